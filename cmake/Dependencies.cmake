@@ -1,0 +1,17 @@
+# Every package that Headlight builds on. CMake configs where the project ships one, pkg-config otherwise, so that
+# distributions other than Debian work too.
+find_package(Threads REQUIRED)
+find_package(Vulkan REQUIRED)
+find_package(glfw3 3.3 REQUIRED)
+find_package(glm REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(imgui REQUIRED IMPORTED_TARGET imgui)
+pkg_check_modules(stb REQUIRED IMPORTED_TARGET stb)
+pkg_check_modules(fontconfig REQUIRED IMPORTED_TARGET fontconfig)
+pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
+pkg_check_modules(shaderc REQUIRED IMPORTED_TARGET shaderc)
+pkg_check_modules(pangocairo REQUIRED IMPORTED_TARGET pangocairo cairo cairo-png cairo-svg)

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "model/config.h"
+
+namespace headlight::attention {
+
+/// What a masked score becomes. It changes results exactly as in PyTorch: with a finite fill a fully masked row turns
+/// uniform over all n_k keys (notebook 000), with −inf it has no weights and its output is zero.
+enum class MaskFill : std::uint8_t { NegativeInfinity, MinusOneBillion, MinusTenBillion };
+float fill_value(MaskFill fill);
+/// "-inf", "-1e9", "-1e10".
+std::string_view to_string(MaskFill fill);
+Result<MaskFill> parse_fill(std::string_view text);
+
+/// One formula for every cell (query i, key j):
+///   visible = j < prefix  or  ((neither causal nor prefix, or j ≤ i) and (no window, or |i − j| < window))
+/// and, with key_padding, j < length of the keys' sequence. A prefix alone is the prefix-LM mask: causal after the prefix.
+struct MaskRule {
+  bool causal = false;
+  std::uint32_t window = 0;  ///< 0: none; 1: only the token itself
+  std::uint32_t prefix = 0;  ///< 0: none
+  bool key_padding = true;
+
+  bool is_visible(std::uint32_t query, std::uint32_t key, std::uint32_t key_length) const;
+  bool operator==(const MaskRule&) const = default;
+};
+
+/// "none", "causal", "window:4", "prefix:2", or several joined by '+': "causal+window:4". key_padding is left as it is.
+Result<MaskRule> parse_rule(std::string_view text);
+std::string to_string(const MaskRule& rule);
+
+/// An arbitrary boolean mask; true keeps, false masks (as masked_fill(mask == 0, fill)).
+struct BooleanMask {
+  std::uint32_t batch = 1;  ///< 1: for every batch item
+  std::uint32_t heads = 1;  ///< 1: for every head
+  std::uint32_t queries = 0;
+  std::uint32_t keys = 0;
+  std::vector<std::uint8_t> keep;  ///< [batch, heads, queries, keys], 0 or 1
+
+  bool is_kept(std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key) const;
+  bool operator==(const BooleanMask&) const = default;
+};
+
+/// Which maps a painted cell changes; nullopt means every one.
+struct PaintScope {
+  std::optional<std::uint32_t> layer;
+  std::optional<std::uint32_t> batch;
+  std::optional<std::uint32_t> head;
+
+  auto operator<=>(const PaintScope&) const = default;
+};
+
+struct Cell {
+  std::uint32_t query = 0;
+  std::uint32_t key = 0;
+
+  auto operator<=>(const Cell&) const = default;
+};
+
+/// Cells set by hand. They win over every rule: true shows, false masks; a narrower scope wins over a wider one
+/// (scopes compared by how many of layer, batch, head they name).
+using PaintedCells = std::map<PaintScope, std::map<Cell, bool>>;
+
+/// The mask of one kind of block: rule, padding, matrix and painted cells together, and the fill. A value: compared, saved,
+/// undone.
+struct MaskSpec {
+  MaskRule rule;
+  MaskFill fill = MaskFill::NegativeInfinity;
+  std::optional<BooleanMask> matrix;
+  PaintedCells painted;
+
+  bool is_visible(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key,
+                  std::uint32_t key_length) const;
+  /// The cell's painted state in this map: the narrowest scope that names it, or nullopt where nobody painted.
+  std::optional<bool> painted_state(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, Cell cell) const;
+  bool operator==(const MaskSpec&) const = default;
+};
+
+/// One mask for each kind of block, indexed by BlockKind.
+struct MaskSet {
+  std::array<MaskSpec, model::kBlockKinds> by_kind;
+
+  MaskSpec& operator[](model::BlockKind kind) { return by_kind[static_cast<std::size_t>(kind)]; }
+  const MaskSpec& operator[](model::BlockKind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
+  bool operator==(const MaskSet&) const = default;
+};
+
+/// Throws Error in one line when a matrix doesn't fit the block: "the mask is [2, 1, 3, 3] but the attention is
+/// [batch 2, heads 2, queries 4, keys 4]; …".
+void check(const MaskSpec& mask, std::uint32_t batch, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys);
+
+}  // namespace headlight::attention

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "model/config.h"
+
+namespace headlight::attention {
+
+/// Every matrix of the calculation that a person may look at, in the order in which it is computed.
+enum class Stage : std::uint8_t {
+  X,        ///< query_input [token, d_model]
+  Q,        ///< [token, d_k] of one head
+  K,        ///< [key token, d_k]
+  V,        ///< [key token, d_v]
+  Scores,   ///< Q·Kᵀ [query, key]
+  Scaled,   ///< scale · scores
+  Masked,   ///< scaled, masked cells replaced by the fill
+  Weights,  ///< softmax over the keys
+  Heads,    ///< weights · V [token, d_v]
+  Merged,   ///< all heads side by side [token, heads·d_v]
+  Output,   ///< merged · W_Oᵀ + b_O [token, d_model]
+};
+inline constexpr std::size_t kStages = 11;
+
+/// "x", "q", …, "output": names of files, flags and menus.
+std::string_view to_string(Stage stage);
+Result<Stage> parse_stage(std::string_view text);
+
+/// Is the stage a map over (query, key)? Those are computed on demand and never stored.
+constexpr bool is_map(Stage stage) { return stage >= Stage::Scores && stage <= Stage::Weights; }
+/// Does the stage have a matrix for each head (true) or one for all of them (x, merged, output)?
+constexpr bool is_per_head(Stage stage) { return stage != Stage::X && stage != Stage::Merged && stage != Stage::Output; }
+
+/// A rectangle of one stage's matrix, perhaps pooled: what somebody looks at.
+struct TileRequest {
+  model::BlockRef block;
+  std::uint32_t batch = 0;
+  std::uint32_t head = 0;  ///< ignored by stages that are not per head
+  Stage stage = Stage::Weights;
+  std::uint32_t row = 0;      ///< first row
+  std::uint32_t rows = 0;     ///< at least 1
+  std::uint32_t column = 0;   ///< first column
+  std::uint32_t columns = 0;  ///< at least 1
+  /// Edge of the square of cells behind one value of the tile: 1 is exact; above, weights show the square's maximum
+  /// (a peak never vanishes), every other stage its mean.
+  std::uint32_t pool = 1;
+
+  auto operator<=>(const TileRequest&) const = default;
+  std::uint32_t tile_rows() const { return (rows + pool - 1) / pool; }
+  std::uint32_t tile_columns() const { return (columns + pool - 1) / pool; }
+};
+
+/// The numbers of a request, in host memory.
+struct Tile {
+  TileRequest request;
+  std::vector<float> values;         ///< [tile_rows, tile_columns]; a masked cell of Stage::Masked holds the fill (may be −inf)
+  std::vector<std::uint8_t> masked;  ///< maps only: 1 where every cell behind the value is masked
+  /// Maps only, one per *matrix row* of the request: m = max of the masked scores, l = Σ exp(score − m).
+  /// The row's log-sum-exp is m + ln l, its largest weight 1/l. A fully masked row under −inf has m = −inf, l = 0.
+  std::vector<float> row_max;
+  std::vector<float> row_sum;
+
+  float at(std::uint32_t tile_row, std::uint32_t tile_column) const {
+    return values[std::size_t{tile_row} * request.tile_columns() + tile_column];
+  }
+  bool is_masked(std::uint32_t tile_row, std::uint32_t tile_column) const {
+    return !masked.empty() && masked[std::size_t{tile_row} * request.tile_columns() + tile_column] != 0;
+  }
+};
+
+}  // namespace headlight::attention

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headlight {
+
+/// Sizes of a tensor's axes, outermost first. An empty shape is a scalar.
+using Shape = std::vector<std::uint32_t>;
+
+/// Number of elements: the product of all axes.
+std::size_t element_count(std::span<const std::uint32_t> shape);
+
+/// "[2, 3, 8]", the way PyTorch prints it.
+std::string to_string(std::span<const std::uint32_t> shape);
+
+/// A dense float32 tensor in host memory, row-major (the last axis is contiguous).
+struct Tensor {
+  Shape shape;
+  std::vector<float> values;
+
+  Tensor() = default;
+  explicit Tensor(Shape of_shape) : shape(std::move(of_shape)), values(element_count(shape)) {}
+  /// Throws Error when `of_values` doesn't fill `of_shape`.
+  Tensor(Shape of_shape, std::vector<float> of_values);
+
+  bool is_empty() const { return values.empty(); }
+  std::uint32_t axis(std::size_t index) const { return shape.at(index); }
+
+  /// Element at a full set of indices; checked in debug builds only.
+  float& at(std::initializer_list<std::uint32_t> indices) { return values[offset(indices)]; }
+  float at(std::initializer_list<std::uint32_t> indices) const { return values[offset(indices)]; }
+
+ private:
+  std::size_t offset(std::initializer_list<std::uint32_t> indices) const;
+};
+
+}  // namespace headlight

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace headlight::text {
+
+/// A run of bytes in the text somebody typed.
+struct ByteRange {
+  std::uint32_t begin = 0, end = 0;
+  bool operator==(const ByteRange&) const = default;
+};
+
+struct Token {
+  std::string text;
+  std::uint32_t id = 0;
+  ByteRange range;  ///< where the token stands in the text; commas belong to no token
+};
+
+/// Lines of a text as tokens, and the dictionary they were numbered with.
+struct WordTokens {
+  std::vector<std::vector<Token>> lines;  ///< one per non-empty line
+  std::uint32_t vocabulary = 0;           ///< rows the embedding needs
+};
+
+/// Notebook 004's tokenizer: commas are removed, words are split at white space (Unicode White_Space), the dictionary
+/// numbers the *sorted list of all words with repetitions*, so a repeated word keeps its last index and gaps remain.
+/// Words sort by code point, as Python's sorted() does. The dictionary spans every text given together.
+/// Fails in one line on invalid UTF-8 (which line and byte) and on a text without any word.
+Result<std::vector<WordTokens>> tokenize_words(const std::vector<std::string_view>& texts);
+
+/// Index of the first byte that is not valid UTF-8, or npos.
+std::size_t find_invalid_utf8(std::string_view text);
+
+}  // namespace headlight::text
