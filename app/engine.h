@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/runner.h"
+#include "app/state.h"
+
+namespace headlight::app {
+
+/// What the window wants to show. Newer requests replace older ones that nobody has begun.
+struct EngineRequest {
+  std::uint64_t revision = 0;  ///< the caller's counter; comes back in the results
+  RunInputs inputs;
+  /// Every tile on screen, most important first (the selected head, then the thumbnails). Tiles outside their matrix are
+  /// ignored: the caller may lay out a run it hasn't seen.
+  std::vector<attention::TileRequest> tiles;
+};
+
+/// A tile and the run it shows.
+struct EngineTile {
+  std::shared_ptr<const attention::Tile> tile;
+  std::uint64_t run = 0;
+};
+
+/// A consistent picture of what is known; cheap to copy.
+struct EngineResult {
+  std::uint64_t revision = 0;  ///< of the newest request that this answers
+  std::uint64_t run = 0;       ///< counts forward passes; 0: there has been none yet, and everything below is empty
+  std::shared_ptr<const model::Network> network;
+  std::shared_ptr<const model::ModelInput> input;  ///< tokens of both sides
+  std::vector<model::BlockRef> blocks;             ///< in the order of computation
+  BlockShapes shapes;
+  inference::RunTiming timing;
+  std::string device;  ///< name; empty when there is none
+  std::size_t parameter_count = 0;
+  /// Tiles of this run, and until they are evaluated anew those of the run before whose block has the same shape, so that
+  /// nothing flickers.
+  std::map<attention::TileRequest, EngineTile> tiles;
+  bool has_all_tiles = false;  ///< false: more are coming
+  /// One line when the newest request can't be done; then everything above is the last good run and `is_stale`.
+  std::string error;
+  bool is_stale = false;
+
+  /// The tile, perhaps of the run before; nullptr while there is none.
+  const attention::Tile* tile(const attention::TileRequest& request) const;
+  /// Does the tile show this run?
+  bool is_current(const attention::TileRequest& request) const;
+};
+
+struct EngineOptions {
+  RunnerFactory open = open_gpu_runner;
+  std::string device;                               ///< name or index; empty: the best
+  std::function<void()> wake;                       ///< called from the worker when poll() has something new; may be empty
+  std::size_t tile_bytes = std::size_t{256} << 20;  ///< budget of the tile cache
+};
+
+/// Computes on its own thread, so that nobody blocks in a frame. The device is opened on that thread too; until then, and
+/// when there is none, results carry just the error. All functions are for one thread, the window's.
+class Engine {
+ public:
+  explicit Engine(EngineOptions options);
+  /// Waits for the work in progress.
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  /// Returns at once. The forward pass runs again only when `inputs` changed, and only tiles not known yet are evaluated.
+  void request(EngineRequest request);
+
+  /// The newest picture if it changed since the last call.
+  std::optional<EngineResult> poll();
+
+  /// Changes the device and computes everything anew there. When it can't be opened, the error says so and the device in
+  /// use stays.
+  void set_device(std::string device);
+
+  /// Is anything requested that poll() hasn't fully answered?
+  bool is_busy() const;
+  /// Blocks until everything requested is done (tests, screenshots, exports).
+  void wait_until_idle();
+
+ private:
+  class Worker;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/runner.h"
+#include "app/state.h"
+#include "core/result.h"
+
+namespace headlight::app {
+
+enum class ExportFormat : std::uint8_t { Png, Svg, Csv, Npy, Json };
+std::string_view to_string(ExportFormat format);
+Result<ExportFormat> parse_format(std::string_view text);
+
+/// What to write. An empty selection means all of that axis.
+struct ExportOptions {
+  RunInputs inputs;
+  std::vector<attention::Stage> stages = {attention::Stage::Weights};
+  bool hidden = false;  ///< encoder_output.npy
+  bool logits = false;  ///< logits.npy
+  std::vector<ExportFormat> formats = {ExportFormat::Png};
+  std::optional<model::BlockKind> kind;
+  std::optional<std::uint32_t> layer, batch, head;
+  std::string color_map = "viridis";
+  bool is_row_normalized = false;
+  bool is_dark = false;
+  std::filesystem::path directory;
+};
+
+struct ExportProgress {
+  std::size_t done = 0, total = 0;  ///< files
+  std::string file;                 ///< being written
+};
+
+struct ExportReport {
+  std::vector<std::filesystem::path> files;
+  std::vector<std::string> notes;  ///< one line each: what was asked for and doesn't exist
+};
+
+/// Called before each file and now and then inside a long one; false cancels (an Error "cancelled" is thrown, finished files
+/// stay).
+using ExportObserver = std::function<bool(const ExportProgress&)>;
+
+/// Runs the forward pass and writes every file; the command and the window's dialog both end here. Large maps are written in
+/// strips of rows, never held whole. Throws Error in one line.
+ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer = {});
+
+/// run_export on its own thread and its own Runner, so that the window stays live meanwhile.
+class ExportJob {
+ public:
+  ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake);
+  /// Cancels and waits.
+  ~ExportJob();
+  ExportJob(const ExportJob&) = delete;
+  ExportJob& operator=(const ExportJob&) = delete;
+
+  ExportProgress progress() const;
+  void cancel();
+  bool is_done() const;
+  /// Only when is_done(): what was written, or why not.
+  Result<ExportReport> result() const;
+
+ private:
+  struct Shared;
+  std::unique_ptr<Shared> shared_;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attention/mask.h"
+#include "attention/stage.h"
+#include "inference/session.h"
+#include "model/network.h"
+
+namespace headlight::app {
+
+/// One device with a Session on it, as the engine and the exporter see it. Tests bring their own, without a GPU.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+
+  virtual std::string device_name() const = 0;
+  /// The rest is inference::Session's, word for word.
+  virtual inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
+                                   const attention::MaskSet& masks) = 0;
+  virtual std::vector<model::BlockRef> blocks() const = 0;
+  virtual inference::BlockShape shape(model::BlockRef block) const = 0;
+  virtual std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) = 0;
+  virtual Tensor encoder_output() = 0;
+  virtual Tensor logits() = 0;
+};
+
+/// Opens a device by name or index; an empty one means the best. Throws Error in one line when there is none.
+using RunnerFactory = std::function<std::unique_ptr<Runner>(const std::string& device)>;
+
+/// The real thing: gpu::Context and inference::Session.
+std::unique_ptr<Runner> open_gpu_runner(const std::string& device);
+
+}  // namespace headlight::app

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "app/state.h"
+
+namespace headlight::app {
+
+/// The window as it was left, in screen coordinates.
+struct WindowPlacement {
+  int width = 1600;
+  int height = 1000;
+  std::optional<int> x, y;  ///< none: wherever the window manager likes
+  bool is_maximized = false;
+
+  bool operator==(const WindowPlacement&) const = default;
+};
+
+/// What the program remembers between two starts. Theme, colour map and UI scale are in the state's view choices.
+struct Settings {
+  WindowPlacement window;
+  std::string device;            ///< name or index as --device takes it; empty: the best one
+  State state;                   ///< as the window was closed
+  std::string export_directory;  ///< where the Export dialog wrote last; empty: none yet
+
+  bool operator==(const Settings&) const = default;
+};
+
+/// $XDG_CONFIG_HOME/headlight, else ~/.config/headlight. Relative values of the variables are ignored, as the XDG
+/// specification asks. Throws Error when neither the variable nor HOME is set.
+std::filesystem::path config_directory();
+/// $XDG_CACHE_HOME/headlight, else ~/.cache/headlight.
+std::filesystem::path cache_directory();
+/// config_directory()/settings.json.
+std::filesystem::path settings_path();
+
+struct LoadedSettings {
+  Settings settings;
+  std::optional<std::string> warning;  ///< one line for the terminal and the window, when the file was no settings file
+};
+
+/// Never throws for what stands in the file: garbage is kept beside it as <name>.bad, defaults are used, and the warning
+/// says which file and what is wrong. A missing file is no warning.
+LoadedSettings load_settings(const std::filesystem::path& path);
+
+/// Atomically; creates the folder. Throws Error naming the file.
+void save_settings(const std::filesystem::path& path, const Settings& settings);
+
+}  // namespace headlight::app

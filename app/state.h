@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "attention/mask.h"
+#include "attention/stage.h"
+#include "inference/playground.h"
+#include "inference/session.h"
+#include "model/config.h"
+
+namespace headlight::app {
+
+/// The tabs of the main area: one head's heatmap, or its calculation step by step.
+enum class Tab : std::uint8_t { Head, Steps };
+enum class Theme : std::uint8_t { Dark, Light };
+/// What the top of the colour bar means: the whole map's range, or each row's own largest value.
+enum class ColorRange : std::uint8_t { Absolute, PerRow };
+/// Order of the thumbnails: layer by layer and head by head, or the most concentrated heads first (mean of the rows'
+/// largest weights, 1/l of softmax).
+enum class GridOrder : std::uint8_t { ByLayer, ByConcentration };
+/// Which maps a click on a cell changes.
+enum class PaintReach : std::uint8_t { ThisHead, ThisLayer, AllLayers };
+
+/// The map somebody looks at.
+struct Selection {
+  model::BlockRef block;
+  std::uint32_t batch = 0;
+  std::uint32_t head = 0;
+
+  auto operator<=>(const Selection&) const = default;
+};
+
+/// How the numbers are shown.
+struct ViewChoices {
+  Tab tab = Tab::Head;
+  attention::Stage heatmap_stage = attention::Stage::Weights;  ///< a map stage: scores, scaled, masked or weights
+  std::string color_map = "viridis";                           ///< a name that view/color_map.h knows
+  ColorRange color_range = ColorRange::Absolute;
+  GridOrder grid_order = GridOrder::ByLayer;
+  PaintReach paint_reach = PaintReach::ThisHead;
+  bool show_numbers = true;  ///< in the cells, where they fit
+  Theme theme = Theme::Dark;
+  float ui_scale = 0.0f;                  ///< 0: the monitor's own; else a factor, 0.5 … 4
+  std::optional<attention::Cell> pinned;  ///< the cell whose crosshair stays when the pointer leaves
+
+  bool operator==(const ViewChoices&) const = default;
+};
+
+/// Everything a person chose: compared, copied, saved and undone as one value. Nothing in here is computed.
+struct State {
+  std::string text = "Life is short, eat dessert first";  ///< lines are batch items
+  std::string key_text;                                   ///< the second text; kept while `cross` is off
+  bool cross = false;                                     ///< text attends to key_text instead of itself
+  inference::PlaygroundSettings playground;
+  std::string preset;  ///< a name of inference::notebook_names(), or empty: text and playground above
+  attention::MaskSet masks;
+  attention::MaskSet playground_masks;  ///< what `masks` goes back to when the preset is left; meaningless without one
+  Selection selection;
+  ViewChoices view;
+
+  bool operator==(const State&) const = default;
+};
+
+/// What moves with the pointer and is neither undone nor saved.
+struct Transient {
+  std::optional<attention::Cell> hovered;  ///< under the pointer, in `hovered_stage`'s matrix
+  attention::Stage hovered_stage = attention::Stage::Weights;
+  float zoom = 1.0f;                 ///< of the big heatmap; 1 fits the area
+  float pan_x = 0.0f, pan_y = 0.0f;  ///< of the big heatmap, in cells
+};
+
+/// What a forward pass depends on. Two equal values give the same numbers.
+struct RunInputs {
+  inference::PlaygroundSettings playground;
+  std::string text;
+  std::string key_text;  ///< empty: self-attention
+  std::string preset;    ///< non-empty: the rest but the masks is ignored
+  attention::MaskSet masks;
+
+  bool operator==(const RunInputs&) const = default;
+};
+RunInputs run_inputs(const State& state);
+
+/// Shows a notebook with its own masks, or (empty name) goes back to the playground as it was left.
+/// Throws Error naming the known presets.
+void select_preset(State& state, const std::string& name);
+
+/// The mask that panels edit: of the selected block's kind.
+attention::MaskSpec& selected_mask(State& state);
+const attention::MaskSpec& selected_mask(const State& state);
+
+/// Masks or unmasks one cell in the reach the person chose, around the selected map.
+void paint(State& state, attention::Cell cell, bool visible);
+/// Back to no rule, no matrix, nothing painted, and key padding (playground) or the notebook's own masks.
+void reset_masks(State& state);
+
+/// Blocks of a run with their sizes, as the engine reports them.
+using BlockShapes = std::map<model::BlockRef, inference::BlockShape>;
+/// Moves the selection and the pinned cell to something that exists; nothing when it does already. Call it whenever a new
+/// run arrives, before drawing.
+void clamp_selection(State& state, const BlockShapes& shapes);
+
+/// "Edit text", "Change heads", "Paint cells", …: what differs between two states, for the menu's Undo and Redo; empty
+/// when nothing does.
+std::string describe_change(const State& before, const State& after);
+
+}  // namespace headlight::app
