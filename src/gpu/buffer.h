@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace headlight::gpu {
+
+class Context;
+
+/// Where a buffer's bytes live, by intent.
+enum class Memory : std::uint8_t {
+  Device,    ///< read and written by kernels
+  Upload,    ///< written by the host, copied from
+  Readback,  ///< copied to, read by the host
+};
+
+/// A block of memory on the device. Movable, freed when it goes.
+class Buffer {
+ public:
+  Buffer() = default;
+  /// `purpose` is what a person reads when the device can't hold it: "the weights". Throws Error with bytes needed and there.
+  Buffer(Context& context, std::size_t bytes, Memory memory, std::string_view purpose);
+  ~Buffer();
+  Buffer(Buffer&&) noexcept;
+  Buffer& operator=(Buffer&&) noexcept;
+
+  std::size_t size() const { return size_; }
+  bool is_empty() const { return size_ == 0; }
+
+  /// The bytes in host memory: always for Upload and Readback, for Device only where host and device share memory
+  /// (integrated GPUs, llvmpipe); empty otherwise. Nothing on the device may be using them.
+  std::span<std::byte> mapped() const { return mapped_; }
+
+  struct Handles;
+  const Handles& handles() const { return *handles_; }
+
+ private:
+  std::unique_ptr<Handles> handles_;
+  std::span<std::byte> mapped_;
+  std::size_t size_ = 0;
+};
+
+/// A part of a buffer as a kernel sees it. Offsets must be multiples of DeviceInfo::offset_alignment.
+struct Slice {
+  const Buffer* buffer = nullptr;
+  std::size_t offset = 0;
+  std::size_t size = 0;
+
+  Slice(const Buffer& whole) : buffer(&whole), size(whole.size()) {}  // NOLINT: a buffer is its own largest slice
+  Slice(const Buffer& of, std::size_t from, std::size_t bytes) : buffer(&of), offset(from), size(bytes) {}
+};
+
+}  // namespace headlight::gpu

@@ -1,0 +1,151 @@
+#include "gpu/context.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include <fmt/ranges.h>
+
+#include "core/error.h"
+#include "gpu/handles.h"
+
+namespace headlight::gpu {
+namespace {
+
+constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
+constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers runs on any CPU)";
+
+VKAPI_ATTR VkBool32 VKAPI_CALL on_validation_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
+                                                     const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
+  auto& log = *static_cast<ValidationLog*>(user);
+  const std::lock_guard lock(log.mutex);
+  log.messages.emplace_back(data->pMessage);
+  return VK_FALSE;
+}
+
+bool is_validation_wanted(const ContextOptions& options) {
+  const char* variable = std::getenv("HEADLIGHT_VALIDATION");
+  return options.validation || (variable != nullptr && std::string_view(variable) == "1");
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// Position in `devices` of what the person asked for. Throws Error listing what there is.
+std::size_t choose(const std::vector<DeviceInfo>& devices, const std::string& wanted) {
+  if (devices.empty()) throw Error("no Vulkan device: {}", kAdvice);
+  std::vector<std::string> names;
+  for (const DeviceInfo& device : devices) names.push_back(fmt::format("{}: {}", device.index, device.name));
+  if (!wanted.empty()) {
+    const bool is_number = std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const bool is_match = is_number ? std::to_string(i) == wanted : lower(devices[i].name).find(lower(wanted)) != std::string::npos;
+      if (!is_match) continue;
+      if (!devices[i].is_usable()) {
+        throw Error("the device '{}' can't be used because {}; choose another one (there are {})", devices[i].name,
+                    fmt::join(devices[i].lacks, ", "), fmt::join(names, "; "));
+      }
+      return i;
+    }
+    throw Error("there is no Vulkan device '{}'; choose by number or name among {}", wanted, fmt::join(names, "; "));
+  }
+  for (const std::string_view kind : {"discrete GPU", "integrated GPU", "virtual GPU", "CPU", "other"}) {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (devices[i].kind == kind && devices[i].is_usable()) return i;
+    }
+  }
+  throw Error("no usable Vulkan device: {} can't be used because {}; {}", devices[0].name, fmt::join(devices[0].lacks, ", "), kAdvice);
+}
+
+void create_instance(Context::Handles& handles) {
+  const bool is_validated = is_validation_wanted(handles.options);
+  std::vector<const char*> layers;
+  std::vector<const char*> extensions;
+  if (is_validated) {
+    const auto available = handles.loader.enumerateInstanceLayerProperties();
+    const bool has_layer = std::any_of(available.begin(), available.end(), [](const auto& layer) {
+      return std::string_view(layer.layerName.data()) == kValidationLayer;
+    });
+    if (!has_layer) throw Error("validation was asked for but {} is not installed (Debian: vulkan-validationlayers)", kValidationLayer);
+    layers.push_back(kValidationLayer);
+    extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  }
+  const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
+  handles.instance = vk::raii::Instance(
+      handles.loader, vk::InstanceCreateInfo{.pApplicationInfo = &application,
+                                             .enabledLayerCount = static_cast<std::uint32_t>(layers.size()),
+                                             .ppEnabledLayerNames = layers.data(),
+                                             .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
+                                             .ppEnabledExtensionNames = extensions.data()});
+  if (is_validated) {
+    using Severity = vk::DebugUtilsMessageSeverityFlagBitsEXT;
+    using Type = vk::DebugUtilsMessageTypeFlagBitsEXT;
+    handles.messenger = vk::raii::DebugUtilsMessengerEXT(
+        handles.instance, vk::DebugUtilsMessengerCreateInfoEXT{.messageSeverity = Severity::eWarning | Severity::eError,
+                                                               .messageType = Type::eValidation | Type::ePerformance,
+                                                               .pfnUserCallback = &on_validation_message,
+                                                               .pUserData = &handles.validation});
+  }
+}
+
+void create_device(Context::Handles& handles) {
+  auto physicals = vk::raii::PhysicalDevices(handles.instance);
+  std::vector<DeviceInfo> devices;
+  for (const auto& physical : physicals) {
+    devices.push_back(describe(physical));
+    devices.back().index = static_cast<std::uint32_t>(devices.size() - 1);
+  }
+  const std::size_t chosen = choose(devices, handles.options.device);
+  handles.physical = std::move(physicals[chosen]);
+  handles.info = devices[chosen];
+  handles.memory = handles.physical.getMemoryProperties();
+  handles.queue_family = *find_compute_family(handles.physical);
+  const float priority = 1.0f;
+  const vk::DeviceQueueCreateInfo queue{.queueFamilyIndex = handles.queue_family, .queueCount = 1, .pQueuePriorities = &priority};
+  handles.device =
+      vk::raii::Device(handles.physical, vk::DeviceCreateInfo{.queueCreateInfoCount = 1, .pQueueCreateInfos = &queue});
+  handles.queue = vk::raii::Queue(handles.device, handles.queue_family, 0);
+}
+
+template <typename Number>
+void restrict(Number& limit, Number pretended) {
+  if (pretended != 0) limit = std::min(limit, pretended);
+}
+
+}  // namespace
+
+Context::Context(const ContextOptions& options) {
+  try {
+    handles_ = std::make_unique<Handles>();
+    handles_->options = options;
+    create_instance(*handles_);
+    create_device(*handles_);
+  } catch (const vk::IncompatibleDriverError&) {
+    throw Error("no Vulkan device: {}", kAdvice);
+  } catch (const vk::SystemError& error) {
+    throw Error("the Vulkan device could not be opened ({}): {}", error.what(), kAdvice);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::runtime_error& error) {  // vulkan-hpp's loader throws this one when libvulkan is missing
+    throw Error("no Vulkan loader ({}): {}", error.what(), kAdvice);
+  }
+  DeviceInfo& info = handles_->info;
+  restrict(info.max_storage_range, options.max_storage_range);
+  restrict(info.memory_bytes, options.memory_bytes);
+  restrict(info.max_texel_elements, options.max_texel_elements);
+}
+
+Context::~Context() = default;
+
+const DeviceInfo& Context::device() const { return handles_->info; }
+const ContextOptions& Context::options() const { return handles_->options; }
+std::size_t Context::allocated_bytes() const { return handles_->allocated_bytes; }
+
+std::vector<std::string> Context::validation_messages() const {
+  const std::lock_guard lock(handles_->validation.mutex);
+  return handles_->validation.messages;
+}
+
+}  // namespace headlight::gpu

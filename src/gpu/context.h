@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/device_info.h"
+
+namespace headlight::gpu {
+
+/// How to open a device.
+struct ContextOptions {
+  /// Empty: the first discrete GPU, else integrated, else any. A number is an index of list_devices(), anything else a part
+  /// of a device's name, upper or lower case.
+  std::string device;
+  /// Turn the Khronos validation layer on (also by the environment variable HEADLIGHT_VALIDATION=1).
+  bool validation = false;
+  /// Pretend that the device has less than it has, to test what small devices do. 0: as it is.
+  std::size_t max_storage_range = 0;
+  std::size_t memory_bytes = 0;
+  std::uint32_t max_texel_elements = 0;
+  /// A folder of GLSL sources to compile kernels from, instead of those built in: edit a shader, start again, see.
+  std::filesystem::path shader_folder;
+};
+
+/// One opened device with one compute queue. Everything of gpu/ is made from a context and must not outlive it.
+/// Throws Error in one line when there is no Vulkan, no such device, or the device lacks something.
+class Context {
+ public:
+  explicit Context(const ContextOptions& options = {});
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  const DeviceInfo& device() const;
+  const ContextOptions& options() const;
+
+  /// What the validation layer said so far, in order. Tests require it to be empty.
+  std::vector<std::string> validation_messages() const;
+
+  /// Bytes of device memory that buffers of this context hold now.
+  std::size_t allocated_bytes() const;
+
+  /// The Vulkan objects, for the rest of gpu/ only.
+  struct Handles;
+  Handles& handles() const { return *handles_; }
+
+ private:
+  std::unique_ptr<Handles> handles_;
+};
+
+}  // namespace headlight::gpu

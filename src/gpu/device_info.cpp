@@ -1,0 +1,119 @@
+#include "gpu/device_info.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "gpu/handles.h"
+
+namespace headlight::gpu {
+namespace {
+
+std::string_view kind_name(vk::PhysicalDeviceType type) {
+  switch (type) {
+    case vk::PhysicalDeviceType::eDiscreteGpu: return "discrete GPU";
+    case vk::PhysicalDeviceType::eIntegratedGpu: return "integrated GPU";
+    case vk::PhysicalDeviceType::eVirtualGpu: return "virtual GPU";
+    case vk::PhysicalDeviceType::eCpu: return "CPU";
+    default: return "other";
+  }
+}
+
+std::string version_name(std::uint32_t version) {
+  return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version));
+}
+
+/// The largest device-local heap; with VK_EXT_memory_budget what is left of it.
+std::size_t device_memory(const vk::raii::PhysicalDevice& physical, bool has_budget) {
+  const auto chain =
+      physical.getMemoryProperties2<vk::PhysicalDeviceMemoryProperties2, vk::PhysicalDeviceMemoryBudgetPropertiesEXT>();
+  const auto& memory = chain.get<vk::PhysicalDeviceMemoryProperties2>().memoryProperties;
+  const auto& budget = chain.get<vk::PhysicalDeviceMemoryBudgetPropertiesEXT>();
+  std::size_t largest = 0;
+  for (std::uint32_t heap = 0; heap < memory.memoryHeapCount; ++heap) {
+    if (!(memory.memoryHeaps[heap].flags & vk::MemoryHeapFlagBits::eDeviceLocal)) continue;
+    std::size_t bytes = memory.memoryHeaps[heap].size;
+    if (has_budget && budget.heapBudget[heap] != 0) bytes = std::min<std::size_t>(bytes, budget.heapBudget[heap]);
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> find_compute_family(const vk::raii::PhysicalDevice& physical) {
+  std::optional<std::uint32_t> found;
+  const auto families = physical.getQueueFamilyProperties();
+  for (std::uint32_t index = 0; index < families.size(); ++index) {
+    if (!(families[index].queueFlags & vk::QueueFlagBits::eCompute)) continue;
+    if (families[index].timestampValidBits > 0) return index;
+    if (!found) found = index;
+  }
+  return found;
+}
+
+DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
+  const vk::PhysicalDeviceProperties basic = physical.getProperties();
+  DeviceInfo info;
+  info.name = basic.deviceName.data();
+  info.api = version_name(basic.apiVersion);
+  info.kind = kind_name(basic.deviceType);
+  info.is_cpu = basic.deviceType == vk::PhysicalDeviceType::eCpu;
+  info.max_storage_range = basic.limits.maxStorageBufferRange;
+  info.max_texel_elements = basic.limits.maxTexelBufferElements;
+  info.offset_alignment = std::max({basic.limits.minStorageBufferOffsetAlignment, basic.limits.minTexelBufferOffsetAlignment,
+                                    basic.limits.minUniformBufferOffsetAlignment});
+  std::copy(basic.limits.maxComputeWorkGroupCount.begin(), basic.limits.maxComputeWorkGroupCount.end(), info.max_groups);
+  info.shared_memory_bytes = basic.limits.maxComputeSharedMemorySize;
+
+  if (basic.apiVersion < VK_API_VERSION_1_1) {
+    info.lacks.push_back(fmt::format("it offers Vulkan {}, 1.1 is needed", info.api));
+    return info;
+  }
+  const auto extensions = physical.enumerateDeviceExtensionProperties();
+  const auto has = [&](std::string_view name) {
+    return std::any_of(extensions.begin(), extensions.end(),
+                       [&](const auto& extension) { return name == std::string_view(extension.extensionName.data()); });
+  };
+  const auto chain = physical.getProperties2<vk::PhysicalDeviceProperties2, vk::PhysicalDeviceIDProperties,
+                                             vk::PhysicalDeviceSubgroupProperties, vk::PhysicalDeviceMaintenance3Properties,
+                                             vk::PhysicalDeviceDriverProperties>();
+  for (const std::uint8_t byte : chain.get<vk::PhysicalDeviceIDProperties>().deviceUUID) info.uuid += fmt::format("{:02x}", byte);
+  info.subgroup_size = chain.get<vk::PhysicalDeviceSubgroupProperties>().subgroupSize;
+  info.max_allocation = chain.get<vk::PhysicalDeviceMaintenance3Properties>().maxMemoryAllocationSize;
+  const bool has_driver_properties = basic.apiVersion >= VK_API_VERSION_1_2 || has(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
+  const auto& driver = chain.get<vk::PhysicalDeviceDriverProperties>();
+  info.driver = has_driver_properties ? fmt::format("{} {}", driver.driverName.data(), driver.driverInfo.data())
+                                      : fmt::format("driver {:#x}", basic.driverVersion);
+  info.memory_bytes = device_memory(physical, has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
+
+  const auto family = find_compute_family(physical);
+  if (!family) {
+    info.lacks.push_back("it has no compute queue");
+  } else if (physical.getQueueFamilyProperties()[*family].timestampValidBits > 0) {
+    info.timestamp_period_ns = basic.limits.timestampPeriod;
+  }
+  // Below the specification's own minimums nothing is promised; a device that says so is broken.
+  if (basic.limits.maxComputeWorkGroupInvocations < 128) info.lacks.push_back("its workgroups hold fewer than 128 invocations");
+  if (info.shared_memory_bytes < 16384) info.lacks.push_back("it has less than 16 KiB of shared memory");
+  return info;
+}
+
+std::vector<DeviceInfo> list_devices() {
+  std::vector<DeviceInfo> devices;
+  try {
+    const vk::raii::Context loader;
+    const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
+    const vk::raii::Instance instance(loader, vk::InstanceCreateInfo{.pApplicationInfo = &application});
+    for (const auto& physical : vk::raii::PhysicalDevices(instance)) {
+      devices.push_back(describe(physical));
+      devices.back().index = static_cast<std::uint32_t>(devices.size() - 1);
+    }
+  } catch (const std::exception&) {
+    // No loader, or no driver at all: vulkan-hpp reports both as exceptions, and both mean that there is no device.
+  }
+  return devices;
+}
+
+}  // namespace headlight::gpu

@@ -1,0 +1,50 @@
+#include "gpu/kernel.h"
+
+#include <vector>
+
+#include "gpu/context.h"
+#include "gpu/kernel_handles.h"
+#include "gpu/shader_compiler.h"
+
+namespace headlight::gpu {
+
+Kernel::Kernel(Context& context, const KernelSource& source) : name_(source.name), handles_(std::make_unique<Handles>()) {
+  const vk::raii::Device& device = context.handles().device;
+  std::vector<std::uint32_t> compiled;
+  std::span<const std::uint32_t> words = source.spirv;
+  if (!context.options().shader_folder.empty()) {
+    compiled = compile_glsl(context.options().shader_folder, source.file, source.defines);
+    words = compiled;
+  }
+  reflection_ = reflect(name_, words);
+
+  std::vector<vk::DescriptorSetLayoutBinding> bindings;
+  for (const Reflection::Binding& binding : reflection_.bindings) {
+    bindings.push_back({.binding = binding.number,
+                        .descriptorType = binding.kind == Reflection::Kind::Storage ? vk::DescriptorType::eStorageBuffer
+                                                                                    : vk::DescriptorType::eUniformTexelBuffer,
+                        .descriptorCount = 1,
+                        .stageFlags = vk::ShaderStageFlagBits::eCompute});
+  }
+  handles_->set_layout = vk::raii::DescriptorSetLayout(
+      device, vk::DescriptorSetLayoutCreateInfo{.bindingCount = static_cast<std::uint32_t>(bindings.size()),
+                                                .pBindings = bindings.data()});
+  const vk::PushConstantRange push{.stageFlags = vk::ShaderStageFlagBits::eCompute, .size = reflection_.push_constant_bytes};
+  handles_->layout = vk::raii::PipelineLayout(
+      device, vk::PipelineLayoutCreateInfo{.setLayoutCount = 1,
+                                           .pSetLayouts = &*handles_->set_layout,
+                                           .pushConstantRangeCount = push.size > 0 ? 1u : 0u,
+                                           .pPushConstantRanges = &push});
+  const vk::raii::ShaderModule module(
+      device, vk::ShaderModuleCreateInfo{.codeSize = words.size_bytes(), .pCode = words.data()});
+  handles_->pipeline = vk::raii::Pipeline(
+      device, nullptr,
+      vk::ComputePipelineCreateInfo{
+          .stage = {.stage = vk::ShaderStageFlagBits::eCompute, .module = *module, .pName = "main"}, .layout = *handles_->layout});
+}
+
+Kernel::~Kernel() = default;
+Kernel::Kernel(Kernel&&) noexcept = default;
+Kernel& Kernel::operator=(Kernel&&) noexcept = default;
+
+}  // namespace headlight::gpu

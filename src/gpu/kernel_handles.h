@@ -1,0 +1,14 @@
+#pragma once
+
+#include "gpu/handles.h"
+#include "gpu/kernel.h"
+
+namespace headlight::gpu {
+
+struct Kernel::Handles {
+  vk::raii::DescriptorSetLayout set_layout = nullptr;
+  vk::raii::PipelineLayout layout = nullptr;
+  vk::raii::Pipeline pipeline = nullptr;
+};
+
+}  // namespace headlight::gpu

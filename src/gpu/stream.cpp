@@ -1,0 +1,126 @@
+#include "gpu/stream.h"
+
+#include <cassert>
+#include <cstring>
+
+#include "core/error.h"
+#include "gpu/buffer_handles.h"
+#include "gpu/kernel_handles.h"
+#include "gpu/recording.h"
+
+namespace headlight::gpu {
+namespace {
+
+constexpr std::size_t kTexelBytes = 16;  // texel buffers hold vec4
+
+VkBuffer raw(const Buffer& buffer) { return static_cast<VkBuffer>(*buffer.handles().buffer); }
+
+}  // namespace
+
+Stream::Stream(Context& context) : recording_(std::make_unique<Recording>(context)) {}
+Stream::~Stream() = default;
+Stream::Stream(Stream&&) noexcept = default;
+
+Context& Stream::context() const { return *recording_->context; }
+std::uint32_t Stream::dispatches() const { return recording_->dispatches; }
+
+void Stream::upload(const Buffer& to, std::size_t offset, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  assert(offset + bytes.size() <= to.size());
+  Buffer staging(context(), bytes.size(), Memory::Upload, "a copy on its way to the device");
+  std::memcpy(staging.mapped().data(), bytes.data(), bytes.size());
+  const VkBuffer target = raw(to);
+  recording_->order({}, {&target, 1});
+  recording_->commands().copyBuffer(*staging.handles().buffer, target, vk::BufferCopy{.dstOffset = offset, .size = bytes.size()});
+  recording_->uploads.push_back(std::move(staging));
+}
+
+void Stream::clear(const Buffer& buffer) {
+  const VkBuffer target = raw(buffer);
+  recording_->order({}, {&target, 1});
+  recording_->commands().fillBuffer(target, 0, VK_WHOLE_SIZE, 0);
+}
+
+void Stream::dispatch(const Kernel& kernel, std::span<const Slice> bindings, std::span<const std::byte> parameters, Groups groups) {
+  const Reflection& reflection = kernel.reflection();
+  const DeviceInfo& info = context().device();
+  if (bindings.size() != reflection.bindings.size() || parameters.size() != reflection.push_constant_bytes) {
+    throw Error("kernel {} takes {} buffers and {} bytes of parameters, not {} and {}", kernel.name(), reflection.bindings.size(),
+                reflection.push_constant_bytes, bindings.size(), parameters.size());
+  }
+  if (groups.x > info.max_groups[0] || groups.y > info.max_groups[1] || groups.z > info.max_groups[2]) {
+    throw Error("kernel {} needs {} × {} × {} workgroups, the device '{}' runs at most {} × {} × {}; make the text shorter",
+                kernel.name(), groups.x, groups.y, groups.z, info.name, info.max_groups[0], info.max_groups[1], info.max_groups[2]);
+  }
+  const vk::raii::Device& device = context().handles().device;
+  const vk::DescriptorSet set = recording_->allocate_set(*kernel.handles().set_layout);
+  std::vector<vk::DescriptorBufferInfo> buffers(bindings.size());
+  std::vector<vk::BufferView> views(bindings.size());
+  std::vector<vk::WriteDescriptorSet> writes;
+  std::vector<VkBuffer> read, written;
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    const Slice& slice = bindings[i];
+    const Reflection::Binding& binding = reflection.bindings[i];
+    assert(slice.offset % info.offset_alignment == 0 && slice.offset + slice.size <= slice.buffer->size());
+    (binding.is_written ? written : read).push_back(raw(*slice.buffer));
+    vk::WriteDescriptorSet write{.dstSet = set, .dstBinding = binding.number, .descriptorCount = 1};
+    if (binding.kind == Reflection::Kind::Storage) {
+      assert(slice.size <= info.max_storage_range);
+      buffers[i] = vk::DescriptorBufferInfo{.buffer = *slice.buffer->handles().buffer, .offset = slice.offset, .range = slice.size};
+      write.descriptorType = vk::DescriptorType::eStorageBuffer;
+      write.pBufferInfo = &buffers[i];
+    } else {
+      assert(slice.size / kTexelBytes <= info.max_texel_elements);
+      recording_->views.emplace_back(
+          device, vk::BufferViewCreateInfo{.buffer = *slice.buffer->handles().buffer,
+                                           .format = vk::Format::eR32G32B32A32Sfloat,
+                                           .offset = slice.offset,
+                                           .range = slice.size / kTexelBytes * kTexelBytes});
+      views[i] = *recording_->views.back();
+      write.descriptorType = vk::DescriptorType::eUniformTexelBuffer;
+      write.pTexelBufferView = &views[i];
+    }
+    writes.push_back(write);
+  }
+  device.updateDescriptorSets(writes, {});
+  recording_->order(read, written);
+  const vk::raii::CommandBuffer& commands = recording_->commands();
+  commands.bindPipeline(vk::PipelineBindPoint::eCompute, *kernel.handles().pipeline);
+  commands.bindDescriptorSets(vk::PipelineBindPoint::eCompute, *kernel.handles().layout, 0, set, {});
+  if (!parameters.empty()) {
+    commands.pushConstants<std::byte>(*kernel.handles().layout, vk::ShaderStageFlagBits::eCompute, 0,
+                                      {static_cast<std::uint32_t>(parameters.size()), parameters.data()});
+  }
+  commands.dispatch(groups.x, groups.y, groups.z);
+  ++recording_->dispatches;
+}
+
+Download Stream::download(const Slice& from) {
+  Buffer target(context(), from.size, Memory::Readback, "a copy on its way from the device");
+  const VkBuffer source = raw(*from.buffer);
+  recording_->order({&source, 1}, {});
+  recording_->commands().copyBuffer(source, *target.handles().buffer, vk::BufferCopy{.srcOffset = from.offset, .size = from.size});
+  recording_->downloads.push_back(std::move(target));
+  return {recording_->downloads.size() - 1};
+}
+
+void Stream::mark(std::string_view label) {
+  // Timestamps 0 and kMaxTimestamps − 1 frame the whole submission; marks beyond the rest fold into the last section.
+  if (recording_->marks.size() + 2 >= Recording::kMaxTimestamps) return;
+  recording_->marks.emplace_back(label);
+  recording_->write_timestamp(static_cast<std::uint32_t>(recording_->marks.size()));
+}
+
+Submission Stream::submit() && {
+  Recording& recording = *recording_;
+  // What the GPU wrote for the host must be visible to it after the fence.
+  const vk::MemoryBarrier to_host{.srcAccessMask = vk::AccessFlagBits::eTransferWrite, .dstAccessMask = vk::AccessFlagBits::eHostRead};
+  recording.commands().pipelineBarrier(vk::PipelineStageFlagBits::eTransfer, vk::PipelineStageFlagBits::eHost, {}, to_host, {}, {});
+  recording.write_timestamp(Recording::kMaxTimestamps - 1);
+  recording.commands().end();
+  const vk::CommandBuffer commands = *recording.commands();
+  context().handles().queue.submit(vk::SubmitInfo{.commandBufferCount = 1, .pCommandBuffers = &commands}, *recording.fence);
+  return Submission(std::move(recording_));
+}
+
+}  // namespace headlight::gpu

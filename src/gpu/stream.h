@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "gpu/buffer.h"
+#include "gpu/kernel.h"
+#include "gpu/submission.h"
+
+namespace headlight::gpu {
+
+/// How many workgroups a dispatch runs along x, y and z.
+struct Groups {
+  std::uint32_t x = 1, y = 1, z = 1;
+};
+
+/// Records work in order and places the barriers that its reads and writes need; nothing runs before submit().
+class Stream {
+ public:
+  explicit Stream(Context& context);
+  ~Stream();
+  Stream(Stream&&) noexcept;
+
+  Context& context() const;
+
+  /// Copies `bytes` into the buffer when the stream runs; the host's copy is taken now.
+  void upload(const Buffer& to, std::size_t offset, std::span<const std::byte> bytes);
+
+  template <typename T>
+  void upload(const Buffer& to, std::size_t offset, std::span<const T> values) {
+    upload(to, offset, std::as_bytes(values));
+  }
+
+  /// Sets every byte of the buffer to zero.
+  void clear(const Buffer& buffer);
+
+  /// Runs a kernel with its bindings in order of their numbers. Asserts that count, push constant size and limits fit.
+  template <typename Parameters>
+  void dispatch(const Kernel& kernel, std::initializer_list<Slice> bindings, const Parameters& parameters, Groups groups) {
+    static_assert(std::is_trivially_copyable_v<Parameters>);
+    dispatch(kernel, {bindings.begin(), bindings.size()}, std::as_bytes(std::span(&parameters, 1)), groups);
+  }
+  void dispatch(const Kernel& kernel, std::span<const Slice> bindings, std::span<const std::byte> parameters, Groups groups);
+
+  /// Copies a slice to the host; read it from the submission when that is ready.
+  Download download(const Slice& from);
+
+  /// Ends a timed section: Submission::sections() tells how long the work since the last mark took.
+  void mark(std::string_view label);
+
+  /// Dispatches recorded so far.
+  std::uint32_t dispatches() const;
+
+  /// Hands everything to the GPU in one submission.
+  Submission submit() &&;
+
+ private:
+  std::unique_ptr<Recording> recording_;
+};
+
+}  // namespace headlight::gpu
