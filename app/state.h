@@ -92,8 +92,10 @@ void select_preset(State& state, const std::string& name);
 attention::MaskSpec& selected_mask(State& state);
 const attention::MaskSpec& selected_mask(const State& state);
 
-/// Masks or unmasks one cell in the reach the person chose, around the selected map.
-void paint(State& state, attention::Cell cell, bool visible);
+/// Shows (true) or masks one cell in the reach the person chose, around the selected map. A cell that the rules show or mask
+/// anyway needs no paint, so painting there and back leaves nothing. `key_length`: tokens of the keys' sequence of the
+/// selected batch item, without padding.
+void paint(State& state, attention::Cell cell, bool is_visible, std::uint32_t key_length);
 /// Back to no rule, no matrix, nothing painted, and key padding (playground) or the notebook's own masks.
 void reset_masks(State& state);
 
@@ -103,8 +105,11 @@ using BlockShapes = std::map<model::BlockRef, inference::BlockShape>;
 /// run arrives, before drawing.
 void clamp_selection(State& state, const BlockShapes& shapes);
 
-/// "Edit text", "Change heads", "Paint cells", …: what differs between two states, for the menu's Undo and Redo; empty
-/// when nothing does.
-std::string describe_change(const State& before, const State& after);
+/// What differs between two states.
+struct Change {
+  std::string label;           ///< "Edit text", "Change heads", "Paint cells", … for the menu; empty when nothing differs
+  bool is_continuous = false;  ///< typing, numbers, moving through heads: quick repetitions are one step of the history
+};
+Change describe_change(const State& before, const State& after);
 
 }  // namespace headlight::app

@@ -17,7 +17,6 @@ nlohmann::json to_json(const State& state);
 Result<State> state_from_json(const nlohmann::json& json);
 
 nlohmann::json to_json(const inference::PlaygroundSettings& settings);
-nlohmann::json to_json(const attention::MaskSpec& mask);
 
 /// A session file (.headlight.json): {"headlight": 1, "state": …}. Saving throws Error naming the file.
 void save_session(const std::filesystem::path& path, const State& state);

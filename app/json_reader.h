@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace headlight::app {
+
+/// The name of an enumerator in files and flags.
+template <typename Enum>
+using EnumName = std::pair<Enum, std::string_view>;
+
+template <typename Enum>
+std::string_view enum_name(std::span<const EnumName<Enum>> names, Enum value) {
+  for (const auto& [candidate, name] : names) {
+    if (candidate == value) return name;
+  }
+  throw Error("an enumerator without a name");
+}
+
+/// Reads one JSON object member by member. A missing key leaves the variable as it is; a value that doesn't fit throws Error
+/// naming the key with its whole path, what was expected and what was found.
+class JsonReader {
+ public:
+  /// Throws when `json` is no object.
+  JsonReader(const nlohmann::json& json, std::string path) : json_(json), path_(std::move(path)) {
+    if (!json.is_object()) throw Error("{}: expected an object, found {}", path_.empty() ? "the file" : path_, shown(json));
+  }
+
+  const nlohmann::json* find(const char* key) const {
+    const auto found = json_.find(key);
+    return found == json_.end() ? nullptr : &*found;
+  }
+
+  /// "view.theme" for "theme" in the object "view".
+  std::string path(std::string_view key) const { return path_.empty() ? std::string(key) : path_ + "." + std::string(key); }
+
+  void read(const char* key, bool& out) const {
+    if (const nlohmann::json* value = find(key)) {
+      if (!value->is_boolean()) fail(key, "true or false", *value);
+      out = value->get<bool>();
+    }
+  }
+
+  void read(const char* key, std::string& out) const {
+    if (const nlohmann::json* value = find(key)) {
+      if (!value->is_string()) fail(key, "a text", *value);
+      out = value->get<std::string>();
+    }
+  }
+
+  template <std::integral Integer>
+  void read(const char* key, Integer& out, Integer low, Integer high) const {
+    if (const nlohmann::json* value = find(key)) out = integer(path(key), *value, low, high);
+  }
+
+  void read(const char* key, float& out, float low, float high) const {
+    if (const nlohmann::json* value = find(key)) {
+      const bool fits = value->is_number() && value->get<float>() >= low && value->get<float>() <= high;
+      if (!fits) fail(key, fmt::format("a number from {} to {}", low, high), *value);
+      out = value->get<float>();
+    }
+  }
+
+  template <typename Enum>
+  void read_enum(const char* key, Enum& out, std::span<const EnumName<Enum>> names) const {
+    const nlohmann::json* value = find(key);
+    if (!value) return;
+    std::string known;
+    for (const auto& [candidate, name] : names) {
+      if (value->is_string() && value->get_ref<const std::string&>() == name) {
+        out = candidate;
+        return;
+      }
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    }
+    fail(key, "one of " + known, *value);
+  }
+
+  /// One integer inside [low, high], wherever it stands.
+  template <std::integral Integer>
+  static Integer integer(const std::string& path, const nlohmann::json& value, Integer low, Integer high) {
+    bool fits = value.is_number_unsigned() && std::cmp_less_equal(value.get<std::uint64_t>(), high) &&
+                std::cmp_greater_equal(value.get<std::uint64_t>(), low);
+    if (value.is_number_integer() && !value.is_number_unsigned()) {
+      fits = std::cmp_less_equal(value.get<std::int64_t>(), high) && std::cmp_greater_equal(value.get<std::int64_t>(), low);
+    }
+    if (!fits) throw Error("{}: expected a whole number from {} to {}, found {}", path, low, high, shown(value));
+    return value.get<Integer>();
+  }
+
+  [[noreturn]] void fail(const char* key, const std::string& expected, const nlohmann::json& found) const {
+    throw Error("{}: expected {}, found {}", path(key), expected, shown(found));
+  }
+
+  /// The value as it stands in the file, cut to what fits a line.
+  static std::string shown(const nlohmann::json& value) {
+    constexpr std::size_t kLongest = 40;
+    std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+    return text;
+  }
+
+ private:
+  const nlohmann::json& json_;
+  std::string path_;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "attention/mask.h"
+#include "inference/playground.h"
+
+namespace headlight::app {
+
+/// {"rule": "causal+window:4", "key_padding": true, "fill": "-inf", "painted": […], "matrix": {"shape", "rows"}}.
+nlohmann::json to_json(const attention::MaskSpec& mask);
+/// Throws Error naming the key; `path` is where `value` stands in its file.
+attention::MaskSpec mask_from_json(const nlohmann::json& value, const std::string& path);
+
+/// One of the above under "encoder", "decoder" and "cross".
+nlohmann::json to_json(const attention::MaskSet& masks);
+attention::MaskSet masks_from_json(const nlohmann::json& value, const std::string& path);
+
+}  // namespace headlight::app

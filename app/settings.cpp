@@ -1,0 +1,123 @@
+#include "app/settings.h"
+
+#include <cstdlib>
+
+#include "app/json_reader.h"
+#include "app/state_json.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+fs::path xdg_directory(const char* variable, const char* below_home) {
+  const char* value = std::getenv(variable);
+  if (value && fs::path(value).is_absolute()) return fs::path(value) / "headlight";
+  const char* home = std::getenv("HOME");
+  if (!home || *home == '\0') {
+    throw Error("neither {} nor HOME is set, so there is no folder for Headlight's files; set one of them", variable);
+  }
+  return fs::path(home) / below_home / "headlight";
+}
+
+json to_json(const WindowPlacement& window) {
+  json value = {{"width", window.width}, {"height", window.height}, {"is_maximized", window.is_maximized}};
+  if (window.x && window.y) value["position"] = {*window.x, *window.y};
+  return value;
+}
+
+WindowPlacement window_from_json(const json& value, const std::string& path) {
+  constexpr int kLargest = 32'768;
+  const JsonReader reader(value, path);
+  WindowPlacement window;
+  reader.read("width", window.width, 64, kLargest);
+  reader.read("height", window.height, 64, kLargest);
+  reader.read("is_maximized", window.is_maximized);
+  if (const json* position = reader.find("position")) {
+    if (!position->is_array() || position->size() != 2) reader.fail("position", "[x, y]", *position);
+    window.x = JsonReader::integer(reader.path("position"), position->at(0), -kLargest, kLargest);
+    window.y = JsonReader::integer(reader.path("position"), position->at(1), -kLargest, kLargest);
+  }
+  return window;
+}
+
+Settings settings_from_json(const json& value) {
+  const JsonReader reader(value, "");
+  Settings settings;
+  reader.read("device", settings.device);
+  reader.read("export_directory", settings.export_directory);
+  if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
+  if (const json* state = reader.find("state")) {
+    const Result<State> read = state_from_json(*state);
+    if (!read) throw Error("state.{}", read.error());
+    settings.state = *read;
+  }
+  return settings;
+}
+
+/// Moves what can't be read out of the way of the next save; an older <name>.bad is kept too, under a number.
+fs::path keep_aside(const fs::path& path) {
+  constexpr int kMostKept = 100;
+  for (int number = 0; number < kMostKept; ++number) {
+    fs::path kept = path;
+    kept += number == 0 ? std::string(".bad") : fmt::format(".bad.{}", number);
+    std::error_code failure;
+    if (fs::exists(kept, failure)) continue;
+    fs::rename(path, kept, failure);
+    if (failure) throw Error("can't rename {} to {}: {}", path.string(), kept.string(), failure.message());
+    return kept;
+  }
+  throw Error("{} files like {}.bad are there already; remove some", kMostKept, path.string());
+}
+
+LoadedSettings defaults_after(const fs::path& path, const std::string& what_is_wrong) {
+  LoadedSettings loaded;
+  try {
+    const fs::path kept = keep_aside(path);
+    loaded.warning =
+        fmt::format("{}: {}; kept as {}, starting with defaults", path.string(), what_is_wrong, kept.filename().string());
+  } catch (const Error& error) {
+    loaded.warning = fmt::format("{}: {}; starting with defaults ({})", path.string(), what_is_wrong, error.what());
+  }
+  return loaded;
+}
+
+}  // namespace
+
+fs::path config_directory() { return xdg_directory("XDG_CONFIG_HOME", ".config"); }
+fs::path cache_directory() { return xdg_directory("XDG_CACHE_HOME", ".cache"); }
+fs::path settings_path() { return config_directory() / "settings.json"; }
+
+LoadedSettings load_settings(const fs::path& path) {
+  std::error_code failure;
+  if (!fs::exists(path, failure)) return {};
+  std::string content;
+  try {
+    content = read_file(path);
+  } catch (const Error& error) {
+    LoadedSettings loaded;
+    loaded.warning = fmt::format("{}; starting with defaults", error.what());
+    return loaded;
+  }
+  try {
+    return {.settings = settings_from_json(json::parse(content)), .warning = std::nullopt};
+  } catch (const Error& error) {
+    return defaults_after(path, error.what());
+  } catch (const json::parse_error& error) {
+    return defaults_after(path, fmt::format("no JSON (something unexpected at byte {} of {})", error.byte, content.size()));
+  }
+}
+
+void save_settings(const fs::path& path, const Settings& settings) {
+  const json value = {{"device", settings.device},
+                      {"export_directory", settings.export_directory},
+                      {"window", to_json(settings.window)},
+                      {"state", to_json(settings.state)}};
+  make_directories(path.parent_path());
+  write_file_atomically(path, value.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,209 @@
+#include "app/state_json.h"
+
+#include <array>
+
+#include "app/json_reader.h"
+#include "app/mask_json.h"
+#include "core/atomic_file.h"
+
+namespace headlight::app {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<EnumName<Tab>, 2> kTabs = {{{Tab::Head, "head"}, {Tab::Steps, "steps"}}};
+constexpr std::array<EnumName<Theme>, 2> kThemes = {{{Theme::Dark, "dark"}, {Theme::Light, "light"}}};
+constexpr std::array<EnumName<ColorRange>, 2> kRanges = {{{ColorRange::Absolute, "absolute"}, {ColorRange::PerRow, "row"}}};
+constexpr std::array<EnumName<GridOrder>, 2> kOrders = {
+    {{GridOrder::ByLayer, "layer"}, {GridOrder::ByConcentration, "concentration"}}};
+constexpr std::array<EnumName<PaintReach>, 3> kReaches = {
+    {{PaintReach::ThisHead, "head"}, {PaintReach::ThisLayer, "layer"}, {PaintReach::AllLayers, "all"}}};
+constexpr std::array<EnumName<model::MergeOrder>, 2> kMerges = {
+    {{model::MergeOrder::Concatenate, "concatenate"}, {model::MergeOrder::WithoutTranspose, "without-transpose"}}};
+constexpr std::array<EnumName<model::BlockKind>, 3> kKinds = {{{model::BlockKind::EncoderSelf, "encoder"},
+                                                               {model::BlockKind::DecoderSelf, "decoder"},
+                                                               {model::BlockKind::Cross, "cross"}}};
+constexpr std::array<EnumName<attention::Stage>, 4> kMapStages = {{{attention::Stage::Scores, "scores"},
+                                                                   {attention::Stage::Scaled, "scaled"},
+                                                                   {attention::Stage::Masked, "masked"},
+                                                                   {attention::Stage::Weights, "weights"}}};
+
+template <typename Enum, std::size_t size>
+std::string_view name_in(const std::array<EnumName<Enum>, size>& names, Enum value) {
+  return enum_name(std::span<const EnumName<Enum>>(names), value);
+}
+template <typename Enum, std::size_t size>
+void read_enum(const JsonReader& reader, const char* key, Enum& out, const std::array<EnumName<Enum>, size>& names) {
+  reader.read_enum(key, out, std::span<const EnumName<Enum>>(names));
+}
+
+json scale_to_json(const model::Scale& scale) {
+  switch (scale.kind) {
+    case model::Scale::Kind::InverseSqrtKey:
+      return "1/sqrt(d_k)";
+    case model::Scale::Kind::None:
+      return "none";
+    case model::Scale::Kind::Value:
+      break;
+  }
+  return scale.value;
+}
+
+model::Scale scale_from_json(const JsonReader& reader, const char* key, const model::Scale& otherwise) {
+  const json* value = reader.find(key);
+  if (!value) return otherwise;
+  if (*value == "1/sqrt(d_k)") return {};
+  if (*value == "none") return {.kind = model::Scale::Kind::None, .value = 1.0f};
+  if (!value->is_number() || !std::isfinite(value->get<float>())) reader.fail(key, "1/sqrt(d_k), none or a number", *value);
+  return {.kind = model::Scale::Kind::Value, .value = value->get<float>()};
+}
+
+inference::PlaygroundSettings playground_from_json(const json& value, const std::string& path) {
+  const JsonReader reader(value, path);
+  inference::PlaygroundSettings settings;
+  reader.read("d_model", settings.d_model, 1u, inference::kMaxWidth);
+  reader.read("heads", settings.heads, 1u, inference::kMaxHeads);
+  reader.read("d_k", settings.d_k, 0u, inference::kMaxWidth);
+  reader.read("d_v", settings.d_v, 0u, inference::kMaxWidth);
+  reader.read("layers", settings.layers, 1u, inference::kMaxLayers);
+  reader.read("seed", settings.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
+  settings.scale = scale_from_json(reader, "scale", settings.scale);
+  reader.read("bias", settings.bias);
+  reader.read("output_projection", settings.output_projection);
+  reader.read("positions", settings.positions);
+  read_enum(reader, "merge", settings.merge, kMerges);
+  return settings;
+}
+
+json selection_to_json(const Selection& selection) {
+  return {{"kind", name_in(kKinds, selection.block.kind)},
+          {"layer", selection.block.layer.value},
+          {"batch", selection.batch},
+          {"head", selection.head}};
+}
+
+Selection selection_from_json(const json& value, const std::string& path) {
+  constexpr std::uint32_t kLast = 0xffff'fffeu;  // what doesn't exist is clamped when the run is there
+  const JsonReader reader(value, path);
+  Selection selection;
+  read_enum(reader, "kind", selection.block.kind, kKinds);
+  reader.read("layer", selection.block.layer.value, 0u, kLast);
+  reader.read("batch", selection.batch, 0u, kLast);
+  reader.read("head", selection.head, 0u, kLast);
+  return selection;
+}
+
+json view_to_json(const ViewChoices& view) {
+  json value = {{"tab", name_in(kTabs, view.tab)},
+                {"heatmap_stage", name_in(kMapStages, view.heatmap_stage)},
+                {"color_map", view.color_map},
+                {"color_range", name_in(kRanges, view.color_range)},
+                {"grid_order", name_in(kOrders, view.grid_order)},
+                {"paint_reach", name_in(kReaches, view.paint_reach)},
+                {"show_numbers", view.show_numbers},
+                {"theme", name_in(kThemes, view.theme)},
+                {"ui_scale", view.ui_scale},
+                {"pinned", nullptr}};
+  if (view.pinned) value["pinned"] = {view.pinned->query, view.pinned->key};
+  return value;
+}
+
+ViewChoices view_from_json(const json& value, const std::string& path) {
+  const JsonReader reader(value, path);
+  ViewChoices view;
+  read_enum(reader, "tab", view.tab, kTabs);
+  read_enum(reader, "heatmap_stage", view.heatmap_stage, kMapStages);
+  reader.read("color_map", view.color_map);
+  read_enum(reader, "color_range", view.color_range, kRanges);
+  read_enum(reader, "grid_order", view.grid_order, kOrders);
+  read_enum(reader, "paint_reach", view.paint_reach, kReaches);
+  reader.read("show_numbers", view.show_numbers);
+  read_enum(reader, "theme", view.theme, kThemes);
+  reader.read("ui_scale", view.ui_scale, 0.0f, 4.0f);
+  if (const json* pinned = reader.find("pinned"); pinned && !pinned->is_null()) {
+    if (!pinned->is_array() || pinned->size() != 2) reader.fail("pinned", "[query, key]", *pinned);
+    const auto coordinate = [&](std::size_t index) {
+      return JsonReader::integer(reader.path("pinned"), pinned->at(index), 0u, inference::kMaxTokens);
+    };
+    view.pinned = attention::Cell{.query = coordinate(0), .key = coordinate(1)};
+  }
+  return view;
+}
+
+State read_state(const json& value) {
+  const JsonReader reader(value, "");
+  State state;
+  reader.read("text", state.text);
+  reader.read("key_text", state.key_text);
+  reader.read("cross", state.cross);
+  reader.read("preset", state.preset);
+  if (const json* playground = reader.find("playground")) state.playground = playground_from_json(*playground, "playground");
+  if (const json* masks = reader.find("masks")) state.masks = masks_from_json(*masks, "masks");
+  if (const json* masks = reader.find("playground_masks")) {
+    state.playground_masks = masks_from_json(*masks, "playground_masks");
+  }
+  if (const json* selection = reader.find("selection")) state.selection = selection_from_json(*selection, "selection");
+  if (const json* view = reader.find("view")) state.view = view_from_json(*view, "view");
+  return state;
+}
+
+}  // namespace
+
+json to_json(const inference::PlaygroundSettings& settings) {
+  return {{"d_model", settings.d_model},
+          {"heads", settings.heads},
+          {"d_k", settings.d_k},
+          {"d_v", settings.d_v},
+          {"layers", settings.layers},
+          {"seed", settings.seed},
+          {"scale", scale_to_json(settings.scale)},
+          {"bias", settings.bias},
+          {"output_projection", settings.output_projection},
+          {"positions", settings.positions},
+          {"merge", name_in(kMerges, settings.merge)}};
+}
+
+json to_json(const State& state) {
+  return {{"text", state.text},
+          {"key_text", state.key_text},
+          {"cross", state.cross},
+          {"playground", to_json(state.playground)},
+          {"preset", state.preset},
+          {"masks", to_json(state.masks)},
+          {"playground_masks", to_json(state.playground_masks)},
+          {"selection", selection_to_json(state.selection)},
+          {"view", view_to_json(state.view)}};
+}
+
+Result<State> state_from_json(const json& value) {
+  try {
+    return read_state(value);
+  } catch (const Error& error) {
+    return Failure{error.what()};
+  } catch (const json::exception& error) {
+    return Failure{error.what()};
+  }
+}
+
+void save_session(const std::filesystem::path& path, const State& state) {
+  const json session = {{"headlight", 1}, {"state", to_json(state)}};
+  write_file_atomically(path, session.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+Result<State> load_session(const std::filesystem::path& path) {
+  try {
+    const json session = json::parse(read_file(path));
+    if (!session.is_object() || !session.contains("headlight") || !session.contains("state")) {
+      return Failure{path.string() + " is no Headlight session: it has no members \"headlight\" and \"state\""};
+    }
+    Result<State> state = state_from_json(session["state"]);
+    if (!state) return Failure{path.string() + ": " + state.error()};
+    return state;
+  } catch (const Error& error) {
+    return Failure{error.what()};
+  } catch (const json::parse_error& error) {
+    return Failure{fmt::format("{} is no JSON: something unexpected at byte {}", path.string(), error.byte)};
+  }
+}
+
+}  // namespace headlight::app
