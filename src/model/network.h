@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ struct AttentionLayer {
   std::optional<AttentionWeights> weights;  ///< none: Q, K, V come with the input (notebooks 000 and 003)
   std::optional<LayerNorm> norm;
   std::optional<FeedForward> feed_forward;
-  std::optional<LayerNorm> feed_forward_norm;
+  std::optional<LayerNorm> feed_forward_norm;  ///< exactly when there is a feed_forward
 };
 
 /// A decoder layer: self-attention (absent in a pure cross-attention stack), then attention to the memory.
@@ -33,19 +34,27 @@ struct DecoderLayer {
   AttentionLayer cross;  ///< the feed-forward, if any, follows the cross-attention
 };
 
-/// Immutable weights of one network. Encoder only, encoder–decoder, or a decoder whose memory is the embedded source
-/// itself (the playground's cross-attention of two texts, where `encoder` is empty).
-struct Network {
-  std::optional<Embedding> source_embedding;  ///< none: the input brings vectors
-  std::optional<Embedding> target_embedding;
+/// Everything of a network but its token vectors.
+struct Layers {
   std::vector<AttentionLayer> encoder;
   std::vector<DecoderLayer> decoder;
   std::optional<Linear> unembedding;  ///< [vocabulary, d_model]: logits of the decoder's (else encoder's) last state
+};
+
+/// Immutable weights of one network. Encoder only, encoder–decoder, or a decoder whose memory is the embedded source
+/// itself (the playground's cross-attention of two texts, where `encoder` is empty).
+/// The three parts are shared between networks: one that is still the same object is still the same numbers, so that a
+/// text edited by hand needs a new embedding at most and the layers stay where they are, also on a device.
+struct Network {
+  std::shared_ptr<const Embedding> source_embedding;  ///< none: the input brings vectors (or Q, K and V)
+  std::shared_ptr<const Embedding> target_embedding;  ///< may be the same object as the source's
+  std::shared_ptr<const Layers> layers;               ///< never null in a network that passed check()
 
   /// Blocks in the order in which they are computed.
   std::vector<BlockRef> blocks() const;
+  /// Throws Error when there is no such block.
   const AttentionLayer& layer(BlockRef block) const;
-  /// Number of weights and biases.
+  /// Number of weights and biases; an embedding that serves both sides counts once.
   std::size_t parameter_count() const;
 };
 
@@ -79,6 +88,10 @@ struct ModelInput {
   const TokenBatch& queries(BlockKind kind) const;
   const TokenBatch& keys(BlockKind kind) const;
 };
+
+/// Largest sizes of one attention that check() accepts; what a device can hold is the device's own question.
+inline constexpr std::uint32_t kMaxModelWidth = 8'192;  ///< d_model, d_k and d_v
+inline constexpr std::uint32_t kMaxModelHeads = 64;
 
 /// Throws Error in one line when network and input don't fit together or sizes are out of range.
 void check(const Network& network, const ModelInput& input);

@@ -33,6 +33,10 @@ struct WordTokens {
 /// Fails in one line on invalid UTF-8 (which line and byte) and on a text without any word.
 Result<std::vector<WordTokens>> tokenize_words(const std::vector<std::string_view>& texts);
 
+/// Words of each line (also of empty ones) by the same rule, without building tokens: a quick look at a text of any size.
+/// The text must be valid UTF-8.
+std::vector<std::size_t> count_words_per_line(std::string_view text);
+
 /// Index of the first byte that is not valid UTF-8, or npos.
 std::size_t find_invalid_utf8(std::string_view text);
 

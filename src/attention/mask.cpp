@@ -1,0 +1,141 @@
+#include "attention/mask.h"
+
+#include <charconv>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace headlight::attention {
+namespace {
+
+/// "4" → 4; nothing for anything but a whole number from 1 on.
+std::optional<std::uint32_t> parse_positive(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number == 0) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+float fill_value(MaskFill fill) {
+  switch (fill) {
+    case MaskFill::NegativeInfinity: return -std::numeric_limits<float>::infinity();
+    case MaskFill::MinusOneBillion: return -1e9f;
+    case MaskFill::MinusTenBillion: return -1e10f;
+  }
+  return 0.0f;
+}
+
+std::string_view to_string(MaskFill fill) {
+  switch (fill) {
+    case MaskFill::NegativeInfinity: return "-inf";
+    case MaskFill::MinusOneBillion: return "-1e9";
+    case MaskFill::MinusTenBillion: return "-1e10";
+  }
+  return "";
+}
+
+Result<MaskFill> parse_fill(std::string_view text) {
+  for (const MaskFill fill : {MaskFill::NegativeInfinity, MaskFill::MinusOneBillion, MaskFill::MinusTenBillion}) {
+    if (to_string(fill) == text) return fill;
+  }
+  return Failure{fmt::format("unknown mask fill '{}': choose -inf, -1e9 or -1e10", text)};
+}
+
+bool MaskRule::is_visible(std::uint32_t query, std::uint32_t key, std::uint32_t key_length) const {
+  if (key_padding && key >= key_length) return false;
+  if (key < prefix) return true;
+  const bool looks_back_only = causal || prefix > 0;
+  const std::uint32_t distance = query > key ? query - key : key - query;
+  return (!looks_back_only || key <= query) && (window == 0 || distance < window);
+}
+
+Result<MaskRule> parse_rule(std::string_view text) {
+  MaskRule rule;
+  if (text == "none") return rule;
+  std::string_view rest = text;
+  while (true) {
+    const std::size_t plus = rest.find('+');
+    const std::string_view part = rest.substr(0, plus);
+    const std::size_t colon = part.find(':');
+    const std::string_view name = part.substr(0, colon);
+    if (part == "causal") {
+      rule.causal = true;
+    } else if (name == "window" || name == "prefix") {
+      const std::string_view digits = colon == std::string_view::npos ? std::string_view() : part.substr(colon + 1);
+      const std::optional<std::uint32_t> number = parse_positive(digits);
+      if (!number) {
+        return Failure{fmt::format("mask '{}': {} needs a whole number from 1 on, as in {}:4", text, name, name)};
+      }
+      (name == "window" ? rule.window : rule.prefix) = *number;
+    } else {
+      return Failure{fmt::format("mask '{}': '{}' is unknown; choose none, causal, window:N, prefix:N or several joined by +",
+                                 text, part)};
+    }
+    if (plus == std::string_view::npos) return rule;
+    rest.remove_prefix(plus + 1);
+  }
+}
+
+std::string to_string(const MaskRule& rule) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += text.empty() ? part : "+" + part; };
+  if (rule.causal) add("causal");
+  if (rule.window > 0) add(fmt::format("window:{}", rule.window));
+  if (rule.prefix > 0) add(fmt::format("prefix:{}", rule.prefix));
+  return text.empty() ? "none" : text;
+}
+
+bool BooleanMask::is_kept(std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key) const {
+  const std::size_t item = batch == 1 ? 0 : batch_item;
+  const std::size_t map = item * heads + (heads == 1 ? 0 : head);
+  return keep[(map * queries + query) * keys + key] != 0;
+}
+
+std::optional<bool> MaskSpec::painted_state(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head,
+                                            Cell cell) const {
+  if (painted.empty()) return std::nullopt;
+  // Which of layer, batch and head a scope names, as bits: three first, then two, then one, then none.
+  static constexpr std::uint32_t kLayer = 4, kBatch = 2, kHead = 1;
+  for (const std::uint32_t names : {kLayer | kBatch | kHead, kLayer | kBatch, kLayer | kHead, kBatch | kHead, kLayer, kBatch,
+                                    kHead, 0u}) {
+    PaintScope scope;
+    if (names & kLayer) scope.layer = layer;
+    if (names & kBatch) scope.batch = batch_item;
+    if (names & kHead) scope.head = head;
+    const auto cells = painted.find(scope);
+    if (cells == painted.end()) continue;
+    const auto state = cells->second.find(cell);
+    if (state != cells->second.end()) return state->second;
+  }
+  return std::nullopt;
+}
+
+bool MaskSpec::is_visible(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, std::uint32_t query,
+                          std::uint32_t key, std::uint32_t key_length) const {
+  if (const std::optional<bool> state = painted_state(layer, batch_item, head, {query, key})) return *state;
+  return rule.is_visible(query, key, key_length) && (!matrix || matrix->is_kept(batch_item, head, query, key));
+}
+
+void check(const MaskSpec& mask, std::uint32_t batch, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys) {
+  if (!mask.matrix) return;
+  const BooleanMask& matrix = *mask.matrix;
+  const bool fits = (matrix.batch == 1 || matrix.batch == batch) && (matrix.heads == 1 || matrix.heads == heads) &&
+                    matrix.queries == queries && matrix.keys == keys;
+  if (!fits) {
+    throw Error(
+        "the mask is [{}, {}, {}, {}] but the attention is [batch {}, heads {}, queries {}, keys {}]; queries and keys must be "
+        "equal, batch and heads equal or 1",
+        matrix.batch, matrix.heads, matrix.queries, matrix.keys, batch, heads, queries, keys);
+  }
+  const std::size_t cells = std::size_t{matrix.batch} * matrix.heads * matrix.queries * matrix.keys;
+  if (matrix.keep.size() != cells) {
+    throw Error("the mask [{}, {}, {}, {}] needs {} cells but has {}: give it one for each query and key", matrix.batch,
+                matrix.heads, matrix.queries, matrix.keys, cells, matrix.keep.size());
+  }
+}
+
+}  // namespace headlight::attention
