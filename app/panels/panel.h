@@ -1,5 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "app/engine.h"
@@ -7,6 +11,10 @@
 #include "shell/ui.h"
 
 namespace headlight::app {
+
+/// Where widgets were drawn, by name: "mask.causal", "menu.File", "head.map" (all cells of the big heatmap),
+/// "grid.encoder.0.3" (a thumbnail: kind, layer, head). UI units.
+using ItemRects = std::map<std::string, shell::UiRect, std::less<>>;
 
 /// What every panel gets, once a frame. A panel is a function `void draw_<name>_panel(Frame&)` in a file of its own: it reads
 /// the result, changes the state, wishes for tiles, and calls no other panel. Computation starts because the state changed.
@@ -17,6 +25,12 @@ struct Frame {
   const EngineResult& result;
   /// Tiles that this frame shows, most important first; the viewer hands them to the engine after the frame.
   std::vector<attention::TileRequest>& wishes;
+  ItemRects* items = nullptr;  ///< of this frame; none where nobody asks
+
+  /// Notes where something that a person can point at is, so that tests find it by name.
+  void mark(std::string name, const shell::UiRect& rect) {
+    if (items) items->insert_or_assign(std::move(name), rect);
+  }
 
   /// The tile if it is known, and a wish for it in any case.
   const attention::Tile* tile(const attention::TileRequest& request) {

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "app/engine.h"
+#include "app/state.h"
+#include "shell/input.h"
+
+namespace headlight::app {
+
+/// Everything that a key or a menu entry starts. Keys, menus and the list under F1 read the same table.
+enum class Action : std::uint8_t {
+  PreviousHead,
+  NextHead,
+  PreviousLayer,
+  NextLayer,
+  PreviousItem,
+  NextItem,
+  ShowHead,
+  ShowSteps,
+  ToggleCausal,
+  TogglePadding,
+  ResetMasks,
+  Undo,
+  Redo,
+  Export,
+  SaveScreenshot,
+  Quit,
+  ToggleTheme,
+  LargerUi,
+  SmallerUi,
+  ResetUiScale,
+  ShowShortcuts,
+  ShowAbout,
+  Dismiss,  ///< closes what is open, else unpins the cell
+};
+
+/// A key for an action. An action may have several; the first is the one that menus show.
+struct Shortcut {
+  Action action;
+  shell::Key key;
+  shell::Modifiers modifiers;
+  std::string_view keys;   ///< as people read it: "Ctrl+Shift+Z"
+  std::string_view label;  ///< what it does: "Next head"
+  std::string_view group;  ///< heading in the list: "Move", "Mask", …
+};
+
+/// Every shortcut, in the order of the list under F1.
+std::span<const Shortcut> shortcuts();
+/// The keys that menus show beside an action; empty when it has none.
+std::string_view keys_of(Action action);
+
+/// Does what concerns the state alone; false when the action is the viewer's (export, undo, quit, …). `shapes` are the
+/// blocks of the run on screen: moving stops at their edges.
+bool apply_action(Action action, State& state, const BlockShapes& shapes);
+
+}  // namespace headlight::app
