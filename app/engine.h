@@ -10,6 +10,7 @@
 
 #include "app/runner.h"
 #include "app/state.h"
+#include "app/tile_cache.h"
 
 namespace headlight::app {
 
@@ -20,12 +21,6 @@ struct EngineRequest {
   /// Every tile on screen, most important first (the selected head, then the thumbnails). Tiles outside their matrix are
   /// ignored: the caller may lay out a run it hasn't seen.
   std::vector<attention::TileRequest> tiles;
-};
-
-/// A tile and the run it shows.
-struct EngineTile {
-  std::shared_ptr<const attention::Tile> tile;
-  std::uint64_t run = 0;
 };
 
 /// A consistent picture of what is known; cheap to copy.
@@ -41,7 +36,7 @@ struct EngineResult {
   std::size_t parameter_count = 0;
   /// Tiles of this run, and until they are evaluated anew those of the run before whose block has the same shape, so that
   /// nothing flickers.
-  std::map<attention::TileRequest, EngineTile> tiles;
+  EngineTiles tiles;
   bool has_all_tiles = false;  ///< false: more are coming
   /// One line when the newest request can't be done; then everything above is the last good run and `is_stale`.
   std::string error;

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/engine.h"
+#include "app/run_source.h"
+
+namespace headlight::app {
+
+/// What the engine's thread does, without the thread: opens devices, runs forward passes, evaluates tiles bit by bit. Errors
+/// end in the picture, never outside.
+class EngineWorker {
+ public:
+  EngineWorker(RunnerFactory open, std::size_t tile_bytes) : open_(std::move(open)), tiles_(tile_bytes) {}
+
+  /// Opens another device and repeats the last request there; on failure the one in use stays.
+  void open(const std::string& device);
+
+  /// Takes a new request: the forward pass when its inputs changed, and the list of tiles to evaluate.
+  void begin(const EngineRequest& request);
+
+  /// Evaluates the next tiles, few enough that a newer request needn't wait long.
+  void evaluate_some();
+  bool has_more() const { return !pending_.empty(); }
+
+  EngineResult picture() const;
+
+ private:
+  void run_forward(const RunInputs& inputs);
+  void collect_tiles();
+  void fail(const std::string& message);
+
+  RunnerFactory open_;
+  std::unique_ptr<Runner> runner_;
+  std::string device_error_;
+  RunSource source_;
+  std::optional<RunInputs> attempted_;  ///< inputs of the newest forward pass, whether it succeeded or not
+  bool runner_has_run_ = false;         ///< the runner still holds the run that picture_ describes
+  std::optional<EngineRequest> request_;
+  EngineResult picture_;  ///< all but the tiles
+  TileCache tiles_;
+  std::vector<attention::TileRequest> pending_;  ///< least important first
+  bool is_first_chunk_ = true;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,41 @@
+#include <utility>
+
+#include "app/runner.h"
+#include "gpu/context.h"
+
+namespace headlight::app {
+namespace {
+
+gpu::ContextOptions context_options(const std::string& device) {
+  gpu::ContextOptions options;
+  options.device = device;
+  return options;
+}
+
+class GpuRunner final : public Runner {
+ public:
+  explicit GpuRunner(const std::string& device) : context_(context_options(device)), session_(context_) {}
+
+  std::string device_name() const override { return context_.device().name; }
+  inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
+                           const attention::MaskSet& masks) override {
+    return session_.run(std::move(network), input, masks);
+  }
+  std::vector<model::BlockRef> blocks() const override { return session_.blocks(); }
+  inference::BlockShape shape(model::BlockRef block) const override { return session_.shape(block); }
+  std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) override {
+    return session_.evaluate(requests);
+  }
+  Tensor encoder_output() override { return session_.encoder_output(); }
+  Tensor logits() override { return session_.logits(); }
+
+ private:
+  gpu::Context context_;
+  inference::Session session_;
+};
+
+}  // namespace
+
+std::unique_ptr<Runner> open_gpu_runner(const std::string& device) { return std::make_unique<GpuRunner>(device); }
+
+}  // namespace headlight::app
