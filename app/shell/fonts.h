@@ -1,0 +1,19 @@
+#pragma once
+
+struct ImFont;
+
+namespace headlight::shell {
+
+/// The fonts of the interface, for ImGui::PushFont(). They stay valid until the next Ui::begin_frame(). Sizes are UI units.
+/// All cover Latin, Greek, Cyrillic, punctuation, arrows, sub- and superscripts and mathematical operators; anything else
+/// after Ui::ensure_glyphs() where some installed font has it.
+struct FontSet {
+  ImFont* body = nullptr;        ///< 16, the default
+  ImFont* small = nullptr;       ///< 13: labels, captions
+  ImFont* title = nullptr;       ///< 20, semi-bold
+  ImFont* strong = nullptr;      ///< 16, semi-bold
+  ImFont* mono = nullptr;        ///< 14, all digits equally wide: numbers, arithmetic
+  ImFont* mono_small = nullptr;  ///< 12: numbers in cells
+};
+
+}  // namespace headlight::shell

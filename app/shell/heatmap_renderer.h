@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "shell/theme.h"
+
+struct ImDrawList;
+
+namespace headlight::shell {
+
+class RenderDevice;
+
+/// A rectangle in UI units, as ImGui's coordinates.
+struct UiRect {
+  float x = 0.0F;
+  float y = 0.0F;
+  float width = 0.0F;
+  float height = 0.0F;
+
+  bool contains(float px, float py) const { return px >= x && px < x + width && py >= y && py < y + height; }
+};
+
+/// One matrix to draw as coloured cells, and how. Spans are read during HeatmapRenderer::draw() only.
+struct HeatmapImage {
+  /// Stable name of this heatmap: the same from frame to frame, different from every other heatmap's of the frame.
+  std::uint64_t key = 0;
+  /// Changes whenever `values`, `masked` or `row_scale` have other content; they are uploaded again only then (or when the
+  /// shape changes or masked/row_scale appear or disappear).
+  std::uint64_t revision = 0;
+  std::uint32_t rows = 0;
+  std::uint32_t columns = 0;
+  std::span<const float> values;         ///< [rows, columns]; NaN is drawn in the missing colour, ±inf as the range's end
+  std::span<const std::uint8_t> masked;  ///< [rows, columns] or empty; 1: hatched
+  std::span<const float> row_scale;      ///< [rows] or empty; multiplies each row's values (1 / row maximum normalises rows)
+
+  float low = 0.0F;                           ///< drawn in the table's first colour
+  float high = 1.0F;                          ///< drawn in its last one
+  std::span<const std::uint32_t> color_map;   ///< 256 entries, packed as Color
+
+  UiRect area;                 ///< of all cells; may reach beyond the clip when zoomed in
+  std::optional<UiRect> clip;  ///< within ImGui's own clip rectangle of the draw list, which always applies
+
+  Color hatch = 0;             ///< stripes of masked cells; their width is in UI units, whatever the zoom
+  Color hatch_ground = 0;      ///< between the stripes; alpha 0 lets the value's colour show through
+  Color missing = 0;
+  Color grid = 0;              ///< lines between cells of at least `grid_from` UI units; alpha 0: none
+  float grid_from = 14.0F;
+  Color crosshair = 0;
+  std::optional<std::uint32_t> crosshair_row;     ///< outlined along its whole width, outside its cells
+  std::optional<std::uint32_t> crosshair_column;
+  float rounding = 0.0F;       ///< radius of the area's corners, UI units
+};
+
+/// Takes hatch, missing, grid and crosshair colours from the theme.
+void use_theme(HeatmapImage& image, const Theme& theme);
+
+/// Draws heatmaps inside ImGui windows. All values live in one device buffer, cached by key and uploaded only when their
+/// revision changes; hundreds of thumbnails a frame are one small draw each.
+class HeatmapRenderer {
+ public:
+  struct Budget {
+    std::size_t bytes = std::size_t{96} << 20;  ///< of device memory; capped by the device's storage range
+    std::uint32_t unused_frames = 240;          ///< a heatmap that wasn't drawn for so many frames is dropped
+  };
+
+  /// Cell under a point of the area, or nothing outside it.
+  struct Cell {
+    std::uint32_t row = 0;
+    std::uint32_t column = 0;
+  };
+  static std::optional<Cell> cell_at(const HeatmapImage& image, float x, float y);
+
+  /// Where a cell is drawn.
+  static UiRect cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column);
+
+  /// Between Ui::begin_frame() and end_frame(). Throws Error when a span's size doesn't fit rows × columns or the colour map
+  /// isn't 256 long. A heatmap that is larger than the whole budget is drawn in the missing colour.
+  void draw(ImDrawList* list, const HeatmapImage& image);
+
+  std::size_t cached_heatmaps() const;
+  std::size_t cached_bytes() const;
+  /// Uploads since construction: stays put while nothing changes.
+  std::uint64_t uploads() const;
+
+  ~HeatmapRenderer();
+  HeatmapRenderer(const HeatmapRenderer&) = delete;
+  HeatmapRenderer& operator=(const HeatmapRenderer&) = delete;
+
+  /// For Ui: the Vulkan side.
+  struct Pipeline;
+  explicit HeatmapRenderer(std::unique_ptr<Pipeline> pipeline);
+  Pipeline& pipeline() { return *pipeline_; }
+
+ private:
+  std::unique_ptr<Pipeline> pipeline_;
+};
+
+}  // namespace headlight::shell

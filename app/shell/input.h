@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace headlight::shell {
+
+enum class Key : std::uint8_t {
+  Tab, Left, Right, Up, Down, PageUp, PageDown, Home, End, Insert, Delete, Backspace, Space, Enter, Escape,
+  LeftControl, LeftShift, LeftAlt, LeftSuper,
+  Minus, Equal, Comma, Period, Slash,
+  Digit0, Digit1, Digit2, Digit3, Digit4, Digit5, Digit6, Digit7, Digit8, Digit9,
+  A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, Q, R, S, T, U, V, W, X, Y, Z,
+  F1, F2, F3, F4, F5, F6, F7, F8, F9, F10, F11, F12,
+};
+inline constexpr std::size_t kKeys = static_cast<std::size_t>(Key::F12) + 1;
+
+/// Which modifier keys are held.
+struct Modifiers {
+  bool control = false;
+  bool shift = false;
+  bool alt = false;
+  bool super = false;
+
+  bool operator==(const Modifiers&) const = default;
+};
+inline constexpr Modifiers kControl{.control = true};
+inline constexpr Modifiers kShift{.shift = true};
+inline constexpr Modifiers kControlShift{.control = true, .shift = true};
+
+enum class MouseButton : std::uint8_t { Left, Right, Middle };
+
+/// Positions are pixels of the image that the interface is drawn into, from its top left corner.
+struct MouseMove {
+  float x = 0.0F;
+  float y = 0.0F;
+};
+struct MouseLeave {};
+struct MouseClick {
+  MouseButton button = MouseButton::Left;
+  bool down = true;
+  Modifiers modifiers;
+};
+/// Steps of the wheel; positive up and left.
+struct MouseWheel {
+  float horizontal = 0.0F;
+  float vertical = 0.0F;
+  Modifiers modifiers;
+};
+/// A keyboard repeat is another `down` without an `up` between.
+struct KeyPress {
+  Key key = Key::Escape;
+  bool down = true;
+  Modifiers modifiers;
+};
+struct TextInput {
+  std::string utf8;
+};
+struct FocusChange {
+  bool focused = true;
+};
+
+/// What a person does to the window. Windows, tests and screenshot scripts all feed these to Ui::feed().
+using InputEvent = std::variant<MouseMove, MouseLeave, MouseClick, MouseWheel, KeyPress, TextInput, FocusChange>;
+
+/// Move there, press and release.
+std::vector<InputEvent> click_at(float x, float y, MouseButton button = MouseButton::Left, Modifiers modifiers = {});
+/// Press at the first point, move to the second in a few steps, release.
+std::vector<InputEvent> drag(float from_x, float from_y, float to_x, float to_y, Modifiers modifiers = {});
+/// Press and release a key.
+std::vector<InputEvent> tap(Key key, Modifiers modifiers = {});
+
+/// "a", "F1", "left", "enter", … in either case; false when there is no such key.
+bool parse_key(std::string_view name, Key& key);
+
+}  // namespace headlight::shell

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace headlight::shell {
+
+/// Which Vulkan device draws the window. Nothing else: the engine that computes has its own.
+struct RenderDeviceOptions {
+  /// Empty: the first device that isn't a CPU, else the first one. Otherwise an index ("0") or a part of its name ("llvmpipe").
+  std::string device;
+  /// Switches the validation layer on; HEADLIGHT_VALIDATION=1 in the environment does so too.
+  bool validation = false;
+};
+
+/// The Vulkan instance, device and graphics queue that the user interface draws with. The compute engine owns another set,
+/// so the interface never waits for a computation and the two may run on different GPUs.
+class RenderDevice {
+ public:
+  /// Throws Error in one line when there is no Vulkan device that can draw or none matches the options.
+  explicit RenderDevice(const RenderDeviceOptions& options = {});
+  ~RenderDevice();
+  RenderDevice(const RenderDevice&) = delete;
+  RenderDevice& operator=(const RenderDevice&) = delete;
+
+  /// As the driver spells it.
+  const std::string& name() const;
+
+  bool has_validation() const;
+  /// Warnings and errors of the validation layer since construction, oldest first, capped at 100 texts.
+  std::vector<std::string> validation_messages() const;
+  std::uint32_t validation_message_count() const;
+
+  /// The Vulkan objects, for the shell's own files (shell/vulkan_handles.h).
+  struct Handles;
+  Handles& handles() { return *handles_; }
+
+ private:
+  std::unique_ptr<Handles> handles_;
+};
+
+}  // namespace headlight::shell

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+
+struct ImGuiStyle;
+
+namespace headlight::shell {
+
+/// R | G << 8 | B << 16 | A << 24, sRGB: the same packing as ImGui's IM_COL32 and a colour map's table.
+using Color = std::uint32_t;
+
+constexpr Color rgb(std::uint32_t hex) {  // 0xRRGGBB as in CSS
+  return 0xFF000000U | (hex & 0xFFU) << 16 | (hex & 0xFF00U) | (hex >> 16 & 0xFFU);
+}
+/// The colour with another alpha, 0 … 255.
+constexpr Color with_alpha(Color color, std::uint32_t alpha) { return (color & 0x00FFFFFFU) | alpha << 24; }
+
+enum class ThemeKind : std::uint8_t { Light, Dark };
+
+/// Every colour of the interface by what it is for. Text colours have a contrast of at least 4.5 : 1 on `background`,
+/// `panel` and `field`; a role colour (query, key, value, output) is never the only cue for what something is.
+struct Theme {
+  ThemeKind kind;
+  Color background;     ///< behind all panels
+  Color panel;          ///< a panel's own ground
+  Color field;          ///< text fields, inactive sliders
+  Color popup;          ///< menus and tooltips
+  Color hover;          ///< ground of what the mouse is over
+  Color active;         ///< ground of what is pressed or selected
+  Color border;         ///< hairlines between panels and around fields
+  Color text;
+  Color text_dim;       ///< secondary text, still readable
+  Color text_on_accent;
+  Color accent;         ///< the one accent: selection, focus, checked, links
+  Color accent_hover;
+  Color warning;        ///< text of a refusal or a problem
+  Color query;          ///< the field's roles, fit for text and lines
+  Color key;
+  Color value;
+  Color output;         ///< attention and outputs
+  Color query_fill;     ///< the same roles as quiet grounds behind `text`
+  Color key_fill;
+  Color value_fill;
+  Color output_fill;
+  Color padding;        ///< ground of pad tokens
+  Color hatch;          ///< stripes over masked cells
+  Color hatch_ground;   ///< between the stripes
+  Color missing;        ///< cells that aren't computed yet
+  Color grid;           ///< lines between large cells
+  Color crosshair;
+};
+
+const Theme& theme_of(ThemeKind kind);
+
+/// WCAG 2 contrast of two opaque colours, 1 … 21.
+double contrast(Color a, Color b);
+
+/// Sets colours, spacing, rounding and borders. All sizes are in UI units (see Ui::begin_frame), so no scale is applied.
+void apply(const Theme& theme, ImGuiStyle& style);
+
+}  // namespace headlight::shell

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "shell/fonts.h"
+#include "shell/heatmap_renderer.h"
+#include "shell/input.h"
+#include "shell/pixels.h"
+#include "shell/theme.h"
+
+namespace headlight::shell {
+
+class RenderDevice;
+
+/// How copy and paste reach the system. Without one, Ui keeps the text to itself.
+struct Clipboard {
+  std::function<std::string()> read;
+  std::function<void(const std::string&)> write;
+};
+
+/// What the mouse pointer should look like, for the window.
+enum class MousePointer : std::uint8_t { Arrow, Text, ResizeVertical, ResizeHorizontal, Hand, Hidden };
+
+struct TextFieldOptions {
+  float width = -1.0F;         ///< UI units; −1: all there is
+  float height = 0.0F;         ///< above 0: several lines
+  const char* hint = nullptr;  ///< shown while the field is empty
+  bool enter_confirms = false; ///< one line only: true is returned on Enter, not on every edit
+  std::size_t limit = std::size_t{1} << 20;  ///< bytes
+};
+
+/// Dear ImGui drawn on Vulkan into an image, with or without a window. A frame is
+///   ui.begin_frame(size, scale, seconds);  …ImGui calls…;  ui.end_frame();
+/// and then window.present(ui) or ui.read_pixels(). One Ui at a time: ImGui's context is global.
+///
+/// Everything that panels see is in UI units: at scale 1 a unit is a pixel; at scale 2 the same layout is drawn with twice as
+/// many pixels, fonts rasterised anew and glyphs snapped to whole pixels. So panels never multiply by the scale.
+class Ui {
+ public:
+  /// The device must outlive the Ui. Throws Error when a font or a Vulkan object can't be had.
+  explicit Ui(RenderDevice& device);
+  ~Ui();
+  Ui(const Ui&) = delete;
+  Ui& operator=(const Ui&) = delete;
+
+  /// Queues what a person did; the next frames see it. A press and a release always reach different frames.
+  void feed(InputEvent event);
+  void feed(std::span<const InputEvent> events);
+  bool has_pending_input() const;
+
+  /// `size` in pixels, `scale` pixels per UI unit (the display's content scale × the person's zoom), `elapsed_s` since the
+  /// previous frame. Waits until the previous frame was drawn.
+  void begin_frame(PixelSize size, float scale, double elapsed_s);
+  /// Draws the frame into the image (asynchronously).
+  void end_frame();
+  /// The frame that end_frame() drew.
+  PixelImage read_pixels();
+
+  /// The size in UI units of the frame being built.
+  float width() const;
+  float height() const;
+  float scale() const;
+
+  /// Seconds until a frame is wanted though nothing happens: 0 at once (input is queued, or layout is settling after an
+  /// event), about 0.5 while a caret blinks, infinity when idle.
+  double redraw_after_s() const;
+  bool wants_redraw() const { return redraw_after_s() <= 0.0; }
+  /// Asks for so many more frames: for what changed outside of the input.
+  void request_redraw(int frames = 1);
+
+  /// Was the key pressed (or repeated) in this frame with exactly these modifiers? Keys that mean something to the text field
+  /// being edited (plain letters, Ctrl+C, arrows, …) are the field's and give false; Ctrl+Z and Ctrl+Y are always the caller's.
+  bool is_pressed(Key key, Modifiers modifiers = {}) const;
+  /// Is a text field being edited?
+  bool is_typing() const;
+  Modifiers modifiers() const;
+
+  const FontSet& fonts() const;
+  /// Makes sure that these characters can be shown: new ones are added to the fonts before the next frame. Cheap when there
+  /// is nothing new. Typed and pasted text is added by itself; call it for text from files and for tokens.
+  void ensure_glyphs(std::string_view utf8);
+
+  const Theme& theme() const;
+  /// From the next frame on.
+  void set_theme(ThemeKind kind);
+
+  HeatmapRenderer& heatmaps();
+
+  /// A text field bound to `text`. Returns true in the frame where the person changed it. Follows changes of `text` from
+  /// elsewhere (undo, a preset) even while it is being edited, which ImGui::InputText does not; keeps no undo of its own.
+  bool text_field(const char* id, std::string& text, const TextFieldOptions& options = {});
+
+  void set_clipboard(Clipboard clipboard);
+  MousePointer pointer() const;
+
+  /// For Window: the image of the last frame.
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace headlight::shell

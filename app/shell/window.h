@@ -1,0 +1,84 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "shell/pixels.h"
+
+namespace headlight::shell {
+
+class RenderDevice;
+class Ui;
+
+/// Where a window is, in screen coordinates: what is remembered from one start to the next.
+struct WindowPlacement {
+  struct Position {
+    int x = 0;
+    int y = 0;
+    bool operator==(const Position&) const = default;
+  };
+  std::optional<Position> position;  ///< nothing where the system places windows itself (Wayland)
+  int width = 1440;
+  int height = 900;
+  bool maximized = false;
+
+  bool operator==(const WindowPlacement&) const = default;
+};
+
+/// A desktop window (X11 or Wayland) that feeds its input to a Ui and shows the Ui's image. Only on the main thread, except
+/// wake(). Both the device and the Ui must outlive it.
+///
+///   while (!window.should_close()) {
+///     window.wait_events(ui.redraw_after_s());
+///     if (window.is_visible() && (window.take_redraw() || ui.redraw_after_s() <= 0 || state changed)) {
+///       ui.begin_frame(window.framebuffer_size(), window.content_scale() * zoom, elapsed); … ui.end_frame();
+///       window.present();
+///     }
+///   }
+class Window {
+ public:
+  /// Failure in one line when there is no display, or the device can't show images on it.
+  static Result<std::unique_ptr<Window>> open(RenderDevice& device, Ui& ui, const std::string& title,
+                                              const WindowPlacement& placement);
+  ~Window();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  void poll_events();
+  /// Sleeps until an event, a wake() or the timeout; at once for 0, without end for infinity.
+  void wait_events(double timeout_s);
+  /// Ends wait_events(); from any thread, also when no window is open.
+  static void wake();
+
+  bool should_close() const;
+  void set_should_close(bool close);
+
+  /// False while minimised or of no size: don't draw then.
+  bool is_visible() const;
+  /// True once after anything that calls for a new frame: input, resize, uncovering, another scale, wake().
+  bool take_redraw();
+
+  PixelSize framebuffer_size() const;
+  /// Pixels per UI unit that this display asks for: 1, 1.25, 2, …
+  float content_scale() const;
+  /// The placement to remember; the size before maximising while maximised.
+  WindowPlacement placement() const;
+  void set_title(const std::string& title);
+
+  /// Called from poll_events() or wait_events() with the paths of files dropped on the window.
+  void on_drop(std::function<void(std::vector<std::string>)> callback);
+
+  /// Shows the Ui's last frame, in step with the display. A frame of another size than the window is stretched.
+  void present();
+
+ private:
+  struct Impl;
+  explicit Window(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace headlight::shell
