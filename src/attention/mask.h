@@ -73,10 +73,10 @@ using PaintedCells = std::map<PaintScope, std::map<Cell, bool>>;
 /// The mask of one kind of block: rule, padding, matrix and painted cells together, and the fill. A value: compared, saved,
 /// undone.
 struct MaskSpec {
-  MaskRule rule;
+  MaskRule rule = {};
   MaskFill fill = MaskFill::NegativeInfinity;
-  std::optional<BooleanMask> matrix;
-  PaintedCells painted;
+  std::optional<BooleanMask> matrix = {};
+  PaintedCells painted = {};
 
   bool is_visible(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key,
                   std::uint32_t key_length) const;

@@ -30,7 +30,7 @@ struct AttentionConfig {
   std::uint32_t heads = 1;
   std::uint32_t d_k = 0;  ///< width of a head's queries and keys
   std::uint32_t d_v = 0;  ///< width of a head's values
-  Scale scale;
+  Scale scale = {};
   MergeOrder merge = MergeOrder::Concatenate;
 
   bool operator==(const AttentionConfig&) const = default;
@@ -46,7 +46,7 @@ std::string_view to_string(BlockKind kind);
 /// Names one attention block of a network.
 struct BlockRef {
   BlockKind kind = BlockKind::EncoderSelf;
-  LayerIndex layer;
+  LayerIndex layer = {};
 
   auto operator<=>(const BlockRef&) const = default;
 };

@@ -13,32 +13,32 @@ namespace headlight::model {
 
 /// Token vectors: table[id]·scale + positions[i].
 struct Embedding {
-  Tensor table;        ///< [vocabulary, d_model]
+  Tensor table = {};        ///< [vocabulary, d_model]
   float scale = 1.0f;  ///< notebook 002 multiplies by √d_model
-  Tensor positions;    ///< [max_length, d_model] or empty: nothing is added
+  Tensor positions = {};    ///< [max_length, d_model] or empty: nothing is added
 };
 
 /// One attention block and what follows it. Post-norm residuals ("Attention Is All You Need", §3.1):
 ///   y = attention(x, memory);  x ← norm ? LayerNorm(x + y) : y;  x ← feed_forward ? LayerNorm(x + ff(x)) : x
 struct AttentionLayer {
   AttentionConfig config;
-  std::optional<AttentionWeights> weights;  ///< none: Q, K, V come with the input (notebooks 000 and 003)
-  std::optional<LayerNorm> norm;
-  std::optional<FeedForward> feed_forward;
-  std::optional<LayerNorm> feed_forward_norm;  ///< exactly when there is a feed_forward
+  std::optional<AttentionWeights> weights = {};  ///< none: Q, K, V come with the input (notebooks 000 and 003)
+  std::optional<LayerNorm> norm = {};
+  std::optional<FeedForward> feed_forward = {};
+  std::optional<LayerNorm> feed_forward_norm = {};  ///< exactly when there is a feed_forward
 };
 
 /// A decoder layer: self-attention (absent in a pure cross-attention stack), then attention to the memory.
 struct DecoderLayer {
-  std::optional<AttentionLayer> self;
+  std::optional<AttentionLayer> self = {};
   AttentionLayer cross;  ///< the feed-forward, if any, follows the cross-attention
 };
 
 /// Everything of a network but its token vectors.
 struct Layers {
-  std::vector<AttentionLayer> encoder;
-  std::vector<DecoderLayer> decoder;
-  std::optional<Linear> unembedding;  ///< [vocabulary, d_model]: logits of the decoder's (else encoder's) last state
+  std::vector<AttentionLayer> encoder = {};
+  std::vector<DecoderLayer> decoder = {};
+  std::optional<Linear> unembedding = {};  ///< [vocabulary, d_model]: logits of the decoder's (else encoder's) last state
 };
 
 /// Immutable weights of one network. Encoder only, encoder–decoder, or a decoder whose memory is the embedded source
@@ -46,9 +46,9 @@ struct Layers {
 /// The three parts are shared between networks: one that is still the same object is still the same numbers, so that a
 /// text edited by hand needs a new embedding at most and the layers stay where they are, also on a device.
 struct Network {
-  std::shared_ptr<const Embedding> source_embedding;  ///< none: the input brings vectors (or Q, K and V)
-  std::shared_ptr<const Embedding> target_embedding;  ///< may be the same object as the source's
-  std::shared_ptr<const Layers> layers;               ///< never null in a network that passed check()
+  std::shared_ptr<const Embedding> source_embedding = {};  ///< none: the input brings vectors (or Q, K and V)
+  std::shared_ptr<const Embedding> target_embedding = {};  ///< may be the same object as the source's
+  std::shared_ptr<const Layers> layers = {};               ///< never null in a network that passed check()
 
   /// Blocks in the order in which they are computed.
   std::vector<BlockRef> blocks() const;
@@ -66,7 +66,7 @@ struct TokenBatch {
   /// [batch·length] rows of Embedding::table, kPaddingId for padding (a zero vector, like nn.Embedding's padding_idx);
   /// unused when `vectors` is given.
   std::vector<std::uint32_t> ids;
-  Tensor vectors;                               ///< [batch, length, d_model] when the input brings vectors instead of ids
+  Tensor vectors = {};                               ///< [batch, length, d_model] when the input brings vectors instead of ids
   std::vector<std::vector<std::string>> texts;  ///< [batch][length] what people read on the axes; "<pad>" for padding
 };
 inline constexpr std::uint32_t kPaddingId = 0xffffffffu;
@@ -81,8 +81,8 @@ struct GivenQkv {
 /// What one forward pass runs on.
 struct ModelInput {
   TokenBatch source;                 ///< the encoder's tokens; for cross-attention the keys' side
-  std::optional<TokenBatch> target;  ///< the decoder's tokens: the queries' side of cross-attention
-  std::optional<GivenQkv> qkv;       ///< only with a network whose single layer has no weights
+  std::optional<TokenBatch> target = {};  ///< the decoder's tokens: the queries' side of cross-attention
+  std::optional<GivenQkv> qkv = {};       ///< only with a network whose single layer has no weights
 
   /// The sequence whose tokens are a block's queries / keys.
   const TokenBatch& queries(BlockKind kind) const;

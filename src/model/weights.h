@@ -9,8 +9,8 @@ namespace headlight::model {
 
 /// torch.nn.Linear: y = x · weightᵀ + bias.
 struct Linear {
-  Tensor weight;  ///< [out, in]
-  Tensor bias;    ///< [out], or empty for none
+  Tensor weight;     ///< [out, in]
+  Tensor bias = {};  ///< [out], or empty for none
 
   std::uint32_t in() const { return weight.axis(1); }
   std::uint32_t out() const { return weight.axis(0); }
@@ -35,7 +35,7 @@ struct AttentionWeights {
   Linear query;                  ///< [heads·d_k, d_model]
   Linear key;                    ///< [heads·d_k, d_model]
   Linear value;                  ///< [heads·d_v, d_model]
-  std::optional<Linear> output;  ///< [d_out, heads·d_v], or none: merged heads are the output
+  std::optional<Linear> output = {};  ///< [d_out, heads·d_v], or none: merged heads are the output
 };
 
 /// Where Q, K and V rows stand in one fused weight.

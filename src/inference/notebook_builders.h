@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "inference/notebooks.h"
+
+namespace headlight::inference {
+
+// One builder for each preset; make_notebook() chooses by name.
+Notebook boolean_mask();        // notebook-000
+Notebook causal_seeded();       // notebook-001
+Notebook encoder_decoder();     // notebook-002
+Notebook single_head();         // notebook-003
+Notebook fused_projection();    // notebook-003-fused
+Notebook from_scratch();        // notebook-004
+Notebook from_scratch_heads();  // notebook-004-heads
+
+/// A network of encoder layers whose input brings vectors, or Q, K and V, when there is no embedding.
+std::shared_ptr<const model::Network> encoder_network(std::vector<model::AttentionLayer> layers,
+                                                      std::shared_ptr<const model::Embedding> embedding = nullptr);
+
+/// One attention layer and nothing after it.
+model::AttentionLayer attention_layer(const model::AttentionConfig& config, model::AttentionWeights weights);
+
+/// A batch without padding whose tokens are called "t0", "t1", ….
+model::TokenBatch numbered_tokens(std::uint32_t batch, std::uint32_t length);
+
+/// A batch without padding with the given labels, all sequences equally long.
+model::TokenBatch labelled_tokens(std::vector<std::vector<std::string>> labels);
+
+}  // namespace headlight::inference

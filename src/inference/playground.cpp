@@ -1,0 +1,161 @@
+#include "inference/playground.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/error.h"
+#include "inference/word_batch.h"
+#include "model/sinusoid.h"
+#include "model/torch_random.h"
+
+namespace headlight::inference {
+namespace {
+
+void expect_range(std::string_view what, std::uint32_t value, std::uint32_t largest) {
+  if (value < 1 || value > largest) throw Error("{} is {}, but must be 1 … {}", what, value, largest);
+}
+
+/// The numbers of heads that d_model can be split into: "1, 2, 5, 10".
+std::string divisors(std::uint32_t d_model) {
+  std::string list;
+  for (std::uint32_t heads = 1; heads <= std::min(d_model, kMaxHeads); ++heads) {
+    if (d_model % heads == 0) list += fmt::format("{}{}", list.empty() ? "" : ", ", heads);
+  }
+  return list;
+}
+
+/// Sizes with the defaults filled in. Throws Error for the first setting that can't work.
+model::AttentionConfig resolve(const PlaygroundSettings& settings) {
+  expect_range("d_model", settings.d_model, kMaxWidth);
+  expect_range("the number of heads", settings.heads, kMaxHeads);
+  expect_range("the number of layers", settings.layers, kMaxLayers);
+  if ((settings.d_k == 0 || settings.d_v == 0) && settings.d_model % settings.heads != 0) {
+    throw Error("d_model {} can't be split into {} heads: choose heads that divide it ({}) or set d_k and d_v",
+                settings.d_model, settings.heads, divisors(settings.d_model));
+  }
+  const model::AttentionConfig config{.d_model = settings.d_model,
+                                      .heads = settings.heads,
+                                      .d_k = settings.d_k == 0 ? settings.d_model / settings.heads : settings.d_k,
+                                      .d_v = settings.d_v == 0 ? settings.d_model / settings.heads : settings.d_v,
+                                      .scale = settings.scale,
+                                      .merge = settings.merge};
+  expect_range("d_k", config.d_k, kMaxWidth);
+  expect_range("d_v", config.d_v, kMaxWidth);
+  for (const auto& [name, width] : {std::pair{"d_k", config.d_k}, std::pair{"d_v", config.d_v}}) {
+    if (width * config.heads > kMaxHeadsWidth) {
+      throw Error("{} heads of {} {} are {} wide together, but at most {} is possible: choose a smaller {}", config.heads, name,
+                  width, width * config.heads, kMaxHeadsWidth, name);
+    }
+  }
+  if (settings.scale.kind == model::Scale::Kind::Value && !std::isfinite(settings.scale.value)) {
+    throw Error("the scale is {}, but must be a finite number", settings.scale.value);
+  }
+  const std::uint32_t merged = config.heads * config.d_v;
+  if (!settings.output_projection && settings.layers > 1 && merged != config.d_model) {
+    throw Error(
+        "without an output projection {} layers need heads·d_v = d_model, but {}·{} = {} is not {}: turn the projection on, "
+        "use one layer or change d_v",
+        settings.layers, config.heads, config.d_v, merged, config.d_model);
+  }
+  return config;
+}
+
+/// Refuses weights that this computer can't hold before a minute is spent on drawing them.
+void check_memory(const PlaygroundSettings& settings, const model::AttentionConfig& config, std::uint32_t vocabulary) {
+  const std::size_t rows = std::size_t{config.heads} * (2 * config.d_k + (settings.output_projection ? 2 : 1) * config.d_v);
+  const std::size_t numbers = (rows * settings.layers + vocabulary) * config.d_model;
+  const double needed = static_cast<double>(numbers) * sizeof(float) / (1 << 30);
+  const double available =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 30);
+  if (needed > available) {
+    throw Error("the weights need {:.1f} GiB but this computer has {:.1f} GiB: choose a smaller d_model or fewer layers", needed,
+                available);
+  }
+}
+
+std::shared_ptr<const model::Layers> draw_layers(const PlaygroundSettings& settings, const model::AttentionConfig& config,
+                                                 bool cross) {
+  const auto layers = std::make_shared<model::Layers>();
+  model::TorchRandom random(settings.seed);
+  const std::uint32_t d_merged = config.heads * config.d_v;
+  for (std::uint32_t i = 0; i < settings.layers; ++i) {
+    model::AttentionLayer layer{.config = config};
+    model::AttentionWeights& weights = layer.weights.emplace();
+    weights.query = random.linear(config.d_model, config.heads * config.d_k, settings.bias);
+    weights.key = random.linear(config.d_model, config.heads * config.d_k, settings.bias);
+    weights.value = random.linear(config.d_model, d_merged, settings.bias);
+    if (settings.output_projection) weights.output = random.linear(d_merged, config.d_model, settings.bias);
+    if (settings.layers > 1) {
+      const Shape width = {config.d_model};
+      layer.norm = {.weight = Tensor(width, std::vector<float>(config.d_model, 1.0f)), .bias = Tensor(width)};
+    }
+    if (cross) {
+      layers->decoder.push_back({.self = std::nullopt, .cross = std::move(layer)});
+    } else {
+      layers->encoder.push_back(std::move(layer));
+    }
+  }
+  return layers;
+}
+
+std::shared_ptr<const model::Embedding> draw_embedding(const PlaygroundSettings& settings, std::uint32_t vocabulary,
+                                                       std::uint32_t length) {
+  // Room for more tokens than there are: one more word needs no new positions.
+  static constexpr std::uint32_t kStep = 64;
+  const auto embedding = std::make_shared<model::Embedding>();
+  embedding->table = model::TorchRandom(settings.seed).embedding(vocabulary, settings.d_model);
+  if (settings.positions) {
+    embedding->positions = model::sinusoidal_positions((length + kStep - 1) / kStep * kStep, settings.d_model);
+  }
+  return embedding;
+}
+
+/// Do both draw the same layers?
+bool same_layers(const PlaygroundSettings& a, PlaygroundSettings b) {
+  b.positions = a.positions;
+  return a == b;
+}
+
+bool serves(const model::Embedding& embedding, const PlaygroundSettings& of, const PlaygroundSettings& wanted,
+            std::uint32_t vocabulary, std::uint32_t length) {
+  return of.seed == wanted.seed && of.d_model == wanted.d_model && of.positions == wanted.positions &&
+         embedding.table.axis(0) == vocabulary && (!wanted.positions || embedding.positions.axis(0) >= length);
+}
+
+}  // namespace
+
+Playground make_playground(const PlaygroundSettings& settings, const std::string& text, const std::string& key_text,
+                           const Playground& previous) {
+  const model::AttentionConfig config = resolve(settings);
+  WordBatch words = batch_words(text, key_text);
+  const bool cross = words.key_text.has_value();
+  const std::uint32_t length = std::max(words.text.length, cross ? words.key_text->length : 0);
+  check_memory(settings, config, words.vocabulary);
+
+  const model::Network* before = previous.network.get();
+  const bool keeps_layers =
+      before != nullptr && before->layers->encoder.empty() == cross && same_layers(previous.settings, settings);
+  const bool keeps_embedding =
+      before != nullptr && serves(*before->source_embedding, previous.settings, settings, words.vocabulary, length);
+  model::Network network;
+  network.layers = keeps_layers ? before->layers : draw_layers(settings, config, cross);
+  network.source_embedding = keeps_embedding ? before->source_embedding : draw_embedding(settings, words.vocabulary, length);
+  if (cross) network.target_embedding = network.source_embedding;
+
+  Playground playground;
+  playground.settings = settings;
+  playground.vocabulary = words.vocabulary;
+  playground.network = keeps_layers && keeps_embedding ? previous.network : std::make_shared<model::Network>(std::move(network));
+  if (cross) {
+    playground.input.source = std::move(*words.key_text);
+    playground.input.target = std::move(words.text);
+  } else {
+    playground.input.source = std::move(words.text);
+  }
+  return playground;
+}
+
+}  // namespace headlight::inference
