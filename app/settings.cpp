@@ -44,12 +44,34 @@ WindowPlacement window_from_json(const json& value, const std::string& path) {
   return window;
 }
 
+json to_json(const Panes& panes) {
+  return {{"sidebar", panes.sidebar},
+          {"grid", panes.grid},
+          {"is_text_open", panes.is_text_open},
+          {"is_model_open", panes.is_model_open},
+          {"is_mask_open", panes.is_mask_open}};
+}
+
+Panes panes_from_json(const json& value, const std::string& path) {
+  constexpr float kNarrowest = 100.0f;
+  constexpr float kWidest = 4'000.0f;
+  const JsonReader reader(value, path);
+  Panes panes;
+  reader.read("sidebar", panes.sidebar, kNarrowest, kWidest);
+  reader.read("grid", panes.grid, kNarrowest, kWidest);
+  reader.read("is_text_open", panes.is_text_open);
+  reader.read("is_model_open", panes.is_model_open);
+  reader.read("is_mask_open", panes.is_mask_open);
+  return panes;
+}
+
 Settings settings_from_json(const json& value) {
   const JsonReader reader(value, "");
   Settings settings;
   reader.read("device", settings.device);
   reader.read("export_directory", settings.export_directory);
   if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
+  if (const json* panes = reader.find("panes")) settings.panes = panes_from_json(*panes, "panes");
   if (const json* state = reader.find("state")) {
     const Result<State> read = state_from_json(*state);
     if (!read) throw Error("state.{}", read.error());
@@ -115,6 +137,7 @@ void save_settings(const fs::path& path, const Settings& settings) {
   const json value = {{"device", settings.device},
                       {"export_directory", settings.export_directory},
                       {"window", to_json(settings.window)},
+                      {"panes", to_json(settings.panes)},
                       {"state", to_json(settings.state)}};
   make_directories(path.parent_path());
   write_file_atomically(path, value.dump(2, ' ', false, json::error_handler_t::replace) + "\n");

@@ -18,9 +18,21 @@ struct WindowPlacement {
   bool operator==(const WindowPlacement&) const = default;
 };
 
+/// How the window is divided. Widths in UI units; a small window shows less of them without forgetting.
+struct Panes {
+  float sidebar = 340.0f;
+  float grid = 300.0f;
+  bool is_text_open = true;  ///< the sidebar's sections
+  bool is_model_open = true;
+  bool is_mask_open = true;
+
+  bool operator==(const Panes&) const = default;
+};
+
 /// What the program remembers between two starts. Theme, colour map and UI scale are in the state's view choices.
 struct Settings {
   WindowPlacement window;
+  Panes panes;
   std::string device;            ///< name or index as --device takes it; empty: the best one
   State state;                   ///< as the window was closed
   std::string export_directory;  ///< where the Export dialog wrote last; empty: none yet
