@@ -52,9 +52,9 @@ struct BooleanMask {
 
 /// Which maps a painted cell changes; nullopt means every one.
 struct PaintScope {
-  std::optional<std::uint32_t> layer;
-  std::optional<std::uint32_t> batch;
-  std::optional<std::uint32_t> head;
+  std::optional<std::uint32_t> layer = {};
+  std::optional<std::uint32_t> batch = {};
+  std::optional<std::uint32_t> head = {};
 
   auto operator<=>(const PaintScope&) const = default;
 };

@@ -36,7 +36,7 @@ constexpr bool is_per_head(Stage stage) { return stage != Stage::X && stage != S
 
 /// A rectangle of one stage's matrix, perhaps pooled: what somebody looks at.
 struct TileRequest {
-  model::BlockRef block;
+  model::BlockRef block = {};
   std::uint32_t batch = 0;
   std::uint32_t head = 0;  ///< ignored by stages that are not per head
   Stage stage = Stage::Weights;

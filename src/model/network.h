@@ -62,12 +62,12 @@ struct Network {
 struct TokenBatch {
   std::uint32_t batch = 1;
   std::uint32_t length = 0;            ///< padded length n
-  std::vector<std::uint32_t> lengths;  ///< [batch] real tokens; the rest is padding
+  std::vector<std::uint32_t> lengths = {};  ///< [batch] real tokens; the rest is padding
   /// [batch·length] rows of Embedding::table, kPaddingId for padding (a zero vector, like nn.Embedding's padding_idx);
   /// unused when `vectors` is given.
-  std::vector<std::uint32_t> ids;
+  std::vector<std::uint32_t> ids = {};
   Tensor vectors = {};                               ///< [batch, length, d_model] when the input brings vectors instead of ids
-  std::vector<std::vector<std::string>> texts;  ///< [batch][length] what people read on the axes; "<pad>" for padding
+  std::vector<std::vector<std::string>> texts = {};  ///< [batch][length] what people read on the axes; "<pad>" for padding
 };
 inline constexpr std::uint32_t kPaddingId = 0xffffffffu;
 
@@ -80,7 +80,7 @@ struct GivenQkv {
 
 /// What one forward pass runs on.
 struct ModelInput {
-  TokenBatch source;                 ///< the encoder's tokens; for cross-attention the keys' side
+  TokenBatch source = {};                 ///< the encoder's tokens; for cross-attention the keys' side
   std::optional<TokenBatch> target = {};  ///< the decoder's tokens: the queries' side of cross-attention
   std::optional<GivenQkv> qkv = {};       ///< only with a network whose single layer has no weights
 

@@ -1,0 +1,135 @@
+#include "attention/mask.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "core/error.h"
+
+using namespace headlight;
+using namespace headlight::attention;
+
+namespace {
+
+/// Rows of '#' (visible) and '.' of a 4 × 4 map, the last key being padding.
+std::string draw(const MaskRule& rule, std::uint32_t key_length = 4) {
+  std::string map;
+  for (std::uint32_t query = 0; query < 4; ++query) {
+    for (std::uint32_t key = 0; key < 4; ++key) map += rule.is_visible(query, key, key_length) ? '#' : '.';
+    map += ' ';
+  }
+  return map;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("rules draw their maps") {
+    CHECK(draw({}) == "#### #### #### #### ");
+    CHECK(draw({}, 3) == "###. ###. ###. ###. ");
+    CHECK(draw({.key_padding = false}, 3) == "#### #### #### #### ");
+    CHECK(draw({.causal = true}) == "#... ##.. ###. #### ");
+    CHECK(draw({.causal = true}, 2) == "#... ##.. ##.. ##.. ");
+    CHECK(draw({.window = 1}) == "#... .#.. ..#. ...# ");
+    CHECK(draw({.window = 2}) == "##.. ###. .### ..## ");
+    CHECK(draw({.causal = true, .window = 2}) == "#... ##.. .##. ..## ");
+    CHECK(draw({.prefix = 2}) == "##.. ##.. ###. #### ");
+    CHECK(draw({.causal = true, .prefix = 2}) == draw({.prefix = 2}));
+    CHECK(draw({.window = 1, .prefix = 2}) == "##.. ##.. ###. ##.# ");
+    CHECK(draw({.window = 1, .prefix = 2}, 1) == "#... #... #... #... ");
+  }
+
+  TEST_CASE("rules are written as they are read") {
+    for (const char* text : {"none", "causal", "window:4", "prefix:2", "causal+window:4", "window:1+prefix:2",
+                             "causal+window:4294967295+prefix:3"}) {
+      const Result<MaskRule> rule = parse_rule(text);
+      REQUIRE(rule.has_value());
+      CHECK(to_string(*rule) == text);
+    }
+    CHECK(parse_rule("window:3+causal").value() == MaskRule{.causal = true, .window = 3});
+    CHECK(parse_rule("causal").value().key_padding);
+  }
+
+  TEST_CASE("a rule nobody knows is refused with what to type") {
+    CHECK(parse_rule("casual").error() ==
+          "mask 'casual': 'casual' is unknown; choose none, causal, window:N, prefix:N or several joined by +");
+    CHECK(parse_rule("causal+").error() ==
+          "mask 'causal+': '' is unknown; choose none, causal, window:N, prefix:N or several joined by +");
+    for (const char* text : {"window", "window:", "window:0", "window:-1", "window:3x", "window:4294967296"}) {
+      CHECK(parse_rule(text).error() == std::string("mask '") + text + "': window needs a whole number from 1 on, as in window:4");
+    }
+    for (const char* text : {"", "causal:1", "none+causal", "Causal", " causal"}) CHECK_FALSE(parse_rule(text).has_value());
+  }
+
+  TEST_CASE("fills are three, with their names") {
+    CHECK(std::isinf(fill_value(MaskFill::NegativeInfinity)));
+    CHECK(fill_value(MaskFill::NegativeInfinity) < 0.0f);
+    CHECK(fill_value(parse_fill("-1e9").value()) == -1e9f);
+    CHECK(fill_value(parse_fill("-1e10").value()) == -1e10f);
+    CHECK(parse_fill("-inf").value() == MaskFill::NegativeInfinity);
+    CHECK(parse_fill("0").error() == "unknown mask fill '0': choose -inf, -1e9 or -1e10");
+  }
+
+  TEST_CASE("a matrix keeps cells of its batch item and head, or of all when it has one") {
+    const BooleanMask each{.batch = 2, .heads = 2, .queries = 1, .keys = 2, .keep = {1, 0, 0, 1, 1, 1, 0, 0}};
+    CHECK(each.is_kept(0, 0, 0, 0));
+    CHECK_FALSE(each.is_kept(0, 1, 0, 0));
+    CHECK(each.is_kept(1, 0, 0, 1));
+    CHECK_FALSE(each.is_kept(1, 1, 0, 1));
+    const BooleanMask shared{.batch = 2, .heads = 1, .queries = 1, .keys = 2, .keep = {1, 0, 0, 1}};
+    CHECK(shared.is_kept(0, 3, 0, 0));
+    CHECK(shared.is_kept(1, 3, 0, 1));
+    CHECK_FALSE(shared.is_kept(1, 3, 0, 0));
+    const BooleanMask heads{.batch = 1, .heads = 2, .queries = 1, .keys = 1, .keep = {1, 0}};
+    CHECK(heads.is_kept(5, 0, 0, 0));
+    CHECK_FALSE(heads.is_kept(5, 1, 0, 0));
+  }
+
+  TEST_CASE("rule, padding and matrix mask together; paint wins over all of them") {
+    MaskSpec mask{.rule = {.causal = true},
+                  .matrix = BooleanMask{.batch = 1, .heads = 1, .queries = 3, .keys = 3, .keep = {1, 1, 1, 0, 1, 1, 1, 1, 1}}};
+    CHECK(mask.is_visible(0, 0, 0, 0, 0, 3));
+    CHECK_FALSE(mask.is_visible(0, 0, 0, 0, 1, 3));  // causal
+    CHECK_FALSE(mask.is_visible(0, 0, 0, 1, 0, 3));  // matrix
+    CHECK_FALSE(mask.is_visible(0, 0, 0, 2, 2, 2));  // padding
+    mask.painted[{}] = {{{0, 1}, true}, {{1, 0}, true}, {{2, 2}, true}, {{0, 0}, false}};
+    CHECK(mask.is_visible(0, 0, 0, 0, 1, 3));
+    CHECK(mask.is_visible(0, 0, 0, 1, 0, 3));
+    CHECK(mask.is_visible(0, 0, 0, 2, 2, 2));
+    CHECK_FALSE(mask.is_visible(0, 0, 0, 0, 0, 3));
+  }
+
+  TEST_CASE("the narrowest scope that paints a cell decides") {
+    const Cell cell{1, 2};
+    MaskSpec mask;
+    CHECK_FALSE(mask.painted_state(0, 0, 0, cell).has_value());
+    mask.painted[{}][cell] = false;
+    CHECK(mask.painted_state(3, 2, 1, cell) == false);
+    CHECK_FALSE(mask.painted_state(3, 2, 1, {2, 1}).has_value());
+    mask.painted[{.head = 1}][cell] = true;
+    CHECK(mask.painted_state(3, 2, 1, cell) == true);
+    CHECK(mask.painted_state(3, 2, 0, cell) == false);
+    mask.painted[{.layer = 3}][cell] = false;  // as narrow as the head's: a layer goes before a batch item, before a head
+    CHECK(mask.painted_state(3, 2, 1, cell) == false);
+    CHECK(mask.painted_state(4, 2, 1, cell) == true);
+    mask.painted[{.batch = 2, .head = 1}][cell] = true;
+    CHECK(mask.painted_state(3, 2, 1, cell) == true);
+    mask.painted[{.layer = 3, .batch = 2, .head = 1}][cell] = false;
+    CHECK(mask.painted_state(3, 2, 1, cell) == false);
+    CHECK(mask.painted_state(3, 2, 2, cell) == false);
+  }
+
+  TEST_CASE("a matrix that doesn't fit the attention is refused with both shapes") {
+    MaskSpec mask{.matrix = BooleanMask{.batch = 2, .heads = 1, .queries = 3, .keys = 3, .keep = std::vector<std::uint8_t>(18)}};
+    CHECK_NOTHROW(check(mask, 2, 8, 3, 3));
+    CHECK_NOTHROW(check(MaskSpec{}, 2, 8, 3, 3));
+    CHECK_THROWS_WITH_AS(check(mask, 2, 2, 4, 4),
+                         "the mask is [2, 1, 3, 3] but the attention is [batch 2, heads 2, queries 4, keys 4]; queries and keys "
+                         "must be equal, batch and heads equal or 1",
+                         Error);
+    CHECK_THROWS_AS(check(mask, 1, 2, 3, 3), Error);
+    mask.matrix->keep.pop_back();
+    CHECK_THROWS_WITH_AS(check(mask, 2, 2, 3, 3),
+                         "the mask [2, 1, 3, 3] needs 18 cells but has 17: give it one for each query and key", Error);
+  }
+}
