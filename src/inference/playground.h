@@ -17,7 +17,7 @@ struct PlaygroundSettings {
   std::uint32_t d_v = 0;  ///< 0: d_model / heads
   std::uint32_t layers = 2;
   std::uint64_t seed = 123;
-  model::Scale scale;
+  model::Scale scale = {};
   bool bias = true;
   bool output_projection = true;
   bool positions = true;

@@ -46,4 +46,10 @@ double max_difference(std::span<const float> a, std::span<const double> b) {
   return max_difference(std::span<const double>(std::vector<double>(a.begin(), a.end())), b);
 }
 
+bool is_same(std::span<const float> values, const nlohmann::json& nested) {
+  const std::vector<double> flat = flatten(nested);
+  return std::equal(values.begin(), values.end(), flat.begin(), flat.end(),
+                    [](float value, double expected) { return value == static_cast<float>(expected); });
+}
+
 }  // namespace headlight::test
