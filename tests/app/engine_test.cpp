@@ -1,0 +1,228 @@
+#include <atomic>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "app/engine.h"
+#include "fake_runner.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+const model::BlockRef kFirstLayer = {.kind = model::BlockKind::EncoderSelf, .layer = {0}};
+
+RunInputs inputs_of(const std::string& text) {
+  State state;
+  state.text = text;
+  state.playground.d_model = 16;
+  state.playground.heads = 4;
+  return run_inputs(state);
+}
+
+attention::TileRequest weights_of(std::uint32_t head, std::uint32_t tokens) {
+  return {.block = kFirstLayer,
+          .batch = 0,
+          .head = head,
+          .stage = attention::Stage::Weights,
+          .row = 0,
+          .rows = tokens,
+          .column = 0,
+          .columns = tokens,
+          .pool = 1};
+}
+
+/// An engine on a fake device.
+struct Bench {
+  std::shared_ptr<FakeLog> log = std::make_shared<FakeLog>();
+  std::atomic<int> wakes{0};
+  Engine engine;
+  std::uint64_t revision = 0;
+
+  explicit Bench(std::string device = "fake", std::size_t tile_bytes = std::size_t{1} << 20)
+      : engine({.open = fake_factory(log),
+                .device = std::move(device),
+                .wake = [this] { ++wakes; },
+                .tile_bytes = tile_bytes}) {}
+
+  void request(const RunInputs& inputs, std::vector<attention::TileRequest> tiles = {}) {
+    engine.request({.revision = ++revision, .inputs = inputs, .tiles = std::move(tiles)});
+  }
+  EngineResult finish() {
+    engine.wait_until_idle();
+    std::optional<EngineResult> result = engine.poll();
+    REQUIRE(result);
+    return *result;
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a request comes back as a run with its tokens, shapes and tiles") {
+    Bench bench;
+    bench.request(inputs_of("one two three"), {weights_of(2, 3)});
+    const EngineResult result = bench.finish();
+    CHECK(result.revision == 1);
+    CHECK(result.run == 1);
+    CHECK(result.error == "");
+    CHECK(result.device == "fake");
+    CHECK(result.timing.gpu_ms == 1.5);
+    CHECK(result.parameter_count == result.network->parameter_count());
+    CHECK(result.blocks.size() == 2);
+    CHECK(result.shapes.at(kFirstLayer).keys == 3);
+    CHECK(result.input->source.texts.at(0).at(1) == "two");
+    CHECK(result.has_all_tiles);
+    REQUIRE(result.tile(weights_of(2, 3)));
+    CHECK(result.tile(weights_of(2, 3))->at(1, 2) == doctest::Approx(1201.02f));
+    CHECK(result.is_current(weights_of(2, 3)));
+    CHECK(result.tile(weights_of(3, 3)) == nullptr);
+    CHECK(bench.wakes > 0);
+    CHECK_FALSE(bench.engine.poll());
+    CHECK_FALSE(bench.engine.is_busy());
+  }
+
+  TEST_CASE("only what changed is computed: tiles are remembered, runs happen when inputs differ") {
+    Bench bench;
+    bench.request(inputs_of("a b c"), {weights_of(0, 3), weights_of(0, 3)});
+    bench.finish();
+    CHECK(bench.log->tiles == 1);
+    bench.request(inputs_of("a b c"), {weights_of(1, 3), weights_of(0, 3)});
+    bench.finish();
+    CHECK(bench.log->runs == 1);
+    CHECK(bench.log->tiles == 2);
+    RunInputs masked = inputs_of("a b c");
+    masked.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    bench.request(masked, {weights_of(0, 3)});
+    const EngineResult result = bench.finish();
+    CHECK(bench.log->runs == 2);
+    CHECK(bench.log->uploads == 1);
+    CHECK(bench.log->tiles == 3);
+    CHECK(result.is_current(weights_of(0, 3)));
+    CHECK(result.tile(weights_of(1, 3)) != nullptr);  // of the run before, so that nothing flickers
+    CHECK_FALSE(result.is_current(weights_of(1, 3)));
+  }
+
+  TEST_CASE("tiles of a run with other sizes are gone, and tiles outside their matrix are ignored") {
+    Bench bench;
+    bench.request(inputs_of("a b c"), {weights_of(0, 3)});
+    bench.finish();
+    bench.request(inputs_of("a b"), {weights_of(0, 3), weights_of(4, 2), weights_of(0, 2)});
+    const EngineResult result = bench.finish();
+    CHECK(result.tile(weights_of(0, 3)) == nullptr);
+    CHECK(result.tile(weights_of(4, 2)) == nullptr);
+    CHECK(result.is_current(weights_of(0, 2)));
+    CHECK(result.has_all_tiles);
+  }
+
+  TEST_CASE("keystrokes that nobody waited for are skipped") {
+    Bench bench;
+    bench.log->is_held = true;
+    bench.request(inputs_of("a"), {weights_of(0, 1)});
+    while (bench.log->runs < 1) std::this_thread::yield();
+    for (int typed = 0; typed < 50; ++typed)
+      bench.request(inputs_of("a b" + std::string(1, static_cast<char>('a' + typed % 26))));
+    bench.request(inputs_of("the last one"), {weights_of(0, 3)});
+    CHECK(bench.engine.is_busy());
+    bench.log->is_held = false;
+    bench.log->is_held.notify_all();
+    const EngineResult result = bench.finish();
+    CHECK(result.revision == 52);
+    CHECK(result.input->source.texts.at(0).at(2) == "one");
+    CHECK(bench.log->runs == 2);
+  }
+
+  TEST_CASE("many tiles come bit by bit, the most important first") {
+    Bench bench;
+    std::string text;
+    for (int word = 0; word < 600; ++word) text += " w" + std::to_string(word);
+    std::vector<attention::TileRequest> tiles;
+    for (std::uint32_t head = 0; head < 4; ++head) tiles.push_back(weights_of(3 - head, 600));
+    bench.log->is_held = true;
+    bench.request(inputs_of(text), tiles);
+    while (bench.log->runs < 1) std::this_thread::yield();
+    bench.log->is_held = false;
+    bench.log->is_held.notify_all();
+    const EngineResult result = bench.finish();
+    CHECK(result.has_all_tiles);
+    CHECK(bench.log->evaluations == 2);  // 360,000 cells at once, then the rest
+    CHECK(bench.wakes >= 2);
+  }
+
+  TEST_CASE("an error keeps the last good run, flagged, and the next good request clears it") {
+    Bench bench;
+    bench.request(inputs_of("good words"), {weights_of(0, 2)});
+    bench.finish();
+    bench.request(inputs_of("  \n "), {weights_of(1, 2)});
+    EngineResult result = bench.finish();
+    CHECK(result.error != "");
+    CHECK(result.is_stale);
+    CHECK(result.revision == 2);
+    CHECK(result.run == 1);
+    CHECK(result.input->source.texts.at(0).at(0) == "good");
+    CHECK(result.is_current(weights_of(1, 2)));  // the run shown can still be looked at
+    bench.request(inputs_of("good words"), {weights_of(0, 2)});
+    result = bench.finish();
+    CHECK(result.error == "");
+    CHECK_FALSE(result.is_stale);
+  }
+
+  TEST_CASE("a device that fails says so in one line, and is asked again only for something else") {
+    Bench bench;
+    bench.log->fails_to_run = true;
+    bench.request(inputs_of("a b"));
+    CHECK(bench.finish().error == "the device can't hold it");
+    bench.log->fails_to_run = false;
+    bench.request(inputs_of("a b"), {weights_of(0, 2)});
+    CHECK(bench.finish().error == "the device can't hold it");
+    bench.request(inputs_of("a b c"));
+    CHECK(bench.finish().error == "");
+  }
+
+  TEST_CASE("without a device every answer is the one clear line") {
+    Bench bench("missing");
+    bench.engine.wait_until_idle();
+    bench.request(inputs_of("a"), {weights_of(0, 1)});
+    const EngineResult result = bench.finish();
+    CHECK(result.error == "no device \"missing\"");
+    CHECK(result.run == 0);
+    CHECK(result.device == "");
+    CHECK_FALSE(result.is_stale);
+  }
+
+  TEST_CASE("another device keeps everything and computes it anew; one that isn't there changes nothing") {
+    Bench bench;
+    bench.request(inputs_of("a b"), {weights_of(0, 2)});
+    bench.finish();
+    bench.engine.set_device("other");
+    EngineResult result = bench.finish();
+    CHECK(result.device == "other");
+    CHECK(result.run == 2);
+    CHECK(result.is_current(weights_of(0, 2)));
+    bench.engine.set_device("missing");
+    result = bench.finish();
+    CHECK(result.error == "no device \"missing\"");
+    CHECK(result.device == "other");
+    CHECK_FALSE(result.is_stale);
+    bench.request(inputs_of("a b c"));
+    CHECK(bench.finish().error == "");
+    CHECK(bench.log->opened == 2);
+  }
+
+  TEST_CASE("the tile cache forgets what was wanted longest ago, never what is wanted now") {
+    Bench bench("fake", 1);
+    bench.request(inputs_of("a b"), {weights_of(0, 2), weights_of(1, 2)});
+    EngineResult result = bench.finish();
+    CHECK(result.tiles.size() == 2);
+    bench.request(inputs_of("a b"), {weights_of(2, 2)});
+    result = bench.finish();
+    CHECK(result.tiles.size() == 1);
+    CHECK(result.is_current(weights_of(2, 2)));
+  }
+
+  TEST_CASE("an engine can go away while it works") {
+    Bench bench;
+    for (int round = 0; round < 20; ++round) bench.request(inputs_of("round " + std::to_string(round)));
+  }
+}

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/runner.h"
+#include "core/error.h"
+#include "inference/session.h"
+
+namespace headlight::app {
+
+/// What a fake device was asked to do; shared with the test that looks on.
+struct FakeLog {
+  std::atomic<int> opened{0};
+  std::atomic<int> runs{0};
+  std::atomic<int> evaluations{0};
+  std::atomic<int> tiles{0};
+  std::atomic<int> uploads{0};  ///< networks that weren't the one of the run before
+  std::atomic<bool> fails_to_run{false};
+  std::atomic<bool> is_held{false};  ///< evaluations wait while this is set
+};
+
+/// A device without a GPU: sizes are right, and a cell's value tells where it stands: run·1000 + head·100 + row +
+/// column/100.
+class FakeRunner final : public Runner {
+ public:
+  FakeRunner(std::string name, std::shared_ptr<FakeLog> log) : name_(std::move(name)), log_(std::move(log)) {
+    ++log_->opened;
+  }
+
+  std::string device_name() const override { return name_; }
+
+  inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
+                           const attention::MaskSet& /*masks*/) override {
+    model::check(*network, input);
+    if (log_->fails_to_run) throw Error("the device can't hold it\nand a second line");
+    if (network != network_) ++log_->uploads;
+    network_ = std::move(network);
+    input_ = input;
+    run_ = ++log_->runs;
+    return {.gpu_ms = 1.5, .wall_ms = 2.0, .dispatches = 3, .device_bytes = 4};
+  }
+
+  std::vector<model::BlockRef> blocks() const override { return network_->blocks(); }
+
+  inference::BlockShape shape(model::BlockRef block) const override {
+    const model::AttentionLayer& layer = network_->layer(block);
+    inference::BlockShape shape;
+    shape.batch = input_.source.batch;
+    shape.heads = layer.config.heads;
+    shape.queries = input_.queries(block.kind).length;
+    shape.keys = input_.keys(block.kind).length;
+    shape.d_model = layer.config.d_model;
+    shape.d_k = layer.config.d_k;
+    shape.d_v = layer.config.d_v;
+    shape.d_merged = layer.config.heads * layer.config.d_v;
+    shape.has_input = layer.weights.has_value();
+    shape.d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0;
+    return shape;
+  }
+
+  std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) override {
+    log_->is_held.wait(true);
+    ++log_->evaluations;
+    std::vector<attention::Tile> tiles;
+    for (const attention::TileRequest& request : requests) {
+      ++log_->tiles;
+      attention::Tile tile{.request = request, .values = {}, .masked = {}, .row_max = {}, .row_sum = {}};
+      for (std::uint32_t row = 0; row < request.tile_rows(); ++row) {
+        for (std::uint32_t column = 0; column < request.tile_columns(); ++column) {
+          tile.values.push_back(value(request.head, request.row + row, request.column + column));
+        }
+      }
+      if (attention::is_map(request.stage)) {
+        tile.masked.assign(tile.values.size(), 0);
+        tile.row_max.assign(request.rows, 0.0f);
+        tile.row_sum.assign(request.rows, 1.0f);
+      }
+      tiles.push_back(std::move(tile));
+    }
+    return tiles;
+  }
+
+  Tensor encoder_output() override { return {}; }
+  Tensor logits() override { return {}; }
+
+  float value(std::uint32_t head, std::uint32_t row, std::uint32_t column) const {
+    return static_cast<float>(run_) * 1000.0f + static_cast<float>(head) * 100.0f + static_cast<float>(row) +
+           static_cast<float>(column) / 100.0f;
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<FakeLog> log_;
+  std::shared_ptr<const model::Network> network_;
+  model::ModelInput input_;
+  int run_ = 0;
+};
+
+/// A factory of fake devices called "fake" and "other"; anything else doesn't exist.
+inline RunnerFactory fake_factory(std::shared_ptr<FakeLog> log) {
+  return [log = std::move(log)](const std::string& device) -> std::unique_ptr<Runner> {
+    const std::string name = device.empty() ? "fake" : device;
+    if (name != "fake" && name != "other") throw Error("no device \"{}\"", name);
+    return std::make_unique<FakeRunner>(name, log);
+  };
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,110 @@
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+
+#include "app/settings.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::app;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Sets or removes an environment variable and puts it back.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const char* value) : name_(name) {
+    if (const char* old = std::getenv(name)) old_ = old;
+    set(value);
+  }
+  ~ScopedVariable() { set(old_ ? old_->c_str() : nullptr); }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+
+ private:
+  void set(const char* value) const { value ? setenv(name_, value, 1) : unsetenv(name_); }
+
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("folders follow the XDG variables, absolute ones only") {
+    const ScopedVariable home("HOME", "/home/ada");
+    {
+      const ScopedVariable config("XDG_CONFIG_HOME", "/etc/ada");
+      const ScopedVariable cache("XDG_CACHE_HOME", nullptr);
+      CHECK(settings_path() == "/etc/ada/headlight/settings.json");
+      CHECK(cache_directory() == "/home/ada/.cache/headlight");
+    }
+    const ScopedVariable config("XDG_CONFIG_HOME", "relative/folder");
+    CHECK(config_directory() == "/home/ada/.config/headlight");
+    const ScopedVariable no_home("HOME", nullptr);
+    CHECK_THROWS_AS(config_directory(), Error);
+  }
+
+  TEST_CASE("settings are remembered") {
+    const TemporaryDirectory directory;
+    const fs::path path = directory.path() / "not there yet" / "settings.json";
+    Settings settings;
+    settings.window = {.width = 800, .height = 600, .x = -5, .y = 12, .is_maximized = true};
+    settings.device = "llvmpipe";
+    settings.export_directory = "/tmp/figures";
+    settings.state.text = "remember me";
+    settings.state.view.theme = Theme::Light;
+    save_settings(path, settings);
+    const LoadedSettings loaded = load_settings(path);
+    CHECK_FALSE(loaded.warning);
+    CHECK(loaded.settings == settings);
+  }
+
+  TEST_CASE("a missing file means defaults, silently") {
+    const TemporaryDirectory directory;
+    const LoadedSettings loaded = load_settings(directory.path() / "settings.json");
+    CHECK_FALSE(loaded.warning);
+    CHECK(loaded.settings == Settings{});
+  }
+
+  TEST_CASE("garbage is named in one line, kept aside, and replaced by defaults") {
+    const TemporaryDirectory directory;
+    const fs::path path = directory.path() / "settings.json";
+    const auto expect_warning = [&](const std::string& content, const std::string& what, const std::string& kept) {
+      write_file_atomically(path, content);
+      const LoadedSettings loaded = load_settings(path);
+      REQUIRE(loaded.warning);
+      CHECK(*loaded.warning == path.string() + ": " + what + "; kept as " + kept + ", starting with defaults");
+      CHECK(loaded.settings == Settings{});
+      CHECK_FALSE(fs::exists(path));
+      CHECK(read_file(directory.path() / kept) == content);
+    };
+    expect_warning("\x01\x02 garbage", "no JSON (something unexpected at byte 1 of 10)", "settings.json.bad");
+    expect_warning(R"({"window": {"width": "wide"}})",
+                   "window.width: expected a whole number from 64 to 32768, found \"wide\"", "settings.json.bad.1");
+    expect_warning(R"({"state": {"view": {"tab": 7}}})", "state.view.tab: expected one of head, steps, found 7",
+                   "settings.json.bad.2");
+    expect_warning("", "no JSON (something unexpected at byte 1 of 0)", "settings.json.bad.3");
+    expect_warning("[]", "the file: expected an object, found []", "settings.json.bad.4");
+  }
+
+  TEST_CASE("a folder where the file should be is kept aside too") {
+    const TemporaryDirectory directory;
+    const fs::path path = directory.path() / "settings.json";
+    fs::create_directory(path);
+    const LoadedSettings loaded = load_settings(path);
+    REQUIRE(loaded.warning);
+    CHECK(loaded.warning->find(path.string()) != std::string::npos);
+    CHECK(loaded.warning->find('\n') == std::string::npos);
+    CHECK(fs::is_directory(directory.path() / "settings.json.bad"));
+  }
+
+  TEST_CASE("settings that can't be written are an error that names the file") {
+    CHECK_THROWS_AS(save_settings("/proc/headlight/settings.json", {}), Error);
+  }
+}

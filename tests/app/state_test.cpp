@@ -1,0 +1,189 @@
+#include <fstream>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "app/state.h"
+#include "app/state_json.h"
+#include "core/error.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using nlohmann::json;
+
+namespace {
+
+/// Nothing in it is a default, so that a forgotten member shows.
+State unusual_state() {
+  State state;
+  state.text = "Gott würfelt nicht\nzwei";
+  state.key_text = "he does";
+  state.cross = true;
+  state.playground = {.d_model = 30,
+                      .heads = 3,
+                      .d_k = 5,
+                      .d_v = 7,
+                      .layers = 4,
+                      .seed = 18446744073709551615u,
+                      .scale = {.kind = model::Scale::Kind::Value, .value = 0.1f},
+                      .bias = false,
+                      .output_projection = false,
+                      .positions = false,
+                      .merge = model::MergeOrder::WithoutTranspose};
+  state.preset = "notebook-000";
+  attention::MaskSpec& mask = state.masks[model::BlockKind::Cross];
+  mask.rule = {.causal = true, .window = 4, .prefix = 2, .key_padding = false};
+  mask.fill = attention::MaskFill::MinusTenBillion;
+  mask.matrix = attention::BooleanMask{.batch = 1, .heads = 2, .queries = 1, .keys = 3, .keep = {1, 0, 1, 0, 0, 1}};
+  mask.painted[{.layer = 1, .batch = std::nullopt, .head = 2}][{.query = 3, .key = 4}] = true;
+  state.playground_masks[model::BlockKind::EncoderSelf].rule.window = 9;
+  state.selection = {.block = {.kind = model::BlockKind::Cross, .layer = {2}}, .batch = 1, .head = 2};
+  state.view = {.tab = Tab::Steps,
+                .heatmap_stage = attention::Stage::Scaled,
+                .color_map = "magma",
+                .color_range = ColorRange::PerRow,
+                .grid_order = GridOrder::ByConcentration,
+                .paint_reach = PaintReach::AllLayers,
+                .show_numbers = false,
+                .theme = Theme::Light,
+                .ui_scale = 1.5f,
+                .pinned = attention::Cell{.query = 1, .key = 2}};
+  return state;
+}
+
+BlockShapes two_layers(std::uint32_t heads, std::uint32_t tokens) {
+  inference::BlockShape shape;
+  shape.batch = 2;
+  shape.heads = heads;
+  shape.queries = shape.keys = tokens;
+  return {{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, shape},
+          {{.kind = model::BlockKind::EncoderSelf, .layer = {1}}, shape}};
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a state survives its JSON, member by member") {
+    const State state = unusual_state();
+    const Result<State> read = state_from_json(json::parse(to_json(state).dump()));
+    REQUIRE_MESSAGE(read, (read ? "" : read.error()));
+    CHECK(*read == state);
+    CHECK(describe_change(*read, state).label == "");
+  }
+
+  TEST_CASE("missing keys keep their defaults and unknown ones are ignored") {
+    const Result<State> read = state_from_json(json::parse(R"({"text": "a b", "from_the_future": [1], "view": {"x": 1}})"));
+    REQUIRE(read);
+    State expected;
+    expected.text = "a b";
+    CHECK(*read == expected);
+  }
+
+  TEST_CASE("a value of the wrong type is a failure that names its key") {
+    const auto failure = [](const char* text) {
+      const Result<State> read = state_from_json(json::parse(text));
+      REQUIRE_FALSE(read);
+      CHECK(read.error().find('\n') == std::string::npos);
+      return read.error();
+    };
+    CHECK(failure(R"([1, 2])") == "the file: expected an object, found [1,2]");
+    CHECK(failure(R"({"text": 3})") == "text: expected a text, found 3");
+    CHECK(failure(R"({"view": {"theme": "pink"}})") == "view.theme: expected one of dark, light, found \"pink\"");
+    CHECK(failure(R"({"view": 1})") == "view: expected an object, found 1");
+    CHECK(failure(R"({"playground": {"heads": 65}})") == "playground.heads: expected a whole number from 1 to 64, found 65");
+    CHECK(failure(R"({"playground": {"seed": -1}})").find("playground.seed: expected a whole number") == 0);
+    CHECK(failure(R"({"playground": {"heads": 2.5}})").find("playground.heads") == 0);
+    CHECK(failure(R"({"masks": {"cross": {"rule": "diagonal"}}})").find("masks.cross.rule: ") == 0);
+    CHECK(failure(R"({"masks": {"cross": {"painted": [{"cells": [[1, 2]]}]}}})").find("masks.cross.painted.cells: ") == 0);
+    CHECK(failure(R"({"masks": {"cross": {"matrix": {"shape": [1, 1, 1, 2], "rows": ["012"]}}}})")
+              .find("masks.cross.matrix.rows: ") == 0);
+  }
+
+  TEST_CASE("a session file is read back, and a broken one is named") {
+    const TemporaryDirectory directory;
+    const auto path = directory.path() / "a.headlight.json";
+    save_session(path, unusual_state());
+    const Result<State> read = load_session(path);
+    REQUIRE(read);
+    CHECK(*read == unusual_state());
+
+    std::ofstream(path) << "{\"headlight\": 1, ";
+    const Result<State> broken = load_session(path);
+    REQUIRE_FALSE(broken);
+    CHECK(broken.error().find(path.string() + " is no JSON") == 0);
+    std::ofstream(path) << "{}";
+    CHECK_FALSE(load_session(path));
+    CHECK_FALSE(load_session(directory.path() / "missing.json"));
+  }
+
+  TEST_CASE("a text that is no UTF-8 can still be saved") {
+    State state;
+    state.text = "a\xff b";
+    const TemporaryDirectory directory;
+    save_session(directory.path() / "s.json", state);
+    CHECK(load_session(directory.path() / "s.json"));
+  }
+
+  TEST_CASE("painting there and back leaves no paint, and a wide brush covers a narrow one") {
+    State state;
+    const attention::Cell cell = {.query = 1, .key = 0};
+    paint(state, cell, false, 5);
+    const attention::PaintScope one_head = {.layer = 0, .batch = 0, .head = 0};
+    CHECK(selected_mask(state).painted.at(one_head).at(cell) == false);
+    paint(state, cell, true, 5);
+    CHECK(selected_mask(state).painted.empty());
+
+    paint(state, cell, false, 5);
+    state.view.paint_reach = PaintReach::AllLayers;
+    paint(state, cell, true, 5);
+    CHECK(selected_mask(state).painted.empty());
+    paint(state, cell, false, 5);
+    CHECK_FALSE(selected_mask(state).is_visible(3, 0, 7, 1, 0, 5));
+    state.view.paint_reach = PaintReach::ThisHead;
+    paint(state, cell, true, 5);
+    CHECK(selected_mask(state).is_visible(0, 0, 0, 1, 0, 5));
+    CHECK_FALSE(selected_mask(state).is_visible(0, 0, 1, 1, 0, 5));
+    reset_masks(state);
+    CHECK(state.masks == attention::MaskSet{});
+  }
+
+  TEST_CASE("the selection moves to something that exists") {
+    State state;
+    state.selection = {.block = {.kind = model::BlockKind::EncoderSelf, .layer = {5}}, .batch = 7, .head = 9};
+    state.view.pinned = attention::Cell{.query = 3, .key = 3};
+    clamp_selection(state, {});
+    CHECK(state.selection.head == 9);
+    clamp_selection(state, two_layers(4, 4));
+    CHECK(state.selection ==
+          Selection{.block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}}, .batch = 1, .head = 3});
+    CHECK(state.view.pinned.has_value());
+    clamp_selection(state, two_layers(4, 3));
+    CHECK_FALSE(state.view.pinned.has_value());
+    state.selection.block.kind = model::BlockKind::Cross;
+    clamp_selection(state, two_layers(4, 3));
+    CHECK(state.selection.block == model::BlockRef{.kind = model::BlockKind::EncoderSelf, .layer = {0}});
+  }
+
+  TEST_CASE("a preset brings its own masks and gives the playground's back") {
+    State state;
+    state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    const State before = state;
+    select_preset(state, "notebook-000");
+    CHECK(state.masks != before.masks);
+    CHECK(run_inputs(state).preset == "notebook-000");
+    select_preset(state, "notebook-001");
+    select_preset(state, "");
+    CHECK(state == before);
+    CHECK_THROWS_AS(select_preset(state, "notebook-999"), Error);
+    CHECK(state == before);
+  }
+
+  TEST_CASE("the second text counts only while cross-attention is on") {
+    State state;
+    state.key_text = "keys";
+    CHECK(run_inputs(state).key_text == "");
+    state.cross = true;
+    CHECK(run_inputs(state).key_text == "keys");
+  }
+}
