@@ -1,0 +1,70 @@
+#include "panels/help_dialogs.h"
+
+#include <vulkan/vulkan_core.h>
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "panels/actions.h"
+#include "panels/dialog.h"
+#include "panels/ink.h"
+
+namespace headlight::app {
+
+void draw_shortcuts_dialog(Frame& frame, bool& is_open) {
+  const Dialog dialog(frame, "Shortcuts", is_open, 440.0F);
+  if (!dialog.is_visible()) return;
+  const shell::Theme& theme = frame.ui.theme();
+  std::string_view group;
+  if (ImGui::BeginTable("keys", 2, ImGuiTableFlags_SizingFixedFit)) {
+    ImGui::TableSetupColumn("action", ImGuiTableColumnFlags_WidthStretch);
+    ImGui::TableSetupColumn("keys", ImGuiTableColumnFlags_WidthFixed, 140.0F);
+    for (const Shortcut& shortcut : shortcuts()) {
+      if (shortcut.keys.empty()) continue;
+      if (shortcut.group != group) {
+        group = shortcut.group;
+        ImGui::TableNextRow(0, 26.0F);
+        ImGui::TableNextColumn();
+        ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
+        const Ink ink(frame.ui.fonts().small, theme.text_dim);
+        ImGui::TextUnformatted(group.data(), group.data() + group.size());
+      }
+      ImGui::TableNextRow();
+      ImGui::TableNextColumn();
+      ImGui::TextUnformatted(shortcut.label.data(), shortcut.label.data() + shortcut.label.size());
+      ImGui::TableNextColumn();
+      const Ink ink(frame.ui.fonts().mono, theme.accent);
+      ImGui::TextUnformatted(shortcut.keys.data(), shortcut.keys.data() + shortcut.keys.size());
+    }
+    ImGui::EndTable();
+  }
+  ImGui::Spacing();
+  const Ink ink(frame.ui.fonts().small, theme.text_dim);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted("While a text is being edited, plain keys are the text's. Esc leaves it.");
+  ImGui::PopTextWrapPos();
+}
+
+void draw_about_dialog(Frame& frame, bool& is_open, const std::string& renderer) {
+  const Dialog dialog(frame, "About", is_open, 440.0F);
+  if (!dialog.is_visible()) return;
+  {
+    const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
+    ImGui::TextUnformatted("Headlight " HEADLIGHT_VERSION);
+  }
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted("Type a sentence and see every head of a transformer attend to it.");
+  ImGui::Spacing();
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const std::string computes = frame.result.device.empty() ? "none" : frame.result.device;
+  ImGui::TextUnformatted(fmt::format("Computes on: {}", computes).c_str());
+  ImGui::TextUnformatted(fmt::format("Draws on: {}", renderer).c_str());
+  ImGui::TextUnformatted(fmt::format("Dear ImGui {}, Vulkan headers 1.{}.{}", ImGui::GetVersion(),
+                                     VK_API_VERSION_MINOR(VK_HEADER_VERSION_COMPLETE), VK_HEADER_VERSION)
+                             .c_str());
+  ImGui::TextUnformatted("MIT licence");
+  ImGui::PopTextWrapPos();
+}
+
+}  // namespace headlight::app

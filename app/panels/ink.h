@@ -1,0 +1,48 @@
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+#include <utility>
+
+#include "panels/panel.h"
+#include "shell/theme.h"
+
+namespace headlight::app {
+
+/// Font and colour of the text that follows, until the end of the scope.
+class Ink {
+ public:
+  Ink(ImFont* font, shell::Color color) {
+    ImGui::PushFont(font);
+    ImGui::PushStyleColor(ImGuiCol_Text, color);
+  }
+  ~Ink() {
+    ImGui::PopStyleColor();
+    ImGui::PopFont();
+  }
+  Ink(const Ink&) = delete;
+  Ink& operator=(const Ink&) = delete;
+};
+
+/// The last ImGui item as a rectangle.
+inline shell::UiRect last_item_rect() {
+  const ImVec2 low = ImGui::GetItemRectMin();
+  const ImVec2 size = ImGui::GetItemRectSize();
+  return {.x = low.x, .y = low.y, .width = size.x, .height = size.y};
+}
+
+inline void mark_last_item(Frame& frame, std::string name) { frame.mark(std::move(name), last_item_rect()); }
+
+/// A tooltip of at most 40 characters' width for the item before.
+inline void explain_last_item(Frame& frame, const char* text) {
+  if (!text || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  ImGui::BeginTooltip();
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  ImGui::PushTextWrapPos(280.0F);
+  ImGui::TextUnformatted(text);
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "panels/form.h"
+#include "panels/panel.h"
+
+namespace headlight::app {
+
+/// A notebook as the window names it.
+struct PresetInfo {
+  std::string name, title, summary;
+};
+
+/// The playground's sizes and switches, or, while a notebook is shown, what it is, with its sizes to read.
+/// `error`: why the model can't be built; empty when it can. `preset`: of the notebook on screen; nullptr without one.
+void draw_model_panel(Frame& frame, NumberBeingTyped& typed, const PresetInfo* preset, const std::string& error);
+
+}  // namespace headlight::app

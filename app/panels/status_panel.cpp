@@ -1,0 +1,117 @@
+#include "panels/status_panel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "panels/ink.h"
+
+namespace headlight::app {
+namespace {
+
+/// 7, 33.4 k, 1.2 M: three significant digits.
+std::string short_count(std::size_t count) {
+  if (count < 1'000) return std::to_string(count);
+  if (count < 999'500) return fmt::format("{:.3g} k", static_cast<double>(count) / 1e3);
+  return fmt::format("{:.3g} M", static_cast<double>(count) / 1e6);
+}
+
+std::string short_bytes(std::size_t bytes) {
+  constexpr double kKibibyte = 1024.0;
+  const double value = static_cast<double>(bytes);
+  if (value < kKibibyte * kKibibyte) return fmt::format("{:.0f} KiB", std::ceil(value / kKibibyte));
+  if (value < kKibibyte * kKibibyte * kKibibyte) return fmt::format("{:.1f} MiB", value / (kKibibyte * kKibibyte));
+  return fmt::format("{:.2f} GiB", value / (kKibibyte * kKibibyte * kKibibyte));
+}
+
+std::string token_text(const model::TokenBatch& tokens) {
+  const std::size_t count = std::accumulate(tokens.lengths.begin(), tokens.lengths.end(), std::size_t{0});
+  std::string text = fmt::format("{} token{}", count, count == 1 ? "" : "s");
+  if (tokens.batch > 1) text += fmt::format(" in {} lines", tokens.batch);
+  return text;
+}
+
+class StatusLine {
+ public:
+  StatusLine(Frame& frame, float right_edge) : frame_(frame), right_edge_(right_edge) {}
+
+  /// A part at the left, while there is room for the whole of it.
+  void part(const std::string& text, shell::Color color, const char* explanation) {
+    constexpr float kGap = 20.0F;
+    ImFont* font = frame_.ui.fonts().small;
+    const float width = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, text.c_str()).x;
+    if (x_ + width > right_edge_) return;
+    ImGui::SetCursorPos({x_, text_y()});
+    {
+      const Ink ink(font, color);
+      ImGui::TextUnformatted(text.c_str());
+    }
+    explain_last_item(frame_, explanation);
+    x_ += width + kGap;
+  }
+
+  float text_y() const { return std::round((ImGui::GetWindowHeight() - frame_.ui.fonts().small->FontSize) * 0.5F); }
+
+ private:
+  Frame& frame_;
+  float right_edge_;
+  float x_ = 12.0F;
+};
+
+struct Remark {
+  std::string text;
+  shell::Color color;
+};
+
+Remark remark_of(const Frame& frame, const StatusContext& context) {
+  const shell::Theme& theme = frame.ui.theme();
+  if (!frame.result.error.empty()) return {frame.result.error, theme.warning};
+  if (!context.job.empty()) return {context.job, theme.accent};
+  if (context.is_computing) return {"computing\u2026", theme.accent};
+  return {"", theme.text_dim};
+}
+
+}  // namespace
+
+void draw_status_panel(Frame& frame, const StatusContext& context) {
+  const shell::Theme& theme = frame.ui.theme();
+  const EngineResult& result = frame.result;
+  const Remark remark = remark_of(frame, context);
+  ImFont* font = frame.ui.fonts().small;
+  const float width = ImGui::GetWindowWidth();
+  constexpr float kEdge = 12.0F;
+  // An error takes what it needs, up to three quarters of the line; the rest is in the tooltip.
+  const float wanted = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, remark.text.c_str()).x;
+  const float remark_width = std::min(wanted, width * 0.75F);
+  const float remark_x = width - kEdge - remark_width;
+
+  StatusLine line(frame, remark.text.empty() ? width - kEdge : remark_x - kEdge);
+  if (!result.device.empty()) line.part(result.device, theme.text, "The device that computes");
+  if (result.run != 0) {
+    line.part(fmt::format("{:.2f} ms GPU", result.timing.gpu_ms), theme.text,
+              "Time of the last forward pass on the device, by its own clock");
+    if (result.input) {
+      const model::ModelInput& input = *result.input;
+      std::string tokens = token_text(input.target ? *input.target : input.source);
+      if (input.target) tokens += " \u2192 " + token_text(input.source);
+      line.part(tokens, theme.text_dim, "Without padding; queries \u2192 keys where they differ");
+    }
+    line.part(short_count(result.parameter_count) + " parameters", theme.text_dim, "Weights and biases of the model");
+    line.part(fmt::format("{} dispatch{}", result.timing.dispatches, result.timing.dispatches == 1 ? "" : "es"),
+              theme.text_dim, "Kernels started in the one submission of the pass");
+    line.part(short_bytes(result.timing.device_bytes), theme.text_dim, "Weights and run state on the device");
+  }
+  if (remark.text.empty()) return;
+  const ImVec2 origin = ImGui::GetWindowPos();
+  const ImVec2 at(origin.x + remark_x, origin.y + line.text_y());
+  const ImVec4 clip(at.x, origin.y, at.x + remark_width, origin.y + ImGui::GetWindowHeight());
+  ImGui::GetWindowDrawList()->AddText(font, font->FontSize, at, remark.color, remark.text.c_str(), nullptr, 0.0F, &clip);
+  ImGui::SetCursorPos({remark_x, 0.0F});
+  ImGui::Dummy({remark_width, ImGui::GetWindowHeight()});
+  mark_last_item(frame, "status.remark");
+  if (wanted > remark_width) explain_last_item(frame, remark.text.c_str());
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,137 @@
+#include "panels/text_panel.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "panels/examples.h"
+#include "panels/form.h"
+#include "panels/ink.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr int kFewestRows = 2;
+constexpr int kMostRows = 7;
+
+void draw_caption(Frame& frame, const std::string& text) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(text.c_str());
+}
+
+void draw_text_box(Frame& frame, const char* name, std::string& text, const char* hint) {
+  const auto lines = static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
+  const float rows = static_cast<float>(std::clamp(lines, kFewestRows, kMostRows));
+  const float height = rows * ImGui::GetTextLineHeight() + 2.0F * ImGui::GetStyle().FramePadding.y + 2.0F;
+  frame.ui.text_field(fmt::format("##{}", name).c_str(), text, {.height = height, .hint = hint});
+  mark_last_item(frame, name);
+}
+
+void draw_examples_button(Frame& frame) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const float width = ImGui::CalcTextSize("Examples").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  ImGui::SameLine(ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - width);
+  if (ImGui::SmallButton("Examples")) ImGui::OpenPopup("examples");
+  mark_last_item(frame, "text.examples");
+}
+
+void draw_examples_popup(Frame& frame) {
+  if (!ImGui::BeginPopup("examples")) return;
+  int index = 0;
+  for (const Example& example : examples()) {
+    if (ImGui::MenuItem(example.title)) {
+      frame.state.text = example.text;
+      frame.state.cross = example.key_text != nullptr;
+      if (example.key_text) frame.state.key_text = example.key_text;
+    }
+    mark_last_item(frame, fmt::format("text.example.{}", index++));
+  }
+  ImGui::EndPopup();
+}
+
+/// "7 tokens", "9 tokens a line, 2 lines".
+std::string count_text(const model::TokenBatch& tokens) {
+  std::string text = fmt::format("{} token{}", tokens.length, tokens.length == 1 ? "" : "s");
+  if (tokens.batch > 1) text += fmt::format(" × {} lines, padded to the longest", tokens.batch);
+  return text;
+}
+
+/// What a click on a token means: its row is pinned, or in the keys' sequence its column; the same click again unpins.
+void pin_token(State& state, const ChipTarget& target, bool is_query) {
+  std::optional<attention::Cell>& pinned = state.view.pinned;
+  const bool is_pinned = pinned && state.selection.batch == target.item &&
+                         (is_query ? pinned->query : pinned->key) == target.token;
+  state.selection.batch = target.item;
+  if (is_pinned) {
+    pinned.reset();
+    return;
+  }
+  attention::Cell cell = pinned.value_or(attention::Cell{});
+  (is_query ? cell.query : cell.key) = target.token;
+  pinned = cell;
+}
+
+void draw_side(Frame& frame, const char* name, const model::TokenBatch& tokens, ChipLayout& layout) {
+  const model::ModelInput& input = *frame.result.input;
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  const bool is_query = &input.queries(kind) == &tokens;
+  const bool is_key = &input.keys(kind) == &tokens;
+  const std::optional<attention::Cell>& hovered = frame.transient.hovered;
+  const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+
+  ChipMarks marks{.item = frame.state.selection.batch, .query = {}, .key = {}, .pinned = {}};
+  if (hovered && attention::is_map(frame.transient.hovered_stage)) {
+    if (is_query) marks.query = hovered->query;
+    if (is_key) marks.key = hovered->key;
+  }
+  if (pinned && (is_query || is_key)) marks.pinned = is_query ? pinned->query : pinned->key;
+
+  const ChipEvents events = draw_token_chips(frame, name, tokens, marks, layout);
+  if (events.clicked && (is_query || is_key)) pin_token(frame.state, *events.clicked, is_query);
+  if (events.clicked && !is_query && !is_key) frame.state.selection.batch = events.clicked->item;
+}
+
+void draw_preset_tokens(Frame& frame, TextPanelMemory& memory) {
+  const model::ModelInput& input = *frame.result.input;
+  if (!input.target) {
+    draw_caption(frame, "The notebook's tokens: " + count_text(input.source));
+    draw_side(frame, "chips.source", input.source, memory.source);
+    return;
+  }
+  draw_caption(frame, "Source: " + count_text(input.source));
+  draw_side(frame, "chips.source", input.source, memory.source);
+  draw_caption(frame, "Target: " + count_text(*input.target));
+  draw_side(frame, "chips.target", *input.target, memory.target);
+}
+
+}  // namespace
+
+void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& error) {
+  const bool has_run = frame.result.run != 0 && frame.result.input != nullptr;
+  if (!frame.state.preset.empty()) {
+    if (has_run) draw_preset_tokens(frame, memory);
+    return;
+  }
+  NumberBeingTyped no_numbers;
+  Form form(frame, no_numbers, "text");
+  const bool is_cross = frame.state.cross;
+  draw_caption(frame, is_cross ? "Queries" : "Each line is one item of the batch");
+  draw_examples_button(frame);
+  draw_examples_popup(frame);
+  draw_text_box(frame, "text.edit", frame.state.text, "Type a sentence");
+  if (!error.empty()) form.warning(error);
+
+  // While a change is being computed, the run on screen may still be of the other kind.
+  const bool shows_cross = has_run && frame.result.input->target.has_value();
+  if (has_run) {
+    const model::TokenBatch& tokens = shows_cross ? *frame.result.input->target : frame.result.input->source;
+    draw_side(frame, "chips.query", tokens, memory.target);
+  }
+  form.toggle("cross", "Cross-attention", frame.state.cross, {}, "The text attends to a second text instead of to itself.");
+  if (!is_cross) return;
+  draw_caption(frame, "Keys and values");
+  draw_text_box(frame, "text.key_edit", frame.state.key_text, "A second text; while it is empty the first attends to itself");
+  if (shows_cross) draw_side(frame, "chips.key", frame.result.input->source, memory.source);
+}
+
+}  // namespace headlight::app
