@@ -22,18 +22,24 @@ std::optional<std::uint32_t> parse_positive(std::string_view text) {
 
 float fill_value(MaskFill fill) {
   switch (fill) {
-    case MaskFill::NegativeInfinity: return -std::numeric_limits<float>::infinity();
-    case MaskFill::MinusOneBillion: return -1e9f;
-    case MaskFill::MinusTenBillion: return -1e10f;
+    case MaskFill::NegativeInfinity:
+      return -std::numeric_limits<float>::infinity();
+    case MaskFill::MinusOneBillion:
+      return -1e9f;
+    case MaskFill::MinusTenBillion:
+      return -1e10f;
   }
   return 0.0f;
 }
 
 std::string_view to_string(MaskFill fill) {
   switch (fill) {
-    case MaskFill::NegativeInfinity: return "-inf";
-    case MaskFill::MinusOneBillion: return "-1e9";
-    case MaskFill::MinusTenBillion: return "-1e10";
+    case MaskFill::NegativeInfinity:
+      return "-inf";
+    case MaskFill::MinusOneBillion:
+      return "-1e9";
+    case MaskFill::MinusTenBillion:
+      return "-1e10";
   }
   return "";
 }
@@ -72,8 +78,8 @@ Result<MaskRule> parse_rule(std::string_view text) {
       }
       (name == "window" ? rule.window : rule.prefix) = *number;
     } else {
-      return Failure{fmt::format("mask '{}': '{}' is unknown; choose none, causal, window:N, prefix:N or several joined by +",
-                                 text, part)};
+      return Failure{fmt::format(
+          "mask '{}': '{}' is unknown; choose none, causal, window:N, prefix:N or several joined by +", text, part)};
     }
     if (plus == std::string_view::npos) return rule;
     rest.remove_prefix(plus + 1);
@@ -100,8 +106,8 @@ std::optional<bool> MaskSpec::painted_state(std::uint32_t layer, std::uint32_t b
   if (painted.empty()) return std::nullopt;
   // Which of layer, batch and head a scope names, as bits: three first, then two, then one, then none.
   static constexpr std::uint32_t kLayer = 4, kBatch = 2, kHead = 1;
-  for (const std::uint32_t names : {kLayer | kBatch | kHead, kLayer | kBatch, kLayer | kHead, kBatch | kHead, kLayer, kBatch,
-                                    kHead, 0u}) {
+  for (const std::uint32_t names :
+       {kLayer | kBatch | kHead, kLayer | kBatch, kLayer | kHead, kBatch | kHead, kLayer, kBatch, kHead, 0u}) {
     PaintScope scope;
     if (names & kLayer) scope.layer = layer;
     if (names & kBatch) scope.batch = batch_item;
@@ -127,7 +133,8 @@ void check(const MaskSpec& mask, std::uint32_t batch, std::uint32_t heads, std::
                     matrix.queries == queries && matrix.keys == keys;
   if (!fits) {
     throw Error(
-        "the mask is [{}, {}, {}, {}] but the attention is [batch {}, heads {}, queries {}, keys {}]; queries and keys must be "
+        "the mask is [{}, {}, {}, {}] but the attention is [batch {}, heads {}, queries {}, keys {}]; queries and keys must "
+        "be "
         "equal, batch and heads equal or 1",
         matrix.batch, matrix.heads, matrix.queries, matrix.keys, batch, heads, queries, keys);
   }

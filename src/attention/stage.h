@@ -56,7 +56,7 @@ struct TileRequest {
 /// The numbers of a request, in host memory.
 struct Tile {
   TileRequest request;
-  std::vector<float> values;         ///< [tile_rows, tile_columns]; a masked cell of Stage::Masked holds the fill (may be −inf)
+  std::vector<float> values;  ///< [tile_rows, tile_columns]; a masked cell of Stage::Masked holds the fill (may be −inf)
   std::vector<std::uint8_t> masked;  ///< maps only: 1 where every cell behind the value is masked
   /// Maps only, one per *matrix row* of the request: m = max of the masked scores, l = Σ exp(score − m).
   /// The row's log-sum-exp is m + ln l, its largest weight 1/l. A fully masked row under −inf has m = −inf, l = 0.

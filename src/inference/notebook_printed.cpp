@@ -58,8 +58,9 @@ Notebook boolean_mask() {
   Notebook notebook{
       .name = "notebook-000",
       .title = "000 · random boolean mask",
-      .summary = "Q, K and V as printed. One random boolean mask for both heads of each sequence, filled with -1e9: a query whose "
-                 "keys are all masked attends to every key alike.",
+      .summary =
+          "Q, K and V as printed. One random boolean mask for both heads of each sequence, filled with -1e9: a query whose "
+          "keys are all masked attends to every key alike.",
       .network = bare_attention({.d_model = 8, .heads = 2, .d_k = 4, .d_v = 4}),
       .input = {.source = numbered_tokens(2, 3),
                 .target = {},
@@ -68,8 +69,9 @@ Notebook boolean_mask() {
   notebook.masks[model::BlockKind::EncoderSelf] = {
       .rule = {.key_padding = false},
       .fill = attention::MaskFill::MinusOneBillion,
-      .matrix = attention::BooleanMask{.batch = 2, .heads = 1, .queries = 3, .keys = 3,
-                                       .keep = {std::begin(kKeep000), std::end(kKeep000)}},
+      .matrix =
+          attention::BooleanMask{
+              .batch = 2, .heads = 1, .queries = 3, .keys = 3, .keep = {std::begin(kKeep000), std::end(kKeep000)}},
       .painted = {}};
   return notebook;
 }

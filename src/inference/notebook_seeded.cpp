@@ -72,8 +72,9 @@ Notebook fused_projection() {
   Notebook notebook{
       .name = "notebook-003-fused",
       .title = "003 · fused Q, K, V projection",
-      .summary = "Seed 3. One weight [head][q|k|v][d_k] projects everything; causal, filled with -inf. Heads are merged side by "
-                 "side here; the notebook reshapes without the transpose (merge order \"without transpose\" shows its numbers).",
+      .summary =
+          "Seed 3. One weight [head][q|k|v][d_k] projects everything; causal, filled with -inf. Heads are merged side by "
+          "side here; the notebook reshapes without the transpose (merge order \"without transpose\" shows its numbers).",
       .network = encoder_network({attention_layer(config, std::move(weights))}),
       .input = {.source = numbered_tokens(2, 6), .target = {}, .qkv = {}},
       .masks = {}};
@@ -89,12 +90,13 @@ Notebook from_scratch() {
                                   .key = {.weight = std::move(scratch.key), .bias = {}},
                                   .value = {.weight = std::move(scratch.value), .bias = {}},
                                   .output = std::nullopt};
-  Notebook notebook{.name = "notebook-004",
-                    .title = "004 · one head from scratch",
-                    .summary = "Recomputed from seed 123. One head with d_k 3 and d_v 4, no bias, no mask, no output projection.",
-                    .network = encoder_network({attention_layer(config, std::move(weights))}, scratch.embedding),
-                    .input = {.source = std::move(scratch.tokens), .target = {}, .qkv = {}},
-                    .masks = {}};
+  Notebook notebook{
+      .name = "notebook-004",
+      .title = "004 · one head from scratch",
+      .summary = "Recomputed from seed 123. One head with d_k 3 and d_v 4, no bias, no mask, no output projection.",
+      .network = encoder_network({attention_layer(config, std::move(weights))}, scratch.embedding),
+      .input = {.source = std::move(scratch.tokens), .target = {}, .qkv = {}},
+      .masks = {}};
   notebook.masks[kEncoder].rule.key_padding = false;
   return notebook;
 }
@@ -108,9 +110,11 @@ Notebook from_scratch_heads() {
   Notebook notebook{
       .name = "notebook-004-heads",
       .title = "004 · three heads, one weight each",
-      .summary = "Recomputed from seed 123. Three heads with a weight tensor each, d_k 3 and d_v 4, no bias, no mask, no output "
-                 "projection.",
-      .network = encoder_network({attention_layer(config, model::from_per_head(query, key, value, config))}, scratch.embedding),
+      .summary =
+          "Recomputed from seed 123. Three heads with a weight tensor each, d_k 3 and d_v 4, no bias, no mask, no output "
+          "projection.",
+      .network =
+          encoder_network({attention_layer(config, model::from_per_head(query, key, value, config))}, scratch.embedding),
       .input = {.source = std::move(scratch.tokens), .target = {}, .qkv = {}},
       .masks = {}};
   notebook.masks[kEncoder].rule.key_padding = false;

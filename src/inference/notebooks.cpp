@@ -40,11 +40,11 @@ Notebook make_notebook(std::string_view name) {
 
 std::shared_ptr<const model::Network> encoder_network(std::vector<model::AttentionLayer> layers,
                                                       std::shared_ptr<const model::Embedding> embedding) {
-  return std::make_shared<model::Network>(model::Network{
-      .source_embedding = std::move(embedding),
-      .target_embedding = nullptr,
-      .layers = std::make_shared<model::Layers>(
-          model::Layers{.encoder = std::move(layers), .decoder = {}, .unembedding = std::nullopt})});
+  return std::make_shared<model::Network>(
+      model::Network{.source_embedding = std::move(embedding),
+                     .target_embedding = nullptr,
+                     .layers = std::make_shared<model::Layers>(
+                         model::Layers{.encoder = std::move(layers), .decoder = {}, .unembedding = std::nullopt})});
 }
 
 model::AttentionLayer attention_layer(const model::AttentionConfig& config, model::AttentionWeights weights) {

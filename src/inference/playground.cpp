@@ -46,8 +46,8 @@ model::AttentionConfig resolve(const PlaygroundSettings& settings) {
   expect_range("d_v", config.d_v, kMaxWidth);
   for (const auto& [name, width] : {std::pair{"d_k", config.d_k}, std::pair{"d_v", config.d_v}}) {
     if (width * config.heads > kMaxHeadsWidth) {
-      throw Error("{} heads of {} {} are {} wide together, but at most {} is possible: choose a smaller {}", config.heads, name,
-                  width, width * config.heads, kMaxHeadsWidth, name);
+      throw Error("{} heads of {} {} are {} wide together, but at most {} is possible: choose a smaller {}", config.heads,
+                  name, width, width * config.heads, kMaxHeadsWidth, name);
     }
   }
   if (settings.scale.kind == model::Scale::Kind::Value && !std::isfinite(settings.scale.value)) {
@@ -71,8 +71,8 @@ void check_memory(const PlaygroundSettings& settings, const model::AttentionConf
   const double available =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 30);
   if (needed > available) {
-    throw Error("the weights need {:.1f} GiB but this computer has {:.1f} GiB: choose a smaller d_model or fewer layers", needed,
-                available);
+    throw Error("the weights need {:.1f} GiB but this computer has {:.1f} GiB: choose a smaller d_model or fewer layers",
+                needed, available);
   }
 }
 
@@ -148,7 +148,8 @@ Playground make_playground(const PlaygroundSettings& settings, const std::string
   Playground playground;
   playground.settings = settings;
   playground.vocabulary = words.vocabulary;
-  playground.network = keeps_layers && keeps_embedding ? previous.network : std::make_shared<model::Network>(std::move(network));
+  playground.network =
+      keeps_layers && keeps_embedding ? previous.network : std::make_shared<model::Network>(std::move(network));
   if (cross) {
     playground.input.source = std::move(*words.key_text);
     playground.input.target = std::move(words.text);

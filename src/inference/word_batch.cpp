@@ -72,8 +72,8 @@ WordBatch batch_words(std::string_view text, std::string_view key_text) {
     std::vector<std::vector<text::Token>>& keys = sides[1].lines;
     if (keys.size() == 1) keys.resize(sides[0].lines.size(), std::vector<text::Token>(keys.front()));
     if (keys.size() != sides[0].lines.size()) {
-      throw Error("{} of text attend{} to {} of keys: give both texts the same number of lines", count_lines(sides[0].lines.size()),
-                  sides[0].lines.size() == 1 ? "s" : "", count_lines(keys.size()));
+      throw Error("{} of text attend{} to {} of keys: give both texts the same number of lines",
+                  count_lines(sides[0].lines.size()), sides[0].lines.size() == 1 ? "s" : "", count_lines(keys.size()));
     }
     batch.key_text = pad(keys);
   }

@@ -16,7 +16,8 @@ struct WordBatch {
 };
 
 /// Lines become batch items, padded to the longest with kPaddingId. One line of `key_text` serves every line of `text`.
-/// Throws Error in one line: invalid UTF-8, no word, more words than kMaxTokens or kMaxBatchTokens, different numbers of lines.
+/// Throws Error in one line: invalid UTF-8, no word, more words than kMaxTokens or kMaxBatchTokens, different numbers of
+/// lines.
 WordBatch batch_words(std::string_view text, std::string_view key_text);
 
 }  // namespace headlight::inference

@@ -8,9 +8,7 @@ namespace {
 std::size_t count(const Linear& linear) { return linear.weight.values.size() + linear.bias.values.size(); }
 std::size_t count(const LayerNorm& norm) { return norm.weight.values.size() + norm.bias.values.size(); }
 std::size_t count(const FeedForward& feed_forward) { return count(feed_forward.in) + count(feed_forward.out); }
-std::size_t count(const Embedding& embedding) {
-  return embedding.table.values.size() + embedding.positions.values.size();
-}
+std::size_t count(const Embedding& embedding) { return embedding.table.values.size() + embedding.positions.values.size(); }
 
 std::size_t count(const AttentionWeights& weights) {
   return count(weights.query) + count(weights.key) + count(weights.value) + (weights.output ? count(*weights.output) : 0);
@@ -60,12 +58,11 @@ std::size_t Network::parameter_count() const {
 
 const TokenBatch& ModelInput::queries(BlockKind kind) const {
   if (kind == BlockKind::EncoderSelf) return source;
-  if (!target) throw Error("the {} attention needs target tokens, but the input has none: give it a second text", to_string(kind));
+  if (!target)
+    throw Error("the {} attention needs target tokens, but the input has none: give it a second text", to_string(kind));
   return *target;
 }
 
-const TokenBatch& ModelInput::keys(BlockKind kind) const {
-  return kind == BlockKind::DecoderSelf ? queries(kind) : source;
-}
+const TokenBatch& ModelInput::keys(BlockKind kind) const { return kind == BlockKind::DecoderSelf ? queries(kind) : source; }
 
 }  // namespace headlight::model

@@ -13,9 +13,9 @@ namespace headlight::model {
 
 /// Token vectors: table[id]·scale + positions[i].
 struct Embedding {
-  Tensor table = {};        ///< [vocabulary, d_model]
-  float scale = 1.0f;  ///< notebook 002 multiplies by √d_model
-  Tensor positions = {};    ///< [max_length, d_model] or empty: nothing is added
+  Tensor table = {};      ///< [vocabulary, d_model]
+  float scale = 1.0f;     ///< notebook 002 multiplies by √d_model
+  Tensor positions = {};  ///< [max_length, d_model] or empty: nothing is added
 };
 
 /// One attention block and what follows it. Post-norm residuals ("Attention Is All You Need", §3.1):
@@ -61,12 +61,12 @@ struct Network {
 /// A batch of token sequences padded to the longest.
 struct TokenBatch {
   std::uint32_t batch = 1;
-  std::uint32_t length = 0;            ///< padded length n
+  std::uint32_t length = 0;                 ///< padded length n
   std::vector<std::uint32_t> lengths = {};  ///< [batch] real tokens; the rest is padding
   /// [batch·length] rows of Embedding::table, kPaddingId for padding (a zero vector, like nn.Embedding's padding_idx);
   /// unused when `vectors` is given.
   std::vector<std::uint32_t> ids = {};
-  Tensor vectors = {};                               ///< [batch, length, d_model] when the input brings vectors instead of ids
+  Tensor vectors = {};  ///< [batch, length, d_model] when the input brings vectors instead of ids
   std::vector<std::vector<std::string>> texts = {};  ///< [batch][length] what people read on the axes; "<pad>" for padding
 };
 inline constexpr std::uint32_t kPaddingId = 0xffffffffu;

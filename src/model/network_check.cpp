@@ -14,7 +14,8 @@ void expect_range(const std::string& where, std::string_view what, std::uint32_t
 
 void expect_shape(const std::string& where, std::string_view what, const Tensor& tensor, const Shape& expected) {
   if (tensor.shape != expected) {
-    throw Error("{}: {} has shape {}, but must be {}", where, what, headlight::to_string(tensor.shape), headlight::to_string(expected));
+    throw Error("{}: {} has shape {}, but must be {}", where, what, headlight::to_string(tensor.shape),
+                headlight::to_string(expected));
   }
 }
 
@@ -31,7 +32,8 @@ void check_norm(const std::string& where, const LayerNorm& norm, std::uint32_t w
 
 void check_linear(const std::string& where, std::string_view what, const Linear& linear, std::uint32_t in) {
   if (linear.weight.shape.size() != 2 || linear.in() != in) {
-    throw Error("{}: the {} weight has shape {}, but must be [out, {}]", where, what, headlight::to_string(linear.weight.shape), in);
+    throw Error("{}: the {} weight has shape {}, but must be [out, {}]", where, what,
+                headlight::to_string(linear.weight.shape), in);
   }
   if (linear.has_bias()) expect_shape(where, fmt::format("the {} bias", what), linear.bias, {linear.out()});
 }
@@ -64,7 +66,8 @@ std::uint32_t check_layer(BlockRef block, const AttentionLayer& layer) {
     check_linear(where, "inner feed-forward", layer.feed_forward->in, width);
     check_linear(where, "outer feed-forward", layer.feed_forward->out, layer.feed_forward->in.out());
     if (layer.feed_forward->out.out() != width) {
-      throw Error("{}: the feed-forward returns {} numbers for {}: make them equal", where, layer.feed_forward->out.out(), width);
+      throw Error("{}: the feed-forward returns {} numbers for {}: make them equal", where, layer.feed_forward->out.out(),
+                  width);
     }
     check_norm(where, *layer.feed_forward_norm, width);
   }
@@ -75,7 +78,8 @@ std::uint32_t check_layer(BlockRef block, const AttentionLayer& layer) {
 std::uint32_t check_tokens(std::string_view side, const TokenBatch& tokens, const Embedding* embedding, bool given) {
   const std::string where = fmt::format("{} tokens", side);
   if (tokens.batch < 1 || tokens.length < 1) {
-    throw Error("{}: a batch of {} sequences of {} tokens is empty: give at least one token", where, tokens.batch, tokens.length);
+    throw Error("{}: a batch of {} sequences of {} tokens is empty: give at least one token", where, tokens.batch,
+                tokens.length);
   }
   if (tokens.lengths.size() != tokens.batch) {
     throw Error("{}: {} lengths for {} sequences: give one for each", where, tokens.lengths.size(), tokens.batch);
@@ -85,7 +89,8 @@ std::uint32_t check_tokens(std::string_view side, const TokenBatch& tokens, cons
   }
   bool labels_fit = tokens.texts.empty() || tokens.texts.size() == tokens.batch;
   for (const std::vector<std::string>& line : tokens.texts) labels_fit = labels_fit && line.size() == tokens.length;
-  if (!labels_fit) throw Error("{}: the labels don't fill [{}, {}]: give one for each token or none", where, tokens.batch, tokens.length);
+  if (!labels_fit)
+    throw Error("{}: the labels don't fill [{}, {}]: give one for each token or none", where, tokens.batch, tokens.length);
 
   if (given) return 0;
   if (embedding == nullptr) {
@@ -95,7 +100,8 @@ std::uint32_t check_tokens(std::string_view side, const TokenBatch& tokens, cons
     return width;
   }
   if (embedding->table.shape.size() != 2) {
-    throw Error("{}: the embedding has shape {}, but must be [vocabulary, d_model]", where, headlight::to_string(embedding->table.shape));
+    throw Error("{}: the embedding has shape {}, but must be [vocabulary, d_model]", where,
+                headlight::to_string(embedding->table.shape));
   }
   const std::uint32_t rows = embedding->table.axis(0);
   const std::uint32_t width = embedding->table.axis(1);
@@ -107,9 +113,10 @@ std::uint32_t check_tokens(std::string_view side, const TokenBatch& tokens, cons
     if (id != kPaddingId && id >= rows) throw Error("{}: id {} is not among the embedding's {} rows", where, id, rows);
   }
   const Tensor& positions = embedding->positions;
-  if (!positions.is_empty() && (positions.shape.size() != 2 || positions.axis(0) < tokens.length || positions.axis(1) != width)) {
-    throw Error("{}: the positions are {}, but {} tokens of width {} need at least [{}, {}]", where, headlight::to_string(positions.shape),
-                tokens.length, width, tokens.length, width);
+  if (!positions.is_empty() &&
+      (positions.shape.size() != 2 || positions.axis(0) < tokens.length || positions.axis(1) != width)) {
+    throw Error("{}: the positions are {}, but {} tokens of width {} need at least [{}, {}]", where,
+                headlight::to_string(positions.shape), tokens.length, width, tokens.length, width);
   }
   return width;
 }
@@ -134,7 +141,8 @@ void check(const Network& network, const ModelInput& input) {
   const bool given = input.qkv.has_value();
   const bool has_weights = network.layer(blocks.front()).weights.has_value();
   if (given && (blocks.size() != 1 || has_weights)) {
-    throw Error("Q, K and V are given, but the network projects its own: leave them out or use a single layer without weights");
+    throw Error(
+        "Q, K and V are given, but the network projects its own: leave them out or use a single layer without weights");
   }
   for (const BlockRef block : blocks) {
     if (!given && !network.layer(block).weights) {
@@ -145,7 +153,8 @@ void check(const Network& network, const ModelInput& input) {
   std::uint32_t memory = check_tokens("source", input.source, network.source_embedding.get(), given);
   for (std::uint32_t i = 0; i < layers.encoder.size(); ++i) {
     const BlockRef block{BlockKind::EncoderSelf, LayerIndex{i}};
-    if (!given) expect_width(name(block), layers.encoder[i].config.d_model, memory, i == 0 ? "its input" : "the layer before");
+    if (!given)
+      expect_width(name(block), layers.encoder[i].config.d_model, memory, i == 0 ? "its input" : "the layer before");
     memory = check_layer(block, layers.encoder[i]);
   }
   std::uint32_t state = memory;

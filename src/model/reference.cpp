@@ -28,7 +28,8 @@ Array apply(const Linear& linear, const Array& x) {
   for (std::size_t row = 0; row < x.values.size() / in; ++row) {
     for (std::size_t o = 0; o < out; ++o) {
       double sum = linear.has_bias() ? static_cast<double>(linear.bias.values[o]) : 0.0;
-      for (std::size_t i = 0; i < in; ++i) sum += x.values[row * in + i] * static_cast<double>(linear.weight.values[o * in + i]);
+      for (std::size_t i = 0; i < in; ++i)
+        sum += x.values[row * in + i] * static_cast<double>(linear.weight.values[o * in + i]);
       y.values[row * out + o] = sum;
     }
   }
@@ -106,7 +107,8 @@ Array embed(const Embedding* embedding, const TokenBatch& tokens) {
         value = static_cast<double>(embedding->table.values[std::size_t{tokens.ids[row]} * d_model + i]) *
                 static_cast<double>(embedding->scale);
       }
-      if (!embedding->positions.is_empty()) value += static_cast<double>(embedding->positions.values[position * d_model + i]);
+      if (!embedding->positions.is_empty())
+        value += static_cast<double>(embedding->positions.values[position * d_model + i]);
       x.values[row * d_model + i] = value;
     }
   }
@@ -160,7 +162,8 @@ struct Pass {
 
 }  // namespace
 
-void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill, AttentionStages& stages) {
+void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
+            AttentionStages& stages) {
   const std::uint32_t batch = stages.q.shape[0];
   const std::uint32_t heads = stages.q.shape[1];
   const std::uint32_t queries = stages.q.shape[2];
@@ -168,7 +171,8 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
   const std::uint32_t d_k = stages.q.shape[3];
   const std::uint32_t d_v = stages.v.shape[3];
   const double scale = static_cast<double>(config.scale.factor(d_k));
-  for (Array* map : {&stages.scores, &stages.scaled, &stages.masked, &stages.weights}) *map = zeros({batch, heads, queries, keys});
+  for (Array* map : {&stages.scores, &stages.scaled, &stages.masked, &stages.weights})
+    *map = zeros({batch, heads, queries, keys});
   stages.row_max = stages.row_sum = zeros({batch, heads, queries});
   stages.heads = zeros({batch, heads, queries, d_v});
 
@@ -179,7 +183,8 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
       for (std::uint32_t i = 0; i < queries; ++i, ++row) {
         for (std::uint32_t j = 0; j < keys; ++j) {
           double score = 0.0;
-          for (std::size_t d = 0; d < d_k; ++d) score += stages.q.values[row * d_k + d] * stages.k.values[(first_key + j) * d_k + d];
+          for (std::size_t d = 0; d < d_k; ++d)
+            score += stages.q.values[row * d_k + d] * stages.k.values[(first_key + j) * d_k + d];
           stages.scores.values[row * keys + j] = score;
           stages.scaled.values[row * keys + j] = score * scale;
           stages.masked.values[row * keys + j] = is_visible(block, b, h, i, j) ? score * scale : fill;
@@ -188,7 +193,8 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
                     stages.row_sum.values[row]);
         for (std::size_t j = 0; j < keys; ++j) {
           const double weight = stages.weights.values[row * keys + j];
-          for (std::size_t d = 0; d < d_v; ++d) stages.heads.values[row * d_v + d] += weight * stages.v.values[(first_key + j) * d_v + d];
+          for (std::size_t d = 0; d < d_v; ++d)
+            stages.heads.values[row * d_v + d] += weight * stages.v.values[(first_key + j) * d_v + d];
         }
       }
     }
@@ -215,6 +221,7 @@ Run run(const Network& network, const ModelInput& input, const Visibility& is_vi
       if (layer.self) state = pass.layer(*layer.self, {BlockKind::DecoderSelf, LayerIndex{i}}, state, state);
       state = pass.layer(layer.cross, {BlockKind::Cross, LayerIndex{i}}, state, memory);
     }
+    pass.run.decoder_output = state;
   }
   if (layers.unembedding) pass.run.logits = apply(*layers.unembedding, state);
   return std::move(pass.run);

@@ -19,22 +19,24 @@ struct Array {
 
 /// Every stage of one attention block.
 struct AttentionStages {
-  Array x;                               ///< [batch, n_q, d_model]; empty when Q, K, V were given
-  Array q, k, v;                         ///< [batch, head, token, d]
-  Array scores, scaled, masked, weights; ///< [batch, head, query, key]
-  Array row_max, row_sum;                ///< [batch, head, query]: m and l of softmax; −inf and 0 where nothing is visible
-  Array heads;                           ///< [batch, head, query, d_v]
-  Array merged;                          ///< [batch, query, heads·d_v]
-  Array output;                          ///< [batch, query, d_out]; empty without an output projection
+  Array x;                                ///< [batch, n_q, d_model]; empty when Q, K, V were given
+  Array q, k, v;                          ///< [batch, head, token, d]
+  Array scores, scaled, masked, weights;  ///< [batch, head, query, key]
+  Array row_max, row_sum;  ///< [batch, head, query]: m and l of softmax; −inf and 0 where nothing is visible
+  Array heads;             ///< [batch, head, query, d_v]
+  Array merged;            ///< [batch, query, heads·d_v]
+  Array output;            ///< [batch, query, d_out]; empty without an output projection
 };
 
 /// Is key j visible to query i in this batch item and head of a block?
-using Visibility = std::function<bool(BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key)>;
+using Visibility =
+    std::function<bool(BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key)>;
 
 struct Run {
   std::vector<BlockRef> blocks;
   std::vector<AttentionStages> stages;  ///< one for each of `blocks`
   Array encoder_output;                 ///< [batch, n, d_model]; empty without an encoder
+  Array decoder_output;                 ///< [batch, n_target, d_model]; empty without a decoder
   Array logits;                         ///< empty without an unembedding
 };
 
@@ -42,6 +44,7 @@ struct Run {
 Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill);
 
 /// One attention from given Q, K, V (the middle of the pass).
-void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill, AttentionStages& stages);
+void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
+            AttentionStages& stages);
 
 }  // namespace headlight::model::reference

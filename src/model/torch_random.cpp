@@ -28,9 +28,7 @@ void fill_uniform(std::vector<float>& values, double bound, Uniform uniform) {
 
 TorchRandom::TorchRandom(std::uint64_t seed) : engine_(static_cast<std::uint32_t>(seed)) {}
 
-float TorchRandom::uniform() {
-  return static_cast<float>(engine_() & ((1u << 24) - 1)) * 0x1p-24f;
-}
+float TorchRandom::uniform() { return static_cast<float>(engine_() & ((1u << 24) - 1)) * 0x1p-24f; }
 
 double TorchRandom::normal() {
   if (has_next_normal_) {
@@ -71,7 +69,8 @@ Tensor TorchRandom::randn(Shape shape) {
 }
 
 Linear TorchRandom::linear(std::uint32_t in, std::uint32_t out, bool bias) {
-  if (in == 0 || out == 0) throw Error("a Linear of {} inputs and {} outputs has no weights: give it at least one of each", in, out);
+  if (in == 0 || out == 0)
+    throw Error("a Linear of {} inputs and {} outputs has no weights: give it at least one of each", in, out);
   const auto draw = [this] { return uniform(); };
   Linear linear{.weight = Tensor(Shape{out, in}), .bias = {}};
   // kaiming_uniform_ with a = √5: gain √(2/(1 + a²)), standard deviation gain/√in, bound √3 times that, in this order.

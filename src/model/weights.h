@@ -32,9 +32,9 @@ struct FeedForward {
 
 /// The projections of one attention in canonical form: rows of query, key and value weights are [head][d].
 struct AttentionWeights {
-  Linear query;                  ///< [heads·d_k, d_model]
-  Linear key;                    ///< [heads·d_k, d_model]
-  Linear value;                  ///< [heads·d_v, d_model]
+  Linear query;                       ///< [heads·d_k, d_model]
+  Linear key;                         ///< [heads·d_k, d_model]
+  Linear value;                       ///< [heads·d_v, d_model]
   std::optional<Linear> output = {};  ///< [d_out, heads·d_v], or none: merged heads are the output
 };
 

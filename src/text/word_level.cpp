@@ -28,7 +28,8 @@ Decoded decode(std::string_view text, std::size_t at) {
   if (first < 0x80) return {.code_point = first, .bytes = 1};
   Decoded decoded;
   const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data() + at);
-  const utf8proc_ssize_t length = utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size() - at), &decoded.code_point);
+  const utf8proc_ssize_t length =
+      utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size() - at), &decoded.code_point);
   if (length > 0) decoded.bytes = static_cast<std::uint32_t>(length);
   return decoded;
 }
@@ -114,12 +115,12 @@ Result<std::vector<WordTokens>> tokenize_words(const std::vector<std::string_vie
   std::vector<std::string_view> dictionary;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string_view text = texts[i];
-    if (const std::size_t at = find_invalid_utf8(text); at != std::string_view::npos) return Failure{where_invalid(text, at)};
+    if (const std::size_t at = find_invalid_utf8(text); at != std::string_view::npos)
+      return Failure{where_invalid(text, at)};
     for_each_line(text, [&](std::size_t, std::size_t begin, std::size_t end) {
       std::vector<Token> line;
-      split_line(text, begin, end, [&](const std::string& word, ByteRange range) {
-        line.push_back({.text = word, .id = 0, .range = range});
-      });
+      split_line(text, begin, end,
+                 [&](const std::string& word, ByteRange range) { line.push_back({.text = word, .id = 0, .range = range}); });
       if (!line.empty()) tokenized[i].lines.push_back(std::move(line));
     });
     if (tokenized[i].lines.empty()) return Failure{"there is no word in the text: type at least one"};

@@ -56,7 +56,8 @@ TEST_SUITE("cpu") {
     CHECK(parse_rule("causal+").error() ==
           "mask 'causal+': '' is unknown; choose none, causal, window:N, prefix:N or several joined by +");
     for (const char* text : {"window", "window:", "window:0", "window:-1", "window:3x", "window:4294967296"}) {
-      CHECK(parse_rule(text).error() == std::string("mask '") + text + "': window needs a whole number from 1 on, as in window:4");
+      CHECK(parse_rule(text).error() ==
+            std::string("mask '") + text + "': window needs a whole number from 1 on, as in window:4");
     }
     for (const char* text : {"", "causal:1", "none+causal", "Causal", " causal"}) CHECK_FALSE(parse_rule(text).has_value());
   }
@@ -86,8 +87,9 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("rule, padding and matrix mask together; paint wins over all of them") {
-    MaskSpec mask{.rule = {.causal = true},
-                  .matrix = BooleanMask{.batch = 1, .heads = 1, .queries = 3, .keys = 3, .keep = {1, 1, 1, 0, 1, 1, 1, 1, 1}}};
+    MaskSpec mask{
+        .rule = {.causal = true},
+        .matrix = BooleanMask{.batch = 1, .heads = 1, .queries = 3, .keys = 3, .keep = {1, 1, 1, 0, 1, 1, 1, 1, 1}}};
     CHECK(mask.is_visible(0, 0, 0, 0, 0, 3));
     CHECK_FALSE(mask.is_visible(0, 0, 0, 0, 1, 3));  // causal
     CHECK_FALSE(mask.is_visible(0, 0, 0, 1, 0, 3));  // matrix
@@ -120,13 +122,15 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a matrix that doesn't fit the attention is refused with both shapes") {
-    MaskSpec mask{.matrix = BooleanMask{.batch = 2, .heads = 1, .queries = 3, .keys = 3, .keep = std::vector<std::uint8_t>(18)}};
+    MaskSpec mask{.matrix =
+                      BooleanMask{.batch = 2, .heads = 1, .queries = 3, .keys = 3, .keep = std::vector<std::uint8_t>(18)}};
     CHECK_NOTHROW(check(mask, 2, 8, 3, 3));
     CHECK_NOTHROW(check(MaskSpec{}, 2, 8, 3, 3));
-    CHECK_THROWS_WITH_AS(check(mask, 2, 2, 4, 4),
-                         "the mask is [2, 1, 3, 3] but the attention is [batch 2, heads 2, queries 4, keys 4]; queries and keys "
-                         "must be equal, batch and heads equal or 1",
-                         Error);
+    CHECK_THROWS_WITH_AS(
+        check(mask, 2, 2, 4, 4),
+        "the mask is [2, 1, 3, 3] but the attention is [batch 2, heads 2, queries 4, keys 4]; queries and keys "
+        "must be equal, batch and heads equal or 1",
+        Error);
     CHECK_THROWS_AS(check(mask, 1, 2, 3, 3), Error);
     mask.matrix->keep.pop_back();
     CHECK_THROWS_WITH_AS(check(mask, 2, 2, 3, 3),

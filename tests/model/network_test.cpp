@@ -9,7 +9,9 @@ using namespace headlight::model;
 
 namespace {
 
-Linear zero_linear(std::uint32_t out, std::uint32_t in) { return {.weight = Tensor(Shape{out, in}), .bias = Tensor(Shape{out})}; }
+Linear zero_linear(std::uint32_t out, std::uint32_t in) {
+  return {.weight = Tensor(Shape{out, in}), .bias = Tensor(Shape{out})};
+}
 
 /// Two heads of width 2 on d_model 4, with output projection, LayerNorm and feed-forward.
 AttentionLayer full_layer() {
@@ -61,8 +63,10 @@ TEST_SUITE("cpu") {
   TEST_CASE("blocks come in the order of computation and are found again") {
     const Fixture fixture;
     const Network network = fixture.network();
-    const std::vector<BlockRef> expected = {{BlockKind::EncoderSelf, LayerIndex{0}}, {BlockKind::EncoderSelf, LayerIndex{1}},
-                                            {BlockKind::DecoderSelf, LayerIndex{0}}, {BlockKind::Cross, LayerIndex{0}},
+    const std::vector<BlockRef> expected = {{BlockKind::EncoderSelf, LayerIndex{0}},
+                                            {BlockKind::EncoderSelf, LayerIndex{1}},
+                                            {BlockKind::DecoderSelf, LayerIndex{0}},
+                                            {BlockKind::Cross, LayerIndex{0}},
                                             {BlockKind::Cross, LayerIndex{1}}};
     CHECK(network.blocks() == expected);
     CHECK(&network.layer(expected[3]) == &network.layers->decoder[0].cross);
@@ -99,8 +103,9 @@ TEST_SUITE("cpu") {
     const auto reset = [&] { broken = Fixture(); };
 
     broken.layers.encoder[1].weights->key.weight = Tensor(Shape{4, 3});
-    CHECK(broken.error() == "the key projection weight has shape [4, 3] but must be [4, 4]: check d_model, heads, d_k and d_v "
-                            "against the weights");
+    CHECK(broken.error() ==
+          "the key projection weight has shape [4, 3] but must be [4, 4]: check d_model, heads, d_k and d_v "
+          "against the weights");
     reset();
     broken.layers.encoder[1].config.heads = 65;
     CHECK(broken.error() == "encoder layer 1: heads is 65, but must be 1 … 64");
@@ -109,8 +114,9 @@ TEST_SUITE("cpu") {
     CHECK(broken.error() == "cross layer 0: d_model is 5, but its query input is 4 wide: make them equal");
     reset();
     broken.layers.encoder[0].weights->output = zero_linear(3, 4);
-    CHECK(broken.error() ==
-          "encoder layer 0: a residual adds 3 numbers to 4: set heads·d_v to d_model or give the layer an output projection");
+    CHECK(
+        broken.error() ==
+        "encoder layer 0: a residual adds 3 numbers to 4: set heads·d_v to d_model or give the layer an output projection");
     reset();
     broken.layers.encoder[0].norm->bias = Tensor(Shape{3});
     CHECK(broken.error() == "encoder layer 0: a LayerNorm bias has shape [3], but must be [4]");
@@ -165,12 +171,14 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("given Q, K and V must have the attention's shape") {
     ModelInput input{.source = {.batch = 1, .length = 3, .lengths = {3}, .ids = {}, .texts = {}}};
-    input.qkv = GivenQkv{.query = Tensor(Shape{1, 2, 3, 4}), .key = Tensor(Shape{1, 2, 3, 4}), .value = Tensor(Shape{1, 2, 3, 5})};
+    input.qkv =
+        GivenQkv{.query = Tensor(Shape{1, 2, 3, 4}), .key = Tensor(Shape{1, 2, 3, 4}), .value = Tensor(Shape{1, 2, 3, 5})};
     Layers layers;
     layers.encoder = {{.config = {.d_model = 8, .heads = 2, .d_k = 4, .d_v = 5}}};
     const Network network{.layers = std::make_shared<Layers>(layers)};
     CHECK_NOTHROW(check(network, input));
     input.qkv->key = Tensor(Shape{1, 2, 4, 4});
-    CHECK_THROWS_WITH_AS(check(network, input), "given Q, K and V: K has shape [1, 2, 4, 4], but must be [1, 2, 3, 4]", Error);
+    CHECK_THROWS_WITH_AS(check(network, input), "given Q, K and V: K has shape [1, 2, 4, 4], but must be [1, 2, 3, 4]",
+                         Error);
   }
 }

@@ -69,7 +69,8 @@ TEST_SUITE("cpu") {
     reference::AttentionStages stages = hand_case();
     AttentionConfig config = unscaled;
     config.scale = {.kind = Scale::Kind::Value, .value = 2.0f};
-    reference::attend(config, kBlock, [](auto...) { return true; }, -kInfinity, stages);
+    reference::attend(
+        config, kBlock, [](auto...) { return true; }, -kInfinity, stages);
     CHECK(stages.scores.values[1] == doctest::Approx(std::log(2.0)));
     CHECK(stages.scaled.values[1] == doctest::Approx(std::log(4.0)));
     CHECK(stages.weights.values[1] == doctest::Approx(4.0 / 30));
@@ -93,15 +94,19 @@ TEST_SUITE("cpu") {
   TEST_CASE("a pass embeds, adds positions, normalises and ends with logits") {
     const Linear identity{.weight = Tensor(Shape{2, 2}, {1, 0, 0, 1})};
     Layers layers;
-    layers.encoder = {{.config = {.d_model = 2, .heads = 1, .d_k = 2, .d_v = 2},
-                       .weights = AttentionWeights{.query = identity, .key = identity, .value = identity},
-                       .norm = LayerNorm{.weight = Tensor(Shape{2}, {1, 1}), .bias = Tensor(Shape{2}, {0, 5}), .epsilon = 0.0f}}};
+    layers.encoder = {
+        {.config = {.d_model = 2, .heads = 1, .d_k = 2, .d_v = 2},
+         .weights = AttentionWeights{.query = identity, .key = identity, .value = identity},
+         .norm = LayerNorm{.weight = Tensor(Shape{2}, {1, 1}), .bias = Tensor(Shape{2}, {0, 5}), .epsilon = 0.0f}}};
     layers.unembedding = Linear{.weight = Tensor(Shape{1, 2}, {1, 1})};
-    Embedding embedding{.table = Tensor(Shape{2, 2}, {0, 0, 1, 2}), .scale = 2.0f,
-                        .positions = Tensor(Shape{2, 2}, {0, 0, 10, 20})};
-    const Network network{.source_embedding = std::make_shared<Embedding>(embedding), .layers = std::make_shared<Layers>(layers)};
+    Embedding embedding{
+        .table = Tensor(Shape{2, 2}, {0, 0, 1, 2}), .scale = 2.0f, .positions = Tensor(Shape{2, 2}, {0, 0, 10, 20})};
+    const Network network{.source_embedding = std::make_shared<Embedding>(embedding),
+                          .layers = std::make_shared<Layers>(layers)};
     const ModelInput input{.source = {.batch = 1, .length = 2, .lengths = {1}, .ids = {1, kPaddingId}, .texts = {}}};
-    const auto itself = [](BlockRef, std::uint32_t, std::uint32_t, std::uint32_t query, std::uint32_t key) { return query == key; };
+    const auto itself = [](BlockRef, std::uint32_t, std::uint32_t, std::uint32_t query, std::uint32_t key) {
+      return query == key;
+    };
     const reference::Run run = reference::run(network, input, itself, -kInfinity);
     CHECK(run.blocks == network.blocks());
     CHECK(run.stages[0].x.values == Values{2, 4, 10, 20});  // a padding token is its position alone

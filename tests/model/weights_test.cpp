@@ -55,17 +55,19 @@ TEST_SUITE("cpu") {
     CHECK(weights.value.weight.values == value.values);
     CHECK_FALSE(weights.output.has_value());
     CHECK_NOTHROW(check_shapes(weights, kConfig));
-    CHECK_THROWS_WITH_AS(from_per_head(query, value, value, kConfig),
-                         "the per-head key weight has shape [2, 2, 2] but must be [2, 1, 2]: check d_model, heads, d_k and d_v "
-                         "against the weights",
-                         Error);
+    CHECK_THROWS_WITH_AS(
+        from_per_head(query, value, value, kConfig),
+        "the per-head key weight has shape [2, 2, 2] but must be [2, 1, 2]: check d_model, heads, d_k and d_v "
+        "against the weights",
+        Error);
   }
 
   TEST_CASE("a weight of the wrong shape is named with both shapes") {
-    CHECK_THROWS_WITH_AS(split_fused(numbered(7, 2), FusedLayout::PerHead, kConfig),
-                         "the fused projection weight has shape [7, 2] but must be [8, 2]: check d_model, heads, d_k and d_v "
-                         "against the weights",
-                         Error);
+    CHECK_THROWS_WITH_AS(
+        split_fused(numbered(7, 2), FusedLayout::PerHead, kConfig),
+        "the fused projection weight has shape [7, 2] but must be [8, 2]: check d_model, heads, d_k and d_v "
+        "against the weights",
+        Error);
     AttentionWeights weights = split_fused(numbered(8, 2), FusedLayout::PerHead, kConfig);
     weights.output = numbered(5, 4);
     CHECK_NOTHROW(check_shapes(weights, kConfig));
@@ -73,10 +75,11 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(check_shapes(weights, kConfig), Error);
     weights.output = std::nullopt;
     weights.key.bias = Tensor(Shape{3});
-    CHECK_THROWS_WITH_AS(check_shapes(weights, kConfig),
-                         "the key projection bias has shape [3] but must be [2]: check d_model, heads, d_k and d_v against the "
-                         "weights",
-                         Error);
+    CHECK_THROWS_WITH_AS(
+        check_shapes(weights, kConfig),
+        "the key projection bias has shape [3] but must be [2]: check d_model, heads, d_k and d_v against the "
+        "weights",
+        Error);
   }
 
   TEST_CASE("the scale is a number") {
