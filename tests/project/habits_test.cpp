@@ -1,0 +1,115 @@
+// Habits that no compiler checks.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <regex>
+#include <string>
+
+#include "project/source_tree.h"
+
+namespace headlight::test {
+namespace {
+
+bool is_cpp(const SourceFile& file) { return file.extension() == ".h" || file.extension() == ".cpp"; }
+bool is_shader(const SourceFile& file) {
+  return file.extension() == ".comp" || file.extension() == ".frag" || file.extension() == ".vert";
+}
+
+/// Everything that the build files say, in one string.
+const std::string& build_files() {
+  static const std::string kText = [] {
+    std::string text;
+    for (const auto& file : source_tree()) {
+      if (file.name() == "CMakeLists.txt" || file.extension() == ".cmake") text += file.text;
+    }
+    return text;
+  }();
+  return kText;
+}
+
+/// Is `name` in the build files as a whole file name? "mask.cpp" must not pass because of "padding_mask.cpp".
+bool is_built(const std::string& name) {
+  for (std::size_t at = build_files().find(name); at != std::string::npos; at = build_files().find(name, at + 1)) {
+    const char before = at == 0 ? ' ' : build_files()[at - 1];
+    const std::size_t end = at + name.size();
+    const char after = end < build_files().size() ? build_files()[end] : ' ';
+    const auto continues = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
+    if (!continues(before) && !continues(after)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("the tree is found") {
+    CHECK(source_tree().size() > 60);
+    CHECK(is_built("includes_test.cpp"));
+    CHECK_FALSE(is_built("ncludes_test.cpp"));
+  }
+
+  TEST_CASE("files are named after what they hold") {
+    const std::regex vague(R"((^|_)(util|utils|utility|common|helper|helpers|misc|stuff)(_|$))");
+    const std::regex snake(R"(^[a-z0-9]+(_[a-z0-9]+)*$)");
+    for (const auto& file : source_tree()) {
+      if (!is_cpp(file) && !is_shader(file) && file.extension() != ".glsl") continue;
+      CAPTURE(file.path);
+      const std::string stem = std::filesystem::path(file.path).stem().string();
+      CHECK_FALSE(std::regex_search(stem, vague));
+      CHECK(std::regex_match(stem, snake));
+    }
+  }
+
+  TEST_CASE("nothing is left for later, nothing points into one person's machine") {
+    const std::regex later(std::string("\\b(TO") + "DO|FIX" + "ME|XX" + "X)\\b");
+    const std::regex machine(std::string("(^|[\\s\"'(=:])/(wor") + "k|ho" + "me|ro" + "ot|Use" + "rs)/");
+    for (const auto& file : source_tree()) {
+      CAPTURE(file.path);
+      CHECK_FALSE(std::regex_search(file.text, later));
+      CHECK_FALSE(std::regex_search(file.text, machine));
+    }
+  }
+
+  TEST_CASE("text files end in one newline and have no carriage returns") {
+    for (const auto& file : source_tree()) {
+      if (file.text.empty()) continue;
+      CAPTURE(file.path);
+      CHECK(file.text.back() == '\n');
+      CHECK(file.text.find('\r') == std::string::npos);
+    }
+  }
+
+  TEST_CASE("headers say #pragma once first") {
+    for (const auto& file : source_tree()) {
+      // shaders/params/*.h are read by GLSL too, which knows include guards but no pragma once.
+      if (file.extension() != ".h" || file.path.starts_with("shaders/")) continue;
+      CAPTURE(file.path);
+      CHECK(file.text.starts_with("#pragma once\n"));
+    }
+  }
+
+  TEST_CASE("every source and every shader is built") {
+    for (const auto& file : source_tree()) {
+      const bool source = file.extension() == ".cpp";
+      if (!source && !is_shader(file)) continue;
+      CAPTURE(file.path);
+      // A loop over kernels names shaders without their extension.
+      CHECK((is_built(file.name()) || (!source && is_built(std::filesystem::path(file.path).stem().string()))));
+    }
+  }
+
+  TEST_CASE("links between documents lead somewhere") {
+    const std::filesystem::path root = HEADLIGHT_SOURCE_DIR;
+    const std::regex link(R"(\]\(([^)#:\s]+)(#[^)]*)?\))");
+    for (const auto& file : source_tree()) {
+      if (file.extension() != ".md") continue;
+      for (std::sregex_iterator match(file.text.begin(), file.text.end(), link), end; match != end; ++match) {
+        CAPTURE(file.path);
+        CAPTURE((*match)[1].str());
+        CHECK(std::filesystem::exists(root / std::filesystem::path(file.path).parent_path() / (*match)[1].str()));
+      }
+    }
+  }
+}
+
+}  // namespace headlight::test

@@ -1,0 +1,133 @@
+// The table of docs/ARCHITECTURE.md says which folder of src/ may use which; here it is held against every #include and
+// every target_link_libraries line.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "project/source_tree.h"
+
+namespace headlight::test {
+namespace {
+
+/// folder → what its row of the table names: folders ("core") and single headers ("attention/stage.h").
+using Table = std::map<std::string, std::set<std::string>>;
+
+/// Reads the rows `| folder | a, b, c/d.h | … |` below the line that starts with "| folder |".
+Table parse_table(const std::string& markdown) {
+  Table table;
+  std::istringstream lines(markdown);
+  std::string line;
+  bool inside = false;
+  while (std::getline(lines, line)) {
+    if (line.starts_with("| folder |")) inside = true;
+    if (!inside || line.starts_with("| folder |") || line.starts_with("|--") || line.starts_with("| -")) continue;
+    if (!line.starts_with('|')) {
+      if (inside) break;
+    }
+    static const std::regex kRow(R"(^\|([^|]*)\|([^|]*)\|)");
+    std::smatch row;
+    if (!std::regex_search(line, row, kRow)) continue;
+    static const std::regex kWord(R"([\w./]+)");
+    const std::string folder_cell = row[1].str();
+    const std::string uses_cell = row[2].str();
+    std::smatch folder;
+    if (!std::regex_search(folder_cell, folder, kWord)) continue;
+    auto& uses = table[folder.str()];
+    for (std::sregex_iterator word(uses_cell.begin(), uses_cell.end(), kWord), end; word != end; ++word)
+      uses.insert(word->str());
+  }
+  return table;
+}
+
+const Table& table() {
+  static const Table kTable = [] {
+    for (const auto& file : source_tree()) {
+      if (file.path == "docs/ARCHITECTURE.md") return parse_table(file.text);
+    }
+    return Table{};
+  }();
+  return kTable;
+}
+
+std::string first_folder(const std::string& path) { return path.substr(0, path.find('/')); }
+
+/// Empty, or why a file of src/<folder> must not include `name`.
+std::string objection(const std::string& folder, const std::string& name, const Table& rules) {
+  static const std::set<std::string> kVulkanUsers = {"gpu"};
+  const bool is_vulkan = name.starts_with("<vulkan/");
+  if (is_vulkan && !kVulkanUsers.contains(folder)) return "only gpu/ speaks Vulkan";
+  if (name.find("imgui") != std::string::npos || name.starts_with("<GLFW/")) return "windows belong to app/";
+  if (name.starts_with("app/") || name.starts_with("tests/")) return "src/ stands on its own";
+  if (name.starts_with('<') || name.find('/') == std::string::npos) return "";
+  const std::string target = first_folder(name);
+  if (target == folder || !rules.contains(target)) return "";
+  const auto row = rules.find(folder);
+  if (row == rules.end()) return "the table has no row for " + folder;
+  if (row->second.contains(target) || row->second.contains(name)) return "";
+  return folder + " may not know " + target;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("the rule notices what it should notice") {
+    const Table rules = parse_table(
+        "text\n| folder | may use | never |\n|---|---|---|\n| core | std | x |\n"
+        "| view | core, `model/config.h` | x |\n| model | core | x |\n\n| folder | y |\n");
+    CHECK(rules.size() == 3);
+    CHECK(objection("core", "model/config.h", rules) == "core may not know model");
+    CHECK(objection("view", "model/network.h", rules) == "view may not know model");
+    CHECK(objection("view", "model/config.h", rules).empty());
+    CHECK(objection("view", "core/error.h", rules).empty());
+    CHECK(objection("view", "<vulkan/vulkan.h>", rules) == "only gpu/ speaks Vulkan");
+    CHECK(objection("view", "app/state.h", rules) == "src/ stands on its own");
+    CHECK_FALSE(objection("gpu", "<imgui.h>", rules).empty());
+    CHECK(includes_of("#include <a>\n  # include \"b/c.h\"\n// #include <d>\n") == std::vector<std::string>{"<a>", "b/c.h"});
+  }
+
+  TEST_CASE("every folder of src/ has its row in docs/ARCHITECTURE.md") {
+    for (const auto& file : source_tree()) {
+      if (!file.path.starts_with("src/") || file.path == "src/CMakeLists.txt") continue;
+      CAPTURE(file.path);
+      CHECK(table().contains(first_folder(file.path.substr(4))));
+    }
+  }
+
+  TEST_CASE("the include graph is the table's") {
+    for (const auto& file : source_tree()) {
+      if (!file.path.starts_with("src/") || (file.extension() != ".h" && file.extension() != ".cpp")) continue;
+      const std::string folder = first_folder(file.path.substr(4));
+      for (const auto& name : includes_of(file.text)) {
+        CAPTURE(file.path);
+        CAPTURE(name);
+        CHECK(objection(folder, name, table()) == "");
+      }
+    }
+  }
+
+  TEST_CASE("what a target links is in its row") {
+    static const std::regex kLibrary(R"(\bheadlight_(\w+))");
+    for (const auto& file : source_tree()) {
+      static const std::regex kFolder(R"(^src/(\w+)/CMakeLists\.txt$)");
+      std::smatch folder;
+      if (!std::regex_match(file.path, folder, kFolder)) continue;
+      for (std::sregex_iterator match(file.text.begin(), file.text.end(), kLibrary), end; match != end; ++match) {
+        const std::string library = (*match)[1].str();
+        if (!table().contains(library) || library == folder[1].str()) continue;
+        CAPTURE(file.path);
+        CAPTURE(library);
+        const auto& uses = table().at(folder[1].str());
+        const bool whole = uses.contains(library);
+        const bool part =
+            std::any_of(uses.begin(), uses.end(), [&](const auto& use) { return use.starts_with(library + "/"); });
+        CHECK((whole || part));
+      }
+    }
+  }
+}
+
+}  // namespace headlight::test
