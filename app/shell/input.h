@@ -68,7 +68,8 @@ using InputEvent = std::variant<MouseMove, MouseLeave, MouseClick, MouseWheel, K
 
 /// Move there, press and release.
 std::vector<InputEvent> click_at(float x, float y, MouseButton button = MouseButton::Left, Modifiers modifiers = {});
-/// Press at the first point, move to the second in a few steps, release.
+/// Press at the first point, move to the second, release: three frames. What paints along the way has to interpolate, as it
+/// must for a fast mouse.
 std::vector<InputEvent> drag(float from_x, float from_y, float to_x, float to_y, Modifiers modifiers = {});
 /// Press and release a key.
 std::vector<InputEvent> tap(Key key, Modifiers modifiers = {});

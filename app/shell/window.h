@@ -22,8 +22,8 @@ struct WindowPlacement {
     bool operator==(const Position&) const = default;
   };
   std::optional<Position> position;  ///< nothing where the system places windows itself (Wayland)
-  int width = 1440;
-  int height = 900;
+  int width = 0;  ///< 0 (or height 0): what suits the display
+  int height = 0;
   bool maximized = false;
 
   bool operator==(const WindowPlacement&) const = default;
@@ -75,8 +75,10 @@ class Window {
   /// Shows the Ui's last frame, in step with the display. A frame of another size than the window is stretched.
   void present();
 
- private:
+  /// For the shell's own files (shell/window_impl.h).
   struct Impl;
+
+ private:
   explicit Window(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

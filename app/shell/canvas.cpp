@@ -1,0 +1,150 @@
+#include "shell/canvas.h"
+
+#include <cstring>
+
+#include "core/error.h"
+
+namespace headlight::shell {
+namespace {
+
+// UNORM although the colours are sRGB: ImGui blends in the encoded space and expects the values unchanged.
+constexpr vk::Format kFormat = vk::Format::eR8G8B8A8Unorm;
+
+vk::raii::RenderPass make_render_pass(const vk::raii::Device& device) {
+  const vk::AttachmentDescription color{.format = kFormat,
+                                        .samples = vk::SampleCountFlagBits::e1,
+                                        .loadOp = vk::AttachmentLoadOp::eClear,
+                                        .storeOp = vk::AttachmentStoreOp::eStore,
+                                        .stencilLoadOp = vk::AttachmentLoadOp::eDontCare,
+                                        .stencilStoreOp = vk::AttachmentStoreOp::eDontCare,
+                                        .initialLayout = vk::ImageLayout::eUndefined,
+                                        .finalLayout = vk::ImageLayout::eTransferSrcOptimal};
+  const vk::AttachmentReference reference{.attachment = 0, .layout = vk::ImageLayout::eColorAttachmentOptimal};
+  const vk::SubpassDescription subpass{
+      .pipelineBindPoint = vk::PipelineBindPoint::eGraphics, .colorAttachmentCount = 1, .pColorAttachments = &reference};
+  using Stage = vk::PipelineStageFlagBits;
+  using Access = vk::AccessFlagBits;
+  // A window may still be copying the previous frame when the next one begins, and copies this one right after it.
+  const std::array dependencies{
+      vk::SubpassDependency{.srcSubpass = VK_SUBPASS_EXTERNAL,
+                            .dstSubpass = 0,
+                            .srcStageMask = Stage::eTransfer,
+                            .dstStageMask = Stage::eColorAttachmentOutput,
+                            .srcAccessMask = Access::eTransferRead,
+                            .dstAccessMask = Access::eColorAttachmentWrite},
+      vk::SubpassDependency{.srcSubpass = 0,
+                            .dstSubpass = VK_SUBPASS_EXTERNAL,
+                            .srcStageMask = Stage::eColorAttachmentOutput,
+                            .dstStageMask = Stage::eTransfer,
+                            .srcAccessMask = Access::eColorAttachmentWrite,
+                            .dstAccessMask = Access::eTransferRead}};
+  return {device, vk::RenderPassCreateInfo{.attachmentCount = 1,
+                                           .pAttachments = &color,
+                                           .subpassCount = 1,
+                                           .pSubpasses = &subpass,
+                                           .dependencyCount = static_cast<std::uint32_t>(dependencies.size()),
+                                           .pDependencies = dependencies.data()}};
+}
+
+}  // namespace
+
+Canvas::Canvas(RenderDevice::Handles& handles) : handles_(handles), render_pass_(make_render_pass(handles.device)) {
+  auto buffers = vk::raii::CommandBuffers(handles.device, {.commandPool = *handles.command_pool, .commandBufferCount = 1});
+  commands_ = std::move(buffers[0]);
+  done_ = vk::raii::Fence(handles.device, vk::FenceCreateInfo{});
+}
+
+Canvas::~Canvas() {
+  if (is_in_flight_) static_cast<void>(handles_.device.waitForFences(*done_, VK_TRUE, UINT64_MAX));
+}
+
+void Canvas::resize(PixelSize size) {
+  if (size == size_) return;
+  const std::uint32_t limit = handles_.physical.getProperties().limits.maxImageDimension2D;
+  if (size.width == 0 || size.height == 0 || size.width > limit || size.height > limit) {
+    throw Error("can't draw an image of {} x {} pixels on {}: each side may have 1 to {}", size.width, size.height, handles_.name, limit);
+  }
+  wait();
+  handles_.queue.waitIdle();  // a window may still be copying from the old image
+  framebuffer_ = nullptr;
+  view_ = nullptr;
+  image_ = nullptr;
+  memory_ = nullptr;
+  image_ = vk::raii::Image(
+      handles_.device, vk::ImageCreateInfo{.imageType = vk::ImageType::e2D,
+                                           .format = kFormat,
+                                           .extent = {.width = size.width, .height = size.height, .depth = 1},
+                                           .mipLevels = 1,
+                                           .arrayLayers = 1,
+                                           .samples = vk::SampleCountFlagBits::e1,
+                                           .tiling = vk::ImageTiling::eOptimal,
+                                           .usage = vk::ImageUsageFlagBits::eColorAttachment | vk::ImageUsageFlagBits::eTransferSrc});
+  const vk::MemoryRequirements needs = image_.getMemoryRequirements();
+  memory_ = vk::raii::DeviceMemory(
+      handles_.device, {.allocationSize = needs.size,
+                        .memoryTypeIndex = find_memory_type(handles_.memory, needs.memoryTypeBits, {},
+                                                            vk::MemoryPropertyFlagBits::eDeviceLocal)});
+  image_.bindMemory(*memory_, 0);
+  view_ = vk::raii::ImageView(
+      handles_.device,
+      vk::ImageViewCreateInfo{
+          .image = *image_,
+          .viewType = vk::ImageViewType::e2D,
+          .format = kFormat,
+          .subresourceRange = {.aspectMask = vk::ImageAspectFlagBits::eColor, .levelCount = 1, .layerCount = 1}});
+  framebuffer_ = vk::raii::Framebuffer(handles_.device, vk::FramebufferCreateInfo{.renderPass = *render_pass_,
+                                                                                  .attachmentCount = 1,
+                                                                                  .pAttachments = &*view_,
+                                                                                  .width = size.width,
+                                                                                  .height = size.height,
+                                                                                  .layers = 1});
+  size_ = size;
+}
+
+void Canvas::wait() {
+  if (!is_in_flight_) return;
+  static_cast<void>(handles_.device.waitForFences(*done_, VK_TRUE, UINT64_MAX));
+  handles_.device.resetFences(*done_);
+  is_in_flight_ = false;
+}
+
+vk::CommandBuffer Canvas::begin(const std::array<float, 3>& ground) {
+  wait();
+  commands_.reset();
+  commands_.begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
+  const vk::ClearValue clear{.color = {.float32 = std::array{ground[0], ground[1], ground[2], 1.0F}}};
+  commands_.beginRenderPass({.renderPass = *render_pass_,
+                             .framebuffer = *framebuffer_,
+                             .renderArea = {.extent = {.width = size_.width, .height = size_.height}},
+                             .clearValueCount = 1,
+                             .pClearValues = &clear},
+                            vk::SubpassContents::eInline);
+  return *commands_;
+}
+
+void Canvas::end_and_submit() {
+  commands_.endRenderPass();
+  commands_.end();
+  handles_.queue.submit(vk::SubmitInfo{.commandBufferCount = 1, .pCommandBuffers = &*commands_}, *done_);
+  is_in_flight_ = true;
+}
+
+PixelImage Canvas::read() {
+  wait();
+  PixelImage result{.size = size_, .rgba = std::vector<std::uint8_t>(std::size_t{size_.width} * size_.height * 4)};
+  const MappedBuffer staging(handles_, result.rgba.size(), vk::BufferUsageFlagBits::eTransferDst,
+                             vk::MemoryPropertyFlagBits::eHostCached);
+  handles_.run_once([&](vk::CommandBuffer commands) {
+    const vk::BufferImageCopy region{.imageSubresource = {.aspectMask = vk::ImageAspectFlagBits::eColor, .layerCount = 1},
+                                     .imageExtent = {.width = size_.width, .height = size_.height, .depth = 1}};
+    commands.copyImageToBuffer(*image_, vk::ImageLayout::eTransferSrcOptimal, *staging.buffer, region);
+    const vk::MemoryBarrier to_host{.srcAccessMask = vk::AccessFlagBits::eTransferWrite,
+                                    .dstAccessMask = vk::AccessFlagBits::eHostRead};
+    commands.pipelineBarrier(vk::PipelineStageFlagBits::eTransfer, vk::PipelineStageFlagBits::eHost, {}, to_host, {}, {});
+  });
+  std::memcpy(result.rgba.data(), staging.data, result.rgba.size());
+  for (std::size_t alpha = 3; alpha < result.rgba.size(); alpha += 4) result.rgba[alpha] = 255;
+  return result;
+}
+
+}  // namespace headlight::shell

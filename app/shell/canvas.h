@@ -1,0 +1,44 @@
+#pragma once
+
+#include "shell/pixels.h"
+#include "shell/vulkan_handles.h"
+
+namespace headlight::shell {
+
+/// The image that a frame is drawn into, with its render pass, and the way back to host memory. One frame is in flight at a
+/// time; between frames the image lies ready to be copied from (TRANSFER_SRC_OPTIMAL).
+class Canvas {
+ public:
+  explicit Canvas(RenderDevice::Handles& handles);
+  /// Waits for the frame in flight.
+  ~Canvas();
+  Canvas(const Canvas&) = delete;
+  Canvas& operator=(const Canvas&) = delete;
+
+  vk::RenderPass render_pass() const { return *render_pass_; }
+  PixelSize size() const { return size_; }
+  vk::Image image() const { return *image_; }
+
+  /// Throws Error when the device can't draw into an image of that size.
+  void resize(PixelSize size);
+  /// Waits until the frame in flight is drawn.
+  void wait();
+  /// Begins the render pass on a ground of [r, g, b], 0 … 1.
+  vk::CommandBuffer begin(const std::array<float, 3>& ground);
+  void end_and_submit();
+  PixelImage read();
+
+ private:
+  RenderDevice::Handles& handles_;
+  vk::raii::RenderPass render_pass_ = nullptr;
+  PixelSize size_;
+  vk::raii::DeviceMemory memory_ = nullptr;
+  vk::raii::Image image_ = nullptr;
+  vk::raii::ImageView view_ = nullptr;
+  vk::raii::Framebuffer framebuffer_ = nullptr;
+  vk::raii::CommandBuffer commands_ = nullptr;
+  vk::raii::Fence done_ = nullptr;
+  bool is_in_flight_ = false;
+};
+
+}  // namespace headlight::shell

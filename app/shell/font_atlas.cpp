@@ -1,0 +1,106 @@
+#include "shell/font_atlas.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "imgui.h"
+#ifdef HEADLIGHT_IMGUI_HAS_FREETYPE
+#include "imgui_freetype.h"
+#endif
+
+namespace headlight::shell {
+namespace {
+
+// Sizes of the em in UI units: ImGui's own size is the line, 1.16 … 1.45 ems high depending on the font.
+constexpr float kBody = 14.0F;
+constexpr float kSmall = 12.0F;
+constexpr float kTitle = 18.0F;
+constexpr float kMono = 13.0F;
+constexpr float kMonoSmall = 11.0F;
+
+constexpr const char* kSansFamilies[] = {"Inter", "DejaVu Sans", "sans-serif"};
+constexpr const char* kMonoFamilies[] = {"DejaVu Sans Mono", "monospace"};
+constexpr const char* kSymbolFamilies[] = {"DejaVu Sans", "sans-serif"};
+constexpr std::size_t kMaxFallbacks = 8;
+
+std::vector<ImWchar> as_ranges(const std::vector<std::uint32_t>& code_points) {
+  std::vector<ImWchar> ranges;
+  for (const std::uint32_t code : code_points) {
+    const auto character = static_cast<ImWchar>(code);
+    if (!ranges.empty() && ranges.back() + 1 == character) {
+      ranges.back() = character;
+    } else {
+      ranges.push_back(character);
+      ranges.push_back(character);
+    }
+  }
+  ranges.push_back(0);
+  return ranges;
+}
+
+ImFont* add_file(ImFontAtlas& atlas, const FontFile& file, float em_pixels, const ImWchar* ranges, bool is_merged) {
+  ImFontConfig config;
+  config.FontDataOwnedByAtlas = false;
+  config.FontNo = file.index;
+  config.OversampleH = 1;
+  config.OversampleV = 1;
+  config.PixelSnapH = true;
+  config.MergeMode = is_merged;
+#ifdef HEADLIGHT_IMGUI_HAS_FREETYPE
+  config.FontBuilderFlags = ImGuiFreeTypeBuilderFlags_LightHinting;
+#endif
+  const float line_pixels = std::round(em_pixels * file.line_per_em);
+  // ImGui takes the data as void* but only reads it: it isn't the owner.
+  void* data = const_cast<unsigned char*>(file.data.data());
+  return atlas.AddFontFromMemoryTTF(data, static_cast<int>(file.data.size()), line_pixels, &config, ranges);
+}
+
+}  // namespace
+
+FontAtlas::FontAtlas()
+    : regular_(&files_.family(kSansFamilies, false)),
+      strong_(&files_.family(kSansFamilies, true)),
+      mono_(&files_.family(kMonoFamilies, false)),
+      fallbacks_{&files_.family(kSymbolFamilies, false)} {}
+
+void FontAtlas::find_fallbacks() {
+  std::vector<std::uint32_t> missing;
+  const std::vector<std::uint32_t>& wanted = glyphs_.requested();
+  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(missing), [&](std::uint32_t code) {
+    return !regular_->covered[code] &&
+           std::none_of(fallbacks_.begin(), fallbacks_.end(), [&](const FontFile* file) { return file->covered[code]; });
+  });
+  while (!missing.empty() && fallbacks_.size() < kMaxFallbacks) {
+    const FontFile* file = files_.covering(missing);
+    if (file == nullptr) break;
+    fallbacks_.push_back(file);
+    std::erase_if(missing, [&](std::uint32_t code) { return file->covered[code]; });
+  }
+}
+
+void FontAtlas::build(ImFontAtlas& atlas, float scale) {
+  find_fallbacks();
+  ranges_ = as_ranges(glyphs_.code_points());
+  atlas.Clear();
+  atlas.Flags |= ImFontAtlasFlags_NoMouseCursors;
+#ifdef HEADLIGHT_IMGUI_HAS_FREETYPE
+  atlas.FontBuilderIO = ImGuiFreeType::GetBuilderForFreeType();
+#endif
+  const auto add = [&](const FontFile& main, float em) {
+    ImFont* font = add_file(atlas, main, em * scale, ranges_.data(), false);
+    for (const FontFile* fallback : fallbacks_) {
+      if (fallback != &main) add_file(atlas, *fallback, em * scale, ranges_.data(), true);
+    }
+    return font;
+  };
+  fonts_.body = add(*regular_, kBody);
+  fonts_.small = add(*regular_, kSmall);
+  fonts_.title = add(*strong_, kTitle);
+  fonts_.strong = add(*strong_, kBody);
+  fonts_.mono = add(*mono_, kMono);
+  fonts_.mono_small = add(*mono_, kMonoSmall);
+  if (!atlas.Build()) throw Error("the fonts can't be drawn at scale {}; choose a smaller one", scale);
+}
+
+}  // namespace headlight::shell

@@ -1,0 +1,190 @@
+#include "shell/imgui_layer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <backends/imgui_impl_vulkan.h>
+
+#include "core/error.h"
+#include "imgui.h"
+#include "imgui_internal.h"
+#include "shell/draw_data.h"
+#include "shell/imgui_keys.h"
+
+namespace headlight::shell {
+namespace {
+
+constexpr float kNowhere = -std::numeric_limits<float>::max();  // ImGui's sign for "no mouse"
+
+void check_result(VkResult result) {
+  if (result < 0) throw Error("drawing the window failed ({}); restart, or choose another device", vk::to_string(vk::Result(result)));
+}
+
+template <typename... Cases>
+struct Overload : Cases... {
+  using Cases::operator()...;
+};
+template <typename... Cases>
+Overload(Cases...) -> Overload<Cases...>;
+
+}  // namespace
+
+ImGuiLayer::ImGuiLayer(RenderDevice::Handles& handles, vk::RenderPass render_pass) : handles_(handles), render_pass_(render_pass) {
+  const vk::DescriptorPoolSize fonts{.type = vk::DescriptorType::eCombinedImageSampler, .descriptorCount = 4};
+  pool_ = vk::raii::DescriptorPool(handles.device,
+                                   vk::DescriptorPoolCreateInfo{.flags = vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet,
+                                                                .maxSets = 4,
+                                                                .poolSizeCount = 1,
+                                                                .pPoolSizes = &fonts});
+  IMGUI_CHECKVERSION();
+  context_ = ImGui::CreateContext();
+  ImGuiIO& io = ImGui::GetIO();
+  io.IniFilename = nullptr;
+  io.LogFilename = nullptr;
+  io.BackendPlatformName = "headlight";
+  io.BackendFlags |= ImGuiBackendFlags_HasMouseCursors;
+  io.ConfigWindowsMoveFromTitleBarOnly = true;
+  io.MousePos = {kNowhere, kNowhere};
+  map_keys(io);
+  io.ClipboardUserData = this;
+  io.GetClipboardTextFn = &read_clipboard;
+  io.SetClipboardTextFn = &write_clipboard;
+}
+
+ImGuiLayer::~ImGuiLayer() {
+  stop_backend();
+  ImGui::DestroyContext(context_);
+}
+
+ImFontAtlas& ImGuiLayer::font_atlas() { return *ImGui::GetIO().Fonts; }
+
+void ImGuiLayer::start_backend() {
+  ImGui_ImplVulkan_InitInfo info{};
+  info.Instance = *handles_.instance;
+  info.PhysicalDevice = *handles_.physical;
+  info.Device = *handles_.device;
+  info.QueueFamily = handles_.queue_family;
+  info.Queue = *handles_.queue;
+  info.DescriptorPool = *pool_;
+  info.MinImageCount = 2;
+  info.ImageCount = 2;
+  info.MSAASamples = VK_SAMPLE_COUNT_1_BIT;
+  info.CheckVkResultFn = &check_result;
+#if IMGUI_VERSION_NUM >= 19030
+  info.RenderPass = render_pass_;
+  ImGui_ImplVulkan_Init(&info);
+#else
+  ImGui_ImplVulkan_Init(&info, render_pass_);
+#endif
+  has_backend_ = true;
+}
+
+void ImGuiLayer::stop_backend() {
+  if (!has_backend_) return;
+  handles_.device.waitIdle();
+  ImGui_ImplVulkan_Shutdown();
+  pool_.reset();
+  has_backend_ = false;
+}
+
+void ImGuiLayer::upload_fonts(float scale) {
+  // 1.86 has no way to replace the atlas' image but to start over; its pipeline is small.
+  stop_backend();
+  start_backend();
+#if IMGUI_VERSION_NUM >= 19000
+  ImGui_ImplVulkan_CreateFontsTexture();
+#else
+  handles_.run_once([](vk::CommandBuffer commands) { ImGui_ImplVulkan_CreateFontsTexture(commands); });
+  ImGui_ImplVulkan_DestroyFontUploadObjects();
+#endif
+  ImGui::GetIO().Fonts->ClearTexData();
+  ImGui::GetIO().FontGlobalScale = 1.0F / scale;
+}
+
+void ImGuiLayer::apply_modifiers(const Modifiers& modifiers) { set_modifiers(ImGui::GetIO(), modifiers); }
+
+void ImGuiLayer::apply_key(const KeyPress& press) {
+  apply_modifiers(press.modifiers);
+  // Undo belongs to the whole application, so text fields never see its keys: their own history knows only themselves.
+  const bool is_undo = press.modifiers.control && (press.key == Key::Z || press.key == Key::Y);
+  if (!is_undo || !press.down) set_key(ImGui::GetIO(), press.key, press.down);
+}
+
+void ImGuiLayer::apply(const InputEvent& event, float scale) {
+  ImGuiIO& io = ImGui::GetIO();
+  std::visit(Overload{[&](const MouseMove& move) { io.MousePos = {move.x / scale, move.y / scale}; },
+                      [&](const MouseLeave&) { io.MousePos = {kNowhere, kNowhere}; },
+                      [&](const MouseClick& click) {
+                        apply_modifiers(click.modifiers);
+                        io.MouseDown[static_cast<std::size_t>(click.button)] = click.down;
+                      },
+                      [&](const MouseWheel& wheel) {
+                        apply_modifiers(wheel.modifiers);
+                        io.MouseWheel += wheel.vertical;
+                        io.MouseWheelH += wheel.horizontal;
+                      },
+                      [&](const KeyPress& press) { apply_key(press); },
+                      [&](const TextInput& text) { io.AddInputCharactersUTF8(text.utf8.c_str()); },
+                      [&](const FocusChange& focus) {
+                        if (focus.focused) return;
+                        release_all_keys(io);
+                        set_modifiers(io, {});
+                      }},
+             event);
+}
+
+void ImGuiLayer::begin_frame(PixelSize size, float scale, double elapsed_s) {
+  ImGuiIO& io = ImGui::GetIO();
+  io.DisplaySize = {static_cast<float>(size.width) / scale, static_cast<float>(size.height) / scale};
+  io.DisplayFramebufferScale = {scale, scale};
+  io.DeltaTime = static_cast<float>(std::clamp(elapsed_s, 1e-4, 1.0));
+  ImGui_ImplVulkan_NewFrame();
+  ImGui::NewFrame();
+}
+
+void ImGuiLayer::end_frame(float scale) {
+  ImGui::Render();
+  to_pixels(*ImGui::GetDrawData(), scale);
+}
+
+void ImGuiLayer::record(vk::CommandBuffer commands) { ImGui_ImplVulkan_RenderDrawData(ImGui::GetDrawData(), commands); }
+
+void ImGuiLayer::leave_text_field() { ImGui::ClearActiveID(); }
+
+bool ImGuiLayer::is_animating() const {
+  const bool is_dimmed = ImGui::GetTopMostPopupModal() != nullptr;
+  return is_dimmed ? context_->DimBgRatio < 1.0F : context_->DimBgRatio > 0.0F;
+}
+
+MousePointer ImGuiLayer::pointer() const {
+  switch (ImGui::GetMouseCursor()) {
+    case ImGuiMouseCursor_None:
+      return MousePointer::Hidden;
+    case ImGuiMouseCursor_TextInput:
+      return MousePointer::Text;
+    case ImGuiMouseCursor_ResizeNS:
+      return MousePointer::ResizeVertical;
+    case ImGuiMouseCursor_ResizeEW:
+      return MousePointer::ResizeHorizontal;
+    case ImGuiMouseCursor_Hand:
+      return MousePointer::Hand;
+    default:
+      return MousePointer::Arrow;
+  }
+}
+
+const char* ImGuiLayer::read_clipboard(void* user) {
+  auto& self = *static_cast<ImGuiLayer*>(user);
+  if (self.clipboard_.read) self.clipboard_text_ = self.clipboard_.read();
+  self.pasted_ = self.clipboard_text_;
+  return self.clipboard_text_.c_str();
+}
+
+void ImGuiLayer::write_clipboard(void* user, const char* text) {
+  auto& self = *static_cast<ImGuiLayer*>(user);
+  self.clipboard_text_ = text;
+  if (self.clipboard_.write) self.clipboard_.write(self.clipboard_text_);
+}
+
+}  // namespace headlight::shell

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <string>
+
+#include "shell/input.h"
+#include "shell/pixels.h"
+#include "shell/ui.h"
+#include "shell/vulkan_handles.h"
+
+struct ImGuiContext;
+struct ImFontAtlas;
+
+namespace headlight::shell {
+
+/// Dear ImGui's context and its Vulkan backend: with HeatmapRenderer and FontAtlas the only place that depends on its version
+/// (1.86 here; the keyboard by events from 1.87, the backend's other signatures from 1.90).
+class ImGuiLayer {
+ public:
+  ImGuiLayer(RenderDevice::Handles& handles, vk::RenderPass render_pass);
+  ~ImGuiLayer();
+  ImGuiLayer(const ImGuiLayer&) = delete;
+  ImGuiLayer& operator=(const ImGuiLayer&) = delete;
+
+  ImFontAtlas& font_atlas();
+  /// Puts the atlas, built for `scale`, on the device. Nothing may be in flight.
+  void upload_fonts(float scale);
+
+  void apply(const InputEvent& event, float scale);
+  void begin_frame(PixelSize size, float scale, double elapsed_s);
+  /// Ends ImGui's frame, lays it out in pixels. record() then draws it.
+  void end_frame(float scale);
+  void record(vk::CommandBuffer commands);
+
+  /// Ends the editing of the text field that has the focus, keeping its text.
+  void leave_text_field();
+  /// Is something fading in by itself?
+  bool is_animating() const;
+  MousePointer pointer() const;
+  void set_clipboard(Clipboard clipboard) { clipboard_ = std::move(clipboard); }
+  /// Text that came from the clipboard since the last call.
+  std::string take_pasted() { return std::exchange(pasted_, {}); }
+
+ private:
+  void start_backend();
+  void stop_backend();
+  void apply_modifiers(const Modifiers& modifiers);
+  void apply_key(const KeyPress& press);
+  static const char* read_clipboard(void* user);
+  static void write_clipboard(void* user, const char* text);
+
+  RenderDevice::Handles& handles_;
+  vk::RenderPass render_pass_;
+  vk::raii::DescriptorPool pool_ = nullptr;
+  ImGuiContext* context_ = nullptr;
+  bool has_backend_ = false;
+  Clipboard clipboard_;
+  std::string clipboard_text_;  ///< what read_clipboard() returned stays valid
+  std::string pasted_;
+};
+
+}  // namespace headlight::shell

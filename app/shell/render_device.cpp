@@ -1,0 +1,168 @@
+#include "shell/render_device.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include <fmt/ranges.h>
+
+#include "core/error.h"
+#include "shell/vulkan_handles.h"
+
+namespace headlight::shell {
+namespace {
+
+constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
+constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers draws on any CPU)";
+constexpr std::size_t kKeptMessages = 100;
+
+using Handles = RenderDevice::Handles;
+
+VKAPI_ATTR VkBool32 VKAPI_CALL on_validation_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
+                                                     const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
+  auto& handles = *static_cast<Handles*>(user);
+  const std::lock_guard lock(handles.validation.mutex);
+  ++handles.validation.count;
+  if (handles.validation.messages.size() < kKeptMessages) handles.validation.messages.emplace_back(data->pMessage);
+  return VK_FALSE;
+}
+
+bool is_validation_wanted(const RenderDeviceOptions& options) {
+  const char* variable = std::getenv("HEADLIGHT_VALIDATION");
+  return options.validation || (variable != nullptr && std::string_view(variable) == "1");
+}
+
+template <typename Properties>
+bool has_extension(const Properties& available, std::string_view name) {
+  return std::any_of(available.begin(), available.end(),
+                     [&](const auto& extension) { return name == extension.extensionName.data(); });
+}
+
+void create_instance(Handles& handles) {
+  std::vector<const char*> layers;
+  std::vector<const char*> extensions;
+  const auto available = handles.loader.enumerateInstanceExtensionProperties();
+  // Whatever a window on this system may need, by name: no windowing header has to be there.
+  for (const char* name : {"VK_KHR_surface", "VK_KHR_xcb_surface", "VK_KHR_xlib_surface", "VK_KHR_wayland_surface",
+                           "VK_KHR_win32_surface", "VK_EXT_metal_surface"}) {
+    if (has_extension(available, name)) extensions.push_back(name);
+  }
+  if (handles.has_validation) {
+    const auto installed = handles.loader.enumerateInstanceLayerProperties();
+    const bool has_layer = std::any_of(installed.begin(), installed.end(), [](const auto& layer) {
+      return std::string_view(layer.layerName.data()) == kValidationLayer;
+    });
+    if (!has_layer) throw Error("validation was asked for but {} is not installed (Debian: vulkan-validationlayers)", kValidationLayer);
+    layers.push_back(kValidationLayer);
+    extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  }
+  const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
+  handles.instance = vk::raii::Instance(
+      handles.loader, vk::InstanceCreateInfo{.pApplicationInfo = &application,
+                                             .enabledLayerCount = static_cast<std::uint32_t>(layers.size()),
+                                             .ppEnabledLayerNames = layers.data(),
+                                             .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
+                                             .ppEnabledExtensionNames = extensions.data()});
+  if (!handles.has_validation) return;
+  using Severity = vk::DebugUtilsMessageSeverityFlagBitsEXT;
+  using Type = vk::DebugUtilsMessageTypeFlagBitsEXT;
+  handles.messenger = vk::raii::DebugUtilsMessengerEXT(
+      handles.instance, vk::DebugUtilsMessengerCreateInfoEXT{.messageSeverity = Severity::eWarning | Severity::eError,
+                                                             .messageType = Type::eValidation | Type::ePerformance,
+                                                             .pfnUserCallback = &on_validation_message,
+                                                             .pUserData = &handles});
+}
+
+std::optional<std::uint32_t> find_graphics_family(const vk::raii::PhysicalDevice& physical) {
+  const auto families = physical.getQueueFamilyProperties();
+  for (std::uint32_t i = 0; i < families.size(); ++i) {
+    if (families[i].queueFlags & vk::QueueFlagBits::eGraphics) return i;
+  }
+  return std::nullopt;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+/// Position of the device to draw with. Throws Error listing what there is.
+std::size_t choose(const std::vector<vk::raii::PhysicalDevice>& physicals, const std::string& wanted) {
+  const bool is_number = !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  std::vector<std::string> names;
+  std::optional<std::size_t> best;
+  bool is_best_cpu = false;
+  for (std::size_t i = 0; i < physicals.size(); ++i) {
+    const auto properties = physicals[i].getProperties();
+    const std::string name = properties.deviceName.data();
+    names.push_back(fmt::format("{}: {}", i, name));
+    if (!find_graphics_family(physicals[i])) continue;
+    if (is_number && wanted != std::to_string(i)) continue;
+    if (!is_number && lower(name).find(lower(wanted)) == std::string::npos) continue;
+    const bool is_cpu = properties.deviceType == vk::PhysicalDeviceType::eCpu;
+    if (best && !(is_best_cpu && !is_cpu)) continue;
+    best = i;
+    is_best_cpu = is_cpu;
+  }
+  if (best) return *best;
+  if (names.empty()) throw Error("no Vulkan device to draw with: {}", kAdvice);
+  if (wanted.empty()) throw Error("no Vulkan device can draw (there are {}): {}", fmt::join(names, "; "), kAdvice);
+  throw Error("no Vulkan device '{}' can draw; choose by number or name among {}", wanted, fmt::join(names, "; "));
+}
+
+void create_device(Handles& handles, const std::string& wanted) {
+  auto physicals = vk::raii::PhysicalDevices(handles.instance);
+  handles.physical = std::move(physicals[choose(physicals, wanted)]);
+  handles.name = handles.physical.getProperties().deviceName.data();
+  handles.memory = handles.physical.getMemoryProperties();
+  handles.queue_family = *find_graphics_family(handles.physical);
+  handles.can_present = has_extension(handles.physical.enumerateDeviceExtensionProperties(), VK_KHR_SWAPCHAIN_EXTENSION_NAME);
+  const char* swapchain = VK_KHR_SWAPCHAIN_EXTENSION_NAME;
+  const float priority = 1.0F;
+  const vk::DeviceQueueCreateInfo queue{.queueFamilyIndex = handles.queue_family, .queueCount = 1, .pQueuePriorities = &priority};
+  handles.device = vk::raii::Device(handles.physical, vk::DeviceCreateInfo{.queueCreateInfoCount = 1,
+                                                                           .pQueueCreateInfos = &queue,
+                                                                           .enabledExtensionCount = handles.can_present ? 1U : 0U,
+                                                                           .ppEnabledExtensionNames = &swapchain});
+  handles.queue = vk::raii::Queue(handles.device, handles.queue_family, 0);
+  handles.command_pool = vk::raii::CommandPool(
+      handles.device, {.flags = vk::CommandPoolCreateFlagBits::eResetCommandBuffer, .queueFamilyIndex = handles.queue_family});
+}
+
+}  // namespace
+
+RenderDevice::RenderDevice(const RenderDeviceOptions& options) {
+  try {
+    handles_ = std::make_unique<Handles>();
+    handles_->has_validation = is_validation_wanted(options);
+    create_instance(*handles_);
+    create_device(*handles_, options.device);
+  } catch (const vk::IncompatibleDriverError&) {
+    throw Error("no Vulkan device to draw with: {}", kAdvice);
+  } catch (const vk::SystemError& error) {
+    throw Error("the Vulkan device could not be opened for drawing ({}): {}", error.what(), kAdvice);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::runtime_error& error) {  // Vulkan-Hpp throws it when the loader library is missing
+    throw Error("no Vulkan loader ({}): {}", error.what(), kAdvice);
+  }
+}
+
+RenderDevice::~RenderDevice() = default;
+
+const std::string& RenderDevice::name() const { return handles_->name; }
+bool RenderDevice::has_validation() const { return handles_->has_validation; }
+
+std::vector<std::string> RenderDevice::validation_messages() const {
+  const std::lock_guard lock(handles_->validation.mutex);
+  return handles_->validation.messages;
+}
+
+std::uint32_t RenderDevice::validation_message_count() const {
+  const std::lock_guard lock(handles_->validation.mutex);
+  return handles_->validation.count;
+}
+
+}  // namespace headlight::shell

@@ -1,0 +1,141 @@
+#include "shell/ui.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "imgui.h"
+#include "shell/ui_impl.h"
+
+namespace headlight::shell {
+namespace {
+
+// Windows that size themselves and hover states need a frame or two to come to rest after an event.
+constexpr int kSettlingFrames = 3;
+constexpr double kCaretPeriod_s = 0.4;       // ImGui's caret shows for 0.8 s and hides for 0.4 s
+constexpr double kHeldMousePeriod_s = 0.04;  // repeating buttons, scrolling while selecting
+
+/// Keys that a text field being edited wants for itself.
+bool is_editing_key(Key key, const Modifiers& modifiers) {
+  if (modifiers.alt || modifiers.super) return false;
+  if (key >= Key::F1) return false;
+  if (!modifiers.control) return true;
+  return key <= Key::Space || key == Key::A || key == Key::C || key == Key::V || key == Key::X;
+}
+
+std::array<float, 3> channels(Color color) {
+  const auto channel = [&](std::uint32_t shift) { return static_cast<float>(color >> shift & 0xFFU) / 255.0F; };
+  return {channel(0), channel(8), channel(16)};
+}
+
+}  // namespace
+
+Ui::Ui(RenderDevice& device) : impl_(std::make_unique<Impl>(device.handles())) {}
+Ui::~Ui() { impl_->canvas.wait(); }
+
+void Ui::feed(InputEvent event) {
+  if (const auto* text = std::get_if<TextInput>(&event)) ensure_glyphs(text->utf8);
+  impl_->queue.push(std::move(event));
+}
+
+void Ui::feed(std::span<const InputEvent> events) {
+  for (const InputEvent& event : events) feed(event);
+}
+
+bool Ui::has_pending_input() const { return !impl_->queue.is_empty(); }
+
+void Ui::Impl::apply_input() {
+  pressed.clear();
+  for (const InputEvent& event : queue.take_frame()) {
+    frames_wanted = kSettlingFrames;
+    if (const auto* press = std::get_if<KeyPress>(&event)) {
+      modifiers = press->modifiers;
+      // ImGui's Escape throws away what was typed since the field got the focus; here it only ends the editing.
+      const bool leaves_field = press->key == Key::Escape && press->down && live_field != 0;
+      if (leaves_field) leaves_text_field = true;
+      if (press->down && !leaves_field) pressed.push_back(*press);
+      if (leaves_field) continue;
+    } else if (const auto* click = std::get_if<MouseClick>(&event)) {
+      modifiers = click->modifiers;
+      held_buttons = click->down ? held_buttons + 1 : std::max(held_buttons - 1, 0);
+    }
+    layer.apply(event, scale);
+  }
+}
+
+void Ui::begin_frame(PixelSize size, float scale, double elapsed_s) {
+  Impl& self = *impl_;
+  self.canvas.wait();
+  self.canvas.resize(size);
+  if (self.atlas_scale != scale || self.has_new_glyphs) {
+    self.atlas.build(self.layer.font_atlas(), scale);
+    self.layer.upload_fonts(scale);
+    ImGui::GetIO().FontDefault = self.atlas.fonts().body;
+    self.atlas_scale = scale;
+    self.has_new_glyphs = false;
+    self.frames_wanted = kSettlingFrames;
+  }
+  if (self.theme != &theme_of(self.wanted_theme)) {
+    self.theme = &theme_of(self.wanted_theme);
+    apply(*self.theme, ImGui::GetStyle());
+  }
+  self.scale = scale;
+  self.apply_input();
+  self.heatmaps.pipeline().begin_frame(size, scale);
+  self.layer.begin_frame(size, scale, elapsed_s);
+  if (self.leaves_text_field) self.layer.leave_text_field();
+  self.leaves_text_field = false;
+  self.live_field = 0;
+}
+
+void Ui::end_frame() {
+  Impl& self = *impl_;
+  self.layer.end_frame(self.scale);
+  if (const std::string pasted = self.layer.take_pasted(); !pasted.empty()) ensure_glyphs(pasted);
+  const vk::CommandBuffer commands = self.canvas.begin(channels(self.theme->background));
+  self.heatmaps.pipeline().recording = commands;
+  self.layer.record(commands);
+  self.canvas.end_and_submit();
+  self.frames_wanted = std::max(self.frames_wanted - 1, 0);
+}
+
+PixelImage Ui::read_pixels() { return impl_->canvas.read(); }
+
+float Ui::width() const { return ImGui::GetIO().DisplaySize.x; }
+float Ui::height() const { return ImGui::GetIO().DisplaySize.y; }
+float Ui::scale() const { return impl_->scale; }
+
+double Ui::redraw_after_s() const {
+  const Impl& self = *impl_;
+  if (!self.queue.is_empty() || self.frames_wanted > 0 || self.has_new_glyphs || self.layer.is_animating()) return 0.0;
+  if (self.theme != &theme_of(self.wanted_theme)) return 0.0;
+  if (self.held_buttons > 0) return kHeldMousePeriod_s;
+  if (ImGui::GetIO().WantTextInput) return kCaretPeriod_s;
+  return std::numeric_limits<double>::infinity();
+}
+
+void Ui::request_redraw(int frames) { impl_->frames_wanted = std::max(impl_->frames_wanted, frames); }
+
+bool Ui::is_pressed(Key key, Modifiers modifiers) const {
+  if (is_typing() && is_editing_key(key, modifiers)) return false;
+  return std::any_of(impl_->pressed.begin(), impl_->pressed.end(),
+                     [&](const KeyPress& press) { return press.key == key && press.modifiers == modifiers; });
+}
+
+bool Ui::is_typing() const { return ImGui::GetIO().WantTextInput; }
+Modifiers Ui::modifiers() const { return impl_->modifiers; }
+
+const FontSet& Ui::fonts() const { return impl_->atlas.fonts(); }
+
+void Ui::ensure_glyphs(std::string_view utf8) {
+  if (impl_->atlas.add(utf8)) impl_->has_new_glyphs = true;
+}
+
+const Theme& Ui::theme() const { return *impl_->theme; }
+void Ui::set_theme(ThemeKind kind) { impl_->wanted_theme = kind; }
+HeatmapRenderer& Ui::heatmaps() { return impl_->heatmaps; }
+void Ui::set_clipboard(Clipboard clipboard) { impl_->layer.set_clipboard(std::move(clipboard)); }
+MousePointer Ui::pointer() const { return impl_->layer.pointer(); }
+
+}  // namespace headlight::shell

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "shell/canvas.h"
+#include "shell/font_atlas.h"
+#include "shell/heatmap_pipeline.h"
+#include "shell/imgui_layer.h"
+#include "shell/input_queue.h"
+#include "shell/ui.h"
+
+namespace headlight::shell {
+
+struct Ui::Impl {
+  explicit Impl(RenderDevice::Handles& handles)
+      : canvas(handles),
+        layer(handles, canvas.render_pass()),
+        heatmaps(std::make_unique<HeatmapRenderer::Pipeline>(handles, canvas.render_pass())) {
+    apply(*theme, ImGui::GetStyle());
+  }
+
+  /// Lets ImGui and is_pressed() see the next frame's events.
+  void apply_input();
+
+  Canvas canvas;
+  ImGuiLayer layer;
+  HeatmapRenderer heatmaps;
+  FontAtlas atlas;
+  InputQueue queue;
+
+  const Theme* theme = &theme_of(ThemeKind::Light);
+  ThemeKind wanted_theme = ThemeKind::Light;
+  float scale = 1.0F;
+  float atlas_scale = 0.0F;  ///< 0: not built yet
+  bool has_new_glyphs = false;
+  int frames_wanted = 1;
+
+  std::vector<KeyPress> pressed;  ///< in this frame
+  Modifiers modifiers;
+  int held_buttons = 0;
+
+  std::unordered_map<ImGuiID, std::string> field_texts;  ///< what each text field showed last
+  ImGuiID live_field = 0;                                ///< the text field being edited, of those whose Escape keeps the text
+  bool leaves_text_field = false;
+};
+
+}  // namespace headlight::shell

@@ -1,0 +1,66 @@
+#pragma once
+
+// The only header of the shell that sees Vulkan-Hpp; no panel includes it, because it costs seconds to compile.
+#include <mutex>
+#include <string>
+#include <vector>
+
+#define VULKAN_HPP_NO_CONSTRUCTORS
+#include <vulkan/vulkan_raii.hpp>
+
+#include "shell/render_device.h"
+
+namespace headlight::shell {
+
+struct RenderDevice::Handles {
+  struct {
+    std::mutex mutex;  // the driver may report from any thread
+    std::vector<std::string> messages;
+    std::uint32_t count = 0;
+  } validation;
+  bool has_validation = false;
+  bool can_present = false;  ///< the device has VK_KHR_swapchain
+  std::string name;
+
+  vk::raii::Context loader;
+  vk::raii::Instance instance = nullptr;
+  vk::raii::DebugUtilsMessengerEXT messenger = nullptr;
+  vk::raii::PhysicalDevice physical = nullptr;
+  vk::raii::Device device = nullptr;
+  vk::raii::Queue queue = nullptr;
+  vk::raii::CommandPool command_pool = nullptr;
+  std::uint32_t queue_family = 0;
+  vk::PhysicalDeviceMemoryProperties memory;
+
+  /// Records with `record(vk::CommandBuffer)`, submits and waits: for what happens once.
+  template <typename Record>
+  void run_once(Record&& record) {
+    auto commands = vk::raii::CommandBuffers(device, {.commandPool = *command_pool, .commandBufferCount = 1});
+    commands[0].begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
+    record(*commands[0]);
+    commands[0].end();
+    const vk::raii::Fence done(device, vk::FenceCreateInfo{});
+    queue.submit(vk::SubmitInfo{.commandBufferCount = 1, .pCommandBuffers = &*commands[0]}, *done);
+    static_cast<void>(device.waitForFences(*done, VK_TRUE, UINT64_MAX));
+  }
+};
+
+/// A buffer in host-visible, coherent memory, mapped as long as it lives.
+struct MappedBuffer {
+  MappedBuffer() = default;
+  /// `preferred` are wished-for properties on top of visible and coherent (cached for reading back).
+  MappedBuffer(const RenderDevice::Handles& handles, std::size_t bytes, vk::BufferUsageFlags usage,
+               vk::MemoryPropertyFlags preferred = {});
+
+  vk::raii::DeviceMemory memory = nullptr;
+  vk::raii::Buffer buffer = nullptr;
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Index of a memory type that `type_bits` allows with all `required` properties and, if there is one, the `preferred` too.
+/// Throws Error when there is none.
+std::uint32_t find_memory_type(const vk::PhysicalDeviceMemoryProperties& memory, std::uint32_t type_bits,
+                               vk::MemoryPropertyFlags required, vk::MemoryPropertyFlags preferred = {});
+
+}  // namespace headlight::shell

@@ -1,0 +1,237 @@
+#include "shell/window.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <mutex>
+
+#include "core/error.h"
+#include "shell/ui_impl.h"
+#include "shell/window_impl.h"
+
+namespace headlight::shell {
+namespace {
+
+constexpr float kDefaultWidth = 1440.0F;  // UI units
+constexpr float kDefaultHeight = 900.0F;
+constexpr int kSmallest = 320;
+constexpr int kReachable = 64;  // so much of the title bar must lie on a display
+
+std::mutex g_glfw_mutex;  // wake() may come from any thread, also while GLFW ends
+int g_sessions = 0;
+std::atomic<bool> g_is_woken = false;
+
+struct Box {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+};
+
+std::vector<Box> work_areas() {
+  int count = 0;
+  GLFWmonitor** monitors = glfwGetMonitors(&count);
+  std::vector<Box> areas;
+  for (int i = 0; i < count; ++i) {
+    Box& area = areas.emplace_back();
+    glfwGetMonitorWorkarea(monitors[i], &area.x, &area.y, &area.width, &area.height);
+  }
+  return areas;
+}
+
+/// A remembered position may lie on a monitor that is gone.
+bool is_reachable(const WindowPlacement::Position& position, int width) {
+  const auto areas = work_areas();
+  return std::any_of(areas.begin(), areas.end(), [&](const Box& area) {
+    return position.x + width >= area.x + kReachable && position.x + kReachable <= area.x + area.width && position.y >= area.y - kReachable &&
+           position.y + kReachable <= area.y + area.height;
+  });
+}
+
+void choose_size(WindowPlacement& placement) {
+  if (placement.width > 0 && placement.height > 0) return;
+  float scale = 1.0F;
+  if (GLFWmonitor* monitor = glfwGetPrimaryMonitor()) glfwGetMonitorContentScale(monitor, &scale, nullptr);
+  placement.width = static_cast<int>(kDefaultWidth * scale);
+  placement.height = static_cast<int>(kDefaultHeight * scale);
+  for (const Box& area : work_areas()) {
+    if (area.width <= 0) continue;
+    placement.width = std::min(placement.width, area.width * 19 / 20);
+    placement.height = std::min(placement.height, area.height * 9 / 10);
+    break;
+  }
+}
+
+}  // namespace
+
+std::string GlfwSession::last_error() {
+  const char* description = nullptr;
+  glfwGetError(&description);
+  return description != nullptr ? description : "no reason given";
+}
+
+GlfwSession::GlfwSession() {
+  const std::lock_guard lock(g_glfw_mutex);
+  if (g_sessions == 0 && glfwInit() != GLFW_TRUE) {
+    const bool has_display = std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
+    throw Error("can't open a window: {} ({}); `headlight screenshot` and `headlight export` need no display",
+                has_display ? "the display doesn't answer" : "there is no display", last_error());
+  }
+  ++g_sessions;
+}
+
+GlfwSession::~GlfwSession() {
+  const std::lock_guard lock(g_glfw_mutex);
+  if (--g_sessions == 0) glfwTerminate();
+}
+
+Window::Impl::~Impl() {
+  ui.set_clipboard({});
+  swapchain.reset();
+  for (GLFWcursor* cursor : cursors) {
+    if (cursor != nullptr) glfwDestroyCursor(cursor);
+  }
+  if (window != nullptr) glfwDestroyWindow(window);
+}
+
+void Window::Impl::open(const std::string& title, const WindowPlacement& wanted) {
+  placement = wanted;
+  choose_size(placement);
+  glfwWindowHint(GLFW_CLIENT_API, GLFW_NO_API);
+  glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
+  glfwWindowHint(GLFW_MAXIMIZED, placement.maximized ? GLFW_TRUE : GLFW_FALSE);
+  glfwWindowHintString(GLFW_X11_CLASS_NAME, "headlight");
+  glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "headlight");
+  window = glfwCreateWindow(placement.width, placement.height, title.c_str(), nullptr, nullptr);
+  if (window == nullptr) throw Error("can't open a window: {}", GlfwSession::last_error());
+  glfwSetWindowSizeLimits(window, kSmallest, kSmallest, GLFW_DONT_CARE, GLFW_DONT_CARE);
+
+  VkSurfaceKHR surface = VK_NULL_HANDLE;
+  if (glfwCreateWindowSurface(*handles.instance, window, nullptr, &surface) != VK_SUCCESS) {
+    throw Error("can't show Vulkan images in a window: {}", GlfwSession::last_error());
+  }
+  swapchain.emplace(handles, vk::raii::SurfaceKHR(handles.instance, surface));
+  if (placement.position && is_reachable(*placement.position, placement.width)) {
+    glfwSetWindowPos(window, placement.position->x, placement.position->y);
+  }
+  install_callbacks();
+  glfwShowWindow(window);
+}
+
+void Window::Impl::note_placement() {
+  placement.maximized = glfwGetWindowAttrib(window, GLFW_MAXIMIZED) == GLFW_TRUE;
+  const bool is_iconified = glfwGetWindowAttrib(window, GLFW_ICONIFIED) == GLFW_TRUE;
+  if (placement.maximized || is_iconified) return;
+  glfwGetWindowSize(window, &placement.width, &placement.height);
+  WindowPlacement::Position position;
+  glfwGetWindowPos(window, &position.x, &position.y);
+  if (glfwGetError(nullptr) == GLFW_NO_ERROR) placement.position = position;  // Wayland doesn't tell
+}
+
+MouseMove Window::Impl::to_pixels(double x, double y) const {
+  int width = 1;
+  int height = 1;
+  int pixel_width = 1;
+  int pixel_height = 1;
+  glfwGetWindowSize(window, &width, &height);
+  glfwGetFramebufferSize(window, &pixel_width, &pixel_height);
+  return {static_cast<float>(x * pixel_width / std::max(width, 1)), static_cast<float>(y * pixel_height / std::max(height, 1))};
+}
+
+Modifiers Window::Impl::held_modifiers() const {
+  const auto is_down = [&](int left, int right) {
+    return glfwGetKey(window, left) == GLFW_PRESS || glfwGetKey(window, right) == GLFW_PRESS;
+  };
+  return {.control = is_down(GLFW_KEY_LEFT_CONTROL, GLFW_KEY_RIGHT_CONTROL),
+          .shift = is_down(GLFW_KEY_LEFT_SHIFT, GLFW_KEY_RIGHT_SHIFT),
+          .alt = glfwGetKey(window, GLFW_KEY_LEFT_ALT) == GLFW_PRESS,  // the right one is AltGr, which types characters
+          .super = is_down(GLFW_KEY_LEFT_SUPER, GLFW_KEY_RIGHT_SUPER)};
+}
+
+void Window::Impl::show_pointer(MousePointer pointer) {
+  static constexpr std::array kShapes{GLFW_ARROW_CURSOR,   GLFW_IBEAM_CURSOR, GLFW_VRESIZE_CURSOR,
+                                      GLFW_HRESIZE_CURSOR, GLFW_HAND_CURSOR,  GLFW_ARROW_CURSOR};
+  if (pointer == shown_pointer) return;
+  shown_pointer = pointer;
+  glfwSetInputMode(window, GLFW_CURSOR, pointer == MousePointer::Hidden ? GLFW_CURSOR_HIDDEN : GLFW_CURSOR_NORMAL);
+  GLFWcursor*& cursor = cursors[static_cast<std::size_t>(pointer)];
+  if (cursor == nullptr) cursor = glfwCreateStandardCursor(kShapes[static_cast<std::size_t>(pointer)]);
+  glfwSetCursor(window, cursor);
+}
+
+Window::Window(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Window::~Window() = default;
+
+Result<std::unique_ptr<Window>> Window::open(RenderDevice& device, Ui& ui, const std::string& title,
+                                             const WindowPlacement& placement) {
+  try {
+    auto impl = std::make_unique<Impl>(device, ui);
+    impl->open(title, placement);
+    return std::unique_ptr<Window>(new Window(std::move(impl)));
+  } catch (const Error& error) {
+    return Failure{error.what()};
+  } catch (const vk::SystemError& error) {
+    return Failure{fmt::format("can't show images in a window ({}); choose another device", error.what())};
+  }
+}
+
+void Window::poll_events() { glfwPollEvents(); }
+
+void Window::wait_events(double timeout_s) {
+  if (timeout_s <= 0.0 || impl_->needs_redraw || g_is_woken) {
+    glfwPollEvents();
+  } else if (std::isinf(timeout_s)) {
+    glfwWaitEvents();
+  } else {
+    glfwWaitEventsTimeout(timeout_s);
+  }
+}
+
+void Window::wake() {
+  g_is_woken = true;
+  const std::lock_guard lock(g_glfw_mutex);
+  if (g_sessions > 0) glfwPostEmptyEvent();
+}
+
+bool Window::should_close() const { return glfwWindowShouldClose(impl_->window) == GLFW_TRUE; }
+void Window::set_should_close(bool close) { glfwSetWindowShouldClose(impl_->window, close ? GLFW_TRUE : GLFW_FALSE); }
+
+bool Window::is_visible() const {
+  const PixelSize size = framebuffer_size();
+  return size.width > 0 && size.height > 0 && glfwGetWindowAttrib(impl_->window, GLFW_ICONIFIED) == GLFW_FALSE;
+}
+
+bool Window::take_redraw() {
+  const bool is_woken = g_is_woken.exchange(false);
+  return std::exchange(impl_->needs_redraw, false) || is_woken;
+}
+
+PixelSize Window::framebuffer_size() const {
+  int width = 0;
+  int height = 0;
+  glfwGetFramebufferSize(impl_->window, &width, &height);
+  return {.width = static_cast<std::uint32_t>(width), .height = static_cast<std::uint32_t>(height)};
+}
+
+float Window::content_scale() const {
+  float scale = 1.0F;
+  glfwGetWindowContentScale(impl_->window, &scale, nullptr);
+  return std::clamp(scale, 0.5F, 8.0F);
+}
+
+WindowPlacement Window::placement() const {
+  impl_->note_placement();
+  return impl_->placement;
+}
+
+void Window::set_title(const std::string& title) { glfwSetWindowTitle(impl_->window, title.c_str()); }
+void Window::on_drop(std::function<void(std::vector<std::string>)> callback) { impl_->on_drop = std::move(callback); }
+
+void Window::present() {
+  impl_->show_pointer(impl_->ui.pointer());
+  const Canvas& canvas = impl_->ui.impl().canvas;
+  if (!impl_->swapchain->present(canvas, framebuffer_size())) impl_->needs_redraw = true;
+}
+
+}  // namespace headlight::shell

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "shell/swapchain.h"
+#include "shell/ui.h"
+#include "shell/window.h"
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+
+namespace headlight::shell {
+
+/// GLFW, initialised while at least one of these lives.
+class GlfwSession {
+ public:
+  /// Throws Error in one line when there is no display.
+  GlfwSession();
+  ~GlfwSession();
+  GlfwSession(const GlfwSession&) = delete;
+  GlfwSession& operator=(const GlfwSession&) = delete;
+
+  /// What GLFW complained about last, in one line.
+  static std::string last_error();
+};
+
+struct Window::Impl {
+  Impl(RenderDevice& device, Ui& interface) : handles(device.handles()), ui(interface) {}
+  ~Impl();
+
+  /// Throws Error in one line.
+  void open(const std::string& title, const WindowPlacement& placement);
+  /// Registers what follows with GLFW; the callbacks find this object through the window's user pointer.
+  void install_callbacks();
+  void show_pointer(MousePointer pointer);
+  /// Mouse position in pixels of the frame.
+  MouseMove to_pixels(double x, double y) const;
+  Modifiers held_modifiers() const;
+  void note_placement();
+
+  RenderDevice::Handles& handles;
+  Ui& ui;
+  GlfwSession session;
+  GLFWwindow* window = nullptr;
+  std::optional<Swapchain> swapchain;
+  std::array<GLFWcursor*, 6> cursors{};  ///< by MousePointer; made when first needed
+  MousePointer shown_pointer = MousePointer::Arrow;
+  bool needs_redraw = true;
+  WindowPlacement placement;  ///< as it was last when not maximised
+  std::function<void(std::vector<std::string>)> on_drop;
+};
+
+}  // namespace headlight::shell
