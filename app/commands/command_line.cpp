@@ -1,0 +1,124 @@
+#include "app/commands/command_line.h"
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "app/commands/devices.h"
+#include "app/commands/export.h"
+#include "app/commands/flags.h"
+#include "app/commands/screenshot.h"
+#include "app/commands/usage.h"
+#include "app/commands/view.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// What no flag took: misspelled flags, and words without a flag before them.
+void refuse_leftovers(const CLI::App& command) {
+  const std::vector<std::string> leftovers = command.remaining();
+  if (leftovers.empty()) return;
+  const std::string word = leftovers.front().substr(0, leftovers.front().find('='));
+  const std::string where = fmt::format("see headlight {} --help", command.get_name());
+  if (!word.starts_with("-")) throw UsageError("'{}' belongs to no flag ({})", word, where);
+  const std::string meant = nearest(word, flag_names(command));
+  if (meant.empty()) throw UsageError("unknown flag {} ({})", word, where);
+  throw UsageError("unknown flag {}, did you mean {}? ({})", word, meant, where);
+}
+
+/// `headlight --text …` is `headlight view --text …`; a first word that is no command is refused here.
+void complete(std::vector<std::string>& arguments, const std::vector<Command>& commands) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.app->get_name());
+  const std::string first = arguments.empty() ? std::string() : arguments.front();
+  if (first == "--help" || first == "-h" || first == "--version") return;
+  if (first.empty() || first.starts_with("-")) {
+    arguments.insert(arguments.begin(), "view");
+  } else if (std::find(names.begin(), names.end(), first) == names.end()) {
+    const std::string meant = nearest(first, names);
+    const std::string hint = meant.empty() ? std::string() : fmt::format(", did you mean {}?", meant);
+    throw UsageError("there is no command '{}'{} (see headlight --help)", first, hint);
+  }
+}
+
+void describe(CLI::App& app) {
+  app.name("headlight");
+  app.description(
+      "Headlight - a microscope for multi-head attention\n\n"
+      "Type a sentence and see every head of a transformer attend to it, computed on any Vulkan device.");
+  app.set_version_flag("--version", "headlight " HEADLIGHT_VERSION);
+  app.footer(
+      "`headlight COMMAND --help` tells a command's flags.\n\n"
+      "Exit status: 0 done, 1 something failed, 2 the command line is wrong; the reason is one line on standard error.\n\n"
+      "Examples:\n"
+      "  headlight\n"
+      "  headlight export --text \"the cat sat on the mat\" --mask causal --format png,svg --out figures\n"
+      "  headlight export --preset notebook-004 --stages q,k,v,weights,output --format npy --out numbers");
+  set_help_layout(app);
+}
+
+int parse_and_run(std::vector<std::string> arguments) {
+  CLI::App app;
+  describe(app);
+  const std::vector<Command> commands = {
+      add_view_command(app),
+      add_screenshot_command(app),
+      add_export_command(app),
+      add_devices_command(app),
+  };
+  for (const Command& command : commands) {
+    command.app->allow_extras();
+    set_help_layout(*command.app);
+  }
+  complete(arguments, commands);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp& call) {
+    return app.exit(call);
+  } catch (const CLI::CallForVersion& call) {
+    return app.exit(call);
+  } catch (const CLI::ParseError& error) {
+    throw UsageError("{} (see headlight --help)", first_line(error.what()));
+  }
+  for (const Command& command : commands) {
+    if (!command.app->parsed()) continue;
+    refuse_leftovers(*command.app);
+    return command.run();
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  int status = kFailed;
+  try {
+    return parse_and_run({argv + 1, argv + argc});
+  } catch (const UsageError& error) {
+    std::cerr << "headlight: " << first_line(error.what()) << '\n';
+    status = kWrongUsage;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "headlight: out of memory; choose a shorter text or a smaller model\n";
+  } catch (const std::exception& error) {
+    std::cerr << "headlight: " << first_line(error.what()) << '\n';
+  }
+  return status;
+}
+
+}  // namespace headlight::app

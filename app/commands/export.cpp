@@ -1,0 +1,140 @@
+#include "app/commands/export.h"
+
+#include <iostream>
+#include <memory>
+
+#include <fmt/ranges.h>
+
+#include "app/commands/model_flags.h"
+#include "app/commands/state_flags.h"
+#include "app/commands/usage.h"
+#include "app/export_job.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr const char* kOutput = "Output";
+constexpr const char* kSelection = "Selection";
+constexpr std::uint64_t kLargestIndex = 1'000'000;
+
+constexpr const char* kDescription =
+    "Write attention as figures and numbers\n\n"
+    "Computes a text (or a notebook's preset) and writes the asked stages, one file a map (png, svg, csv, json) or one a\n"
+    "stage (npy: float32, row-major), and run.json with tokens, masks and settings beside them.";
+
+constexpr const char* kFooter =
+    "Stages, in the order of the calculation:\n"
+    "  x          [layer, batch, token, d_model]       the layer's input\n"
+    "  q k v      [layer, batch, head, token, d]       projected queries, keys and values\n"
+    "  scores     [layer, batch, head, query, key]     q.k\n"
+    "  scaled     [layer, batch, head, query, key]     scores times the scale\n"
+    "  masked     [layer, batch, head, query, key]     masked cells replaced by the fill\n"
+    "  weights    [layer, batch, head, query, key]     softmax over the keys\n"
+    "  heads      [layer, batch, head, token, d_v]     weights times v\n"
+    "  merged     [layer, batch, token, heads * d_v]   all heads side by side\n"
+    "  output     [layer, batch, token, d_model]       after W_O\n"
+    "  hidden     encoder_output.npy [batch, token, d_model], logits: logits.npy [batch, token, vocabulary]; npy only\n"
+    "A selection keeps its axes, with size 1. Several kinds of attention (notebook-002) are told apart by encoder_, "
+    "decoder_\n"
+    "and cross_ before the names. A stage that a preset doesn't have is left out and noted in run.json.\n\n"
+    "Examples:\n"
+    "  headlight export --text \"the cat sat on the mat\" --mask causal --format png,svg --out figures\n"
+    "  headlight export --text \"one line\" --text \"and a longer one\" --layer 0 --head 3 --format csv --out numbers\n"
+    "  headlight export --preset notebook-004 --stages x,q,k,v,scores,weights,merged --format npy --out notebook-004\n"
+    "  headlight export --text \"a b c\" --mask-file mask.json --fill -1e9 --format json --out masked";
+
+struct ExportFlags {
+  ModelFlags model;
+  ExportOptions options;
+  std::string device;
+};
+
+void read_stages(const std::vector<std::string>& values, ExportOptions& options) {
+  std::vector<std::string> names = {"hidden", "logits"};
+  for (std::size_t stage = attention::kStages; stage-- > 0;) {
+    names.insert(names.begin(), std::string(attention::to_string(static_cast<attention::Stage>(stage))));
+  }
+  options.stages.clear();
+  for (const std::string& name : split_list("--stages", values)) {
+    const std::size_t choice = parse_choice("--stages", name, names);
+    if (choice < attention::kStages) {
+      options.stages.push_back(static_cast<attention::Stage>(choice));
+    } else {
+      (name == "hidden" ? options.hidden : options.logits) = true;
+    }
+  }
+}
+
+void read_formats(const std::vector<std::string>& values, ExportOptions& options) {
+  options.formats.clear();
+  for (const std::string& name : split_list("--format", values)) {
+    const Result<ExportFormat> format = parse_format(name);
+    if (!format) throw UsageError("--format: {}", format.error());
+    options.formats.push_back(*format);
+  }
+}
+
+void add_selection_flags(CLI::App& app, ExportOptions* options) {
+  const auto add_index = [&](const std::string& flag, const std::string& help, std::optional<std::uint32_t>* index) {
+    add_flag(app, flag, "N", help, kSelection, [=](const std::string& text) {
+      *index = static_cast<std::uint32_t>(parse_integer(flag, text, 0, kLargestIndex));
+    });
+  };
+  add_index("--layer", "only this layer, from 0 (default: all)", &options->layer);
+  add_index("--head", "only this head, from 0 (default: all)", &options->head);
+  add_index("--batch", "only this batch item, from 0 (default: all)", &options->batch);
+  add_flag(app, "--block", "KIND", "only this kind of attention: encoder, decoder or cross (default: all there are)",
+           kSelection, [=](const std::string& text) {
+             static const std::vector<std::string> kNames = {"encoder", "decoder", "cross"};
+             options->kind = static_cast<model::BlockKind>(parse_choice("--block", text, kNames));
+           });
+}
+
+void add_output_flags(CLI::App& app, ExportOptions* options) {
+  add_flag(app, "--out", "DIR", "folder to write into; made when it isn't there; needed", kOutput,
+           [=](const std::string& text) { options->directory = text; });
+  add_repeatable_flag(app, "--format", "LIST", "any of png, svg, csv, npy, json, joined by commas (default png)", kOutput,
+                      [=](const std::vector<std::string>& values) { read_formats(values, *options); });
+  add_repeatable_flag(app, "--stages", "LIST",
+                      "what to write, joined by commas: x, q, k, v, scores, scaled, masked, weights, heads, merged, output, "
+                      "hidden, logits (default weights)",
+                      kOutput, [=](const std::vector<std::string>& values) { read_stages(values, *options); });
+  add_flag(app, "--color-map", "NAME",
+           fmt::format("colours of the figures: {} (default viridis)", fmt::join(color_map_names(), ", ")), kOutput,
+           [=](const std::string& text) {
+             const std::vector<std::string> names = color_map_names();
+             options->color_map = names[parse_choice("--color-map", text, names)];
+           });
+  add_plain_flag(app, "--row-normalised,--row-normalized",
+                 "colour each row by its own largest weight instead of one scale for the whole map", kOutput,
+                 [=] { options->is_row_normalized = true; });
+}
+
+int run_command(const ExportFlags& flags) {
+  ExportOptions options = flags.options;
+  if (!flags.model.has_input()) throw UsageError("--text or --preset is missing: say what to compute");
+  if (options.directory.empty()) throw UsageError("--out is missing: name the folder to write into");
+  State state;
+  flags.model.apply(state);
+  options.inputs = run_inputs(state);
+  const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
+  const ExportReport report = run_export(*runner, options);
+  for (const std::string& note : report.notes) std::cerr << "headlight: note: " << note << '\n';
+  std::cout << fmt::format("{} files in {}\n", report.files.size(), options.directory.string());
+  return 0;
+}
+
+}  // namespace
+
+Command add_export_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("export", kDescription);
+  const auto flags = std::make_shared<ExportFlags>();
+  add_output_flags(*command, &flags->options);
+  add_selection_flags(*command, &flags->options);
+  flags->model.add_to(*command, "--scale,--score-scale");
+  add_device_flag(*command, flags->device);
+  command->footer(kFooter);
+  return {.app = command, .run = [flags] { return run_command(*flags); }};
+}
+
+}  // namespace headlight::app

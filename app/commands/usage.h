@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace headlight::app {
+
+/// The command line itself is wrong: exit status 2 instead of 1.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The candidate with the fewest edits from `word`; empty when none is near enough to be meant.
+std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+/// `flag` is named in every message: "--heads: expected a whole number from 1 to 64, found 65".
+std::uint64_t parse_integer(std::string_view flag, const std::string& text, std::uint64_t low, std::uint64_t high);
+float parse_number(std::string_view flag, const std::string& text, float low, float high);
+/// "on" or "off".
+bool parse_switch(std::string_view flag, const std::string& text);
+/// Position of `text` in `names`.
+std::size_t parse_choice(std::string_view flag, const std::string& text, std::span<const std::string> names);
+/// "a,b" and {"a", "b"} alike; empty parts are refused.
+std::vector<std::string> split_list(std::string_view flag, const std::vector<std::string>& values);
+
+}  // namespace headlight::app

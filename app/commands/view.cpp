@@ -1,0 +1,75 @@
+#include "app/commands/view.h"
+
+#include <iostream>
+#include <memory>
+
+#include "app/commands/model_flags.h"
+#include "app/commands/state_flags.h"
+#include "app/commands/usage.h"
+#include "app/state_json.h"
+#include "app/viewer.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+struct ViewFlags {
+  ModelFlags model;
+  StateFlags shown;
+  std::string device;
+  std::string session;
+  float scale = 0.0f;
+  bool is_fresh = false;
+};
+
+int run_view(const ViewFlags& flags) {
+  ViewOptions options;
+  options.settings_file = settings_path();
+  LoadedSettings loaded = load_settings(options.settings_file);
+  if (loaded.warning) std::cerr << "headlight: " << *loaded.warning << '\n';
+  options.settings = std::move(loaded.settings);
+  options.warning = std::move(loaded.warning);
+  State& state = options.settings.state;
+  if (flags.is_fresh) state = {};
+  if (!flags.session.empty()) {
+    Result<State> session = load_session(flags.session);
+    if (!session) throw Error(session.error());
+    state = *session;
+  }
+  flags.model.apply(state);
+  flags.shown.apply(state);
+  if (flags.scale > 0.0f) state.view.ui_scale = flags.scale;
+  options.device = flags.device;
+  return run_viewer(options);
+}
+
+}  // namespace
+
+Command add_view_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "view",
+      "Open the window (what `headlight` alone does)\n\n"
+      "Type a sentence and see every head of its attention, live. The window continues where it was closed; flags change\n"
+      "what they name and leave the rest.");
+  const auto flags = std::make_shared<ViewFlags>();
+  flags->model.add_to(*command, "--score-scale");
+  flags->shown.add_to(*command);
+  add_flag(*command, "--scale", "S", "size of fonts and spacing, 0.5 to 4 (default: the monitor's own)", "What is shown",
+           [flags = flags.get()](const std::string& text) { flags->scale = parse_number("--scale", text, 0.5f, 4.0f); });
+  add_flag(*command, "--session", "FILE", "open a session that the window saved", "What is shown",
+           [flags = flags.get()](const std::string& text) { flags->session = text; });
+  add_plain_flag(*command, "--fresh", "begin with the example sentence instead of the last one", "What is shown",
+                 [flags = flags.get()] { flags->is_fresh = true; });
+  add_device_flag(*command, flags->device);
+  command->footer(
+      "Files:\n"
+      "  $XDG_CONFIG_HOME/headlight/settings.json   window, device and everything chosen, from one start to the next\n"
+      "                                             (~/.config where the variable isn't set)\n\n"
+      "Examples:\n"
+      "  headlight\n"
+      "  headlight view --text \"The animal didn't cross the street because it was too tired\" --mask causal\n"
+      "  headlight view --preset notebook-004 --tab steps");
+  return {.app = command, .run = [flags] { return run_view(*flags); }};
+}
+
+}  // namespace headlight::app

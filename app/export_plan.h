@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/export_job.h"
+#include "app/runner.h"
+
+namespace headlight::app {
+
+/// A run of consecutive indices of one axis.
+struct AxisRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+/// One kind of attention of a run, cut to what was selected; its layers have equal shapes.
+struct ExportBlocks {
+  model::BlockKind kind = model::BlockKind::EncoderSelf;
+  std::vector<model::BlockRef> layers;
+  inference::BlockShape shape;  ///< of one layer, whole
+  AxisRange batch, heads;
+  std::string prefix;  ///< of file names: "encoder_" where the network has several kinds, else empty
+};
+
+/// Throws UsageError saying what exists when the selection doesn't.
+std::vector<ExportBlocks> select_blocks(const Runner& runner, const ExportOptions& options);
+
+/// The whole matrix of a stage in one batch item and head, exact.
+attention::TileRequest whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage,
+                                    std::uint32_t batch, std::uint32_t head);
+
+/// Evaluates `matrix` in strips of rows, top to bottom, so that one of any size passes through a bounded buffer.
+void read_strips(Runner& runner, const attention::TileRequest& matrix,
+                 const std::function<void(const attention::Tile& strip)>& use);
+
+}  // namespace headlight::app

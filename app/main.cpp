@@ -1,0 +1,3 @@
+#include "app/commands/command_line.h"
+
+int main(int argc, char** argv) { return headlight::app::run_command_line(argc, argv); }
