@@ -1,0 +1,10 @@
+# `cmake --install build/release [--prefix …]`: the program, its menu entry and icons, the licence. Shaders are inside the program.
+include(GNUInstallDirs)
+install(TARGETS headlight RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES assets/headlight.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)
+install(FILES assets/icon/headlight.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps)
+foreach(size 16 32 48 64 128 256)
+  install(FILES assets/icon/headlight-${size}.png
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/${size}x${size}/apps RENAME headlight.png)
+endforeach()
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
