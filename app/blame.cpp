@@ -1,0 +1,12 @@
+#include "app/blame.h"
+
+namespace headlight::app {
+
+Blame blame_for(const RunInputs& good, const RunInputs& refused) {
+  if (good.preset != refused.preset) return Blame::Model;
+  if (good.playground != refused.playground) return Blame::Model;
+  if (good.text != refused.text || good.key_text != refused.key_text) return Blame::Text;
+  return good.masks != refused.masks ? Blame::Masks : Blame::Model;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,235 @@
+#include "panels/export_dialog.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/export_names.h"
+#include "app/opened_file.h"
+#include "core/error.h"
+#include "panels/dialog.h"
+#include "panels/form.h"
+#include "panels/ink.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All"};
+constexpr std::array kFormats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Npy,
+                                 ExportFormat::Json};
+constexpr std::size_t kNamesShown = 200;
+
+/// Buttons that stay pressed, side by side, wrapped where the line ends.
+template <typename Names>
+void draw_switches(Frame& frame, const char* prefix, const Names& names, std::span<bool> are_on) {
+  const shell::Theme& theme = frame.ui.theme();
+  const Ink ink(frame.ui.fonts().small, theme.text);
+  const float left = ImGui::GetCursorPosX();
+  const float right = left + ImGui::GetContentRegionAvail().x;
+  float x = left;
+  for (std::size_t i = 0; i < are_on.size(); ++i) {
+    const std::string name(names(i));
+    const float width = ImGui::CalcTextSize(name.c_str()).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+    if (i > 0 && x + width <= right) ImGui::SameLine(x, 0.0F);
+    if (i > 0 && x + width > right) ImGui::SetCursorPosX(x = left);
+    const bool is_on = are_on[i];
+    if (is_on) {
+      ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
+      ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
+      ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
+    }
+    if (ImGui::Button(name.c_str(), {width, 0.0F})) are_on[i] = !are_on[i];
+    mark_last_item(frame, fmt::format("export.{}.{}", prefix, name));
+    if (is_on) ImGui::PopStyleColor(3);
+    x += width + 6.0F;
+  }
+}
+
+void draw_label(Frame& frame, const char* text) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(text);
+}
+
+Notice outcome_of(const Result<ExportReport>& result) {
+  if (!result) return {.text = result.error(), .is_warning = true};
+  const std::size_t count = result->files.size();
+  std::string text = fmt::format("{} file{}", count, count == 1 ? "" : "s");
+  if (count > 0) text += " in " + result->files.front().parent_path().string();
+  for (const std::string& note : result->notes) text += "; " + note;
+  return {.text = std::move(text)};
+}
+
+}  // namespace
+
+ExportDialog::ExportDialog(RunnerFactory open_runner, std::function<void()> wake)
+    : open_runner_(std::move(open_runner)), wake_(std::move(wake)) {
+  stages_[static_cast<std::size_t>(attention::Stage::Weights)] = true;
+  formats_[0] = true;
+}
+
+ExportOptions ExportDialog::options(const Frame& frame) const {
+  const State& state = frame.state;
+  ExportOptions options;
+  options.inputs = run_inputs(state);
+  options.stages.clear();
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    if (stages_[i]) options.stages.push_back(static_cast<attention::Stage>(i));
+  }
+  options.formats.clear();
+  for (std::size_t i = 0; i < formats_.size(); ++i) {
+    if (formats_[i]) options.formats.push_back(kFormats[i]);
+  }
+  if (reach_ != Reach::Everything) {
+    options.kind = state.selection.block.kind;
+    options.layer = state.selection.block.layer.value;
+  }
+  if (reach_ == Reach::ThisHead) {
+    options.head = state.selection.head;
+    options.batch = state.selection.batch;
+  }
+  options.color_map = state.view.color_map;
+  options.is_row_normalized = state.view.color_range == ColorRange::PerRow;
+  return options;
+}
+
+void ExportDialog::begin(const Frame& frame, const std::string& device, std::string& directory) {
+  try {
+    ExportOptions wanted = options(frame);
+    wanted.directory = expand_home(typed_directory_);
+    job_ = std::make_unique<ExportJob>(open_runner_, device, std::move(wanted), wake_);
+    directory = typed_directory_;
+    outcome_ = {};
+  } catch (const Error& error) {
+    outcome_ = {.text = error.what(), .is_warning = true};
+  }
+}
+
+void ExportDialog::take_end_of_job() {
+  if (!job_ || !job_->is_done()) return;
+  outcome_ = outcome_of(job_->result());
+  is_outcome_seen_ = false;
+  job_.reset();
+}
+
+void ExportDialog::draw_choices(Frame& frame) {
+  NumberBeingTyped no_numbers;
+  Form form(frame, no_numbers, "export");
+  int reach = static_cast<int>(reach_);
+  if (form.segments("reach", "What", kReaches, reach)) reach_ = static_cast<Reach>(reach);
+  ImGui::Spacing();
+  draw_label(frame, "Stages");
+  draw_switches(frame, "stage", [](std::size_t i) { return to_string(static_cast<attention::Stage>(i)); }, stages_);
+  ImGui::Spacing();
+  draw_label(frame, "Formats");
+  draw_switches(frame, "format", [](std::size_t i) { return to_string(kFormats[i]); }, formats_);
+  ImGui::Spacing();
+  draw_label(frame, "Folder");
+  frame.ui.text_field("##folder", typed_directory_, {.hint = "~/headlight"});
+  mark_last_item(frame, "export.folder");
+}
+
+void ExportDialog::draw_names(Frame& frame) {
+  const std::vector<std::string> names = export_names(options(frame), frame.result.blocks, frame.result.shapes);
+  ImGui::Spacing();
+  draw_label(frame, fmt::format("{} file{}", names.size(), names.size() == 1 ? "" : "s").c_str());
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.ui.theme().field);
+  ImGui::BeginChild("names", {0.0F, 112.0F}, true);
+  {
+    const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text_dim);
+    for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) ImGui::TextUnformatted(names[i].c_str());
+    if (names.size() > kNamesShown) ImGui::TextUnformatted(fmt::format("and {} more", names.size() - kNamesShown).c_str());
+  }
+  ImGui::EndChild();
+  ImGui::PopStyleColor();
+}
+
+void ExportDialog::draw_progress(Frame& frame) {
+  ImGui::Spacing();
+  if (job_) {
+    const ExportProgress progress = job_->progress();
+    const float total = static_cast<float>(std::max<std::size_t>(progress.total, 1));
+    const std::string text = progress.total == 0 ? "Computing\u2026" : fmt::format("{} of {}", progress.done, progress.total);
+    ImGui::ProgressBar(static_cast<float>(progress.done) / total, {-1.0F, 0.0F}, text.c_str());
+    return;
+  }
+  if (!outcome_.is_shown()) return;
+  const shell::Theme& theme = frame.ui.theme();
+  const Ink ink(frame.ui.fonts().body, outcome_.is_warning ? theme.warning : theme.text);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(outcome_.text.c_str());
+  ImGui::PopTextWrapPos();
+  mark_last_item(frame, "export.outcome");
+  is_outcome_seen_ = true;
+}
+
+void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::string& directory) {
+  ImGui::Spacing();
+  constexpr float kWidth = 96.0F;
+  const bool has_choice = std::ranges::any_of(stages_, [](bool is_on) { return is_on; }) &&
+                          std::ranges::any_of(formats_, [](bool is_on) { return is_on; });
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kWidth -
+                       ImGui::GetStyle().ItemSpacing.x);
+  if (ImGui::Button(job_ ? "Hide" : "Close", {kWidth, 0.0F})) is_open_ = false;
+  mark_last_item(frame, "export.close");
+  ImGui::SameLine();
+  if (job_) {
+    if (ImGui::Button("Cancel", {kWidth, 0.0F})) job_->cancel();
+    mark_last_item(frame, "export.cancel");
+    return;
+  }
+  const shell::Theme& theme = frame.ui.theme();
+  ImGui::BeginDisabled(!has_choice);
+  ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
+  ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
+  if (ImGui::Button("Export", {kWidth, 0.0F})) begin(frame, device, directory);
+  mark_last_item(frame, "export.start");
+  ImGui::PopStyleColor(3);
+  ImGui::EndDisabled();
+}
+
+void ExportDialog::draw(Frame& frame, const std::string& device, std::string& directory) {
+  take_end_of_job();
+  if (is_open_ && typed_directory_.empty()) typed_directory_ = directory.empty() ? "~/headlight" : directory;
+  const bool was_open = is_open_;
+  {
+    const Dialog dialog(frame, "Export", is_open_, 560.0F);
+    if (dialog.is_visible()) {
+      ImGui::BeginDisabled(job_ != nullptr);
+      draw_choices(frame);
+      draw_names(frame);
+      ImGui::EndDisabled();
+      draw_progress(frame);
+      draw_buttons(frame, device, directory);
+      if (!is_open_) ImGui::CloseCurrentPopup();
+    }
+  }
+  if (was_open && !is_open_ && !job_) outcome_ = {};
+}
+
+std::string ExportDialog::status() const {
+  if (!job_) return {};
+  const ExportProgress progress = job_->progress();
+  return fmt::format("Exporting {} of {}", std::min(progress.done + 1, progress.total), progress.total);
+}
+
+std::optional<Notice> ExportDialog::take_result() {
+  if (is_open_) return std::nullopt;
+  take_end_of_job();
+  if (is_outcome_seen_) return std::nullopt;
+  is_outcome_seen_ = true;
+  return std::exchange(outcome_, {});
+}
+
+void ExportDialog::wait() const {
+  using namespace std::chrono_literals;
+  while (is_running()) std::this_thread::sleep_for(2ms);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,174 @@
+#include "panels/menu_panel.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "panels/ink.h"
+#include "view/color_map.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::array kUiScales = {0.0F, 0.5F, 0.67F, 0.8F, 0.9F, 1.0F, 1.1F, 1.25F, 1.5F, 1.75F, 2.0F, 2.5F, 3.0F, 4.0F};
+
+class Menus {
+ public:
+  Menus(Frame& frame, const MenuContext& context) : frame_(frame), context_(context) {}
+
+  MenuChoice draw() {
+    menu("File", &Menus::draw_file);
+    menu("Edit", &Menus::draw_edit);
+    menu("View", &Menus::draw_view);
+    menu("Presets", &Menus::draw_presets);
+    menu("Device", &Menus::draw_devices);
+    menu("Help", &Menus::draw_help);
+    return std::move(choice_);
+  }
+
+ private:
+  void menu(const char* title, void (Menus::*draw_entries)()) {
+    const bool is_open = ImGui::BeginMenu(title);
+    mark_last_item(frame_, fmt::format("menu.{}", title));
+    if (!is_open) return;
+    (this->*draw_entries)();
+    ImGui::EndMenu();
+  }
+
+  void entry(const char* label, Action action, bool is_enabled = true) {
+    const std::string keys(keys_of(action));
+    if (ImGui::MenuItem(label, keys.empty() ? nullptr : keys.c_str(), false, is_enabled)) choice_.action = action;
+    mark_last_item(frame_, fmt::format("menu.{}", label));
+  }
+
+  /// One of several values; the chosen one has a tick.
+  template <typename Value>
+  void option(const char* label, Value& value, const Value& option_value, const char* keys = nullptr) {
+    if (ImGui::MenuItem(label, keys, value == option_value)) value = option_value;
+    mark_last_item(frame_, fmt::format("menu.{}", label));
+  }
+
+  void heading(const char* text) {
+    const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
+    ImGui::TextUnformatted(text);
+  }
+
+  void draw_file() {
+    entry("Export\u2026", Action::Export, frame_.result.run != 0);
+    entry("Save screenshot\u2026", Action::SaveScreenshot);
+    ImGui::Separator();
+    entry("Quit", Action::Quit);
+  }
+
+  void draw_edit() {
+    const std::string undo = context_.undo_label.empty() ? "Undo" : "Undo: " + context_.undo_label;
+    const std::string redo = context_.redo_label.empty() ? "Redo" : "Redo: " + context_.redo_label;
+    entry((undo + "###undo").c_str(), Action::Undo, !context_.undo_label.empty());
+    entry((redo + "###redo").c_str(), Action::Redo, !context_.redo_label.empty());
+    ImGui::Separator();
+    entry("Reset masks", Action::ResetMasks);
+  }
+
+  void draw_view() {
+    ViewChoices& view = frame_.state.view;
+    option("Head", view.tab, Tab::Head, "1");
+    option("Steps", view.tab, Tab::Steps, "2");
+    ImGui::Separator();
+    submenu("Map", &Menus::draw_stages);
+    submenu("Colour map", &Menus::draw_color_maps);
+    submenu("Colour range", &Menus::draw_ranges);
+    submenu("Order of the grid", &Menus::draw_orders);
+    ImGui::MenuItem("Numbers in cells", nullptr, &view.show_numbers);
+    ImGui::Separator();
+    option("Dark", view.theme, Theme::Dark);
+    option("Light", view.theme, Theme::Light);
+    submenu("Interface scale", &Menus::draw_scales);
+  }
+
+  void submenu(const char* title, void (Menus::*draw_entries)()) { menu(title, draw_entries); }
+
+  void draw_stages() {
+    attention::Stage& stage = frame_.state.view.heatmap_stage;
+    option("Raw scores", stage, attention::Stage::Scores);
+    option("Scaled scores", stage, attention::Stage::Scaled);
+    option("Masked scores", stage, attention::Stage::Masked);
+    option("Weights", stage, attention::Stage::Weights);
+  }
+
+  void draw_color_maps() {
+    for (const view::ColorMap map : view::kColorMaps) {
+      const std::string name(view::to_string(map));
+      if (map != view::ColorMap::BlueRed) option(name.c_str(), frame_.state.view.color_map, name);
+    }
+  }
+
+  void draw_ranges() {
+    option("Absolute", frame_.state.view.color_range, ColorRange::Absolute);
+    option("Each row its own", frame_.state.view.color_range, ColorRange::PerRow);
+  }
+
+  void draw_orders() {
+    option("By layer and head", frame_.state.view.grid_order, GridOrder::ByLayer);
+    option("Most concentrated first", frame_.state.view.grid_order, GridOrder::ByConcentration);
+  }
+
+  void draw_scales() {
+    for (const float scale : kUiScales) {
+      const int percent = static_cast<int>(std::lround(scale * 100.0F));
+      const std::string label = percent == 0 ? "As the monitor asks" : fmt::format("{} %", percent);
+      option(label.c_str(), frame_.state.view.ui_scale, scale);
+    }
+  }
+
+  void draw_presets() {
+    if (ImGui::MenuItem("Playground", nullptr, frame_.state.preset.empty())) select_preset(frame_.state, "");
+    mark_last_item(frame_, "menu.Playground");
+    ImGui::Separator();
+    for (const PresetInfo& preset : context_.presets()) {
+      if (ImGui::MenuItem(preset.title.c_str(), nullptr, frame_.state.preset == preset.name)) {
+        select_preset(frame_.state, preset.name);
+      }
+      mark_last_item(frame_, "menu." + preset.name);
+    }
+  }
+
+  void draw_devices() {
+    const std::vector<gpu::DeviceInfo>& devices = context_.devices();
+    if (devices.empty()) {
+      heading("No Vulkan device. Install a driver, for instance mesa-vulkan-drivers.");
+      return;
+    }
+    for (const gpu::DeviceInfo& device : devices) {
+      const std::string label = fmt::format("{}##{}", device.name, device.index);
+      const bool is_chosen = frame_.result.device == device.name;
+      if (ImGui::MenuItem(label.c_str(), device.kind.c_str(), is_chosen, device.is_usable()) && !is_chosen) {
+        choice_.device = std::to_string(device.index);
+      }
+      mark_last_item(frame_, fmt::format("menu.device.{}", device.index));
+      if (!device.is_usable()) heading(fmt::format("    lacks: {}", fmt::join(device.lacks, "; ")).c_str());
+    }
+  }
+
+  void draw_help() {
+    entry("Shortcuts", Action::ShowShortcuts);
+    entry("About", Action::ShowAbout);
+  }
+
+  Frame& frame_;
+  const MenuContext& context_;
+  MenuChoice choice_;
+};
+
+}  // namespace
+
+MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context) {
+  if (!ImGui::BeginMainMenuBar()) return {};
+  MenuChoice choice = Menus(frame, context).draw();
+  ImGui::EndMainMenuBar();
+  return choice;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/device_info.h"
+#include "panels/actions.h"
+#include "panels/model_panel.h"
+#include "panels/panel.h"
+
+namespace headlight::app {
+
+/// What the menus show besides the frame. Lists are asked for when their menu opens, not before.
+struct MenuContext {
+  std::string undo_label, redo_label;  ///< empty: nothing to undo / redo
+  std::function<const std::vector<PresetInfo>&()> presets;
+  std::function<const std::vector<gpu::DeviceInfo>&()> devices;
+};
+
+/// What somebody chose that isn't a matter of the state.
+struct MenuChoice {
+  std::optional<Action> action;
+  std::optional<std::string> device;  ///< index as --device takes it
+};
+
+/// The menu bar at the window's top.
+MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context);
+
+}  // namespace headlight::app

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "panels/panel.h"
+
+namespace headlight::app {
+
+/// The tabs of the main area (Head, Steps) and, at the right, what is selected. Fills the whole current window.
+void draw_tabs_panel(Frame& frame);
+
+}  // namespace headlight::app

@@ -1,0 +1,34 @@
+#include "app/shelves.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "inference/notebooks.h"
+
+namespace headlight::app {
+
+const std::vector<PresetInfo>& Shelves::presets() {
+  if (!presets_.empty()) return presets_;
+  for (const std::string_view name : inference::notebook_names()) {
+    try {
+      inference::Notebook notebook = inference::make_notebook(name);
+      presets_.push_back({.name = std::string(name), .title = std::move(notebook.title), .summary = std::move(notebook.summary)});
+    } catch (const std::exception& error) {
+      presets_.push_back({.name = std::string(name), .title = std::string(name), .summary = error.what()});
+    }
+  }
+  return presets_;
+}
+
+const PresetInfo* Shelves::preset(const std::string& name) {
+  if (name.empty()) return nullptr;
+  const auto found = std::ranges::find(presets(), name, &PresetInfo::name);
+  return found == presets_.end() ? nullptr : &*found;
+}
+
+const std::vector<gpu::DeviceInfo>& Shelves::devices() {
+  if (!devices_) devices_ = gpu::list_devices();
+  return *devices_;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,127 @@
+#include "app/viewer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "app/picture_file.h"
+#include "app/settings_keeper.h"
+#include "app/workspace.h"
+#include "core/error.h"
+#include "shell/render_device.h"
+#include "shell/window.h"
+
+namespace headlight::app {
+namespace {
+
+double steady_now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+shell::WindowPlacement to_shell(const WindowPlacement& placement) {
+  shell::WindowPlacement window{.position = {}, .width = placement.width, .height = placement.height,
+                                .maximized = placement.is_maximized};
+  if (placement.x && placement.y) window.position = {.x = *placement.x, .y = *placement.y};
+  return window;
+}
+
+WindowPlacement from_shell(const shell::WindowPlacement& placement) {
+  WindowPlacement window{.width = placement.width, .height = placement.height, .x = {}, .y = {},
+                         .is_maximized = placement.maximized};
+  if (placement.position) {
+    window.x = placement.position->x;
+    window.y = placement.position->y;
+  }
+  return window;
+}
+
+/// Draws when there is something new and sleeps otherwise.
+class ViewerLoop {
+ public:
+  ViewerLoop(shell::Window& window, Workspace& workspace, SettingsKeeper& keeper)
+      : window_(window), workspace_(workspace), keeper_(keeper) {}
+
+  void run() {
+    double next_frame_s = 0.0;
+    double next_keeping_s = std::numeric_limits<double>::infinity();
+    while (!window_.should_close() && !workspace_.wants_to_quit()) {
+      const double wait_until_s = std::min(window_.is_visible() ? next_frame_s : kNever, next_keeping_s);
+      window_.wait_events(std::max(wait_until_s - steady_now_s(), 0.0));
+      const double now_s = steady_now_s();
+      if (window_.is_visible() && (window_.take_redraw() || now_s >= next_frame_s)) {
+        workspace_.frame(window_.framebuffer_size(), window_.content_scale(), now_s);
+        window_.present();
+        next_frame_s = now_s + workspace_.redraw_after_s();
+      }
+      next_keeping_s = now_s + keeper_.keep(settings(), now_s);
+    }
+  }
+
+  Settings settings() {
+    Settings settings = workspace_.settings();
+    settings.window = from_shell(window_.placement());
+    return settings;
+  }
+
+ private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  shell::Window& window_;
+  Workspace& workspace_;
+  SettingsKeeper& keeper_;
+};
+
+}  // namespace
+
+int run_viewer(const ViewOptions& options) {
+  shell::RenderDevice device;
+  shell::Ui ui(device);
+  Result<std::unique_ptr<shell::Window>> opened =
+      shell::Window::open(device, ui, "Headlight", to_shell(options.settings.window));
+  if (!opened) throw Error("{}", opened.error());
+  const std::unique_ptr<shell::Window> window = std::move(opened).value();
+
+  Settings settings = options.settings;
+  if (!options.device.empty()) settings.device = options.device;
+  EngineOptions engine;
+  engine.device = settings.device;
+  engine.wake = &shell::Window::wake;
+  Workspace workspace(ui, {.engine = engine, .settings = settings, .warning = options.warning, .renderer = device.name()});
+  window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
+
+  SettingsKeeper keeper(options.settings_file, options.settings);
+  ViewerLoop loop(*window, workspace, keeper);
+  try {
+    loop.run();
+  } catch (...) {
+    static_cast<void>(keeper.save(loop.settings()));  // the error that ends the program is the one to tell
+    throw;
+  }
+  int status = 0;
+  if (const std::optional<std::string> trouble = keeper.save(loop.settings())) {
+    fmt::print(stderr, "headlight: the settings are not saved: {}\n", *trouble);
+    status = 1;
+  }
+  for (const std::string& message : device.validation_messages()) {
+    fmt::print(stderr, "validation: {}\n", message);
+    status = 1;
+  }
+  return status;
+}
+
+void take_screenshot(const ScreenshotOptions& options) {
+  shell::RenderDevice device;
+  shell::Ui ui(device);
+  EngineOptions engine;
+  engine.device = options.device;
+  Settings settings;
+  settings.state = options.state;
+  Workspace workspace(ui, {.engine = engine, .settings = settings, .warning = {}, .renderer = device.name()});
+  workspace.settle({.width = options.width, .height = options.height}, options.scale, 0.0);
+  if (workspace.result().run == 0 || workspace.result().is_stale) throw Error("{}", workspace.result().error);
+  write_png(options.out, ui.read_pixels());
+}
+
+}  // namespace headlight::app

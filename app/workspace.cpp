@@ -1,0 +1,205 @@
+#include "app/workspace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/frame_guard.h"
+#include "app/opened_file.h"
+#include "app/picture_file.h"
+#include "core/error.h"
+
+namespace headlight::app {
+
+Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
+    : ui_(ui),
+      settings_(std::move(options.settings)),
+      state_(settings_.state),
+      undo_(state_),
+      engine_(options.engine),
+      renderer_(std::move(options.renderer)),
+      shown_inputs_(run_inputs(State{})),
+      export_dialog_(options.engine.open, options.engine.wake) {
+  if (options.warning) notice_ = {.text = *options.warning, .is_warning = true};
+  ui_.ensure_glyphs(state_.text);
+  ui_.ensure_glyphs(state_.key_text);
+  request_what_is_seen();
+}
+
+void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) {
+  const float zoom = state_.view.ui_scale > 0.0F ? state_.view.ui_scale : 1.0F;
+  ui_.set_theme(state_.view.theme == Theme::Dark ? shell::ThemeKind::Dark : shell::ThemeKind::Light);
+  ui_.begin_frame(size, content_scale * zoom, std::max(now_s - last_frame_s_, 0.0));
+  last_frame_s_ = now_s;
+  take_news();
+
+  // A run that is older than the state may lack the selected block or cell: something else is drawn meanwhile, and what was
+  // chosen comes back unless the person chooses anew.
+  const Selection chosen = state_.selection;
+  const std::optional<attention::Cell> chosen_pin = state_.view.pinned;
+  clamp_selection(state_, result_.shapes);
+  const Selection drawn = state_.selection;
+  const std::optional<attention::Cell> drawn_pin = state_.view.pinned;
+  if (is_current() && (chosen != drawn || chosen_pin != drawn_pin)) undo_.adopt(state_);
+
+  wishes_.clear();
+  items_.clear();
+  Frame frame{.ui = ui_, .state = state_, .transient = transient_, .result = result_, .wishes = wishes_, .items = &items_};
+  handle_keys();
+  draw(frame);
+  is_mouse_held_ = ImGui::IsAnyMouseDown();
+  ui_.end_frame();
+
+  if (!is_current() && state_.selection == drawn) state_.selection = chosen;
+  if (!is_current() && state_.view.pinned == drawn_pin) state_.view.pinned = chosen_pin;
+  remember(now_s);
+  request_what_is_seen();
+  save_screenshot();
+}
+
+bool Workspace::is_current() const {
+  return result_.run != 0 && !result_.is_stale && result_.revision >= inputs_revision_;
+}
+
+void Workspace::take_news() {
+  if (std::optional<EngineResult> news = engine_.poll()) {
+    const bool is_other_run = news->run != result_.run;
+    result_ = std::move(*news);
+    if (is_other_run && result_.input) {
+      const auto ensure = [&](const model::TokenBatch& tokens) {
+        for (const auto& line : tokens.texts) {
+          for (const std::string& token : line) ui_.ensure_glyphs(token);
+        }
+      };
+      ensure(result_.input->source);
+      if (result_.input->target) ensure(*result_.input->target);
+    }
+    ui_.request_redraw();
+  }
+  if (is_current()) shown_inputs_ = requested_inputs_;
+  if (std::optional<Notice> news = export_dialog_.take_result()) notice_ = std::move(*news);
+}
+
+void Workspace::handle_keys() {
+  // One key does one thing; what is typed into a text field never arrives here.
+  for (const Shortcut& shortcut : shortcuts()) {
+    if (!ui_.is_pressed(shortcut.key, shortcut.modifiers)) continue;
+    const bool has_popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
+    if (has_popup && shortcut.action != Action::Dismiss && shortcut.action != Action::ShowShortcuts) continue;
+    act(shortcut.action);
+  }
+}
+
+void Workspace::act(Action action) {
+  if (apply_action(action, state_, result_.shapes)) return;
+  switch (action) {
+    case Action::Undo: state_ = undo_.undo(); break;
+    case Action::Redo: state_ = undo_.redo(); break;
+    case Action::Export: export_dialog_.open(); break;
+    case Action::SaveScreenshot: screenshot_dialog_.open(settings_.export_directory); break;
+    case Action::Quit: wants_to_quit_ = true; break;
+    case Action::ShowShortcuts: shows_shortcuts_ = !shows_shortcuts_; break;
+    case Action::ShowAbout: shows_about_ = true; break;
+    case Action::Dismiss: dismiss(); break;
+    default: break;
+  }
+  ui_.request_redraw(2);
+}
+
+void Workspace::dismiss() {
+  const bool has_dialog =
+      shows_shortcuts_ || shows_about_ || export_dialog_.is_open() || screenshot_dialog_.is_open();
+  shows_shortcuts_ = shows_about_ = false;
+  export_dialog_.close();
+  screenshot_dialog_.close();
+  if (close_popups() || has_dialog) return;
+  if (notice_.is_shown()) {
+    notice_ = {};
+  } else {
+    state_.view.pinned.reset();
+  }
+}
+
+void Workspace::remember(double now_s) {
+  if (undo_.observe(state_, now_s, is_mouse_held_)) ui_.request_redraw();
+}
+
+void Workspace::request_what_is_seen() {
+  RunInputs inputs = run_inputs(state_);
+  const bool is_first = revision_ == 0;
+  const bool has_other_inputs = is_first || inputs != requested_inputs_;
+  if (!has_other_inputs && wishes_ == requested_wishes_) return;
+  ++revision_;
+  if (has_other_inputs) inputs_revision_ = revision_;
+  requested_inputs_ = std::move(inputs);
+  requested_wishes_ = wishes_;
+  engine_.request({.revision = revision_, .inputs = requested_inputs_, .tiles = requested_wishes_});
+}
+
+void Workspace::report(const std::optional<std::string>& trouble) {
+  if (trouble) notice_ = {.text = *trouble, .is_warning = true};
+}
+
+std::string Workspace::error_of(Blame blame) const {
+  if (result_.error.empty()) return {};
+  return blame_for(shown_inputs_, requested_inputs_) == blame ? result_.error : std::string();
+}
+
+void Workspace::save_screenshot() {
+  const std::optional<std::filesystem::path> path = screenshot_dialog_.take_path();
+  if (!path) return;
+  try {
+    write_png(*path, ui_.read_pixels());
+    notice_ = {.text = fmt::format("Saved {}", path->string())};
+  } catch (const std::exception& error) {
+    notice_ = {.text = error.what(), .is_warning = true};
+  }
+  ui_.request_redraw();
+}
+
+void Workspace::open_files(const std::vector<std::string>& paths) {
+  if (paths.empty()) return;
+  try {
+    open_file(paths.front(), state_);
+    ui_.ensure_glyphs(state_.text);
+    ui_.ensure_glyphs(state_.key_text);
+  } catch (const std::exception& error) {
+    notice_ = {.text = error.what(), .is_warning = true};
+  }
+  ui_.request_redraw();
+}
+
+double Workspace::redraw_after_s() const { return ui_.redraw_after_s(); }
+
+bool Workspace::is_settled() const {
+  return !engine_.is_busy() && !ui_.has_pending_input() && ui_.redraw_after_s() > 0.0 && !export_dialog_.is_running() &&
+         !screenshot_dialog_.is_waiting();
+}
+
+void Workspace::settle(shell::PixelSize size, float content_scale, double now_s) {
+  constexpr int kMostFrames = 2'000;
+  for (int i = 0; i < kMostFrames; ++i) {
+    frame(size, content_scale, now_s);
+    if (is_settled()) return;
+    export_dialog_.wait();
+    engine_.wait_until_idle();
+  }
+  throw Error("the window never came to rest in {} frames", kMostFrames);
+}
+
+const Settings& Workspace::settings() {
+  settings_.state = state_;
+  return settings_;
+}
+
+std::optional<shell::UiRect> Workspace::item_rect(std::string_view name) const {
+  const auto found = items_.find(name);
+  if (found == items_.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace headlight::app

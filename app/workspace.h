@@ -1,0 +1,119 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/blame.h"
+#include "app/engine.h"
+#include "app/layout.h"
+#include "app/settings.h"
+#include "app/shelves.h"
+#include "app/undo.h"
+#include "panels/actions.h"
+#include "panels/export_dialog.h"
+#include "panels/form.h"
+#include "panels/notice_panel.h"
+#include "panels/panel.h"
+#include "panels/screenshot_dialog.h"
+#include "panels/text_panel.h"
+
+namespace headlight::app {
+
+struct WorkspaceOptions {
+  EngineOptions engine;
+  Settings settings;
+  std::optional<std::string> warning;  ///< shown once
+  std::string renderer;                ///< name of the device that draws, for the About dialog
+};
+
+/// Everything that is in the window, without the window: the state and its history, the engine, the panels and what happens
+/// between them once a frame. A window or a test feeds input to the Ui, calls frame(), and looks at the result.
+class Workspace {
+ public:
+  /// The Ui must outlive the workspace.
+  Workspace(shell::Ui& ui, WorkspaceOptions options);
+
+  /// One frame: takes the engine's news, handles keys, draws, records what changed, asks for what is on screen now.
+  /// `now_s`: any steady clock.
+  void frame(shell::PixelSize size, float content_scale, double now_s);
+
+  /// Seconds until the next frame is wanted though nothing happens; infinity when idle.
+  double redraw_after_s() const;
+  /// Nothing is being computed, drawn or waited for.
+  bool is_settled() const;
+  /// Draws frames, waiting for the engine in between, until is_settled(); `now_s` stands still. Throws Error when it never
+  /// does.
+  void settle(shell::PixelSize size, float content_scale, double now_s);
+
+  /// Files dropped on the window: a text, or a session.
+  void open_files(const std::vector<std::string>& paths);
+
+  bool wants_to_quit() const { return wants_to_quit_; }
+  const State& state() const { return state_; }
+  const EngineResult& result() const { return result_; }
+  const Undo& undo() const { return undo_; }
+  const ExportDialog& export_dialog() const { return export_dialog_; }
+  const Notice& notice() const { return notice_; }
+  /// What to remember; the window's placement is the caller's.
+  const Settings& settings();
+  /// Where a widget was drawn in the last frame, in UI units; by the names that panels give (panels/panel.h).
+  std::optional<shell::UiRect> item_rect(std::string_view name) const;
+
+ private:
+  void take_news();
+  /// Is the run on screen what the state asks for?
+  bool is_current() const;
+  void handle_keys();
+  void act(Action action);
+  void dismiss();
+  void draw(Frame& frame);
+  void draw_menu(Frame& frame);
+  void draw_sidebar(Frame& frame);
+  void draw_tabs(Frame& frame);
+  void draw_center(Frame& frame);
+  void draw_status(Frame& frame);
+  void draw_splitters();
+  void draw_dialogs(Frame& frame);
+  void remember(double now_s);
+  void request_what_is_seen();
+  void report(const std::optional<std::string>& trouble);
+  void save_screenshot();
+  std::string error_of(Blame blame) const;
+  /// Draws a panel in a pane of its own, guarded.
+  template <typename Draw>
+  void pane(const char* name, const shell::UiRect& rect, shell::Color ground, bool is_padded, Draw&& draw_content);
+
+  shell::Ui& ui_;
+  Settings settings_;
+  State state_;
+  Undo undo_;
+  Engine engine_;
+  std::string renderer_;
+
+  EngineResult result_;
+  std::uint64_t revision_ = 0;         ///< of the newest request
+  std::uint64_t inputs_revision_ = 0;  ///< of the newest request with other inputs than the one before
+  RunInputs requested_inputs_;         ///< of the newest request
+  RunInputs shown_inputs_;             ///< of the newest good run, as far as known
+  std::vector<attention::TileRequest> requested_wishes_, wishes_;
+
+  Transient transient_;
+  Layout layout_;
+  ItemRects items_;
+  Shelves shelves_;
+  TextPanelMemory text_memory_;
+  NumberBeingTyped typed_;
+  Notice notice_;
+  ExportDialog export_dialog_;
+  ScreenshotDialog screenshot_dialog_;
+  bool shows_shortcuts_ = false;
+  bool shows_about_ = false;
+  bool wants_to_quit_ = false;
+  bool is_mouse_held_ = false;
+  double last_frame_s_ = 0.0;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/frame_guard.h"
+#include "app/workspace.h"
+#include "panels/grid_panel.h"
+#include "panels/head_panel.h"
+#include "panels/help_dialogs.h"
+#include "panels/masks_panel.h"
+#include "panels/menu_panel.h"
+#include "panels/model_panel.h"
+#include "panels/status_panel.h"
+#include "panels/steps_panel.h"
+#include "panels/tabs_panel.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr ImGuiWindowFlags kPaneFlags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                        ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                                        ImGuiWindowFlags_NoFocusOnAppearing;
+
+/// A line between panes in a strip that can be dragged; true while it is, with the pointer's place in `x`.
+bool drag_splitter(const char* name, const shell::UiRect& strip, shell::Color color, shell::Color hot, float& x) {
+  if (strip.width <= 0.0F || strip.height <= 0.0F) return false;
+  ImGui::SetNextWindowPos({strip.x, strip.y});
+  ImGui::SetNextWindowSize({strip.width, strip.height});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
+  ImGui::Begin(name, nullptr, kPaneFlags | ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar(2);
+  ImGui::InvisibleButton("##strip", {strip.width, strip.height});
+  const bool is_dragged = ImGui::IsItemActive();
+  const bool is_hovered = ImGui::IsItemHovered() || is_dragged;
+  const float middle = std::round(strip.x + strip.width * 0.5F);
+  const float half = is_hovered ? 1.0F : 0.5F;
+  if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+  ImGui::GetWindowDrawList()->AddRectFilled({middle - half, strip.y}, {middle + half, strip.y + strip.height},
+                                            is_hovered ? hot : color);
+  ImGui::End();
+  x = ImGui::GetIO().MousePos.x;
+  return is_dragged;
+}
+
+}  // namespace
+
+template <typename Draw>
+void Workspace::pane(const char* name, const shell::UiRect& rect, shell::Color ground, bool is_padded, Draw&& draw_content) {
+  if (rect.width < 1.0F || rect.height < 1.0F) return;
+  ImGui::SetNextWindowPos({rect.x, rect.y});
+  ImGui::SetNextWindowSize({rect.width, rect.height});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, is_padded ? ImVec2(16.0F, 12.0F) : ImVec2(0.0F, 0.0F));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0.0F);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, ground);
+  // The decoration that a pane may have is its scroll bar.
+  const ImGuiWindowFlags flags = is_padded ? kPaneFlags & ~ImGuiWindowFlags_NoScrollbar : kPaneFlags;
+  ImGui::Begin(name, nullptr, flags);
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar(4);
+  report(draw_guarded(draw_content));
+  ImGui::End();
+}
+
+void Workspace::draw(Frame& frame) {
+  draw_menu(frame);
+  layout_ = layout_window(ui_.width(), ui_.height(), ImGui::GetFrameHeight(), settings_.panes, notice_.is_shown());
+  const shell::Theme& theme = ui_.theme();
+  pane("notice", layout_.notice, theme.popup, false, [&] { draw_notice_panel(frame, notice_); });
+  draw_tabs(frame);
+  // The map first: it is the most important wish.
+  draw_center(frame);
+  pane("grid", layout_.grid, theme.panel, true, [&] {
+    if (result_.run != 0) draw_grid_panel(frame);
+  });
+  draw_sidebar(frame);
+  draw_status(frame);
+  draw_splitters();
+  draw_dialogs(frame);
+}
+
+void Workspace::draw_menu(Frame& frame) {
+  const MenuContext context{.undo_label = undo_.undo_label(),
+                            .redo_label = undo_.redo_label(),
+                            .presets = [this]() -> const std::vector<PresetInfo>& { return shelves_.presets(); },
+                            .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return shelves_.devices(); }};
+  const MenuChoice choice = draw_menu_panel(frame, context);
+  if (choice.action) act(*choice.action);
+  if (choice.device) {
+    engine_.set_device(*choice.device);
+    settings_.device = *choice.device;
+  }
+}
+
+void Workspace::draw_tabs(Frame& frame) {
+  pane("tabs", layout_.tabs, ui_.theme().background, false, [&] { draw_tabs_panel(frame); });
+}
+
+void Workspace::draw_center(Frame& frame) {
+  pane("center", layout_.center, ui_.theme().background, true, [&] {
+    if (result_.run == 0) {
+      draw_empty_panel(frame, engine_.is_busy());
+    } else if (state_.view.tab == Tab::Head) {
+      draw_head_panel(frame);
+    } else {
+      draw_steps_panel(frame);
+    }
+  });
+}
+
+void Workspace::draw_sidebar(Frame& frame) {
+  Panes& panes = settings_.panes;
+  pane("sidebar", layout_.sidebar, ui_.theme().panel, true, [&] {
+    const auto section = [&](const char* name, const char* title, bool& is_open, auto&& draw_content) {
+      if (draw_section_head(frame, name, title, is_open)) {
+        draw_content();
+        ImGui::Dummy({1.0F, 8.0F});
+      }
+      const ImVec2 at = ImGui::GetCursorScreenPos();
+      ImGui::GetWindowDrawList()->AddLine({layout_.sidebar.x, at.y}, {layout_.sidebar.x + layout_.sidebar.width, at.y},
+                                          ui_.theme().border);
+      ImGui::Dummy({1.0F, 1.0F});
+    };
+    const PresetInfo* preset = shelves_.preset(state_.preset);
+    section("text", preset ? "Tokens" : "Text", panes.is_text_open,
+            [&] { draw_text_panel(frame, text_memory_, error_of(Blame::Text)); });
+    section("model", preset ? "Notebook" : "Model", panes.is_model_open,
+            [&] { draw_model_panel(frame, typed_, preset, error_of(Blame::Model)); });
+    section("mask", "Mask", panes.is_mask_open, [&] { draw_masks_panel(frame, typed_, error_of(Blame::Masks)); });
+  });
+}
+
+void Workspace::draw_status(Frame& frame) {
+  pane("status", layout_.status, ui_.theme().panel, false, [&] {
+    draw_status_panel(frame, {.is_computing = engine_.is_busy(), .job = export_dialog_.status()});
+  });
+}
+
+void Workspace::draw_splitters() {
+  const shell::Color color = ui_.theme().border;
+  const shell::Color hot = ui_.theme().accent;
+  float x = 0.0F;
+  if (drag_splitter("sidebar splitter", layout_.sidebar_splitter, color, hot, x)) drag_sidebar(settings_.panes, layout_, x);
+  if (drag_splitter("grid splitter", layout_.grid_splitter, color, hot, x)) drag_grid(settings_.panes, layout_, x);
+}
+
+void Workspace::draw_dialogs(Frame& frame) {
+  report(draw_guarded([&] {
+    draw_shortcuts_dialog(frame, shows_shortcuts_);
+    draw_about_dialog(frame, shows_about_, renderer_);
+    export_dialog_.draw(frame, result_.device, settings_.export_directory);
+    screenshot_dialog_.draw(frame);
+  }));
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "app/runner.h"
+#include "core/error.h"
+#include "model/reference.h"
+#include "support/visibility.h"
+
+namespace headlight::app {
+
+/// A device without a GPU that computes with the reference: right numbers, slowly. What the viewer's tests look at is the
+/// same on any machine.
+class ReferenceRunner final : public Runner {
+ public:
+  std::string device_name() const override { return "reference"; }
+
+  inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
+                           const attention::MaskSet& masks) override {
+    model::check(*network, input);
+    const double fill = static_cast<double>(attention::fill_value(masks[network->blocks().front().kind].fill));
+    model::reference::Run run = model::reference::run(*network, input, test::visibility(masks, input), fill);
+    network_ = std::move(network);
+    input_ = input;
+    masks_ = masks;
+    stages_.clear();
+    for (std::size_t i = 0; i < run.blocks.size(); ++i) stages_[run.blocks[i]] = std::move(run.stages[i]);
+    return {.gpu_ms = 0.42, .wall_ms = 0.5, .dispatches = 9, .device_bytes = std::size_t{1} << 20};
+  }
+
+  std::vector<model::BlockRef> blocks() const override { return network_->blocks(); }
+
+  inference::BlockShape shape(model::BlockRef block) const override {
+    const model::AttentionLayer& layer = network_->layer(block);
+    inference::BlockShape shape;
+    shape.batch = input_.source.batch;
+    shape.heads = layer.config.heads;
+    shape.queries = input_.queries(block.kind).length;
+    shape.keys = input_.keys(block.kind).length;
+    shape.d_model = layer.config.d_model;
+    shape.d_k = layer.config.d_k;
+    shape.d_v = layer.config.d_v;
+    shape.d_merged = layer.config.heads * layer.config.d_v;
+    shape.has_input = layer.weights.has_value();
+    shape.d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0;
+    return shape;
+  }
+
+  std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) override {
+    std::vector<attention::Tile> tiles;
+    for (const attention::TileRequest& request : requests) tiles.push_back(tile(request));
+    return tiles;
+  }
+
+  Tensor encoder_output() override { return {}; }
+  Tensor logits() override { return {}; }
+
+ private:
+  const model::reference::Array& array(const attention::TileRequest& request) const {
+    const model::reference::AttentionStages& stages = stages_.at(request.block);
+    switch (request.stage) {
+      case attention::Stage::X: return stages.x;
+      case attention::Stage::Q: return stages.q;
+      case attention::Stage::K: return stages.k;
+      case attention::Stage::V: return stages.v;
+      case attention::Stage::Scores: return stages.scores;
+      case attention::Stage::Scaled: return stages.scaled;
+      case attention::Stage::Masked: return stages.masked;
+      case attention::Stage::Weights: return stages.weights;
+      case attention::Stage::Heads: return stages.heads;
+      case attention::Stage::Merged: return stages.merged;
+      case attention::Stage::Output: break;
+    }
+    return stages.output;
+  }
+
+  attention::Tile tile(const attention::TileRequest& request) const {
+    const inference::BlockShape block = shape(request.block);
+    const auto extent = block.extent(request.stage);
+    if (!extent) throw Error("no stage {} here", attention::to_string(request.stage));
+    const std::size_t plane = attention::is_per_head(request.stage)
+                                  ? std::size_t{request.batch} * block.heads + request.head
+                                  : request.batch;
+    const double* matrix = array(request).values.data() + plane * extent->rows * extent->columns;
+    attention::Tile tile{.request = request, .values = {}, .masked = {}, .row_max = {}, .row_sum = {}};
+    const bool is_map = attention::is_map(request.stage);
+    for (std::uint32_t row = request.row; row < request.row + request.rows; row += request.pool) {
+      for (std::uint32_t column = request.column; column < request.column + request.columns; column += request.pool) {
+        pool(tile, matrix, *extent, row, column);
+      }
+    }
+    if (!is_map) return tile;
+    const model::reference::AttentionStages& stages = stages_.at(request.block);
+    for (std::uint32_t row = request.row; row < request.row + request.rows; ++row) {
+      const std::size_t at = plane * extent->rows + row;
+      tile.row_max.push_back(static_cast<float>(stages.row_max.values[at]));
+      tile.row_sum.push_back(static_cast<float>(stages.row_sum.values[at]));
+    }
+    return tile;
+  }
+
+  void pool(attention::Tile& tile, const double* matrix, inference::BlockShape::Extent extent, std::uint32_t row,
+            std::uint32_t column) const {
+    const attention::TileRequest& request = tile.request;
+    double sum = 0.0;
+    double highest = 0.0;
+    bool are_all_masked = true;
+    int count = 0;
+    for (std::uint32_t r = row; r < std::min(row + request.pool, request.row + request.rows); ++r) {
+      for (std::uint32_t c = column; c < std::min(column + request.pool, request.column + request.columns); ++c) {
+        const double value = matrix[std::size_t{r} * extent.columns + c];
+        sum += value;
+        highest = std::max(highest, value);
+        ++count;
+        are_all_masked = are_all_masked && attention::is_map(request.stage) && !is_visible(request, r, c);
+      }
+    }
+    tile.values.push_back(static_cast<float>(request.stage == attention::Stage::Weights ? highest : sum / count));
+    if (attention::is_map(request.stage)) tile.masked.push_back(are_all_masked ? 1 : 0);
+  }
+
+  bool is_visible(const attention::TileRequest& request, std::uint32_t query, std::uint32_t key) const {
+    const model::BlockKind kind = request.block.kind;
+    return masks_[kind].is_visible(request.block.layer.value, request.batch, request.head, query, key,
+                                   input_.keys(kind).lengths[request.batch]);
+  }
+
+  std::shared_ptr<const model::Network> network_;
+  model::ModelInput input_;
+  attention::MaskSet masks_;
+  std::map<model::BlockRef, model::reference::AttentionStages> stages_;
+};
+
+inline std::unique_ptr<Runner> open_reference_runner(const std::string& /*device*/) {
+  return std::make_unique<ReferenceRunner>();
+}
+
+}  // namespace headlight::app
