@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+#include "view/color_map.h"
+
+namespace headlight::view {
+
+/// Colours that tell heads apart, colour-blind-safe among each eight neighbours; a colour is never the only cue.
+inline constexpr std::uint32_t kHeadColors = 24;
+
+/// Repeats after kHeadColors heads.
+Rgb head_color(std::uint32_t head);
+
+}  // namespace headlight::view

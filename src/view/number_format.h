@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace headlight::view {
+
+/// Numbers for people: a true minus sign (U+2212), "∞", never "-0.00". Files get theirs from export.
+
+/// Fixed decimals, "0.513", "−0.42"; magnitudes from 100,000 on as "−1e9". NaN is "–".
+std::string format_fixed(float value, std::uint32_t decimals);
+
+/// "1.5e-7", "−2e5": one digit, as many decimals as asked for, a power of ten. Zero is "0".
+std::string format_scientific(float value, std::uint32_t decimals);
+
+/// The most precise spelling of at most `max_characters` characters and three decimals: "0.513", "12.3", "1.0e-7" for what
+/// would round to zero. "" when not even the shortest fits.
+std::string format_number(float value, std::uint32_t max_characters);
+
+/// Up to seven significant digits, enough to see what float32 holds: tooltips and written-out arithmetic.
+std::string format_exact(float value);
+
+/// "950", "12.3 k", "1.2 M", "7.0 G".
+std::string format_count(std::uint64_t count);
+
+/// "512 B", "1.5 KiB", "96.0 MiB".
+std::string format_bytes(std::uint64_t bytes);
+
+/// "0.8 µs", "12.3 ms", "4.56 s", "2 min 5 s".
+std::string format_duration(double milliseconds);
+
+}  // namespace headlight::view

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace headlight::view {
+
+/// What the two ends of a colour bar stand for.
+enum class ScaleKind : std::uint8_t {
+  Unit,       ///< 0 … 1: weights of different heads and runs can be compared
+  Maximum,    ///< 0 … the map's largest value: weights of long sequences stay visible
+  PerRow,     ///< 0 … each row's own largest value
+  Symmetric,  ///< −m … m with m the largest magnitude: signed numbers, zero in the middle of a diverging map
+};
+
+/// A score this low is a mask's fill, not data.
+inline constexpr float kFillBelow = -1e8F;
+
+/// How values become positions 0 … 1 of a colour map.
+struct ValueScale {
+  ScaleKind kind = ScaleKind::Unit;
+  float low = 0.0F;
+  float high = 1.0F;  ///< above low
+
+  /// 0 … 1, clamped; −inf is 0, NaN is 0. `row_maximum` (above 0) counts for ScaleKind::PerRow only.
+  float position(float value, float row_maximum = 1.0F) const;
+};
+
+/// The scale of these values. Masked cells (1 in `masked`, which may be empty), infinities, NaN and fills don't count. Where
+/// nothing counts, or all is zero, the scale is 0 … 1 or −1 … 1.
+ValueScale make_scale(ScaleKind kind, std::span<const float> values, std::span<const std::uint8_t> masked = {});
+
+/// One scale that holds several maps' values (a contact sheet).
+ValueScale join(const ValueScale& a, const ValueScale& b);
+
+/// Largest finite value of a row, at least the smallest normal float, so that it can be divided by.
+float row_maximum(std::span<const float> row);
+
+struct Tick {
+  float value = 0.0F;
+  std::string label;
+};
+
+/// Round values (steps of 1, 2 or 5 times a power of ten) inside low … high, at most `max_count` (at least 2), ascending,
+/// all with the same number of decimals.
+std::vector<Tick> make_ticks(float low, float high, std::uint32_t max_count);
+
+}  // namespace headlight::view

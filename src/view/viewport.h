@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace headlight::view {
+
+struct Point {
+  float x = 0.0F, y = 0.0F;
+};
+
+struct Rect {
+  float x = 0.0F, y = 0.0F, width = 0.0F, height = 0.0F;
+
+  float right() const { return x + width; }
+  float bottom() const { return y + height; }
+  bool contains(Point point) const { return point.x >= x && point.x < right() && point.y >= y && point.y < bottom(); }
+};
+
+struct CellPosition {
+  std::uint32_t row = 0, column = 0;
+
+  auto operator<=>(const CellPosition&) const = default;
+};
+
+/// Part of a matrix, in cells, and how many cells an edge of one value stands for: what a TileRequest asks.
+struct Region {
+  std::uint32_t row = 0, rows = 0, column = 0, columns = 0;
+  std::uint32_t pool = 1;
+
+  auto operator<=>(const Region&) const = default;
+};
+
+/// How a matrix lies in a rectangle of the screen: zoomed, panned, clipped. A value; every change gives a new one that is
+/// clamped, so that the matrix never leaves its rectangle.
+class Viewport {
+ public:
+  Viewport() = default;
+  /// The whole matrix: square cells, centred; where squares would use less than a quarter of the longer free side (a column
+  /// of 400 rows), cells stretch to at most 4:1. `zoom` ≥ 1 enlarges; `pan` is how far, in
+  /// cells, the point of the matrix at the rectangle's centre is from the matrix's own centre.
+  Viewport(Rect area, std::uint32_t rows, std::uint32_t columns, float zoom = 1.0F, Point pan = {});
+
+  Rect area() const { return area_; }
+  std::uint32_t rows() const { return rows_; }
+  std::uint32_t columns() const { return columns_; }
+  float zoom() const { return zoom_; }
+  Point pan() const { return pan_; }
+  float cell_width() const { return fit_cell_.x * zoom_; }
+  float cell_height() const { return fit_cell_.y * zoom_; }
+
+  /// All cells on the screen; larger than area() when zoomed in.
+  Rect matrix() const;
+  /// The visible part of matrix().
+  Rect visible() const;
+
+  /// Cell under a visible point, or nothing.
+  std::optional<CellPosition> cell_at(Point point) const;
+  Rect rect_of(CellPosition cell) const;
+
+  /// Zooms by a factor and keeps what is under the point there, as far as clamping allows.
+  Viewport zoomed_at(Point point, float factor) const;
+  /// Moves the matrix by pixels.
+  Viewport moved(float dx, float dy) const;
+  /// The same part of the matrix in another rectangle or for a matrix of another size.
+  Viewport resized(Rect area, std::uint32_t rows, std::uint32_t columns) const;
+  /// Moves just far enough that the cell is wholly visible.
+  Viewport revealing(CellPosition cell) const;
+
+  /// The largest useful zoom: cells of kMaxCell pixels.
+  float max_zoom() const;
+  static constexpr float kMaxCell = 96.0F;
+
+  /// What has to be evaluated to fill the visible part at its resolution. `pool` is a power of two such that a value covers
+  /// at least one of `pixels_per_unit`⁻¹ pixels and less than two; the region begins at multiples of it and covers partly
+  /// visible cells, so panning asks for the same values again.
+  Region visible_region(float pixels_per_unit = 1.0F) const;
+
+ private:
+  void clamp();
+
+  Rect area_;
+  std::uint32_t rows_ = 0, columns_ = 0;
+  float zoom_ = 1.0F;
+  Point pan_;       // cells
+  Point fit_cell_;  // pixels at zoom 1
+};
+
+}  // namespace headlight::view

@@ -1,0 +1,63 @@
+#include "view/number_format.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "view/ellipsis.h"
+
+using namespace headlight::view;
+
+TEST_SUITE("cpu") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+  TEST_CASE("fixed decimals with a true minus and without a negative zero") {
+    CHECK(format_fixed(0.5134F, 3) == "0.513");
+    CHECK(format_fixed(-0.42F, 2) == "−0.42");
+    CHECK(format_fixed(-0.0004F, 3) == "0.000");
+    CHECK(format_fixed(-kInfinity, 3) == "−∞");
+    CHECK(format_fixed(kInfinity, 3) == "∞");
+    CHECK(format_fixed(-1e9F, 2) == "−1e9");
+    CHECK(format_fixed(-1e10F, 2) == "−1e10");
+    CHECK(format_fixed(std::numeric_limits<float>::quiet_NaN(), 2) == "–");
+  }
+
+  TEST_CASE("numbers get as precise as their room allows") {
+    CHECK(format_number(0.5134F, 5) == "0.513");
+    CHECK(format_number(0.5134F, 4) == "0.51");
+    CHECK(format_number(-12.3456F, 6) == "−12.35");
+    CHECK(format_number(-12.3456F, 3) == "−12");
+    CHECK(format_number(-12.3456F, 2).empty());
+    CHECK(format_number(1.04e-7F, 6) == "1.0e-7");
+    CHECK(format_number(1.04e-7F, 5) == "1e-7");
+    CHECK(format_number(1.04e-7F, 3) == "0.0");
+    CHECK(format_number(0.0F, 5) == "0");
+    CHECK(format_exact(0.123456789F) == "0.1234568");
+    CHECK(format_exact(-1.5e-7F) == "−1.500000e-7");
+  }
+
+  TEST_CASE("counts, bytes and durations") {
+    CHECK(format_count(999) == "999");
+    CHECK(format_count(1234567) == "1.2 M");
+    CHECK(format_count(999'960) == "1.0 M");
+    CHECK(format_bytes(1536) == "1.5 KiB");
+    CHECK(format_bytes(std::uint64_t{3} << 30) == "3.0 GiB");
+    CHECK(format_duration(0.0123) == "12.3 µs");
+    CHECK(format_duration(12.345) == "12.3 ms");
+    CHECK(format_duration(4561.0) == "4.56 s");
+    CHECK(format_duration(125'000.0) == "2 min 5 s");
+  }
+
+  TEST_CASE("texts are shortened between code points") {
+    const MeasureText letters = [](std::string_view text) {  // every code point is one wide
+      float width = 0;
+      for (const char c : text) width += (c & 0xc0) != 0x80 ? 1.0F : 0.0F;
+      return width;
+    };
+    CHECK(shorten("dessert", 7, letters) == "dessert");
+    CHECK(shorten("dessert", 4, letters) == "des…");
+    CHECK(shorten("注意力机制", 3, letters) == "注意…");
+    CHECK(shorten("dessert", 1, letters) == "…");
+    CHECK(shorten("", 0, letters).empty());
+  }
+}

@@ -1,0 +1,73 @@
+#include "view/value_scale.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <vector>
+
+using namespace headlight::view;
+
+TEST_SUITE("cpu") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+  TEST_CASE("scales ignore masked cells, infinities and fills") {
+    const std::vector<float> values = {-3.0F, 2.0F, -kInfinity, -1e9F, 90.0F};
+    const std::vector<std::uint8_t> masked = {0, 0, 0, 0, 1};
+    const ValueScale symmetric = make_scale(ScaleKind::Symmetric, values, masked);
+    CHECK(symmetric.low == -3.0F);
+    CHECK(symmetric.high == 3.0F);
+    CHECK(symmetric.position(0.0F) == doctest::Approx(0.5F));
+    CHECK(symmetric.position(-kInfinity) == 0.0F);
+    CHECK(symmetric.position(1e9F) == 1.0F);
+    CHECK(make_scale(ScaleKind::Maximum, values, masked).high == 2.0F);
+    CHECK(make_scale(ScaleKind::Maximum, values).high == 90.0F);
+    CHECK(make_scale(ScaleKind::Unit, values).high == 1.0F);
+    CHECK(join(make_scale(ScaleKind::Maximum, values), make_scale(ScaleKind::Maximum, {})).high == 90.0F);
+  }
+
+  TEST_CASE("nothing but zeros or fills still gives a scale that can divide") {
+    const std::vector<float> nothing = {0.0F, -1e10F, -kInfinity};
+    CHECK(make_scale(ScaleKind::Maximum, nothing).high == 1.0F);
+    CHECK(make_scale(ScaleKind::Symmetric, nothing).low == -1.0F);
+    CHECK(make_scale(ScaleKind::Symmetric, {}).position(0.0F) == doctest::Approx(0.5F));
+  }
+
+  TEST_CASE("a row's largest value is the end of its own scale") {
+    const ValueScale scale = make_scale(ScaleKind::PerRow, {});
+    const std::vector<float> row = {0.1F, 0.4F, 0.2F};
+    CHECK(scale.position(0.4F, row_maximum(row)) == doctest::Approx(1.0F));
+    CHECK(scale.position(0.1F, row_maximum(row)) == doctest::Approx(0.25F));
+    CHECK(scale.position(0.0F, row_maximum(std::vector<float>{0.0F, 0.0F})) == 0.0F);
+  }
+
+  TEST_CASE("ticks are round, few, inside and ascending") {
+    const std::vector<Tick> unit = make_ticks(0.0F, 1.0F, 6);
+    REQUIRE(unit.size() == 6);
+    CHECK(unit[1].label == "0.2");
+    CHECK(unit[5].label == "1.0");
+    const std::vector<Tick> signed_ticks = make_ticks(-3.7F, 3.7F, 5);
+    REQUIRE(signed_ticks.size() == 3);
+    CHECK(signed_ticks[0].label == "−2");
+    CHECK(signed_ticks[1].label == "0");
+    for (float high = 1e-6F; high < 1e7F; high *= 1.37F) {
+      for (const std::uint32_t count : {2U, 3U, 5U, 9U}) {
+        for (const float low : {0.0F, -high}) {
+          CAPTURE(high);
+          CAPTURE(count);
+          const std::vector<Tick> ticks = make_ticks(low, high, count);
+          CHECK(ticks.size() >= 1);
+          CHECK(ticks.size() <= count);
+          for (std::size_t i = 0; i < ticks.size(); ++i) {
+            CHECK(ticks[i].value >= low);
+            CHECK(ticks[i].value <= high);
+            if (i > 0) {
+              CHECK(ticks[i].value > ticks[i - 1].value);
+              CHECK(ticks[i].label != ticks[i - 1].label);
+            }
+          }
+        }
+      }
+    }
+    CHECK(make_ticks(1.0F, 1.0F, 5).empty());
+  }
+}
