@@ -5,6 +5,7 @@
 #include "app/json_reader.h"
 #include "app/mask_json.h"
 #include "core/atomic_file.h"
+#include "view/color_map.h"
 
 namespace headlight::app {
 namespace {
@@ -110,24 +111,27 @@ json view_to_json(const ViewChoices& view) {
 
 ViewChoices view_from_json(const json& value, const std::string& path) {
   const JsonReader reader(value, path);
-  ViewChoices view;
-  read_enum(reader, "tab", view.tab, kTabs);
-  read_enum(reader, "heatmap_stage", view.heatmap_stage, kMapStages);
-  reader.read("color_map", view.color_map);
-  read_enum(reader, "color_range", view.color_range, kRanges);
-  read_enum(reader, "grid_order", view.grid_order, kOrders);
-  read_enum(reader, "paint_reach", view.paint_reach, kReaches);
-  reader.read("show_numbers", view.show_numbers);
-  read_enum(reader, "theme", view.theme, kThemes);
-  reader.read("ui_scale", view.ui_scale, 0.0f, 4.0f);
+  ViewChoices choices;
+  read_enum(reader, "tab", choices.tab, kTabs);
+  read_enum(reader, "heatmap_stage", choices.heatmap_stage, kMapStages);
+  reader.read("color_map", choices.color_map);
+  if (const Result<view::ColorMap> known = view::parse_color_map(choices.color_map); !known) {
+    throw Error("{}: {}", reader.path("color_map"), known.error());
+  }
+  read_enum(reader, "color_range", choices.color_range, kRanges);
+  read_enum(reader, "grid_order", choices.grid_order, kOrders);
+  read_enum(reader, "paint_reach", choices.paint_reach, kReaches);
+  reader.read("show_numbers", choices.show_numbers);
+  read_enum(reader, "theme", choices.theme, kThemes);
+  reader.read("ui_scale", choices.ui_scale, 0.0f, 4.0f);
   if (const json* pinned = reader.find("pinned"); pinned && !pinned->is_null()) {
     if (!pinned->is_array() || pinned->size() != 2) reader.fail("pinned", "[query, key]", *pinned);
     const auto coordinate = [&](std::size_t index) {
       return JsonReader::integer(reader.path("pinned"), pinned->at(index), 0u, inference::kMaxTokens);
     };
-    view.pinned = attention::Cell{.query = coordinate(0), .key = coordinate(1)};
+    choices.pinned = attention::Cell{.query = coordinate(0), .key = coordinate(1)};
   }
-  return view;
+  return choices;
 }
 
 State read_state(const json& value) {

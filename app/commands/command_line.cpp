@@ -61,7 +61,8 @@ void describe(CLI::App& app) {
   app.description(
       "Headlight - a microscope for multi-head attention\n\n"
       "Type a sentence and see every head of a transformer attend to it, computed on any Vulkan device.");
-  app.set_version_flag("--version", "headlight " HEADLIGHT_VERSION);
+  app.set_version_flag("--version", "headlight " HEADLIGHT_VERSION, "tell the version and exit");
+  app.require_subcommand(0, 1);
   app.footer(
       "`headlight COMMAND --help` tells a command's flags.\n\n"
       "Exit status: 0 done, 1 something failed, 2 the command line is wrong; the reason is one line on standard error.\n\n"
@@ -93,6 +94,9 @@ int parse_and_run(std::vector<std::string> arguments) {
     return app.exit(call);
   } catch (const CLI::CallForVersion& call) {
     return app.exit(call);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string message = error.what();
+    throw UsageError("{} needs a value (see headlight --help)", message.substr(0, message.find(':')));
   } catch (const CLI::ParseError& error) {
     throw UsageError("{} (see headlight --help)", first_line(error.what()));
   }

@@ -40,11 +40,27 @@ class ManualFormatter final : public CLI::Formatter {
     return head + wrapped(option->get_description(), head.size());
   }
 
+  std::string make_group(std::string group, bool is_positional, std::vector<const CLI::Option*> options) const override {
+    std::string text = "\n" + group + ":\n";
+    for (const CLI::Option* option : options) text += make_option(option, is_positional);
+    return text;
+  }
+
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string text = make_description(app) + make_usage(app, name);
+    for (const std::string& group : app->get_groups()) {
+      const std::vector<const CLI::Option*> options = app->get_options(
+          [&](const CLI::Option* option) { return option->get_group() == group && option->nonpositional(); });
+      if (!options.empty()) text += make_group(group, false, options);
+    }
+    return text + make_subcommands(app, mode) + "\n" + make_footer(app);
+  }
+
   std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
     const bool has_commands = !app->get_subcommands([](const CLI::App*) { return true; }).empty();
-    return app->get_parent() ? "Usage: headlight " + app->get_name() + " [FLAG VALUE]...\n"
-           : has_commands    ? "Usage: headlight [COMMAND] [FLAG VALUE]...\n"
-                             : "Usage: headlight [FLAG VALUE]...\n";
+    return app->get_parent() ? "\nUsage: headlight " + app->get_name() + " [FLAG VALUE]...\n"
+           : has_commands    ? "\nUsage: headlight [COMMAND] [FLAG VALUE]...\n"
+                             : "\nUsage: headlight [FLAG VALUE]...\n";
   }
 
   std::string make_subcommand(const CLI::App* command) const override {
@@ -98,6 +114,9 @@ void add_device_flag(CLI::App& app, std::string& device) {
       "Device", [&device](const std::string& value) { device = value; });
 }
 
-void set_help_layout(CLI::App& app) { app.formatter(std::make_shared<ManualFormatter>()); }
+void set_help_layout(CLI::App& app) {
+  app.formatter(std::make_shared<ManualFormatter>());
+  app.get_help_ptr()->description("tell all this and exit");
+}
 
 }  // namespace headlight::app

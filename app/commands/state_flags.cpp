@@ -4,6 +4,7 @@
 
 #include "app/commands/flags.h"
 #include "app/commands/usage.h"
+#include "view/color_map.h"
 
 namespace headlight::app {
 namespace {
@@ -50,7 +51,13 @@ void StateFlags::add_to(CLI::App& app) {
              [](State& state, std::size_t n) { state.view.theme = static_cast<Theme>(n); });
 }
 
-std::vector<std::string> color_map_names() { return {"viridis", "magma", "cividis", "greys"}; }
+std::vector<std::string> color_map_names() {
+  std::vector<std::string> names;
+  for (const view::ColorMap map : view::kColorMaps) {
+    if (map != view::ColorMap::BlueRed) names.emplace_back(view::to_string(map));
+  }
+  return names;
+}
 
 void StateFlags::apply(State& state) const {
   for (const auto& edit : edits_) edit(state);

@@ -21,7 +21,7 @@ class StateFlags {
   std::vector<std::function<void(State&)>> edits_;
 };
 
-/// The colour maps that --color-map takes.
+/// The colour maps that --color-map takes: the sequential ones; signed stages have the diverging one of their own accord.
 std::vector<std::string> color_map_names();
 
 }  // namespace headlight::app
