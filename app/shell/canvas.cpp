@@ -25,19 +25,18 @@ vk::raii::RenderPass make_render_pass(const vk::raii::Device& device) {
   using Stage = vk::PipelineStageFlagBits;
   using Access = vk::AccessFlagBits;
   // A window may still be copying the previous frame when the next one begins, and copies this one right after it.
-  const std::array dependencies{
-      vk::SubpassDependency{.srcSubpass = VK_SUBPASS_EXTERNAL,
-                            .dstSubpass = 0,
-                            .srcStageMask = Stage::eTransfer,
-                            .dstStageMask = Stage::eColorAttachmentOutput,
-                            .srcAccessMask = Access::eTransferRead,
-                            .dstAccessMask = Access::eColorAttachmentWrite},
-      vk::SubpassDependency{.srcSubpass = 0,
-                            .dstSubpass = VK_SUBPASS_EXTERNAL,
-                            .srcStageMask = Stage::eColorAttachmentOutput,
-                            .dstStageMask = Stage::eTransfer,
-                            .srcAccessMask = Access::eColorAttachmentWrite,
-                            .dstAccessMask = Access::eTransferRead}};
+  const std::array dependencies{vk::SubpassDependency{.srcSubpass = VK_SUBPASS_EXTERNAL,
+                                                      .dstSubpass = 0,
+                                                      .srcStageMask = Stage::eTransfer,
+                                                      .dstStageMask = Stage::eColorAttachmentOutput,
+                                                      .srcAccessMask = Access::eTransferRead,
+                                                      .dstAccessMask = Access::eColorAttachmentWrite},
+                                vk::SubpassDependency{.srcSubpass = 0,
+                                                      .dstSubpass = VK_SUBPASS_EXTERNAL,
+                                                      .srcStageMask = Stage::eColorAttachmentOutput,
+                                                      .dstStageMask = Stage::eTransfer,
+                                                      .srcAccessMask = Access::eColorAttachmentWrite,
+                                                      .dstAccessMask = Access::eTransferRead}};
   return {device, vk::RenderPassCreateInfo{.attachmentCount = 1,
                                            .pAttachments = &color,
                                            .subpassCount = 1,
@@ -62,7 +61,8 @@ void Canvas::resize(PixelSize size) {
   if (size == size_) return;
   const std::uint32_t limit = handles_.physical.getProperties().limits.maxImageDimension2D;
   if (size.width == 0 || size.height == 0 || size.width > limit || size.height > limit) {
-    throw Error("can't draw an image of {} x {} pixels on {}: each side may have 1 to {}", size.width, size.height, handles_.name, limit);
+    throw Error("can't draw an image of {} x {} pixels on {}: each side may have 1 to {}", size.width, size.height,
+                handles_.name, limit);
   }
   wait();
   handles_.queue.waitIdle();  // a window may still be copying from the old image
@@ -71,19 +71,20 @@ void Canvas::resize(PixelSize size) {
   image_ = nullptr;
   memory_ = nullptr;
   image_ = vk::raii::Image(
-      handles_.device, vk::ImageCreateInfo{.imageType = vk::ImageType::e2D,
-                                           .format = kFormat,
-                                           .extent = {.width = size.width, .height = size.height, .depth = 1},
-                                           .mipLevels = 1,
-                                           .arrayLayers = 1,
-                                           .samples = vk::SampleCountFlagBits::e1,
-                                           .tiling = vk::ImageTiling::eOptimal,
-                                           .usage = vk::ImageUsageFlagBits::eColorAttachment | vk::ImageUsageFlagBits::eTransferSrc});
+      handles_.device,
+      vk::ImageCreateInfo{.imageType = vk::ImageType::e2D,
+                          .format = kFormat,
+                          .extent = {.width = size.width, .height = size.height, .depth = 1},
+                          .mipLevels = 1,
+                          .arrayLayers = 1,
+                          .samples = vk::SampleCountFlagBits::e1,
+                          .tiling = vk::ImageTiling::eOptimal,
+                          .usage = vk::ImageUsageFlagBits::eColorAttachment | vk::ImageUsageFlagBits::eTransferSrc});
   const vk::MemoryRequirements needs = image_.getMemoryRequirements();
-  memory_ = vk::raii::DeviceMemory(
-      handles_.device, {.allocationSize = needs.size,
-                        .memoryTypeIndex = find_memory_type(handles_.memory, needs.memoryTypeBits, {},
-                                                            vk::MemoryPropertyFlagBits::eDeviceLocal)});
+  memory_ = vk::raii::DeviceMemory(handles_.device,
+                                   {.allocationSize = needs.size,
+                                    .memoryTypeIndex = find_memory_type(handles_.memory, needs.memoryTypeBits, {},
+                                                                        vk::MemoryPropertyFlagBits::eDeviceLocal)});
   image_.bindMemory(*memory_, 0);
   view_ = vk::raii::ImageView(
       handles_.device,

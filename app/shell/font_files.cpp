@@ -68,7 +68,8 @@ float measure_line_per_em(const FontFile& file) {
     }
     FT_Done_FreeType(library);
   }
-  if (result <= 0.0F) throw Error("the font {} can't be read; reinstall it (Debian: fonts-inter, fonts-dejavu-core)", file.path);
+  if (result <= 0.0F)
+    throw Error("the font {} can't be read; reinstall it (Debian: fonts-inter, fonts-dejavu-core)", file.path);
   return result;
 }
 

@@ -26,8 +26,8 @@ class FontFiles {
   FontFiles(const FontFiles&) = delete;
   FontFiles& operator=(const FontFiles&) = delete;
 
-  /// The first of the families that is installed, else whatever fontconfig thinks is next. Throws Error when there is no font at
-  /// all.
+  /// The first of the families that is installed, else whatever fontconfig thinks is next. Throws Error when there is no
+  /// font at all.
   const FontFile& family(std::span<const char* const> families, bool is_bold);
   /// A font that has at least one of the code points, CJK by Noto Sans CJK where installed; nullptr when no font has any.
   const FontFile* covering(std::span<const std::uint32_t> code_points);

@@ -11,25 +11,27 @@ struct Block {
   std::uint32_t last;
 };
 
-constexpr std::array kBase{
-    Block{0x0020, 0x007E},  // ASCII
-    Block{0x00A0, 0x017F},  // Latin-1, Latin Extended-A
-    Block{0x02C6, 0x02DD},  // spacing accents
-    Block{0x0370, 0x03FF},  // Greek
-    Block{0x0400, 0x045F},  // Cyrillic
-    Block{0x0490, 0x0491},  // Ґ ґ
-    Block{0x1D2C, 0x1D6A},  // superscript letters, ᵀ among them
-    Block{0x2010, 0x2027},  // dashes, quotation marks, …
-    Block{0x2030, 0x203A},  Block{0x2070, 0x209C},  // super- and subscripts
-    Block{0x20AC, 0x20AC},  // €
-    Block{0x2102, 0x2102},  Block{0x210E, 0x210F}, Block{0x211D, 0x211D}, Block{0x2190, 0x2199},  // arrows
-    Block{0x21A6, 0x21A6},  Block{0x21D0, 0x21D4}, Block{0x2200, 0x2213},                         // mathematical operators
-    Block{0x2215, 0x221E},  Block{0x2225, 0x222B}, Block{0x2248, 0x2248}, Block{0x2260, 0x2265},
-    Block{0x226A, 0x226B},  Block{0x2282, 0x2287}, Block{0x2295, 0x2299}, Block{0x22A4, 0x22A5},
-    Block{0x22C5, 0x22C5},  Block{0x22EE, 0x22EF}, Block{0x2318, 0x2318}, Block{0x23CE, 0x23CE},
-    Block{0x2400, 0x2424},  // control pictures, for tokens that are white space
-    Block{0x25A0, 0x25CF},  // geometric shapes
-    Block{0x2605, 0x2606},  Block{0x2713, 0x2717}, Block{0xFFFD, 0xFFFD}};
+constexpr std::array kBase{Block{0x0020, 0x007E},                         // ASCII
+                           Block{0x00A0, 0x017F},                         // Latin-1, Latin Extended-A
+                           Block{0x02C6, 0x02DD},                         // spacing accents
+                           Block{0x0370, 0x03FF},                         // Greek
+                           Block{0x0400, 0x045F},                         // Cyrillic
+                           Block{0x0490, 0x0491},                         // Ґ ґ
+                           Block{0x1D2C, 0x1D6A},                         // superscript letters, ᵀ among them
+                           Block{0x2010, 0x2027},                         // dashes, quotation marks, …
+                           Block{0x2030, 0x203A}, Block{0x2070, 0x209C},  // super- and subscripts
+                           Block{0x20AC, 0x20AC},                         // €
+                           Block{0x2102, 0x2102}, Block{0x210E, 0x210F}, Block{0x211D, 0x211D},
+                           Block{0x2190, 0x2199},                                                // arrows
+                           Block{0x21A6, 0x21A6}, Block{0x21D0, 0x21D4}, Block{0x2200, 0x2213},  // mathematical operators
+                           Block{0x2215, 0x221E}, Block{0x2225, 0x222B}, Block{0x2248, 0x2248},
+                           Block{0x2260, 0x2265}, Block{0x226A, 0x226B}, Block{0x2282, 0x2287},
+                           Block{0x2295, 0x2299}, Block{0x22A4, 0x22A5}, Block{0x22C5, 0x22C5},
+                           Block{0x22EE, 0x22EF}, Block{0x2318, 0x2318}, Block{0x23CE, 0x23CE},
+                           Block{0x2400, 0x2424},  // control pictures, for tokens that are white space
+                           Block{0x25A0, 0x25CF},  // geometric shapes
+                           Block{0x2605, 0x2606}, Block{0x2713, 0x2717}, Block{0x2C7C, 0x2C7D},  // ⱼ
+                           Block{0xFFFD, 0xFFFD}};
 
 // Alphabets that come as a whole once one of their letters does.
 constexpr std::array kAlphabets{Block{0x0180, 0x024F}, Block{0x0250, 0x02AF}, Block{0x0300, 0x036F}, Block{0x0460, 0x052F},

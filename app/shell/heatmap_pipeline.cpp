@@ -30,15 +30,14 @@ vk::raii::Pipeline make_pipeline(const vk::raii::Device& device, vk::PipelineLay
       .polygonMode = vk::PolygonMode::eFill, .cullMode = vk::CullModeFlagBits::eNone, .lineWidth = 1.0F};
   const vk::PipelineMultisampleStateCreateInfo multisample{.rasterizationSamples = vk::SampleCountFlagBits::e1};
   using Channel = vk::ColorComponentFlagBits;
-  const vk::PipelineColorBlendAttachmentState blend{
-      .blendEnable = VK_TRUE,
-      .srcColorBlendFactor = vk::BlendFactor::eSrcAlpha,
-      .dstColorBlendFactor = vk::BlendFactor::eOneMinusSrcAlpha,
-      .colorBlendOp = vk::BlendOp::eAdd,
-      .srcAlphaBlendFactor = vk::BlendFactor::eOne,
-      .dstAlphaBlendFactor = vk::BlendFactor::eOneMinusSrcAlpha,
-      .alphaBlendOp = vk::BlendOp::eAdd,
-      .colorWriteMask = Channel::eR | Channel::eG | Channel::eB | Channel::eA};
+  const vk::PipelineColorBlendAttachmentState blend{.blendEnable = VK_TRUE,
+                                                    .srcColorBlendFactor = vk::BlendFactor::eSrcAlpha,
+                                                    .dstColorBlendFactor = vk::BlendFactor::eOneMinusSrcAlpha,
+                                                    .colorBlendOp = vk::BlendOp::eAdd,
+                                                    .srcAlphaBlendFactor = vk::BlendFactor::eOne,
+                                                    .dstAlphaBlendFactor = vk::BlendFactor::eOneMinusSrcAlpha,
+                                                    .alphaBlendOp = vk::BlendOp::eAdd,
+                                                    .colorWriteMask = Channel::eR | Channel::eG | Channel::eB | Channel::eA};
   const vk::PipelineColorBlendStateCreateInfo blending{.attachmentCount = 1, .pAttachments = &blend};
   const std::array dynamic{vk::DynamicState::eViewport, vk::DynamicState::eScissor};
   const vk::PipelineDynamicStateCreateInfo dynamics{.dynamicStateCount = static_cast<std::uint32_t>(dynamic.size()),
@@ -70,15 +69,16 @@ HeatmapRenderer::Pipeline::Pipeline(RenderDevice::Handles& device_handles, vk::R
   set_layout_ = vk::raii::DescriptorSetLayout(handles.device,
                                               vk::DescriptorSetLayoutCreateInfo{.bindingCount = 1, .pBindings = &binding});
   const vk::PushConstantRange push{.stageFlags = kStages, .offset = 0, .size = sizeof(params::HeatmapParameters)};
-  layout_ = vk::raii::PipelineLayout(handles.device, vk::PipelineLayoutCreateInfo{.setLayoutCount = 1,
-                                                                                  .pSetLayouts = &*set_layout_,
-                                                                                  .pushConstantRangeCount = 1,
-                                                                                  .pPushConstantRanges = &push});
+  layout_ = vk::raii::PipelineLayout(
+      handles.device,
+      vk::PipelineLayoutCreateInfo{
+          .setLayoutCount = 1, .pSetLayouts = &*set_layout_, .pushConstantRangeCount = 1, .pPushConstantRanges = &push});
   pipeline_ = make_pipeline(handles.device, *layout_, render_pass);
   const vk::DescriptorPoolSize one{.type = vk::DescriptorType::eStorageBuffer, .descriptorCount = 1};
   pool_ = vk::raii::DescriptorPool(handles.device,
                                    vk::DescriptorPoolCreateInfo{.maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &one});
-  set_ = (*handles.device).allocateDescriptorSets({.descriptorPool = *pool_, .descriptorSetCount = 1, .pSetLayouts = &*set_layout_})[0];
+  set_ = (*handles.device)
+             .allocateDescriptorSets({.descriptorPool = *pool_, .descriptorSetCount = 1, .pSetLayouts = &*set_layout_})[0];
   grow(std::min(kFirstWords, max_words_));
   static_cast<void>(allocator_.allocate(1));  // offset 0 means "none"
 }

@@ -16,11 +16,13 @@ constexpr std::uint32_t kNoIndex = 0xFFFFFFFFU;
 void check(const HeatmapImage& image) {
   const std::size_t cells = std::size_t{image.rows} * image.columns;
   const auto refuse = [&](const char* what, std::size_t size, std::size_t wanted) {
-    throw Error("heatmap {} of {} x {} cells: {} has {} entries instead of {}", image.key, image.rows, image.columns, what, size, wanted);
+    throw Error("heatmap {} of {} x {} cells: {} has {} entries instead of {}", image.key, image.rows, image.columns, what,
+                size, wanted);
   };
   if (image.values.size() != cells) refuse("values", image.values.size(), cells);
   if (!image.masked.empty() && image.masked.size() != cells) refuse("masked", image.masked.size(), cells);
-  if (!image.row_scale.empty() && image.row_scale.size() != image.rows) refuse("row_scale", image.row_scale.size(), image.rows);
+  if (!image.row_scale.empty() && image.row_scale.size() != image.rows)
+    refuse("row_scale", image.row_scale.size(), image.rows);
   if (image.color_map.size() != 256) refuse("color_map", image.color_map.size(), 256);
 }
 
@@ -33,7 +35,8 @@ Edges visible_part(const HeatmapImage& image, const ImVec2& clip_min, const ImVe
               std::min(image.area.x + image.area.width, clip_max.x), std::min(image.area.y + image.area.height, clip_max.y)};
   if (image.clip) {
     edges = {std::max(edges.left, image.clip->x), std::max(edges.top, image.clip->y),
-             std::min(edges.right, image.clip->x + image.clip->width), std::min(edges.bottom, image.clip->y + image.clip->height)};
+             std::min(edges.right, image.clip->x + image.clip->width),
+             std::min(edges.bottom, image.clip->y + image.clip->height)};
   }
   return edges;
 }
@@ -62,7 +65,8 @@ std::optional<HeatmapRenderer::Cell> HeatmapRenderer::cell_at(const HeatmapImage
   if (image.clip && !image.clip->contains(x, y)) return std::nullopt;
   const float column = (x - image.area.x) / image.area.width * static_cast<float>(image.columns);
   const float row = (y - image.area.y) / image.area.height * static_cast<float>(image.rows);
-  return Cell{std::min(static_cast<std::uint32_t>(row), image.rows - 1), std::min(static_cast<std::uint32_t>(column), image.columns - 1)};
+  return Cell{std::min(static_cast<std::uint32_t>(row), image.rows - 1),
+              std::min(static_cast<std::uint32_t>(column), image.columns - 1)};
 }
 
 UiRect HeatmapRenderer::cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column) {
@@ -100,7 +104,8 @@ void HeatmapRenderer::draw(ImDrawList* list, const HeatmapImage& image) {
   p.hatch = image.hatch;
   p.hatch_ground = image.hatch_ground;
   p.missing = image.missing;
-  const float cell = std::min(image.area.width / static_cast<float>(image.columns), image.area.height / static_cast<float>(image.rows));
+  const float cell =
+      std::min(image.area.width / static_cast<float>(image.columns), image.area.height / static_cast<float>(image.rows));
   p.grid = cell >= image.grid_from ? image.grid : 0;
   p.crosshair = image.crosshair;
   p.crosshair_row = image.crosshair_row.value_or(kNoIndex);

@@ -38,22 +38,22 @@ struct HeatmapImage {
   std::span<const std::uint8_t> masked;  ///< [rows, columns] or empty; 1: hatched
   std::span<const float> row_scale;      ///< [rows] or empty; multiplies each row's values (1 / row maximum normalises rows)
 
-  float low = 0.0F;                           ///< drawn in the table's first colour
-  float high = 1.0F;                          ///< drawn in its last one
-  std::span<const std::uint32_t> color_map;   ///< 256 entries, packed as Color
+  float low = 0.0F;                          ///< drawn in the table's first colour
+  float high = 1.0F;                         ///< drawn in its last one
+  std::span<const std::uint32_t> color_map;  ///< 256 entries, packed as Color
 
   UiRect area;                 ///< of all cells; may reach beyond the clip when zoomed in
   std::optional<UiRect> clip;  ///< within ImGui's own clip rectangle of the draw list, which always applies
 
-  Color hatch = 0;             ///< stripes of masked cells; their width is in UI units, whatever the zoom
-  Color hatch_ground = 0;      ///< between the stripes; alpha 0 lets the value's colour show through
+  Color hatch = 0;         ///< stripes of masked cells; their width is in UI units, whatever the zoom
+  Color hatch_ground = 0;  ///< between the stripes; alpha 0 lets the value's colour show through
   Color missing = 0;
-  Color grid = 0;              ///< lines between cells of at least `grid_from` UI units; alpha 0: none
+  Color grid = 0;  ///< lines between cells of at least `grid_from` UI units; alpha 0: none
   float grid_from = 14.0F;
   Color crosshair = 0;
-  std::optional<std::uint32_t> crosshair_row;     ///< outlined along its whole width, outside its cells
+  std::optional<std::uint32_t> crosshair_row;  ///< outlined along its whole width, outside its cells
   std::optional<std::uint32_t> crosshair_column;
-  float rounding = 0.0F;       ///< radius of the area's corners, UI units
+  float rounding = 0.0F;  ///< radius of the area's corners, UI units
 };
 
 /// Takes hatch, missing, grid and crosshair colours from the theme.

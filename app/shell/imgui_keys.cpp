@@ -8,18 +8,27 @@
 namespace headlight::shell {
 namespace {
 
-constexpr std::array kImGuiKeys{
-    std::pair{Key::Tab, ImGuiKey_Tab},           std::pair{Key::Left, ImGuiKey_LeftArrow},
-    std::pair{Key::Right, ImGuiKey_RightArrow},  std::pair{Key::Up, ImGuiKey_UpArrow},
-    std::pair{Key::Down, ImGuiKey_DownArrow},    std::pair{Key::PageUp, ImGuiKey_PageUp},
-    std::pair{Key::PageDown, ImGuiKey_PageDown}, std::pair{Key::Home, ImGuiKey_Home},
-    std::pair{Key::End, ImGuiKey_End},           std::pair{Key::Insert, ImGuiKey_Insert},
-    std::pair{Key::Delete, ImGuiKey_Delete},     std::pair{Key::Backspace, ImGuiKey_Backspace},
-    std::pair{Key::Space, ImGuiKey_Space},       std::pair{Key::Enter, ImGuiKey_Enter},
-    std::pair{Key::Escape, ImGuiKey_Escape},     std::pair{Key::A, ImGuiKey_A},
-    std::pair{Key::C, ImGuiKey_C},               std::pair{Key::V, ImGuiKey_V},
-    std::pair{Key::X, ImGuiKey_X},               std::pair{Key::Y, ImGuiKey_Y},
-    std::pair{Key::Z, ImGuiKey_Z}};
+constexpr std::array kImGuiKeys{std::pair{Key::Tab, ImGuiKey_Tab},
+                                std::pair{Key::Left, ImGuiKey_LeftArrow},
+                                std::pair{Key::Right, ImGuiKey_RightArrow},
+                                std::pair{Key::Up, ImGuiKey_UpArrow},
+                                std::pair{Key::Down, ImGuiKey_DownArrow},
+                                std::pair{Key::PageUp, ImGuiKey_PageUp},
+                                std::pair{Key::PageDown, ImGuiKey_PageDown},
+                                std::pair{Key::Home, ImGuiKey_Home},
+                                std::pair{Key::End, ImGuiKey_End},
+                                std::pair{Key::Insert, ImGuiKey_Insert},
+                                std::pair{Key::Delete, ImGuiKey_Delete},
+                                std::pair{Key::Backspace, ImGuiKey_Backspace},
+                                std::pair{Key::Space, ImGuiKey_Space},
+                                std::pair{Key::Enter, ImGuiKey_Enter},
+                                std::pair{Key::Escape, ImGuiKey_Escape},
+                                std::pair{Key::A, ImGuiKey_A},
+                                std::pair{Key::C, ImGuiKey_C},
+                                std::pair{Key::V, ImGuiKey_V},
+                                std::pair{Key::X, ImGuiKey_X},
+                                std::pair{Key::Y, ImGuiKey_Y},
+                                std::pair{Key::Z, ImGuiKey_Z}};
 
 }  // namespace
 

@@ -18,7 +18,8 @@ namespace {
 constexpr float kNowhere = -std::numeric_limits<float>::max();  // ImGui's sign for "no mouse"
 
 void check_result(VkResult result) {
-  if (result < 0) throw Error("drawing the window failed ({}); restart, or choose another device", vk::to_string(vk::Result(result)));
+  if (result < 0)
+    throw Error("drawing the window failed ({}); restart, or choose another device", vk::to_string(vk::Result(result)));
 }
 
 template <typename... Cases>
@@ -30,13 +31,14 @@ Overload(Cases...) -> Overload<Cases...>;
 
 }  // namespace
 
-ImGuiLayer::ImGuiLayer(RenderDevice::Handles& handles, vk::RenderPass render_pass) : handles_(handles), render_pass_(render_pass) {
+ImGuiLayer::ImGuiLayer(RenderDevice::Handles& handles, vk::RenderPass render_pass)
+    : handles_(handles), render_pass_(render_pass) {
   const vk::DescriptorPoolSize fonts{.type = vk::DescriptorType::eCombinedImageSampler, .descriptorCount = 4};
-  pool_ = vk::raii::DescriptorPool(handles.device,
-                                   vk::DescriptorPoolCreateInfo{.flags = vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet,
-                                                                .maxSets = 4,
-                                                                .poolSizeCount = 1,
-                                                                .pPoolSizes = &fonts});
+  pool_ = vk::raii::DescriptorPool(
+      handles.device, vk::DescriptorPoolCreateInfo{.flags = vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet,
+                                                   .maxSets = 4,
+                                                   .poolSizeCount = 1,
+                                                   .pPoolSizes = &fonts});
   IMGUI_CHECKVERSION();
   context_ = ImGui::CreateContext();
   ImGuiIO& io = ImGui::GetIO();
@@ -113,8 +115,12 @@ void ImGuiLayer::apply_key(const KeyPress& press) {
 
 void ImGuiLayer::apply(const InputEvent& event, float scale) {
   ImGuiIO& io = ImGui::GetIO();
-  std::visit(Overload{[&](const MouseMove& move) { io.MousePos = {move.x / scale, move.y / scale}; },
-                      [&](const MouseLeave&) { io.MousePos = {kNowhere, kNowhere}; },
+  std::visit(Overload{[&](const MouseMove& move) {
+                        io.MousePos = {move.x / scale, move.y / scale};
+                      },
+                      [&](const MouseLeave&) {
+                        io.MousePos = {kNowhere, kNowhere};
+                      },
                       [&](const MouseClick& click) {
                         apply_modifiers(click.modifiers);
                         io.MouseDown[static_cast<std::size_t>(click.button)] = click.down;

@@ -12,8 +12,8 @@ struct ImFontAtlas;
 
 namespace headlight::shell {
 
-/// Dear ImGui's context and its Vulkan backend: with HeatmapRenderer and FontAtlas the only place that depends on its version
-/// (1.86 here; the keyboard by events from 1.87, the backend's other signatures from 1.90).
+/// Dear ImGui's context and its Vulkan backend: with HeatmapRenderer and FontAtlas the only place that depends on its
+/// version (1.86 here; the keyboard by events from 1.87, the backend's other signatures from 1.90).
 class ImGuiLayer {
  public:
   ImGuiLayer(RenderDevice::Handles& handles, vk::RenderPass render_pass);

@@ -9,12 +9,78 @@
 namespace headlight::shell {
 
 enum class Key : std::uint8_t {
-  Tab, Left, Right, Up, Down, PageUp, PageDown, Home, End, Insert, Delete, Backspace, Space, Enter, Escape,
-  LeftControl, LeftShift, LeftAlt, LeftSuper,
-  Minus, Equal, Comma, Period, Slash,
-  Digit0, Digit1, Digit2, Digit3, Digit4, Digit5, Digit6, Digit7, Digit8, Digit9,
-  A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, Q, R, S, T, U, V, W, X, Y, Z,
-  F1, F2, F3, F4, F5, F6, F7, F8, F9, F10, F11, F12,
+  Tab,
+  Left,
+  Right,
+  Up,
+  Down,
+  PageUp,
+  PageDown,
+  Home,
+  End,
+  Insert,
+  Delete,
+  Backspace,
+  Space,
+  Enter,
+  Escape,
+  LeftControl,
+  LeftShift,
+  LeftAlt,
+  LeftSuper,
+  Minus,
+  Equal,
+  Comma,
+  Period,
+  Slash,
+  Digit0,
+  Digit1,
+  Digit2,
+  Digit3,
+  Digit4,
+  Digit5,
+  Digit6,
+  Digit7,
+  Digit8,
+  Digit9,
+  A,
+  B,
+  C,
+  D,
+  E,
+  F,
+  G,
+  H,
+  I,
+  J,
+  K,
+  L,
+  M,
+  N,
+  O,
+  P,
+  Q,
+  R,
+  S,
+  T,
+  U,
+  V,
+  W,
+  X,
+  Y,
+  Z,
+  F1,
+  F2,
+  F3,
+  F4,
+  F5,
+  F6,
+  F7,
+  F8,
+  F9,
+  F10,
+  F11,
+  F12,
 };
 inline constexpr std::size_t kKeys = static_cast<std::size_t>(Key::F12) + 1;
 
@@ -42,22 +108,22 @@ struct MouseLeave {};
 struct MouseClick {
   MouseButton button = MouseButton::Left;
   bool down = true;
-  Modifiers modifiers;
+  Modifiers modifiers = {};
 };
 /// Steps of the wheel; positive up and left.
 struct MouseWheel {
   float horizontal = 0.0F;
   float vertical = 0.0F;
-  Modifiers modifiers;
+  Modifiers modifiers = {};
 };
 /// A keyboard repeat is another `down` without an `up` between.
 struct KeyPress {
   Key key = Key::Escape;
   bool down = true;
-  Modifiers modifiers;
+  Modifiers modifiers = {};
 };
 struct TextInput {
-  std::string utf8;
+  std::string utf8 = {};
 };
 struct FocusChange {
   bool focused = true;

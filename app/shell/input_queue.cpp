@@ -18,7 +18,10 @@ struct Seen {
 
   bool fits(const MouseMove&) const { return !click && !wheel && !key && !text; }
   bool fits(const MouseLeave&) const { return !move && !click && !wheel; }
-  bool fits(const MouseClick& event) const { return !wheel && !buttons.test(static_cast<std::size_t>(event.button)); }
+  bool fits(const MouseClick& event) const {
+    const bool ends_drag = !event.down && move;  // what follows a drag still sees the button held at the last position
+    return !wheel && !ends_drag && !buttons.test(static_cast<std::size_t>(event.button));
+  }
   bool fits(const MouseWheel&) const { return !click; }
   bool fits(const KeyPress& event) const { return !click && !text && !keys.test(static_cast<std::size_t>(event.key)); }
   bool fits(const TextInput&) const { return !click && !key; }

@@ -7,8 +7,9 @@
 
 namespace headlight::shell {
 
-/// Hands input to frames so that nothing is lost in between: ImGui looks at the state of the mouse and keyboard once a frame,
-/// so a press and the release of the same button must not meet in one, nor a move after a press, nor text after a key.
+/// Hands input to frames so that nothing is lost in between: ImGui looks at the state of the mouse and keyboard once a
+/// frame, so a press and the release of the same button must not meet in one, nor a move after a press or before a release,
+/// nor text after a key.
 class InputQueue {
  public:
   void push(InputEvent event);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -44,17 +45,23 @@ void create_instance(Handles& handles) {
   std::vector<const char*> layers;
   std::vector<const char*> extensions;
   const auto available = handles.loader.enumerateInstanceExtensionProperties();
-  // Whatever a window on this system may need, by name: no windowing header has to be there.
-  for (const char* name : {"VK_KHR_surface", "VK_KHR_xcb_surface", "VK_KHR_xlib_surface", "VK_KHR_wayland_surface",
-                           "VK_KHR_win32_surface", "VK_EXT_metal_surface"}) {
-    if (has_extension(available, name)) extensions.push_back(name);
+  // What a window on this system needs, by name: no windowing header has to be there. Only where there is such a display:
+  // asked for Wayland without one, drivers complain on the terminal.
+  static constexpr std::pair<const char*, const char*> kSurfaces[] = {
+      {"DISPLAY", "VK_KHR_xcb_surface"}, {"DISPLAY", "VK_KHR_xlib_surface"}, {"WAYLAND_DISPLAY", "VK_KHR_wayland_surface"}};
+  for (const auto& [variable, name] : kSurfaces) {
+    if (std::getenv(variable) == nullptr || !has_extension(available, name)) continue;
+    if (extensions.empty()) extensions.push_back(VK_KHR_SURFACE_EXTENSION_NAME);
+    extensions.push_back(name);
   }
+  handles.has_surfaces = !extensions.empty();
   if (handles.has_validation) {
     const auto installed = handles.loader.enumerateInstanceLayerProperties();
     const bool has_layer = std::any_of(installed.begin(), installed.end(), [](const auto& layer) {
       return std::string_view(layer.layerName.data()) == kValidationLayer;
     });
-    if (!has_layer) throw Error("validation was asked for but {} is not installed (Debian: vulkan-validationlayers)", kValidationLayer);
+    if (!has_layer)
+      throw Error("validation was asked for but {} is not installed (Debian: vulkan-validationlayers)", kValidationLayer);
     layers.push_back(kValidationLayer);
     extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
   }
@@ -90,7 +97,8 @@ std::string lower(std::string text) {
 
 /// Position of the device to draw with. Throws Error listing what there is.
 std::size_t choose(const std::vector<vk::raii::PhysicalDevice>& physicals, const std::string& wanted) {
-  const bool is_number = !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool is_number =
+      !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   std::vector<std::string> names;
   std::optional<std::size_t> best;
   bool is_best_cpu = false;
@@ -118,17 +126,20 @@ void create_device(Handles& handles, const std::string& wanted) {
   handles.name = handles.physical.getProperties().deviceName.data();
   handles.memory = handles.physical.getMemoryProperties();
   handles.queue_family = *find_graphics_family(handles.physical);
-  handles.can_present = has_extension(handles.physical.enumerateDeviceExtensionProperties(), VK_KHR_SWAPCHAIN_EXTENSION_NAME);
+  handles.can_present = handles.has_surfaces && has_extension(handles.physical.enumerateDeviceExtensionProperties(),
+                                                              VK_KHR_SWAPCHAIN_EXTENSION_NAME);
   const char* swapchain = VK_KHR_SWAPCHAIN_EXTENSION_NAME;
   const float priority = 1.0F;
-  const vk::DeviceQueueCreateInfo queue{.queueFamilyIndex = handles.queue_family, .queueCount = 1, .pQueuePriorities = &priority};
-  handles.device = vk::raii::Device(handles.physical, vk::DeviceCreateInfo{.queueCreateInfoCount = 1,
-                                                                           .pQueueCreateInfos = &queue,
-                                                                           .enabledExtensionCount = handles.can_present ? 1U : 0U,
-                                                                           .ppEnabledExtensionNames = &swapchain});
+  const vk::DeviceQueueCreateInfo queue{
+      .queueFamilyIndex = handles.queue_family, .queueCount = 1, .pQueuePriorities = &priority};
+  handles.device =
+      vk::raii::Device(handles.physical, vk::DeviceCreateInfo{.queueCreateInfoCount = 1,
+                                                              .pQueueCreateInfos = &queue,
+                                                              .enabledExtensionCount = handles.can_present ? 1U : 0U,
+                                                              .ppEnabledExtensionNames = &swapchain});
   handles.queue = vk::raii::Queue(handles.device, handles.queue_family, 0);
-  handles.command_pool = vk::raii::CommandPool(
-      handles.device, {.flags = vk::CommandPoolCreateFlagBits::eResetCommandBuffer, .queueFamilyIndex = handles.queue_family});
+  handles.command_pool = vk::raii::CommandPool(handles.device, {.flags = vk::CommandPoolCreateFlagBits::eResetCommandBuffer,
+                                                                .queueFamilyIndex = handles.queue_family});
 }
 
 }  // namespace

@@ -9,8 +9,9 @@ namespace headlight::shell {
 
 /// Which Vulkan device draws the window. Nothing else: the engine that computes has its own.
 struct RenderDeviceOptions {
-  /// Empty: the first device that isn't a CPU, else the first one. Otherwise an index ("0") or a part of its name ("llvmpipe").
-  std::string device;
+  /// Empty: the first device that isn't a CPU, else the first one. Otherwise an index ("0") or a part of its name
+  /// ("llvmpipe").
+  std::string device = {};
   /// Switches the validation layer on; HEADLIGHT_VALIDATION=1 in the environment does so too.
   bool validation = false;
 };

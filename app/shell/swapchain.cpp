@@ -47,7 +47,8 @@ vk::ImageMemoryBarrier transition(vk::Image image, vk::ImageLayout from, vk::Ima
 
 Swapchain::Swapchain(RenderDevice::Handles& handles, vk::raii::SurfaceKHR surface)
     : handles_(handles), surface_(std::move(surface)) {
-  const bool is_supported = handles.can_present && handles.physical.getSurfaceSupportKHR(handles.queue_family, *surface_) == VK_TRUE;
+  const bool is_supported =
+      handles.can_present && handles.physical.getSurfaceSupportKHR(handles.queue_family, *surface_) == VK_TRUE;
   if (!is_supported) throw Error("{} can't show a window on this display; choose another device", handles.name);
   format_ = choose_format(handles.physical.getSurfaceFormatsKHR(*surface_));
   const vk::SurfaceCapabilitiesKHR capabilities = handles.physical.getSurfaceCapabilitiesKHR(*surface_);
@@ -99,7 +100,8 @@ void Swapchain::record_copy(const Canvas& canvas, vk::Image target) {
   using Stage = vk::PipelineStageFlagBits;
   commands_.reset();
   commands_.begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
-  const auto to_target = transition(target, Layout::eUndefined, Layout::eTransferDstOptimal, {}, vk::AccessFlagBits::eTransferWrite);
+  const auto to_target =
+      transition(target, Layout::eUndefined, Layout::eTransferDstOptimal, {}, vk::AccessFlagBits::eTransferWrite);
   commands_.pipelineBarrier(Stage::eTransfer, Stage::eTransfer, {}, {}, {}, to_target);
   const auto corner = [](PixelSize size) {
     return vk::Offset3D{.x = static_cast<std::int32_t>(size.width), .y = static_cast<std::int32_t>(size.height), .z = 1};
@@ -111,7 +113,8 @@ void Swapchain::record_copy(const Canvas& canvas, vk::Image target) {
                            .dstOffsets = std::array{vk::Offset3D{}, corner(size_)}};
   commands_.blitImage(canvas.image(), Layout::eTransferSrcOptimal, target, Layout::eTransferDstOptimal, blit,
                       canvas.size() == size_ ? vk::Filter::eNearest : vk::Filter::eLinear);
-  const auto to_screen = transition(target, Layout::eTransferDstOptimal, Layout::ePresentSrcKHR, vk::AccessFlagBits::eTransferWrite, {});
+  const auto to_screen =
+      transition(target, Layout::eTransferDstOptimal, Layout::ePresentSrcKHR, vk::AccessFlagBits::eTransferWrite, {});
   commands_.pipelineBarrier(Stage::eTransfer, Stage::eBottomOfPipe, {}, {}, {}, to_screen);
   commands_.end();
 }

@@ -17,8 +17,8 @@ class Swapchain {
   Swapchain(const Swapchain&) = delete;
   Swapchain& operator=(const Swapchain&) = delete;
 
-  /// Copies the canvas' frame to a window of `size` pixels and shows it. False when the window took no image this time (it is
-  /// being resized, or hidden): draw again after the next event.
+  /// Copies the canvas' frame to a window of `size` pixels and shows it. False when the window took no image this time (it
+  /// is being resized, or hidden): draw again after the next event.
   bool present(const Canvas& canvas, PixelSize size);
 
  private:

@@ -43,10 +43,10 @@ constexpr Theme kDark{.kind = ThemeKind::Dark,
                       .field = rgb(0x272C35),
                       .popup = rgb(0x232831),
                       .hover = rgb(0x303743),
-                      .active = rgb(0x2F405F),
+                      .active = rgb(0x2C3C59),
                       .border = rgb(0x363D49),
                       .text = rgb(0xE7EAEF),
-                      .text_dim = rgb(0xA0A9B7),
+                      .text_dim = rgb(0xA4ADBB),
                       .text_on_accent = rgb(0x0F1723),
                       .accent = rgb(0x7FA9F7),
                       .accent_hover = rgb(0xA3C2FB),
@@ -133,8 +133,8 @@ void apply(const Theme& theme, ImGuiStyle& style) {
   set(ImGuiCol_ScrollbarGrabHovered, theme.text_dim);
   set(ImGuiCol_ScrollbarGrabActive, theme.accent);
   set(ImGuiCol_CheckMark, theme.accent);
-  set(ImGuiCol_SliderGrab, theme.accent);
-  set(ImGuiCol_SliderGrabActive, theme.accent_hover);
+  set(ImGuiCol_SliderGrab, with_alpha(theme.accent, 130));  // the number is written over it
+  set(ImGuiCol_SliderGrabActive, with_alpha(theme.accent_hover, 170));
   set(ImGuiCol_Button, theme.field);
   set(ImGuiCol_ButtonHovered, theme.hover);
   set(ImGuiCol_ButtonActive, theme.active);

@@ -21,32 +21,32 @@ enum class ThemeKind : std::uint8_t { Light, Dark };
 /// `panel` and `field`; a role colour (query, key, value, output) is never the only cue for what something is.
 struct Theme {
   ThemeKind kind;
-  Color background;     ///< behind all panels
-  Color panel;          ///< a panel's own ground
-  Color field;          ///< text fields, inactive sliders
-  Color popup;          ///< menus and tooltips
-  Color hover;          ///< ground of what the mouse is over
-  Color active;         ///< ground of what is pressed or selected
-  Color border;         ///< hairlines between panels and around fields
+  Color background;  ///< behind all panels
+  Color panel;       ///< a panel's own ground
+  Color field;       ///< text fields, inactive sliders
+  Color popup;       ///< menus and tooltips
+  Color hover;       ///< ground of what the mouse is over
+  Color active;      ///< ground of what is pressed or selected
+  Color border;      ///< hairlines between panels and around fields
   Color text;
-  Color text_dim;       ///< secondary text, still readable
+  Color text_dim;  ///< secondary text, still readable
   Color text_on_accent;
-  Color accent;         ///< the one accent: selection, focus, checked, links
+  Color accent;  ///< the one accent: selection, focus, checked, links
   Color accent_hover;
-  Color warning;        ///< text of a refusal or a problem
-  Color query;          ///< the field's roles, fit for text and lines
+  Color warning;  ///< text of a refusal or a problem
+  Color query;    ///< the field's roles, fit for text and lines
   Color key;
   Color value;
-  Color output;         ///< attention and outputs
-  Color query_fill;     ///< the same roles as quiet grounds behind `text`
+  Color output;      ///< attention and outputs
+  Color query_fill;  ///< the same roles as quiet grounds behind `text`
   Color key_fill;
   Color value_fill;
   Color output_fill;
-  Color padding;        ///< ground of pad tokens
-  Color hatch;          ///< stripes over masked cells
-  Color hatch_ground;   ///< between the stripes
-  Color missing;        ///< cells that aren't computed yet
-  Color grid;           ///< lines between large cells
+  Color padding;       ///< ground of pad tokens
+  Color hatch;         ///< stripes over masked cells
+  Color hatch_ground;  ///< between the stripes
+  Color missing;       ///< cells that aren't computed yet
+  Color grid;          ///< lines between large cells
   Color crosshair;
 };
 

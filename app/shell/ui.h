@@ -26,10 +26,10 @@ struct Clipboard {
 enum class MousePointer : std::uint8_t { Arrow, Text, ResizeVertical, ResizeHorizontal, Hand, Hidden };
 
 struct TextFieldOptions {
-  float width = -1.0F;         ///< UI units; −1: all there is
-  float height = 0.0F;         ///< above 0: several lines
-  const char* hint = nullptr;  ///< shown while the field is empty
-  bool enter_confirms = false; ///< one line only: true is returned on Enter, not on every edit
+  float width = -1.0F;                       ///< UI units; −1: all there is
+  float height = 0.0F;                       ///< above 0: several lines
+  const char* hint = nullptr;                ///< shown while the field is empty
+  bool enter_confirms = false;               ///< one line only: true is returned on Enter, not on every edit
   std::size_t limit = std::size_t{1} << 20;  ///< bytes
 };
 
@@ -37,8 +37,8 @@ struct TextFieldOptions {
 ///   ui.begin_frame(size, scale, seconds);  …ImGui calls…;  ui.end_frame();
 /// and then window.present(ui) or ui.read_pixels(). One Ui at a time: ImGui's context is global.
 ///
-/// Everything that panels see is in UI units: at scale 1 a unit is a pixel; at scale 2 the same layout is drawn with twice as
-/// many pixels, fonts rasterised anew and glyphs snapped to whole pixels. So panels never multiply by the scale.
+/// Everything that panels see is in UI units: at scale 1 a unit is a pixel; at scale 2 the same layout is drawn with twice
+/// as many pixels, fonts rasterised anew and glyphs snapped to whole pixels. So panels never multiply by the scale.
 class Ui {
  public:
   /// The device must outlive the Ui. Throws Error when a font or a Vulkan object can't be had.
@@ -72,8 +72,9 @@ class Ui {
   /// Asks for so many more frames: for what changed outside of the input.
   void request_redraw(int frames = 1);
 
-  /// Was the key pressed (or repeated) in this frame with exactly these modifiers? Keys that mean something to the text field
-  /// being edited (plain letters, Ctrl+C, arrows, …) are the field's and give false; Ctrl+Z and Ctrl+Y are always the caller's.
+  /// Was the key pressed (or repeated) in this frame with exactly these modifiers? Keys that mean something to the text
+  /// field being edited (plain letters, Ctrl+C, arrows, …) are the field's and give false; Ctrl+Z and Ctrl+Y are always the
+  /// caller's.
   bool is_pressed(Key key, Modifiers modifiers = {}) const;
   /// Is a text field being edited?
   bool is_typing() const;

@@ -43,7 +43,7 @@ struct Ui::Impl {
   int held_buttons = 0;
 
   std::unordered_map<ImGuiID, std::string> field_texts;  ///< what each text field showed last
-  ImGuiID live_field = 0;                                ///< the text field being edited, of those whose Escape keeps the text
+  ImGuiID live_field = 0;  ///< the text field being edited, of those whose Escape keeps the text
   bool leaves_text_field = false;
 };
 

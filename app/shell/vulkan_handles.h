@@ -19,7 +19,8 @@ struct RenderDevice::Handles {
     std::uint32_t count = 0;
   } validation;
   bool has_validation = false;
-  bool can_present = false;  ///< the device has VK_KHR_swapchain
+  bool has_surfaces = false;  ///< there is a display that windows can be on
+  bool can_present = false;   ///< the device has VK_KHR_swapchain
   std::string name;
 
   vk::raii::Context loader;

@@ -20,8 +20,8 @@ MappedBuffer::MappedBuffer(const RenderDevice::Handles& handles, std::size_t siz
   using Property = vk::MemoryPropertyFlagBits;
   buffer = vk::raii::Buffer(handles.device, vk::BufferCreateInfo{.size = size, .usage = usage});
   const vk::MemoryRequirements needs = buffer.getMemoryRequirements();
-  const std::uint32_t type = find_memory_type(handles.memory, needs.memoryTypeBits,
-                                              Property::eHostVisible | Property::eHostCoherent, preferred);
+  const std::uint32_t type =
+      find_memory_type(handles.memory, needs.memoryTypeBits, Property::eHostVisible | Property::eHostCoherent, preferred);
   memory = vk::raii::DeviceMemory(handles.device, {.allocationSize = needs.size, .memoryTypeIndex = type});
   buffer.bindMemory(*memory, 0);
   data = memory.mapMemory(0, VK_WHOLE_SIZE);

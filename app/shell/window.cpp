@@ -44,8 +44,8 @@ std::vector<Box> work_areas() {
 bool is_reachable(const WindowPlacement::Position& position, int width) {
   const auto areas = work_areas();
   return std::any_of(areas.begin(), areas.end(), [&](const Box& area) {
-    return position.x + width >= area.x + kReachable && position.x + kReachable <= area.x + area.width && position.y >= area.y - kReachable &&
-           position.y + kReachable <= area.y + area.height;
+    return position.x + width >= area.x + kReachable && position.x + kReachable <= area.x + area.width &&
+           position.y >= area.y - kReachable && position.y + kReachable <= area.y + area.height;
   });
 }
 
@@ -136,7 +136,8 @@ MouseMove Window::Impl::to_pixels(double x, double y) const {
   int pixel_height = 1;
   glfwGetWindowSize(window, &width, &height);
   glfwGetFramebufferSize(window, &pixel_width, &pixel_height);
-  return {static_cast<float>(x * pixel_width / std::max(width, 1)), static_cast<float>(y * pixel_height / std::max(height, 1))};
+  return {static_cast<float>(x * pixel_width / std::max(width, 1)),
+          static_cast<float>(y * pixel_height / std::max(height, 1))};
 }
 
 Modifiers Window::Impl::held_modifiers() const {

@@ -22,7 +22,7 @@ struct WindowPlacement {
     bool operator==(const Position&) const = default;
   };
   std::optional<Position> position;  ///< nothing where the system places windows itself (Wayland)
-  int width = 0;  ///< 0 (or height 0): what suits the display
+  int width = 0;                     ///< 0 (or height 0): what suits the display
   int height = 0;
   bool maximized = false;
 

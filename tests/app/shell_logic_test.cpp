@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "shell/glyph_set.h"
+#include "shell/heatmap_renderer.h"
+#include "shell/input_queue.h"
+#include "shell/theme.h"
+#include "shell/word_allocator.h"
+
+using namespace headlight::shell;
+
+TEST_SUITE_BEGIN("cpu");
+
+TEST_CASE("black on white has WCAG's largest contrast") {
+  CHECK(contrast(rgb(0x000000), rgb(0xFFFFFF)) == doctest::Approx(21.0));
+  CHECK(contrast(rgb(0x777777), rgb(0xFFFFFF)) == doctest::Approx(4.48).epsilon(0.002));
+  CHECK(contrast(rgb(0x123456), rgb(0x123456)) == doctest::Approx(1.0));
+  CHECK(rgb(0x112233) == 0xFF332211U);
+}
+
+TEST_CASE("every text colour can be read on every ground it stands on") {
+  for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+    const Theme& theme = theme_of(kind);
+    CAPTURE(static_cast<int>(kind));
+    for (const Color ground : {theme.background, theme.panel, theme.field, theme.popup}) {
+      for (const Color text :
+           {theme.text, theme.text_dim, theme.accent, theme.warning, theme.query, theme.key, theme.value, theme.output}) {
+        CAPTURE(text);
+        CAPTURE(ground);
+        CHECK(contrast(text, ground) >= 4.5);
+      }
+    }
+    for (const Color ground :
+         {theme.hover, theme.active, theme.padding, theme.query_fill, theme.key_fill, theme.value_fill, theme.output_fill}) {
+      CAPTURE(ground);
+      CHECK(contrast(theme.text, ground) >= 7.0);
+      CHECK(contrast(theme.text_dim, ground) >= 4.5);
+    }
+    CHECK(contrast(theme.query, theme.query_fill) >= 4.5);
+    CHECK(contrast(theme.key, theme.key_fill) >= 4.5);
+    CHECK(contrast(theme.value, theme.value_fill) >= 4.5);
+    CHECK(contrast(theme.output, theme.output_fill) >= 4.5);
+    CHECK(contrast(theme.text_on_accent, theme.accent) >= 4.5);
+    CHECK(contrast(theme.text_on_accent, theme.accent_hover) >= 4.5);
+    CHECK(contrast(theme.hatch, theme.hatch_ground) >= 1.5);
+  }
+}
+
+namespace {
+
+std::vector<std::size_t> frame_sizes(const std::vector<InputEvent>& events) {
+  InputQueue queue;
+  for (const InputEvent& event : events) queue.push(event);
+  std::vector<std::size_t> sizes;
+  while (!queue.is_empty()) sizes.push_back(queue.take_frame().size());
+  return sizes;
+}
+
+}  // namespace
+
+TEST_CASE("a press and its release reach different frames") {
+  CHECK(frame_sizes(click_at(3, 4)) == std::vector<std::size_t>{2, 1, 1});
+  CHECK(frame_sizes(tap(Key::F1)) == std::vector<std::size_t>{1, 1});
+  CHECK(frame_sizes(drag(0, 0, 9, 9)) == std::vector<std::size_t>{2, 1, 1, 1});
+}
+
+TEST_CASE("input that can share a frame does, the rest keeps its order") {
+  CHECK(frame_sizes({MouseMove{1, 1}, MouseMove{2, 2}}) == std::vector<std::size_t>{1});
+  CHECK(frame_sizes({TextInput{"a"}, TextInput{"b"}}) == std::vector<std::size_t>{2});
+  CHECK(frame_sizes({TextInput{"a"}, KeyPress{Key::Enter}}) == std::vector<std::size_t>{1, 1});
+  CHECK(frame_sizes({KeyPress{Key::LeftShift}, KeyPress{Key::A}}) == std::vector<std::size_t>{2});
+  CHECK(frame_sizes({KeyPress{Key::Left}, KeyPress{Key::Left}}) == std::vector<std::size_t>{1, 1});
+  CHECK(frame_sizes({}).empty());
+}
+
+TEST_CASE("keys are found by name") {
+  Key key = Key::Tab;
+  REQUIRE(parse_key("F12", key));
+  CHECK(key == Key::F12);
+  REQUIRE(parse_key("z", key));
+  CHECK(key == Key::Z);
+  REQUIRE(parse_key("0", key));
+  CHECK(key == Key::Digit0);
+  REQUIRE(parse_key("PageDown", key));
+  CHECK(key == Key::PageDown);
+  CHECK_FALSE(parse_key("hyper", key));
+}
+
+TEST_CASE("freed words join their neighbours and are given out again") {
+  WordAllocator allocator;
+  CHECK_FALSE(allocator.allocate(1));
+  allocator.grow(100);
+  const auto a = allocator.allocate(40);
+  const auto b = allocator.allocate(40);
+  REQUIRE((a && b));
+  CHECK_FALSE(allocator.allocate(30));
+  allocator.free(*a, 40);
+  CHECK(allocator.allocate(41) == std::nullopt);
+  allocator.free(*b, 40);
+  CHECK(allocator.allocate(100) == 0U);
+  CHECK(allocator.used() == 100);
+  allocator.grow(150);
+  CHECK(allocator.allocate(50) == 100U);
+}
+
+TEST_CASE("characters are added once, small alphabets as a whole") {
+  GlyphSet glyphs;
+  CHECK_FALSE(glyphs.add("plain, äöü, Ωλ, Привет, √ᵀₖ−∞·×∈→≤≥"));
+  CHECK(glyphs.add("猫"));
+  CHECK(glyphs.contains(0x732B));
+  CHECK_FALSE(glyphs.contains(0x732C));
+  CHECK_FALSE(glyphs.add("猫"));
+  CHECK(glyphs.add("ひ"));
+  CHECK_FALSE(glyphs.add("らがな"));
+  CHECK(glyphs.requested() == std::vector<std::uint32_t>{0x732B, 0x3072});
+}
+
+TEST_CASE("malformed text and characters beyond the fonts' reach are passed over") {
+  GlyphSet glyphs;
+  CHECK_FALSE(glyphs.add("\xC3"));
+  CHECK_FALSE(glyphs.add("\x80\xFF"));
+  CHECK_FALSE(glyphs.add("😀"));
+  CHECK(glyphs.add("\xE3猫"));
+}
+
+TEST_CASE("cells are found under the mouse and know where they are drawn") {
+  HeatmapImage image;
+  image.rows = 4;
+  image.columns = 10;
+  image.area = {100, 50, 200, 80};
+  const auto cell = HeatmapRenderer::cell_at(image, 139.9F, 129.9F);
+  REQUIRE(cell);
+  CHECK(cell->row == 3);
+  CHECK(cell->column == 1);
+  CHECK_FALSE(HeatmapRenderer::cell_at(image, 300.0F, 60.0F));
+  CHECK_FALSE(HeatmapRenderer::cell_at(image, 99.9F, 60.0F));
+  const UiRect rect = HeatmapRenderer::cell_rect(image, 3, 1);
+  CHECK(rect.x == doctest::Approx(120));
+  CHECK(rect.y == doctest::Approx(110));
+  CHECK(rect.width == doctest::Approx(20));
+  CHECK(rect.height == doctest::Approx(20));
+  image.clip = UiRect{100, 50, 20, 80};
+  CHECK_FALSE(HeatmapRenderer::cell_at(image, 139.9F, 60.0F));
+}
+
+TEST_SUITE_END();
