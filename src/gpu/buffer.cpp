@@ -79,6 +79,7 @@ Buffer::Buffer(Context& context, std::size_t bytes, Memory memory, std::string_v
   }
 }
 
+Buffer::Buffer() = default;
 Buffer::~Buffer() = default;
 Buffer::Buffer(Buffer&&) noexcept = default;
 Buffer& Buffer::operator=(Buffer&&) noexcept = default;

@@ -20,7 +20,7 @@ enum class Memory : std::uint8_t {
 /// A block of memory on the device. Movable, freed when it goes.
 class Buffer {
  public:
-  Buffer() = default;
+  Buffer();  ///< empty
   /// `purpose` is what a person reads when the device can't hold it: "the weights". Throws Error with bytes needed and there.
   Buffer(Context& context, std::size_t bytes, Memory memory, std::string_view purpose);
   ~Buffer();

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "attention/block_shape.h"
 #include "attention/mask.h"
 #include "attention/stage.h"
 #include "core/tensor.h"
@@ -17,19 +19,7 @@ class Context;
 
 namespace headlight::inference {
 
-/// Sizes of one block of a run: what a view needs to lay out its matrices.
-struct BlockShape {
-  std::uint32_t batch = 0, heads = 0, queries = 0, keys = 0, d_model = 0, d_k = 0, d_v = 0;
-  std::uint32_t d_merged = 0;  ///< heads·d_v
-  std::uint32_t d_output = 0;  ///< 0: no output projection, stage Output doesn't exist
-  bool has_input = false;      ///< false: Q, K, V were given, stage X doesn't exist
-
-  /// [rows, columns] of one matrix of the stage, or nullopt when the block has no such stage.
-  struct Extent {
-    std::uint32_t rows = 0, columns = 0;
-  };
-  std::optional<Extent> extent(attention::Stage stage) const;
-};
+using BlockShape = attention::BlockShape;
 
 /// Measured cost of the last forward pass.
 struct RunTiming {
@@ -42,11 +32,14 @@ struct RunTiming {
 /// Runs networks on one device. Not thread-safe: one owner calls it, and its calls block until the GPU is done.
 class Session {
  public:
-  explicit Session(gpu::Context& context);
+  /// `tuning_file` remembers which kernels are the fastest on which device; measured now when it doesn't know this one
+  /// (ops/tuning.h). Empty: a guess without measuring.
+  explicit Session(gpu::Context& context, const std::filesystem::path& tuning_file = {});
   ~Session();
   Session(Session&&) noexcept;
 
-  /// One forward pass: a single submission. Weights go up once per network (by identity of the pointer).
+  /// One forward pass: a single submission. Weights go up once for each model::Layers object. When it throws, the run before
+  /// is still there, unless the device had to make room.
   /// Throws Error in one line when the input is not valid or the device can't hold it (needed and available bytes).
   RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input, const attention::MaskSet& masks);
 

@@ -1,0 +1,60 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+// First step of attention by blocks of queries, for devices where loads cost more than arithmetic (CPUs): the raw scores of the
+// block's rows against every key that one of them may see. 8 lanes own 8 rows × 32 keys in registers.
+//   scores [item, head, row of the block, keys4]
+layout(local_size_x = 8) in;
+#include "lib/load.glsl"
+#include "lib/attention.glsl"
+VEC4_INPUT(0, q);
+VEC4_INPUT(1, k);
+layout(set = 0, binding = 2, std430) readonly buffer mask_buffer { uint mask_words[]; };
+layout(set = 0, binding = 3, std430) writeonly buffer scores_buffer { float scores[]; };
+#define MASK_WORDS(index) mask_words[index]
+#include "lib/mask.glsl"
+
+const uint kRows = 8u;
+const uint kLaneKeys = 4u;
+
+void main() {
+  uint lane = gl_LocalInvocationID.x;
+  uint block_row = gl_WorkGroupID.y * kRows;
+  uint first = p.block_row + block_row;
+  uint last = min(first + kRows, p.queries) - 1u;
+  uint j0 = gl_WorkGroupID.x * 8u * kLaneKeys;
+  uint item = gl_WorkGroupID.z / p.heads;
+  uint head = gl_WorkGroupID.z % p.heads;
+  MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
+  uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
+  if (j0 >= visited.y || j0 + 8u * kLaneKeys <= visited.x) return;
+
+  uint row_at[kRows], key_at[kLaneKeys];
+  [[unroll]] for (int r = 0; r < kRows; ++r) {
+    row_at[r] = item * p.q_stride4 + (head * p.queries + min(first + uint(r), last)) * p.d_k4;
+  }
+  [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
+    key_at[t] = item * p.k_stride4 + (head * p.keys + min(j0 + uint(t) * 8u + lane, p.keys - 1u)) * p.d_k4;
+  }
+  float s[kRows * kLaneKeys];
+  [[unroll]] for (int n = 0; n < kRows * kLaneKeys; ++n) s[n] = 0.0;
+  for (uint c = 0u; c < p.d_k4; ++c) {
+    vec4 ks[kLaneKeys];
+    [[unroll]] for (int t = 0; t < kLaneKeys; ++t) ks[t] = LOAD(k, key_at[t] + c);
+    [[unroll]] for (int r = 0; r < kRows; ++r) {
+      vec4 qs = LOAD(q, row_at[r] + c);
+      [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
+        s[r * 4 + t] = fma(qs.w, ks[t].w, fma(qs.z, ks[t].z, fma(qs.y, ks[t].y, fma(qs.x, ks[t].x, s[r * 4 + t]))));
+      }
+    }
+  }
+  uint row_width = keys4() * 4u;
+  uint out_at = scratch_at(item, head, block_row) * 4u;
+  [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
+    uint j = j0 + uint(t) * 8u + lane;
+    if (j >= row_width) break;
+    [[unroll]] for (int r = 0; r < kRows; ++r) {
+      if (first + uint(r) <= last) scores[out_at + uint(r) * row_width + j] = s[r * 4 + t];
+    }
+  }
+}

@@ -1,0 +1,61 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+// Second step of attention by blocks: weights = softmax(masked(scale · scores)), and each row's (m, l). One lane a row, three
+// walks over the keys, exp recomputed instead of stored: a store costs more.
+//   scores, weights [item, head, row of the block, keys4]
+layout(local_size_x = 8) in;
+#include "lib/load.glsl"
+#include "lib/attention.glsl"
+VEC4_INPUT(0, scores);
+layout(set = 0, binding = 1, std430) readonly buffer mask_buffer { uint mask_words[]; };
+layout(set = 0, binding = 2, std430) writeonly buffer weights_buffer { vec4 weights[]; };
+layout(set = 0, binding = 3, std430) writeonly buffer stats_buffer { vec2 stats[]; };
+#define MASK_WORDS(index) mask_words[index]
+#include "lib/mask.glsl"
+
+const uint kRows = 8u;
+
+// Four masked scores of a row; hidden ones are kHidden.
+vec4 masked_scores(uint at, MapMask map, uint i, uint j4) {
+  vec4 s = LOAD(scores, at + j4) * p.scale;
+  [[dont_unroll]] for (uint c = 0u; c < 4u; ++c) {
+    uint j = j4 * 4u + c;
+    if (j >= p.keys || !is_visible(p.mask, map, i, j)) s[c] = kHidden;
+  }
+  return s;
+}
+
+vec4 exponential(vec4 s, float m) { return mix(exp(s - m), vec4(0.0), equal(s, vec4(kHidden))); }
+
+void main() {
+  uint lane = gl_LocalInvocationID.x;
+  uint block_row = gl_WorkGroupID.x * kRows;
+  uint first = p.block_row + block_row;
+  uint last = min(first + kRows, p.queries) - 1u;
+  uint i = first + lane;
+  if (i > last) return;
+  uint item = gl_WorkGroupID.y / p.heads;
+  uint head = gl_WorkGroupID.y % p.heads;
+  uint at = scratch_at(item, head, block_row + lane);
+  MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
+  uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
+  uint begin4 = visited.x / 4u, end4 = (visited.y + 3u) / 4u;
+  // Up to open4 every row of the group sees every key, and nobody has to ask cell by cell.
+  uint open4 = begin4;
+  uint open_end = p.mask.causal != 0u ? min(visited.y, max(first + 1u, p.mask.prefix)) : visited.y;
+  if (open_end > begin4 * 4u && all_visible(p.mask, map, first, last, begin4 * 4u, open_end - 1u)) open4 = open_end / 4u;
+
+  vec4 tops = vec4(kHidden);
+  for (uint j4 = begin4; j4 < open4; ++j4) tops = max(tops, LOAD(scores, at + j4) * p.scale);
+  for (uint j4 = open4; j4 < end4; ++j4) tops = max(tops, masked_scores(at, map, i, j4));
+  float m = max(max(tops.x, tops.y), max(tops.z, tops.w));
+  vec4 sums = vec4(0.0);
+  for (uint j4 = begin4; j4 < open4; ++j4) sums += exp(LOAD(scores, at + j4) * p.scale - m);
+  for (uint j4 = open4; j4 < end4; ++j4) sums += exponential(masked_scores(at, map, i, j4), m);
+  float l = dot(sums, vec4(1.0));
+  float inverse = l > 0.0 ? 1.0 / l : 0.0;
+  for (uint j4 = begin4; j4 < open4; ++j4) weights[at + j4] = exp(LOAD(scores, at + j4) * p.scale - m) * inverse;
+  for (uint j4 = open4; j4 < end4; ++j4) weights[at + j4] = exponential(masked_scores(at, map, i, j4), m) * inverse;
+  stats[stats_at(item, head, i)] = row_stats(m, l);
+}

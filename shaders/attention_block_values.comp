@@ -1,0 +1,62 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+// Last step of attention by blocks: weights · V, written straight into the merged matrix, so that merging heads costs nothing.
+// 8 lanes own 4 rows × 16 vec4 columns in registers.
+//   weights [item, head, row of the block, keys4]
+#define ROWS 4
+layout(local_size_x = 8) in;
+#include "lib/load.glsl"
+#include "lib/attention.glsl"
+VEC4_INPUT(0, weights);
+VEC4_INPUT(1, v);
+layout(set = 0, binding = 2, std430) readonly buffer mask_buffer { uint mask_words[]; };
+layout(set = 0, binding = 3, std430) readonly buffer stats_buffer { vec2 stats[]; };
+layout(set = 0, binding = 4, std430) writeonly buffer merged_buffer { vec4 merged[]; };
+#define MASK_WORDS(index) mask_words[index]
+#include "lib/mask.glsl"
+#include "lib/mean_value.glsl"
+
+void main() {
+  uint lane = gl_LocalInvocationID.x;
+  uint block_row = gl_WorkGroupID.x * ROWS;
+  uint first = p.block_row + block_row;
+  uint last = min(first + ROWS, p.queries) - 1u;
+  uint item = gl_WorkGroupID.y / p.heads;
+  uint head = gl_WorkGroupID.y % p.heads;
+  uint left = gl_WorkGroupID.z * 16u + lane, right = left + 8u;
+  uint last4 = p.d_v4 - 1u;
+  MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
+  // Weights exist where the softmax's group of 8 rows went; this group of 4 needs no more than its own rows see.
+  uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
+  uint v_at = item * p.v_stride4 + head * p.keys * p.d_v4;
+  uint row_at[ROWS];
+  [[unroll]] for (int r = 0; r < ROWS; ++r) row_at[r] = scratch_at(item, head, min(block_row + uint(r), last - p.block_row));
+
+  vec4 left_sum[ROWS], right_sum[ROWS];
+  [[unroll]] for (int r = 0; r < ROWS; ++r) { left_sum[r] = vec4(0.0); right_sum[r] = vec4(0.0); }
+  for (uint j4 = visited.x / 4u; j4 < (visited.y + 3u) / 4u; ++j4) {
+    vec4 w[ROWS];
+    [[unroll]] for (int r = 0; r < ROWS; ++r) w[r] = LOAD(weights, row_at[r] + j4);
+    [[unroll]] for (int c = 0; c < 4; ++c) {
+      uint key_at = v_at + min(j4 * 4u + uint(c), p.keys - 1u) * p.d_v4;  // weights beyond the last key are zero
+      vec4 left_value = LOAD(v, key_at + min(left, last4)), right_value = LOAD(v, key_at + min(right, last4));
+      [[unroll]] for (int r = 0; r < ROWS; ++r) {
+        left_sum[r] = fma(vec4(w[r][c]), left_value, left_sum[r]);
+        right_sum[r] = fma(vec4(w[r][c]), right_value, right_sum[r]);
+      }
+    }
+  }
+  [[unroll]] for (int r = 0; r < ROWS; ++r) {
+    uint i = first + uint(r);
+    if (i > last) break;
+    if (left <= last4) merged[merged_at(item, head, i) + left] = left_sum[r];
+    if (right <= last4) merged[merged_at(item, head, i) + right] = right_sum[r];
+  }
+  if (p.has_finite_fill == 0u) return;
+  for (uint i = first; i <= last; ++i) {
+    if (!is_uniform(stats[stats_at(item, head, i)])) continue;
+    if (left <= last4) merged[merged_at(item, head, i) + left] = mean_value(item, head, left);
+    if (right <= last4) merged[merged_at(item, head, i) + right] = mean_value(item, head, right);
+  }
+}

@@ -1,0 +1,42 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// The twin: one lane per (query, four columns of its output), two passes over the keys, any size, nothing clever.
+layout(local_size_x = 16) in;
+#include "lib/load.glsl"
+#include "lib/attention.glsl"
+#include "lib/attention_io.glsl"
+
+float score(uint q_at, uint k_at) {
+  float sum = 0.0;
+  for (uint c = 0u; c < p.d_k4; ++c) sum += dot(LOAD(q, q_at + c), LOAD(k, k_at + c));
+  return sum * p.scale;
+}
+
+void main() {
+  uint column4 = gl_GlobalInvocationID.x;
+  uint i = gl_WorkGroupID.y;
+  uint item = gl_WorkGroupID.z / p.heads;
+  uint head = gl_WorkGroupID.z % p.heads;
+  if (column4 >= p.d_v4) return;
+  MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
+  uint q_at = item * p.q_stride4 + (head * p.queries + i) * p.d_k4;
+  uint k_at = item * p.k_stride4 + head * p.keys * p.d_k4;
+  uint v_at = item * p.v_stride4 + head * p.keys * p.d_v4 + column4;
+
+  float m = kHidden;
+  for (uint j = 0u; j < p.keys; ++j) {
+    if (is_visible(p.mask, map, i, j)) m = max(m, score(q_at, k_at + j * p.d_k4));
+  }
+  float l = 0.0;
+  vec4 sum = vec4(0.0);
+  for (uint j = 0u; j < p.keys; ++j) {
+    if (!is_visible(p.mask, map, i, j)) continue;
+    float weight = exp(score(q_at, k_at + j * p.d_k4) - m);
+    l += weight;
+    sum += weight * LOAD(v, v_at + j * p.d_v4);
+  }
+  vec2 ml = row_stats(m, l);
+  vec4 result = l > 0.0 ? sum / l : (is_uniform(ml) ? mean_value(item, head, column4) : vec4(0.0));
+  merged[merged_at(item, head, i) + column4] = result;
+  if (column4 == 0u) stats[stats_at(item, head, i)] = ml;
+}

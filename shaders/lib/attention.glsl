@@ -1,0 +1,19 @@
+// What all attention kernels share: O = softmax(masked(scale · Q·Kᵀ)) · V.
+//   q [item, head, query, d_k4], k [item, head, key, d_k4], v [item, head, key, d_v4]   vec4
+//   merged: vec4, heads side by side (or one after another without the transpose) by merged_row4 and merged_head4
+//   stats  [item, head, query]  (m, l): the row's largest visible score and Σ exp(score − m)
+//   block scratch [item, head, row of the block, keys4] vec4: scores or weights of a few queries, never of all
+#include "params/mask.h"
+#include "params/attention.h"
+
+layout(push_constant) uniform Push { AttentionParameters p; };
+
+uint keys4() { return (p.keys + 3u) / 4u; }
+uint stats_at(uint item, uint head, uint i) { return ((p.first_item + item) * p.heads + head) * p.queries + i; }
+uint scratch_at(uint item, uint head, uint block_row) { return ((item * p.heads + head) * p.block_rows + block_row) * keys4(); }
+uint merged_at(uint item, uint head, uint i) { return item * p.merged_stride4 + i * p.merged_row4 + head * p.merged_head4; }
+
+// (m, l) as views read it; l = 0 says that the row has no weights. Finite fill and no visible key: PyTorch's softmax of equal
+// scores, uniform over all keys, padding included.
+vec2 row_stats(float m, float l) { return l == 0.0 && p.has_finite_fill != 0u ? vec2(p.fill, float(p.keys)) : vec2(m, l); }
+bool is_uniform(vec2 ml) { return p.has_finite_fill != 0u && ml.x == p.fill; }

@@ -1,0 +1,10 @@
+// The same kernel reads its operands through texel buffers (TEXEL=1) or storage buffers: on llvmpipe of Mesa 22 a texel fetch
+// costs a third of a storage load, on Mesa 25 and on GPUs it is the other way round. The device's tuning decides.
+#ifdef TEXEL
+#define VEC4_INPUT(slot, name) layout(set = 0, binding = slot) uniform samplerBuffer name
+#define LOAD(name, index) texelFetch(name, int(index))
+#else
+#define VEC4_INPUT(slot, name) \
+  layout(set = 0, binding = slot, std430) readonly buffer name##_buffer { vec4 name##_values[]; } name##_block
+#define LOAD(name, index) name##_block.name##_values[index]
+#endif

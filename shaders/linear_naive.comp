@@ -1,0 +1,24 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// y[m, n] = Σ_k x[m, k] · W[n, k] + b[n], one lane per four outputs, nothing reused. The twin that the fast kernels are
+// checked and measured against.
+layout(local_size_x = 16) in;  // the tile's 16 vec4 columns
+layout(set = 0, binding = 0, std430) readonly buffer x_buffer { float x[]; };
+layout(set = 0, binding = 1, std430) readonly buffer weight_buffer { float weight[]; };
+#include "lib/linear.glsl"
+
+void main() {
+  uint column4 = gl_LocalInvocationID.x;
+  uint tile = gl_WorkGroupID.x;
+  uint row = gl_WorkGroupID.y;
+  uint x_at = x_row(row) * 4u;
+  vec4 sum = vec4(0.0);
+  for (uint c = 0u; c < 4u; ++c) {
+    float dot_product = 0.0;
+    for (uint i = 0u; i < p.inner4 * 4u; ++i) {
+      dot_product += x[x_at + i] * weight[(tile * p.inner4 * 4u + i) * 64u + column4 * 4u + c];
+    }
+    sum[c] = dot_product;
+  }
+  store(row, p.first_tile + tile, column4, sum);
+}

@@ -1,0 +1,44 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+// y = x · Wᵀ + b for devices where loads cost more than arithmetic (CPUs): 8 lanes share one tile of 64 columns, a lane owns
+// ROWS rows × 2 vec4 columns in registers and loads every operand four floats at a time.
+#ifndef ROWS
+#define ROWS 8
+#endif
+layout(local_size_x = 8) in;
+#include "lib/load.glsl"
+VEC4_INPUT(0, x);
+VEC4_INPUT(1, weight);
+#include "lib/linear.glsl"
+
+void main() {
+  uint lane = gl_LocalInvocationID.x;
+  uint tile = gl_WorkGroupID.x;
+  uint first_row = gl_WorkGroupID.y * ROWS;
+  uint rows_at[ROWS];
+  [[unroll]] for (int r = 0; r < ROWS; ++r) rows_at[r] = x_row(min(first_row + uint(r), p.rows - 1u));
+
+  vec4 left[ROWS], right[ROWS];
+  [[unroll]] for (int r = 0; r < ROWS; ++r) { left[r] = vec4(0.0); right[r] = vec4(0.0); }
+  uint weight_at = tile * p.inner4 * 4u * kTile4 + lane;
+  for (uint i4 = 0u; i4 < p.inner4; ++i4) {
+    vec4 xs[ROWS];
+    [[unroll]] for (int r = 0; r < ROWS; ++r) xs[r] = LOAD(x, rows_at[r] + i4);
+    [[unroll]] for (int i = 0; i < 4; ++i) {
+      vec4 w_left = LOAD(weight, weight_at);
+      vec4 w_right = LOAD(weight, weight_at + 8u);
+      weight_at += kTile4;
+      [[unroll]] for (int r = 0; r < ROWS; ++r) {
+        left[r] = fma(vec4(xs[r][i]), w_left, left[r]);
+        right[r] = fma(vec4(xs[r][i]), w_right, right[r]);
+      }
+    }
+  }
+  [[unroll]] for (int r = 0; r < ROWS; ++r) {
+    uint row = first_row + uint(r);
+    if (row >= p.rows) break;
+    store(row, p.first_tile + tile, lane, left[r]);
+    store(row, p.first_tile + tile, lane + 8u, right[r]);
+  }
+}

@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <limits>
+
+#include "attention/run.h"
+#include "core/error.h"
+#include "ops/cells.h"
+
+namespace headlight::attention {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{64} << 20;  // of one submission's cells
+
+ops::Region region_of(const TileRequest& request) {
+  return {request.row, request.rows, request.column, request.columns, request.pool};
+}
+
+void check(const BlockRun& block, const TileRequest& request) {
+  const auto extent = block.shape.extent(request.stage);
+  if (!extent) throw Error("the block {} {} has no stage '{}'", to_string(block.ref.kind), block.ref.layer.value, to_string(request.stage));
+  const bool is_inside = request.rows > 0 && request.columns > 0 && request.pool > 0 && request.row + request.rows <= extent->rows &&
+                         request.column + request.columns <= extent->columns && request.batch < block.shape.batch &&
+                         (!is_per_head(request.stage) || request.head < block.shape.heads);
+  if (!is_inside) {
+    throw Error("a tile of stage '{}' (rows {}+{}, columns {}+{}, batch {}, head {}) lies outside its matrix of {} × {}",
+                to_string(request.stage), request.row, request.rows, request.column, request.columns, request.batch, request.head,
+                extent->rows, extent->columns);
+  }
+}
+
+/// Where a stored stage's matrix lies.
+struct Stored {
+  const ops::DeviceTensor* tensor = nullptr;
+  ops::StoredMatrix matrix;
+};
+
+Stored stored(const BlockRun& block, const TileRequest& request) {
+  const auto of_heads = [&](const ops::DeviceTensor& tensor) {
+    const std::uint32_t row = tensor.width4() * 4;
+    return Stored{&tensor, {request.head * tensor.tokens * row, row, tensor.width, 0}};
+  };
+  const auto whole = [](const ops::DeviceTensor& tensor) {
+    return Stored{&tensor, {0, tensor.width4() * 4, tensor.width, 0}};
+  };
+  const std::uint32_t slot = block.v.width4() * 4;
+  switch (request.stage) {
+    case Stage::X: return whole(*block.x);
+    case Stage::Q: return of_heads(block.q);
+    case Stage::K: return of_heads(block.k);
+    case Stage::V: return of_heads(block.v);
+    case Stage::Heads:
+      return {&block.merged, {request.head * block.layout.head4 * 4, block.layout.row4 * 4, block.shape.d_v, slot}};
+    case Stage::Merged: return {&block.merged, {0, block.shape.heads * slot, block.shape.d_v, slot}};
+    case Stage::Output: return whole(*block.output);
+    default: break;
+  }
+  throw Error("stage '{}' is not stored", to_string(request.stage));
+}
+
+ops::MapStage map_stage(Stage stage) {
+  return static_cast<ops::MapStage>(static_cast<std::uint32_t>(stage) - static_cast<std::uint32_t>(Stage::Scores));
+}
+
+/// The same map of the next head, so that one dispatch can do both.
+bool continues(const TileRequest& first, const TileRequest& next, std::uint32_t distance) {
+  TileRequest expected = first;
+  expected.head += distance;
+  return is_map(first.stage) && expected == next;
+}
+
+/// Records one dispatch for each run of requests that differ only in consecutive heads.
+void record(gpu::Stream& stream, ops::Kernels& kernels, const AttentionRun& run, std::span<const TileRequest> requests,
+            const gpu::Buffer& cells) {
+  std::uint32_t out_at = 0;
+  for (std::size_t i = 0; i < requests.size();) {
+    const TileRequest& request = requests[i];
+    const BlockRun& block = run.block(request.block);
+    const ops::Region region = region_of(request);
+    std::uint32_t heads = 1;
+    if (is_map(request.stage)) {
+      while (i + heads < requests.size() && continues(request, requests[i + heads], heads)) ++heads;
+      ops::map_cells(stream, kernels, map_stage(request.stage), block.q, block.k, block.config.scale.factor(block.config.d_k),
+                     mask_data(block.mask), block.stats, request.batch, request.head, heads, region, cells, out_at);
+    } else {
+      const Stored source = stored(block, request);
+      ops::matrix_cells(stream, kernels, *source.tensor, request.batch, source.matrix, region, cells, out_at);
+    }
+    out_at += heads * static_cast<std::uint32_t>(region.tile_values());
+    i += heads;
+  }
+}
+
+/// The rows' (m, l) of a map request.
+gpu::Slice stats_slice(const BlockRun& block, const TileRequest& request) {
+  constexpr std::size_t kPair = 2 * sizeof(float);
+  const std::size_t first = (std::size_t{request.batch} * block.shape.heads + request.head) * block.shape.queries + request.row;
+  return {block.stats.buffer(), first * kPair, request.rows * kPair};
+}
+
+float restore_infinity(float value) { return value == std::numeric_limits<float>::lowest() ? -std::numeric_limits<float>::infinity() : value; }
+
+Tile unpack(const TileRequest& request, std::span<const float> cells, std::span<const float> stats) {
+  Tile tile;
+  tile.request = request;
+  const std::size_t count = std::size_t{request.tile_rows()} * request.tile_columns();
+  tile.values.resize(count);
+  for (std::size_t i = 0; i < count; ++i) tile.values[i] = cells[2 * i];
+  if (!is_map(request.stage)) return tile;
+  tile.masked.resize(count);
+  for (std::size_t i = 0; i < count; ++i) tile.masked[i] = cells[2 * i + 1] != 0.0f ? 1 : 0;
+  if (request.stage == Stage::Masked) std::transform(tile.values.begin(), tile.values.end(), tile.values.begin(), restore_infinity);
+  for (std::size_t row = 0; row < request.rows; ++row) {
+    tile.row_max.push_back(restore_infinity(stats[2 * row]));
+    tile.row_sum.push_back(stats[2 * row + 1]);
+  }
+  return tile;
+}
+
+}  // namespace
+
+const BlockRun& AttentionRun::block(model::BlockRef ref) const {
+  const auto found = std::find_if(blocks.begin(), blocks.end(), [&](const BlockRun& block) { return block.ref == ref; });
+  if (found == blocks.end()) throw Error("the run has no {} attention in layer {}", to_string(ref.kind), ref.layer.value);
+  return *found;
+}
+
+std::vector<Tile> evaluate(ops::Kernels& kernels, const AttentionRun& run, std::span<const TileRequest> requests) {
+  for (const TileRequest& request : requests) check(run.block(request.block), request);
+  gpu::Context& context = kernels.context();
+  const std::size_t budget = std::min(kChunkBytes, context.device().max_storage_range);
+  std::vector<Tile> tiles;
+  while (tiles.size() < requests.size()) {
+    std::size_t count = 0, bytes = 0;
+    for (; tiles.size() + count < requests.size(); ++count) {
+      const std::size_t more = region_of(requests[tiles.size() + count]).tile_values() * ops::kCellBytes;
+      if (count > 0 && bytes + more > budget) break;
+      bytes += more;
+    }
+    if (bytes > context.device().max_storage_range) {
+      throw Error("a tile of {} MiB is more than the device '{}' binds at once; ask for fewer rows", bytes >> 20, context.device().name);
+    }
+    const auto chunk = requests.subspan(tiles.size(), count);
+    gpu::Stream stream(context);
+    const gpu::Buffer cells(context, bytes, gpu::Memory::Device, "the maps on screen");
+    record(stream, kernels, run, chunk, cells);
+    const gpu::Download values = stream.download(cells);
+    std::vector<gpu::Download> stats;
+    for (const TileRequest& request : chunk) {
+      if (is_map(request.stage)) stats.push_back(stream.download(stats_slice(run.block(request.block), request)));
+    }
+    gpu::Submission submission = std::move(stream).submit();
+    submission.wait();
+    const std::span<const float> all = submission.values<float>(values);
+    std::size_t at = 0, map = 0;
+    for (const TileRequest& request : chunk) {
+      const auto row_stats = is_map(request.stage) ? submission.values<float>(stats[map++]) : std::span<const float>();
+      tiles.push_back(unpack(request, all.subspan(at), row_stats));
+      at += region_of(request).tile_values() * 2;
+    }
+  }
+  return tiles;
+}
+
+}  // namespace headlight::attention

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "export/streamed_file.h"
+
+namespace headlight::exporting {
+
+/// One matrix as RFC 4180 text (CRLF, quotes doubled, UTF-8): the first line names the columns, the first field of each line
+/// the row. Numbers are the shortest that read back as the same float32; −inf is "-inf".
+
+/// Writes a matrix row by row into a sink.
+class CsvWriter {
+ public:
+  /// `corner` is the first field, above the rows' names; `columns` the tokens (or "0", "1", … of features).
+  CsvWriter(Sink sink, std::string_view corner, std::span<const std::string> columns);
+
+  void append_row(std::string_view name, std::span<const float> values);
+
+ private:
+  Sink sink_;
+  std::string line_;
+};
+
+/// The names of an axis without tokens: "0", "1", ….
+std::vector<std::string> index_names(std::uint32_t count);
+
+/// values: [rows, columns]. Throws Error when they don't fill the names' rows and columns.
+std::string encode_csv(std::string_view corner, std::span<const std::string> rows, std::span<const std::string> columns,
+                       std::span<const float> values);
+void write_csv(const std::filesystem::path& path, std::string_view corner, std::span<const std::string> rows,
+               std::span<const std::string> columns, std::span<const float> values);
+
+}  // namespace headlight::exporting

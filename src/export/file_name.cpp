@@ -1,0 +1,45 @@
+#include "export/file_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace headlight::exporting {
+namespace {
+
+// Digits of the largest index of `count` things.
+int digits(std::uint32_t count, int at_least) {
+  return std::max(at_least, static_cast<int>(std::to_string(std::max(count, 1U) - 1).size()));
+}
+
+std::string prefix(const FileNaming& naming, model::BlockKind kind) {
+  return naming.has_kinds ? fmt::format("{}_", model::to_string(kind)) : "";
+}
+
+std::string layer(const FileNaming& naming, model::BlockRef block) {
+  return fmt::format("{}layer-{:0{}}", prefix(naming, block.kind), block.layer.value, digits(naming.layers, 2));
+}
+
+}  // namespace
+
+std::string FileNaming::matrix(model::BlockRef block, std::uint32_t batch_item, std::uint32_t head, attention::Stage stage,
+                               std::string_view extension) const {
+  std::string name = fmt::format("{}_batch-{:0{}}", layer(*this, block), batch_item, digits(batch, 1));
+  if (attention::is_per_head(stage)) name += fmt::format("_head-{:0{}}", head, digits(heads, 2));
+  return fmt::format("{}_{}.{}", name, attention::to_string(stage), extension);
+}
+
+std::string FileNaming::contact_sheet(model::BlockRef block, std::uint32_t batch_item, attention::Stage stage,
+                                      std::string_view extension) const {
+  std::string name = layer(*this, block);
+  if (batch > 1) name += fmt::format("_batch-{:0{}}", batch_item, digits(batch, 1));
+  name += "_heads";
+  if (stage != attention::Stage::Weights) name += fmt::format("_{}", attention::to_string(stage));
+  return fmt::format("{}.{}", name, extension);
+}
+
+std::string FileNaming::stage(model::BlockKind kind, attention::Stage of_stage, std::string_view extension) const {
+  return fmt::format("{}{}.{}", prefix(*this, kind), attention::to_string(of_stage), extension);
+}
+
+}  // namespace headlight::exporting

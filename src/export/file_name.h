@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "attention/stage.h"
+#include "model/config.h"
+
+namespace headlight::exporting {
+
+/// Names of exported files: sorted by name they are sorted by block, layer, batch item and head. Numbers have the digits of
+/// the largest, layers and heads at least two; a network with one kind of block leaves the kind out.
+struct FileNaming {
+  std::uint32_t layers = 1;
+  std::uint32_t batch = 1;
+  std::uint32_t heads = 1;
+  bool has_kinds = false;  ///< the network has blocks of several kinds: names begin with "encoder_", "decoder_", "cross_"
+
+  /// One matrix: "encoder_layer-00_batch-0_head-03_weights.png". Stages that are not per head have no head.
+  std::string matrix(model::BlockRef block, std::uint32_t batch_item, std::uint32_t head, attention::Stage stage,
+                     std::string_view extension) const;
+  /// All heads of a layer in one picture: "layer-00_heads.png"; with several batch items "layer-00_batch-1_heads.png". Stages
+  /// other than the weights are named: "layer-00_heads_scores.png".
+  std::string contact_sheet(model::BlockRef block, std::uint32_t batch_item, attention::Stage stage,
+                            std::string_view extension) const;
+  /// Every layer, batch item and head of a stage in one file: "weights.npy", "encoder_weights.npy".
+  std::string stage(model::BlockKind kind, attention::Stage stage, std::string_view extension) const;
+};
+
+}  // namespace headlight::exporting

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace headlight::exporting {
+
+/// Appends the shortest decimal text that reads back as exactly this float32: "0.1", "-1e+09"; "-inf", "inf", "nan".
+void append_float(std::string& text, float value);
+
+}  // namespace headlight::exporting

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "core/tensor.h"
+#include "export/streamed_file.h"
+
+namespace headlight::exporting {
+
+/// Keeps the order in which fields are added: files read from the general to the particular.
+using Json = nlohmann::ordered_json;
+
+/// {…fields of `head`…, "shape": […], "values": nested arrays}. Numbers are the shortest that read back as the same float32;
+/// −inf is the string "-inf", inf "inf", and what is no number null: the file is strict JSON.
+class JsonTensorWriter {
+ public:
+  /// `head` is an object: axes, tokens, settings. Its texts must be UTF-8; broken bytes become U+FFFD.
+  JsonTensorWriter(Sink sink, const Json& head, std::span<const std::uint32_t> shape);
+
+  /// The next values in row-major order, any number of them.
+  void append(std::span<const float> values);
+  /// Closes the document. Throws Error unless exactly the shape's elements were appended.
+  void finish();
+
+ private:
+  Sink sink_;
+  std::vector<std::size_t> strides_;  ///< elements inside one bracket of each axis
+  std::size_t expected_ = 0;
+  std::size_t appended_ = 0;
+  std::string text_;
+};
+
+std::string encode_json(const Json& head, const Tensor& tensor);
+void write_json(const std::filesystem::path& path, const Json& head, const Tensor& tensor);
+
+/// A document with two spaces of indentation and a newline at its end; broken UTF-8 becomes U+FFFD.
+std::string to_text(const Json& document);
+
+}  // namespace headlight::exporting

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/tensor.h"
+#include "export/streamed_file.h"
+
+namespace headlight::exporting {
+
+/// NumPy's .npy 1.0: little-endian float32, row-major, header padded to a multiple of 64 bytes.
+
+/// Magic, version and dictionary, up to the first value.
+std::string npy_header(std::span<const std::uint32_t> shape);
+std::string encode_npy(const Tensor& tensor);
+/// Reads what encode_npy() writes. Throws Error saying what is wrong with the bytes.
+Tensor decode_npy(std::string_view bytes);
+void write_npy(const std::filesystem::path& path, const Tensor& tensor);
+
+/// Writes an .npy strip by strip: its values may be more than memory holds.
+class NpyFile {
+ public:
+  /// Throws Error in one line when the file can't be written, as the other functions do.
+  NpyFile(const std::filesystem::path& path, std::span<const std::uint32_t> shape);
+
+  /// The next values in row-major order, any number of them.
+  void append(std::span<const float> values);
+  /// Puts the file in its place. Throws Error unless exactly the shape's elements were appended.
+  void finish();
+
+ private:
+  StreamedFile file_;
+  std::string name_;
+  std::size_t expected_ = 0;
+  std::size_t appended_ = 0;
+};
+
+}  // namespace headlight::exporting

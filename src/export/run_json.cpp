@@ -1,0 +1,79 @@
+#include "export/run_json.h"
+
+#include "core/atomic_file.h"
+
+namespace headlight::exporting {
+namespace {
+
+Json describe_matrix(const attention::BooleanMask& matrix) {
+  Json items = Json::array();
+  for (std::uint32_t batch = 0; batch < matrix.batch; ++batch) {
+    Json heads = Json::array();
+    for (std::uint32_t head = 0; head < matrix.heads; ++head) {
+      Json rows = Json::array();
+      for (std::uint32_t query = 0; query < matrix.queries; ++query) {
+        std::string row;
+        for (std::uint32_t key = 0; key < matrix.keys; ++key) row += matrix.is_kept(batch, head, query, key) ? '1' : '0';
+        rows.push_back(std::move(row));
+      }
+      heads.push_back(std::move(rows));
+    }
+    items.push_back(std::move(heads));
+  }
+  return {{"shape", {matrix.batch, matrix.heads, matrix.queries, matrix.keys}}, {"keep", std::move(items)}};
+}
+
+Json describe_painted(const attention::PaintedCells& painted) {
+  const auto index = [](const std::optional<std::uint32_t>& value) { return value ? Json(*value) : Json(nullptr); };
+  Json cells = Json::array();
+  for (const auto& [scope, in_scope] : painted) {
+    for (const auto& [cell, is_visible] : in_scope) {
+      cells.push_back({{"layer", index(scope.layer)},
+                       {"batch", index(scope.batch)},
+                       {"head", index(scope.head)},
+                       {"query", cell.query},
+                       {"key", cell.key},
+                       {"visible", is_visible}});
+    }
+  }
+  return cells;
+}
+
+}  // namespace
+
+Json describe_tokens(const model::TokenBatch& tokens) {
+  return {{"length", tokens.length}, {"lengths", tokens.lengths}, {"texts", tokens.texts}};
+}
+
+Json describe_mask(const attention::MaskSpec& mask) {
+  return {{"rule", attention::to_string(mask.rule)},
+          {"key_padding", mask.rule.key_padding},
+          {"fill", attention::to_string(mask.fill)},
+          {"matrix", mask.matrix ? describe_matrix(*mask.matrix) : Json(nullptr)},
+          {"painted", describe_painted(mask.painted)}};
+}
+
+std::string encode_run_json(const RunDescription& run) {
+  Json document = {{"program", run.program}};
+  if (!run.device.empty()) document["device"] = run.device;
+  document["model"] = run.model;
+  document["tokens"] = describe_tokens(run.input->source);
+  if (run.input->target) document["target_tokens"] = describe_tokens(*run.input->target);
+  Json masks = Json::object();
+  for (const model::BlockKind kind : run.kinds) masks[std::string(model::to_string(kind))] = describe_mask(run.masks[kind]);
+  document["masks"] = std::move(masks);
+  document["selection"] = run.selection;
+  if (!run.view.is_null()) document["view"] = run.view;
+  Json stages = Json::array();
+  for (const WrittenStage& stage : run.stages) {
+    stages.push_back({{"file", stage.file}, {"stage", stage.stage}, {"shape", stage.shape}, {"axes", stage.axes}});
+  }
+  document["stages"] = std::move(stages);
+  return to_text(document);
+}
+
+void write_run_json(const std::filesystem::path& path, const RunDescription& run) {
+  write_file_atomically(path, encode_run_json(run));
+}
+
+}  // namespace headlight::exporting

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/mask.h"
+#include "core/tensor.h"
+#include "export/json.h"
+#include "model/network.h"
+
+namespace headlight::exporting {
+
+/// One file beside run.json.
+struct WrittenStage {
+  std::string file;
+  std::string stage;              ///< "weights", "logits", …
+  Shape shape;                    ///< [layer, batch, head, query, key] for weights
+  std::vector<std::string> axes;  ///< one name for each axis of the shape
+};
+
+/// What somebody needs to know to use exported numbers without the program that made them.
+struct RunDescription {
+  std::string program;   ///< "headlight 0.1.0"
+  std::string device;    ///< name of the GPU; empty when unknown
+  Json model;            ///< preset or settings of the playground: whatever rebuilds the network
+  const model::ModelInput* input = nullptr;  ///< tokens with padding; not null
+  std::vector<model::BlockKind> kinds;       ///< kinds of blocks the network has; their masks are written
+  attention::MaskSet masks;
+  Json selection;  ///< layer, batch, head that were asked for; null means all
+  Json view;       ///< colour map, scale, theme; null when nothing was drawn
+  std::vector<WrittenStage> stages;
+};
+
+std::string encode_run_json(const RunDescription& run);
+/// `path` is the file itself, "…/run.json". Throws Error in one line when it can't be written.
+void write_run_json(const std::filesystem::path& path, const RunDescription& run);
+
+/// {"texts": [[…]], "lengths": […], "length": n}: one list of tokens for each batch item, padding as "<pad>".
+Json describe_tokens(const model::TokenBatch& tokens);
+/// {"rule": "causal", "key_padding": true, "fill": "-inf", "matrix": …, "painted": […]}. A matrix' rows are strings of 1
+/// (kept) and 0 (masked), [batch][head][query].
+Json describe_mask(const attention::MaskSpec& mask);
+
+}  // namespace headlight::exporting

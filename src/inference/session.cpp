@@ -1,0 +1,122 @@
+#include "inference/session.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/error.h"
+#include "gpu/context.h"
+#include "inference/device_layers.h"
+#include "inference/forward.h"
+#include "ops/kernels.h"
+
+namespace headlight::inference {
+namespace {
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+struct Session::State {
+  explicit State(gpu::Context& context) : kernels(context) {}
+
+  ops::Kernels kernels;
+  std::optional<DeviceLayers> layers;
+  attention::AttentionRun run;
+
+  const DeviceLayers& upload(const std::shared_ptr<const model::Layers>& source) {
+    if (!layers || layers->source != source) {
+      layers.reset();  // the old ones make room first
+      layers = upload_layers(kernels.context(), source);
+    }
+    return *layers;
+  }
+
+  RunTiming forward(const model::Network& network, const model::ModelInput& input, const attention::MaskSet& masks) {
+    const DeviceLayers& weights = upload(network.layers);
+    const auto start = std::chrono::steady_clock::now();
+    gpu::Stream stream(kernels.context());
+    Forward forward = record_forward(stream, kernels, network, weights, input, masks);
+    gpu::Submission submission = std::move(stream).submit();
+    submission.wait();
+    run = std::move(forward.run);
+    return {.gpu_ms = submission.gpu_ms(),
+            .wall_ms = milliseconds_since(start),
+            .dispatches = submission.dispatches(),
+            .device_bytes = kernels.context().allocated_bytes()};
+  }
+
+  /// A hidden state or logits in host memory.
+  Tensor download(const ops::DeviceTensor* tensor) {
+    if (tensor == nullptr) return {};
+    Tensor result({tensor->items, tensor->tokens, tensor->width});
+    gpu::Stream stream(kernels.context());
+    const gpu::Download bytes = stream.download(tensor->buffer());
+    gpu::Submission submission = std::move(stream).submit();
+    submission.wait();
+    const auto padded = submission.values<float>(bytes);
+    const std::size_t row_width = std::size_t{tensor->width4()} * 4;
+    for (std::uint32_t item = 0; item < tensor->items; ++item) {
+      for (std::uint32_t row = 0; row < tensor->tokens; ++row) {
+        const auto source = padded.subspan(item * tensor->item_bytes() / sizeof(float) + row * row_width, tensor->width);
+        std::copy(source.begin(), source.end(),
+                  result.values.begin() + static_cast<std::ptrdiff_t>((std::size_t{item} * tensor->tokens + row) * tensor->width));
+      }
+    }
+    return result;
+  }
+};
+
+Session::Session(gpu::Context& context, const std::filesystem::path& tuning_file) : state_(std::make_unique<State>(context)) {
+  if (!tuning_file.empty()) ops::tune(state_->kernels, tuning_file);
+}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+
+RunTiming Session::run(std::shared_ptr<const model::Network> network, const model::ModelInput& input, const attention::MaskSet& masks) {
+  model::check(*network, input);
+  try {
+    return state_->forward(*network, input, masks);
+  } catch (const Error&) {
+    // Perhaps the run before holds the memory that is missing; without it there may be enough.
+    if (state_->run.blocks.empty()) throw;
+    state_->run = {};
+    return state_->forward(*network, input, masks);
+  }
+}
+
+std::vector<model::BlockRef> Session::blocks() const {
+  std::vector<model::BlockRef> blocks;
+  for (const attention::BlockRun& block : state_->run.blocks) blocks.push_back(block.ref);
+  return blocks;
+}
+
+BlockShape Session::shape(model::BlockRef block) const { return state_->run.block(block).shape; }
+
+std::vector<attention::Tile> Session::evaluate(std::span<const attention::TileRequest> requests) {
+  return attention::evaluate(state_->kernels, state_->run, requests);
+}
+
+Tensor Session::stage(model::BlockRef block, attention::Stage stage) {
+  const BlockShape shape = this->shape(block);
+  const auto extent = shape.extent(stage);
+  if (!extent) throw Error("the {} attention has no stage '{}'", to_string(block.kind), to_string(stage));
+  const bool is_per_head = attention::is_per_head(stage);
+  const std::uint32_t heads = is_per_head ? shape.heads : 1;
+  Tensor result(is_per_head ? Shape{shape.batch, heads, extent->rows, extent->columns} : Shape{shape.batch, extent->rows, extent->columns});
+  std::vector<attention::TileRequest> requests;
+  for (std::uint32_t batch = 0; batch < shape.batch; ++batch) {
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      requests.push_back({.block = block, .batch = batch, .head = head, .stage = stage, .rows = extent->rows, .columns = extent->columns});
+    }
+  }
+  auto target = result.values.begin();
+  for (const attention::Tile& tile : evaluate(requests)) target = std::copy(tile.values.begin(), tile.values.end(), target);
+  return result;
+}
+
+Tensor Session::encoder_output() { return state_->download(state_->run.encoder_output.get()); }
+Tensor Session::logits() { return state_->download(state_->run.logits.get()); }
+
+}  // namespace headlight::inference

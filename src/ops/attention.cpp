@@ -1,0 +1,98 @@
+#include "ops/attention.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "ops/attention_blocks.h"
+
+namespace headlight::ops {
+namespace {
+
+/// How many batch items one dispatch can take, so that no binding and no grid exceeds the device's limits.
+std::uint32_t items_per_slice(const Kernels& kernels, std::size_t in_range, const DeviceTensor& q, const DeviceTensor& k,
+                              const DeviceTensor& v, const DeviceTensor& merged) {
+  const gpu::DeviceInfo& device = kernels.context().device();
+  const std::size_t items = std::min<std::size_t>(
+      {q.items, in_range / q.item_bytes(), in_range / k.item_bytes(), in_range / v.item_bytes(),
+       kernels.max_binding(false) / merged.item_bytes(), device.max_groups[2] / q.heads, device.max_groups[1] / q.heads});
+  if (items == 0) {
+    throw Error("one matrix of {} tokens × {} heads is more than the {} MiB that '{}' can bind at once; make the text or the model smaller",
+                k.tokens, k.heads, in_range >> 20, device.name);
+  }
+  return static_cast<std::uint32_t>(items);
+}
+
+void record_whole(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, const AttentionParameters& parameters) {
+  constexpr std::uint32_t kNaiveColumns4 = 16, kTiledRows = 32, kTiledColumns4 = 16;
+  const std::uint32_t maps = inputs.items * parameters.heads;
+  const bool is_naive = kernels.tuning().attention == AttentionKernel::Naive;
+  stream.dispatch(kernels[is_naive ? "attention_naive" : "attention_tiled"],
+                  {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.merged, inputs.stats}, parameters,
+                  is_naive ? gpu::Groups{divide_up(parameters.d_v4, kNaiveColumns4), parameters.queries, maps}
+                           : gpu::Groups{divide_up(parameters.queries, kTiledRows), maps, divide_up(parameters.d_v4, kTiledColumns4)});
+}
+
+}  // namespace
+
+MaskParameters mask_parameters(const MaskData& mask) {
+  return {.causal = mask.causal ? 1u : 0u,
+          .window = mask.window,
+          .prefix = mask.prefix,
+          .key_padding = mask.key_padding ? 1u : 0u,
+          .deny_at = mask.deny_at,
+          .allow_at = mask.allow_at,
+          .planes_at = mask.planes_at,
+          .words_per_row = mask.words_per_row,
+          .plane_words = mask.plane_words};
+}
+
+MergedLayout concatenated(std::uint32_t heads, std::uint32_t d_v4) { return {heads * d_v4, d_v4}; }
+MergedLayout without_transpose(std::uint32_t queries, std::uint32_t d_v4) { return {d_v4, queries * d_v4}; }
+
+DeviceTensor make_stats(gpu::Stream& stream, std::uint32_t items, std::uint32_t heads, std::uint32_t queries) {
+  // The shader indexes pairs without gaps between items: to the tensor it is one long row.
+  return {stream, 1, 1, 1, items * heads * queries * 2, "the rows' softmax statistics"};
+}
+
+AttentionParameters attention_parameters(const DeviceTensor& q, const DeviceTensor& k, const DeviceTensor& v, float scale,
+                                         const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged) {
+  AttentionParameters parameters{};
+  parameters.queries = q.tokens;
+  parameters.keys = k.tokens;
+  parameters.heads = q.heads;
+  parameters.d_k4 = q.width4();
+  parameters.d_v4 = v.width4();
+  parameters.q_stride4 = q.stride4();
+  parameters.k_stride4 = k.stride4();
+  parameters.v_stride4 = v.stride4();
+  parameters.merged_stride4 = merged.stride4();
+  parameters.merged_row4 = layout.row4;
+  parameters.merged_head4 = layout.head4;
+  parameters.scale = scale;
+  parameters.has_finite_fill = mask.has_finite_fill ? 1 : 0;
+  parameters.fill = mask.fill;
+  parameters.mask = mask_parameters(mask);
+  return parameters;
+}
+
+void attention(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& q, const DeviceTensor& k, const DeviceTensor& v,
+               float scale, const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged, const DeviceTensor& stats,
+               const AttentionScratch* scratch) {
+  const AttentionKernel kind = kernels.tuning().attention;
+  const bool is_texel = kind == AttentionKernel::BlocksTexel;
+  const std::uint32_t slice = items_per_slice(kernels, kernels.max_binding(is_texel), q, k, v, merged);
+  AttentionParameters parameters = attention_parameters(q, k, v, scale, mask, layout, merged);
+  for (std::uint32_t item = 0; item < q.items; item += slice) {
+    const std::uint32_t items = std::min(slice, q.items - item);
+    parameters.first_item = item;
+    const BlockInputs inputs{q.slice(item, items), k.slice(item, items), v.slice(item, items), *mask.words,
+                             merged.slice(item, items), stats.buffer(), items};
+    if (needs_scratch(kind)) {
+      attention_blocks(stream, kernels, is_texel, *scratch, inputs, parameters);
+    } else {
+      record_whole(stream, kernels, inputs, parameters);
+    }
+  }
+}
+
+}  // namespace headlight::ops

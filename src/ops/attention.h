@@ -1,0 +1,44 @@
+#pragma once
+
+#include "gpu/stream.h"
+#include "ops/device_tensor.h"
+#include "ops/kernels.h"
+#include "ops/mask_data.h"
+#include "ops/parameters.h"
+
+namespace headlight::ops {
+
+/// The mask's part of every kernel's push constants.
+MaskParameters mask_parameters(const MaskData& mask);
+
+/// How the heads' outputs lie in the merged matrix, in vec4: concatenated, or (notebook 003) reshaped without the transpose.
+struct MergedLayout {
+  std::uint32_t row4 = 0;
+  std::uint32_t head4 = 0;
+};
+MergedLayout concatenated(std::uint32_t heads, std::uint32_t d_v4);
+MergedLayout without_transpose(std::uint32_t queries, std::uint32_t d_v4);
+
+class AttentionScratch;
+
+/// Does this way of computing need an AttentionScratch?
+constexpr bool needs_scratch(AttentionKernel kind) { return kind == AttentionKernel::Blocks || kind == AttentionKernel::BlocksTexel; }
+
+/// Push constants of every attention kernel, first_item and the block aside.
+AttentionParameters attention_parameters(const DeviceTensor& q, const DeviceTensor& k, const DeviceTensor& v, float scale,
+                                         const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged);
+
+/// O = softmax(masked(scale · Q·Kᵀ)) · V, written straight into the merged matrix; no n × n matrix is stored
+/// ("Attention Is All You Need", eq. 1; torch.nn.functional.scaled_dot_product_attention).
+///   q [item, head, query, d_k], k [item, head, key, d_k], v [item, head, key, d_v]
+///   merged [item, 1, query, heads · padded d_v]
+///   stats  [item, head, query] (m, l) float pairs: the row's largest visible score and Σ exp(score − m)
+/// `scratch` is needed when needs_scratch(kernels.tuning().attention), made for at least these sizes.
+void attention(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& q, const DeviceTensor& k, const DeviceTensor& v,
+               float scale, const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged, const DeviceTensor& stats,
+               const AttentionScratch* scratch);
+
+/// The (m, l) tensor that attention() writes.
+DeviceTensor make_stats(gpu::Stream& stream, std::uint32_t items, std::uint32_t heads, std::uint32_t queries);
+
+}  // namespace headlight::ops

@@ -1,0 +1,43 @@
+#include "ops/attention_blocks.h"
+
+#include <algorithm>
+
+namespace headlight::ops {
+namespace {
+
+constexpr std::size_t kScratchBytes = std::size_t{4} << 20;  // of scores, and again of weights
+
+}  // namespace
+
+AttentionScratch::AttentionScratch(gpu::Context& context, std::uint32_t maps, std::uint32_t queries, std::uint32_t keys) {
+  const std::size_t row_bytes = std::size_t{maps} * divide_up(keys, 4) * DeviceTensor::kVec4Bytes;
+  const auto affordable = static_cast<std::uint32_t>(kScratchBytes / row_bytes / 8 * 8);
+  rows_ = std::clamp(affordable, 8u, divide_up(queries, 8) * 8);
+  scores_ = gpu::Buffer(context, rows_ * row_bytes, gpu::Memory::Device, "a block of scores");
+  weights_ = gpu::Buffer(context, rows_ * row_bytes, gpu::Memory::Device, "a block of weights");
+}
+
+void attention_blocks(gpu::Stream& stream, Kernels& kernels, bool texel, const AttentionScratch& scratch, const BlockInputs& inputs,
+                      AttentionParameters parameters, BlockSteps steps) {
+  constexpr std::uint32_t kScoreRows = 8, kScoreKeys = 32, kSoftmaxRows = 8, kValueRows = 4, kValueColumns4 = 16;
+  const std::uint32_t maps = inputs.items * parameters.heads;
+  parameters.block_rows = scratch.rows();
+  for (parameters.block_row = 0; parameters.block_row < parameters.queries; parameters.block_row += scratch.rows()) {
+    const std::uint32_t rows = std::min(scratch.rows(), parameters.queries - parameters.block_row);
+    if (steps.scores) {
+      stream.dispatch(kernels.load("attention_block_scores", texel), {inputs.q, inputs.k, inputs.mask, scratch.scores()}, parameters,
+                      {divide_up(parameters.keys, kScoreKeys), divide_up(rows, kScoreRows), maps});
+    }
+    if (steps.softmax) {
+      stream.dispatch(kernels.load("attention_block_softmax", texel), {scratch.scores(), inputs.mask, scratch.weights(), inputs.stats},
+                      parameters, {divide_up(rows, kSoftmaxRows), maps, 1});
+    }
+    if (steps.values) {
+      stream.dispatch(kernels.load("attention_block_values", texel),
+                      {scratch.weights(), inputs.v, inputs.mask, inputs.stats, inputs.merged}, parameters,
+                      {divide_up(rows, kValueRows), maps, divide_up(parameters.d_v4, kValueColumns4)});
+    }
+  }
+}
+
+}  // namespace headlight::ops

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "ops/attention.h"
+
+namespace headlight::ops {
+
+/// The scratch of attention by blocks of queries: scores and weights of as many rows as a fixed budget holds, so that device
+/// memory grows with n, not with n², and the scratch stays in the processor's cache.
+class AttentionScratch {
+ public:
+  /// For any attention of up to these sizes.
+  AttentionScratch(gpu::Context& context, std::uint32_t maps, std::uint32_t queries, std::uint32_t keys);
+
+  std::uint32_t rows() const { return rows_; }  ///< of a block, a multiple of 8
+  const gpu::Buffer& scores() const { return scores_; }
+  const gpu::Buffer& weights() const { return weights_; }
+
+ private:
+  std::uint32_t rows_ = 0;
+  gpu::Buffer scores_, weights_;
+};
+
+/// Which part of the calculation to record, so that each can be measured by itself.
+struct BlockSteps {
+  bool scores = true, softmax = true, values = true;
+};
+
+/// attention() by blocks of queries, three dispatches a block. `parameters` and the slices hold for a run of batch items.
+struct BlockInputs {
+  gpu::Slice q, k, v, mask, merged, stats;
+  std::uint32_t items = 0;
+};
+void attention_blocks(gpu::Stream& stream, Kernels& kernels, bool texel, const AttentionScratch& scratch, const BlockInputs& inputs,
+                      AttentionParameters parameters, BlockSteps steps = {});
+
+}  // namespace headlight::ops

@@ -1,0 +1,52 @@
+#include "ops/cells.h"
+
+#include "ops/attention.h"
+
+namespace headlight::ops {
+
+void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const DeviceTensor& q, const DeviceTensor& k, float scale,
+               const MaskData& mask, const DeviceTensor& stats, std::uint32_t item, std::uint32_t first_head, std::uint32_t heads,
+               const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {
+  constexpr std::uint32_t kLanes = 32, kRows = 4;  // of attention_cells.comp
+  CellsParameters parameters{};
+  parameters.stage = static_cast<std::uint32_t>(stage);
+  parameters.batch_item = item;
+  parameters.heads = q.heads;
+  parameters.queries = q.tokens;
+  parameters.keys = k.tokens;
+  parameters.d_k4 = q.width4();
+  parameters.first_head = first_head;
+  parameters.row = region.row;
+  parameters.rows = region.rows;
+  parameters.column = region.column;
+  parameters.columns = region.columns;
+  parameters.pool = region.pool;
+  parameters.out_at = out_at;
+  parameters.scale = scale;
+  parameters.has_finite_fill = mask.has_finite_fill ? 1 : 0;
+  parameters.fill = mask.fill;
+  parameters.mask = mask_parameters(mask);
+  const bool texel = kernels.tuning().texel_reads && q.item_bytes() <= kernels.max_binding(true) && k.item_bytes() <= kernels.max_binding(true);
+  stream.dispatch(kernels.load("attention_cells", texel), {q.item(item), k.item(item), *mask.words, stats.buffer(), out}, parameters,
+                  {divide_up(region.tile_columns(), kLanes), divide_up(region.tile_rows(), kRows), heads});
+}
+
+void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item, const StoredMatrix& matrix,
+                  const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {
+  constexpr std::uint32_t kLanes = 64;  // of matrix_region.comp
+  MatrixRegionParameters parameters{};
+  parameters.base = matrix.base;
+  parameters.row_stride = matrix.row_stride;
+  parameters.slot_width = matrix.slot_width;
+  parameters.slot_stride = matrix.slot_stride;
+  parameters.row = region.row;
+  parameters.rows = region.rows;
+  parameters.column = region.column;
+  parameters.columns = region.columns;
+  parameters.pool = region.pool;
+  parameters.out_at = out_at;
+  stream.dispatch(kernels["matrix_region"], {tensor.item(item), out}, parameters,
+                  {divide_up(region.tile_columns(), kLanes), region.tile_rows(), 1});
+}
+
+}  // namespace headlight::ops

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/stream.h"
+#include "ops/device_tensor.h"
+#include "ops/kernels.h"
+#include "ops/mask_data.h"
+
+namespace headlight::ops {
+
+/// A rectangle of a matrix and the edge of the squares it is pooled by.
+struct Region {
+  std::uint32_t row = 0, rows = 0, column = 0, columns = 0, pool = 1;
+
+  std::uint32_t tile_rows() const { return divide_up(rows, pool); }
+  std::uint32_t tile_columns() const { return divide_up(columns, pool); }
+  std::size_t tile_values() const { return std::size_t{tile_rows()} * tile_columns(); }
+};
+
+/// Which map over (query, key) attention_cells.comp evaluates.
+enum class MapStage : std::uint32_t { Scores, Scaled, Masked, Weights };
+
+/// Bytes of one value of a tile: (value, 1 where everything behind it is masked).
+inline constexpr std::size_t kCellBytes = 8;
+
+/// Evaluates a region of the maps of `heads` consecutive heads of one batch item, tile after tile into `out` from pair
+/// `out_at` on.
+///   q [item, head, query, d_k], k [item, head, key, d_k], stats as attention() left them
+void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const DeviceTensor& q, const DeviceTensor& k, float scale,
+               const MaskData& mask, const DeviceTensor& stats, std::uint32_t item, std::uint32_t first_head, std::uint32_t heads,
+               const Region& region, const gpu::Buffer& out, std::uint32_t out_at);
+
+/// A matrix inside one item of a stored tensor, in floats from the item's begin.
+struct StoredMatrix {
+  std::uint32_t base = 0;
+  std::uint32_t row_stride = 0;
+  std::uint32_t slot_width = 0;   ///< columns that lie together …
+  std::uint32_t slot_stride = 0;  ///< … and how far the next ones are
+};
+
+/// Copies a region of a stored matrix into `out` from pair `out_at` on.
+void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item, const StoredMatrix& matrix,
+                  const Region& region, const gpu::Buffer& out, std::uint32_t out_at);
+
+}  // namespace headlight::ops

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/tensor.h"
+#include "gpu/buffer.h"
+#include "gpu/stream.h"
+
+namespace headlight::ops {
+
+/// ceil(a / b)
+constexpr std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
+
+/// Activations on the device: [item, head, token, width] float, width rounded up to vec4 (the rest zero) and items apart by
+/// a multiple of 256 bytes, so that any run of items can be bound by itself.
+class DeviceTensor {
+ public:
+  DeviceTensor() = default;
+  /// Zero-filled by `stream`. Throws Error when the device can't hold it.
+  DeviceTensor(gpu::Stream& stream, std::uint32_t items, std::uint32_t heads, std::uint32_t tokens, std::uint32_t width,
+               std::string_view purpose);
+
+  std::uint32_t items = 0, heads = 0, tokens = 0, width = 0;
+
+  bool is_empty() const { return buffer_.is_empty(); }
+  std::uint32_t width4() const { return divide_up(width, 4); }
+  /// vec4 from one item to the next.
+  std::uint32_t stride4() const { return divide_up(heads * tokens * width4(), kItemAlignment4) * kItemAlignment4; }
+  std::size_t item_bytes() const { return std::size_t{stride4()} * kVec4Bytes; }
+  const gpu::Buffer& buffer() const { return buffer_; }
+  gpu::Slice slice(std::uint32_t first_item, std::uint32_t count) const {
+    return {buffer_, first_item * item_bytes(), count * item_bytes()};
+  }
+  gpu::Slice item(std::uint32_t index) const { return slice(index, 1); }
+
+  /// Copies [item, head, token, width] values (any leading shape with as many elements) to the device.
+  void upload(gpu::Stream& stream, const Tensor& values) const;
+
+  static constexpr std::size_t kVec4Bytes = 16;
+  static constexpr std::uint32_t kItemAlignment4 = 16;
+
+ private:
+  gpu::Buffer buffer_;
+};
+
+}  // namespace headlight::ops

@@ -1,0 +1,31 @@
+#include "ops/kernels.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "ops/kernel_table.h"
+
+namespace headlight::ops {
+
+Kernels::Kernels(gpu::Context& context) : context_(context), tuning_(default_tuning(context.device())) {}
+
+const gpu::Kernel& Kernels::operator[](std::string_view name) {
+  const auto known = loaded_.find(name);
+  if (known != loaded_.end()) return *known->second;
+  const auto table = kernel_table();
+  const auto source = std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.name == name; });
+  if (source == table.end()) throw Error("there is no kernel '{}'", name);
+  return *loaded_.emplace(name, std::make_unique<gpu::Kernel>(context_, *source)).first->second;
+}
+
+const gpu::Kernel& Kernels::load(std::string_view name, bool texel) {
+  return (*this)[texel ? std::string(name) + "_texel" : std::string(name)];
+}
+
+std::size_t Kernels::max_binding(bool texel) const {
+  constexpr std::size_t kTexelBytes = 16;
+  const gpu::DeviceInfo& device = context_.device();
+  return texel ? std::size_t{device.max_texel_elements} * kTexelBytes : device.max_storage_range;
+}
+
+}  // namespace headlight::ops

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "gpu/context.h"
+#include "gpu/kernel.h"
+#include "ops/tuning.h"
+
+namespace headlight::ops {
+
+/// The kernels of one device, compiled when first used, and which of several that do the same is the fastest there.
+class Kernels {
+ public:
+  explicit Kernels(gpu::Context& context);
+  Kernels(const Kernels&) = delete;
+  Kernels& operator=(const Kernels&) = delete;
+
+  gpu::Context& context() const { return context_; }
+
+  /// A kernel by its name in src/ops/CMakeLists.txt; asserts that there is one.
+  const gpu::Kernel& operator[](std::string_view name);
+  /// "name_texel" when `texel`, else "name".
+  const gpu::Kernel& load(std::string_view name, bool texel);
+
+  const Tuning& tuning() const { return tuning_; }
+  void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
+
+  /// Bytes that a binding may span: storage buffers, or texel buffers of vec4.
+  std::size_t max_binding(bool texel) const;
+
+ private:
+  gpu::Context& context_;
+  std::map<std::string, std::unique_ptr<gpu::Kernel>, std::less<>> loaded_;
+  Tuning tuning_;
+};
+
+}  // namespace headlight::ops

@@ -1,0 +1,125 @@
+#include "ops/linear.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.h"
+#include "ops/parameters.h"
+
+namespace headlight::ops {
+namespace {
+
+/// A kernel and how many rows one of its workgroups covers.
+struct Choice {
+  const gpu::Kernel* kernel = nullptr;
+  std::uint32_t rows = 1;
+  bool is_texel = false;
+};
+
+Choice choose(Kernels& kernels, LinearKernel kind, std::uint32_t rows) {
+  switch (kind) {
+    case LinearKernel::Naive: return {&kernels["linear_naive"], 1, false};
+    case LinearKernel::Tiled: {
+      const std::uint32_t per_lane = rows <= 16 ? 2 : 8;
+      return {&kernels[fmt::format("linear_tiled_{}", per_lane)], per_lane * 8, false};
+    }
+    case LinearKernel::Vec4:
+    case LinearKernel::Vec4Texel: break;
+  }
+  const bool is_texel = kind == LinearKernel::Vec4Texel;
+  const std::uint32_t per_group = rows == 1 ? 1 : (rows <= 4 ? 4 : 8);
+  return {&kernels.load(fmt::format("linear_vec4_{}", per_group), is_texel), per_group, is_texel};
+}
+
+/// Which part of the weight a call uses and where its columns go.
+struct Target {
+  std::uint32_t first_tile, end_tile;
+  const DeviceTensor* q;
+  const DeviceTensor* k;
+  const DeviceTensor* v;
+};
+
+constexpr std::uint32_t kNever = 0xffffffffu;
+
+/// One dispatch, or several where a binding would span more than the device allows: runs of batch items × runs of tiles.
+void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight, const Target& target,
+            LinearParameters parameters) {
+  const std::uint32_t all_rows = x.items * x.tokens;
+  const Tuning& tuning = kernels.tuning();
+  const Choice choice = choose(kernels, all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows, all_rows);
+  const std::size_t in_range = kernels.max_binding(choice.is_texel);
+  const std::size_t out_range = kernels.max_binding(false);
+
+  std::size_t items_per_slice = std::min<std::size_t>(x.items, in_range / x.item_bytes());
+  for (const DeviceTensor* output : {target.q, target.k, target.v}) {
+    items_per_slice = std::min(items_per_slice, out_range / output->item_bytes());
+  }
+  const std::size_t max_rows = std::size_t{kernels.context().device().max_groups[1]} * choice.rows;
+  items_per_slice = std::min(items_per_slice, max_rows / x.tokens);
+  const auto tiles_per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
+      {in_range / weight.tile_bytes(), kernels.context().device().max_groups[0], target.end_tile - target.first_tile}));
+  if (items_per_slice == 0 || tiles_per_slice == 0) {
+    throw Error("one matrix of {} tokens × {} columns is more than the {} MiB that '{}' can bind at once; make the text or the model smaller",
+                x.tokens, std::max(x.width, target.v->width), std::min(in_range, out_range) >> 20, kernels.context().device().name);
+  }
+  const auto slice = static_cast<std::uint32_t>(items_per_slice);
+  for (std::uint32_t item = 0; item < x.items; item += slice) {
+    const std::uint32_t items = std::min(slice, x.items - item);
+    parameters.rows = items * x.tokens;
+    for (std::uint32_t tile = target.first_tile; tile < target.end_tile; tile += tiles_per_slice) {
+      const std::uint32_t tiles = std::min(tiles_per_slice, target.end_tile - tile);
+      parameters.first_tile = tile;
+      const gpu::Slice weights(weight.weight, tile * weight.tile_bytes(), tiles * weight.tile_bytes());
+      stream.dispatch(*choice.kernel,
+                      {x.slice(item, items), weights, weight.bias, target.q->slice(item, items), target.k->slice(item, items),
+                       target.v->slice(item, items)},
+                      parameters, {tiles, divide_up(parameters.rows, choice.rows), 1});
+    }
+  }
+}
+
+}  // namespace
+
+void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight, const DeviceTensor& y,
+            Activation activation) {
+  const PackedLinear::Section& section = weight.sections.front();
+  LinearParameters parameters{};
+  parameters.tokens = x.tokens;
+  parameters.inner4 = weight.inner4;
+  parameters.x_stride4 = x.stride4();
+  parameters.key_tile = kNever;
+  parameters.value_tile = kNever;
+  parameters.heads = 1;
+  parameters.d_k4 = y.width4();
+  parameters.d_v4 = y.width4();
+  parameters.qk_stride4 = y.stride4();
+  parameters.v_stride4 = y.stride4();
+  parameters.activation = activation == Activation::Relu ? 1 : 0;
+  record(stream, kernels, x, weight, {0, section.tiles, &y, &y, &y}, parameters);
+}
+
+void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight, const DeviceTensor* q,
+                   const DeviceTensor* k, const DeviceTensor* v) {
+  const auto& [query, key, value] = std::tie(weight.sections.at(0), weight.sections.at(1), weight.sections.at(2));
+  const DeviceTensor* queries_or_keys = q != nullptr ? q : k;
+  LinearParameters parameters{};
+  parameters.tokens = x.tokens;
+  parameters.inner4 = weight.inner4;
+  parameters.x_stride4 = x.stride4();
+  parameters.key_tile = key.first_tile;
+  parameters.value_tile = value.first_tile;
+  parameters.heads = query.heads;
+  parameters.d_k4 = query.slot4;
+  parameters.d_v4 = value.slot4;
+  parameters.qk_stride4 = queries_or_keys->stride4();
+  parameters.v_stride4 = v != nullptr ? v->stride4() : 0;
+  const std::uint32_t first = q != nullptr ? query.first_tile : key.first_tile;
+  const std::uint32_t end = v != nullptr ? value.first_tile + value.tiles : key.first_tile;
+  // A binding that no tile writes still needs a buffer.
+  record(stream, kernels, x, weight,
+         {first, end, queries_or_keys, k != nullptr ? k : queries_or_keys,
+          v != nullptr ? v : queries_or_keys},
+         parameters);
+}
+
+}  // namespace headlight::ops

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gpu/buffer.h"
+
+namespace headlight::ops {
+
+/// A mask as the kernels read it: the rule as numbers and, in one buffer of words, the key lengths of each batch item and
+/// bit planes of cells that are denied or allowed whatever the rule says (shaders/lib/mask.glsl).
+struct MaskData {
+  bool causal = false;
+  std::uint32_t window = 0;
+  std::uint32_t prefix = 0;
+  bool key_padding = false;
+  std::uint32_t deny_at = 0;   ///< word of the table [item, head] of deny planes; 0: none
+  std::uint32_t allow_at = 0;
+  std::uint32_t planes_at = 0;
+  std::uint32_t words_per_row = 0;
+  std::uint32_t plane_words = 0;
+  bool has_finite_fill = false;
+  float fill = 0.0f;           ///< only with has_finite_fill
+  const gpu::Buffer* words = nullptr;
+};
+
+}  // namespace headlight::ops

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "gpu/buffer.h"
+#include "gpu/context.h"
+
+namespace headlight::ops {
+
+/// One weight of torch.nn.Linear in host memory, and how its rows and columns fall into heads.
+struct LinearSource {
+  std::span<const float> weight;  ///< [out, in]
+  std::span<const float> bias;    ///< [out], or empty for none
+  std::uint32_t out = 0;
+  std::uint32_t in = 0;
+  std::uint32_t out_heads = 1;  ///< rows are [out_heads, out / out_heads]; each head's columns of y are padded to vec4
+  std::uint32_t in_heads = 1;   ///< columns likewise, for inputs that lie in padded head slots
+};
+
+/// Up to three weights over the same input (queries, keys, values; or a single one) on the device, in the order in which the
+/// kernels walk them: [tile of 64 outputs][input][16] vec4, each weight beginning a tile of its own.
+struct PackedLinear {
+  struct Section {
+    std::uint32_t first_tile = 0;
+    std::uint32_t tiles = 0;
+    std::uint32_t slot4 = 0;  ///< vec4 of one head's columns
+    std::uint32_t heads = 1;
+  };
+  gpu::Buffer weight;
+  gpu::Buffer bias;  ///< [tile, 16] vec4, zeros without a bias
+  std::uint32_t inner4 = 0;
+  std::vector<Section> sections;
+
+  std::size_t tile_bytes() const { return std::size_t{inner4} * 4 * 16 * 16; }
+  std::size_t bytes() const { return weight.size() + bias.size(); }
+};
+
+/// Bytes that pack() will take on the device.
+std::size_t packed_bytes(std::span<const LinearSource> sources);
+
+/// Packs and copies to the device, a few megabytes at a time. Throws Error when the device can't hold it.
+PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose);
+
+}  // namespace headlight::ops

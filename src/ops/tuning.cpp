@@ -1,0 +1,153 @@
+#include "ops/tuning.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "ops/attention.h"
+#include "ops/attention_blocks.h"
+#include "ops/linear.h"
+
+namespace headlight::ops {
+namespace {
+
+constexpr std::array kLinearNames{"naive", "vec4", "vec4_texel", "tiled"};
+constexpr std::array kAttentionNames{"naive", "blocks", "blocks_texel", "tiled"};
+
+/// Best of a few submissions of `record`, after one that compiles.
+template <typename Record>
+double best_ms(gpu::Context& context, const Record& record) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 4; ++round) {
+    gpu::Stream stream(context);
+    record(stream);
+    gpu::Submission submission = std::move(stream).submit();
+    submission.wait();
+    if (round > 0) best = std::min(best, submission.gpu_ms());
+  }
+  return best;
+}
+
+/// Sizes of a small real layer: big enough that the kernels' structure decides, small enough for milliseconds.
+struct Trial {
+  static constexpr std::uint32_t kWidth = 256, kHeads = 4, kTokens = 64;
+};
+
+LinearKernel fastest_linear(Kernels& kernels, std::uint32_t rows, Tuning tuning, LinearKernel Tuning::*choice) {
+  gpu::Context& context = kernels.context();
+  const std::vector<float> weight(std::size_t{Trial::kWidth} * Trial::kWidth * 3, 0.01f);
+  const LinearSource source{.weight = weight, .bias = {}, .out = Trial::kWidth * 3, .in = Trial::kWidth};
+  const PackedLinear packed = pack(context, {&source, 1}, "a trial of kernels");
+  gpu::Stream setup(context);
+  const DeviceTensor x(setup, 1, 1, rows, Trial::kWidth, "a trial of kernels");
+  const DeviceTensor y(setup, 1, 1, rows, Trial::kWidth * 3, "a trial of kernels");
+  std::move(setup).submit().wait();
+  double best = std::numeric_limits<double>::infinity();
+  LinearKernel fastest = tuning.*choice;
+  for (const LinearKernel kernel : {LinearKernel::Vec4, LinearKernel::Vec4Texel, LinearKernel::Tiled}) {
+    tuning.*choice = kernel;
+    kernels.set_tuning(tuning);
+    const double ms = best_ms(context, [&](gpu::Stream& stream) { linear(stream, kernels, x, packed, y); });
+    if (ms < best) std::tie(best, fastest) = std::tuple(ms, kernel);
+  }
+  return fastest;
+}
+
+AttentionKernel fastest_attention(Kernels& kernels, Tuning tuning) {
+  gpu::Context& context = kernels.context();
+  gpu::Stream setup(context);
+  const auto make = [&] {
+    return DeviceTensor(setup, 1, Trial::kHeads, Trial::kTokens, Trial::kWidth / Trial::kHeads, "a trial of kernels");
+  };
+  const DeviceTensor q = make(), k = make(), v = make();
+  const DeviceTensor merged(setup, 1, 1, Trial::kTokens, Trial::kWidth, "a trial of kernels");
+  const DeviceTensor stats = make_stats(setup, 1, Trial::kHeads, Trial::kTokens);
+  const gpu::Buffer words(context, 16, gpu::Memory::Device, "a trial of kernels");
+  setup.clear(words);
+  std::move(setup).submit().wait();
+  const MaskData mask{.causal = true, .words = &words};
+  const AttentionScratch scratch(context, Trial::kHeads, Trial::kTokens, Trial::kTokens);
+  double best = std::numeric_limits<double>::infinity();
+  AttentionKernel fastest = tuning.attention;
+  for (const AttentionKernel kernel : {AttentionKernel::Blocks, AttentionKernel::BlocksTexel, AttentionKernel::Tiled}) {
+    tuning.attention = kernel;
+    kernels.set_tuning(tuning);
+    const double ms = best_ms(context, [&](gpu::Stream& stream) {
+      attention(stream, kernels, q, k, v, 0.125f, mask, concatenated(Trial::kHeads, v.width4()), merged, stats,
+                &scratch);
+    });
+    if (ms < best) std::tie(best, fastest) = std::tuple(ms, kernel);
+  }
+  return fastest;
+}
+
+/// What a tuning is valid for.
+std::string cache_key(const gpu::DeviceInfo& device) { return fmt::format("{} | {} | {}", device.name, device.driver, device.uuid); }
+
+nlohmann::json read_cache(const std::filesystem::path& file) {
+  try {
+    nlohmann::json cache = nlohmann::json::parse(read_file(file));
+    if (cache.is_object()) return cache;
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no cache yet or a broken one: measured and written anew
+  }
+  return nlohmann::json::object();
+}
+
+template <typename Kernel, std::size_t N>
+bool parse(const nlohmann::json& entry, const char* key, const std::array<const char*, N>& names, Kernel& kernel) {
+  const auto found = std::find(names.begin(), names.end(), entry.value(key, ""));
+  if (found == names.end()) return false;
+  kernel = static_cast<Kernel>(found - names.begin());
+  return true;
+}
+
+}  // namespace
+
+std::string_view to_string(LinearKernel kernel) { return kLinearNames.at(static_cast<std::size_t>(kernel)); }
+std::string_view to_string(AttentionKernel kernel) { return kAttentionNames.at(static_cast<std::size_t>(kernel)); }
+
+Tuning default_tuning(const gpu::DeviceInfo& device) {
+  if (!device.is_cpu) return {LinearKernel::Tiled, LinearKernel::Tiled, AttentionKernel::Tiled, false};
+  return {LinearKernel::Vec4Texel, LinearKernel::Vec4Texel, AttentionKernel::BlocksTexel, true};
+}
+
+Tuning measure_tuning(Kernels& kernels) {
+  Tuning tuning = default_tuning(kernels.context().device());
+  tuning.few_rows = fastest_linear(kernels, 1, tuning, &Tuning::few_rows);
+  tuning.many_rows = fastest_linear(kernels, Trial::kTokens, tuning, &Tuning::many_rows);
+  tuning.attention = fastest_attention(kernels, tuning);
+  tuning.texel_reads = tuning.many_rows == LinearKernel::Vec4Texel;
+  kernels.set_tuning(tuning);
+  return tuning;
+}
+
+Tuning tune(Kernels& kernels, const std::filesystem::path& cache_file) {
+  const std::string key = cache_key(kernels.context().device());
+  nlohmann::json cache = read_cache(cache_file);
+  Tuning tuning;
+  const auto entry = cache.find(key);
+  if (entry != cache.end() && entry->is_object() && parse(*entry, "few_rows", kLinearNames, tuning.few_rows) &&
+      parse(*entry, "many_rows", kLinearNames, tuning.many_rows) && parse(*entry, "attention", kAttentionNames, tuning.attention)) {
+    tuning.texel_reads = entry->value("texel_reads", false);
+    kernels.set_tuning(tuning);
+    return tuning;
+  }
+  tuning = measure_tuning(kernels);
+  cache[key] = {{"few_rows", to_string(tuning.few_rows)},
+                {"many_rows", to_string(tuning.many_rows)},
+                {"attention", to_string(tuning.attention)},
+                {"texel_reads", tuning.texel_reads}};
+  try {
+    make_directories(cache_file.parent_path());
+    write_file_atomically(cache_file, cache.dump(2) + "\n");
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): without a cache the next start measures again
+  }
+  return tuning;
+}
+
+}  // namespace headlight::ops
