@@ -1,0 +1,75 @@
+#include "panels/color_bar.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <imgui.h>
+
+#include "panels/cell_numbers.h"
+#include "panels/label_text.h"
+#include "view/value_scale.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr int kStrips = 32;
+
+/// The map from the low to the high end: to the right, or upwards.
+void draw_gradient(ImDrawList* list, const shell::UiRect& bar, const shell::HeatmapImage& image, bool is_upright) {
+  if (image.color_map.empty()) return;
+  const auto color_at = [&](int strip) {
+    return image.color_map[std::min<std::size_t>(static_cast<std::size_t>(strip) * image.color_map.size() / kStrips,
+                                                 image.color_map.size() - 1)];
+  };
+  for (int strip = 0; strip < kStrips; ++strip) {
+    const shell::Color from = color_at(strip);
+    const shell::Color to = color_at(strip + 1);
+    const float begin = static_cast<float>(strip) / kStrips;
+    const float end = static_cast<float>(strip + 1) / kStrips;
+    if (is_upright) {
+      list->AddRectFilledMultiColor(ImVec2(bar.x, bar.y + bar.height * (1.0F - end)),
+                                    ImVec2(bar.x + bar.width, bar.y + bar.height * (1.0F - begin)), to, to, from, from);
+    } else {
+      list->AddRectFilledMultiColor(ImVec2(bar.x + bar.width * begin, bar.y),
+                                    ImVec2(bar.x + bar.width * end, bar.y + bar.height), from, to, to, from);
+    }
+  }
+}
+
+}  // namespace
+
+void draw_small_color_bar(const Frame& frame, const shell::UiRect& bar, const shell::HeatmapImage& image) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().mono_small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_gradient(list, bar, image, false);
+  const auto put = [&](float value, float place) {
+    const std::string text = cell_number(value, 2);
+    const float width = text_width(font, text);
+    // The ends' labels stay inside the bar, the middle's stands in the middle.
+    const float x = bar.x + (bar.width - width) * place;
+    list->AddText(font, font->FontSize, ImVec2(std::round(x), bar.y + bar.height + 2.0F), theme.text_dim, text.c_str());
+  };
+  put(image.low, 0.0F);
+  put(image.high, 1.0F);
+  if (image.low < 0.0F && bar.width >= 110.0F) put(0.0F, 0.5F);
+}
+
+void draw_color_bar(const Frame& frame, const shell::UiRect& bar, const shell::HeatmapImage& image, const char* caption) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().mono_small;
+  ImFont* words = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_gradient(list, bar, image, true);
+  list->AddRect(ImVec2(bar.x, bar.y), ImVec2(bar.x + bar.width, bar.y + bar.height), theme.border);
+  list->AddText(words, words->FontSize, ImVec2(bar.x, bar.y - words->FontSize - 6.0F), theme.text_dim, caption);
+  const auto most = static_cast<std::uint32_t>(std::clamp(bar.height / 40.0F, 2.0F, 9.0F));
+  for (const view::Tick& tick : view::make_ticks(image.low, image.high, most)) {
+    const float y = bar.y + bar.height * (1.0F - (tick.value - image.low) / (image.high - image.low));
+    list->AddLine(ImVec2(bar.x + bar.width, y), ImVec2(bar.x + bar.width + 4.0F, y), theme.text_dim);
+    list->AddText(font, font->FontSize, ImVec2(bar.x + bar.width + 7.0F, std::round(y - font->FontSize * 0.5F)),
+                  theme.text_dim, tick.label.c_str());
+  }
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,106 @@
+#include "panels/grid_header.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "panels/ink.h"
+#include "panels/segmented.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::uint32_t kMostLines = 64;  // of a batch as one button each
+
+const char* kind_label(model::BlockKind kind) {
+  switch (kind) {
+    case model::BlockKind::EncoderSelf:
+      return "Encoder";
+    case model::BlockKind::DecoderSelf:
+      return "Decoder";
+    case model::BlockKind::Cross:
+      return "Cross";
+  }
+  return "";
+}
+
+void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
+  {
+    const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
+    ImGui::TextUnformatted("Heads");
+  }
+  const std::string count =
+      fmt::format("{} {} × {} {}", layers, layers == 1 ? "layer" : "layers", heads, heads == 1 ? "head" : "heads");
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const float width = ImGui::CalcTextSize(count.c_str()).x;
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
+  ImGui::TextUnformatted(count.c_str());
+}
+
+/// Encoder | Decoder | Cross, where the network has more than one of them.
+void draw_kinds(Frame& frame, const std::vector<model::BlockKind>& kinds) {
+  if (kinds.size() < 2) return;
+  std::vector<std::string> labels;
+  for (const model::BlockKind kind : kinds) labels.emplace_back(kind_label(kind));
+  const auto selected = std::ranges::find(kinds, frame.state.selection.block.kind);
+  auto chosen = static_cast<std::size_t>(selected - kinds.begin());
+  if (draw_segmented(frame, "grid.kind", labels, chosen)) {
+    frame.state.selection.block.kind = kinds[chosen];
+    clamp_selection(frame.state, frame.result.shapes);
+  }
+}
+
+/// Line 1 | 2 | 3 of the batch; arrows where they don't fit.
+void draw_lines(Frame& frame, std::uint32_t batch) {
+  if (batch < 2) return;
+  std::uint32_t& line = frame.state.selection.batch;
+  line = std::min(line, batch - 1U);
+  std::vector<std::string> labels;
+  for (std::uint32_t i = 0; i < std::min(batch, kMostLines); ++i) labels.push_back(fmt::format("{}", i + 1));
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted("Line");
+  ImGui::SameLine();
+  if (batch <= kMostLines && segmented_width(frame, labels) <= ImGui::GetContentRegionAvail().x) {
+    std::size_t chosen = line;
+    if (draw_segmented(frame, "grid.line", labels, chosen)) line = static_cast<std::uint32_t>(chosen);
+    return;
+  }
+  if (ImGui::ArrowButton("previous line", ImGuiDir_Left) && line > 0) --line;
+  ImGui::SameLine();
+  ImGui::Text("%u of %u", line + 1, batch);
+  ImGui::SameLine();
+  if (ImGui::ArrowButton("next line", ImGuiDir_Right)) line = std::min(line + 1U, batch - 1U);
+}
+
+void draw_order(Frame& frame) {
+  GridOrder& order = frame.state.view.grid_order;
+  const std::vector<std::string> labels = {"By layer", "By concentration"};
+  auto chosen = static_cast<std::size_t>(order);
+  if (draw_segmented(frame, "grid.order", labels, chosen)) order = static_cast<GridOrder>(chosen);
+}
+
+}  // namespace
+
+void draw_grid_header(Frame& frame) {
+  const BlockShapes& shapes = frame.result.shapes;
+  const auto selected = shapes.find(frame.state.selection.block);
+  if (selected == shapes.end()) return;
+  std::vector<model::BlockKind> kinds;
+  std::uint32_t layers = 0;
+  for (const auto& [block, shape] : shapes) {
+    if (kinds.empty() || kinds.back() != block.kind) kinds.push_back(block.kind);
+    if (block.kind == selected->first.kind) ++layers;
+  }
+  const std::uint32_t heads = selected->second.heads;
+  const std::uint32_t batch = selected->second.batch;
+  draw_title(frame, layers, heads);
+  draw_kinds(frame, kinds);
+  draw_lines(frame, batch);
+  if (layers * heads > 2) draw_order(frame);
+  ImGui::Dummy(ImVec2(1.0F, 2.0F));
+}
+
+}  // namespace headlight::app

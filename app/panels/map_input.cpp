@@ -1,0 +1,135 @@
+#include "panels/map_input.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <imgui.h>
+
+#include "panels/thumbnail.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kZoomStep = 1.2F;  // a step of the wheel
+
+/// What a held left button is doing; lives in ImGui's storage of the window, because it is over with the next frame or so.
+enum class Stroke : int { None, Mask, Unmask, Pan };
+
+/// The map's cell under a point.
+std::optional<attention::Cell> cell_at(const view::Viewport& viewport, float x, float y) {
+  const std::optional<view::CellPosition> cell = viewport.cell_at({.x = x, .y = y});
+  if (!cell) return std::nullopt;
+  return attention::Cell{.query = cell->row, .key = cell->column};
+}
+
+class MapInput {
+ public:
+  MapInput(Frame& frame, const view::Viewport& viewport)
+      : frame_(frame), viewport_(viewport), storage_(*ImGui::GetStateStorage()), io_(ImGui::GetIO()) {}
+
+  view::Viewport handle() {
+    const view::Rect seen = viewport_.visible();
+    ImGui::SetCursorScreenPos(ImVec2(seen.x, seen.y));
+    ImGui::InvisibleButton("map", ImVec2(std::max(seen.width, 1.0F), std::max(seen.height, 1.0F)));
+    const bool is_hovered = ImGui::IsItemHovered();
+    if (is_hovered && io_.MouseWheel != 0.0F) {
+      viewport_ = viewport_.zoomed_at({.x = io_.MousePos.x, .y = io_.MousePos.y}, std::pow(kZoomStep, io_.MouseWheel));
+    }
+    const std::optional<attention::Cell> cell = cell_at(viewport_, io_.MousePos.x, io_.MousePos.y);
+    frame_.transient.hovered.reset();
+    if (is_hovered && cell) {
+      frame_.transient.hovered = cell;
+      frame_.transient.hovered_stage = frame_.state.view.heatmap_stage;
+      begin_stroke(*cell);
+      if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) toggle_pin(*cell);
+    }
+    continue_stroke();
+    if (frame_.ui.is_pressed(shell::Key::Digit0)) fit();
+    frame_.transient.zoom = viewport_.zoom();
+    frame_.transient.pan_x = viewport_.pan().x;
+    frame_.transient.pan_y = viewport_.pan().y;
+    return viewport_;
+  }
+
+ private:
+  int& memory(const char* name) { return *storage_.GetIntRef(ImGui::GetID(name), 0); }
+
+  void fit() { viewport_ = view::Viewport(viewport_.area(), viewport_.rows(), viewport_.columns()); }
+
+  bool wants_to_pan() const { return io_.KeyShift || ImGui::IsKeyDown(ImGui::GetKeyIndex(ImGuiKey_Space)); }
+
+  void begin_stroke(attention::Cell cell) {
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Middle)) memory("middle") = 1;
+    if (!ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
+    if (wants_to_pan()) {
+      memory("stroke") = static_cast<int>(Stroke::Pan);
+      return;
+    }
+    const bool is_visible = is_visible_now(cell);
+    paint(frame_.state, cell, !is_visible, key_length(frame_, frame_.state.selection.block.kind));
+    // The second click of a double click has just undone what the first one did.
+    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && viewport_.zoom() > 1.0F) {
+      fit();
+      return;
+    }
+    memory("stroke") = static_cast<int>(is_visible ? Stroke::Mask : Stroke::Unmask);
+    memory("row") = static_cast<int>(cell.query);
+    memory("column") = static_cast<int>(cell.key);
+  }
+
+  void continue_stroke() {
+    const bool is_held = ImGui::IsMouseDown(ImGuiMouseButton_Left);
+    if (!is_held) memory("stroke") = static_cast<int>(Stroke::None);
+    if (!ImGui::IsMouseDown(ImGuiMouseButton_Middle)) memory("middle") = 0;
+    const auto stroke = static_cast<Stroke>(memory("stroke"));
+    if (memory("middle") != 0 || stroke == Stroke::Pan) viewport_ = viewport_.moved(io_.MouseDelta.x, io_.MouseDelta.y);
+    if (stroke != Stroke::Mask && stroke != Stroke::Unmask) return;
+    const view::Rect seen = viewport_.visible();
+    const float x = std::clamp(io_.MousePos.x, seen.x, std::max(seen.right() - 0.5F, seen.x));
+    const float y = std::clamp(io_.MousePos.y, seen.y, std::max(seen.bottom() - 0.5F, seen.y));
+    if (const auto cell = cell_at(viewport_, x, y)) paint_line(*cell, stroke == Stroke::Unmask);
+  }
+
+  bool is_visible_now(attention::Cell cell) const {
+    const Selection& selection = frame_.state.selection;
+    return selected_mask(frame_.state)
+        .is_visible(selection.block.layer.value, selection.batch, selection.head, cell.query, cell.key,
+                    key_length(frame_, selection.block.kind));
+  }
+
+  /// Every cell between the last painted one and this one, so that a quick drag leaves no gaps.
+  void paint_line(attention::Cell to, bool is_visible) {
+    int& row = memory("row");
+    int& column = memory("column");
+    const int rows = static_cast<int>(to.query) - row;
+    const int columns = static_cast<int>(to.key) - column;
+    const int steps = std::max(std::abs(rows), std::abs(columns));
+    const std::uint32_t keys = key_length(frame_, frame_.state.selection.block.kind);
+    for (int step = 1; step <= steps; ++step) {
+      const auto along = [&](int from, int distance) {
+        return static_cast<std::uint32_t>(
+            std::lround(static_cast<double>(from) + static_cast<double>(distance) * step / steps));
+      };
+      const attention::Cell cell{.query = along(row, rows), .key = along(column, columns)};
+      if (is_visible_now(cell) != is_visible) paint(frame_.state, cell, is_visible, keys);
+    }
+    row = static_cast<int>(to.query);
+    column = static_cast<int>(to.key);
+  }
+
+  void toggle_pin(attention::Cell cell) {
+    std::optional<attention::Cell>& pinned = frame_.state.view.pinned;
+    pinned = pinned == cell ? std::nullopt : std::optional(cell);
+  }
+
+  Frame& frame_;
+  view::Viewport viewport_;
+  ImGuiStorage& storage_;
+  ImGuiIO& io_;
+};
+
+}  // namespace
+
+view::Viewport handle_map_input(Frame& frame, const view::Viewport& viewport) { return MapInput(frame, viewport).handle(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "panels/panel.h"
+#include "panels/tile_picture.h"
+#include "view/viewport.h"
+
+namespace headlight::app {
+
+/// The big heatmap's cells: which tiles it wants and shows, its colours and its range.
+class MapPicture {
+ public:
+  /// Wishes for the visible cells, and for the whole map pooled to the screen: it gives the colours' range and stands in
+  /// until the rest is there.
+  MapPicture(Frame& frame, const view::Viewport& viewport);
+
+  bool is_known() const { return whole_.tile || sharp_.tile; }
+  bool has_masked_cells() const;
+
+  void draw();
+  void draw_bar(const shell::UiRect& bar) const;
+
+ private:
+  attention::TileRequest request(const view::Region& region) const;
+  bool shows_weights() const;
+  bool is_per_row() const;
+  void find_range();
+  void set_colors(shell::HeatmapImage& image) const;
+  void draw_tile(const PictureTile& picture);
+
+  Frame& frame_;
+  const view::Viewport& viewport_;
+  PictureTile sharp_, whole_;
+  ValueRange range_;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,222 @@
+#include "panels/matrix_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include "panels/cell_numbers.h"
+#include "panels/color_bar.h"
+#include "panels/label_text.h"
+#include "panels/math_text.h"
+#include "panels/stage_text.h"
+#include "panels/tile_picture.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+constexpr float kTitleHeight = 21.0F;
+constexpr float kFormulaHeight = 21.0F;
+constexpr float kShapeHeight = 19.0F;
+constexpr float kTickHeight = 16.0F;
+constexpr float kBarHeight = 30.0F;  // gap, bar and its labels
+constexpr std::uint32_t kMatrixPlace = 0x57;
+
+/// Every how many rows or columns a number stands, so that they keep `room` UI units apart.
+std::uint32_t tick_step(float cell, float room) {
+  for (std::uint32_t decade = 1;; decade *= 10) {
+    for (const std::uint32_t factor : {1U, 2U, 5U}) {
+      if (cell * static_cast<float>(decade * factor) >= room) return decade * factor;
+    }
+  }
+}
+
+bool rows_are_keys(Stage stage) { return stage == Stage::K || stage == Stage::V; }
+
+void draw_caption(const Frame& frame, const MatrixView& view) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float x = view.cells().x;
+  float y = view.y;
+  const shell::Color role = stage_color(view.plan.stage, theme);
+  const char* symbol = stage_symbol(view.plan.stage);
+  draw_math(list, fonts, fonts.strong, ImVec2(x, y), role, symbol);
+  const float symbol_width = measure_math(fonts, fonts.strong, symbol).x;
+  if (view.title != symbol) {
+    list->AddText(fonts.body, fonts.body->FontSize, ImVec2(x + symbol_width + 7.0F, y), theme.text, view.title.c_str());
+  }
+  y += kTitleHeight;
+  draw_math(list, fonts, fonts.body, ImVec2(x, y), theme.text_dim, view.formula);
+  y += kFormulaHeight;
+  draw_math(list, fonts, fonts.small, ImVec2(x, y), theme.text_dim, view.shape);
+  if (view.remark.empty()) return;
+  const float shape_width = measure_math(fonts, fonts.small, view.shape).x;
+  list->AddText(fonts.small, fonts.small->FontSize, ImVec2(x + shape_width + 10.0F, y), theme.text_dim, view.remark.c_str());
+}
+
+void draw_row_labels(const Frame& frame, const MatrixView& view) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* digits = frame.ui.fonts().mono_small;
+  ImFont* words = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const MatrixPlan& plan = view.plan;
+  const shell::UiRect cells = view.cells();
+  const shell::Color color = rows_are_keys(plan.stage) ? theme.key : theme.query;
+  const std::uint32_t step = tick_step(plan.cell_height, 15.0F);
+  for (std::uint32_t row = plan.first_row; row < plan.first_row + plan.shown_rows; ++row) {
+    if (row % step != 0) continue;
+    const float middle = cells.y + (static_cast<float>(row - plan.first_row) + 0.5F) * plan.cell_height;
+    const std::string number = fmt::format("{}", row);
+    const float width = text_width(digits, number);
+    const float number_x = cells.x - 5.0F - width;
+    list->AddText(digits, digits->FontSize, ImVec2(number_x, std::round(middle - digits->FontSize * 0.5F)), color,
+                  number.c_str());
+    if (!view.names_tokens || !view.row_tokens || row >= view.row_tokens->size()) continue;
+    const std::string token = fit_text(words, (*view.row_tokens)[row], number_x - view.x - 8.0F);
+    const float token_width = text_width(words, token);
+    list->AddText(words, words->FontSize, ImVec2(number_x - 7.0F - token_width, std::round(middle - words->FontSize * 0.5F)),
+                  theme.text, token.c_str());
+  }
+}
+
+void draw_column_labels(const Frame& frame, const MatrixView& view) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* digits = frame.ui.fonts().mono_small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const MatrixPlan& plan = view.plan;
+  const shell::UiRect cells = view.cells();
+  const shell::Color color = attention::is_map(plan.stage) ? theme.key : theme.text_dim;
+  const std::uint32_t step = tick_step(plan.cell_width, 26.0F);
+  for (std::uint32_t column = plan.first_column; column < plan.first_column + plan.shown_columns; ++column) {
+    if (column % step != 0) continue;
+    const float middle = cells.x + (static_cast<float>(column - plan.first_column) + 0.5F) * plan.cell_width;
+    const std::string number = fmt::format("{}", column);
+    const float width = text_width(digits, number);
+    list->AddText(digits, digits->FontSize, ImVec2(std::round(middle - width * 0.5F), cells.y - kTickHeight + 1.0F), color,
+                  number.c_str());
+  }
+}
+
+/// Outlines a part of the matrix, as far as it is shown: a line of the colour on a darker one, visible on any cell.
+void outline(const Frame& frame, const MatrixView& view, const MatrixPart& part, shell::Color color, float thickness) {
+  const MatrixPlan& plan = view.plan;
+  const std::uint32_t top = std::max(part.row, plan.first_row);
+  const std::uint32_t left = std::max(part.column, plan.first_column);
+  const std::uint32_t bottom = std::min(part.row + part.rows, plan.first_row + plan.shown_rows);
+  const std::uint32_t right = std::min(part.column + part.columns, plan.first_column + plan.shown_columns);
+  if (top >= bottom || left >= right) return;
+  const shell::UiRect cells = view.cells();
+  const ImVec2 low(cells.x + static_cast<float>(left - plan.first_column) * plan.cell_width,
+                   cells.y + static_cast<float>(top - plan.first_row) * plan.cell_height);
+  const ImVec2 high(low.x + static_cast<float>(right - left) * plan.cell_width,
+                    low.y + static_cast<float>(bottom - top) * plan.cell_height);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRect(ImVec2(low.x - 1.0F, low.y - 1.0F), ImVec2(high.x + 1.0F, high.y + 1.0F), frame.ui.theme().background, 2.0F,
+                0, thickness + 2.5F);
+  list->AddRect(ImVec2(low.x - 1.0F, low.y - 1.0F), ImVec2(high.x + 1.0F, high.y + 1.0F), color, 2.0F, 0, thickness);
+}
+
+void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& marks) {
+  const shell::Theme& theme = frame.ui.theme();
+  for (const MatrixPart& part : marks.slices) {
+    if (part.stage == view.plan.stage) outline(frame, view, part, theme.output, 1.5F);
+  }
+  for (const MatrixPart& part : marks.sources) {
+    if (part.stage == view.plan.stage) outline(frame, view, part, theme.accent, 2.0F);
+  }
+  if (!marks.hovered) return;
+  outline(frame, view, {.stage = view.plan.stage, .row = marks.hovered->query, .column = marks.hovered->key}, theme.text,
+          2.0F);
+}
+
+void draw_cells(Frame& frame, const MatrixView& view) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::UiRect cells = view.cells();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const PictureTile picture = find_tile(frame, view.request(frame));
+  if (!picture.tile) {
+    list->AddRectFilled(ImVec2(cells.x, cells.y), ImVec2(cells.x + cells.width, cells.y + cells.height), theme.missing);
+    return;
+  }
+  shell::HeatmapImage image = picture_of(picture, kMatrixPlace, theme);
+  image.area = cells;
+  const bool is_weights = view.plan.stage == Stage::Weights;
+  if (is_weights) {
+    const float largest = largest_weight(*picture.tile);
+    image.color_map = weight_colors(frame.state);
+    image.high = largest > 0.0F ? largest : 1.0F;
+  } else {
+    const ValueRange range = visible_range(*picture.tile);
+    const float reach = std::max({std::abs(range.low), std::abs(range.high), 1e-6F});
+    image.color_map = signed_colors();
+    image.low = -reach;
+    image.high = reach;
+  }
+  frame.ui.heatmaps().draw(list, image);
+  if (view.plan.has_numbers) draw_cell_numbers(frame, image, *picture.tile);
+  draw_rows_without_weights(frame, image, *picture.tile);
+  const float bar_width = std::clamp(cells.width, 60.0F, 150.0F);
+  draw_small_color_bar(frame, {.x = cells.x, .y = cells.y + cells.height + 9.0F, .width = bar_width, .height = 5.0F}, image);
+}
+
+}  // namespace
+
+shell::UiRect MatrixView::cells() const {
+  return {.x = x + gutter(),
+          .y = y + kTitleHeight + kFormulaHeight + kShapeHeight + kTickHeight,
+          .width = plan.width(),
+          .height = plan.height()};
+}
+
+attention::TileRequest MatrixView::request(const Frame& frame) const {
+  return {.block = block,
+          .batch = frame.state.selection.batch,
+          .head = attention::is_per_head(plan.stage) ? frame.state.selection.head : 0,
+          .stage = plan.stage,
+          .row = plan.first_row,
+          .rows = plan.shown_rows,
+          .column = plan.first_column,
+          .columns = plan.shown_columns,
+          .pool = 1};
+}
+
+ViewSize measure_matrix(const Frame& frame, const MatrixView& view) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const float title =
+      measure_math(fonts, fonts.strong, stage_symbol(view.plan.stage)).x + 7.0F + text_width(fonts.body, view.title);
+  const float formula = measure_math(fonts, fonts.body, view.formula).x;
+  float shape = measure_math(fonts, fonts.small, view.shape).x;
+  if (!view.remark.empty()) shape += 10.0F + text_width(fonts.small, view.remark);
+  const shell::UiRect cells = view.cells();
+  return {.width = view.gutter() + std::max({cells.width, title, formula, shape, 60.0F}),
+          .height = cells.y - view.y + cells.height + kBarHeight};
+}
+
+std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, float x, float y) {
+  const shell::UiRect cells = view.cells();
+  if (!cells.contains(x, y)) return std::nullopt;
+  const auto row = static_cast<std::uint32_t>((y - cells.y) / view.plan.cell_height);
+  const auto column = static_cast<std::uint32_t>((x - cells.x) / view.plan.cell_width);
+  return attention::Cell{.query = view.plan.first_row + std::min(row, view.plan.shown_rows - 1),
+                         .key = view.plan.first_column + std::min(column, view.plan.shown_columns - 1)};
+}
+
+void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks) {
+  const shell::UiRect cells = view.cells();
+  frame.mark(fmt::format("steps.{}", attention::to_string(view.plan.stage)), cells);
+  // The tile is wished for in any case; what is scrolled out of sight is not drawn.
+  if (!ImGui::IsRectVisible(ImVec2(view.x, view.y), ImVec2(cells.x + cells.width, cells.y + cells.height + kBarHeight))) {
+    frame.wishes.push_back(view.request(frame));
+    return;
+  }
+  draw_caption(frame, view);
+  draw_cells(frame, view);
+  draw_row_labels(frame, view);
+  draw_column_labels(frame, view);
+  draw_marks(frame, view, marks);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "panels/cell_sources.h"
+#include "panels/matrix_plan.h"
+#include "panels/panel.h"
+
+namespace headlight::app {
+
+/// One matrix of the steps with its name, formula, shape, row and column numbers, cells and colour bar.
+struct MatrixView {
+  MatrixPlan plan;
+  model::BlockRef block;
+  std::string title;                                     ///< "queries"
+  std::string formula;                                   ///< "Q = X W_Q + b_Q", as math_text sets it
+  std::string shape;                                     ///< "ℝ^{n×d_k} = 8 × 3"
+  std::string remark;                                    ///< "showing 64 of 512 columns"; may be empty
+  bool names_tokens = false;                             ///< row labels are tokens, not only their numbers
+  const std::vector<std::string>* row_tokens = nullptr;  ///< of the rows; may be null
+  float x = 0.0F, y = 0.0F;                              ///< of the whole view, UI units
+
+  float gutter() const { return names_tokens ? 92.0F : 24.0F; }
+  shell::UiRect cells() const;
+  attention::TileRequest request(const Frame& frame) const;
+};
+
+/// What is marked in a matrix: the cell under the pointer, what made the hovered cell, and a head's slice.
+struct MatrixMarks {
+  std::optional<attention::Cell> hovered;  ///< row and column of this matrix
+  std::span<const MatrixPart> sources;     ///< of all stages; only this one's are drawn
+  std::span<const MatrixPart> slices;
+};
+
+/// Width and height of the whole view.
+struct ViewSize {
+  float width = 0.0F, height = 0.0F;
+};
+ViewSize measure_matrix(const Frame& frame, const MatrixView& view);
+
+/// The cell under a point, in the matrix' own rows and columns.
+std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, float x, float y);
+
+void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks);
+
+}  // namespace headlight::app

@@ -1,0 +1,200 @@
+#include "panels/stage_text.h"
+
+#include <fmt/format.h>
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+/// The factor of the scores as it stands in a formula: "S / √d_k".
+std::string scaled_formula(const model::AttentionLayer* layer) {
+  if (!layer) return "scaled = c · S";
+  switch (layer->config.scale.kind) {
+    case model::Scale::Kind::InverseSqrtKey:
+      return "scaled = S / √d_k";
+    case model::Scale::Kind::None:
+      return "scaled = S (no scale)";
+    case model::Scale::Kind::Value:
+      return fmt::format("scaled = {:.4g} · S", layer->config.scale.value);
+  }
+  return {};
+}
+
+/// "Q = X W_Q + b_Q" for one of the three input projections.
+std::string projection_formula(char letter, const char* input, const model::Linear* linear) {
+  if (!linear) return fmt::format("{} is given", letter);
+  return fmt::format("{0} = {1} W_{0}{2}", letter, input, linear->has_bias() ? fmt::format(" + b_{}", letter) : "");
+}
+
+}  // namespace
+
+const char* kind_text(model::BlockKind kind) {
+  switch (kind) {
+    case model::BlockKind::EncoderSelf:
+      return "encoder self-attention";
+    case model::BlockKind::DecoderSelf:
+      return "decoder self-attention";
+    case model::BlockKind::Cross:
+      return "cross-attention";
+  }
+  return "";
+}
+
+std::string head_title(model::BlockRef block, std::uint32_t head) {
+  return fmt::format("Layer {} · head {} · {}", block.layer.value, head, kind_text(block.kind));
+}
+
+const char* stage_title(Stage stage) {
+  switch (stage) {
+    case Stage::X:
+      return "input";
+    case Stage::Q:
+      return "queries";
+    case Stage::K:
+      return "keys";
+    case Stage::V:
+      return "values";
+    case Stage::Scores:
+      return "scores";
+    case Stage::Scaled:
+      return "scaled scores";
+    case Stage::Masked:
+      return "masked scores";
+    case Stage::Weights:
+      return "attention weights";
+    case Stage::Heads:
+      return "head output";
+    case Stage::Merged:
+      return "merged heads";
+    case Stage::Output:
+      return "output";
+  }
+  return "";
+}
+
+const char* stage_symbol(Stage stage) {
+  switch (stage) {
+    case Stage::X:
+      return "X";
+    case Stage::Q:
+      return "Q";
+    case Stage::K:
+      return "K";
+    case Stage::V:
+      return "V";
+    case Stage::Scores:
+      return "S";
+    case Stage::Scaled:
+      return "scaled";
+    case Stage::Masked:
+      return "masked";
+    case Stage::Weights:
+      return "A";
+    case Stage::Heads:
+      return "H";
+    case Stage::Merged:
+      return "M";
+    case Stage::Output:
+      return "Y";
+  }
+  return "";
+}
+
+std::string stage_formula(Stage stage, model::BlockRef block, const model::AttentionLayer* layer, std::uint32_t head,
+                          attention::MaskFill fill) {
+  const model::AttentionWeights* weights = layer && layer->weights ? &*layer->weights : nullptr;
+  const char* memory = block.kind == model::BlockKind::Cross ? "memory" : "X";
+  switch (stage) {
+    case Stage::X:
+      if (block.layer.value > 0) return fmt::format("state after layer {}", block.layer.value - 1);
+      return block.kind == model::BlockKind::Cross ? "the queries' tokens" : "token vectors";
+    case Stage::Q:
+      return projection_formula('Q', "X", weights ? &weights->query : nullptr);
+    case Stage::K:
+      return projection_formula('K', memory, weights ? &weights->key : nullptr);
+    case Stage::V:
+      return projection_formula('V', memory, weights ? &weights->value : nullptr);
+    case Stage::Scores:
+      return "S = Q K^T";
+    case Stage::Scaled:
+      return scaled_formula(layer);
+    case Stage::Masked:
+      return fmt::format("masked cells = {}", fill_text(fill));
+    case Stage::Weights:
+      return "A = softmax(masked)";
+    case Stage::Heads:
+      return fmt::format("H_{{{}}} = A V", head);
+    case Stage::Merged:
+      if (layer && layer->config.heads > 1) {
+        const bool is_concatenated = layer->config.merge == model::MergeOrder::Concatenate;
+        return fmt::format("M = {}(H_0 … H_{{{}}})", is_concatenated ? "concat" : "reshape", layer->config.heads - 1);
+      }
+      return "M = H_0";
+    case Stage::Output:
+      return weights && weights->output && weights->output->has_bias() ? "Y = M W_O + b_O" : "Y = M W_O";
+  }
+  return {};
+}
+
+std::string stage_space(Stage stage, const inference::BlockShape& shape, model::BlockKind kind) {
+  const bool has_two_lengths = kind == model::BlockKind::Cross || shape.queries != shape.keys;
+  const char* queries = has_two_lengths ? "n_q" : "n";
+  const char* keys = has_two_lengths ? "n_k" : "n";
+  switch (stage) {
+    case Stage::X:
+      return fmt::format("ℝ^{{{}×d_{{model}}}}", queries);
+    case Stage::Q:
+      return fmt::format("ℝ^{{{}×d_k}}", queries);
+    case Stage::K:
+      return fmt::format("ℝ^{{{}×d_k}}", keys);
+    case Stage::V:
+      return fmt::format("ℝ^{{{}×d_v}}", keys);
+    case Stage::Heads:
+      return fmt::format("ℝ^{{{}×d_v}}", queries);
+    case Stage::Merged:
+      return fmt::format("ℝ^{{{}×h·d_v}}", queries);
+    case Stage::Output:
+      return fmt::format("ℝ^{{{}×d_{{model}}}}", queries);
+    default:
+      return fmt::format("ℝ^{{{}×{}}}", queries, keys);
+  }
+}
+
+shell::Color stage_color(Stage stage, const shell::Theme& theme) {
+  switch (stage) {
+    case Stage::X:
+      return theme.text;
+    case Stage::Q:
+      return theme.query;
+    case Stage::K:
+      return theme.key;
+    case Stage::V:
+      return theme.value;
+    default:
+      return theme.output;
+  }
+}
+
+const char* fill_text(attention::MaskFill fill) {
+  switch (fill) {
+    case attention::MaskFill::NegativeInfinity:
+      return "−∞";
+    case attention::MaskFill::MinusOneBillion:
+      return "−10⁹";
+    case attention::MaskFill::MinusTenBillion:
+      return "−10¹⁰";
+  }
+  return "";
+}
+
+std::string subscript(std::uint32_t number) {
+  std::string text;
+  for (const char digit : fmt::format("{}", number)) {
+    text += "\xE2\x82";  // U+2080 … U+2089
+    text += static_cast<char>(0x80 + (digit - '0'));
+  }
+  return text;
+}
+
+}  // namespace headlight::app

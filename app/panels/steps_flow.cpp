@@ -1,0 +1,165 @@
+#include "panels/steps_flow.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "panels/cell_numbers.h"
+#include "panels/stage_text.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+constexpr float kGap = 22.0F;
+constexpr float kLineGap = 14.0F;
+constexpr float kSectionTitle = 34.0F;
+constexpr float kSectionGap = 12.0F;
+
+struct SectionPlan {
+  const char* title;
+  std::vector<Stage> stages;
+};
+
+/// What stands above the arrow to a matrix.
+std::string operation(Stage stage, const StepSubject& subject) {
+  const bool has_weights = subject.layer && subject.layer->weights;
+  switch (stage) {
+    case Stage::Q:
+      return has_weights ? "project" : "";
+    case Stage::Scores:
+      return "Q · K^T";
+    case Stage::Scaled:
+      if (!subject.layer) return "scale";
+      switch (subject.layer->config.scale.kind) {
+        case model::Scale::Kind::InverseSqrtKey:
+          return "÷ √d_k";
+        case model::Scale::Kind::None:
+          return "× 1";
+        case model::Scale::Kind::Value:
+          return fmt::format("× {:.3g}", subject.layer->config.scale.value);
+      }
+      return "";
+    case Stage::Masked:
+      return "mask";
+    case Stage::Weights:
+      return "softmax";
+    case Stage::Heads:
+      return "A · V";
+    case Stage::Merged:
+      return subject.geometry.merge == model::MergeOrder::Concatenate ? "merge" : "reshape";
+    case Stage::Output:
+      return "· W_O";
+    default:
+      return "";
+  }
+}
+
+/// "showing 64 of 512 columns", "first 64 rows"; with what is framed in the merged heads.
+std::string remark(const MatrixPlan& plan, const BlockGeometry& geometry) {
+  std::string text;
+  if (plan.shown_rows < plan.rows && plan.shown_columns < plan.columns) {
+    text = fmt::format("showing {} × {}", plan.shown_rows, plan.shown_columns);
+  } else if (plan.shown_rows < plan.rows) {
+    text = fmt::format("showing {} of {} rows", plan.shown_rows, plan.rows);
+  } else if (plan.shown_columns < plan.columns) {
+    text = fmt::format("showing {} of {} columns", plan.shown_columns, plan.columns);
+  }
+  if (plan.stage == Stage::Merged && geometry.shape.heads > 1) {
+    text += fmt::format("{}framed: head {}", text.empty() ? "" : " · ", geometry.head);
+  }
+  return text;
+}
+
+PlanLimits limits_of(const Frame& frame, const StepSubject& subject, Stage stage, float width) {
+  PlanLimits limits;
+  limits.number_width = kNumberCellWidth;
+  limits.number_height = kNumberCellHeight;
+  limits.max_width = std::min(width - 100.0F, 700.0F);
+  limits.wants_numbers = frame.state.view.show_numbers;
+  const auto& pinned = frame.state.view.pinned;
+  const bool rows_are_keys = stage == Stage::K || stage == Stage::V;
+  if (pinned) limits.row_in_view = rows_are_keys ? pinned->key : pinned->query;
+  if (pinned && attention::is_map(stage)) limits.column_in_view = pinned->key;
+  if (stage == Stage::Merged) {
+    const MatrixPart slice = head_slices(subject.geometry).front();
+    limits.column_in_view = slice.column + slice.columns / 2;
+    if (subject.geometry.merge == model::MergeOrder::WithoutTranspose) limits.row_in_view = slice.row;
+  }
+  return limits;
+}
+
+MatrixView make_view(const Frame& frame, const StepSubject& subject, Stage stage, float width, bool is_first) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  const auto extent = shape.extent(stage);
+  const model::BlockKind kind = subject.block.kind;
+  MatrixView view;
+  view.plan = plan_matrix(stage, extent->rows, extent->columns, limits_of(frame, subject, stage, width));
+  view.block = subject.block;
+  view.title = stage_title(stage);
+  view.formula = stage_formula(stage, subject.block, subject.layer, subject.geometry.head, frame.state.masks[kind].fill);
+  view.shape = fmt::format("{} = {} × {}", stage_space(stage, shape, kind), extent->rows, extent->columns);
+  view.remark = remark(view.plan, subject.geometry);
+  const bool rows_are_keys = stage == Stage::K || stage == Stage::V;
+  if (frame.result.input) {
+    const model::TokenBatch& tokens = rows_are_keys ? frame.result.input->keys(kind) : frame.result.input->queries(kind);
+    const std::uint32_t batch = frame.state.selection.batch;
+    if (batch < tokens.texts.size()) view.row_tokens = &tokens.texts[batch];
+  }
+  // Tokens where a row of matrices begins, and where the rows are another sequence than before.
+  view.names_tokens =
+      view.row_tokens && view.plan.cell_height >= 13.0F && (is_first || (stage == Stage::K && !subject.geometry.is_self));
+  return view;
+}
+
+/// Places a section's boxes from left to right, wrapping; returns the y below them.
+float place(const Frame& frame, StepSection& section, float x0, float y, float width) {
+  float x = x0;
+  float line_height = 0.0F;
+  for (StepBox& box : section.boxes) {
+    const float arrow = box.operation.empty() ? 0.0F : kArrowWidth;
+    const ViewSize size = measure_matrix(frame, box.view);
+    const bool is_first_of_line = x == x0;
+    // The row numbers' gutter already parts a matrix from what stands before it.
+    if (!is_first_of_line && x + arrow + size.width > x0 + width) {
+      x = x0;
+      y += line_height + kLineGap;
+      line_height = 0.0F;
+    }
+    box.arrow_x = x;
+    box.view.x = x + arrow;
+    box.view.y = y;
+    x += arrow + size.width + kGap;
+    line_height = std::max(line_height, size.height);
+  }
+  return y + line_height;
+}
+
+}  // namespace
+
+StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, float x, float y, float width) {
+  const SectionPlan plans[] = {
+      {.title = "Project every token", .stages = {Stage::X, Stage::Q, Stage::K, Stage::V}},
+      {.title = "Compare queries with keys", .stages = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights}},
+      {.title = "Mix the values, merge the heads", .stages = {Stage::Heads, Stage::Merged, Stage::Output}}};
+  StepFlow flow;
+  for (const SectionPlan& plan : plans) {
+    StepSection section{.title = plan.title, .y = y, .boxes = {}};
+    for (const Stage stage : plan.stages) {
+      if (!subject.geometry.shape.extent(stage)) continue;
+      const bool is_first = section.boxes.empty();
+      section.boxes.push_back({.view = make_view(frame, subject, stage, width, is_first),
+                               .operation = operation(stage, subject),
+                               .arrow_x = 0.0F});
+    }
+    if (plan.stages.front() == Stage::X && !subject.geometry.shape.has_input)
+      section.title = "Queries, keys and values are given";
+    y = place(frame, section, x, y + kSectionTitle, width) + kSectionGap;
+    flow.sections.push_back(std::move(section));
+  }
+  flow.height = y;
+  return flow;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,93 @@
+#include "panels/thumbnail.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "panels/ink.h"
+#include "panels/stage_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kPreviewEdge = 220.0F;
+constexpr std::uint32_t kPreviewPlace = 0x9E;
+
+std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) {
+  return batch < tokens.lengths.size() ? tokens.lengths[batch] : tokens.length;
+}
+
+}  // namespace
+
+std::uint32_t query_length(const Frame& frame, model::BlockKind kind) {
+  return frame.result.input ? real_tokens(frame.result.input->queries(kind), frame.state.selection.batch) : 0;
+}
+
+std::uint32_t key_length(const Frame& frame, model::BlockKind kind) {
+  return frame.result.input ? real_tokens(frame.result.input->keys(kind), frame.state.selection.batch) : 0;
+}
+
+attention::TileRequest thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {
+  const inference::BlockShape& shape = frame.result.shapes.at(block);
+  const auto pixels = static_cast<std::uint32_t>(std::max(edge * frame.ui.scale(), 1.0F));
+  return {.block = block,
+          .batch = frame.state.selection.batch,
+          .head = head,
+          .stage = attention::Stage::Weights,
+          .row = 0,
+          .rows = shape.queries,
+          .column = 0,
+          .columns = shape.keys,
+          .pool = pool_for(shape.queries, shape.keys, pixels)};
+}
+
+void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const shell::UiRect& box, std::uint32_t place) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const shell::Theme& theme = frame.ui.theme();
+  PictureTile picture = find_tile(frame, request);
+  if (!picture.tile) picture = find_covering_tile(frame.result, request);
+  if (!picture.tile) {
+    list->AddRectFilled(ImVec2(box.x, box.y), ImVec2(box.x + box.width, box.y + box.height), theme.missing);
+    return;
+  }
+  shell::HeatmapImage image = picture_of(picture, place, theme);
+  image.color_map = weight_colors(frame.state);
+  image.area = box;
+  image.grid = 0;
+  std::vector<float> row_factors;
+  if (frame.state.view.color_range == ColorRange::PerRow) {
+    row_factors = row_normalizers(*picture.tile);
+    image.row_scale = row_factors;
+  } else {
+    const float largest = largest_weight(*picture.tile);
+    image.high = largest > 0.0F ? largest : 1.0F;
+  }
+  frame.ui.heatmaps().draw(list, image);
+}
+
+void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const inference::BlockShape& shape = frame.result.shapes.at(block);
+  ImGui::BeginTooltip();
+  {
+    const Ink ink(fonts.strong, theme.text);
+    ImGui::Text("Layer %u · head %u", block.layer.value, head);
+  }
+  const Ink ink(fonts.small, theme.text_dim);
+  ImGui::TextUnformatted(kind_text(block.kind));
+  const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
+  const ImVec2 size(kPreviewEdge * std::min(1.0F, 1.0F / aspect), kPreviewEdge * std::clamp(aspect, 0.1F, 1.0F));
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  draw_thumbnail(frame, thumbnail_request(frame, block, head, kPreviewEdge),
+                 {.x = at.x, .y = at.y, .width = size.x, .height = size.y}, kPreviewPlace);
+  ImGui::Dummy(size);
+  const attention::Tile* tile = frame.result.tile(thumbnail_request(frame, block, head, kPreviewEdge));
+  if (tile) {
+    ImGui::Text("concentration %.3f", double{concentration(*tile, query_length(frame, block.kind), ~0U)});
+    ImGui::TextUnformatted("mean of the rows' largest weights");
+  }
+  ImGui::EndTooltip();
+}
+
+}  // namespace headlight::app

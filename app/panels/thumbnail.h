@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "panels/panel.h"
+#include "panels/tile_picture.h"
+
+namespace headlight::app {
+
+/// The tile of a head's weights for a picture of at most `edge` UI units.
+attention::TileRequest thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge);
+
+/// A head's weights in a box, without axes; the missing colour while its tile is on its way. `place` names the use.
+void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const shell::UiRect& box, std::uint32_t place);
+
+/// What stands beside the pointer over a thumbnail: layer, head, concentration and a larger picture.
+void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head);
+
+/// Queries of the selected batch item without padding.
+std::uint32_t query_length(const Frame& frame, model::BlockKind kind);
+/// Keys of the selected batch item without padding.
+std::uint32_t key_length(const Frame& frame, model::BlockKind kind);
+
+}  // namespace headlight::app

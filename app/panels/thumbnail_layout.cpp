@@ -1,0 +1,56 @@
+#include "panels/thumbnail_layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headlight::app {
+namespace {
+
+constexpr float kGap = 8.0F;
+constexpr float kGroupGap = 8.0F;  // more space between layers than between lines of one layer
+constexpr float kLeastWidth = 48.0F;
+constexpr float kMostWidth = 128.0F;
+
+}  // namespace
+
+ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request) {
+  const std::uint32_t count = std::max(request.per_group, 1U);
+  const float room = std::max(request.width - request.gutter, kLeastWidth);
+  const auto fitting = static_cast<std::uint32_t>(std::max((room + kGap) / (kLeastWidth + kGap), 1.0F));
+  lines_per_group_ = (count + fitting - 1) / fitting;
+  per_line_ = (count + lines_per_group_ - 1) / lines_per_group_;  // lines of about equal length
+  const float share = (room - kGap * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);
+  map_width_ = std::floor(std::min(share, kMostWidth));
+  map_height_ = std::floor(map_width_ * std::clamp(request.aspect, 0.5F, 1.5F));
+}
+
+float ThumbnailLayout::group_height() const {
+  return static_cast<float>(lines_per_group_) * (map_height_ + request_.caption + kGap) + kGroupGap;
+}
+
+ThumbnailLayout::Box ThumbnailLayout::box(std::uint32_t group, std::uint32_t index) const {
+  const std::uint32_t line = index / per_line_;
+  const std::uint32_t place = index % per_line_;
+  return {
+      .x = request_.gutter + static_cast<float>(place) * (map_width_ + kGap),
+      .y = static_cast<float>(group) * group_height() + static_cast<float>(line) * (map_height_ + request_.caption + kGap)};
+}
+
+float ThumbnailLayout::height() const {
+  return std::max(static_cast<float>(request_.groups) * group_height() - kGroupGap, 0.0F);
+}
+
+ThumbnailLayout::Lines ThumbnailLayout::visible_lines(float top, float bottom) const {
+  Lines lines{.first = ~0U, .end = 0};
+  const std::uint32_t total = request_.groups * lines_per_group_;
+  // A binary search over the groups would do; counting is exact and cheap for some hundreds of lines.
+  for (std::uint32_t line = 0; line < total; ++line) {
+    const float y = box(line / lines_per_group_, line % lines_per_group_ * per_line_).y;
+    if (y + map_height_ + request_.caption < top || y >= bottom) continue;
+    lines.first = std::min(lines.first, line);
+    lines.end = line + 1;
+  }
+  return lines.end == 0 ? Lines{} : lines;
+}
+
+}  // namespace headlight::app

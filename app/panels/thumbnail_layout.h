@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+
+namespace headlight::app {
+
+/// Where the thumbnails of one kind of block stand: lines of equal boxes, a layer's heads wrapped over several lines where
+/// they don't fit, a gutter on the left for the layers' names. UI units, from the top left corner of the arrangement.
+class ThumbnailLayout {
+ public:
+  struct Request {
+    std::uint32_t groups = 1;     ///< layers; 1 where all heads stand in one order
+    std::uint32_t per_group = 1;  ///< heads
+    float width = 0.0F;           ///< to fill
+    float gutter = 0.0F;          ///< left of the thumbnails
+    float aspect = 1.0F;          ///< height / width of a map
+    float caption = 0.0F;         ///< height below each map
+  };
+  struct Box {
+    float x = 0.0F, y = 0.0F;  ///< of the map; the caption stands below
+  };
+
+  explicit ThumbnailLayout(const Request& request);
+
+  float map_width() const { return map_width_; }
+  float map_height() const { return map_height_; }
+  std::uint32_t per_line() const { return per_line_; }
+  Box box(std::uint32_t group, std::uint32_t index) const;
+  float height() const;
+  /// Groups and their lines that touch the stretch [top, bottom): the lines counted through all groups.
+  struct Lines {
+    std::uint32_t first = 0, end = 0;
+  };
+  Lines visible_lines(float top, float bottom) const;
+  std::uint32_t lines_per_group() const { return lines_per_group_; }
+
+ private:
+  float group_height() const;
+
+  Request request_;
+  std::uint32_t per_line_ = 1, lines_per_group_ = 1;
+  float map_width_ = 0.0F, map_height_ = 0.0F;
+};
+
+}  // namespace headlight::app
