@@ -1,5 +1,6 @@
 #include "app/engine.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -18,6 +19,13 @@ bool EngineResult::is_current(const attention::TileRequest& request) const {
   const auto found = tiles.find(request);
   return found != tiles.end() && found->second.run == run;
 }
+
+namespace {
+
+/// How long nobody must have wanted anything before the worker spends time on itself.
+constexpr std::chrono::milliseconds kIdle{1500};
+
+}  // namespace
 
 /// The mailbox between the window's thread and the worker's: the newest wish in, the newest picture out.
 class Engine::Worker {
@@ -73,7 +81,13 @@ class Engine::Worker {
     EngineWorker worker(options_.open, options_.tile_bytes);
     std::unique_lock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [&] { return is_stopping_ || wanted_ || device_ || worker.has_more(); });
+      const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more(); };
+      while (worker.has_idle_work() && !changed_.wait_for(lock, kIdle, has_work)) {
+        lock.unlock();
+        worker.work_while_idle();
+        lock.lock();
+      }
+      changed_.wait(lock, has_work);
       if (is_stopping_) return;
       is_working_ = true;
       const std::optional<std::string> device = std::exchange(device_, std::nullopt);

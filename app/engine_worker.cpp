@@ -106,6 +106,14 @@ void EngineWorker::evaluate_some() {
   }
 }
 
+void EngineWorker::work_while_idle() {
+  try {
+    runner_->work_while_idle();
+  } catch (const std::exception& error) {
+    fail(first_line(error.what()));
+  }
+}
+
 EngineResult EngineWorker::picture() const {
   EngineResult result = picture_;
   result.tiles = tiles_.tiles();

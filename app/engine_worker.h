@@ -25,6 +25,10 @@ class EngineWorker {
   void evaluate_some();
   bool has_more() const { return !pending_.empty(); }
 
+  /// A little of what makes later runs faster, for when nobody waits and a first picture is there.
+  bool has_idle_work() const { return runner_ && picture_.run > 0 && runner_->has_idle_work(); }
+  void work_while_idle();
+
   EngineResult picture() const;
 
  private:

@@ -29,6 +29,8 @@ class GpuRunner final : public Runner {
   }
   Tensor encoder_output() override { return session_.encoder_output(); }
   Tensor logits() override { return session_.logits(); }
+  bool has_idle_work() const override { return !session_.is_tuned(); }
+  void work_while_idle() override { session_.tune_step(); }
 
  private:
   gpu::Context context_;

@@ -27,6 +27,9 @@ class Runner {
   virtual std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) = 0;
   virtual Tensor encoder_output() = 0;
   virtual Tensor logits() = 0;
+  /// Work for when nobody waits (Session::tune_step); fakes have none.
+  virtual bool has_idle_work() const { return false; }
+  virtual void work_while_idle() {}
 };
 
 /// Opens a device by name or index; an empty one means the best. Throws Error in one line when there is none.

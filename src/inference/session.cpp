@@ -22,6 +22,8 @@ struct Session::State {
   explicit State(gpu::Context& context) : kernels(context) {}
 
   ops::Kernels kernels;
+  std::filesystem::path tuning_file;
+  std::uint32_t next_tuning_step = 0;
   std::optional<DeviceLayers> layers;
   attention::AttentionRun run;
 
@@ -69,7 +71,10 @@ struct Session::State {
 };
 
 Session::Session(gpu::Context& context, const std::filesystem::path& tuning_file) : state_(std::make_unique<State>(context)) {
-  if (!tuning_file.empty()) ops::tune(state_->kernels, tuning_file);
+  state_->tuning_file = tuning_file;
+  const auto known = tuning_file.empty() ? std::nullopt : ops::load_tuning(context.device(), tuning_file);
+  if (known) state_->kernels.set_tuning(*known);
+  if (known || tuning_file.empty()) state_->next_tuning_step = ops::kTuningSteps;
 }
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
@@ -84,6 +89,16 @@ RunTiming Session::run(std::shared_ptr<const model::Network> network, const mode
     state_->run = {};
     return state_->forward(*network, input, masks);
   }
+}
+
+bool Session::is_tuned() const { return state_->next_tuning_step >= ops::kTuningSteps; }
+
+void Session::tune_step() {
+  if (is_tuned()) return;
+  ops::Kernels& kernels = state_->kernels;
+  ops::Tuning tuning = kernels.tuning();
+  ops::measure_step(kernels, state_->next_tuning_step++, tuning);
+  if (is_tuned()) ops::save_tuning(kernels.context().device(), state_->tuning_file, tuning);
 }
 
 std::vector<model::BlockRef> Session::blocks() const {

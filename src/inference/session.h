@@ -32,8 +32,8 @@ struct RunTiming {
 /// Runs networks on one device. Not thread-safe: one owner calls it, and its calls block until the GPU is done.
 class Session {
  public:
-  /// `tuning_file` remembers which kernels are the fastest on which device; measured now when it doesn't know this one
-  /// (ops/tuning.h). Empty: a guess without measuring.
+  /// `tuning_file` remembers which kernels are the fastest on which device (ops/tuning.h); where it doesn't know this one, a
+  /// guess serves until tune_step() has measured. Empty: the guess stays.
   explicit Session(gpu::Context& context, const std::filesystem::path& tuning_file = {});
   ~Session();
   Session(Session&&) noexcept;
@@ -42,6 +42,11 @@ class Session {
   /// is still there, unless the device had to make room.
   /// Throws Error in one line when the input is not valid or the device can't hold it (needed and available bytes).
   RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input, const attention::MaskSet& masks);
+
+  /// Has the device been measured? If not, each step takes up to a second the first time a machine sees a kernel; do them
+  /// when nobody waits. The numbers of the last run stay.
+  bool is_tuned() const;
+  void tune_step();
 
   /// Blocks of the last run, in the order of computation, with their shapes.
   std::vector<model::BlockRef> blocks() const;

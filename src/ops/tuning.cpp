@@ -100,7 +100,9 @@ nlohmann::json read_cache(const std::filesystem::path& file) {
 
 template <typename Kernel, std::size_t N>
 bool parse(const nlohmann::json& entry, const char* key, const std::array<const char*, N>& names, Kernel& kernel) {
-  const auto found = std::find(names.begin(), names.end(), entry.value(key, ""));
+  const auto name = entry.find(key);
+  if (name == entry.end() || !name->is_string()) return false;
+  const auto found = std::find(names.begin(), names.end(), name->template get<std::string>());
   if (found == names.end()) return false;
   kernel = static_cast<Kernel>(found - names.begin());
   return true;
@@ -116,37 +118,54 @@ Tuning default_tuning(const gpu::DeviceInfo& device) {
   return {LinearKernel::Vec4Texel, LinearKernel::Vec4Texel, AttentionKernel::BlocksTexel, true};
 }
 
+void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning) {
+  if (step == 0) tuning.few_rows = fastest_linear(kernels, 1, tuning, &Tuning::few_rows);
+  if (step == 1) {
+    tuning.many_rows = fastest_linear(kernels, Trial::kTokens, tuning, &Tuning::many_rows);
+    tuning.texel_reads = tuning.many_rows == LinearKernel::Vec4Texel;
+  }
+  if (step == 2) tuning.attention = fastest_attention(kernels, tuning);
+  kernels.set_tuning(tuning);
+}
+
 Tuning measure_tuning(Kernels& kernels) {
   Tuning tuning = default_tuning(kernels.context().device());
-  tuning.few_rows = fastest_linear(kernels, 1, tuning, &Tuning::few_rows);
-  tuning.many_rows = fastest_linear(kernels, Trial::kTokens, tuning, &Tuning::many_rows);
-  tuning.attention = fastest_attention(kernels, tuning);
-  tuning.texel_reads = tuning.many_rows == LinearKernel::Vec4Texel;
-  kernels.set_tuning(tuning);
+  for (std::uint32_t step = 0; step < kTuningSteps; ++step) measure_step(kernels, step, tuning);
   return tuning;
 }
 
-Tuning tune(Kernels& kernels, const std::filesystem::path& cache_file) {
-  const std::string key = cache_key(kernels.context().device());
-  nlohmann::json cache = read_cache(cache_file);
+std::optional<Tuning> load_tuning(const gpu::DeviceInfo& device, const std::filesystem::path& file) {
+  const nlohmann::json cache = read_cache(file);
+  const auto entry = cache.find(cache_key(device));
   Tuning tuning;
-  const auto entry = cache.find(key);
-  if (entry != cache.end() && entry->is_object() && parse(*entry, "few_rows", kLinearNames, tuning.few_rows) &&
-      parse(*entry, "many_rows", kLinearNames, tuning.many_rows) && parse(*entry, "attention", kAttentionNames, tuning.attention)) {
-    tuning.texel_reads = entry->value("texel_reads", false);
-    kernels.set_tuning(tuning);
-    return tuning;
-  }
-  tuning = measure_tuning(kernels);
-  cache[key] = {{"few_rows", to_string(tuning.few_rows)},
-                {"many_rows", to_string(tuning.many_rows)},
-                {"attention", to_string(tuning.attention)},
-                {"texel_reads", tuning.texel_reads}};
+  const bool is_complete = entry != cache.end() && entry->is_object() && parse(*entry, "few_rows", kLinearNames, tuning.few_rows) &&
+                           parse(*entry, "many_rows", kLinearNames, tuning.many_rows) &&
+                           parse(*entry, "attention", kAttentionNames, tuning.attention);
+  if (!is_complete) return std::nullopt;
+  tuning.texel_reads = tuning.many_rows == LinearKernel::Vec4Texel;
+  return tuning;
+}
+
+void save_tuning(const gpu::DeviceInfo& device, const std::filesystem::path& file, const Tuning& tuning) {
+  nlohmann::json cache = read_cache(file);
+  cache[cache_key(device)] = {{"few_rows", to_string(tuning.few_rows)},
+                              {"many_rows", to_string(tuning.many_rows)},
+                              {"attention", to_string(tuning.attention)}};
   try {
-    make_directories(cache_file.parent_path());
-    write_file_atomically(cache_file, cache.dump(2) + "\n");
+    make_directories(file.parent_path());
+    write_file_atomically(file, cache.dump(2) + "\n");
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch): without a cache the next start measures again
   }
+}
+
+Tuning tune(Kernels& kernels, const std::filesystem::path& file) {
+  const gpu::DeviceInfo& device = kernels.context().device();
+  if (const std::optional<Tuning> known = load_tuning(device, file)) {
+    kernels.set_tuning(*known);
+    return *known;
+  }
+  const Tuning tuning = measure_tuning(kernels);
+  save_tuning(device, file, tuning);
   return tuning;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,11 +35,21 @@ inline constexpr std::uint32_t kFewRows = 8;
 /// A guess without measuring: texel buffers on CPUs, tiles on GPUs.
 Tuning default_tuning(const gpu::DeviceInfo& device);
 
-/// Times every candidate on the device (some milliseconds each, plus compiling it) and returns the fastest.
+/// Measuring takes a few steps, each some milliseconds a candidate plus compiling it, so that it can be done in between.
+inline constexpr std::uint32_t kTuningSteps = 3;
+
+/// Step 0 … kTuningSteps − 1: times its candidates on the device and puts the fastest into `tuning` and into `kernels`.
+void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning);
+
+/// All steps.
 Tuning measure_tuning(Kernels& kernels);
 
-/// The tuning of this device and driver from `cache_file`, measured and added to the file when it isn't there. A file that
-/// can't be read or written only costs the measuring again.
-Tuning tune(Kernels& kernels, const std::filesystem::path& cache_file);
+/// The tuning of this device and driver, or nothing when the file doesn't have it, can't be read or is garbage.
+std::optional<Tuning> load_tuning(const gpu::DeviceInfo& device, const std::filesystem::path& file);
+/// Adds it to the file. A file that can't be written only costs the measuring again.
+void save_tuning(const gpu::DeviceInfo& device, const std::filesystem::path& file, const Tuning& tuning);
+
+/// load_tuning(), else measure_tuning() and save_tuning(); the kernels use the result.
+Tuning tune(Kernels& kernels, const std::filesystem::path& file);
 
 }  // namespace headlight::ops
