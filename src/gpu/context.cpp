@@ -120,6 +120,9 @@ Context::Context(const ContextOptions& options) {
   try {
     handles_ = std::make_unique<Handles>();
     handles_->options = options;
+    if (const char* folder = std::getenv("HEADLIGHT_SHADERS"); folder != nullptr && options.shader_folder.empty()) {
+      handles_->options.shader_folder = folder;
+    }
     create_instance(*handles_);
     create_device(*handles_);
   } catch (const vk::IncompatibleDriverError&) {
