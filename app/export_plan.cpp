@@ -28,7 +28,7 @@ bool are_equal(const inference::BlockShape& left, const inference::BlockShape& r
 
 }  // namespace
 
-std::vector<ExportBlocks> select_blocks(const Runner& runner, const ExportOptions& options) {
+std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Network& network, const ExportOptions& options) {
   const std::vector<model::BlockRef> all = runner.blocks();
   std::set<model::BlockKind> kinds;
   for (const model::BlockRef block : all) kinds.insert(block.kind);
@@ -44,8 +44,11 @@ std::vector<ExportBlocks> select_blocks(const Runner& runner, const ExportOption
     if (kinds.size() > 1) blocks.prefix = std::string(model::to_string(kind)) + "_";
     std::copy_if(all.begin(), all.end(), std::back_inserter(blocks.layers),
                  [=](model::BlockRef b) { return b.kind == kind; });
-    const AxisRange layers = select("--layer", "layer", options.layer, static_cast<std::uint32_t>(blocks.layers.size()));
+    blocks.all_layers = static_cast<std::uint32_t>(blocks.layers.size());
+    const AxisRange layers = select("--layer", "layer", options.layer, blocks.all_layers);
     blocks.layers = {blocks.layers.begin() + layers.first, blocks.layers.begin() + layers.first + layers.count};
+    const model::AttentionConfig& config = network.layer(blocks.layers.front()).config;
+    blocks.scale = config.scale.factor(config.d_k);
     blocks.shape = runner.shape(blocks.layers.front());
     for (const model::BlockRef block : blocks.layers) {
       if (!are_equal(blocks.shape, runner.shape(block))) throw Error("the layers differ in shape; choose one with --layer");

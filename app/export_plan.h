@@ -19,13 +19,15 @@ struct AxisRange {
 struct ExportBlocks {
   model::BlockKind kind = model::BlockKind::EncoderSelf;
   std::vector<model::BlockRef> layers;
-  inference::BlockShape shape;  ///< of one layer, whole
+  inference::BlockShape shape;   ///< of one layer, whole
+  std::uint32_t all_layers = 0;  ///< of this kind in the network
+  float scale = 1.0f;            ///< factor of the raw scores
   AxisRange batch, heads;
   std::string prefix;  ///< of file names: "encoder_" where the network has several kinds, else empty
 };
 
 /// Throws UsageError saying what exists when the selection doesn't.
-std::vector<ExportBlocks> select_blocks(const Runner& runner, const ExportOptions& options);
+std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Network& network, const ExportOptions& options);
 
 /// The whole matrix of a stage in one batch item and head, exact.
 attention::TileRequest whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage,

@@ -1,5 +1,6 @@
 #include "app/commands/export.h"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -49,6 +50,11 @@ struct ExportFlags {
   std::string device;
 };
 
+template <typename Item>
+void add_once(std::vector<Item>& items, Item item) {
+  if (std::find(items.begin(), items.end(), item) == items.end()) items.push_back(item);
+}
+
 void read_stages(const std::vector<std::string>& values, ExportOptions& options) {
   std::vector<std::string> names = {"hidden", "logits"};
   for (std::size_t stage = attention::kStages; stage-- > 0;) {
@@ -58,7 +64,7 @@ void read_stages(const std::vector<std::string>& values, ExportOptions& options)
   for (const std::string& name : split_list("--stages", values)) {
     const std::size_t choice = parse_choice("--stages", name, names);
     if (choice < attention::kStages) {
-      options.stages.push_back(static_cast<attention::Stage>(choice));
+      add_once(options.stages, static_cast<attention::Stage>(choice));
     } else {
       (name == "hidden" ? options.hidden : options.logits) = true;
     }
@@ -70,7 +76,7 @@ void read_formats(const std::vector<std::string>& values, ExportOptions& options
   for (const std::string& name : split_list("--format", values)) {
     const Result<ExportFormat> format = parse_format(name);
     if (!format) throw UsageError("--format: {}", format.error());
-    options.formats.push_back(*format);
+    add_once(options.formats, *format);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -19,7 +20,8 @@ struct FakeLog {
   std::atomic<int> runs{0};
   std::atomic<int> evaluations{0};
   std::atomic<int> tiles{0};
-  std::atomic<int> uploads{0};  ///< networks that weren't the one of the run before
+  std::atomic<std::size_t> largest{0};  ///< values of the largest tile
+  std::atomic<int> uploads{0};          ///< networks that weren't the one of the run before
   std::atomic<bool> fails_to_run{false};
   std::atomic<bool> is_held{false};  ///< evaluations wait while this is set
 };
@@ -80,6 +82,7 @@ class FakeRunner final : public Runner {
         tile.row_max.assign(request.rows, 0.0f);
         tile.row_sum.assign(request.rows, 1.0f);
       }
+      log_->largest = std::max(log_->largest.load(), tile.values.size());
       tiles.push_back(std::move(tile));
     }
     return tiles;

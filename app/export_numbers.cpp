@@ -1,0 +1,101 @@
+#include "app/export_numbers.h"
+
+#include "export/csv.h"
+#include "export/npy.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+std::string_view name_of_columns(Stage stage) { return attention::is_map(stage) ? "key" : "feature"; }
+
+std::vector<std::string> axis_names(Stage stage) {
+  if (attention::is_map(stage)) return {"layer", "batch", "head", "query", "key"};
+  if (attention::is_per_head(stage)) return {"layer", "batch", "head", "token", "feature"};
+  return {"layer", "batch", "token", "feature"};
+}
+
+}  // namespace
+
+MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix) {
+  const bool rows_are_keys = matrix.stage == Stage::K || matrix.stage == Stage::V;
+  const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
+  const bool is_map = attention::is_map(matrix.stage);
+  MatrixAxes axes;
+  axes.row_name = is_map ? "query" : "token";
+  axes.column_name = name_of_columns(matrix.stage);
+  axes.rows = row_tokens.texts.at(matrix.batch);
+  axes.columns = is_map ? input.keys(blocks.kind).texts.at(matrix.batch)
+                        : exporting::index_names(blocks.shape.extent(matrix.stage)->columns);
+  return axes;
+}
+
+exporting::WrittenStage write_stage_npy(Runner& runner, const ExportBlocks& blocks, Stage stage,
+                                        const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const bool is_per_head = attention::is_per_head(stage);
+  const auto extent = blocks.shape.extent(stage);
+  Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count};
+  if (is_per_head) shape.push_back(blocks.heads.count);
+  shape.push_back(extent->rows);
+  shape.push_back(extent->columns);
+  exporting::NpyFile file(path, shape);
+  for (const model::BlockRef block : blocks.layers) {
+    for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
+      for (std::uint32_t head = 0; head < (is_per_head ? blocks.heads.count : 1); ++head) {
+        const attention::TileRequest matrix =
+            whole_matrix(blocks, block, stage, blocks.batch.first + batch, is_per_head ? blocks.heads.first + head : 0);
+        read_strips(runner, matrix, [&](const attention::Tile& strip) {
+          checkpoint();
+          file.append(strip.values);
+        });
+      }
+    }
+  }
+  file.finish();
+  return {.file = path.filename().string(),
+          .stage = std::string(attention::to_string(stage)),
+          .shape = std::move(shape),
+          .axes = axis_names(stage)};
+}
+
+void write_matrix_csv(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                      const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const MatrixAxes axes = matrix_axes(input, blocks, matrix);
+  exporting::StreamedFile file(path);
+  exporting::CsvWriter writer(file.sink(), axes.row_name + "/" + axes.column_name, axes.columns);
+  const attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  read_strips(runner, request, [&](const attention::Tile& strip) {
+    checkpoint();
+    const std::span<const float> values = strip.values;
+    for (std::uint32_t row = 0; row < strip.request.rows; ++row) {
+      writer.append_row(axes.rows.at(strip.request.row + row),
+                        values.subspan(std::size_t{row} * request.columns, request.columns));
+    }
+  });
+  file.finish();
+}
+
+void write_matrix_json(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                       const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const MatrixAxes axes = matrix_axes(input, blocks, matrix);
+  exporting::Json head = {{"stage", attention::to_string(matrix.stage)},
+                          {"attention", model::to_string(matrix.block.kind)},
+                          {"layer", matrix.block.layer.value},
+                          {"batch", matrix.batch}};
+  if (attention::is_per_head(matrix.stage)) head["head"] = matrix.head;
+  head["axes"] = {axes.row_name, axes.column_name};
+  head[axes.row_name] = axes.rows;
+  if (attention::is_map(matrix.stage)) head[axes.column_name] = axes.columns;
+  const attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  exporting::StreamedFile file(path);
+  exporting::JsonTensorWriter writer(file.sink(), head, Shape{request.rows, request.columns});
+  read_strips(runner, request, [&](const attention::Tile& strip) {
+    checkpoint();
+    writer.append(strip.values);
+  });
+  writer.finish();
+  file.finish();
+}
+
+}  // namespace headlight::app

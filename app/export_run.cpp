@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <utility>
+
+#include "app/export_job.h"
+#include "app/export_numbers.h"
+#include "app/export_plan.h"
+#include "app/run_source.h"
+#include "app/state_json.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "export/file_name.h"
+#include "export/npy.h"
+#include "inference/notebooks.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+/// The notebook whose merge forgets to transpose; both results are written.
+constexpr std::string_view kUntransposedPreset = "notebook-003-fused";
+
+/// The same network with the heads merged as notebook 003 does.
+std::shared_ptr<const model::Network> without_transpose(const model::Network& network) {
+  model::Layers layers = *network.layers;
+  for (model::AttentionLayer& layer : layers.encoder) layer.config.merge = model::MergeOrder::WithoutTranspose;
+  model::Network copy = network;
+  copy.layers = std::make_shared<const model::Layers>(std::move(layers));
+  return std::make_shared<const model::Network>(std::move(copy));
+}
+
+/// One export from the forward pass to run.json. Files are planned first, so that progress knows how many there are.
+class ExportRun {
+ public:
+  ExportRun(Runner& runner, const ExportOptions& options, const ExportObserver& observer)
+      : runner_(runner), options_(options), observer_(observer) {}
+
+  ExportReport write() {
+    const RunSource::Source& source = source_.build(options_.inputs);
+    input_ = source.input;
+    runner_.run(source.network, *source.input, options_.inputs.masks);
+    blocks_ = select_blocks(runner_, *source.network, options_);
+    plan();
+    if (tasks_.empty()) throw Error("there is nothing to write: {}", report_.notes.front());
+    make_directories(options_.directory);
+    for (progress_.total = tasks_.size() + 1; const Task& task : tasks_) {
+      begin_file(task.file);
+      task.write(options_.directory / task.file);
+    }
+    begin_file("run.json");
+    write_run_json();
+    return std::move(report_);
+  }
+
+ private:
+  struct Task {
+    std::string file;
+    std::function<void(const std::filesystem::path&)> write;
+  };
+
+  bool writes(ExportFormat format) const {
+    return std::find(options_.formats.begin(), options_.formats.end(), format) != options_.formats.end();
+  }
+
+  void plan() {
+    for (const ExportBlocks& blocks : blocks_) {
+      for (const Stage stage : options_.stages) plan_stage(blocks, stage);
+    }
+    plan_result(options_.hidden, "encoder_output", [this] { return runner_.encoder_output(); });
+    plan_result(options_.logits, "logits", [this] { return runner_.logits(); });
+    if (options_.inputs.preset == kUntransposedPreset && writes(ExportFormat::Npy)) plan_untransposed();
+  }
+
+  void plan_stage(const ExportBlocks& blocks, Stage stage) {
+    const std::string_view name = attention::to_string(stage);
+    if (!blocks.shape.extent(stage)) {
+      report_.notes.push_back(
+          fmt::format("{}{} is left out: {}", blocks.prefix, name,
+                      stage == Stage::X ? "Q, K and V are given, there is no x" : "there is no output projection"));
+      return;
+    }
+    if (writes(ExportFormat::Npy)) {
+      tasks_.push_back({naming(blocks).stage(blocks.kind, stage, "npy"), [this, &blocks, stage](const auto& path) {
+                          stages_.push_back(write_stage_npy(runner_, blocks, stage, path, checkpoint()));
+                        }});
+    }
+    for (const model::BlockRef block : blocks.layers) {
+      for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
+        const std::uint32_t heads = attention::is_per_head(stage) ? blocks.heads.count : 1;
+        for (std::uint32_t head = 0; head < heads; ++head) {
+          const std::uint32_t first_head = attention::is_per_head(stage) ? blocks.heads.first : 0;
+          plan_matrix(blocks,
+                      {.block = block, .batch = blocks.batch.first + batch, .head = first_head + head, .stage = stage});
+        }
+      }
+    }
+  }
+
+  void plan_matrix(const ExportBlocks& blocks, const MatrixRef& matrix) {
+    const auto add = [&](std::string_view extension, auto write_matrix) {
+      tasks_.push_back({naming(blocks).matrix(matrix.block, matrix.batch, matrix.head, matrix.stage, extension),
+                        [this, &blocks, matrix, write_matrix](const std::filesystem::path& path) {
+                          write_matrix(runner_, *input_, blocks, matrix, path, checkpoint());
+                        }});
+    };
+    if (writes(ExportFormat::Csv)) add("csv", write_matrix_csv);
+    if (writes(ExportFormat::Json)) add("json", write_matrix_json);
+  }
+
+  /// A result of the whole network rather than of an attention.
+  void plan_result(bool is_wanted, const std::string& name, std::function<Tensor()> read) {
+    if (!is_wanted) return;
+    if (!writes(ExportFormat::Npy)) {
+      report_.notes.push_back(name + " is left out: it is written as npy only");
+    } else if (Tensor result = read(); result.is_empty()) {
+      report_.notes.push_back(name + " is left out: this network has none");
+    } else {
+      tasks_.push_back(
+          {name + ".npy", [this, name, result = std::move(result)](const std::filesystem::path& path) {
+             exporting::write_npy(path, result);
+             const std::string last = name == "logits" ? "token_id" : "feature";
+             stages_.push_back(
+                 {.file = path.filename().string(), .stage = name, .shape = result.shape, .axes = {"batch", "token", last}});
+           }});
+    }
+  }
+
+  /// Last of all, because it runs another forward pass.
+  void plan_untransposed() {
+    bool is_first = true;
+    for (const Stage stage : options_.stages) {
+      if (stage != Stage::Merged && stage != Stage::Output) continue;
+      const std::string name = std::string(attention::to_string(stage)) + "_as_the_notebook_does";
+      tasks_.push_back({name + ".npy", [this, stage, name, is_first](const std::filesystem::path& path) {
+                          const RunSource::Source& source = source_.build(options_.inputs);
+                          if (is_first) runner_.run(without_transpose(*source.network), *input_, options_.inputs.masks);
+                          stages_.push_back(write_stage_npy(runner_, blocks_.front(), stage, path, checkpoint()));
+                          stages_.back().stage = name;
+                        }});
+      is_first = false;
+    }
+  }
+
+  exporting::FileNaming naming(const ExportBlocks& blocks) const {
+    return {.layers = blocks.all_layers,
+            .batch = blocks.shape.batch,
+            .heads = blocks.shape.heads,
+            .has_kinds = !blocks.prefix.empty()};
+  }
+
+  void begin_file(const std::string& file) {
+    if (!progress_.file.empty()) ++progress_.done;
+    progress_.file = file;
+    checkpoint()();
+    report_.files.push_back(options_.directory / file);
+  }
+
+  Checkpoint checkpoint() const {
+    return [this] {
+      if (observer_ && !observer_(progress_)) throw Error("cancelled after {} of {} files", progress_.done, progress_.total);
+    };
+  }
+
+  void write_run_json() {
+    exporting::RunDescription run;
+    run.program = "headlight " HEADLIGHT_VERSION;
+    run.device = runner_.device_name();
+    run.model = describe_model();
+    run.input = input_.get();
+    for (const ExportBlocks& blocks : blocks_) run.kinds.push_back(blocks.kind);
+    run.masks = options_.inputs.masks;
+    run.selection = describe_selection();
+    if (writes(ExportFormat::Png) || writes(ExportFormat::Svg)) {
+      run.view = {{"color_map", options_.color_map}, {"color_range", options_.is_row_normalized ? "row" : "absolute"}};
+    }
+    run.stages = std::move(stages_);
+    exporting::write_run_json(options_.directory / "run.json", run);
+  }
+
+  exporting::Json describe_model() const {
+    const RunInputs& inputs = options_.inputs;
+    exporting::Json described;
+    if (inputs.preset.empty()) {
+      described = {{"text", inputs.text}, {"key_text", inputs.key_text}};
+      described.update(exporting::Json::parse(to_json(inputs.playground).dump()));
+    } else {
+      described = {{"preset", inputs.preset}, {"about", inference::make_notebook(inputs.preset).summary}};
+    }
+    for (const ExportBlocks& blocks : blocks_) {
+      const inference::BlockShape& shape = blocks.shape;
+      described["attention"][std::string(model::to_string(blocks.kind))] = {
+          {"layers", blocks.all_layers}, {"heads", shape.heads}, {"queries", shape.queries}, {"keys", shape.keys},
+          {"d_model", shape.d_model},    {"d_k", shape.d_k},     {"d_v", shape.d_v},         {"scale", blocks.scale}};
+    }
+    return described;
+  }
+
+  exporting::Json describe_selection() const {
+    const auto index = [](const std::optional<std::uint32_t>& value) {
+      return value ? exporting::Json(*value) : exporting::Json(nullptr);
+    };
+    exporting::Json described = {
+        {"layer", index(options_.layer)}, {"batch", index(options_.batch)}, {"head", index(options_.head)}};
+    described["block"] = options_.kind ? exporting::Json(model::to_string(*options_.kind)) : exporting::Json(nullptr);
+    described["notes"] = report_.notes;
+    return described;
+  }
+
+  Runner& runner_;
+  const ExportOptions& options_;
+  const ExportObserver& observer_;
+  RunSource source_;
+  std::shared_ptr<const model::ModelInput> input_;
+  std::vector<ExportBlocks> blocks_;
+  std::vector<Task> tasks_;
+  std::vector<exporting::WrittenStage> stages_;
+  ExportProgress progress_;
+  ExportReport report_;
+};
+
+}  // namespace
+
+ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer) {
+  return ExportRun(runner, options, observer).write();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,104 @@
+#include <doctest/doctest.h>
+
+#include "support/program.h"
+
+using namespace headlight;
+
+namespace {
+
+/// The one line on standard error of a command that fails with this status.
+std::string complaint(const std::vector<std::string>& arguments, int status) {
+  const Outcome outcome = run_headlight(arguments);
+  INFO(outcome.err);
+  CHECK(outcome.status == status);
+  CHECK(outcome.out == "");
+  REQUIRE(outcome.err.starts_with("headlight: "));
+  REQUIRE(outcome.err.find('\n') == outcome.err.size() - 1);
+  return outcome.err.substr(11, outcome.err.size() - 12);
+}
+
+std::string usage_complaint(const std::vector<std::string>& arguments) { return complaint(arguments, 2); }
+
+/// `headlight export --text … --out …` with more flags behind.
+std::vector<std::string> exporting(std::initializer_list<std::string> more) {
+  std::vector<std::string> arguments = {"export", "--text", "a b c", "--out", "/nonexistent/folder"};
+  arguments.insert(arguments.end(), more);
+  return arguments;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("--version and --help tell") {
+    const Outcome version = run_headlight({"--version"});
+    CHECK(version.status == 0);
+    CHECK(version.out.starts_with("headlight "));
+    const Outcome help = run_headlight({"--help"});
+    CHECK(help.status == 0);
+    for (const char* command : {"view", "screenshot", "export", "devices"})
+      CHECK(help.out.find(command) != std::string::npos);
+    const Outcome flags = run_headlight({"export", "--help"});
+    CHECK(flags.status == 0);
+    for (const char* flag :
+         {"--text",      "--key-text", "--layer",  "--head",   "--batch",     "--mask",           "--padding",
+          "--fill",      "--d-model",  "--heads",  "--d-k",    "--d-v",       "--layers",         "--seed",
+          "--scale",     "--bias",     "--format", "--out",    "--color-map", "--row-normalised", "--stages",
+          "--mask-file", "--preset",   "--device", "Examples:"}) {
+      INFO(flag);
+      CHECK(flags.out.find(flag) != std::string::npos);
+    }
+  }
+
+  TEST_CASE("what the command line gets wrong is named, with what was meant") {
+    CHECK(usage_complaint({"exprt"}) == "there is no command 'exprt', did you mean export? (see headlight --help)");
+    CHECK(usage_complaint({"--heds", "4"}) == "unknown flag --heds, did you mean --heads? (see headlight view --help)");
+    CHECK(usage_complaint({"devices", "--colour"}) == "unknown flag --colour (see headlight devices --help)");
+    CHECK(usage_complaint({"view", "export"}).find("'export' belongs to no flag") == 0);
+    CHECK(usage_complaint({"export", "--text"}) == "--text needs a value (see headlight --help)");
+    CHECK(usage_complaint({"export", "--out", "x"}) == "--text or --preset is missing: say what to compute");
+    CHECK(usage_complaint({"export", "--text", "a"}) == "--out is missing: name the folder to write into");
+    CHECK(usage_complaint({"screenshot"}).find("--out is missing") == 0);
+    CHECK(usage_complaint({"screenshot", "--out", "a.jpg"}) == "--out: 'a.jpg' doesn't end in .png");
+    CHECK(usage_complaint({"screenshot", "--out", "a.png", "--size", "big"}).find("--size: expected WIDTHxHEIGHT") == 0);
+  }
+
+  TEST_CASE("numbers outside their range are refused with the range") {
+    CHECK(usage_complaint(exporting({"--d-model", "0"})) == "--d-model: expected a whole number from 1 to 8192, found '0'");
+    CHECK(usage_complaint(exporting({"--heads", "65"})) == "--heads: expected a whole number from 1 to 64, found '65'");
+    CHECK(usage_complaint(exporting({"--layers", "7"})) == "--layers: expected a whole number from 1 to 6, found '7'");
+    CHECK(usage_complaint(exporting({"--seed", "-1"})).find("--seed: expected a whole number from 0") == 0);
+    CHECK(usage_complaint(exporting({"--heads", "4x"})).find("--heads: expected") == 0);
+    CHECK(usage_complaint(exporting({"--heads", ""})).find("--heads: expected") == 0);
+    CHECK(usage_complaint(exporting({"--scale", "nan"})).find("--scale: expected a number") == 0);
+    CHECK(usage_complaint(exporting({"--bias", "yes"})) == "--bias: expected on or off, found 'yes'");
+  }
+
+  TEST_CASE("names that don't exist are refused with those that do") {
+    CHECK(usage_complaint({"export", "--out", "x", "--preset", "notebook-01"})
+              .find("--preset: there is no 'notebook-01', did you mean notebook-001?") == 0);
+    CHECK(
+        usage_complaint(exporting({"--stages", "wieghts"})).find("--stages: there is no 'wieghts', did you mean weights?") ==
+        0);
+    CHECK(usage_complaint(exporting({"--stages", "q,,k"})) == "--stages: 'q,,k' has an empty name in it");
+    CHECK(usage_complaint(exporting({"--format", "gif"})) ==
+          "--format: there is no format 'gif'; choose among png, svg, csv, npy, json");
+    CHECK(usage_complaint(exporting({"--color-map", "jet"})).find("--color-map: there is no 'jet'") == 0);
+    CHECK(usage_complaint(exporting({"--mask", "diagonal"})).find("--mask: ") == 0);
+    CHECK(usage_complaint(exporting({"--fill", "-1e8"})).find("--fill: ") == 0);
+    CHECK(usage_complaint(exporting({"--preset", "notebook-001"})) ==
+          "--text and --preset exclude each other: notebook-001 brings its own text and model");
+    CHECK(
+        usage_complaint({"export", "--out", "x", "--preset", "notebook-001", "--heads", "2"}).find("--heads and --preset") ==
+        0);
+  }
+
+  TEST_CASE("a mask file that is none is named") {
+    const TemporaryDirectory directory;
+    const std::string path = (directory.path() / "mask.json").string();
+    write_file_atomically(path, "[[1, 0], [1]]");
+    CHECK(complaint(exporting({"--mask-file", path}), 1).find(path + ": a list of the mask has 2 members") == 0);
+    CHECK(complaint(exporting({"--mask-file", "/nonexistent.json"}), 1).find("/nonexistent.json") != std::string::npos);
+    CHECK(complaint({"export", "--text-file", "/nonexistent.txt", "--out", "x"}, 1).find("/nonexistent.txt") !=
+          std::string::npos);
+  }
+}

@@ -1,0 +1,252 @@
+#include <thread>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "app/export_job.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "export/npy.h"
+#include "fake_runner.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using attention::Stage;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Two lines of three and two tokens, d_model 6, two layers of three heads.
+ExportOptions small_options(const fs::path& directory) {
+  State state;
+  state.text = "one two, three\nfour \"five\"";
+  state.playground.d_model = 6;
+  state.playground.heads = 3;
+  ExportOptions options;
+  options.inputs = run_inputs(state);
+  options.formats = {ExportFormat::Npy};
+  options.directory = directory;
+  return options;
+}
+
+struct Exporter {
+  TemporaryDirectory directory;
+  std::shared_ptr<FakeLog> log = std::make_shared<FakeLog>();
+  FakeRunner runner{"fake", log};
+
+  fs::path path(const std::string& name) const { return directory.path() / name; }
+  Tensor npy(const std::string& name) const { return exporting::decode_npy(read_file(path(name))); }
+  nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(read_file(path(name))); }
+  std::size_t file_count() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
+  }
+};
+
+std::string message_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("one .npy a stage, with every axis in its place") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.stages = {Stage::X, Stage::Q, Stage::Weights, Stage::Merged};
+    const ExportReport report = run_export(exporter.runner, options);
+    CHECK(report.notes.empty());
+    REQUIRE(report.files.size() == 5);
+    CHECK(report.files.back().filename() == "run.json");
+    CHECK(exporter.file_count() == 5);
+    CHECK(exporter.npy("x.npy").shape == Shape{2, 2, 3, 6});
+    CHECK(exporter.npy("q.npy").shape == Shape{2, 2, 3, 3, 2});
+    CHECK(exporter.npy("merged.npy").shape == Shape{2, 2, 3, 6});
+    const Tensor weights = exporter.npy("weights.npy");
+    REQUIRE(weights.shape == Shape{2, 2, 3, 3, 3});
+    CHECK(weights.at({1, 0, 2, 1, 2}) == exporter.runner.value(2, 1, 2));
+    CHECK(weights.at({0, 1, 1, 2, 0}) == exporter.runner.value(1, 2, 0));
+  }
+
+  TEST_CASE("a selection keeps its axes") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.stages = {Stage::Weights, Stage::Output};
+    options.layer = 1;
+    options.batch = 1;
+    options.head = 2;
+    run_export(exporter.runner, options);
+    const Tensor weights = exporter.npy("weights.npy");
+    REQUIRE(weights.shape == Shape{1, 1, 1, 3, 3});
+    CHECK(weights.at({0, 0, 0, 1, 1}) == exporter.runner.value(2, 1, 1));
+    CHECK(exporter.npy("output.npy").shape == Shape{1, 1, 3, 6});
+    CHECK(exporter.json("run.json")["selection"]["head"] == 2);
+  }
+
+  TEST_CASE("a selection that doesn't exist says what does") {
+    Exporter exporter;
+    const auto refusal = [&](auto change) {
+      ExportOptions options = small_options(exporter.directory.path() / "never made");
+      change(options);
+      return message_of([&] { run_export(exporter.runner, options); });
+    };
+    CHECK(refusal([](ExportOptions& o) { o.head = 3; }) == "--head 3: there are heads 0 to 2");
+    CHECK(refusal([](ExportOptions& o) { o.layer = 9; }) == "--layer 9: there are layers 0 to 1");
+    CHECK(refusal([](ExportOptions& o) { o.batch = 2; }) == "--batch 2: there are batch items 0 to 1");
+    CHECK(refusal([](ExportOptions& o) { o.kind = model::BlockKind::Cross; }) ==
+          "--block cross: there is no such attention here; it is encoder");
+    CHECK(exporter.file_count() == 0);
+  }
+
+  TEST_CASE("CSV and JSON have a file for each matrix, with tokens along it") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.formats = {ExportFormat::Csv, ExportFormat::Json};
+    options.layer = 0;
+    options.batch = 1;
+    const ExportReport report = run_export(exporter.runner, options);
+    CHECK(report.files.size() == 7);
+    const std::string csv = read_file(exporter.path("layer-00_batch-1_head-02_weights.csv"));
+    CHECK(csv.starts_with("query/key,four,\"\"\"five\"\"\",<pad>\r\nfour,1200,1200.01,1200.02\r\n"));
+    const nlohmann::json json = exporter.json("layer-00_batch-1_head-02_weights.json");
+    CHECK(json["head"] == 2);
+    CHECK(json["query"] == nlohmann::json({"four", "\"five\"", "<pad>"}));
+    CHECK(json["shape"] == nlohmann::json({3, 3}));
+    CHECK(json["values"][1][2].get<float>() == exporter.runner.value(2, 1, 2));
+  }
+
+  TEST_CASE("run.json tells where the numbers come from") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.inputs.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    run_export(exporter.runner, options);
+    const nlohmann::json run = exporter.json("run.json");
+    CHECK(run["device"] == "fake");
+    CHECK(run["model"]["heads"] == 3);
+    CHECK(run["model"]["text"] == options.inputs.text);
+    CHECK(run["tokens"]["lengths"] == nlohmann::json({3, 2}));
+    CHECK(run["tokens"]["texts"][1][2] == "<pad>");
+    CHECK(run["masks"]["encoder"]["rule"] == "causal");
+    CHECK(run["stages"][0]["file"] == "weights.npy");
+    CHECK(run["stages"][0]["axes"] == nlohmann::json({"layer", "batch", "head", "query", "key"}));
+    CHECK(run["model"]["attention"]["encoder"]["scale"].get<float>() == doctest::Approx(0.70710678f));
+  }
+
+  TEST_CASE("a stage that the network doesn't have is left out with a note, and alone it is an error") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.inputs.playground.output_projection = false;
+    options.stages = {Stage::Output, Stage::Weights};
+    options.logits = true;
+    const ExportReport report = run_export(exporter.runner, options);
+    REQUIRE(report.notes.size() == 2);
+    CHECK(report.notes[0] == "output is left out: there is no output projection");
+    CHECK(report.notes[1] == "logits is left out: this network has none");
+    CHECK(exporter.json("run.json")["selection"]["notes"].size() == 2);
+    options.stages = {Stage::Output};
+    CHECK(message_of([&] { run_export(exporter.runner, options); }).find("there is nothing to write: output") == 0);
+  }
+
+  TEST_CASE("the encoder-decoder's files begin with the kind of attention") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.inputs.preset = "notebook-002";
+    run_export(exporter.runner, options);
+    for (const char* name : {"encoder_weights.npy", "decoder_weights.npy", "cross_weights.npy"}) {
+      CHECK(fs::exists(exporter.path(name)));
+    }
+    CHECK(exporter.json("run.json")["masks"].size() == 3);
+  }
+
+  TEST_CASE("notebook 003's merge is written both ways") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.inputs.preset = "notebook-003-fused";
+    options.stages = {Stage::Merged, Stage::Output};
+    run_export(exporter.runner, options);
+    CHECK(exporter.log->runs == 2);
+    const Tensor ours = exporter.npy("merged.npy");
+    const Tensor theirs = exporter.npy("merged_as_the_notebook_does.npy");
+    CHECK(ours.shape == theirs.shape);
+    CHECK(ours.values.front() == 1000.0f);
+    CHECK(theirs.values.front() == 2000.0f);
+    CHECK(fs::exists(exporter.path("output_as_the_notebook_does.npy")));
+  }
+
+  TEST_CASE("long maps pass in strips of bounded size") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.inputs.text.clear();
+    for (int word = 0; word < 1500; ++word) options.inputs.text += " w" + std::to_string(word);
+    options.layer = 0;
+    options.head = 1;
+    run_export(exporter.runner, options);
+    CHECK(exporter.log->largest <= std::size_t{1} << 20);
+    const Tensor weights = exporter.npy("weights.npy");
+    REQUIRE(weights.shape == Shape{1, 1, 1, 1500, 1500});
+    CHECK(weights.at({0, 0, 0, 1499, 3}) == exporter.runner.value(1, 1499, 3));
+  }
+
+  TEST_CASE("progress counts files, and an observer can stop the export") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.stages = {Stage::Q, Stage::K, Stage::V};
+    std::vector<std::string> seen;
+    run_export(exporter.runner, options, [&](const ExportProgress& progress) {
+      CHECK(progress.total == 4);
+      if (seen.empty() || seen.back() != progress.file) seen.push_back(progress.file);
+      CHECK(progress.done + 1 == seen.size());
+      return true;
+    });
+    CHECK(seen == std::vector<std::string>{"q.npy", "k.npy", "v.npy", "run.json"});
+
+    const TemporaryDirectory other;
+    options.directory = other.path();
+    const auto stop_at_k = [](const ExportProgress& progress) { return progress.file != "k.npy"; };
+    CHECK(message_of([&] { run_export(exporter.runner, options, stop_at_k); }) == "cancelled after 1 of 4 files");
+    CHECK(fs::exists(other.path() / "q.npy"));
+    CHECK(std::distance(fs::directory_iterator(other.path()), fs::directory_iterator()) == 1);
+  }
+
+  TEST_CASE("a folder that can't be written is one line") {
+    Exporter exporter;
+    const ExportOptions options = small_options("/proc/headlight");
+    CHECK(message_of([&] { run_export(exporter.runner, options); }).find("/proc/headlight") != std::string::npos);
+  }
+
+  TEST_CASE("a job does the same beside the window, and can be cancelled or fail") {
+    const auto log = std::make_shared<FakeLog>();
+    const TemporaryDirectory directory;
+    const ExportOptions options = small_options(directory.path());
+    std::atomic<int> wakes{0};
+    const auto wait = [](const ExportJob& job) {
+      while (!job.is_done()) std::this_thread::yield();
+      return job.result();
+    };
+    {
+      const ExportJob job(fake_factory(log), "other", options, [&] { ++wakes; });
+      const Result<ExportReport> result = wait(job);
+      REQUIRE(result);
+      CHECK(result->files.size() == 2);
+      CHECK(job.progress().total == 2);
+    }
+    CHECK(wakes >= 3);
+    {
+      const ExportJob job(fake_factory(log), "missing", options, {});
+      const Result<ExportReport> result = wait(job);
+      REQUIRE_FALSE(result);
+      CHECK(result.error() == "no device \"missing\"");
+    }
+    log->is_held = true;
+    ExportJob job(fake_factory(log), "", options, {});
+    job.cancel();
+    log->is_held = false;
+    log->is_held.notify_all();
+    CHECK_FALSE(wait(job));
+  }
+}

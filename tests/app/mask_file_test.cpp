@@ -1,0 +1,84 @@
+#include <doctest/doctest.h>
+
+#include "app/mask_file.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+/// A .npy file of version 1.0 by hand.
+std::string npy(const std::string& type, const std::string& shape, const std::string& numbers,
+                const std::string& order = "False") {
+  const std::string header = "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': (" + shape + "), }\n";
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(header.size());
+  file += '\0';
+  return file + header + numbers;
+}
+
+/// What load_mask says about a file of this name and content.
+std::string refusal(const std::string& name, const std::string& content) {
+  const TemporaryDirectory directory;
+  write_file_atomically(directory.path() / name, content);
+  try {
+    load_mask(directory.path() / name);
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    const std::string prefix = (directory.path() / name).string() + ": ";
+    REQUIRE(message.starts_with(prefix));
+    REQUIRE(message.find('\n') == std::string::npos);
+    return message.substr(prefix.size());
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("masks are read from JSON and NumPy files, with two to four axes") {
+    const TemporaryDirectory directory;
+    const auto load = [&](const char* name, const std::string& content) {
+      write_file_atomically(directory.path() / name, content);
+      return load_mask(directory.path() / name);
+    };
+    const attention::BooleanMask flat = {.batch = 1, .heads = 1, .queries = 2, .keys = 3, .keep = {1, 0, 1, 0, 1, 1}};
+    CHECK(load("a.json", "[[true, false, 1], [0, 1, true]]") == flat);
+    CHECK(load("b.npy", npy("|b1", "2, 3", std::string("\1\0\1\0\1\1", 6))) == flat);
+    const float numbers[] = {1.0f, 0.0f, -2.5f, 0.0f, 1e-9f, 7.0f};
+    CHECK(load("c.npy", npy("<f4", "2, 3", {reinterpret_cast<const char*>(numbers), sizeof(numbers)})) == flat);
+    const std::int64_t integers[] = {1, 0, 1, 0, 1, 1 << 20};
+    CHECK(load("d.npy", npy("<i8", "2, 3", {reinterpret_cast<const char*>(integers), sizeof(integers)})) == flat);
+
+    CHECK(load("e.json", "[[[1, 0]], [[0, 1]]]") ==
+          attention::BooleanMask{.batch = 2, .heads = 1, .queries = 1, .keys = 2, .keep = {1, 0, 0, 1}});
+    CHECK(load("f.json", "[[[[1, 0]], [[0, 1]], [[1, 1]]]]") ==
+          attention::BooleanMask{.batch = 1, .heads = 3, .queries = 1, .keys = 2, .keep = {1, 0, 0, 1, 1, 1}});
+  }
+
+  TEST_CASE("a file that is no mask is refused in one line") {
+    CHECK(refusal("a.json", "[[1, 0], [1]]") ==
+          "a list of the mask has 2 members and another one 1; all must be equally long");
+    CHECK(refusal("a.json", "[[1, 0], [1, 2]]") == "a mask consists of true and false (or 1 and 0), found 2");
+    CHECK(refusal("a.json", "[[1, 0], 1]") == "the lists of the mask are nested unevenly");
+    CHECK(refusal("a.json", "[1, [1, 0]]") == "the lists of the mask are nested unevenly");
+    CHECK(refusal("a.json", "[[[[[1]]]]]") == "the lists of the mask are nested unevenly");
+    CHECK(refusal("a.json", "[1, 0]") ==
+          "the mask is [2]; expected [queries, keys], [batch, queries, keys] or [batch, heads, queries, keys]");
+    CHECK(refusal("a.json", "[]").starts_with("the mask is [0]; expected"));
+    CHECK(refusal("a.json", "[[1, 0}") == "no JSON (something unexpected at byte 7)");
+    CHECK(refusal("a.txt", "1 0") == "a mask is a .json or a .npy file");
+    CHECK(refusal("a.npy", "text, and more of it") == "no NumPy file (it doesn't begin with \\x93NUMPY)");
+    CHECK(refusal("a.npy", npy("|b1", "2, 3", "\1\1")) == "the file ends before its last number");
+    CHECK(refusal("a.npy", npy("|b1", "999999999, 999999999, 999999999", "\1\1")) == "the file ends before its last number");
+    CHECK(refusal("a.npy", npy("<f8", "1, 2", "\1\1")) == "the file ends before its last number");
+    CHECK(refusal("a.npy", npy(">f4", "1, 1", "1234")) == "numbers of type >f4 are not read; save the mask as bool");
+    CHECK(refusal("a.npy", npy("|b1", "2, 1", "\1\1", "True")) ==
+          "the array is stored column by column; save numpy.ascontiguousarray(mask)");
+    CHECK(refusal("a.npy", npy("|b1", "2, 1", "\1\1").substr(0, 30)) == "the file ends inside its header");
+    CHECK_THROWS_AS(load_mask("/nonexistent/mask.json"), Error);
+  }
+}

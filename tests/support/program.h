@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <sys/wait.h>
+
+#include "core/atomic_file.h"
+#include "support/temporary_directory.h"
+
+namespace headlight {
+
+/// What a program left behind.
+struct Outcome {
+  int status = -1;  ///< exit status; 128 and more: killed by a signal
+  std::string out;
+  std::string err;
+};
+
+/// Runs the real program with these arguments, its settings in a folder of their own. `prefix` stands before it in the
+/// shell's line: variables, or "… |".
+inline Outcome run_headlight(const std::vector<std::string>& arguments, const std::string& prefix = "") {
+  const TemporaryDirectory directory;
+  const std::string base = directory.path().string();
+  std::string line =
+      "XDG_CONFIG_HOME=" + base + "/config XDG_CACHE_HOME=" + base + "/cache " + prefix + " '" + HEADLIGHT_PROGRAM + "'";
+  for (const std::string& argument : arguments) {
+    std::string quoted;
+    for (const char letter : argument) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    line += " '" + quoted + "'";
+  }
+  line += " >'" + base + "/out' 2>'" + base + "/err' </dev/null";
+  const int status = std::system(line.c_str());
+  return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128,
+          .out = read_file(directory.path() / "out"),
+          .err = read_file(directory.path() / "err")};
+}
+
+}  // namespace headlight
