@@ -25,6 +25,9 @@ class Kernels {
   /// "name_texel" when `texel`, else "name".
   const gpu::Kernel& load(std::string_view name, bool texel);
 
+  /// Kernels loaded so far: a pass that raises it also compiles, and drivers do that inside the submission.
+  std::size_t loaded_count() const { return loaded_.size(); }
+
   const Tuning& tuning() const { return tuning_; }
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
