@@ -71,10 +71,15 @@ void create_instance(Context::Handles& handles) {
     if (!has_layer) throw Error("validation was asked for but {} is not installed (Debian: vulkan-validationlayers)", kValidationLayer);
     layers.push_back(kValidationLayer);
     extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+    extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
   }
+  // A software device runs commands in order whether or not there are barriers; only this check notices a missing one.
+  const auto synchronization = vk::ValidationFeatureEnableEXT::eSynchronizationValidation;
+  const vk::ValidationFeaturesEXT features{.enabledValidationFeatureCount = 1, .pEnabledValidationFeatures = &synchronization};
   const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
   handles.instance = vk::raii::Instance(
-      handles.loader, vk::InstanceCreateInfo{.pApplicationInfo = &application,
+      handles.loader, vk::InstanceCreateInfo{.pNext = is_validated ? &features : nullptr,
+                                             .pApplicationInfo = &application,
                                              .enabledLayerCount = static_cast<std::uint32_t>(layers.size()),
                                              .ppEnabledLayerNames = layers.data(),
                                              .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
@@ -145,6 +150,7 @@ Context::~Context() = default;
 const DeviceInfo& Context::device() const { return handles_->info; }
 const ContextOptions& Context::options() const { return handles_->options; }
 std::size_t Context::allocated_bytes() const { return handles_->allocated_bytes; }
+std::uint64_t Context::submissions() const { return handles_->submissions; }
 
 std::vector<std::string> Context::validation_messages() const {
   const std::lock_guard lock(handles_->validation.mutex);

@@ -15,7 +15,7 @@ namespace headlight::gpu {
 struct ContextOptions {
   /// Empty: the first discrete GPU, else integrated, else any. A number is an index of list_devices(), anything else a part
   /// of a device's name, upper or lower case.
-  std::string device;
+  std::string device = {};
   /// Turn the Khronos validation layer on (also by the environment variable HEADLIGHT_VALIDATION=1).
   bool validation = false;
   /// Pretend that the device has less than it has, to test what small devices do. 0: as it is.
@@ -24,7 +24,7 @@ struct ContextOptions {
   std::uint32_t max_texel_elements = 0;
   /// A folder of GLSL sources to compile kernels from, instead of those built in: edit a shader, start again, see. Also by the
   /// environment variable HEADLIGHT_SHADERS.
-  std::filesystem::path shader_folder;
+  std::filesystem::path shader_folder = {};
 };
 
 /// One opened device with one compute queue. Everything of gpu/ is made from a context and must not outlive it.
@@ -44,6 +44,9 @@ class Context {
 
   /// Bytes of device memory that buffers of this context hold now.
   std::size_t allocated_bytes() const;
+
+  /// How often work was handed to the device so far.
+  std::uint64_t submissions() const;
 
   /// The Vulkan objects, for the rest of gpu/ only.
   struct Handles;

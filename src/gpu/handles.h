@@ -33,6 +33,7 @@ struct Context::Handles {
   std::uint32_t queue_family = 0;
   vk::PhysicalDeviceMemoryProperties memory;
   std::atomic<std::size_t> allocated_bytes{0};
+  std::atomic<std::uint64_t> submissions{0};
 };
 
 /// Fills everything about a physical device but its index.

@@ -120,6 +120,7 @@ Submission Stream::submit() && {
   recording.commands().end();
   const vk::CommandBuffer commands = *recording.commands();
   context().handles().queue.submit(vk::SubmitInfo{.commandBufferCount = 1, .pCommandBuffers = &commands}, *recording.fence);
+  ++context().handles().submissions;
   return Submission(std::move(recording_));
 }
 
