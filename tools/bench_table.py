@@ -11,8 +11,9 @@ import sys
 
 TITLES = {
     "qkv_gemm": "QKV projection, [n, d] × [d, 3d]",
-    "output_gemm": "Output projection, [n, d] × [d, d]",
-    "masked_softmax": "Scale, mask, softmax over stored scores [heads, n, n]",
+    "output_projection": "Output projection, [n, d] × [d, d]",
+    "attention_scores": "Scores, QKᵀ",
+    "masked_softmax": "Scale, mask and softmax of stored scores",
     "attention_merge": "Attention output with merge, weights · V → [n, heads·d_v]",
     "attention": "Attention as a whole: QKᵀ, scale, mask, softmax, · V, merge",
     "forward": "Multi-head attention as a whole, with both projections",
@@ -86,6 +87,19 @@ def table(op, ours, torch):
         print("| " + " | ".join(cells) + " |")
 
 
+def memory_table(ours):
+    """What a run leaves on the device, beside the n × n matrices that it does without."""
+    rows = [(key, case["row"]["state_bytes"]) for key, case in sorted(ours.items()) if case["row"].get("state_bytes")]
+    if not rows:
+        return
+    print("\n### Memory of a run on the device, without weights\n")
+    print("| n | d_model | heads | Headlight MiB | bytes for each token and d_model | one stored [heads, n, n] MiB |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    for (_, n, d_model, heads, _), state in rows:
+        stored = 4 * heads * n * n
+        print(f"| {n} | {d_model} | {heads} | {state / 2**20:.2f} | {state / (n * d_model):.1f} | {stored / 2**20:.2f} |")
+
+
 def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
@@ -100,6 +114,7 @@ def main():
     print(f"- slowest ÷ fastest round of a case: median {spreads[len(spreads) // 2]:.2f}, largest {spreads[-1]:.2f}")
     for op in TITLES:
         table(op, ours, torch)
+    memory_table(ours)
 
 
 if __name__ == "__main__":
