@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/commands/bench.h"
 #include "app/commands/devices.h"
 #include "app/commands/export.h"
 #include "app/commands/flags.h"
@@ -81,6 +82,7 @@ int parse_and_run(std::vector<std::string> arguments) {
       add_screenshot_command(app),
       add_export_command(app),
       add_devices_command(app),
+      add_bench_command(app),
   };
   for (const Command& command : commands) {
     command.app->allow_extras();

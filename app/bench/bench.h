@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/bench/operation.h"
+#include "app/bench/stopwatch.h"
+#include "gpu/context.h"
+#include "ops/kernels.h"
+
+namespace headlight::app::bench {
+
+/// What is measured, and how thoroughly.
+struct Plan {
+  std::vector<Operation> operations;
+  std::vector<Size> sizes;  ///< of one d_model by growing n, so that long cases can be foretold
+  Rounds rounds;
+  double longest_ms = 20'000.0;  ///< cases that would take longer are skipped; 0: none is
+};
+
+/// One measured case.
+struct Result {
+  Operation operation = Operation::Forward;
+  Size size;
+  Timing timing;
+  std::string variant;
+  std::optional<std::size_t> device_bytes;  ///< Forward: weights and everything that the run left on the device
+  std::optional<std::size_t> state_bytes;   ///< … without the weights
+};
+
+/// A case that was left out, and how long it would have taken.
+struct Skipped {
+  Operation operation = Operation::Forward;
+  Size size;
+  double expected_ms = 0.0;
+};
+
+/// Who hears of each case as soon as it is known.
+struct Listener {
+  std::function<void(const Result&)> measured;
+  std::function<void(const Skipped&)> skipped;
+};
+
+/// Measures the plan's cases one after the other. `kernels` are tuned already, and `tuning_file` knows the device.
+void run(ops::Kernels& kernels, const std::filesystem::path& tuning_file, const Plan& plan, const Listener& listener);
+
+}  // namespace headlight::app::bench

@@ -1,0 +1,90 @@
+#include "app/bench/check.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/bench/stopwatch.h"
+#include "app/bench/workload.h"
+
+namespace headlight::app::bench {
+namespace {
+
+// The goal is 25; a busy machine and another processor must not fail the check, a kernel that lost its structure must.
+constexpr double kLeastGain = 15.0;
+// On GPUs the naive kernel isn't slow by an order of magnitude; the chosen one must just not lose.
+constexpr double kLeastGainOnGpu = 0.8;
+
+double gpu_or_wall_ms(const Timing& timing) { return timing.gpu_ms > 0.0 ? timing.gpu_ms : timing.wall_ms; }
+
+Verdict compare_with_naive(ops::Kernels& kernels) {
+  constexpr int kAttempts = 5, kTunedRuns = 5, kNaiveRuns = 2;
+  const bool is_cpu = kernels.context().device().is_cpu;
+  const double least = is_cpu ? kLeastGain : kLeastGainOnGpu;
+  const Workload workload(kernels, {.n = 64, .d_model = 768, .heads = 12});
+  const auto run = [&](Operation operation) {
+    return gpu_or_wall_ms(run_once(kernels.context(), [&](gpu::Stream& stream) { workload.record(stream, operation); }));
+  };
+  run(Operation::QkvGemm);
+  run(Operation::LinearNaive);
+  double best = 0.0;
+  for (int attempt = 0; attempt < kAttempts && best < least; ++attempt) {
+    std::vector<double> tuned, naive;
+    for (int i = 0; i < kNaiveRuns; ++i) {
+      naive.push_back(run(Operation::LinearNaive));
+      for (int j = 0; j < kTunedRuns; ++j) tuned.push_back(run(Operation::QkvGemm));
+    }
+    best = std::max(best, median(naive) / median(tuned));
+  }
+  return {fmt::format("QKV projection, n 64, d_model 768: {} is {:.1f} times as fast as naive, at least {} wanted",
+                      workload.variant(Operation::QkvGemm), best, least),
+          best >= least};
+}
+
+Verdict count_dispatches(ops::Kernels& kernels, const std::filesystem::path& tuning_file) {
+  const Size size{.n = 64, .d_model = 768, .heads = 12};
+  const Workload workload(kernels, size);
+  inference::Session session(kernels.context(), tuning_file);
+  const std::uint32_t pass = WholePass(size).run(session).dispatches;
+  std::uint32_t parts = 0;
+  for (const Operation part : {Operation::QkvGemm, Operation::Attention, Operation::OutputProjection})
+    parts += workload.dispatches(part);
+  return {fmt::format("a pass is one submission of {} dispatches; projections and attention are {}, merging heads none",
+                      pass, parts),
+          pass == parts};
+}
+
+Verdict compare_growth(ops::Kernels& kernels, const std::filesystem::path& tuning_file) {
+  constexpr double kMostGrowth = 2.5;  // from one doubling to the next: 2 when linear, 4 when quadratic
+  std::array<double, 3> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const Size size{.n = 512u << i, .d_model = 512, .heads = 8};
+    const std::size_t before = kernels.context().allocated_bytes();
+    inference::Session session(kernels.context(), tuning_file);
+    bytes.at(i) = static_cast<double>(WholePass(size).run(session).device_bytes - before);
+  }
+  const double growth = (bytes[2] - bytes[1]) / (bytes[1] - bytes[0]);
+  return {
+      fmt::format("device memory of 512, 1024 and 2048 tokens: {:.1f}, {:.1f}, {:.1f} MiB; growth {:.2f}, at most {} wanted",
+                  bytes[0] / (1 << 20), bytes[1] / (1 << 20), bytes[2] / (1 << 20), growth, kMostGrowth),
+      growth <= kMostGrowth};
+}
+
+}  // namespace
+
+bool check(ops::Kernels& kernels, const std::filesystem::path& tuning_file,
+           const std::function<void(const Verdict&)>& tell) {
+  bool all_hold = true;
+  const auto judge = [&](const Verdict& verdict) {
+    tell(verdict);
+    all_hold = all_hold && verdict.holds;
+  };
+  judge(compare_with_naive(kernels));
+  judge(count_dispatches(kernels, tuning_file));
+  judge(compare_growth(kernels, tuning_file));
+  return all_hold;
+}
+
+}  // namespace headlight::app::bench

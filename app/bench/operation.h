@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace headlight::app::bench {
+
+/// What one case computes on: self-attention of n tokens, d_model / heads numbers a head, causal, one batch item.
+struct Size {
+  std::uint32_t n = 0;
+  std::uint32_t d_model = 0;
+  std::uint32_t heads = 0;
+
+  std::uint32_t d_head() const { return d_model / heads; }
+  bool operator==(const Size&) const = default;
+};
+
+/// What can be measured by itself.
+enum class Operation : std::uint8_t {
+  LinearNaive,
+  LinearVec4,
+  LinearVec4Texel,
+  LinearTiled,
+  QkvGemm,
+  AttentionScores,
+  MaskedSoftmax,
+  AttentionMerge,
+  Attention,
+  OutputProjection,
+  Forward,
+  HeadMerge,
+  Tile,
+  TilePooled,
+};
+
+/// Every operation, in the order in which they are reported.
+std::span<const Operation> operations();
+
+/// "linear_naive", "qkv_gemm", …: what --ops takes and the reports say.
+std::string_view to_string(Operation operation);
+/// One line for --help.
+std::string_view description(Operation operation);
+
+/// Is the operation about pairs of tokens, of which a causal mask hides half?
+bool is_causal(Operation operation);
+
+/// Multiplications and additions of one call, of causal operations only those of visible pairs; 0 where counting them says
+/// nothing (softmax, merging heads).
+double flops(Operation operation, const Size& size);
+
+/// Grows with the time that one call takes, so that a longer one can be foretold from a shorter one.
+double effort(Operation operation, const Size& size);
+
+/// Edge of the map region that Tile evaluates: the map's last rows and first keys.
+std::uint32_t tile_edge(const Size& size);
+/// Edge of the squares that TilePooled shows as one value.
+inline constexpr std::uint32_t kPool = 8;
+
+}  // namespace headlight::app::bench

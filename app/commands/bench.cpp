@@ -1,0 +1,186 @@
+#include "app/commands/bench.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "app/bench/bench.h"
+#include "app/bench/check.h"
+#include "app/bench/report.h"
+#include "app/commands/usage.h"
+#include "app/settings.h"
+#include "model/network.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::uint32_t kLongest = 4096;
+constexpr std::uint32_t kMostHeads = model::kMaxModelHeads;
+
+constexpr const char* kDescription =
+    "Measure what each operation and a whole pass cost\n\n"
+    "Runs every operation on random numbers (self-attention, causal, one batch item) and reports the median of several\n"
+    "rounds after a warm-up: wall time (recording, submission, waiting for the fence), GPU time by timestamps, and GFLOP/s "
+    "by\n"
+    "wall time. Of attention and tiles only the pairs that the causal mask shows are counted as flops.";
+
+std::string footer() {
+  std::string text = "Operations:\n";
+  for (const bench::Operation operation : bench::operations()) {
+    text += fmt::format("  {:<18} {}\n", bench::to_string(operation), bench::description(operation));
+  }
+  return text +
+         "--format json prints one object a line: op, n, d_model, heads, causal, wall_ms, gpu_ms, gflops, device, driver, "
+         "variant,\n"
+         "dispatches, device_bytes and state_bytes (forward: with and without the weights).\n\n"
+         "Examples:\n"
+         "  headlight bench --quick\n"
+         "  headlight bench --ops qkv_gemm,linear_naive --n 64,256 --d-model 768 --heads 12 --format json\n"
+         "  headlight bench --check";
+}
+
+struct BenchFlags {
+  std::string device;
+  std::vector<bench::Operation> operations{bench::operations().begin(), bench::operations().end()};
+  std::vector<std::uint32_t> tokens;
+  std::vector<std::uint32_t> widths = {512, 768};
+  std::vector<std::uint32_t> heads = {8, 12};
+  std::uint32_t longest = 1024;
+  std::uint32_t rounds = 0;
+  bool is_quick = false, is_full = false, is_check = false, is_json = false;
+};
+
+std::vector<std::uint32_t> parse_list(std::string_view flag, const std::vector<std::string>& values, std::uint32_t low,
+                                      std::uint32_t high) {
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& part : split_list(flag, values)) {
+    numbers.push_back(static_cast<std::uint32_t>(parse_integer(flag, part, low, high)));
+  }
+  return numbers;
+}
+
+std::vector<bench::Operation> parse_operations(const std::vector<std::string>& values) {
+  std::vector<std::string> names;
+  for (const bench::Operation operation : bench::operations()) names.emplace_back(bench::to_string(operation));
+  std::vector<bench::Operation> operations;
+  for (const std::string& part : split_list("--ops", values)) {
+    const bench::Operation operation = bench::operations()[parse_choice("--ops", part, names)];
+    if (std::find(operations.begin(), operations.end(), operation) == operations.end()) operations.push_back(operation);
+  }
+  return operations;
+}
+
+/// --n as asked, or powers of two (--quick: of four) up to the longest.
+std::vector<std::uint32_t> token_counts(const BenchFlags& flags) {
+  std::vector<std::uint32_t> counts = flags.tokens;
+  for (std::uint32_t n = 16; flags.tokens.empty() && n <= flags.longest; n *= flags.is_quick ? 4 : 2) counts.push_back(n);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+bench::Plan make_plan(const BenchFlags& flags) {
+  constexpr double kQuickBudgetMs = 150.0;
+  if (flags.widths.size() != flags.heads.size()) {
+    throw UsageError(
+        "--d-model names {} widths and --heads {} numbers of heads; they go in pairs, as in --d-model 512,768 --heads 8,12",
+        flags.widths.size(), flags.heads.size());
+  }
+  bench::Plan plan{.operations = flags.operations, .sizes = {}, .rounds = {.count = flags.rounds}};
+  if (flags.is_quick) plan.rounds.budget_ms = kQuickBudgetMs;
+  if (flags.is_full) plan.longest_ms = 0.0;
+  for (std::size_t i = 0; i < flags.widths.size(); ++i) {
+    const bench::Size model{.n = 0, .d_model = flags.widths[i], .heads = flags.heads[i]};
+    if (model.d_model % model.heads != 0) {
+      throw UsageError("--heads: {} heads don't divide a d_model of {}", model.heads, model.d_model);
+    }
+    for (const std::uint32_t n : token_counts(flags)) plan.sizes.push_back({n, model.d_model, model.heads});
+  }
+  return plan;
+}
+
+int run_bench(const BenchFlags& flags) {
+  const bench::Plan plan = make_plan(flags);
+  gpu::ContextOptions options;
+  options.device = flags.device;
+  gpu::Context context(options);
+  const std::filesystem::path tuning_file = cache_directory() / "kernels.json";  // the viewer's
+  ops::Kernels kernels(context);
+  const ops::Tuning tuning = tune(kernels, tuning_file);
+  if (!flags.is_json) std::cout << bench::heading(context.device(), tuning) << std::flush;
+  if (flags.is_check) {
+    const bool holds = bench::check(kernels, tuning_file, [](const bench::Verdict& verdict) {
+      std::cout << (verdict.holds ? "ok      " : "FAILED  ") << verdict.what << std::endl;
+    });
+    return holds ? 0 : 1;
+  }
+  if (!flags.is_json) std::cout << bench::table_header();
+  const bench::Listener listener{
+      .measured =
+          [&](const bench::Result& result) {
+            std::cout << (flags.is_json ? bench::json_row(result, context.device()) : bench::table_row(result))
+                      << std::flush;
+          },
+      .skipped =
+          [&](const bench::Skipped& skipped) {
+            (flags.is_json ? std::cerr : std::cout) << bench::table_row(skipped) << std::flush;
+          }};
+  bench::run(kernels, tuning_file, plan, listener);
+  return 0;
+}
+
+void add_size_flags(CLI::App& app, BenchFlags& flags) {
+  constexpr const char* kGroup = "What is measured";
+  add_repeatable_flag(app, "--ops", "OP,...", "only these operations (see below)", kGroup,
+                      [&flags](const std::vector<std::string>& values) { flags.operations = parse_operations(values); });
+  add_repeatable_flag(
+      app, "--n", "N,...", "numbers of tokens, up to 4096 (default: 16, 32, ... 1024)", kGroup,
+      [&flags](const std::vector<std::string>& values) { flags.tokens = parse_list("--n", values, 1, kLongest); });
+  add_flag(app, "--max-n", "N", "the default's last number of tokens", kGroup, [&flags](const std::string& value) {
+    flags.longest = static_cast<std::uint32_t>(parse_integer("--max-n", value, 16, kLongest));
+  });
+  add_repeatable_flag(app, "--d-model", "D,...", "widths of the model (default: 512,768)", kGroup,
+                      [&flags](const std::vector<std::string>& values) {
+                        flags.widths = parse_list("--d-model", values, 1, model::kMaxModelWidth);
+                      });
+  add_repeatable_flag(
+      app, "--heads", "H,...", "heads of each width (default: 8,12)", kGroup,
+      [&flags](const std::vector<std::string>& values) { flags.heads = parse_list("--heads", values, 1, kMostHeads); });
+}
+
+void add_effort_flags(CLI::App& app, BenchFlags& flags) {
+  constexpr const char* kGroup = "How thoroughly";
+  constexpr std::uint64_t kMostRounds = 1000;
+  add_plain_flag(app, "--quick", "n = 16, 64, 256 and fewer rounds", kGroup, [&flags] {
+    flags.is_quick = true;
+    flags.longest = 256;
+  });
+  add_plain_flag(app, "--full", "up to 4096 tokens, and cases that take longer than 20 seconds too", kGroup, [&flags] {
+    flags.is_full = true;
+    flags.longest = kLongest;
+  });
+  add_flag(app, "--rounds", "N", "so many rounds of each case (default: from 3 to 50, as many as fit into 0.4 s)", kGroup,
+           [&flags](const std::string& value) {
+             flags.rounds = static_cast<std::uint32_t>(parse_integer("--rounds", value, 1, kMostRounds));
+           });
+  add_plain_flag(app, "--check", "instead: check a few ratios that hold on any machine; exit status 1 when one doesn't",
+                 kGroup, [&flags] { flags.is_check = true; });
+}
+
+}  // namespace
+
+Command add_bench_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("bench", kDescription);
+  const auto flags = std::make_shared<BenchFlags>();
+  add_size_flags(*command, *flags);
+  add_effort_flags(*command, *flags);
+  add_flag(*command, "--format", "FORMAT", "table (default) or json", "Output", [flags](const std::string& value) {
+    const std::vector<std::string> formats = {"table", "json"};
+    flags->is_json = parse_choice("--format", value, formats) == 1;
+  });
+  add_device_flag(*command, flags->device);
+  command->footer(footer());
+  return {.app = command, .run = [flags] { return run_bench(*flags); }};
+}
+
+}  // namespace headlight::app

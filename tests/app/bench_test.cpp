@@ -1,0 +1,202 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <map>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "app/bench/bench.h"
+#include "app/bench/report.h"
+#include "support/program.h"
+#include "support/temporary_directory.h"
+
+namespace headlight::app::bench {
+namespace {
+
+struct Cases {
+  std::vector<Result> measured;
+  std::vector<Skipped> skipped;
+
+  Listener listener() {
+    return {.measured = [this](const Result& result) { measured.push_back(result); },
+            .skipped = [this](const Skipped& case_) { skipped.push_back(case_); }};
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("flops of a layer counted by hand") {
+    const Size size{.n = 2, .d_model = 4, .heads = 2};
+    CHECK(flops(Operation::QkvGemm, size) == 2 * 2 * 4 * 12);
+    CHECK(flops(Operation::LinearNaive, size) == flops(Operation::QkvGemm, size));
+    CHECK(flops(Operation::OutputProjection, size) == 2 * 2 * 4 * 4);
+    // Query 0 sees one key, query 1 sees two; each pair costs 2 numbers a head, multiplied and added.
+    CHECK(flops(Operation::AttentionScores, size) == 3 * 2 * 2 * 2);
+    CHECK(flops(Operation::AttentionMerge, size) == 3 * 2 * 2 * 2);
+    CHECK(flops(Operation::Attention, size) == 2 * flops(Operation::AttentionScores, size));
+    CHECK(flops(Operation::Forward, size) ==
+          flops(Operation::QkvGemm, size) + flops(Operation::Attention, size) + flops(Operation::OutputProjection, size));
+    CHECK(flops(Operation::Tile, size) == 3 * 2 * 2);
+    CHECK(flops(Operation::MaskedSoftmax, size) == 0);
+  }
+
+  TEST_CASE("a tile of a long map lies below the diagonal, where every cell is visible") {
+    const Size size{.n = 4096, .d_model = 64, .heads = 1};
+    CHECK(tile_edge(size) == 1024);
+    CHECK(flops(Operation::Tile, size) == 1024.0 * 1024.0 * 2 * 64);
+  }
+
+  TEST_CASE("operations have one name each, in their order") {
+    std::map<std::string_view, int> names;
+    for (const Operation operation : operations()) ++names[to_string(operation)];
+    CHECK(names.size() == operations().size());
+    CHECK(to_string(Operation::QkvGemm) == "qkv_gemm");
+    CHECK(to_string(Operation::TilePooled) == "tile_pooled");
+    CHECK(operations().back() == Operation::TilePooled);
+  }
+
+  TEST_CASE("the median of rounds, without the warm-up") {
+    CHECK(median({3.0, 1.0, 2.0}) == 2.0);
+    CHECK(median({4.0, 1.0, 2.0, 3.0}) == 2.5);
+    const std::array walls{100.0, 5.0, 1.0, 3.0};
+    std::size_t calls = 0;
+    const Timing timing =
+        measure({.count = 3}, [&] { return Timing{.wall_ms = walls.at(calls++), .gpu_ms = 0.5, .dispatches = 2}; });
+    CHECK(calls == 4);
+    CHECK(timing.wall_ms == 3.0);
+    CHECK(timing.gpu_ms == 0.5);
+    CHECK(timing.dispatches == 2);
+  }
+
+  TEST_CASE("without a count, at least three rounds and no more than the budget holds") {
+    std::uint32_t calls = 0;
+    measure({.count = 0, .budget_ms = 0.0}, [&] { return Timing{.wall_ms = 1.0 * ++calls}; });
+    CHECK(calls == 1 + Rounds::kFewest);
+    calls = 0;
+    measure({.count = 0, .budget_ms = 1e9}, [&] { return Timing{.wall_ms = 1.0 * ++calls}; });
+    CHECK(calls == 1 + Rounds::kMost);
+  }
+
+  TEST_CASE("a line of JSON says what was measured, on what") {
+    gpu::DeviceInfo device;
+    device.name = "a device";
+    device.driver = "a driver";
+    const Result softmax{
+        Operation::MaskedSoftmax, {64, 512, 8}, {.wall_ms = 2.0, .gpu_ms = 0.0, .dispatches = 1}, "blocks", {}, {}};
+    const nlohmann::json row = nlohmann::json::parse(json_row(softmax, device));
+    CHECK(row["op"] == "masked_softmax");
+    CHECK(row["n"] == 64);
+    CHECK(row["d_model"] == 512);
+    CHECK(row["heads"] == 8);
+    CHECK(row["causal"] == true);
+    CHECK(row["wall_ms"] == 2.0);
+    CHECK(row["gpu_ms"].is_null());  // the device has no timestamps
+    CHECK(row["gflops"].is_null());
+    CHECK(row["driver"] == "a driver");
+    CHECK(row["dispatches"] == 1);
+    CHECK(row["device_bytes"].is_null());
+
+    device.timestamp_period_ns = 1.0f;
+    Result gemm{Operation::QkvGemm, {64, 512, 8}, {.wall_ms = 2.0, .gpu_ms = 1.5, .dispatches = 1}, "vec4", 7, 3};
+    const nlohmann::json other = nlohmann::json::parse(json_row(gemm, device));
+    CHECK(other["causal"] == false);
+    CHECK(other["gpu_ms"] == 1.5);
+    CHECK(other["gflops"].get<double>() == doctest::Approx(6.0 * 64 * 512 * 512 / 2e-3 * 1e-9));
+    CHECK(other["device_bytes"] == 7);
+    CHECK(other["state_bytes"] == 3);
+  }
+
+  TEST_CASE("what bench refuses, each in one line") {
+    const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
+      std::vector<std::string> all = {"bench"};
+      all.insert(all.end(), arguments.begin(), arguments.end());
+      const Outcome outcome = run_headlight(all);
+      CAPTURE(outcome.err);
+      CHECK(outcome.status == 2);
+      CHECK(outcome.out.empty());
+      CHECK(outcome.err.find(message) != std::string::npos);
+      CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
+    };
+    refused({"--ops", "qkv_gem"}, "did you mean qkv_gemm?");
+    refused({"--n", "0"}, "--n: expected a whole number from 1 to 4096");
+    refused({"--n", "16,,64"}, "has an empty name in it");
+    refused({"--d-model", "512", "--heads", "7"}, "7 heads don't divide a d_model of 512");
+    refused({"--d-model", "512,768", "--heads", "8"}, "they go in pairs");
+    refused({"--format", "xml"}, "choose among table, json");
+    refused({"--rounds", "0"}, "--rounds: expected a whole number");
+  }
+}
+
+TEST_SUITE("gpu") {
+  TEST_CASE("every operation is measured, and merging heads costs nothing") {
+    gpu::Context context;
+    ops::Kernels kernels(context);
+    Cases cases;
+    const Plan plan{.operations = {operations().begin(), operations().end()},
+                    .sizes = {{.n = 17, .d_model = 24, .heads = 3}},
+                    .rounds = {.count = 1}};
+    run(kernels, {}, plan, cases.listener());
+    REQUIRE(cases.measured.size() == operations().size());
+    CHECK(cases.skipped.empty());
+    for (std::size_t i = 0; i < cases.measured.size(); ++i) {
+      const Result& result = cases.measured[i];
+      CAPTURE(to_string(result.operation));
+      CHECK(result.operation == operations()[i]);
+      CHECK_FALSE(result.variant.empty());
+      const bool is_merge = result.operation == Operation::HeadMerge;
+      CHECK((result.timing.wall_ms > 0.0) == !is_merge);
+      CHECK((result.timing.dispatches > 0) == !is_merge);
+      CHECK(result.device_bytes.has_value() == (result.operation == Operation::Forward));
+      if (result.device_bytes) CHECK(*result.state_bytes < *result.device_bytes);
+    }
+    CHECK(context.validation_messages().empty());
+  }
+
+  TEST_CASE("measuring leaves the tuning as it was") {
+    gpu::Context context;
+    ops::Kernels kernels(context);
+    const ops::Tuning before = kernels.tuning();
+    Cases cases;
+    run(kernels, {},
+        {.operations = {Operation::LinearNaive}, .sizes = {{.n = 1, .d_model = 8, .heads = 1}}, .rounds = {.count = 1}},
+        cases.listener());
+    CHECK(kernels.tuning() == before);
+  }
+
+  TEST_CASE("a case that would take too long is skipped, foretold from a shorter one") {
+    gpu::Context context;
+    ops::Kernels kernels(context);
+    Cases cases;
+    const Plan plan{.operations = {Operation::QkvGemm},
+                    .sizes = {{.n = 8, .d_model = 32, .heads = 1}, {.n = 64, .d_model = 32, .heads = 1}},
+                    .rounds = {.count = 1},
+                    .longest_ms = 1e-6};
+    run(kernels, {}, plan, cases.listener());
+    REQUIRE(cases.measured.size() == 1);
+    REQUIRE(cases.skipped.size() == 1);
+    CHECK(cases.skipped[0].size.n == 64);
+    // Eight times the arithmetic, a warm-up and a round.
+    CHECK(cases.skipped[0].expected_ms == doctest::Approx(cases.measured[0].timing.wall_ms * 8 * 2));
+  }
+
+  TEST_CASE("the program prints one JSON object a line") {
+    const Outcome outcome = run_headlight({"bench", "--ops", "qkv_gemm,forward", "--n", "5", "--d-model", "16", "--heads",
+                                           "2", "--rounds", "1", "--format", "json"});
+    REQUIRE(outcome.status == 0);
+    std::vector<nlohmann::json> rows;
+    for (std::size_t begin = 0; begin < outcome.out.size();) {
+      const std::size_t end = outcome.out.find('\n', begin);
+      rows.push_back(nlohmann::json::parse(outcome.out.substr(begin, end - begin)));
+      begin = end + 1;
+    }
+    REQUIRE(rows.size() == 2);
+    CHECK(rows[0]["op"] == "qkv_gemm");
+    CHECK(rows[1]["op"] == "forward");
+    CHECK(rows[1]["n"] == 5);
+    CHECK(rows[1]["device_bytes"].is_number());
+  }
+}
+
+}  // namespace headlight::app::bench
