@@ -2,13 +2,12 @@
 
 #include "export/csv.h"
 #include "export/npy.h"
+#include "export/stage_style.h"
 
 namespace headlight::app {
 namespace {
 
 using attention::Stage;
-
-std::string_view name_of_columns(Stage stage) { return attention::is_map(stage) ? "key" : "feature"; }
 
 std::vector<std::string> axis_names(Stage stage) {
   if (attention::is_map(stage)) return {"layer", "batch", "head", "query", "key"};
@@ -23,8 +22,8 @@ MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& block
   const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
   const bool is_map = attention::is_map(matrix.stage);
   MatrixAxes axes;
-  axes.row_name = is_map ? "query" : "token";
-  axes.column_name = name_of_columns(matrix.stage);
+  axes.row_name = exporting::row_title(matrix.stage);
+  axes.column_name = exporting::column_title(matrix.stage);
   axes.rows = row_tokens.texts.at(matrix.batch);
   axes.columns = is_map ? input.keys(blocks.kind).texts.at(matrix.batch)
                         : exporting::index_names(blocks.shape.extent(matrix.stage)->columns);

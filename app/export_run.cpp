@@ -1,16 +1,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/export_figures.h"
 #include "app/export_job.h"
 #include "app/export_numbers.h"
 #include "app/export_plan.h"
+#include "app/export_record.h"
 #include "app/run_source.h"
-#include "app/state_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "export/file_name.h"
 #include "export/npy.h"
-#include "inference/notebooks.h"
 
 namespace headlight::app {
 namespace {
@@ -48,7 +48,12 @@ class ExportRun {
       task.write(options_.directory / task.file);
     }
     begin_file("run.json");
-    write_run_json();
+    write_run_record(options_.directory / "run.json", {.options = options_,
+                                                       .input = *input_,
+                                                       .device = runner_.device_name(),
+                                                       .blocks = blocks_,
+                                                       .stages = stages_,
+                                                       .notes = report_.notes});
     return std::move(report_);
   }
 
@@ -92,6 +97,9 @@ class ExportRun {
           plan_matrix(blocks,
                       {.block = block, .batch = blocks.batch.first + batch, .head = first_head + head, .stage = stage});
         }
+        const MatrixRef first = {
+            .block = block, .batch = blocks.batch.first + batch, .head = blocks.heads.first, .stage = stage};
+        if (heads > 1) plan_sheet(blocks, first);
       }
     }
   }
@@ -105,6 +113,28 @@ class ExportRun {
     };
     if (writes(ExportFormat::Csv)) add("csv", write_matrix_csv);
     if (writes(ExportFormat::Json)) add("json", write_matrix_json);
+    const auto add_figure = [&](std::string_view extension, auto write_figure) {
+      tasks_.push_back({naming(blocks).matrix(matrix.block, matrix.batch, matrix.head, matrix.stage, extension),
+                        [this, &blocks, matrix, write_figure](const std::filesystem::path& path) {
+                          write_figure(path, matrix_figure(runner_, *input_, blocks, matrix, options_));
+                        }});
+    };
+    using Write = void (*)(const std::filesystem::path&, const exporting::HeatmapFigure&);
+    if (writes(ExportFormat::Png)) add_figure("png", Write{exporting::write_png});
+    if (writes(ExportFormat::Svg)) add_figure("svg", Write{exporting::write_svg});
+  }
+
+  /// All heads of a layer in one picture.
+  void plan_sheet(const ExportBlocks& blocks, const MatrixRef& first) {
+    const auto add = [&](std::string_view extension, auto write_sheet) {
+      tasks_.push_back({naming(blocks).contact_sheet(first.block, first.batch, first.stage, extension),
+                        [this, &blocks, first, write_sheet](const std::filesystem::path& path) {
+                          write_sheet(path, heads_figure(runner_, blocks, first, options_));
+                        }});
+    };
+    using Write = void (*)(const std::filesystem::path&, const exporting::ContactSheet&);
+    if (writes(ExportFormat::Png)) add("png", Write{exporting::write_png});
+    if (writes(ExportFormat::Svg)) add("svg", Write{exporting::write_svg});
   }
 
   /// A result of the whole network rather than of an attention.
@@ -159,51 +189,6 @@ class ExportRun {
     return [this] {
       if (observer_ && !observer_(progress_)) throw Error("cancelled after {} of {} files", progress_.done, progress_.total);
     };
-  }
-
-  void write_run_json() {
-    exporting::RunDescription run;
-    run.program = "headlight " HEADLIGHT_VERSION;
-    run.device = runner_.device_name();
-    run.model = describe_model();
-    run.input = input_.get();
-    for (const ExportBlocks& blocks : blocks_) run.kinds.push_back(blocks.kind);
-    run.masks = options_.inputs.masks;
-    run.selection = describe_selection();
-    if (writes(ExportFormat::Png) || writes(ExportFormat::Svg)) {
-      run.view = {{"color_map", options_.color_map}, {"color_range", options_.is_row_normalized ? "row" : "absolute"}};
-    }
-    run.stages = std::move(stages_);
-    exporting::write_run_json(options_.directory / "run.json", run);
-  }
-
-  exporting::Json describe_model() const {
-    const RunInputs& inputs = options_.inputs;
-    exporting::Json described;
-    if (inputs.preset.empty()) {
-      described = {{"text", inputs.text}, {"key_text", inputs.key_text}};
-      described.update(exporting::Json::parse(to_json(inputs.playground).dump()));
-    } else {
-      described = {{"preset", inputs.preset}, {"about", inference::make_notebook(inputs.preset).summary}};
-    }
-    for (const ExportBlocks& blocks : blocks_) {
-      const inference::BlockShape& shape = blocks.shape;
-      described["attention"][std::string(model::to_string(blocks.kind))] = {
-          {"layers", blocks.all_layers}, {"heads", shape.heads}, {"queries", shape.queries}, {"keys", shape.keys},
-          {"d_model", shape.d_model},    {"d_k", shape.d_k},     {"d_v", shape.d_v},         {"scale", blocks.scale}};
-    }
-    return described;
-  }
-
-  exporting::Json describe_selection() const {
-    const auto index = [](const std::optional<std::uint32_t>& value) {
-      return value ? exporting::Json(*value) : exporting::Json(nullptr);
-    };
-    exporting::Json described = {
-        {"layer", index(options_.layer)}, {"batch", index(options_.batch)}, {"head", index(options_.head)}};
-    described["block"] = options_.kind ? exporting::Json(model::to_string(*options_.kind)) : exporting::Json(nullptr);
-    described["notes"] = report_.notes;
-    return described;
   }
 
   Runner& runner_;

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <thread>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 #include "app/export_job.h"
+#include "app/export_names.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "export/npy.h"
@@ -118,6 +120,26 @@ TEST_SUITE("cpu") {
     CHECK(json["query"] == nlohmann::json({"four", "\"five\"", "<pad>"}));
     CHECK(json["shape"] == nlohmann::json({3, 3}));
     CHECK(json["values"][1][2].get<float>() == exporter.runner.value(2, 1, 2));
+  }
+
+  TEST_CASE("figures: one a map, a sheet of all heads, and names that were told beforehand") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.formats = {ExportFormat::Png, ExportFormat::Svg};
+    options.stages = {Stage::Weights, Stage::Merged};
+    options.batch = 0;
+    const ExportReport report = run_export(exporter.runner, options);
+    std::vector<std::string> written;
+    for (const fs::path& file : report.files) written.push_back(file.filename().string());
+    std::sort(written.begin(), written.end());
+    BlockShapes shapes;
+    for (const model::BlockRef block : exporter.runner.blocks()) shapes[block] = exporter.runner.shape(block);
+    CHECK(written == export_names(options, exporter.runner.blocks(), shapes));
+    CHECK(written.size() == 2 * 2 * (3 + 1 + 1) + 1);
+    CHECK(read_file(exporter.path("layer-00_batch-0_heads.png")).starts_with("\x89PNG"));
+    const std::string svg = read_file(exporter.path("layer-01_batch-0_head-02_weights.svg"));
+    CHECK(svg.find("layer 1, head 2") != std::string::npos);
+    CHECK(svg.find("two") != std::string::npos);
   }
 
   TEST_CASE("run.json tells where the numbers come from") {

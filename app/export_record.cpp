@@ -1,0 +1,71 @@
+#include "app/export_record.h"
+
+#include <algorithm>
+
+#include "app/state_json.h"
+#include "export/json.h"
+#include "inference/notebooks.h"
+
+namespace headlight::app {
+namespace {
+
+using exporting::Json;
+
+/// Whatever rebuilds the network, and the sizes that came out.
+Json describe_model(const RunRecord& record) {
+  const RunInputs& inputs = record.options.inputs;
+  Json model;
+  if (inputs.preset.empty()) {
+    model = {{"text", inputs.text}, {"key_text", inputs.key_text}};
+    model.update(Json::parse(to_json(inputs.playground).dump()));
+  } else {
+    model = {{"preset", inputs.preset}, {"about", inference::make_notebook(inputs.preset).summary}};
+  }
+  for (const ExportBlocks& blocks : record.blocks) {
+    const inference::BlockShape& shape = blocks.shape;
+    Json& attention = model["attention"][std::string(model::to_string(blocks.kind))];
+    attention = {
+        {"layers", blocks.all_layers}, {"batch", shape.batch},     {"heads", shape.heads}, {"queries", shape.queries},
+        {"keys", shape.keys},          {"d_model", shape.d_model}, {"d_k", shape.d_k},     {"d_v", shape.d_v},
+        {"scale", blocks.scale}};
+  }
+  return model;
+}
+
+Json describe_selection(const RunRecord& record) {
+  const auto index = [](const std::optional<std::uint32_t>& value) { return value ? Json(*value) : Json(nullptr); };
+  const ExportOptions& options = record.options;
+  return {{"attention", options.kind ? Json(model::to_string(*options.kind)) : Json(nullptr)},
+          {"layer", index(options.layer)},
+          {"batch", index(options.batch)},
+          {"head", index(options.head)},
+          {"notes", record.notes}};
+}
+
+bool has_figures(const ExportOptions& options) {
+  return std::any_of(options.formats.begin(), options.formats.end(),
+                     [](ExportFormat format) { return format == ExportFormat::Png || format == ExportFormat::Svg; });
+}
+
+}  // namespace
+
+void write_run_record(const std::filesystem::path& path, const RunRecord& record) {
+  const ExportOptions& options = record.options;
+  exporting::RunDescription run;
+  run.program = "headlight " HEADLIGHT_VERSION;
+  run.device = record.device;
+  run.model = describe_model(record);
+  run.input = &record.input;
+  for (const ExportBlocks& blocks : record.blocks) run.kinds.push_back(blocks.kind);
+  run.masks = options.inputs.masks;
+  run.selection = describe_selection(record);
+  if (has_figures(options)) {
+    run.view = {{"color_map", options.color_map},
+                {"color_range", options.is_row_normalized ? "row" : "absolute"},
+                {"theme", options.is_dark ? "dark" : "light"}};
+  }
+  run.stages = record.stages;
+  exporting::write_run_json(path, run);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,185 @@
+#include <limits>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "export/npy.h"
+#include "support/golden.h"
+#include "support/program.h"
+
+using namespace headlight;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder that the real program exported into.
+struct Exported {
+  TemporaryDirectory directory;
+  Outcome outcome;
+
+  explicit Exported(std::vector<std::string> arguments, const std::string& prefix = "") {
+    arguments.emplace(arguments.begin(), "export");
+    arguments.insert(arguments.end(), {"--out", (directory.path() / "out").string()});
+    outcome = run_headlight(arguments, prefix);
+    INFO(outcome.err);
+    CHECK(outcome.status == 0);
+  }
+
+  fs::path path(const std::string& name) const { return directory.path() / "out" / name; }
+  bool has(const std::string& name) const { return fs::exists(path(name)); }
+  std::string text(const std::string& name) const { return read_file(path(name)); }
+  Tensor npy(const std::string& name) const { return exporting::decode_npy(text(name + ".npy")); }
+  nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(text(name)); }
+
+  /// Largest difference of an exported stage and a golden list.
+  double difference(const std::string& name, const nlohmann::json& golden) const {
+    return test::max_difference(std::span<const float>(npy(name).values), test::flatten(golden));
+  }
+};
+
+/// The one line of an export that fails with this status.
+std::string complaint(std::vector<std::string> arguments, int status, const std::string& prefix = "") {
+  const TemporaryDirectory directory;
+  arguments.emplace(arguments.begin(), "export");
+  arguments.insert(arguments.end(), {"--out", (directory.path() / "out").string()});
+  const Outcome outcome = run_headlight(arguments, prefix);
+  INFO(outcome.err);
+  CHECK(outcome.status == status);
+  REQUIRE(outcome.err.starts_with("headlight: "));
+  CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
+  return outcome.err.substr(11);
+}
+
+constexpr const char* kAllStages = "x,q,k,v,scores,scaled,masked,weights,heads,merged,output";
+constexpr double kSeeded = 2e-6;
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("export --preset notebook-001 writes PyTorch's numbers") {
+    const Exported exported({"--preset", "notebook-001", "--stages", kAllStages, "--format", "npy"});
+    const nlohmann::json golden = test::golden("causal_seed24.json");
+    CHECK(exported.npy("weights").shape == Shape{1, 2, 4, 5, 5});
+    CHECK(exported.npy("q").shape == Shape{1, 2, 4, 5, 2});
+    CHECK(exported.npy("x").shape == Shape{1, 2, 5, 8});
+    for (const char* stage : {"x", "q", "k", "v", "weights", "merged"}) {
+      INFO(stage);
+      CHECK(exported.difference(stage, golden[stage]) < kSeeded);
+    }
+    CHECK(exported.difference("scaled", golden["scaled_scores"]) < kSeeded);
+    CHECK_FALSE(exported.has("output.npy"));
+    CHECK(exported.outcome.err == "headlight: note: output is left out: there is no output projection\n");
+    CHECK(exported.json("run.json")["model"]["preset"] == "notebook-001");
+  }
+
+  TEST_CASE("export --preset notebook-000 starts from Q, K and V, and its fully masked row is uniform") {
+    const Exported exported({"--preset", "notebook-000", "--stages", kAllStages, "--format", "npy"});
+    const nlohmann::json golden = test::golden("boolean_mask_printed.json");
+    CHECK_FALSE(exported.has("x.npy"));
+    CHECK(exported.difference("scaled", golden["scaled_scores"]) < 2e-4);
+    CHECK(exported.difference("weights", golden["weights"]) < 1e-4);
+    CHECK(exported.difference("heads", golden["heads_output"]) < 1e-3);
+    CHECK(exported.difference("merged", golden["merged"]) < 1e-3);
+  }
+
+  TEST_CASE("export --preset notebook-002 writes the encoder's, the decoder's and the cross-attention") {
+    const Exported exported({"--preset", "notebook-002", "--stages", "weights,hidden,logits", "--format", "npy"});
+    const nlohmann::json golden = test::golden("encoder_decoder_seed1234.json");
+    CHECK(exported.npy("cross_weights").shape == Shape{2, 2, 4, 5, 6});
+    CHECK(exported.difference("encoder_weights", golden["encoder_attention"]) < kSeeded);
+    CHECK(exported.difference("decoder_weights", golden["decoder_attention"]) < kSeeded);
+    CHECK(exported.difference("cross_weights", golden["cross_attention"]) < kSeeded);
+    CHECK(exported.difference("encoder_output", golden["encoder_output"]) < kSeeded);
+    CHECK(exported.difference("logits", golden["logits"]) < kSeeded);
+  }
+
+  TEST_CASE("export --preset notebook-003-fused writes both orders of merging") {
+    const Exported exported({"--preset", "notebook-003-fused", "--stages", "weights,merged,output", "--format", "npy"});
+    const nlohmann::json golden = test::golden("fused_qkv_seed3.json");
+    for (const char* stage : {"weights", "merged", "output", "merged_as_the_notebook_does", "output_as_the_notebook_does"}) {
+      INFO(stage);
+      CHECK(exported.difference(stage, golden[stage]) < kSeeded);
+    }
+  }
+
+  TEST_CASE("export --preset notebook-004 writes the notebook's head") {
+    const Exported exported({"--preset", "notebook-004", "--stages", "x,q,k,v,scores,weights,heads", "--format", "npy"});
+    const nlohmann::json golden = test::golden("from_scratch_seed123.json");
+    CHECK(exported.difference("x", golden["embedded"]) < kSeeded);
+    for (const char* stage : {"q", "k", "v", "weights"}) CHECK(exported.difference(stage, golden[stage]) < kSeeded);
+    CHECK(exported.difference("scores", golden["unscaled_scores"]) < kSeeded);
+    CHECK(exported.difference("heads", golden["context"]) < kSeeded);
+  }
+
+  TEST_CASE("a mask file hides what it says, in the fill that was chosen") {
+    const TemporaryDirectory directory;
+    const std::string mask = (directory.path() / "mask.json").string();
+    write_file_atomically(mask, "[[1, 0, 1], [0, 0, 0], [1, 1, 1]]");
+    const std::vector<std::string> arguments = {"--text",   "a b c", "--mask-file", mask, "--stages", "weights,masked",
+                                                "--format", "npy",   "--layer",     "0",  "--head",   "1"};
+    const Exported without(arguments);
+    const Tensor weights = without.npy("weights");
+    REQUIRE(weights.shape == Shape{1, 1, 1, 3, 3});
+    CHECK(weights.at({0, 0, 0, 0, 1}) == 0.0f);
+    CHECK(weights.at({0, 0, 0, 0, 0}) + weights.at({0, 0, 0, 0, 2}) == doctest::Approx(1.0));
+    for (std::uint32_t key = 0; key < 3; ++key) CHECK(weights.at({0, 0, 0, 1, key}) == 0.0f);
+    CHECK(without.npy("masked").at({0, 0, 0, 1, 0}) == -std::numeric_limits<float>::infinity());
+
+    std::vector<std::string> finite = arguments;
+    finite.insert(finite.end(), {"--fill", "-1e9"});
+    const Exported uniform(finite);
+    for (std::uint32_t key = 0; key < 3; ++key) {
+      CHECK(uniform.npy("weights").at({0, 0, 0, 1, key}) == doctest::Approx(1.0 / 3.0));
+    }
+
+    write_file_atomically(mask, "[[1, 0], [1, 1]]");
+    const std::string message = complaint({"--text", "a b c", "--mask-file", mask}, 1);
+    CHECK(message.find("the mask is [1, 1, 2, 2]") != std::string::npos);
+    CHECK(message.find("queries 3, keys 3") != std::string::npos);
+  }
+
+  TEST_CASE("a batch and a second text have their tokens in the files") {
+    const Exported exported({"--text", "one two", "--text", "three", "--key-text", "k1 k2 k3\nk4", "--format", "csv,json",
+                             "--layer", "0", "--head", "0", "--heads", "2"});
+    CHECK(exported.text("layer-00_batch-0_head-00_weights.csv").starts_with("query/key,k1,k2,k3\r\none,"));
+    const nlohmann::json json = exported.json("layer-00_batch-1_head-00_weights.json");
+    CHECK(json["query"] == nlohmann::json({"three", "<pad>"}));
+    CHECK(json["key"] == nlohmann::json({"k4", "<pad>", "<pad>"}));
+    CHECK(json["values"][0] == nlohmann::json({1.0, 0.0, 0.0}));
+  }
+
+  TEST_CASE("what can't be computed is one line") {
+    CHECK(complaint({"--text", "a b", "--d-model", "64", "--heads", "7"}, 1).find("7") != std::string::npos);
+    CHECK(complaint({"--text", ""}, 1).find("text") != std::string::npos);
+    CHECK(complaint({"--text", "a \xff b"}, 1).find("UTF-8") != std::string::npos);
+    CHECK(complaint({"--text", "a b", "--head", "8"}, 2) == "--head 8: there are heads 0 to 7\n");
+    CHECK(complaint({"--text", "a b", "--layer", "2"}, 2) == "--layer 2: there are layers 0 to 1\n");
+    CHECK(complaint({"--text", "a b", "--device", "no such device"}, 1).find("no such device") != std::string::npos);
+    CHECK(complaint({"--preset", "notebook-001", "--stages", "output", "--format", "npy"}, 1)
+              .find("there is nothing to write: output is left out") == 0);
+    const Outcome unwritable = run_headlight({"export", "--text", "a b", "--out", "/proc/headlight"});
+    CHECK(unwritable.status == 1);
+    CHECK(unwritable.err.find("/proc/headlight") != std::string::npos);
+  }
+
+  TEST_CASE("100,000 tokens are refused in one line") {
+    const TemporaryDirectory directory;
+    const std::string path = (directory.path() / "long.txt").string();
+    std::string text;
+    for (int word = 0; word < 100'000; ++word) text += fmt::format("w{} ", word);
+    write_file_atomically(path, text);
+    const std::string message = complaint({"--text-file", path}, 1);
+    CHECK(message.find("100") != std::string::npos);
+    CHECK(message.find("token") != std::string::npos);
+  }
+
+  TEST_CASE("without a Vulkan driver there is one line that says so") {
+    const std::string no_driver = "VK_ICD_FILENAMES=/nonexistent.json VK_DRIVER_FILES=/nonexistent.json";
+    CHECK(complaint({"--text", "a b"}, 1, no_driver).find("no Vulkan device") == 0);
+    const Outcome devices = run_headlight({"devices"}, no_driver);
+    CHECK(devices.status == 1);
+    CHECK(devices.err.starts_with("headlight: no Vulkan device"));
+    CHECK(run_headlight({"devices"}).status == 0);
+  }
+}
