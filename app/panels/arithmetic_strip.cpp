@@ -29,13 +29,12 @@ void draw_arithmetic_strip(Frame& frame, const Arithmetic* arithmetic, attention
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 low = ImGui::GetWindowPos();
   const ImVec2 size = ImGui::GetWindowSize();
-  list->AddLine(low, ImVec2(low.x + size.x, low.y), theme.border);
   if (!arithmetic) {
     const Ink ink(fonts.body, theme.text_dim);
     ImGui::TextWrapped("Point at a cell: the row and the column that made it light up, and its arithmetic is written here.");
   } else {
     const shell::Color role = stage_color(stage, theme);
-    list->AddRectFilled(ImVec2(low.x, low.y + 1.0F), ImVec2(low.x + 4.0F, low.y + size.y), role);
+    list->AddRectFilled(ImVec2(low.x, low.y + 8.0F), ImVec2(low.x + 4.0F, low.y + size.y - 8.0F), role, 2.0F);
     {
       const Ink ink(fonts.strong, role);
       ImGui::TextUnformatted(stage_title(stage));

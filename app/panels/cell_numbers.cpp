@@ -9,6 +9,7 @@
 #include <imgui.h>
 
 #include "panels/label_text.h"
+#include "panels/tile_picture.h"
 #include "view/color_map.h"
 #include "view/number_format.h"
 
@@ -38,7 +39,7 @@ void put_on_plate(ImDrawList* list, ImFont* font, const shell::UiRect& cell, con
   const ImVec2 size = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, text.c_str());
   const ImVec2 middle(cell.x + cell.width * 0.5F, cell.y + cell.height * 0.5F);
   list->AddRectFilled(ImVec2(middle.x - size.x * 0.5F - 3.0F, middle.y - size.y * 0.5F),
-                      ImVec2(middle.x + size.x * 0.5F + 3.0F, middle.y + size.y * 0.5F), theme.panel, 2.0F);
+                      ImVec2(middle.x + size.x * 0.5F + 3.0F, middle.y + size.y * 0.5F), theme.hatch_ground, 2.0F);
   put(list, font, cell, theme.text_dim, text);
 }
 
@@ -128,7 +129,7 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
     for (std::uint32_t column = cells.first_column; column < cells.end_column; ++column) {
       const float value = tile.at(row, column);
       const shell::UiRect cell = cells.rect(row, column);
-      if (!tile.is_masked(row, column)) {
+      if (!is_masked_here(tile, row, column)) {
         put(list, font, cell, readable_on(color_of(image, value * factor)), cell_number(value, decimals));
       } else if (tile.request.stage == Stage::Masked || (tile.request.stage == Stage::Weights && value >= 0.005F)) {
         put_on_plate(list, font, cell, theme, cell_number(value, decimals));

@@ -26,7 +26,7 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
 void draw_rows_without_weights(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile);
 
 /// A cell in which draw_cell_numbers() fits two decimals.
-inline constexpr float kNumberCellWidth = 42.0F;
+inline constexpr float kNumberCellWidth = 40.0F;
 inline constexpr float kNumberCellHeight = 18.0F;
 /// The smallest one with one decimal.
 inline constexpr float kLeastNumberCellWidth = 34.0F;

@@ -33,6 +33,21 @@ void draw_arrow(ImDrawList* list, ImVec2 center, bool is_open, shell::Color colo
   }
 }
 
+/// A button with the five of a die on it.
+bool draw_die_button(ImVec2 size, shell::Color color) {
+  const bool was_clicked = ImGui::Button("##die", size);
+  const ImVec2 low = ImGui::GetItemRectMin();
+  const ImVec2 middle(low.x + size.x * 0.5F, low.y + size.y * 0.5F);
+  constexpr float kReach = 4.0F;
+  constexpr float kDot = 1.5F;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddCircleFilled(middle, kDot, color, 8);
+  for (const float x : {-kReach, kReach}) {
+    for (const float y : {-kReach, kReach}) list->AddCircleFilled({middle.x + x, middle.y + y}, kDot, color, 8);
+  }
+  return was_clicked;
+}
+
 }  // namespace
 
 Form::Form(Frame& frame, NumberBeingTyped& typed, std::string prefix)
@@ -65,7 +80,8 @@ bool Form::number(const char* name, const char* label, std::uint64_t& value, con
                      : value == 0 && range.hint                  ? std::string()
                                                                  : std::to_string(value);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(2.0F, ImGui::GetStyle().ItemSpacing.y));
-  const float field_width = std::max(width - 2.0F * (step_width + 2.0F), 24.0F);
+  const float buttons = range.other ? 3.0F : 2.0F;
+  const float field_width = std::max(width - buttons * (step_width + 2.0F), 24.0F);
   if (frame_.ui.text_field("##value", text, {.width = field_width, .hint = range.hint, .limit = 24})) {
     std::uint64_t number = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -84,6 +100,12 @@ bool Form::number(const char* name, const char* label, std::uint64_t& value, con
   if (ImGui::Button("+", {step_width, 0.0F})) value = std::clamp(range.above, range.low, range.high);
   mark_last_item(frame_, id + ".more");
   ImGui::PopButtonRepeat();
+  if (range.other) {
+    ImGui::SameLine();
+    if (draw_die_button({step_width, ImGui::GetFrameHeight()}, frame_.ui.theme().text)) value = *range.other;
+    mark_last_item(frame_, id + ".other");
+    explain_last_item(frame_, "Another one");
+  }
   ImGui::PopStyleVar();
   ImGui::PopID();
   return value != before;
@@ -241,6 +263,20 @@ void Form::value(const char* label, std::string_view text, const char* explanati
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
 }
 
+bool Form::value_with_button(const char* name, const char* label, std::string_view text, const char* button_label,
+                             bool is_enabled) {
+  const float width = begin_field(label, nullptr);
+  const float left = ImGui::GetCursorPosX();
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  const float button_width = ImGui::CalcTextSize(button_label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  ImGui::SameLine(left + width - button_width, 0.0F);
+  const ReadOnly read_only(is_read_only_ || !is_enabled);
+  const bool was_clicked = ImGui::Button(button_label);
+  mark_last_item(frame_, mark_name(name));
+  return was_clicked;
+}
+
 bool Form::button(const char* name, const char* label, float width) {
   const ReadOnly read_only(is_read_only_);
   const bool was_clicked = ImGui::Button(label, {width, 0.0F});
@@ -264,7 +300,7 @@ void Form::warning(std::string_view text) {
 }
 
 bool draw_section_head(Frame& frame, const char* name, const char* title, bool& is_open) {
-  constexpr float kHeight = 40.0F;
+  constexpr float kHeight = 36.0F;
   const shell::Theme& theme = frame.ui.theme();
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;

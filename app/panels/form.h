@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@ struct NumberRange {
   std::uint64_t below = 0;      ///< what the minus button makes of the value
   std::uint64_t above = 0;      ///< … and the plus button; both as they are now
   const char* hint = nullptr;   ///< shown for zero instead of it: "auto (8)"
+  std::optional<std::uint64_t> other = std::nullopt;  ///< what a third button, a die, makes of it; none: no such button
 };
 
 /// A column of settings: labels left, fields in one column at the right. Widgets are named "<prefix>.<name>" for tests.
@@ -53,7 +55,8 @@ class Form {
               const char* explanation = nullptr);
   /// A value to read.
   void value(const char* label, std::string_view text, const char* explanation = nullptr);
-  /// Buttons at the field's place.
+  /// The same with a button at its right end, which may be out of use.
+  bool value_with_button(const char* name, const char* label, std::string_view text, const char* button, bool is_enabled);
   bool button(const char* name, const char* label, float width = 0.0F);
 
   /// One small line or more, in the secondary colour.

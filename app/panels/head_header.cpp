@@ -50,6 +50,15 @@ void choose_stage(Frame& frame) {
   if (draw_segmented(frame, "head.stage", labels, chosen)) frame.state.view.heatmap_stage = kMapStages[chosen];
 }
 
+/// What the top of the colour bar means; scores always have the whole map's range.
+void choose_range(Frame& frame) {
+  if (frame.state.view.heatmap_stage != Stage::Weights) return;
+  const std::vector<std::string> labels = {"absolute", "per row"};
+  ImGui::SameLine(std::max(ImGui::GetContentRegionMax().x - segmented_width(frame, labels), 0.0F));
+  auto chosen = static_cast<std::size_t>(frame.state.view.color_range);
+  if (draw_segmented(frame, "head.range", labels, chosen)) frame.state.view.color_range = static_cast<ColorRange>(chosen);
+}
+
 }  // namespace
 
 void draw_head_header(Frame& frame) {
@@ -74,7 +83,8 @@ void draw_head_header(Frame& frame) {
   list->AddText(fonts.body, fonts.body->FontSize, at, theme.text_dim, about.c_str());
   const float width = ImGui::CalcTextSize(about.c_str()).x;
   draw_math(list, fonts, fonts.body, ImVec2(at.x + width, at.y), theme.output, formula);
-  ImGui::Dummy(ImVec2(width + measure_math(fonts, fonts.body, formula).x, fonts.body->FontSize + 6.0F));
+  ImGui::Dummy(ImVec2(width + measure_math(fonts, fonts.body, formula).x, ImGui::GetFrameHeight()));
+  choose_range(frame);
 }
 
 }  // namespace headlight::app

@@ -34,14 +34,16 @@ inline shell::UiRect last_item_rect() {
 
 inline void mark_last_item(Frame& frame, std::string name) { frame.mark(std::move(name), last_item_rect()); }
 
-/// A tooltip of at most 40 characters' width for the item before.
+/// A tooltip of some 40 characters' width for the item before.
 inline void explain_last_item(Frame& frame, const char* text) {
   if (!text || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
   ImGui::BeginTooltip();
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-  ImGui::PushTextWrapPos(280.0F);
-  ImGui::TextUnformatted(text);
-  ImGui::PopTextWrapPos();
+  {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+    ImGui::PushTextWrapPos(280.0F);
+    ImGui::TextUnformatted(text);
+    ImGui::PopTextWrapPos();
+  }
   ImGui::EndTooltip();
 }
 

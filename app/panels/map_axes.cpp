@@ -52,9 +52,10 @@ PlacedLabels place(const Frame& frame, view::AxisSide side, const AxisTokens& to
                                         .origin = origin,
                                         .length = length,
                                         .line_height = line_height(frame),
-                                        .digit_width = font->FontSize * 0.65F,
+                                        // Upright words stand where numbers would: a line's height apart.
+                                        .digit_width = 0.0F,
                                         .max_extent = most,
-                                        .gap = 10.0F});
+                                        .gap = line_height(frame)});
   const bool is_thinned = placed.labels.shows_indices;
   placed.is_upright = side == view::AxisSide::Columns && (is_thinned || placed.labels.angle == view::LabelAngle::Vertical);
   return placed;

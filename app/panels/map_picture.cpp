@@ -47,6 +47,8 @@ MapPicture::MapPicture(Frame& frame, const view::Viewport& viewport) : frame_(fr
 
 bool MapPicture::has_masked_cells() const {
   const attention::Tile* tile = whole_.tile ? whole_.tile : sharp_.tile;
+  const Stage stage = frame_.state.view.heatmap_stage;
+  if (stage != Stage::Masked && stage != Stage::Weights) return false;
   return tile && std::ranges::any_of(tile->masked, [](std::uint8_t masked) { return masked != 0; });
 }
 

@@ -67,9 +67,9 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, const std::string& 
     form.value("Matrix", fmt::format("[{}, {}, {}, {}]", mask.matrix->batch, mask.matrix->heads, mask.matrix->queries,
                                      mask.matrix->keys));
   }
-  form.value("Painted", painted == 0 ? "click or drag on the map" : fmt::format("{} cell{}", painted, painted == 1 ? "" : "s"));
-  ImGui::Spacing();
-  if (form.button("reset", "Reset masks", ImGui::GetContentRegionAvail().x)) reset_masks(frame.state);
+  const std::string count = painted == 0 ? "nothing" : fmt::format("{} cell{}", painted, painted == 1 ? "" : "s");
+  const bool is_changed = mask != attention::MaskSpec{} || !frame.state.preset.empty();
+  if (form.value_with_button("reset", "Painted", count, "Reset mask", is_changed)) reset_masks(frame.state);
 }
 
 }  // namespace headlight::app

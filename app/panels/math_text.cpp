@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <cmath>
 
 namespace headlight::app {
 namespace {
+
+constexpr float kScriptSize = 0.8F;
 
 /// Bytes of the UTF-8 character at the front.
 std::size_t character_bytes(std::string_view text) {
@@ -38,30 +41,28 @@ class Typesetter {
       : list_(list), fonts_(fonts), color_(color) {}
 
   /// Returns where the text ends.
-  float set(std::string_view formula, ImFont* font, float x, float y) {
+  float set(std::string_view formula, ImFont* font, float size, float x, float y) {
     while (!formula.empty()) {
       const std::size_t plain = std::min(formula.find_first_of("_^"), formula.size());
-      if (plain > 0) x = put(formula.substr(0, plain), font, x, y);
+      if (plain > 0) x = put(formula.substr(0, plain), font, size, x, y);
       formula.remove_prefix(plain);
       if (formula.empty()) break;
       const bool is_raised = formula.front() == '^';
       formula.remove_prefix(1);
       const std::string_view script = take_script(formula);
-      ImFont* small = script_font(font);
-      const float shift = is_raised ? -0.12F * font->FontSize : font->FontSize - small->FontSize + 0.16F * font->FontSize;
-      x = set(script, small, x + 0.5F, y + shift) + 0.5F;
+      const float small = std::round(size * kScriptSize);
+      const float shift = is_raised ? -0.14F * size : size - small + 0.14F * size;
+      x = set(script, fonts_.small, small, x + 0.5F, y + shift) + 0.5F;
     }
     return x;
   }
 
  private:
-  ImFont* script_font(ImFont* font) const { return font->FontSize > 15.0F ? fonts_.small : fonts_.mono_small; }
-
-  float put(std::string_view text, ImFont* font, float x, float y) {
+  float put(std::string_view text, ImFont* font, float size, float x, float y) {
     const char* begin = text.data();
     const char* end = begin + text.size();
-    if (list_) list_->AddText(font, font->FontSize, ImVec2(x, y), color_, begin, end);
-    return x + font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, begin, end).x;
+    if (list_) list_->AddText(font, size, ImVec2(x, y), color_, begin, end);
+    return x + font->CalcTextSizeA(size, FLT_MAX, 0.0F, begin, end).x;
   }
 
   ImDrawList* list_;
@@ -72,12 +73,12 @@ class Typesetter {
 }  // namespace
 
 ImVec2 measure_math(const shell::FontSet& fonts, ImFont* base, std::string_view formula) {
-  return {Typesetter(nullptr, fonts, 0).set(formula, base, 0.0F, 0.0F), base->FontSize};
+  return {Typesetter(nullptr, fonts, 0).set(formula, base, base->FontSize, 0.0F, 0.0F), base->FontSize};
 }
 
 void draw_math(ImDrawList* list, const shell::FontSet& fonts, ImFont* base, ImVec2 top_left, shell::Color color,
                std::string_view formula) {
-  Typesetter(list, fonts, color).set(formula, base, top_left.x, top_left.y);
+  Typesetter(list, fonts, color).set(formula, base, base->FontSize, top_left.x, top_left.y);
 }
 
 }  // namespace headlight::app

@@ -9,8 +9,8 @@
 namespace headlight::app {
 
 /// Formulas on one line, in a small part of TeX's notation: "_k" lowers and "^T" raises one character, "_{…}" and "^{…}"
-/// several; they nest. "Q ∈ ℝ^{n×d_k}" reads as in a paper. `base` must be one of the fonts; scripts are set in the next
-/// smaller one.
+/// several; they nest. "Q ∈ ℝ^{n×d_k}" reads as in a paper. Scripts are set in the small
+/// font.
 ImVec2 measure_math(const shell::FontSet& fonts, ImFont* base, std::string_view formula);
 void draw_math(ImDrawList* list, const shell::FontSet& fonts, ImFont* base, ImVec2 top_left, shell::Color color,
                std::string_view formula);

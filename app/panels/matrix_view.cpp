@@ -22,6 +22,7 @@ constexpr float kFormulaHeight = 21.0F;
 constexpr float kShapeHeight = 19.0F;
 constexpr float kTickHeight = 16.0F;
 constexpr float kBarHeight = 30.0F;  // gap, bar and its labels
+constexpr float kRemarkHeight = 18.0F;
 constexpr std::uint32_t kMatrixPlace = 0x57;
 
 /// Every how many rows or columns a number stands, so that they keep `room` UI units apart.
@@ -53,8 +54,9 @@ void draw_caption(const Frame& frame, const MatrixView& view) {
   y += kFormulaHeight;
   draw_math(list, fonts, fonts.small, ImVec2(x, y), theme.text_dim, view.shape);
   if (view.remark.empty()) return;
-  const float shape_width = measure_math(fonts, fonts.small, view.shape).x;
-  list->AddText(fonts.small, fonts.small->FontSize, ImVec2(x + shape_width + 10.0F, y), theme.text_dim, view.remark.c_str());
+  const shell::UiRect cells = view.cells();
+  list->AddText(fonts.small, fonts.small->FontSize, ImVec2(x, cells.y + cells.height + kBarHeight), theme.text_dim,
+                view.remark.c_str());
 }
 
 void draw_row_labels(const Frame& frame, const MatrixView& view) {
@@ -165,7 +167,7 @@ void draw_cells(Frame& frame, const MatrixView& view) {
 }  // namespace
 
 shell::UiRect MatrixView::cells() const {
-  return {.x = x + gutter(),
+  return {.x = x + gutter,
           .y = y + kTitleHeight + kFormulaHeight + kShapeHeight + kTickHeight,
           .width = plan.width(),
           .height = plan.height()};
@@ -188,11 +190,11 @@ ViewSize measure_matrix(const Frame& frame, const MatrixView& view) {
   const float title =
       measure_math(fonts, fonts.strong, stage_symbol(view.plan.stage)).x + 7.0F + text_width(fonts.body, view.title);
   const float formula = measure_math(fonts, fonts.body, view.formula).x;
-  float shape = measure_math(fonts, fonts.small, view.shape).x;
-  if (!view.remark.empty()) shape += 10.0F + text_width(fonts.small, view.remark);
+  const float shape = measure_math(fonts, fonts.small, view.shape).x;
+  const float remark = text_width(fonts.small, view.remark);
   const shell::UiRect cells = view.cells();
-  return {.width = view.gutter() + std::max({cells.width, title, formula, shape, 60.0F}),
-          .height = cells.y - view.y + cells.height + kBarHeight};
+  return {.width = view.gutter + std::max({cells.width, title, formula, shape, remark, 60.0F}),
+          .height = cells.y - view.y + cells.height + kBarHeight + (view.remark.empty() ? 0.0F : kRemarkHeight)};
 }
 
 std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, float x, float y) {

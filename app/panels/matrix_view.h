@@ -23,7 +23,7 @@ struct MatrixView {
   const std::vector<std::string>* row_tokens = nullptr;  ///< of the rows; may be null
   float x = 0.0F, y = 0.0F;                              ///< of the whole view, UI units
 
-  float gutter() const { return names_tokens ? 92.0F : 24.0F; }
+  float gutter = 24.0F;  ///< left of the cells, for the row labels
   shell::UiRect cells() const;
   attention::TileRequest request(const Frame& frame) const;
 };

@@ -165,7 +165,10 @@ class Menus {
 }  // namespace
 
 MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context) {
-  if (!ImGui::BeginMainMenuBar()) return {};
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
+  const bool is_visible = ImGui::BeginMainMenuBar();
+  ImGui::PopStyleVar();
+  if (!is_visible) return {};
   MenuChoice choice = Menus(frame, context).draw();
   ImGui::EndMainMenuBar();
   return choice;

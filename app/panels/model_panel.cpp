@@ -57,7 +57,8 @@ std::uint64_t other_seed(std::uint64_t seed) {
 void draw_seed(Form& form, PlaygroundSettings& settings) {
   form.number("seed", "Seed", settings.seed,
               {.low = 0, .high = UINT64_MAX, .below = settings.seed > 0 ? settings.seed - 1 : 0,
-               .above = settings.seed < UINT64_MAX ? settings.seed + 1 : settings.seed},
+               .above = settings.seed < UINT64_MAX ? settings.seed + 1 : settings.seed,
+               .other = other_seed(settings.seed)},
               "Of torch.manual_seed(): the same seed gives the same weights as in PyTorch.");
 }
 
@@ -91,12 +92,6 @@ void draw_playground(Frame& frame, NumberBeingTyped& typed, const std::string& e
               {.low = 1, .high = inference::kMaxLayers, .below = settings.layers - 1U, .above = settings.layers + 1U},
               "More than one add residuals and LayerNorm.");
   draw_seed(form, settings);
-  {
-    const float width = ImGui::GetContentRegionAvail().x;
-    ImGui::Dummy({std::max(width * 0.4F - ImGui::GetStyle().ItemSpacing.x, 0.0F), 1.0F});
-    ImGui::SameLine();
-    if (form.button("dice", "Another seed", ImGui::GetContentRegionAvail().x)) settings.seed = other_seed(settings.seed);
-  }
   draw_scale(form, settings.scale);
   int merge = static_cast<int>(settings.merge);
   if (form.choose("merge", "Merge", kMerges, merge, kMergeExplanation)) settings.merge = static_cast<model::MergeOrder>(merge);

@@ -1,10 +1,12 @@
 #include "panels/steps_flow.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "panels/cell_numbers.h"
+#include "panels/label_text.h"
 #include "panels/stage_text.h"
 
 namespace headlight::app {
@@ -12,7 +14,9 @@ namespace {
 
 using attention::Stage;
 
-constexpr float kGap = 22.0F;
+constexpr float kGap = 14.0F;
+constexpr float kMostTokens = 92.0F;  // width of row labels that are tokens
+constexpr float kMostNumbersWidth = 520.0F;
 constexpr float kLineGap = 14.0F;
 constexpr float kSectionTitle = 34.0F;
 constexpr float kSectionGap = 12.0F;
@@ -56,15 +60,15 @@ std::string operation(Stage stage, const StepSubject& subject) {
   }
 }
 
-/// "showing 64 of 512 columns", "first 64 rows"; with what is framed in the merged heads.
+/// "rows 0–63 of 400", "columns 0–63 of 512", and what is framed in the merged heads.
 std::string remark(const MatrixPlan& plan, const BlockGeometry& geometry) {
   std::string text;
-  if (plan.shown_rows < plan.rows && plan.shown_columns < plan.columns) {
-    text = fmt::format("showing {} × {}", plan.shown_rows, plan.shown_columns);
-  } else if (plan.shown_rows < plan.rows) {
-    text = fmt::format("showing {} of {} rows", plan.shown_rows, plan.rows);
-  } else if (plan.shown_columns < plan.columns) {
-    text = fmt::format("showing {} of {} columns", plan.shown_columns, plan.columns);
+  if (plan.shown_rows < plan.rows) {
+    text = fmt::format("rows {}–{} of {}", plan.first_row, plan.first_row + plan.shown_rows - 1, plan.rows);
+  }
+  if (plan.shown_columns < plan.columns) {
+    text += fmt::format("{}columns {}–{} of {}", text.empty() ? "" : ", ", plan.first_column,
+                        plan.first_column + plan.shown_columns - 1, plan.columns);
   }
   if (plan.stage == Stage::Merged && geometry.shape.heads > 1) {
     text += fmt::format("{}framed: head {}", text.empty() ? "" : " · ", geometry.head);
@@ -76,7 +80,7 @@ PlanLimits limits_of(const Frame& frame, const StepSubject& subject, Stage stage
   PlanLimits limits;
   limits.number_width = kNumberCellWidth;
   limits.number_height = kNumberCellHeight;
-  limits.max_width = std::min(width - 100.0F, 700.0F);
+  limits.max_width = std::min(width - kMostTokens - kArrowWidth, kMostNumbersWidth);
   limits.wants_numbers = frame.state.view.show_numbers;
   const auto& pinned = frame.state.view.pinned;
   const bool rows_are_keys = stage == Stage::K || stage == Stage::V;
@@ -108,8 +112,13 @@ MatrixView make_view(const Frame& frame, const StepSubject& subject, Stage stage
     if (batch < tokens.texts.size()) view.row_tokens = &tokens.texts[batch];
   }
   // Tokens where a row of matrices begins, and where the rows are another sequence than before.
-  view.names_tokens =
-      view.row_tokens && view.plan.cell_height >= 13.0F && (is_first || (stage == Stage::K && !subject.geometry.is_self));
+  const bool begins_sequence = is_first || (stage == Stage::K && !subject.geometry.is_self);
+  view.names_tokens = view.row_tokens && view.plan.cell_height >= 13.0F && begins_sequence;
+  if (view.names_tokens) {
+    float widest = 0.0F;
+    for (const std::string& token : *view.row_tokens) widest = std::max(widest, text_width(frame.ui.fonts().small, token));
+    view.gutter = std::clamp(std::ceil(widest) + 36.0F, 52.0F, kMostTokens);
+  }
   return view;
 }
 

@@ -29,7 +29,7 @@ struct StepFlow {
   float height = 0.0F;
 };
 
-inline constexpr float kArrowWidth = 64.0F;
+inline constexpr float kArrowWidth = 58.0F;
 
 /// The selected head's attention, its layer (null while there is no network) and its geometry.
 struct StepSubject {

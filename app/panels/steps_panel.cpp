@@ -79,7 +79,7 @@ void draw_arrow(const Frame& frame, const StepBox& box) {
   const shell::FontSet& fonts = frame.ui.fonts();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::UiRect cells = box.view.cells();
-  const float y = std::round(cells.y + std::min(cells.height * 0.5F, 90.0F)) + 0.5F;
+  const float y = std::round(cells.y + std::min(cells.height * 0.5F, 96.0F)) + 0.5F;
   const float left = box.arrow_x + 2.0F;
   const float right = box.arrow_x + kArrowWidth - 6.0F;
   list->AddLine(ImVec2(left, y), ImVec2(right - 5.0F, y), theme.text_dim, 1.5F);
@@ -145,7 +145,8 @@ Arithmetic explain(Frame& frame, const StepSubject& subject, const StepCell& whe
 }
 
 std::optional<StepCell> draw_flow(Frame& frame, const StepSubject& subject) {
-  ImGui::BeginChild("flow", ImVec2(0.0F, -kStripHeight), false, ImGuiWindowFlags_HorizontalScrollbar);
+  ImGui::BeginChild("flow", ImVec2(0.0F, -kStripHeight - ImGui::GetStyle().ItemSpacing.y), false,
+                    ImGuiWindowFlags_HorizontalScrollbar);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x - 2.0F * kMargin;
   const StepFlow flow = lay_out_steps(frame, subject, origin.x + kMargin, origin.y + 10.0F, width);

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "panels/ink.h"
 
 namespace headlight::app {
@@ -34,45 +32,17 @@ float draw_tab(Frame& frame, const char* title, const char* name, Tab tab, float
   return x + width + kGap;
 }
 
-const char* kind_text(model::BlockKind kind) {
-  switch (kind) {
-    case model::BlockKind::EncoderSelf: return "Encoder";
-    case model::BlockKind::DecoderSelf: return "Decoder";
-    case model::BlockKind::Cross: break;
-  }
-  return "Cross";
-}
-
-std::string selection_text(const Frame& frame) {
-  const Selection& selection = frame.state.selection;
-  std::string text = fmt::format("Layer {}  ·  Head {}", selection.block.layer.value, selection.head);
-  bool has_other_kinds = false;
-  for (const model::BlockRef block : frame.result.blocks) has_other_kinds |= block.kind != selection.block.kind;
-  if (has_other_kinds) text = fmt::format("{}  ·  {}", kind_text(selection.block.kind), text);
-  const auto shape = frame.result.shapes.find(selection.block);
-  if (shape != frame.result.shapes.end() && shape->second.batch > 1) text += fmt::format("  ·  Line {}", selection.batch + 1);
-  return text;
-}
-
 }  // namespace
 
 void draw_tabs_panel(Frame& frame) {
   const shell::Theme& theme = frame.ui.theme();
-  float x = draw_tab(frame, "Head", "tab.head", Tab::Head, kLeft);
-  x = draw_tab(frame, "Steps", "tab.steps", Tab::Steps, x);
+  const float x = draw_tab(frame, "Head", "tab.head", Tab::Head, kLeft);
+  draw_tab(frame, "Steps", "tab.steps", Tab::Steps, x);
   const ImVec2 origin = ImGui::GetWindowPos();
   const float width = ImGui::GetWindowWidth();
   const float height = ImGui::GetWindowHeight();
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddLine({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, theme.border);
-  if (frame.result.run == 0) return;
-  const std::string text = selection_text(frame);
-  ImFont* font = frame.ui.fonts().small;
-  const float text_width = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, text.c_str()).x;
-  if (x + text_width + kLeft > width) return;
-  list->AddText(font, font->FontSize,
-                {origin.x + width - kLeft - std::ceil(text_width), origin.y + std::round((height - font->FontSize) * 0.5F)},
-                theme.text_dim, text.c_str());
 }
 
 }  // namespace headlight::app

@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// The tabs of the main area (Head, Steps) and, at the right, what is selected. Fills the whole current window.
+/// The tabs of the main area: Head, Steps. Fills the whole current window.
 void draw_tabs_panel(Frame& frame);
 
 }  // namespace headlight::app

@@ -17,6 +17,10 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t number) {
   return mixed ^ (mixed >> 31);
 }
 
+bool comes_after_mask(attention::Stage stage) {
+  return stage == attention::Stage::Masked || stage == attention::Stage::Weights;
+}
+
 bool covers(const attention::TileRequest& tile, const attention::TileRequest& region) {
   return tile.row <= region.row && tile.row + tile.rows >= region.row + region.rows && tile.column <= region.column &&
          tile.column + tile.columns >= region.column + region.columns;
@@ -62,10 +66,15 @@ std::uint32_t pool_for(std::uint32_t rows, std::uint32_t columns, std::uint32_t 
   return pool;
 }
 
+bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::uint32_t tile_column) {
+  return comes_after_mask(tile.request.stage) && tile.is_masked(tile_row, tile_column);
+}
+
 ValueRange visible_range(const attention::Tile& tile) {
+  const bool has_mask = comes_after_mask(tile.request.stage) && !tile.masked.empty();
   ValueRange range{.low = std::numeric_limits<float>::max(), .high = std::numeric_limits<float>::lowest()};
   for (std::size_t i = 0; i < tile.values.size(); ++i) {
-    if (!tile.masked.empty() && tile.masked[i] != 0) continue;
+    if (has_mask && tile.masked[i] != 0) continue;
     const float value = tile.values[i];
     if (!std::isfinite(value)) continue;
     range.low = std::min(range.low, value);
@@ -123,7 +132,7 @@ shell::HeatmapImage picture_of(const PictureTile& picture, std::uint32_t place, 
   image.rows = tile.request.tile_rows();
   image.columns = tile.request.tile_columns();
   image.values = tile.values;
-  image.masked = tile.masked;
+  if (comes_after_mask(tile.request.stage)) image.masked = tile.masked;
   return image;
 }
 

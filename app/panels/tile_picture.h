@@ -30,6 +30,9 @@ std::span<const std::uint32_t> signed_colors();
 /// Smallest power of two by which a matrix must be pooled to have at most `max_edge` values an edge.
 std::uint32_t pool_for(std::uint32_t rows, std::uint32_t columns, std::uint32_t max_edge);
 
+/// Is a cell of the tile masked at its stage? Scores and scaled scores come before the mask.
+bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::uint32_t tile_column);
+
 /// The least and the largest finite value of a tile without its masked cells; 0 and 0 when there is none.
 struct ValueRange {
   float low = 0.0F, high = 0.0F;

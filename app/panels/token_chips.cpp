@@ -79,8 +79,10 @@ void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const Chip
   std::string detail = fmt::format("token {}", chip.token);
   if (tokens.batch > 1) detail += fmt::format(" of line {}", chip.item + 1);
   if (!chip.is_padding && at < tokens.ids.size()) detail += fmt::format(", id {}", tokens.ids[at]);
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(detail.c_str());
+  {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::TextUnformatted(detail.c_str());
+  }
   ImGui::EndTooltip();
 }
 

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/reference_runner.h"
+#include "app/run_source.h"
+#include "app/shell_stage.h"
+#include "panels/grid_panel.h"
+#include "panels/head_panel.h"
+#include "panels/steps_panel.h"
+
+namespace headlight::app {
+
+/// The centre and the grid of the window, drawn offscreen from a run of the reference: a test changes the state, feeds input
+/// and looks at state, wishes and pixels.
+struct PanelStage {
+  shell::Stage shell;
+  State state;
+  Transient transient;
+  EngineResult result;
+  ItemRects items;
+  std::vector<attention::TileRequest> wishes;
+  std::uint32_t evaluated = 0;  ///< tiles since the construction
+
+  explicit PanelStage(shell::PixelSize size = {1280, 880}) { shell.size = size; }
+
+  /// Computes what the state asks for, as the engine does.
+  void compute() {
+    const RunSource::Source& built = source_.build(run_inputs(state));
+    result.timing = runner_.run(built.network, *built.input, state.masks);
+    ++result.run;
+    result.network = built.network;
+    result.input = built.input;
+    result.blocks = runner_.blocks();
+    result.shapes.clear();
+    for (const model::BlockRef block : result.blocks) result.shapes[block] = runner_.shape(block);
+    result.tiles.clear();
+    clamp_selection(state, result.shapes);
+    computed_ = run_inputs(state);
+  }
+
+  void frame() {
+    if (!(computed_ == run_inputs(state)) || result.run == 0) compute();
+    wishes.clear();
+    items.clear();
+    shell.ui.set_theme(state.view.theme == Theme::Dark ? shell::ThemeKind::Dark : shell::ThemeKind::Light);
+    shell.ui.begin_frame(shell.size, shell.scale, 1.0 / 60.0);
+    Frame shown{.ui = shell.ui, .state = state, .transient = transient, .result = result, .wishes = wishes, .items = &items};
+    const float grid = 340.0F;
+    const float width = shell.ui.width();
+    pane("center", 0.0F, width - grid, shell.ui.theme().background, [&] {
+      if (state.view.tab == Tab::Head) {
+        draw_head_panel(shown);
+      } else {
+        draw_steps_panel(shown);
+      }
+    });
+    pane("grid", width - grid, grid, shell.ui.theme().panel, [&] { draw_grid_panel(shown); });
+    shell.ui.end_frame();
+    evaluate();
+  }
+
+  /// Frames until all input was seen, all wishes are met and the layout rests.
+  void settle() {
+    shell.ui.request_redraw(3);  // sizes follow one frame behind a changed state
+    for (int i = 0; i < 200; ++i) {
+      const std::uint32_t before = evaluated;
+      const std::uint64_t run = result.run;
+      frame();
+      if (evaluated == before && run == result.run && !shell.ui.wants_redraw() && computed_ == run_inputs(state)) return;
+    }
+    FAIL("the panels never rest");
+  }
+
+  void feed(const std::vector<shell::InputEvent>& events) {
+    shell.ui.feed(events);
+    settle();
+  }
+
+  void keep(const std::string& name) {
+    settle();
+    shell::Stage::keep(shell.ui.read_pixels(), name);
+  }
+
+  shell::UiRect rect(const std::string& name) const {
+    const auto found = items.find(name);
+    REQUIRE_MESSAGE(found != items.end(), "no item " << name);
+    return found->second;
+  }
+
+ private:
+  template <typename Draw>
+  void pane(const char* name, float x, float width, shell::Color ground, const Draw& draw) {
+    ImGui::SetNextWindowPos({x, 0.0F});
+    ImGui::SetNextWindowSize({width, shell.ui.height()});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(16.0F, 12.0F));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0.0F);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, ground);
+    ImGui::Begin(name, nullptr, ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize | ImGuiWindowFlags_NoMove);
+    ImGui::PopStyleColor();
+    ImGui::PopStyleVar(3);
+    draw();
+    CHECK_MESSAGE(ImGui::GetScrollMaxY() == 0.0F, "the panel " << name << " is larger than its region");
+    ImGui::End();
+  }
+
+  void evaluate() {
+    for (const attention::TileRequest& request : wishes) {
+      if (result.tiles.contains(request)) continue;
+      auto tiles = runner_.evaluate(std::vector{request});
+      result.tiles[request] = {.tile = std::make_shared<attention::Tile>(std::move(tiles.front())), .run = result.run};
+      ++evaluated;
+    }
+  }
+
+  RunSource source_;
+  ReferenceRunner runner_;
+  RunInputs computed_;
+};
+
+}  // namespace headlight::app
