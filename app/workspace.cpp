@@ -180,11 +180,13 @@ bool Workspace::is_settled() const {
          !screenshot_dialog_.is_waiting();
 }
 
-void Workspace::settle(shell::PixelSize size, float content_scale, double now_s) {
-  constexpr int kMostFrames = 2'000;
+double Workspace::settle(shell::PixelSize size, float content_scale, double now_s) {
+  constexpr int kMostFrames = 500;
+  constexpr double kFrame_s = 1.0 / 60.0;
   for (int i = 0; i < kMostFrames; ++i) {
     frame(size, content_scale, now_s);
-    if (is_settled()) return;
+    if (is_settled()) return now_s;
+    now_s += kFrame_s;
     export_dialog_.wait();
     engine_.wait_until_idle();
   }

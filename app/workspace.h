@@ -44,9 +44,9 @@ class Workspace {
   double redraw_after_s() const;
   /// Nothing is being computed, drawn or waited for.
   bool is_settled() const;
-  /// Draws frames, waiting for the engine in between, until is_settled(); `now_s` stands still. Throws Error when it never
-  /// does.
-  void settle(shell::PixelSize size, float content_scale, double now_s);
+  /// Draws frames, 1/60 s apart from `now_s` on, waiting for the engine in between, until is_settled(). Returns the clock
+  /// then. Throws Error when that never happens.
+  double settle(shell::PixelSize size, float content_scale, double now_s);
 
   /// Files dropped on the window: a text, or a session.
   void open_files(const std::vector<std::string>& paths);

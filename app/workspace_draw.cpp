@@ -118,19 +118,24 @@ void Workspace::draw_sidebar(Frame& frame) {
     const auto section = [&](const char* name, const char* title, bool& is_open, auto&& draw_content) {
       if (draw_section_head(frame, name, title, is_open)) {
         draw_content();
-        ImGui::Dummy({1.0F, 8.0F});
+        ImGui::Dummy({1.0F, 4.0F});
       }
-      const ImVec2 at = ImGui::GetCursorScreenPos();
-      ImGui::GetWindowDrawList()->AddLine({layout_.sidebar.x, at.y}, {layout_.sidebar.x + layout_.sidebar.width, at.y},
-                                          ui_.theme().border);
+      const float y = ImGui::GetCursorScreenPos().y;
+      const shell::UiRect& bar = layout_.sidebar;
+      ImDrawList* list = ImGui::GetWindowDrawList();
+      list->PushClipRect({bar.x, bar.y}, {bar.x + bar.width, bar.y + bar.height});
+      list->AddLine({bar.x, y}, {bar.x + bar.width, y}, ui_.theme().border);
+      list->PopClipRect();
       ImGui::Dummy({1.0F, 1.0F});
     };
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
     const PresetInfo* preset = shelves_.preset(state_.preset);
     section("text", preset ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_panel(frame, text_memory_, error_of(Blame::Text)); });
     section("model", preset ? "Notebook" : "Model", panes.is_model_open,
             [&] { draw_model_panel(frame, typed_, preset, error_of(Blame::Model)); });
     section("mask", "Mask", panes.is_mask_open, [&] { draw_masks_panel(frame, typed_, error_of(Blame::Masks)); });
+    ImGui::PopStyleVar();
   });
 }
 

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "app/reference_runner.h"
+#include "app/workspace.h"
+#include "shell/render_device.h"
+
+namespace headlight::app {
+
+/// Somebody at the window: finds things by name, clicks, types, and waits until all is computed and drawn. No display.
+class Hand {
+ public:
+  explicit Hand(State state = {}, RunnerFactory open = open_reference_runner, std::string device = {})
+      : device_({.device = {}, .validation = true}), ui_(device_) {
+    EngineOptions engine;
+    engine.open = std::move(open);
+    engine.device = std::move(device);
+    Settings settings;
+    settings.state = std::move(state);
+    workspace_ = std::make_unique<Workspace>(
+        ui_, WorkspaceOptions{.engine = engine, .settings = settings, .warning = {}, .renderer = device_.name()});
+    settle();
+  }
+
+  ~Hand() {
+    workspace_.reset();
+    for (const std::string& message : device_.validation_messages()) FAIL_CHECK(message);
+  }
+  Hand(const Hand&) = delete;
+  Hand& operator=(const Hand&) = delete;
+
+  Workspace& window() { return *workspace_; }
+  const State& state() const { return workspace_->state(); }
+  const EngineResult& result() const { return workspace_->result(); }
+  shell::Ui& ui() { return ui_; }
+
+  bool sees(const std::string& name) const { return workspace_->item_rect(name).has_value(); }
+  shell::UiRect rect(const std::string& name) const {
+    const auto found = workspace_->item_rect(name);
+    REQUIRE_MESSAGE(found.has_value(), "nothing called \"", name, "\" is on screen");
+    return *found;
+  }
+
+  void click(const std::string& name) { click_within(name, 0.5F, 0.5F); }
+  /// At a point given as a part of the widget's width and height.
+  void click_within(const std::string& name, float across, float down) {
+    const shell::UiRect at = rect(name);
+    feed(shell::click_at((at.x + at.width * across) * ui_.scale(), (at.y + at.height * down) * ui_.scale()));
+  }
+  void drag(const std::string& from, const std::string& to) {
+    const shell::UiRect a = rect(from);
+    const shell::UiRect b = rect(to);
+    feed(shell::drag((a.x + a.width * 0.5F) * ui_.scale(), (a.y + a.height * 0.5F) * ui_.scale(),
+                     (b.x + b.width * 0.5F) * ui_.scale(), (b.y + b.height * 0.5F) * ui_.scale()));
+  }
+  void move_to(const std::string& name) {
+    const shell::UiRect at = rect(name);
+    feed({shell::MouseMove{(at.x + at.width * 0.5F) * ui_.scale(), (at.y + at.height * 0.5F) * ui_.scale()}});
+  }
+  /// The cell of the big heatmap, when nothing is zoomed.
+  void click_cell(std::uint32_t query, std::uint32_t key) {
+    const inference::BlockShape shape = result().shapes.at(state().selection.block);
+    click_within("head.map", (static_cast<float>(key) + 0.5F) / static_cast<float>(shape.keys),
+                 (static_cast<float>(query) + 0.5F) / static_cast<float>(shape.queries));
+  }
+  void press(shell::Key key, shell::Modifiers modifiers = {}) { feed(shell::tap(key, modifiers)); }
+  void type(const std::string& text) { feed({shell::TextInput{text}}); }
+  /// Replaces what stands in a text field, and leaves it.
+  void fill_in(const std::string& field, const std::string& text) {
+    click(field);
+    press(shell::Key::A, shell::kControl);
+    text.empty() ? press(shell::Key::Delete) : type(text);
+    press(shell::Key::Escape);
+  }
+  /// So much time passes: what follows is a new step of the history.
+  void wait(double seconds) { now_s_ += seconds; }
+
+  void resize(std::uint32_t width, std::uint32_t height, float scale = 1.0F) {
+    size_ = {.width = width, .height = height};
+    scale_ = scale;
+    settle();
+  }
+  void settle() { now_s_ = workspace_->settle(size_, scale_, now_s_); }
+
+ private:
+  void feed(std::vector<shell::InputEvent> events) {
+    now_s_ += 0.05;
+    ui_.feed(events);
+    settle();
+  }
+
+  shell::RenderDevice device_;
+  shell::Ui ui_;
+  shell::PixelSize size_{.width = 1600, .height = 1000};
+  float scale_ = 1.0F;
+  double now_s_ = 0.0;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+}  // namespace headlight::app

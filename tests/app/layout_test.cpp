@@ -1,0 +1,81 @@
+#include <doctest/doctest.h>
+
+#include "app/blame.h"
+#include "app/layout.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+float right(const shell::UiRect& rect) { return rect.x + rect.width; }
+float bottom(const shell::UiRect& rect) { return rect.y + rect.height; }
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("panes tile the window at every size") {
+    for (const float width : {1.0F, 64.0F, 320.0F, 400.0F, 640.0F, 800.0F, 1024.0F, 1600.0F, 2560.0F}) {
+      for (const float height : {1.0F, 30.0F, 60.0F, 250.0F, 640.0F, 1440.0F}) {
+        for (const bool has_notice : {false, true}) {
+          CAPTURE(width);
+          CAPTURE(height);
+          const Layout layout = layout_window(width, height, 26.0F, Panes{}, has_notice);
+          CHECK(layout.sidebar.x == 0.0F);
+          CHECK(right(layout.sidebar) == layout.center.x);
+          CHECK(layout.center.x == layout.tabs.x);
+          CHECK(right(layout.center) == layout.grid.x);
+          CHECK(right(layout.grid) == doctest::Approx(width));
+          CHECK(bottom(layout.tabs) == layout.center.y);
+          CHECK(bottom(layout.center) == bottom(layout.sidebar));
+          CHECK(bottom(layout.sidebar) == layout.status.y);
+          for (const shell::UiRect& rect : {layout.sidebar, layout.tabs, layout.center, layout.grid, layout.status}) {
+            CHECK(rect.width >= 0.0F);
+            CHECK(rect.height >= 0.0F);
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE("a wide window gives what is wished, a narrow one narrows the grid first and then drops it") {
+    const Panes panes;
+    const Layout wide = layout_window(1600.0F, 1000.0F, 26.0F, panes, false);
+    CHECK(wide.sidebar.width == panes.sidebar);
+    CHECK(wide.grid.width == panes.grid);
+    const Layout small = layout_window(1024.0F, 640.0F, 26.0F, panes, false);
+    CHECK(small.sidebar.width == panes.sidebar);
+    CHECK(small.grid.width < panes.grid);
+    CHECK(small.has_grid());
+    CHECK(small.center.width >= kCenterMin);
+    CHECK_FALSE(layout_window(640.0F, 400.0F, 26.0F, panes, false).has_grid());
+    CHECK(layout_window(400.0F, 250.0F, 26.0F, panes, false).center.width >= 160.0F);
+  }
+
+  TEST_CASE("splitters stop where the map would vanish") {
+    Panes panes;
+    const Layout layout = layout_window(1600.0F, 1000.0F, 26.0F, panes, false);
+    drag_sidebar(panes, layout, 500.0F);
+    CHECK(panes.sidebar == 500.0F);
+    drag_sidebar(panes, layout, 5'000.0F);
+    CHECK(panes.sidebar == 1600.0F - 300.0F - kCenterMin);
+    drag_sidebar(panes, layout, -20.0F);
+    CHECK(panes.sidebar == kSidebarMin);
+    drag_grid(panes, layout, 1200.0F);
+    CHECK(panes.grid == 400.0F);
+    drag_grid(panes, layout, 1599.0F);
+    CHECK(panes.grid == kGridMin);
+  }
+
+  TEST_CASE("a refusal belongs beside what changed") {
+    const RunInputs good = run_inputs(State{});
+    RunInputs refused = good;
+    refused.text.clear();
+    CHECK(blame_for(good, refused) == Blame::Text);
+    refused.playground.heads = 7;
+    CHECK(blame_for(good, refused) == Blame::Model);
+    refused = good;
+    refused.masks.by_kind[0].rule.causal = true;
+    CHECK(blame_for(good, refused) == Blame::Masks);
+  }
+}

@@ -1,0 +1,326 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "app/hand.h"
+#include "core/error.h"
+#include "inference/notebooks.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using shell::Key;
+using shell::kControl;
+using shell::kControlShift;
+
+namespace {
+
+/// The weights tile that the big heatmap shows: exact, the whole matrix.
+const attention::Tile& weights(const Hand& hand) {
+  const Selection& selection = hand.state().selection;
+  for (const auto& [request, known] : hand.result().tiles) {
+    const bool is_it = request.block == selection.block && request.batch == selection.batch &&
+                       request.head == selection.head && request.stage == attention::Stage::Weights && request.pool == 1;
+    if (is_it && hand.result().is_current(request)) return *known.tile;
+  }
+  throw Error("the selected head's weights are not among the tiles");
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("the window opens on a sentence with every head in sight") {
+    Hand hand;
+    CHECK(hand.result().run != 0);
+    CHECK(hand.result().error.empty());
+    CHECK(hand.sees("head.map"));
+    for (const char* chip : {"chips.query.0.0", "chips.query.0.5", "grid.encoder.0.0", "grid.encoder.1.7"}) {
+      CHECK_MESSAGE(hand.sees(chip), chip);
+    }
+    CHECK_FALSE(hand.sees("chips.query.0.6"));
+    CHECK(hand.result().has_all_tiles);
+    const attention::Tile& tile = weights(hand);
+    for (std::uint32_t row = 0; row < 6; ++row) {
+      float sum = 0.0F;
+      for (std::uint32_t column = 0; column < 6; ++column) sum += tile.at(row, column);
+      CHECK(std::abs(sum - 1.0F) < 1e-5F);
+    }
+  }
+
+  TEST_CASE("an idle window wants no frames") {
+    Hand hand;
+    CHECK(hand.window().redraw_after_s() == std::numeric_limits<double>::infinity());
+    const std::uint64_t run = hand.result().run;
+    const std::uint64_t uploads = hand.ui().heatmaps().uploads();
+    hand.settle();
+    CHECK(hand.result().run == run);
+    CHECK(hand.ui().heatmaps().uploads() == uploads);
+  }
+
+  TEST_CASE("typing changes the text, the tokens and the map; undo and redo take it back and forth") {
+    Hand hand;
+    const std::string before = hand.state().text;
+    hand.click("text.edit");
+    hand.press(Key::End);
+    hand.type(" now");
+    CHECK(hand.state().text == before + " now");
+    CHECK(hand.result().input->source.length == 7);
+    CHECK(hand.sees("chips.query.0.6"));
+    hand.press(Key::Z, kControl);
+    CHECK(hand.state().text == before);
+    CHECK(hand.result().input->source.length == 6);
+    hand.press(Key::Y, kControl);
+    CHECK(hand.state().text == before + " now");
+    hand.press(Key::Z, kControl);
+    hand.press(Key::Z, kControlShift);
+    CHECK(hand.state().text == before + " now");
+  }
+
+  TEST_CASE("letters are the text's while it is edited and shortcuts otherwise") {
+    Hand hand;
+    hand.press(Key::C);
+    CHECK(hand.state().masks.by_kind[0].rule.causal);
+    CHECK(weights(hand).is_masked(0, 1));
+    CHECK(weights(hand).at(0, 0) == doctest::Approx(1.0));
+    hand.press(Key::P);
+    CHECK_FALSE(hand.state().masks.by_kind[0].rule.key_padding);
+    hand.click("text.edit");
+    hand.press(Key::End);
+    hand.press(Key::C);
+    hand.type("c");
+    CHECK(hand.state().text.back() == 'c');
+    CHECK(hand.state().masks.by_kind[0].rule.causal);
+    hand.press(Key::Escape);
+    hand.press(Key::C);
+    CHECK_FALSE(hand.state().masks.by_kind[0].rule.causal);
+  }
+
+  TEST_CASE("switches, segments and reset of the mask") {
+    Hand hand;
+    hand.click("mask.causal");
+    CHECK(hand.state().masks.by_kind[0].rule.causal);
+    hand.click("mask.padding");
+    CHECK_FALSE(hand.state().masks.by_kind[0].rule.key_padding);
+    hand.click("mask.fill.1");
+    CHECK(hand.state().masks.by_kind[0].fill == attention::MaskFill::MinusOneBillion);
+    hand.click_within("mask.window", 0.5F, 0.5F);
+    CHECK(hand.state().masks.by_kind[0].rule.window == 3);
+    hand.click("mask.reach.2");
+    CHECK(hand.state().view.paint_reach == PaintReach::AllLayers);
+    hand.click("mask.reset");
+    CHECK(hand.state().masks == attention::MaskSet{});
+    hand.press(Key::Z, kControl);
+    CHECK(hand.state().masks.by_kind[0].rule.window == 3);
+  }
+
+  TEST_CASE("a click on a cell masks it, the weights follow, undo shows it again") {
+    Hand hand;
+    CHECK_FALSE(weights(hand).is_masked(2, 4));
+    hand.click_cell(2, 4);
+    CHECK(hand.state().masks.by_kind[0].painted.size() == 1);
+    CHECK(weights(hand).is_masked(2, 4));
+    CHECK(weights(hand).at(2, 4) == 0.0F);
+    hand.press(Key::Z, kControl);
+    CHECK(hand.state().masks.by_kind[0].painted.empty());
+    CHECK_FALSE(weights(hand).is_masked(2, 4));
+    hand.press(Key::Y, kControl);
+    CHECK(weights(hand).is_masked(2, 4));
+    hand.wait(2.0);
+    hand.click_cell(2, 4);
+    CHECK(hand.state().masks.by_kind[0].painted.empty());
+  }
+
+  TEST_CASE("arrows and page keys move through heads, layers and lines, and stop at the ends") {
+    State state;
+    state.text = "one two three\nfour";
+    Hand hand(state);
+    for (int i = 0; i < 9; ++i) hand.press(Key::Right);
+    CHECK(hand.state().selection.head == 7);
+    hand.press(Key::Left);
+    CHECK(hand.state().selection.head == 6);
+    hand.press(Key::Down);
+    hand.press(Key::Down);
+    CHECK(hand.state().selection.block.layer.value == 1);
+    hand.press(Key::PageDown);
+    CHECK(hand.state().selection.batch == 1);
+    CHECK(weights(hand).is_masked(0, 1));  // "four" has no second token
+    hand.press(Key::PageUp);
+    CHECK(hand.state().selection.batch == 0);
+    hand.click("grid.encoder.0.2");
+    CHECK(hand.state().selection.head == 2);
+    CHECK(hand.state().selection.block.layer.value == 0);
+    hand.click("chips.query.1.0");
+    CHECK(hand.state().selection.batch == 1);
+    REQUIRE(hand.state().view.pinned.has_value());
+    CHECK(hand.state().view.pinned->query == 0);
+    hand.press(Key::Escape);
+    CHECK_FALSE(hand.state().view.pinned.has_value());
+  }
+
+  TEST_CASE("a model that can't be says why beside its fields and leaves the last good map") {
+    Hand hand;
+    const std::uint64_t run = hand.result().run;
+    hand.fill_in("model.heads", "7");
+    CHECK(hand.state().playground.heads == 7);
+    CHECK(hand.result().is_stale);
+    CHECK(hand.result().run == run);
+    CHECK_FALSE(hand.result().error.empty());
+    CHECK(hand.result().error.find('\n') == std::string::npos);
+    CHECK(hand.sees("model.warning"));
+    CHECK(hand.sees("status.remark"));
+    CHECK(hand.sees("head.map"));
+    hand.press(Key::Z, kControl);
+    CHECK(hand.state().playground.heads == 8);
+    CHECK_FALSE(hand.result().is_stale);
+    CHECK_FALSE(hand.sees("model.warning"));
+  }
+
+  TEST_CASE("numbers are typed and stepped; half a number changes nothing") {
+    Hand hand;
+    hand.click("model.heads.more");
+    CHECK(hand.state().playground.heads == 16);  // the next one that divides d_model
+    hand.click("model.heads.less");
+    hand.click("model.heads.less");
+    CHECK(hand.state().playground.heads == 4);
+    hand.fill_in("model.d_model", "32");
+    CHECK(hand.state().playground.d_model == 32);
+    CHECK(hand.result().shapes.begin()->second.d_k == 8);
+    hand.fill_in("model.d_model", "");
+    CHECK(hand.state().playground.d_model == 32);
+    hand.fill_in("model.d_model", "x");
+    CHECK(hand.state().playground.d_model == 32);
+    hand.fill_in("model.d_model", "999999999999");
+    CHECK(hand.state().playground.d_model == inference::kMaxWidth);
+    hand.fill_in("model.d_model", "32");
+    hand.fill_in("model.d_k", "5");
+    CHECK(hand.result().shapes.begin()->second.d_k == 5);
+    hand.fill_in("model.d_k", "");
+    CHECK(hand.state().playground.d_k == 0);
+    const std::uint64_t seed = hand.state().playground.seed;
+    hand.click("model.seed.other");
+    CHECK(hand.state().playground.seed != seed);
+    hand.click("model.scale.1");
+    CHECK(hand.state().playground.scale.kind == model::Scale::Kind::None);
+    hand.click("model.bias");
+    CHECK_FALSE(hand.state().playground.bias);
+  }
+
+  TEST_CASE("an empty text is refused beside the text") {
+    Hand hand;
+    hand.fill_in("text.edit", "");
+    CHECK(hand.state().text.empty());
+    CHECK(hand.result().is_stale);
+    CHECK(hand.sees("text.warning"));
+    hand.fill_in("text.edit", "again");
+    CHECK(hand.result().error.empty());
+    CHECK(hand.result().input->source.length == 1);
+  }
+
+  TEST_CASE("a second text makes it cross-attention") {
+    Hand hand;
+    hand.click("text.cross");
+    CHECK(hand.state().cross);
+    hand.fill_in("text.key_edit", "a b c");
+    REQUIRE(hand.result().input->target.has_value());
+    CHECK(hand.result().input->source.length == 3);
+    CHECK(hand.result().input->target->length == 6);
+    CHECK(hand.state().selection.block.kind == model::BlockKind::Cross);
+    CHECK(hand.sees("chips.key.0.2"));
+    hand.click("text.cross");
+    CHECK_FALSE(hand.result().input->target.has_value());
+    CHECK(hand.state().selection.block.kind == model::BlockKind::EncoderSelf);
+  }
+
+  TEST_CASE("selections survive undo though the run on screen is older") {
+    Hand hand;
+    for (int i = 0; i < 7; ++i) hand.press(Key::Right);
+    hand.wait(2.0);
+    hand.fill_in("model.heads", "4");
+    CHECK(hand.state().selection.head == 3);
+    hand.press(Key::Z, kControl);
+    CHECK(hand.state().playground.heads == 8);
+    CHECK(hand.state().selection.head == 7);
+  }
+
+  TEST_CASE("a notebook from the menu, and back to the playground as it was left") {
+    Hand hand;
+    hand.press(Key::C);
+    hand.click("menu.Presets");
+    hand.click("menu.notebook-001");
+    CHECK(hand.state().preset == "notebook-001");
+    CHECK(hand.result().error.empty());
+    CHECK(hand.sees("chips.source.0.0"));
+    CHECK_FALSE(hand.sees("text.edit"));
+    CHECK_FALSE(hand.sees("model.heads"));
+    hand.click("model.back");
+    CHECK(hand.state().preset.empty());
+    CHECK(hand.state().masks.by_kind[0].rule.causal);
+    CHECK(hand.sees("text.edit"));
+    hand.press(Key::Z, kControl);
+    CHECK(hand.state().preset == "notebook-001");
+  }
+
+  TEST_CASE("every notebook is shown without an error") {
+    for (const std::string_view name : inference::notebook_names()) {
+      CAPTURE(name);
+      State state;
+      select_preset(state, std::string(name));
+      Hand hand(state);
+      CHECK(hand.result().error == "");
+      CHECK(hand.sees("head.map"));
+      hand.press(Key::Digit2);
+      CHECK(hand.state().view.tab == Tab::Steps);
+      CHECK_FALSE(hand.window().notice().is_shown());
+    }
+  }
+
+  TEST_CASE("theme, tabs, scale and the list of shortcuts by key") {
+    Hand hand;
+    hand.press(Key::T);
+    CHECK(hand.state().view.theme == Theme::Light);
+    CHECK(hand.ui().theme().kind == shell::ThemeKind::Light);
+    hand.press(Key::Digit2);
+    CHECK(hand.state().view.tab == Tab::Steps);
+    CHECK(hand.sees("steps.weights"));
+    hand.press(Key::Digit1);
+    CHECK(hand.sees("head.map"));
+    hand.press(Key::Equal, kControl);
+    CHECK(hand.state().view.ui_scale > 1.0F);
+    CHECK(hand.ui().scale() == hand.state().view.ui_scale);
+    hand.press(Key::Digit0, kControl);
+    CHECK(hand.ui().scale() == 1.0F);
+    hand.press(Key::F1);
+    hand.press(Key::C);  // a dialog is open: not for the mask
+    CHECK_FALSE(hand.state().masks.by_kind[0].rule.causal);
+    hand.press(Key::Escape);
+    hand.press(Key::C);
+    CHECK(hand.state().masks.by_kind[0].rule.causal);
+    hand.press(Key::Q, kControl);
+    CHECK(hand.window().wants_to_quit());
+  }
+
+  TEST_CASE("the window works at any size and scale") {
+    State state;
+    state.text = "one two three four\nfive";
+    Hand hand(state);
+    for (const auto& [width, height, scale] : {std::tuple{1024U, 640U, 1.0F}, {2560U, 1440U, 2.0F}, {1600U, 1000U, 4.0F},
+                                               {1600U, 1000U, 0.5F}, {320U, 240U, 1.0F}, {64U, 48U, 1.0F}, {1U, 1U, 1.0F}}) {
+      CAPTURE(width);
+      CAPTURE(scale);
+      hand.resize(width, height, scale);
+      hand.press(Key::Digit2);
+      hand.press(Key::Digit1);
+      CHECK_FALSE(hand.window().notice().is_shown());
+    }
+    hand.resize(1600, 1000);
+    CHECK(hand.sees("head.map"));
+  }
+
+  TEST_CASE("without a device the window opens and says so") {
+    Hand hand({}, [](const std::string&) -> std::unique_ptr<Runner> { throw Error("no Vulkan device; install a driver"); });
+    CHECK(hand.result().run == 0);
+    CHECK(hand.sees("empty.error"));
+    hand.fill_in("text.edit", "still here");
+    CHECK(hand.state().text == "still here");
+  }
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# The real program in a real window: types, presses keys, looks at the picture, closes, and reads what it remembered.
+# Usage: window_test.sh PATH-OF-HEADLIGHT. Exits with 77 (skipped) where Xvfb or xdotool is missing.
+set -euo pipefail
+
+program=$1
+for tool in Xvfb xdotool import; do
+  if ! command -v "$tool" >/dev/null; then
+    echo "skipped: $tool is not installed (Debian: apt install xvfb xdotool imagemagick)"
+    exit 77
+  fi
+done
+
+folder=$(mktemp -d)
+server=
+viewer=
+finish() {
+  [ -n "$viewer" ] && kill "$viewer" 2>/dev/null || true
+  [ -n "$server" ] && kill "$server" 2>/dev/null || true
+  rm -rf "$folder"
+}
+trap finish EXIT
+
+fail() {
+  echo "failed: $*"
+  cat "$folder/output" 2>/dev/null || true
+  exit 1
+}
+
+Xvfb -displayfd 3 -screen 0 1700x1100x24 3>"$folder/display" 2>"$folder/server" &
+server=$!
+for _ in $(seq 100); do
+  [ -s "$folder/display" ] && break
+  sleep 0.1
+done
+[ -s "$folder/display" ] || fail "Xvfb did not start: $(cat "$folder/server")"
+DISPLAY=:$(cat "$folder/display")
+export DISPLAY
+export XDG_CONFIG_HOME=$folder/config XDG_CACHE_HOME=$folder/cache HEADLIGHT_VALIDATION=1
+unset WAYLAND_DISPLAY
+
+open_window() {
+  "$program" view >"$folder/output" 2>&1 &
+  viewer=$!
+  for _ in $(seq 300); do
+    kill -0 "$viewer" 2>/dev/null || fail "the program ended before it opened a window"
+    window=$(xdotool search --onlyvisible --name '^Headlight' 2>/dev/null | head -n 1) && [ -n "$window" ] && break
+    sleep 0.1
+  done
+  [ -n "${window:-}" ] || fail "no window within 30 s"
+  xdotool windowfocus "$window"
+  sleep 2
+}
+
+# Colours of the window's picture: one or two mean that nothing is drawn.
+count_colors() {
+  import -window "$window" "$folder/picture.png"
+  identify -format '%k' "$folder/picture.png"
+}
+
+close_window() {
+  xdotool key ctrl+q
+  for _ in $(seq 100); do
+    kill -0 "$viewer" 2>/dev/null || break
+    sleep 0.1
+  done
+  status=0
+  wait "$viewer" || status=$?
+  viewer=
+  [ "$status" = 0 ] || fail "exit status $status"
+}
+
+# Hundredths of a second of processor time so far.
+ticks() { awk '{print $14 + $15}' "/proc/$viewer/stat"; }
+
+open_window
+colors=$(count_colors)
+[ "$colors" -gt 100 ] || fail "the window shows $colors colours"
+
+xdotool mousemove --window "$window" 150 130 click 1
+sleep 0.3
+xdotool key End
+xdotool type --delay 40 ' tonight'
+xdotool key Escape
+sleep 0.3
+xdotool key c
+sleep 0.3
+xdotool key t
+sleep 2
+before=$(ticks)
+sleep 3
+after=$(ticks)
+idle=$((after - before))
+echo "processor time of 3 idle seconds: ${idle}0 ms"
+[ "$idle" -le 6 ] || fail "idling takes ${idle}0 ms of processor time in 3 s"
+[ -n "${HEADLIGHT_WINDOW_PICTURE:-}" ] && import -window "$window" "$HEADLIGHT_WINDOW_PICTURE"
+close_window
+
+settings=$folder/config/headlight/settings.json
+[ -f "$settings" ] || fail "no settings.json"
+grep -q '"text": "Life is short, eat dessert first tonight"' "$settings" || fail "the typed text is not in settings.json: $(cat "$settings")"
+grep -q '"rule": "causal"' "$settings" || fail "the causal mask is not in settings.json: $(cat "$settings")"
+grep -q '"theme": "light"' "$settings" || fail "the theme is not in settings.json"
+
+# What was remembered is there again; the second closing changes nothing.
+cp "$settings" "$folder/first.json"
+open_window
+close_window
+cmp -s "$settings" "$folder/first.json" || fail "the settings changed by themselves: $(diff "$folder/first.json" "$settings")"
+
+# A settings file that is garbage costs nothing but itself.
+echo 'not json' >"$settings"
+open_window
+close_window
+[ -f "$settings.bad" ] || fail "the broken settings file was not kept aside"
+
+grep -qi 'validation' "$folder/output" && fail "validation messages"
+echo "passed"
