@@ -74,18 +74,20 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     const Ink ink(fonts.strong, theme.text);
     ImGui::Text("Layer %u · head %u", block.layer.value, head);
   }
-  const Ink ink(fonts.small, theme.text_dim);
-  ImGui::TextUnformatted(kind_text(block.kind));
-  const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
-  const ImVec2 size(kPreviewEdge * std::min(1.0F, 1.0F / aspect), kPreviewEdge * std::clamp(aspect, 0.1F, 1.0F));
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  draw_thumbnail(frame, thumbnail_request(frame, block, head, kPreviewEdge),
-                 {.x = at.x, .y = at.y, .width = size.x, .height = size.y}, kPreviewPlace);
-  ImGui::Dummy(size);
-  const attention::Tile* tile = frame.result.tile(thumbnail_request(frame, block, head, kPreviewEdge));
-  if (tile) {
-    ImGui::Text("concentration %.3f", double{concentration(*tile, query_length(frame, block.kind), ~0U)});
-    ImGui::TextUnformatted("mean of the rows' largest weights");
+  {
+    const Ink ink(fonts.small, theme.text_dim);
+    ImGui::TextUnformatted(kind_text(block.kind));
+    const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
+    const ImVec2 size(kPreviewEdge * std::min(1.0F, 1.0F / aspect), kPreviewEdge * std::clamp(aspect, 0.1F, 1.0F));
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    draw_thumbnail(frame, thumbnail_request(frame, block, head, kPreviewEdge),
+                   {.x = at.x, .y = at.y, .width = size.x, .height = size.y}, kPreviewPlace);
+    ImGui::Dummy(size);
+    const attention::Tile* tile = frame.result.tile(thumbnail_request(frame, block, head, kPreviewEdge));
+    if (tile) {
+      ImGui::Text("concentration %.3f", double{concentration(*tile, query_length(frame, block.kind), ~0U)});
+      ImGui::TextUnformatted("mean of the rows' largest weights");
+    }
   }
   ImGui::EndTooltip();
 }
