@@ -25,7 +25,8 @@ void write_rows(const Sink& sink, std::string_view corner, std::span<const std::
     throw Error("a CSV of {} rows and {} columns got {} values", rows.size(), columns.size(), values.size());
   }
   CsvWriter writer(sink, corner, columns);
-  for (std::size_t row = 0; row < rows.size(); ++row) writer.append_row(rows[row], values.subspan(row * columns.size(), columns.size()));
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    writer.append_row(rows[row], values.subspan(row * columns.size(), columns.size()));
 }
 
 }  // namespace

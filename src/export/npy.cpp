@@ -63,18 +63,21 @@ std::string npy_header(std::span<const std::uint32_t> shape) {
 std::string encode_npy(const Tensor& tensor) { return npy_header(tensor.shape).append(as_bytes(tensor.values)); }
 
 Tensor decode_npy(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic) || bytes.size() < kPreamble || bytes[6] != '\x01') throw Error("this is no .npy file, version 1");
+  if (!bytes.starts_with(kMagic) || bytes.size() < kPreamble || bytes[6] != '\x01')
+    throw Error("this is no .npy file, version 1");
   const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i])); };
   const std::size_t length = byte(8) | byte(9) << 8;
   if (bytes.size() < kPreamble + length) throw Error("the .npy file ends inside its header");
   const std::string_view dictionary = bytes.substr(kPreamble, length);
-  if (dictionary.find("'<f4'") == std::string_view::npos || dictionary.find("'fortran_order': False") == std::string_view::npos) {
+  if (dictionary.find("'<f4'") == std::string_view::npos ||
+      dictionary.find("'fortran_order': False") == std::string_view::npos) {
     throw Error("the .npy file holds something other than row-major little-endian float32");
   }
   Tensor tensor(parse_shape(dictionary));
   const std::string_view content = bytes.substr(kPreamble + length);
   const std::size_t needed = tensor.values.size() * sizeof(float);
-  if (content.size() != needed) throw Error("the .npy file has {} bytes of values, its shape needs {}", content.size(), needed);
+  if (content.size() != needed)
+    throw Error("the .npy file has {} bytes of values, its shape needs {}", content.size(), needed);
   std::memcpy(tensor.values.data(), content.data(), needed);
   return tensor;
 }

@@ -22,9 +22,9 @@ struct WrittenStage {
 
 /// What somebody needs to know to use exported numbers without the program that made them.
 struct RunDescription {
-  std::string program;   ///< "headlight 0.1.0"
-  std::string device;    ///< name of the GPU; empty when unknown
-  Json model;            ///< preset or settings of the playground: whatever rebuilds the network
+  std::string program;                       ///< "headlight 0.1.0"
+  std::string device;                        ///< name of the GPU; empty when unknown
+  Json model;                                ///< preset or settings of the playground: whatever rebuilds the network
   const model::ModelInput* input = nullptr;  ///< tokens with padding; not null
   std::vector<model::BlockKind> kinds;       ///< kinds of blocks the network has; their masks are written
   attention::MaskSet masks;

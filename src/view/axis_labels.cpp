@@ -27,6 +27,12 @@ std::uint32_t nice_step(float cell_size, float needed) {
   return 1'000'000'000;
 }
 
+// Indices line by line would be a grey column; where every cell has its own they may stand close.
+float needed_line(const AxisLabelSpec& spec) {
+  constexpr float kAir = 1.6F;
+  return spec.cell_size >= spec.line_height ? spec.line_height : kAir * spec.line_height;
+}
+
 // Words at the best angle; false when not even upright ones (or lines of rows) have room in a cell.
 bool try_words(const AxisLabelSpec& spec, AxisLabels& result) {
   if (spec.widths.empty() || spec.cell_size < spec.line_height) return false;
@@ -76,7 +82,7 @@ AxisLabels lay_out_labels(const AxisLabelSpec& spec) {
   const float index_width = static_cast<float>(digits(spec.count - 1)) * spec.digit_width;
   if (!has_words) {
     result.shows_indices = true;
-    result.step = nice_step(spec.cell_size, spec.side == AxisSide::Rows ? spec.line_height : index_width + spec.gap);
+    result.step = nice_step(spec.cell_size, spec.side == AxisSide::Rows ? needed_line(spec) : index_width + spec.gap);
   }
   const float limit = width_limit(spec, result.angle);
   float widest = 0.0F;

@@ -73,8 +73,10 @@ Rgb evaluate(ColorMap map, float position) {
       return from_points(kMagma, position);
     case ColorMap::Cividis:
       return from_points(kCividis, position);
-    case ColorMap::Greys:
-      return to_rgb({1.0F - position, 0.0F, 0.0F});
+    case ColorMap::Greys: {
+      const auto grey = static_cast<std::uint8_t>(std::lround(255.0F * (1.0F - position)));
+      return {grey, grey, grey};
+    }
     case ColorMap::BlueRed:
       return blue_red(position);
   }

@@ -55,8 +55,8 @@ std::vector<Tick> make_ticks(float low, float high, std::uint32_t max_count) {
   const double range = static_cast<double>(high) - static_cast<double>(low);
   const auto intervals = static_cast<double>(std::max(max_count, 2U) - 1);
   if (!(range > 0.0) || !std::isfinite(range)) return ticks;
-  // A scale symmetric around zero keeps zero and both sides: one step more than evenly divided may be one tick too many.
-  double step = nice_step(range / intervals);
+  // How many multiples lie inside depends on where they fall, so begin with a step that is surely too small.
+  double step = nice_step(range / intervals / 5.0);
   const auto first = [&] { return std::ceil(static_cast<double>(low) / step - 1e-6); };
   const auto last = [&] { return std::floor(static_cast<double>(high) / step + 1e-6); };
   while (last() - first() > intervals) step = nice_step(step * 1.01);

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+
+#include "export/canvas.h"
+#include "export/pango_text.h"
+
+namespace headlight::exporting {
+
+/// Draws with antialiased text and sharp cells into pixels.
+class CairoCanvas : public Canvas {
+ public:
+  /// width × height units at `scale` pixels each, filled with `paper`. Throws Error when that is more than cairo's 32,767
+  /// pixels or than memory holds.
+  CairoCanvas(float width, float height, double scale, Rgb paper);
+
+  void fill(Rect rect, Rgb color) override;
+  void frame(Rect rect, Rgb color, float width) override;
+  void line(Point from, Point to, Rgb color, float width) override;
+  void hatch(std::span<const Rect> rects, Rgb stripe) override;
+  void image(Rect rect, const Pixels& pixels) override;
+  void text(Point anchor, std::string_view text, const TextStyle& style) override;
+
+  std::string encode_png() const;
+
+ private:
+  void set_color(Rgb color);
+
+  double scale_;
+  Surface surface_;
+  CairoContext cairo_;
+  Layout layout_;
+};
+
+/// One pixel a value, opaque: what an SVG embeds.
+std::string encode_png(const Pixels& pixels);
+
+}  // namespace headlight::exporting

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "view/color_map.h"
+#include "view/viewport.h"
+
+namespace headlight::exporting {
+
+using view::Point;
+using view::Rect;
+using view::Rgb;
+
+enum class TextAlign : std::uint8_t { Start, Middle, End };
+
+struct TextStyle {
+  float size = 11.0F;  ///< em, in units of the canvas
+  bool is_bold = false;
+  bool is_italic = false;
+  Rgb color;
+  TextAlign align = TextAlign::Start;
+  float degrees = 0.0F;  ///< counter-clockwise around the anchor
+};
+
+/// From the baseline up to the middle of a capital letter, in ems: text whose baseline is this much below a point looks
+/// centred on it.
+inline constexpr float kHalfCapital = 0.36F;
+
+/// A picture of whole values, row-major, packed as view::table().
+struct Pixels {
+  std::uint32_t width = 0, height = 0;
+  std::vector<std::uint32_t> rgba;  ///< [height, width]
+};
+
+/// What a figure is drawn on: pixels or SVG. y grows downwards; one unit is 1/96 inch on paper.
+class Canvas {
+ public:
+  virtual ~Canvas() = default;
+
+  virtual void fill(Rect rect, Rgb color) = 0;
+  virtual void frame(Rect rect, Rgb color, float width) = 0;
+  virtual void line(Point from, Point to, Rgb color, float width) = 0;
+  /// Diagonal stripes, continuous across the rectangles; what is between them stays.
+  virtual void hatch(std::span<const Rect> rects, Rgb stripe) = 0;
+  /// Every value is a sharp-edged cell.
+  virtual void image(Rect rect, const Pixels& pixels) = 0;
+  /// `anchor` is on the baseline, at the start, middle or end of the text.
+  virtual void text(Point anchor, std::string_view text, const TextStyle& style) = 0;
+};
+
+/// Distance of the stripes of Canvas::hatch() along both axes, and their width.
+inline constexpr float kHatchPeriod = 6.0F;
+inline constexpr float kHatchWidth = 1.1F;
+
+}  // namespace headlight::exporting

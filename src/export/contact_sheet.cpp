@@ -1,0 +1,105 @@
+#include "export/contact_sheet.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr float kPanelEdge = 150.0F;
+constexpr float kPanelTitle = 18.0F;
+constexpr float kPanelGap = 18.0F;
+constexpr float kMinPanelHeight = 24.0F;
+constexpr float kBarGap = 24.0F;
+constexpr float kMaxBar = 640.0F;
+
+// Panels side by side: near a square, with few places left empty in the last row.
+std::size_t panels_across(std::size_t count) {
+  if (count <= 4) return count;
+  const auto square = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
+  std::size_t best = square, fewest_empty = count;
+  for (std::size_t across = square; across <= square + 2; ++across) {
+    const std::size_t empty = (count + across - 1) / across * across - count;
+    if (empty < fewest_empty) {
+      best = across;
+      fewest_empty = empty;
+    }
+  }
+  return best;
+}
+
+// Steps of half a unit: whole pixels at the default scale.
+float cell_edge(std::uint32_t values) {
+  return std::max(0.5F, std::floor(2.0F * kPanelEdge / static_cast<float>(values)) / 2.0F);
+}
+
+}  // namespace
+
+ContactSheetDrawing::ContactSheetDrawing(const ContactSheet& sheet, std::uint32_t max_values)
+    : sheet_(sheet), paper_(paper_of(sheet.style)) {
+  if (sheet.panels.empty()) throw Error("a contact sheet needs at least one head");
+  const auto panel_values = std::min(max_values, static_cast<std::uint32_t>(2.0F * kPanelEdge));
+  for (const ContactSheet::Panel& panel : sheet.panels) {
+    check(panel.map);
+    if (panel.map.rows != sheet.panels[0].map.rows || panel.map.columns != sheet.panels[0].map.columns) {
+      throw Error("the maps of a contact sheet must have one size: {} × {} and {} × {} differ", sheet.panels[0].map.rows,
+                  sheet.panels[0].map.columns, panel.map.rows, panel.map.columns);
+    }
+    const view::ValueScale scale = scale_of(panel.map, sheet.style);
+    scale_ = maps_.empty() ? scale : view::join(scale_, scale);
+    maps_.push_back(pooled(panel.map, panel_values));
+  }
+  const FigureMap& first = maps_[0];
+  const float edge = cell_edge(std::max(first.value_rows(), first.value_columns()));
+  const float value_height = std::max(edge, kMinPanelHeight / static_cast<float>(first.value_rows()));
+  grid_ = {{0, 0, edge * static_cast<float>(first.value_columns()), value_height * static_cast<float>(first.value_rows())},
+           edge,
+           value_height};
+
+  panel_width_ = grid_.area.width;
+  for (const ContactSheet::Panel& panel : sheet.panels) {
+    panel_width_ = std::ceil(std::max(panel_width_, metrics_.width(printable(panel.title), kTextSize)));
+  }
+  across_ = panels_across(maps_.size());
+  const auto columns = static_cast<float>(across_), rows = std::ceil(static_cast<float>(maps_.size()) / columns);
+  const float panels_height = rows * (kPanelTitle + grid_.area.height) + (rows - 1) * kPanelGap;
+  bar_.emplace(scale_, sheet.style, sheet.value_title, std::min(panels_height - kPanelTitle, kMaxBar), metrics_);
+  const float panels_right = kMargin + columns * panel_width_ + (columns - 1) * kPanelGap;
+  const float content = std::max(panels_right + kBarGap + bar_->width() - kMargin, 360.0F);
+  title_.emplace(sheet.title, sheet.subtitle, content, metrics_);
+  const std::string remark = fmt::format("Rows: {} · columns: {}. {}", printable(sheet.row_title),
+                                         printable(sheet.column_title), pooling_note(first));
+  const bool is_hatched = std::any_of(maps_.begin(), maps_.end(), has_masked);
+  legend_.emplace(is_hatched ? printable(sheet.masked_title) : "", remark, content, metrics_);
+
+  origin_ = {kMargin, std::ceil(kMargin + title_->height())};
+  width_ = std::ceil(kMargin + std::max(content, title_->width()) + kMargin);
+  height_ = std::ceil(origin_.y + std::max(panels_height, kPanelTitle + bar_->height()) + legend_->height() + kMargin);
+}
+
+Point ContactSheetDrawing::panel_corner(std::size_t index) const {
+  return {std::round(origin_.x + static_cast<float>(index % across_) * (panel_width_ + kPanelGap)),
+          std::round(origin_.y + static_cast<float>(index / across_) * (kPanelTitle + grid_.area.height + kPanelGap) +
+                     kPanelTitle)};
+}
+
+void ContactSheetDrawing::draw(Canvas& canvas) const {
+  title_->draw(canvas, {kMargin, kMargin}, paper_);
+  for (std::size_t i = 0; i < maps_.size(); ++i) {
+    const Point corner = panel_corner(i);
+    CellGrid grid = grid_;
+    grid.area.x = corner.x;
+    grid.area.y = corner.y;
+    canvas.text({corner.x, corner.y - 6.0F}, printable(sheet_.panels[i].title), {.size = kTextSize, .color = paper_.ink});
+    paint_cells(canvas, maps_[i], grid, scale_, sheet_.style, paper_);
+  }
+  const Point last = panel_corner(across_ - 1);
+  bar_->draw(canvas, {last.x + panel_width_ + kBarGap, origin_.y + kPanelTitle}, paper_);
+  legend_->draw(canvas, {kMargin, height_ - kMargin - legend_->height()}, paper_);
+}
+
+}  // namespace headlight::exporting

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "export/figure_map.h"
+#include "view/color_map.h"
+#include "view/value_scale.h"
+
+namespace headlight::exporting {
+
+/// How a figure looks; what is the same for PNG and SVG.
+struct FigureStyle {
+  view::ColorMap color_map = view::ColorMap::Viridis;
+  view::ScaleKind scale = view::ScaleKind::Unit;
+  bool is_dark = false;
+  bool shows_numbers = true;  ///< in the cells, where they fit
+  double png_scale = 2.0;     ///< pixels a unit of 1/96 inch; 2 prints at 192 dpi
+};
+
+/// The names along one side of a matrix.
+struct FigureAxis {
+  std::string title;                ///< "query", "key", "feature"
+  std::vector<std::string> tokens;  ///< one a cell; empty: indices
+  /// Tokens from here on are padding, printed paler.
+  std::uint32_t length = 0xffffffffU;
+};
+
+/// One matrix, fit for a paper: title, settings, cells, tokens on both axes, colour bar, numbers where they fit. Masked
+/// cells are hatched, rows without weights say so.
+struct HeatmapFigure {
+  std::string title;
+  std::string subtitle;  ///< the settings, one or more lines; long ones are wrapped
+  FigureMap map;
+  FigureAxis rows;
+  FigureAxis columns;
+  std::string value_title = "attention weight";  ///< of the colour bar
+  std::string masked_title = "masked";           ///< of the hatched swatch
+  bool marks_empty_rows = true;                  ///< weights: rows that are fully masked under −inf say "no weights"
+  FigureStyle style;
+};
+
+/// Several matrices that share one scale: all heads of a layer.
+struct ContactSheet {
+  struct Panel {
+    std::string title;  ///< "head 3"
+    FigureMap map;
+  };
+
+  std::string title;
+  std::string subtitle;
+  std::vector<Panel> panels;  ///< at least one, all of the same size
+  std::string row_title = "query";
+  std::string column_title = "key";
+  std::string value_title = "attention weight";
+  std::string masked_title = "masked";
+  FigureStyle style;
+};
+
+/// Bytes of a file. Maps of more than 2,000 cells are pooled to fit and the subtitle says so. Throw Error in one line when
+/// values don't fill a map or the picture is too large.
+std::string encode_png(const HeatmapFigure& figure);
+std::string encode_png(const ContactSheet& sheet);
+/// Cells are rectangles up to 64 × 64, above an embedded picture; text stays text.
+std::string encode_svg(const HeatmapFigure& figure);
+std::string encode_svg(const ContactSheet& sheet);
+
+/// Encoded, then written atomically. Throw Error in one line when the file can't be written.
+void write_png(const std::filesystem::path& path, const HeatmapFigure& figure);
+void write_png(const std::filesystem::path& path, const ContactSheet& sheet);
+void write_svg(const std::filesystem::path& path, const HeatmapFigure& figure);
+void write_svg(const std::filesystem::path& path, const ContactSheet& sheet);
+
+}  // namespace headlight::exporting

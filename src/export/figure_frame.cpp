@@ -1,0 +1,95 @@
+#include "export/figure_frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "export/text_layout.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr float kSwatch = 12.0F;
+constexpr float kLegendGap = 12.0F;
+constexpr float kTitleLine = 1.3F * kTitleSize;
+constexpr float kTextLine = 1.4F * kTextSize;
+
+}  // namespace
+
+Paper paper_of(const FigureStyle& style) {
+  if (style.is_dark) {
+    return {.ground = {20, 22, 26},
+            .ink = {236, 238, 241},
+            .muted = {158, 163, 172},
+            .outline = {92, 97, 107},
+            .blank = {34, 37, 43},
+            .stripe = {104, 109, 120}};
+  }
+  return {.ground = {255, 255, 255},
+          .ink = {24, 26, 30},
+          .muted = {100, 104, 112},
+          .outline = {150, 154, 162},
+          .blank = {246, 247, 248},
+          .stripe = {176, 180, 187}};
+}
+
+TitleBlock::TitleBlock(const std::string& title, const std::string& subtitle, float width, const TextMetrics& metrics)
+    : title_(wrap(title, width, metrics.measure(kTitleSize, true))),
+      subtitle_(wrap(subtitle, width, metrics.measure(kTextSize))) {
+  for (const std::string& line : title_) width_ = std::max(width_, metrics.width(line, kTitleSize, true));
+  for (const std::string& line : subtitle_) width_ = std::max(width_, metrics.width(line, kTextSize));
+}
+
+float TitleBlock::height() const {
+  if (title_.empty() && subtitle_.empty()) return 0.0F;
+  return kTitleLine * static_cast<float>(title_.size()) + kTextLine * static_cast<float>(subtitle_.size()) + 16.0F;
+}
+
+void TitleBlock::draw(Canvas& canvas, Point top_left, const Paper& paper) const {
+  float y = top_left.y;
+  for (const std::string& line : title_) {
+    canvas.text({top_left.x, y + kTitleSize}, line, {.size = kTitleSize, .is_bold = true, .color = paper.ink});
+    y += kTitleLine;
+  }
+  for (const std::string& line : subtitle_) {
+    canvas.text({top_left.x, y + kTextSize + 2.0F}, line, {.size = kTextSize, .color = paper.muted});
+    y += kTextLine;
+  }
+}
+
+std::string pooling_note(const FigureMap& map) {
+  if (map.pool == 1) return "";
+  return fmt::format("Each point is the {} of {} × {} cells.", map.pools_by_maximum ? "largest" : "mean", map.pool,
+                     map.pool);
+}
+
+Legend::Legend(std::string masked_title, std::string remark, float width, const TextMetrics& metrics)
+    : masked_title_(std::move(masked_title)), remark_(wrap(remark, width, metrics.measure(kTextSize))) {}
+
+float Legend::height() const {
+  if (masked_title_.empty() && remark_.empty()) return 0.0F;
+  return kLegendGap + (masked_title_.empty() ? 0.0F : kSwatch + 4.0F) + kTextLine * static_cast<float>(remark_.size());
+}
+
+void Legend::draw(Canvas& canvas, Point top_left, const Paper& paper) const {
+  float y = top_left.y + kLegendGap;
+  if (!masked_title_.empty()) {
+    const Rect swatch = {top_left.x, y, kSwatch * 1.5F, kSwatch};
+    canvas.fill(swatch, paper.blank);
+    canvas.hatch(std::span(&swatch, 1), paper.stripe);
+    canvas.frame(swatch, paper.outline, 0.75F);
+    canvas.text({swatch.right() + 6.0F, y + kSwatch / 2 + kHalfCapital * kTextSize}, masked_title_,
+                {.size = kTextSize, .color = paper.muted});
+    y += kSwatch + 4.0F;
+  }
+  for (const std::string& line : remark_) {
+    canvas.text({top_left.x, y + kTextSize + 1.0F}, line, {.size = kTextSize, .color = paper.muted});
+    y += kTextLine;
+  }
+}
+
+bool has_masked(const FigureMap& map) {
+  return std::any_of(map.masked.begin(), map.masked.end(), [](std::uint8_t masked) { return masked != 0; });
+}
+
+}  // namespace headlight::exporting

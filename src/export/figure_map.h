@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attention/stage.h"
+
+namespace headlight::exporting {
+
+/// One matrix of a figure, perhaps pooled. Without pooling there is a value for each cell.
+struct FigureMap {
+  std::uint32_t rows = 0;            ///< cells of the matrix
+  std::uint32_t columns = 0;         ///< cells of the matrix
+  std::uint32_t pool = 1;            ///< edge of the square of cells behind one value
+  bool pools_by_maximum = true;      ///< true for weights: a peak never vanishes; false: the mean of what is not masked
+  std::vector<float> values;         ///< [value_rows, value_columns]
+  std::vector<std::uint8_t> masked;  ///< as values, 1: every cell behind the value is masked; or empty
+
+  std::uint32_t value_rows() const { return (rows + pool - 1) / pool; }
+  std::uint32_t value_columns() const { return (columns + pool - 1) / pool; }
+  float at(std::uint32_t row, std::uint32_t column) const { return values[std::size_t{row} * value_columns() + column]; }
+  bool is_masked(std::uint32_t row, std::uint32_t column) const {
+    return !masked.empty() && masked[std::size_t{row} * value_columns() + column] != 0;
+  }
+  std::span<const float> row(std::uint32_t index) const {
+    return std::span(values).subspan(std::size_t{index} * value_columns(), value_columns());
+  }
+
+  /// A masked cell that has no number of its own: zero weight, −inf or a fill. It shows stripes on bare ground; a masked
+  /// cell with a number (a uniform row, a score before the mask) shows them on its colour.
+  bool is_blank(std::uint32_t row, std::uint32_t column) const;
+  /// Is every cell of the row masked and without weight (−inf in every cell before softmax)?
+  bool is_without_weights(std::uint32_t row) const;
+};
+
+FigureMap make_map(const attention::Tile& tile);
+
+/// The map with at most `max_edge` values on each side; itself when it is small enough.
+FigureMap pooled(const FigureMap& map, std::uint32_t max_edge);
+
+/// Throws Error naming expected and found sizes when values or masked don't fill the map or it is empty.
+void check(const FigureMap& map);
+
+}  // namespace headlight::exporting

@@ -1,0 +1,171 @@
+#include "export/heatmap_figure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headlight::exporting {
+namespace {
+
+constexpr float kMinCell = 14.0F;  // as long as a line of labels fits beside each cell
+constexpr float kMaxCell = 56.0F;
+constexpr float kComfortableMap = 600.0F;
+constexpr float kMaxRowLabel = 150.0F;
+constexpr float kMaxColumnLabel = 130.0F;
+constexpr float kLabelGap = 6.0F;
+constexpr float kAxisTitle = line_height(kTextSize) + 6.0F;
+constexpr float kBarGap = 22.0F;
+constexpr float kMinTitleWidth = 440.0F;
+
+// Large cells while they are few, whole units (sharp at every scale) while they are many, half ones beyond a thousand.
+float cell_edge(std::uint32_t values) {
+  const auto count = static_cast<float>(values);
+  const auto longest = static_cast<float>(kMaxMapEdge);
+  if (count * kMinCell <= longest) return std::clamp(std::floor(kComfortableMap / count), kMinCell, kMaxCell);
+  return count <= longest ? std::floor(longest / count) : 0.5F;
+}
+
+std::string index_list(const std::vector<std::uint32_t>& indices) {
+  constexpr std::size_t kMost = 12;
+  const std::size_t shown = std::min(indices.size(), kMost);
+  std::string list =
+      fmt::format("{}", fmt::join(indices.begin(), indices.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  return shown < indices.size() ? fmt::format("{}, … ({} rows)", list, indices.size()) : list;
+}
+
+view::AxisLabels lay_out(const FigureAxis& axis, view::AxisSide side, std::uint32_t count, float cell,
+                         const TextMetrics& metrics) {
+  std::vector<float> widths;
+  widths.reserve(axis.tokens.size());
+  for (const std::string& token : axis.tokens) widths.push_back(metrics.width(printable(token), kTextSize));
+  return view::lay_out_labels({.side = side,
+                               .count = count,
+                               .widths = widths.size() == count ? std::span<const float>(widths) : std::span<const float>(),
+                               .cell_size = cell,
+                               .length = cell * static_cast<float>(count),
+                               .line_height = line_height(kTextSize),
+                               .digit_width = metrics.width("0", kTextSize),
+                               .max_extent = side == view::AxisSide::Rows ? kMaxRowLabel : kMaxColumnLabel,
+                               .gap = side == view::AxisSide::Rows ? 0.0F : 6.0F});
+}
+
+// How far the labels reach beyond the end of the columns.
+float overhang(const view::AxisLabels& labels, float length) {
+  float reach = 0.0F;
+  for (const view::AxisLabel& label : labels.labels) {
+    float beyond = label.center - length;
+    if (labels.angle == view::LabelAngle::Horizontal) beyond += label.width / 2;
+    if (labels.angle == view::LabelAngle::Diagonal) beyond += (label.width + line_height(kTextSize)) * 0.70711F;
+    reach = std::max(reach, beyond);
+  }
+  return reach;
+}
+
+std::string label_text(const FigureAxis& axis, const view::AxisLabels& labels, const view::AxisLabel& label,
+                       const TextMetrics& metrics) {
+  if (labels.shows_indices) return std::to_string(label.index);
+  const std::string token = printable(axis.tokens[label.index]);
+  return label.is_short ? view::shorten(token, label.width, metrics.measure(kTextSize)) : token;
+}
+
+}  // namespace
+
+HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_values)
+    : figure_(figure), paper_(paper_of(figure.style)) {
+  check(figure.map);
+  map_ = pooled(figure.map, max_values);
+  scale_ = scale_of(map_, figure.style);
+  for (std::uint32_t row = 0; figure.marks_empty_rows && map_.pool == 1 && row < map_.rows; ++row) {
+    if (map_.is_without_weights(row)) empty_rows_.push_back(row);
+  }
+  const float edge = cell_edge(std::max(map_.value_rows(), map_.value_columns()));
+  const float cell = edge / static_cast<float>(map_.pool);
+  row_labels_ = lay_out(figure.rows, view::AxisSide::Rows, map_.rows, cell, metrics_);
+  column_labels_ = lay_out(figure.columns, view::AxisSide::Columns, map_.columns, cell, metrics_);
+  grid_ = {
+      {0, 0, edge * static_cast<float>(map_.value_columns()), edge * static_cast<float>(map_.value_rows())}, edge, edge};
+  numbers_ = figure.style.shows_numbers ? fit_numbers(map_, grid_, metrics_) : std::nullopt;
+  bar_.emplace(scale_, figure.style, figure.value_title, grid_.area.height, metrics_);
+
+  grid_.area.x = std::ceil(kMargin + kAxisTitle + row_labels_.extent + kLabelGap);
+  const float map_right = std::max(grid_.area.right() + kBarGap + bar_->width(),
+                                   grid_.area.right() + overhang(column_labels_, grid_.area.width));
+  const float content = std::max(map_right - kMargin, kMinTitleWidth);
+  const std::string note = pooling_note(map_);
+  title_.emplace(figure.title,
+                 note.empty() || figure.subtitle.empty() ? figure.subtitle + note : figure.subtitle + "\n" + note, content,
+                 metrics_);
+  legend_.emplace(has_masked(map_) ? printable(figure.masked_title) : "", remark(), content, metrics_);
+  grid_.area.y = std::ceil(kMargin + title_->height() + kAxisTitle + column_labels_.extent + kLabelGap);
+  width_ = std::ceil(std::max(map_right, kMargin + title_->width()) + kMargin);
+  height_ = std::ceil(grid_.area.y + std::max(grid_.area.height + legend_->height(), bar_->height()) + kMargin);
+}
+
+bool HeatmapDrawing::has_row_notes() const { return grid_.value_height >= kMinCell && grid_.area.width >= 84.0F; }
+
+std::string HeatmapDrawing::remark() const {
+  if (empty_rows_.empty() || has_row_notes()) return "";
+  return fmt::format("No weights (everything masked) in {} {}", figure_.rows.title.empty() ? "row" : figure_.rows.title,
+                     index_list(empty_rows_));
+}
+
+void HeatmapDrawing::draw(Canvas& canvas) const {
+  title_->draw(canvas, {kMargin, kMargin}, paper_);
+  paint_cells(canvas, map_, grid_, scale_, figure_.style, paper_);
+  if (numbers_) paint_numbers(canvas, map_, grid_, *numbers_, scale_, figure_.style, paper_);
+  if (has_row_notes()) draw_empty_rows(canvas);
+  draw_column_axis(canvas);
+  draw_row_axis(canvas);
+  bar_->draw(canvas, {grid_.area.right() + kBarGap, grid_.area.y}, paper_);
+  legend_->draw(canvas, {grid_.area.x, grid_.area.bottom()}, paper_);
+}
+
+void HeatmapDrawing::draw_column_axis(Canvas& canvas) const {
+  const bool is_level = column_labels_.angle == view::LabelAngle::Horizontal;
+  const float base = grid_.area.y - kLabelGap;
+  for (const view::AxisLabel& label : column_labels_.labels) {
+    const float x = grid_.area.x + label.center;
+    TextStyle style = {.size = kTextSize,
+                       .color = label.index < figure_.columns.length ? paper_.ink : paper_.muted,
+                       .align = is_level ? TextAlign::Middle : TextAlign::Start,
+                       .degrees = view::degrees(column_labels_.angle)};
+    // Turned text stands with the middle of its letters, not its baseline, on the cell's centre.
+    const float turn = style.degrees / 180.0F * 3.14159265F;
+    const float drop = is_level ? 0.0F : kHalfCapital * kTextSize;
+    canvas.text({x + drop * std::sin(turn), base - (is_level ? 1.0F : 0.0F) + drop * std::cos(turn) * 0.5F},
+                label_text(figure_.columns, column_labels_, label, metrics_), style);
+    if (column_labels_.step > 1) canvas.line({x, grid_.area.y - 4.0F}, {x, grid_.area.y}, paper_.outline, 0.75F);
+  }
+  canvas.text({grid_.area.x + grid_.area.width / 2, base - column_labels_.extent - 8.0F}, printable(figure_.columns.title),
+              {.size = kTextSize, .is_bold = true, .color = paper_.ink, .align = TextAlign::Middle});
+}
+
+void HeatmapDrawing::draw_row_axis(Canvas& canvas) const {
+  const float end = grid_.area.x - kLabelGap;
+  for (const view::AxisLabel& label : row_labels_.labels) {
+    const float y = grid_.area.y + label.center;
+    canvas.text({end, y + kHalfCapital * kTextSize}, label_text(figure_.rows, row_labels_, label, metrics_),
+                {.size = kTextSize,
+                 .color = label.index < figure_.rows.length ? paper_.ink : paper_.muted,
+                 .align = TextAlign::End});
+    if (row_labels_.step > 1) canvas.line({grid_.area.x - 4.0F, y}, {grid_.area.x, y}, paper_.outline, 0.75F);
+  }
+  canvas.text({end - row_labels_.extent - 8.0F, grid_.area.y + grid_.area.height / 2}, printable(figure_.rows.title),
+              {.size = kTextSize, .is_bold = true, .color = paper_.ink, .align = TextAlign::Middle, .degrees = 90.0F});
+}
+
+void HeatmapDrawing::draw_empty_rows(Canvas& canvas) const {
+  constexpr std::string_view kNote = "no weights";
+  const float size = std::min(kTextSize, 0.7F * grid_.value_height);
+  const float width = metrics_.width(kNote, size) + 12.0F;
+  for (const std::uint32_t row : empty_rows_) {
+    const Rect whole = grid_.rect(row, 0, map_.columns);
+    const float middle = whole.y + whole.height / 2;
+    canvas.fill({whole.x + (whole.width - width) / 2, middle - 0.62F * size, width, 1.24F * size}, paper_.blank);
+    canvas.text({whole.x + whole.width / 2, middle + kHalfCapital * size}, kNote,
+                {.size = size, .is_italic = true, .color = paper_.muted, .align = TextAlign::Middle});
+  }
+}
+
+}  // namespace headlight::exporting

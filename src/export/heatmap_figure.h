@@ -1,0 +1,52 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "export/canvas.h"
+#include "export/color_bar.h"
+#include "export/figure.h"
+#include "export/figure_frame.h"
+#include "export/heatmap_painter.h"
+#include "export/text_metrics.h"
+#include "view/axis_labels.h"
+
+namespace headlight::exporting {
+
+/// A HeatmapFigure with everything measured and placed, ready to be drawn on any canvas.
+class HeatmapDrawing {
+ public:
+  /// Pools the map to `max_values` on an edge. Throws Error when values don't fill the map. Keeps a reference to `figure`.
+  HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_values);
+
+  float width() const { return width_; }
+  float height() const { return height_; }
+  /// Where the values lie.
+  const CellGrid& grid() const { return grid_; }
+  void draw(Canvas& canvas) const;
+
+ private:
+  void draw_column_axis(Canvas& canvas) const;
+  void draw_row_axis(Canvas& canvas) const;
+  void draw_empty_rows(Canvas& canvas) const;
+  std::string remark() const;  ///< what the legend says about rows without weights
+  bool has_row_notes() const;  ///< is there room in a row for "no weights"?
+
+  const HeatmapFigure& figure_;
+  TextMetrics metrics_;
+  FigureMap map_;
+  view::ValueScale scale_;
+  Paper paper_;
+  CellGrid grid_;
+  view::AxisLabels row_labels_;
+  view::AxisLabels column_labels_;
+  std::optional<CellNumbers> numbers_;
+  std::vector<std::uint32_t> empty_rows_;
+  std::optional<ColorBar> bar_;
+  std::optional<TitleBlock> title_;
+  std::optional<Legend> legend_;
+  float width_ = 0.0F;
+  float height_ = 0.0F;
+};
+
+}  // namespace headlight::exporting

@@ -1,0 +1,152 @@
+#include "export/heatmap_painter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "view/number_format.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr std::uint32_t kMaxVectorEdge = 64;
+// Masks of more pieces than this (scattered over a large map) get their stripes from the picture itself.
+constexpr std::size_t kMaxHatchRects = 4096;
+
+float row_top(const FigureMap& map, std::uint32_t row, const view::ValueScale& scale) {
+  return scale.kind == view::ScaleKind::PerRow ? view::row_maximum(map.row(row)) : 1.0F;
+}
+
+Rgb cell_color(const FigureMap& map, std::uint32_t row, std::uint32_t column, float top, const view::ValueScale& scale,
+               const FigureStyle& style, const Paper& paper) {
+  if (map.is_blank(row, column)) return paper.blank;
+  return view::color(style.color_map, scale.position(map.at(row, column), top));
+}
+
+// Rectangles that cover the masked cells: runs of a row, joined with equal runs of the rows below.
+std::vector<Rect> masked_rects(const FigureMap& map, const CellGrid& grid) {
+  struct Run {
+    std::uint32_t column = 0, columns = 0;
+    std::size_t rect = 0;
+  };
+  std::vector<Rect> rects;
+  std::vector<Run> above, current;
+  for (std::uint32_t row = 0; row < map.value_rows(); ++row) {
+    current.clear();
+    auto same = above.begin();  // runs of both rows are ordered by column
+    for (std::uint32_t column = 0; column < map.value_columns();) {
+      if (!map.is_masked(row, column)) {
+        ++column;
+        continue;
+      }
+      std::uint32_t end = column + 1;
+      while (end < map.value_columns() && map.is_masked(row, end)) ++end;
+      while (same != above.end() && same->column < column) ++same;
+      if (same != above.end() && same->column == column && same->columns == end - column) {
+        rects[same->rect].height += grid.value_height;
+        current.push_back(*same);
+      } else {
+        current.push_back({column, end - column, rects.size()});
+        rects.push_back(grid.rect(row, column, end - column));
+      }
+      column = end;
+    }
+    std::swap(above, current);
+  }
+  return rects;
+}
+
+void fill_runs(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const view::ValueScale& scale,
+               const FigureStyle& style, const Paper& paper) {
+  for (std::uint32_t row = 0; row < map.value_rows(); ++row) {
+    const float top = row_top(map, row, scale);
+    for (std::uint32_t column = 0; column < map.value_columns();) {
+      const Rgb color = cell_color(map, row, column, top, scale, style, paper);
+      std::uint32_t end = column + 1;
+      while (end < map.value_columns() && cell_color(map, row, end, top, scale, style, paper) == color) ++end;
+      canvas.fill(grid.rect(row, column, end - column), color);
+      column = end;
+    }
+  }
+}
+
+Pixels picture(const FigureMap& map, const CellGrid& grid, bool has_stripes, const view::ValueScale& scale,
+               const FigureStyle& style, const Paper& paper) {
+  const auto pack = [](Rgb color) {
+    return 0xff000000U | std::uint32_t{color.blue} << 16 | std::uint32_t{color.green} << 8 | std::uint32_t{color.red};
+  };
+  const auto period = static_cast<std::uint32_t>(std::max(3.0F, std::round(kHatchPeriod / grid.value_width)));
+  const auto stripe_width = static_cast<std::uint32_t>(std::max(1.0F, std::round(kHatchWidth / grid.value_width)));
+  const std::span<const std::uint32_t, 256> table = view::table(style.color_map);
+  Pixels pixels{map.value_columns(), map.value_rows(), {}};
+  pixels.rgba.reserve(map.values.size());
+  for (std::uint32_t row = 0; row < pixels.height; ++row) {
+    const float top = row_top(map, row, scale);
+    for (std::uint32_t column = 0; column < pixels.width; ++column) {
+      if (has_stripes && map.is_masked(row, column) && (row + column) % period < stripe_width) {
+        pixels.rgba.push_back(pack(paper.stripe));
+      } else if (map.is_blank(row, column)) {
+        pixels.rgba.push_back(pack(paper.blank));
+      } else {
+        pixels.rgba.push_back(table[static_cast<std::size_t>(scale.position(map.at(row, column), top) * 255.0F + 0.5F)]);
+      }
+    }
+  }
+  return pixels;
+}
+
+}  // namespace
+
+void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const view::ValueScale& scale,
+                 const FigureStyle& style, const Paper& paper) {
+  const std::vector<Rect> masked = masked_rects(map, grid);
+  const bool is_vector = std::max(map.value_rows(), map.value_columns()) <= kMaxVectorEdge;
+  const bool has_few_pieces = is_vector || masked.size() <= kMaxHatchRects;
+  if (is_vector) {
+    fill_runs(canvas, map, grid, scale, style, paper);
+  } else {
+    canvas.image(grid.area, picture(map, grid, !has_few_pieces, scale, style, paper));
+  }
+  if (has_few_pieces) canvas.hatch(masked, paper.stripe);
+  canvas.frame(grid.area, paper.outline, 0.75F);
+}
+
+std::optional<CellNumbers> fit_numbers(const FigureMap& map, const CellGrid& grid, const TextMetrics& metrics) {
+  constexpr float kMinSize = 7.5F, kMaxSize = 11.0F, kPadding = 5.0F;
+  const float size = std::min({kMaxSize, 0.30F * grid.value_width, 0.55F * grid.value_height});
+  if (map.pool != 1 || size < kMinSize) return std::nullopt;
+  std::vector<float> numbers;
+  for (std::uint32_t row = 0; row < map.rows; ++row) {
+    for (std::uint32_t column = 0; column < map.columns; ++column) {
+      if (!map.is_blank(row, column)) numbers.push_back(map.at(row, column));
+    }
+  }
+  const auto is_large = [](float value) { return std::isfinite(value) && std::abs(value) >= 10.0F; };
+  const bool has_large = std::any_of(numbers.begin(), numbers.end(), is_large);
+  const std::uint32_t most = has_large ? 2 : 3, least = has_large ? 0 : 2;
+  for (std::uint32_t decimals = most + 1; decimals-- > least;) {
+    const bool fits = std::all_of(numbers.begin(), numbers.end(), [&](float value) {
+      return metrics.width(view::format_fixed(value, decimals), size) + kPadding <= grid.value_width;
+    });
+    if (fits) return CellNumbers{size, decimals};
+  }
+  return std::nullopt;
+}
+
+void paint_numbers(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const CellNumbers& numbers,
+                   const view::ValueScale& scale, const FigureStyle& style, const Paper& paper) {
+  constexpr Rgb kDark = {22, 24, 28}, kLight = {250, 250, 250};
+  for (std::uint32_t row = 0; row < map.value_rows(); ++row) {
+    const float top = row_top(map, row, scale);
+    for (std::uint32_t column = 0; column < map.value_columns(); ++column) {
+      if (map.is_blank(row, column)) continue;
+      const Rgb ground = cell_color(map, row, column, top, scale, style, paper);
+      const Rect cell = grid.rect(row, column);
+      canvas.text(
+          {cell.x + cell.width / 2, cell.y + cell.height / 2 + kHalfCapital * numbers.size},
+          view::format_fixed(map.at(row, column), numbers.decimals),
+          {.size = numbers.size, .color = view::lightness(ground) > 0.65F ? kDark : kLight, .align = TextAlign::Middle});
+    }
+  }
+}
+
+}  // namespace headlight::exporting

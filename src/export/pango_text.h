@@ -1,0 +1,36 @@
+#pragma once
+
+#include <pango/pangocairo.h>
+
+#include <memory>
+
+namespace headlight::exporting {
+
+struct UnrefObject {
+  void operator()(void* object) const { g_object_unref(object); }
+};
+struct FreeFont {
+  void operator()(PangoFontDescription* font) const { pango_font_description_free(font); }
+};
+struct DestroyContext {
+  void operator()(cairo_t* cairo) const { cairo_destroy(cairo); }
+};
+struct DestroySurface {
+  void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
+};
+struct DestroyPattern {
+  void operator()(cairo_pattern_t* pattern) const { cairo_pattern_destroy(pattern); }
+};
+using Layout = std::unique_ptr<PangoLayout, UnrefObject>;
+using Font = std::unique_ptr<PangoFontDescription, FreeFont>;
+using CairoContext = std::unique_ptr<cairo_t, DestroyContext>;
+using Surface = std::unique_ptr<cairo_surface_t, DestroySurface>;
+using Pattern = std::unique_ptr<cairo_pattern_t, DestroyPattern>;
+
+/// A layout whose glyphs stand at fractional positions and are not hinted, so that text measures the same at every scale.
+Layout make_layout(cairo_t* cairo);
+void set_font(PangoLayout* layout, float size, bool is_bold, bool is_italic);
+/// Advance of the layout's text in the cairo context's units.
+float text_width(PangoLayout* layout);
+
+}  // namespace headlight::exporting

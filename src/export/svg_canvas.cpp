@@ -1,0 +1,134 @@
+#include "export/svg_canvas.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <iterator>
+
+#include "export/cairo_canvas.h"
+
+namespace headlight::exporting {
+namespace {
+
+std::string hex(Rgb color) { return fmt::format("#{:02x}{:02x}{:02x}", color.red, color.green, color.blue); }
+
+// Hundredths of a unit are finer than any printer, and "{:g}" drops the zeros.
+std::string number(float value) { return fmt::format("{:.6g}", std::round(static_cast<double>(value) * 100.0) / 100.0); }
+
+std::string escape(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const auto byte = [&](std::size_t at) -> std::uint32_t {
+      return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0U;
+    };
+    const std::uint32_t group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
+    for (std::size_t digit = 0; digit < 4; ++digit) {
+      text += i + digit <= bytes.size() ? kAlphabet[(group >> (18 - 6 * digit)) & 63U] : '=';
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+SvgCanvas::SvgCanvas(float width, float height, Rgb paper, std::string_view title)
+    : head_(fmt::format(
+          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" version=\"1.1\" "
+          "width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+          "font-family=\"Inter, Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n<title>{2}</title>\n",
+          number(width), number(height), escape(title))) {
+  fill({0.0F, 0.0F, width, height}, paper);
+}
+
+void SvgCanvas::fill(Rect rect, Rgb color) {
+  fmt::format_to(std::back_inserter(body_),
+                 "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" shape-rendering=\"crispEdges\"/>\n",
+                 number(rect.x), number(rect.y), number(rect.width), number(rect.height), hex(color));
+}
+
+void SvgCanvas::frame(Rect rect, Rgb color, float width) {
+  fmt::format_to(std::back_inserter(body_),
+                 "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"/>\n",
+                 number(rect.x), number(rect.y), number(rect.width), number(rect.height), hex(color), number(width));
+}
+
+void SvgCanvas::line(Point from, Point to, Rgb color, float width) {
+  fmt::format_to(std::back_inserter(body_),
+                 "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"{}\"/>\n", number(from.x),
+                 number(from.y), number(to.x), number(to.y), hex(color), number(width));
+}
+
+void SvgCanvas::hatch(std::span<const Rect> rects, Rgb stripe) {
+  if (rects.empty()) return;
+  const std::string id = fmt::format("hatch-{}", hex(stripe).substr(1));
+  if (definitions_.find(id) == std::string::npos) {
+    // One stripe from corner to corner and the two of the neighbours that reach in.
+    const std::string period = number(kHatchPeriod), twice = number(2 * kHatchPeriod);
+    fmt::format_to(std::back_inserter(definitions_),
+                   "<pattern id=\"{0}\" width=\"{1}\" height=\"{1}\" patternUnits=\"userSpaceOnUse\">"
+                   "<path d=\"M-{1} {1}L{1} -{1}M0 {1}L{1} 0M0 {2}L{2} 0\" stroke=\"{3}\" stroke-width=\"{4}\" "
+                   "fill=\"none\"/></pattern>\n",
+                   id, period, twice, hex(stripe), number(kHatchWidth));
+  }
+  fmt::format_to(std::back_inserter(body_), "<path fill=\"url(#{})\" shape-rendering=\"crispEdges\" d=\"", id);
+  for (const Rect& rect : rects) {
+    fmt::format_to(std::back_inserter(body_), "M{} {}h{}v{}h-{}z", number(rect.x), number(rect.y), number(rect.width),
+                   number(rect.height), number(rect.width));
+  }
+  body_ += "\"/>\n";
+}
+
+void SvgCanvas::image(Rect rect, const Pixels& pixels) {
+  fmt::format_to(
+      std::back_inserter(body_),
+      "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" "
+      "image-rendering=\"optimizeSpeed\" style=\"image-rendering:pixelated\" xlink:href=\"data:image/png;base64,{}\"/>\n",
+      number(rect.x), number(rect.y), number(rect.width), number(rect.height), base64(encode_png(pixels)));
+}
+
+void SvgCanvas::text(Point anchor, std::string_view text, const TextStyle& style) {
+  constexpr std::array<std::string_view, 3> kAnchors = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
+  auto out = std::back_inserter(body_);
+  fmt::format_to(out, "<text xml:space=\"preserve\" x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\"{}", number(anchor.x),
+                 number(anchor.y), number(style.size), hex(style.color), kAnchors[static_cast<std::size_t>(style.align)]);
+  if (style.is_bold) fmt::format_to(out, " font-weight=\"600\"");
+  if (style.is_italic) fmt::format_to(out, " font-style=\"italic\"");
+  if (style.degrees != 0.0F) {
+    fmt::format_to(out, " transform=\"rotate({} {} {})\"", number(-style.degrees), number(anchor.x), number(anchor.y));
+  }
+  fmt::format_to(out, ">{}</text>\n", escape(text));
+}
+
+std::string SvgCanvas::finish() const {
+  const std::string definitions = definitions_.empty() ? "" : "<defs>\n" + definitions_ + "</defs>\n";
+  return head_ + definitions + body_ + "</svg>\n";
+}
+
+}  // namespace headlight::exporting

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "export/canvas.h"
+
+namespace headlight::exporting {
+
+/// Writes SVG 1.1: rectangles and text stay what they are, so that labels can be selected, searched and edited.
+class SvgCanvas : public Canvas {
+ public:
+  /// `title` is read by screen readers and shown by browsers.
+  SvgCanvas(float width, float height, Rgb paper, std::string_view title);
+
+  void fill(Rect rect, Rgb color) override;
+  void frame(Rect rect, Rgb color, float width) override;
+  void line(Point from, Point to, Rgb color, float width) override;
+  void hatch(std::span<const Rect> rects, Rgb stripe) override;
+  void image(Rect rect, const Pixels& pixels) override;
+  void text(Point anchor, std::string_view text, const TextStyle& style) override;
+
+  /// The whole document.
+  std::string finish() const;
+
+ private:
+  std::string head_;
+  std::string definitions_;
+  std::string body_;
+};
+
+}  // namespace headlight::exporting

@@ -1,0 +1,75 @@
+#include "export/text_metrics.h"
+
+#include "export/pango_text.h"
+
+namespace headlight::exporting {
+
+Layout make_layout(cairo_t* cairo) {
+  Layout layout(pango_cairo_create_layout(cairo));
+  PangoContext* context = pango_layout_get_context(layout.get());
+  cairo_font_options_t* options = cairo_font_options_create();
+  cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+  cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+  cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+  pango_cairo_context_set_font_options(context, options);
+  cairo_font_options_destroy(options);
+  pango_context_set_round_glyph_positions(context, FALSE);
+  pango_layout_set_single_paragraph_mode(layout.get(), TRUE);
+  return layout;
+}
+
+void set_font(PangoLayout* layout, float size, bool is_bold, bool is_italic) {
+  const Font font(pango_font_description_from_string(kFontFamilies));
+  pango_font_description_set_absolute_size(font.get(), static_cast<double>(size) * PANGO_SCALE);
+  pango_font_description_set_weight(font.get(), is_bold ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
+  pango_font_description_set_style(font.get(), is_italic ? PANGO_STYLE_ITALIC : PANGO_STYLE_NORMAL);
+  pango_layout_set_font_description(layout, font.get());
+}
+
+float text_width(PangoLayout* layout) {
+  PangoRectangle logical;
+  pango_layout_get_extents(layout, nullptr, &logical);
+  return static_cast<float>(logical.width) / static_cast<float>(PANGO_SCALE);
+}
+
+struct TextMetrics::State {
+  Surface surface{cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1)};
+  CairoContext cairo{cairo_create(surface.get())};
+  Layout layout = make_layout(cairo.get());
+  float size = 0.0F;
+  bool is_bold = false;
+};
+
+TextMetrics::TextMetrics() : state_(std::make_unique<State>()) {}
+TextMetrics::~TextMetrics() = default;
+
+float TextMetrics::width(std::string_view text, float size, bool is_bold) const {
+  if (size != state_->size || is_bold != state_->is_bold) {
+    set_font(state_->layout.get(), size, is_bold, false);
+    state_->size = size;
+    state_->is_bold = is_bold;
+  }
+  pango_layout_set_text(state_->layout.get(), text.data(), static_cast<int>(text.size()));
+  return text_width(state_->layout.get());
+}
+
+view::MeasureText TextMetrics::measure(float size, bool is_bold) const {
+  return [this, size, is_bold](std::string_view text) { return width(text, size, is_bold); };
+}
+
+std::string printable(std::string_view token) {
+  std::unique_ptr<char, decltype(&g_free)> valid(g_utf8_make_valid(token.data(), static_cast<gssize>(token.size())), g_free);
+  std::string text;
+  for (const char* at = valid.get(); *at != '\0'; ++at) {
+    const auto byte = static_cast<unsigned char>(*at);
+    if (byte >= 0x20 && byte != 0x7f) {
+      text += *at;
+    } else {  // U+2400 … U+2421: control pictures
+      text += "\xe2\x90";
+      text += byte == 0x7f ? '\xa1' : static_cast<char>(0x80 + byte);
+    }
+  }
+  return text;
+}
+
+}  // namespace headlight::exporting

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "view/ellipsis.h"
+
+namespace headlight::exporting {
+
+/// Preferred fonts, first to last; whatever they lack (CJK, emoji) comes from the system's other fonts.
+inline constexpr const char* kFontFamilies = "Inter, DejaVu Sans, sans-serif";
+
+/// Measures text as both canvases set it. One thread uses an object at a time.
+class TextMetrics {
+ public:
+  TextMetrics();
+  ~TextMetrics();
+  TextMetrics(const TextMetrics&) = delete;
+  TextMetrics& operator=(const TextMetrics&) = delete;
+
+  float width(std::string_view text, float size, bool is_bold = false) const;
+  /// width() of one size for view::shorten().
+  view::MeasureText measure(float size, bool is_bold = false) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Line height of a text of this size; labels closer than this would touch.
+constexpr float line_height(float size) { return 1.25F * size; }
+
+/// A token as it is printed: valid UTF-8 (broken bytes become U+FFFD), control characters as their pictures ("␊").
+std::string printable(std::string_view token);
+
+}  // namespace headlight::exporting

@@ -1,0 +1,73 @@
+#include "export/contact_sheet.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.h"
+#include "decoded_png.h"
+
+using namespace headlight;
+using namespace headlight::exporting;
+
+namespace {
+
+ContactSheet make_sheet(std::uint32_t heads, std::uint32_t n) {
+  ContactSheet sheet;
+  sheet.title = "Layer 0";
+  for (std::uint32_t head = 0; head < heads; ++head) {
+    ContactSheet::Panel panel{"head " + std::to_string(head), {.rows = n, .columns = n, .values = {}, .masked = {}}};
+    panel.map.values.assign(std::size_t{n} * n, static_cast<float>(head + 1) / static_cast<float>(heads));
+    sheet.panels.push_back(std::move(panel));
+  }
+  return sheet;
+}
+
+std::size_t pixels_of(const DecodedPng& png, Rgb color) {
+  return static_cast<std::size_t>(std::count(png.pixels.begin(), png.pixels.end(), color));
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("every head is there with its number, on one shared scale") {
+    ContactSheet sheet = make_sheet(12, 5);
+    const std::string svg = encode_svg(sheet);
+    for (std::uint32_t head = 0; head < 12; ++head)
+      CHECK(svg.find(">head " + std::to_string(head) + "</text>") != std::string::npos);
+    CHECK(svg.find("Rows: query · columns: key.") != std::string::npos);
+    CHECK(svg.find(">masked<") == std::string::npos);
+    const auto check_panels = [&] {
+      const DecodedPng png(encode_png(sheet));
+      for (std::uint32_t head = 0; head < 12; ++head) {
+        const Rgb color = view::color(sheet.style.color_map, static_cast<float>(head + 1) / 12.0F);
+        CHECK(pixels_of(png, color) > 290 * 290);  // 150 units at two pixels, less the outline
+      }
+    };
+    check_panels();
+    sheet.style.scale = view::ScaleKind::Maximum;  // the largest of all panels, not of each
+    check_panels();
+  }
+
+  TEST_CASE("from one to 64 heads and from one to thousands of tokens") {
+    for (const std::uint32_t heads : {1U, 5U, 64U}) {
+      for (const std::uint32_t n : {1U, 301U, 1000U}) {
+        if (heads == 64 && n == 1000) continue;
+        const ContactSheet sheet = make_sheet(heads, n);
+        const ContactSheetDrawing drawing(sheet, 2000);
+        CHECK(drawing.width() > 100);
+        CHECK(drawing.width() < 1600);
+        CHECK(drawing.height() < 1600);
+        CHECK(DecodedPng(encode_png(sheet)).width == static_cast<int>(drawing.width()) * 2);
+      }
+    }
+  }
+
+  TEST_CASE("panels that don't fit together are refused") {
+    CHECK_THROWS_WITH_AS(encode_png(ContactSheet{}), "a contact sheet needs at least one head", Error);
+    ContactSheet sheet = make_sheet(2, 3);
+    sheet.panels[1] = make_sheet(1, 4).panels[0];
+    CHECK_THROWS_WITH_AS(encode_svg(sheet), "the maps of a contact sheet must have one size: 3 × 3 and 4 × 4 differ", Error);
+  }
+}

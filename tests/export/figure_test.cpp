@@ -1,0 +1,198 @@
+#include "export/figure.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include "core/error.h"
+#include "decoded_png.h"
+#include "export/heatmap_figure.h"
+#include "export/stage_style.h"
+
+using namespace headlight;
+using namespace headlight::exporting;
+
+namespace {
+
+HeatmapFigure make_figure(std::uint32_t rows, std::uint32_t columns) {
+  HeatmapFigure figure;
+  figure.title = "Layer 0, head 3";
+  figure.map.rows = rows;
+  figure.map.columns = columns;
+  figure.map.values.assign(std::size_t{rows} * columns, 0.0F);
+  figure.map.masked.assign(figure.map.values.size(), 0);
+  figure.rows = {"query", std::vector<std::string>(rows, "token")};
+  figure.columns = {"key", std::vector<std::string>(columns, "token")};
+  figure.style.shows_numbers = false;
+  return figure;
+}
+
+// Colours of all pixels of one cell, without its border.
+std::set<Rgb> cell_colors(const HeatmapFigure& figure, std::uint32_t row, std::uint32_t column) {
+  const DecodedPng png(encode_png(figure));
+  const Rect rect = HeatmapDrawing(figure, 2000).grid().rect(row, column);
+  const double scale = figure.style.png_scale;
+  std::set<Rgb> colors;
+  for (double y = static_cast<double>(rect.y) * scale + 2; y < static_cast<double>(rect.bottom()) * scale - 2; ++y) {
+    for (double x = static_cast<double>(rect.x) * scale + 2; x < static_cast<double>(rect.right()) * scale - 2; ++x) {
+      colors.insert(png.at(x, y));
+    }
+  }
+  return colors;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("every cell has exactly its value's colour") {
+    HeatmapFigure figure = make_figure(2, 3);
+    figure.map.values = {0.0F, 0.25F, 0.75F, 1.0F, 0.5F, 0.0F};
+    for (const view::ColorMap map : view::kColorMaps) {
+      figure.style.color_map = map;
+      for (std::uint32_t row = 0; row < 2; ++row) {
+        for (std::uint32_t column = 0; column < 3; ++column) {
+          CHECK(cell_colors(figure, row, column) == std::set<Rgb>{view::color(map, figure.map.at(row, column))});
+        }
+      }
+    }
+  }
+
+  TEST_CASE("scales: by row, by the map's maximum, symmetric without fills") {
+    HeatmapFigure figure = make_figure(2, 2);
+    figure.map.values = {0.1F, 0.2F, 0.4F, 0.3F};
+    figure.style.scale = view::ScaleKind::PerRow;
+    CHECK(cell_colors(figure, 0, 1) == std::set<Rgb>{view::color(view::ColorMap::Viridis, 1.0F)});
+    CHECK(cell_colors(figure, 0, 0) == std::set<Rgb>{view::color(view::ColorMap::Viridis, 0.5F)});
+    figure.style.scale = view::ScaleKind::Maximum;
+    CHECK(cell_colors(figure, 0, 1) == std::set<Rgb>{view::color(view::ColorMap::Viridis, 0.5F)});
+    figure.map.values = {-1e9F, 2.0F, 0.0F, -2.0F};
+    figure.map.masked[0] = 1;
+    figure.style = style_for(attention::Stage::Masked, figure.style);
+    CHECK(cell_colors(figure, 0, 1) == std::set<Rgb>{view::color(view::ColorMap::BlueRed, 1.0F)});
+    CHECK(cell_colors(figure, 1, 0) == std::set<Rgb>{view::color(view::ColorMap::BlueRed, 0.5F)});
+    CHECK(style_for(attention::Stage::Weights, {}).color_map == view::ColorMap::Viridis);
+  }
+
+  TEST_CASE("masked and zero differ: stripes on bare ground, on both papers and in large maps") {
+    for (const bool is_dark : {false, true}) {
+      for (const std::uint32_t n : {3U, 100U}) {
+        HeatmapFigure figure = make_figure(n, n);
+        figure.style.is_dark = is_dark;
+        std::fill(figure.map.masked.begin() + n, figure.map.masked.begin() + 2 * n, std::uint8_t{1});
+        figure.marks_empty_rows = false;
+        const Paper paper = paper_of(figure.style);
+        std::set<Rgb> masked;  // a small cell may lie between two stripes, a row can't
+        for (std::uint32_t column = 0; column < 3; ++column) masked.merge(cell_colors(figure, 1, column));
+        CHECK(masked.contains(paper.blank));
+        CHECK(masked.size() > 1);
+        CHECK_FALSE(masked.contains(view::color(view::ColorMap::Viridis, 0.0F)));
+        CHECK(cell_colors(figure, 0, 0) == std::set<Rgb>{view::color(view::ColorMap::Viridis, 0.0F)});
+      }
+    }
+  }
+
+  TEST_CASE("a masked cell that has a weight shows its colour under the stripes") {
+    HeatmapFigure figure = make_figure(1, 2);  // what a finite fill makes of a fully masked row
+    figure.map.values = {0.5F, 0.5F};
+    figure.map.masked = {1, 1};
+    const std::set<Rgb> colors = cell_colors(figure, 0, 0);
+    CHECK(colors.contains(view::color(view::ColorMap::Viridis, 0.5F)));
+    CHECK(colors.size() > 1);
+    CHECK_FALSE(figure.map.is_without_weights(0));
+  }
+
+  TEST_CASE("numbers stand in cells that have room, and only there") {
+    HeatmapFigure figure = make_figure(4, 4);
+    figure.map.values.assign(16, 0.25F);
+    CHECK(cell_colors(figure, 0, 0).size() == 1);
+    figure.style.shows_numbers = true;
+    CHECK(cell_colors(figure, 0, 0).size() > 5);  // antialiased digits
+    HeatmapFigure many = make_figure(60, 60);
+    many.style.shows_numbers = true;
+    CHECK(cell_colors(many, 30, 30).size() == 1);
+  }
+
+  TEST_CASE("rows without weights say so") {
+    HeatmapFigure figure = make_figure(3, 3);
+    for (std::size_t i = 3; i < 6; ++i) figure.map.masked[i] = 1;
+    const std::string marked = encode_svg(figure);
+    CHECK(marked.find(">no weights</text>") != std::string::npos);
+    figure.marks_empty_rows = false;
+    CHECK(encode_svg(figure).find("no weights") == std::string::npos);
+    HeatmapFigure large = make_figure(300, 300);  // rows too thin for words are listed below
+    for (std::size_t i = 300; i < 600; ++i) large.map.masked[i] = 1;
+    CHECK(encode_svg(large).find("No weights (everything masked) in query 1<") != std::string::npos);
+  }
+
+  TEST_CASE("thousands of tokens are pooled so that a single peak stays, in less than a second") {
+    HeatmapFigure figure = make_figure(4096, 4096);
+    figure.map.values[std::size_t{1234} * 4096 + 3210] = 1.0F;
+    const auto begin = std::chrono::steady_clock::now();
+    const DecodedPng png(encode_png(figure));
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    WARN(elapsed.count() < 1.0);
+    CHECK(png.width <= 2600);
+    CHECK(png.height <= 2600);
+    const CellGrid grid = HeatmapDrawing(figure, 2000).grid();
+    const Rect rect = grid.rect(1234 / 3, 3210 / 3);
+    CHECK(png.at(static_cast<double>(rect.x + rect.width / 2) * 2, static_cast<double>(rect.y + rect.height / 2) * 2) ==
+          view::color(view::ColorMap::Viridis, 1.0F));
+    CHECK(encode_svg(figure).find("Each point is the largest of 3 × 3 cells.") != std::string::npos);
+  }
+
+  TEST_CASE("pooling: the largest for weights, the mean of visible numbers for scores, masked only where all are") {
+    FigureMap map{.rows = 3,
+                  .columns = 4,
+                  .values = {1, 2, 3, 4, 5, 6, 7, -1e9F, 9, 10, 11, 12},
+                  .masked = std::vector<std::uint8_t>(12, 0)};
+    map.masked[7] = map.masked[8] = map.masked[9] = 1;
+    const FigureMap largest = pooled(map, 2);
+    CHECK(largest.pool == 2);
+    CHECK(largest.values == std::vector<float>{6, 7, 10, 12});
+    CHECK(largest.masked == std::vector<std::uint8_t>{0, 0, 1, 0});
+    map.pools_by_maximum = false;
+    CHECK(pooled(map, 2).values == std::vector<float>{3.5F, 14.0F / 3, 10, 11.5F});
+    CHECK(pooled(map, 4).values == map.values);
+  }
+
+  TEST_CASE("a tile from the GPU is drawn as it is, pooled or not") {
+    attention::Tile tile;
+    tile.request = {.rows = 5, .columns = 4, .pool = 2};
+    tile.values.assign(6, 0.5F);
+    HeatmapFigure figure;
+    figure.map = make_map(tile);
+    CHECK(figure.map.value_rows() == 3);
+    CHECK(encode_svg(figure).find("largest of 2 × 2 cells") != std::string::npos);
+  }
+
+  TEST_CASE("the picture grows with its scale, the dark one is dark") {
+    HeatmapFigure figure = make_figure(3, 3);
+    const DecodedPng twice(encode_png(figure));
+    CHECK(twice.at(1, 1) == Rgb{255, 255, 255});
+    figure.style.png_scale = 1.0;
+    figure.style.is_dark = true;
+    const DecodedPng once(encode_png(figure));
+    CHECK(twice.width == 2 * once.width);
+    CHECK(view::lightness(once.at(1, 1)) < 0.3F);
+  }
+
+  TEST_CASE("what can't be drawn or written is one clear line") {
+    HeatmapFigure figure = make_figure(2, 2);
+    figure.map.values.pop_back();
+    CHECK_THROWS_WITH_AS(encode_png(figure), doctest::Contains("needs 4 values, it got 3 values"), Error);
+    CHECK_THROWS_WITH_AS(encode_svg(HeatmapFigure{}), "a figure needs at least one row and one column", Error);
+    HeatmapFigure huge = make_figure(70, 70);
+    huge.style.png_scale = 0.0;
+    CHECK_THROWS_WITH_AS(encode_png(huge), "a PNG scale of 0 is out of range; choose one from 0.1 to 20", Error);
+    CHECK_THROWS_WITH_AS(write_png("/nonexistent/folder/a.png", make_figure(1, 1)),
+                         doctest::Contains("can't write /nonexistent/folder/a.png: No such file or directory"), Error);
+    const std::filesystem::path path = std::filesystem::temp_directory_path() / "headlight-figure-test.svg";
+    write_svg(path, make_figure(1, 1));
+    CHECK(std::filesystem::file_size(path) > 1000);
+    std::filesystem::remove(path);
+  }
+}

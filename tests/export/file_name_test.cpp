@@ -1,0 +1,43 @@
+#include "export/file_name.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+using namespace headlight;
+using namespace headlight::exporting;
+using attention::Stage;
+using model::BlockKind;
+using model::BlockRef;
+
+TEST_SUITE("cpu") {
+  TEST_CASE("names say what is inside and leave out what there is only one of") {
+    FileNaming naming{.layers = 2, .batch = 1, .heads = 12, .has_kinds = true};
+    CHECK(naming.matrix({BlockKind::EncoderSelf, {0}}, 0, 3, Stage::Weights, "png") ==
+          "encoder_layer-00_batch-0_head-03_weights.png");
+    CHECK(naming.stage(BlockKind::Cross, Stage::Weights, "npy") == "cross_weights.npy");
+    naming.has_kinds = false;
+    CHECK(naming.matrix({BlockKind::EncoderSelf, {1}}, 0, 11, Stage::Q, "csv") == "layer-01_batch-0_head-11_q.csv");
+    CHECK(naming.matrix({BlockKind::EncoderSelf, {1}}, 0, 11, Stage::X, "csv") == "layer-01_batch-0_x.csv");
+    CHECK(naming.contact_sheet({BlockKind::EncoderSelf, {0}}, 0, Stage::Weights, "png") == "layer-00_heads.png");
+    CHECK(naming.contact_sheet({BlockKind::EncoderSelf, {0}}, 0, Stage::Scores, "svg") == "layer-00_heads_scores.svg");
+    CHECK(naming.stage(BlockKind::EncoderSelf, Stage::Weights, "npy") == "weights.npy");
+    naming.batch = 3;
+    CHECK(naming.contact_sheet({BlockKind::EncoderSelf, {0}}, 2, Stage::Weights, "png") == "layer-00_batch-2_heads.png");
+  }
+
+  TEST_CASE("names sort as layer, batch item and head do") {
+    const FileNaming naming{.layers = 120, .batch = 11, .heads = 101};
+    std::vector<std::string> names;
+    for (const std::uint32_t layer : {0U, 2U, 10U, 99U, 119U}) {
+      for (const std::uint32_t batch : {0U, 2U, 10U}) {
+        for (const std::uint32_t head : {0U, 9U, 10U, 100U}) {
+          names.push_back(naming.matrix({BlockKind::EncoderSelf, {layer}}, batch, head, Stage::Weights, "png"));
+        }
+      }
+    }
+    CHECK(std::is_sorted(names.begin(), names.end()));
+    CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
+  }
+}

@@ -1,0 +1,76 @@
+#include "export/npy.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+
+using namespace headlight;
+using namespace headlight::exporting;
+
+TEST_SUITE("cpu") {
+  TEST_CASE("the header is NumPy's, byte for byte") {
+    const std::string header = npy_header(Shape{2, 3});
+    // What numpy.save writes for np.zeros((2, 3), np.float32), version 1.0.
+    std::string expected("\x93NUMPY\x01\x00\x76\x00", 10);
+    expected += "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+    expected.append(128 - expected.size() - 1, ' ');
+    expected += '\n';
+    CHECK(header == expected);
+    CHECK(npy_header(Shape{7}).find("'shape': (7,), }") != std::string::npos);
+    CHECK(npy_header({}).find("'shape': (), }") != std::string::npos);
+    for (const Shape& shape : {Shape{}, Shape{1}, Shape{4096, 4096}, Shape{6, 2, 64, 4096, 4096}}) {
+      CHECK(npy_header(shape).size() % 64 == 0);
+    }
+  }
+
+  TEST_CASE("tensors survive the way there and back, infinities included") {
+    const Tensor tensor({2, 1, 3}, {0.1F, -2.5F, -std::numeric_limits<float>::infinity(), 0.0F, 1e-42F, 3e38F});
+    const Tensor again = decode_npy(encode_npy(tensor));
+    CHECK(again.shape == tensor.shape);
+    CHECK(again.values == tensor.values);
+    const Tensor scalar({}, {7.0F});
+    CHECK(decode_npy(encode_npy(scalar)).values == scalar.values);
+    CHECK(encode_npy(tensor).substr(128) == std::string_view(reinterpret_cast<const char*>(tensor.values.data()), 24));
+  }
+
+  TEST_CASE("strips make the same file as the whole, too few or too many leave none") {
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / "headlight-npy-test";
+    std::filesystem::remove_all(folder);
+    make_directories(folder);
+    const Tensor tensor({3, 2}, {1, 2, 3, 4, 5, 6});
+    {
+      NpyFile file(folder / "strips.npy", tensor.shape);
+      file.append(std::span(tensor.values).first(1));
+      file.append(std::span(tensor.values).subspan(1));
+      CHECK_FALSE(std::filesystem::exists(folder / "strips.npy"));
+      file.finish();
+    }
+    CHECK(read_file(folder / "strips.npy") == encode_npy(tensor));
+    {
+      NpyFile file(folder / "short.npy", tensor.shape);
+      file.append(std::span(tensor.values).first(5));
+      CHECK_THROWS_WITH_AS(file.finish(), "short.npy got 5 values, its shape needs 6", Error);
+    }
+    write_npy(folder / "whole.npy", tensor);
+    CHECK(decode_npy(read_file(folder / "whole.npy")).values == tensor.values);
+    CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 2);
+    std::filesystem::remove_all(folder);
+    CHECK_THROWS_WITH_AS(write_npy(folder / "gone.npy", tensor),
+                         doctest::Contains("gone.npy: No such file or directory; choose another folder"), Error);
+  }
+
+  TEST_CASE("what is no such file is refused") {
+    const std::string good = encode_npy(Tensor({2}, {1, 2}));
+    CHECK_THROWS_WITH_AS(decode_npy("PK zip"), "this is no .npy file, version 1", Error);
+    CHECK_THROWS_WITH_AS(decode_npy(good.substr(0, 40)), "the .npy file ends inside its header", Error);
+    CHECK_THROWS_WITH_AS(decode_npy(good.substr(0, good.size() - 1)),
+                         "the .npy file has 7 bytes of values, its shape needs 8", Error);
+    std::string doubles = good;
+    doubles.replace(doubles.find("<f4"), 3, "<f8");
+    CHECK_THROWS_AS(decode_npy(doubles), Error);
+  }
+}

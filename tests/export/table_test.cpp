@@ -1,0 +1,93 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <random>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "export/csv.h"
+#include "export/float_text.h"
+#include "export/json.h"
+
+using namespace headlight;
+using namespace headlight::exporting;
+
+TEST_SUITE("cpu") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+  TEST_CASE("numbers read back as the same float32") {
+    std::mt19937 random(11);
+    std::uniform_real_distribution<float> exponent(-38.0F, 38.0F), mantissa(-9.9F, 9.9F);
+    for (int i = 0; i < 2000; ++i) {
+      const float value = mantissa(random) * std::pow(10.0F, exponent(random) * 0.98F);
+      std::string text;
+      append_float(text, value);
+      CHECK(std::strtof(text.c_str(), nullptr) == value);
+    }
+    std::string text;
+    append_float(text, 0.1F);
+    text += ' ';
+    append_float(text, -kInfinity);
+    CHECK(text == "0.1 -inf");
+  }
+
+  TEST_CASE("a CSV names rows and columns and quotes what needs quotes") {
+    const std::vector<std::string> rows = {"say \"hi\"", "b"}, columns = {"x,y", "注意", "line\nbreak"};
+    const std::vector<float> values = {0.1F, 1.0F, -kInfinity, -1e9F, 1e-7F, 0.0F};
+    CHECK(encode_csv("query \\ key", rows, columns, values) ==
+          "query \\ key,\"x,y\",注意,\"line\nbreak\"\r\n"
+          "\"say \"\"hi\"\"\",0.1,1,-inf\r\n"
+          "b,-1e+09,1e-07,0\r\n");
+    CHECK_THROWS_WITH_AS(encode_csv("", rows, columns, std::span(values).first(5)),
+                         "a CSV of 2 rows and 3 columns got 5 values", Error);
+    CHECK(index_names(3) == std::vector<std::string>{"0", "1", "2"});
+  }
+
+  TEST_CASE("JSON nests its values by shape and stays strict") {
+    const Tensor tensor({2, 1, 3}, {0.1F, -kInfinity, 1.0F, std::numeric_limits<float>::quiet_NaN(), 1e-7F, kInfinity});
+    const Json head = {{"axes", {"head", "query", "key"}}, {"tokens", {"a\"b", "c\xff"}}};
+    const Json document = Json::parse(encode_json(head, tensor));
+    CHECK(document["shape"] == Json({2, 1, 3}));
+    CHECK(document["axes"][2] == "key");
+    CHECK(document["tokens"][1] == "c\uFFFD");
+    REQUIRE(document["values"].size() == 2);
+    REQUIRE(document["values"][1].size() == 1);
+    REQUIRE(document["values"][1][0].size() == 3);
+    CHECK(static_cast<float>(document["values"][0][0][0].get<double>()) == 0.1F);
+    CHECK(document["values"][0][0][1] == "-inf");
+    CHECK(document["values"][1][0][0].is_null());
+    CHECK(document["values"][1][0][2] == "inf");
+    CHECK(Json::parse(encode_json(Json::object(), Tensor({}, {2.0F})))["values"] == 2.0);
+    CHECK(Json::parse(encode_json(Json::object(), Tensor({2, 0}, {})))["values"].empty());
+  }
+
+  TEST_CASE("JSON in strips is the same as in one piece, long ones included") {
+    Tensor tensor({300, 200});
+    for (std::size_t i = 0; i < tensor.values.size(); ++i) tensor.values[i] = static_cast<float>(i) * 0.37F;
+    std::string text;
+    JsonTensorWriter writer([&](std::string_view bytes) { text += bytes; }, Json::object(), tensor.shape);
+    for (std::size_t row = 0; row < 300; ++row) writer.append(std::span(tensor.values).subspan(row * 200, 200));
+    writer.finish();
+    CHECK(text == encode_json(Json::object(), tensor));
+    CHECK(Json::parse(text)["values"][299][199].get<float>() == tensor.values.back());
+    JsonTensorWriter incomplete([](std::string_view) {}, Json::object(), tensor.shape);
+    CHECK_THROWS_AS(incomplete.finish(), Error);
+  }
+
+  TEST_CASE("a folder that can't be written is one clear line") {
+    const std::vector<std::string> names = {"a"};
+    const std::vector<float> values = {1.0F};
+    CHECK_THROWS_WITH_AS(
+        write_csv("/nonexistent/folder/map.csv", "", names, names, values),
+        "can't write /nonexistent/folder/map.csv: No such file or directory; choose another folder or free some space",
+        Error);
+    CHECK_THROWS_AS(write_json("/nonexistent/folder/map.json", Json::object(), Tensor({1}, {1.0F})), Error);
+    const std::filesystem::path path = std::filesystem::temp_directory_path() / "headlight-table-test.csv";
+    write_csv(path, "", names, names, values);
+    CHECK(read_file(path) == ",a\r\na,1\r\n");
+    std::filesystem::remove(path);
+  }
+}
