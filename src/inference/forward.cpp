@@ -101,9 +101,10 @@ class Recorder {
   /// One scratch serves every block of the same sizes; the stream's barriers keep them apart.
   const ops::AttentionScratch* scratch(const attention::BlockShape& shape) {
     if (!ops::needs_scratch(kernels_.tuning().attention)) return nullptr;
-    const std::array sizes{shape.batch * shape.heads, shape.queries, shape.keys};
-    auto& scratch = forward.scratches[sizes];
-    if (!scratch) scratch = std::make_unique<ops::AttentionScratch>(stream_.context(), sizes[0], sizes[1], sizes[2]);
+    auto& scratch = forward.scratches[{shape.heads, shape.queries, shape.keys}];
+    if (!scratch) {
+      scratch = std::make_unique<ops::AttentionScratch>(stream_.context(), shape.heads, shape.queries, shape.keys, shape.batch);
+    }
     return scratch.get();
   }
 

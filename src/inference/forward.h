@@ -19,7 +19,7 @@ namespace headlight::inference {
 struct Forward {
   attention::AttentionRun run;
   std::vector<std::shared_ptr<const ops::DeviceTensor>> intermediates;
-  std::map<std::array<std::uint32_t, 3>, std::unique_ptr<ops::AttentionScratch>> scratches;  ///< by maps, queries, keys
+  std::map<std::array<std::uint32_t, 3>, std::unique_ptr<ops::AttentionScratch>> scratches;  ///< by heads, queries, keys
 };
 
 /// Records a whole forward pass on the stream, embedding to logits; the run's tensors hold its results once the stream has

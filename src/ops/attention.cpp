@@ -79,8 +79,10 @@ void attention(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& q, con
                float scale, const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged, const DeviceTensor& stats,
                const AttentionScratch* scratch) {
   const AttentionKernel kind = kernels.tuning().attention;
-  const bool is_texel = kind == AttentionKernel::BlocksTexel;
-  const std::uint32_t slice = items_per_slice(kernels, kernels.max_binding(is_texel), q, k, v, merged);
+  const std::size_t largest = std::max({q.item_bytes(), k.item_bytes(), v.item_bytes(), needs_scratch(kind) ? scratch->scores().size() : 0});
+  const bool is_texel = kind == AttentionKernel::BlocksTexel && largest <= kernels.max_binding(true);
+  std::uint32_t slice = items_per_slice(kernels, kernels.max_binding(is_texel), q, k, v, merged);
+  if (needs_scratch(kind)) slice = std::min(slice, scratch->items());
   AttentionParameters parameters = attention_parameters(q, k, v, scale, mask, layout, merged);
   for (std::uint32_t item = 0; item < q.items; item += slice) {
     const std::uint32_t items = std::min(slice, q.items - item);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+
 namespace headlight::ops {
 namespace {
 
@@ -9,12 +11,24 @@ constexpr std::size_t kScratchBytes = std::size_t{4} << 20;  // of scores, and a
 
 }  // namespace
 
-AttentionScratch::AttentionScratch(gpu::Context& context, std::uint32_t maps, std::uint32_t queries, std::uint32_t keys) {
-  const std::size_t row_bytes = std::size_t{maps} * divide_up(keys, 4) * DeviceTensor::kVec4Bytes;
-  const auto affordable = static_cast<std::uint32_t>(kScratchBytes / row_bytes / 8 * 8);
-  rows_ = std::clamp(affordable, 8u, divide_up(queries, 8) * 8);
-  scores_ = gpu::Buffer(context, rows_ * row_bytes, gpu::Memory::Device, "a block of scores");
-  weights_ = gpu::Buffer(context, rows_ * row_bytes, gpu::Memory::Device, "a block of weights");
+AttentionScratch::AttentionScratch(gpu::Context& context, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
+                                   std::uint32_t items) {
+  constexpr std::size_t kFewestRows = 8;  // a workgroup's
+  const gpu::DeviceInfo& device = context.device();
+  const std::size_t row_bytes = std::size_t{heads} * divide_up(keys, 4) * DeviceTensor::kVec4Bytes;
+  if (kFewestRows * row_bytes > device.max_storage_range) {
+    throw Error("8 rows of {} scores × {} heads are more than the {} MiB that '{}' can bind at once; make the text or the model smaller",
+                keys, heads, device.max_storage_range >> 20, device.name);
+  }
+  // Texel reads come first where they are the fastest, so the scratch keeps to their range too if it can.
+  const std::size_t budget =
+      std::min({kScratchBytes, device.max_storage_range, device.max_texel_elements * DeviceTensor::kVec4Bytes});
+  items_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(budget / (kFewestRows * row_bytes), 1, items));
+  const std::size_t affordable = budget / (items_ * row_bytes) / kFewestRows * kFewestRows;
+  rows_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(affordable, kFewestRows, divide_up(queries, 8) * kFewestRows));
+  const std::size_t bytes = items_ * rows_ * row_bytes;
+  scores_ = gpu::Buffer(context, bytes, gpu::Memory::Device, "a block of scores");
+  weights_ = gpu::Buffer(context, bytes, gpu::Memory::Device, "a block of weights");
 }
 
 void attention_blocks(gpu::Stream& stream, Kernels& kernels, bool texel, const AttentionScratch& scratch, const BlockInputs& inputs,

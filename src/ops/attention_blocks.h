@@ -8,15 +8,16 @@ namespace headlight::ops {
 /// memory grows with n, not with n², and the scratch stays in the processor's cache.
 class AttentionScratch {
  public:
-  /// For any attention of up to these sizes.
-  AttentionScratch(gpu::Context& context, std::uint32_t maps, std::uint32_t queries, std::uint32_t keys);
+  /// For any attention of up to these sizes. Throws Error when the device can't bind 8 rows of every head at once.
+  AttentionScratch(gpu::Context& context, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys, std::uint32_t items = 1);
 
-  std::uint32_t rows() const { return rows_; }  ///< of a block, a multiple of 8
+  std::uint32_t rows() const { return rows_; }    ///< of a block, a multiple of 8
+  std::uint32_t items() const { return items_; }  ///< batch items at once, at least 1
   const gpu::Buffer& scores() const { return scores_; }
   const gpu::Buffer& weights() const { return weights_; }
 
  private:
-  std::uint32_t rows_ = 0;
+  std::uint32_t rows_ = 0, items_ = 0;
   gpu::Buffer scores_, weights_;
 };
 

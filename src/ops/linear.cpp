@@ -46,7 +46,11 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
             LinearParameters parameters) {
   const std::uint32_t all_rows = x.items * x.tokens;
   const Tuning& tuning = kernels.tuning();
-  const Choice choice = choose(kernels, all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows, all_rows);
+  LinearKernel kind = all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows;
+  if (std::max(x.item_bytes(), weight.tile_bytes()) > kernels.max_binding(true) && kind == LinearKernel::Vec4Texel) {
+    kind = LinearKernel::Vec4;  // texel buffers may be far smaller than storage buffers
+  }
+  const Choice choice = choose(kernels, kind, all_rows);
   const std::size_t in_range = kernels.max_binding(choice.is_texel);
   const std::size_t out_range = kernels.max_binding(false);
 

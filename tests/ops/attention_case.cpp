@@ -1,0 +1,175 @@
+#include "ops/attention_case.h"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "attention/mask_words.h"
+#include "model/reference.h"
+#include "ops/attention.h"
+#include "ops/attention_blocks.h"
+#include "support/gpu_tensors.h"
+
+namespace headlight::test {
+namespace {
+
+constexpr std::size_t kMostWork = 3'000'000;  // multiply-adds of one case
+
+attention::BooleanMask random_matrix(Random& random, const AttentionCase& one) {
+  attention::BooleanMask matrix{.batch = random.pick({1u, one.batch}),
+                                .heads = random.pick({1u, one.config.heads}),
+                                .queries = one.queries,
+                                .keys = one.keys,
+                                .keep = {}};
+  matrix.keep.resize(std::size_t{matrix.batch} * matrix.heads * matrix.queries * matrix.keys);
+  const double kept = random.pick({0.2, 0.5, 0.9});
+  for (std::uint8_t& keep : matrix.keep) keep = random.chance(kept) ? 1 : 0;
+  return matrix;
+}
+
+attention::PaintedCells random_paint(Random& random, const AttentionCase& one) {
+  attention::PaintedCells painted;
+  const std::uint32_t count = random.between(1, 12);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    attention::PaintScope scope;
+    if (random.chance(0.5)) scope.layer = random.pick({one.layer, one.layer + 1});
+    if (random.chance(0.5)) scope.batch = random.below(one.batch);
+    if (random.chance(0.5)) scope.head = random.below(one.config.heads);
+    painted[scope][{random.below(one.queries), random.below(one.keys)}] = random.chance(0.5);
+  }
+  return painted;
+}
+
+std::size_t work(const AttentionCase& one) {
+  return std::size_t{one.batch} * one.config.heads * one.queries * one.keys * (one.config.d_k + one.config.d_v);
+}
+
+void fill_numbers(Random& random, AttentionCase& one, float range) {
+  const std::uint32_t heads = one.config.heads;
+  one.q = random.tensor({one.batch, heads, one.queries, one.config.d_k}, range);
+  one.k = random.tensor({one.batch, heads, one.keys, one.config.d_k}, range);
+  one.v = random.tensor({one.batch, heads, one.keys, one.config.d_v});
+}
+
+}  // namespace
+
+AttentionCase random_attention(Random& random) {
+  AttentionCase one;
+  const auto tokens = [&] {
+    return random.pick({1u, 2u, 3u, 5u, 7u, 8u, 9u, 16u, 17u, 31u, 32u, 33u, 63u, 64u, 65u, 127u, 128u, 129u});
+  };
+  const auto width = [&] { return random.pick({1u, 2u, 3u, 4u, 5u, 8u, 15u, 16u, 33u, 64u, 65u, 127u, 129u, 200u}); };
+  do {
+    one.batch = random.between(1, 3);
+    one.queries = tokens();
+    one.keys = random.chance(0.5) ? one.queries : tokens();
+    one.config.heads = random.between(1, 5);
+    one.config.d_k = width();
+    one.config.d_v = width();
+  } while (work(one) > kMostWork);
+  one.config.d_model = one.config.heads * one.config.d_v;
+  one.layer = random.below(3);
+  if (random.chance(0.2)) one.config.scale = {.kind = model::Scale::Kind::None};
+  if (random.chance(0.2)) one.config.scale = {.kind = model::Scale::Kind::Value, .value = random.number(0.5f)};
+  if (random.chance(0.25)) one.config.merge = model::MergeOrder::WithoutTranspose;
+
+  for (std::uint32_t item = 0; item < one.batch; ++item) {
+    one.key_lengths.push_back(random.chance(0.5) ? one.keys : random.between(0, one.keys));
+  }
+  attention::MaskRule& rule = one.mask.rule;
+  rule.causal = random.chance(0.4);
+  rule.window = random.chance(0.3) ? random.between(1, one.keys + 2) : 0;
+  rule.prefix = random.chance(0.25) ? random.between(1, one.keys + 2) : 0;
+  rule.key_padding = random.chance(0.7);
+  one.mask.fill = random.pick(
+      {attention::MaskFill::NegativeInfinity, attention::MaskFill::MinusOneBillion, attention::MaskFill::MinusTenBillion});
+  if (random.chance(0.25)) one.mask.matrix = random_matrix(random, one);
+  if (random.chance(0.3)) one.mask.painted = random_paint(random, one);
+  fill_numbers(random, one, random.pick({0.1f, 1.0f, 2.0f}));
+  return one;
+}
+
+AttentionCase plain_attention(Random& random, std::uint32_t batch, std::uint32_t heads, std::uint32_t queries,
+                              std::uint32_t keys, std::uint32_t d_k, std::uint32_t d_v) {
+  AttentionCase one;
+  one.config = {.d_model = heads * d_v, .heads = heads, .d_k = d_k, .d_v = d_v};
+  one.batch = batch;
+  one.queries = queries;
+  one.keys = keys;
+  one.key_lengths.assign(batch, keys);
+  fill_numbers(random, one, 1.0f);
+  return one;
+}
+
+std::string describe(const AttentionCase& one) {
+  return fmt::format("batch {}, {} heads, {} × {} tokens, d {} and {}, mask {}, padding {}, fill {}{}{}", one.batch,
+                     one.config.heads, one.queries, one.keys, one.config.d_k, one.config.d_v,
+                     attention::to_string(one.mask.rule), one.mask.rule.key_padding, attention::to_string(one.mask.fill),
+                     one.mask.matrix ? ", a matrix" : "", one.mask.painted.empty() ? "" : ", painted");
+}
+
+AttentionResult<double> expected(const AttentionCase& one) {
+  const auto widened = [](const Tensor& tensor) {
+    return model::reference::Array{tensor.shape, std::vector<double>(tensor.values.begin(), tensor.values.end())};
+  };
+  model::reference::AttentionStages stages;
+  stages.q = widened(one.q);
+  stages.k = widened(one.k);
+  stages.v = widened(one.v);
+  const auto is_visible = [&](model::BlockRef, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
+                              std::uint32_t key) {
+    return one.mask.is_visible(one.layer, batch, head, query, key, one.key_lengths[batch]);
+  };
+  model::reference::attend(one.config, {.layer = LayerIndex{one.layer}}, is_visible,
+                           static_cast<double>(attention::fill_value(one.mask.fill)), stages);
+  return {stages.heads.values, stages.row_max.values, stages.row_sum.values};
+}
+
+AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops::AttentionKernel kind) {
+  gpu::Context& context = kernels.context();
+  kernels.set_tuning({.attention = kind});
+  const std::uint32_t heads = one.config.heads, d_v4 = ops::divide_up(one.config.d_v, 4);
+  const ops::MergedLayout layout = one.config.merge == model::MergeOrder::Concatenate
+                                       ? ops::concatenated(heads, d_v4)
+                                       : ops::without_transpose(one.queries, d_v4);
+  gpu::Stream stream(context);
+  const ops::DeviceTensor q = put(stream, one.q), k = put(stream, one.k), v = put(stream, one.v);
+  const attention::DeviceMask mask =
+      attention::upload_mask(stream, one.mask, {one.layer, one.batch, heads, one.queries, one.keys}, one.key_lengths);
+  const ops::DeviceTensor merged(stream, one.batch, 1, one.queries, heads * d_v4 * 4, "a test");
+  const ops::DeviceTensor stats = ops::make_stats(stream, one.batch, heads, one.queries);
+  const ops::AttentionScratch scratch(context, heads, one.queries, one.keys, one.batch);
+  ops::attention(stream, kernels, q, k, v, one.config.scale.factor(one.config.d_k), attention::mask_data(mask), layout,
+                 merged, stats, ops::needs_scratch(kind) ? &scratch : nullptr);
+  const gpu::Download merged_bytes = stream.download(merged.buffer()), stats_bytes = stream.download(stats.buffer());
+  gpu::Submission submission = std::move(stream).submit();
+  submission.wait();
+
+  AttentionResult<float> result;
+  result.dispatches = submission.dispatches();
+  const auto values = submission.values<float>(merged_bytes), pairs = submission.values<float>(stats_bytes);
+  for (std::uint32_t item = 0; item < one.batch; ++item) {
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      for (std::uint32_t i = 0; i < one.queries; ++i) {
+        const std::size_t at =
+            (std::size_t{item} * merged.stride4() + std::size_t{i} * layout.row4 + std::size_t{head} * layout.head4) * 4;
+        const auto slot = values.subspan(at, std::size_t{d_v4} * 4);
+        result.heads.insert(result.heads.end(), slot.begin(), slot.begin() + one.config.d_v);
+        for (const float padding : slot.subspan(one.config.d_v))
+          result.is_padding_zero = result.is_padding_zero && padding == 0.0f;
+        const std::size_t row = (std::size_t{item} * heads + head) * one.queries + i;
+        const bool is_hidden = pairs[2 * row] == std::numeric_limits<float>::lowest();
+        result.row_max.push_back(is_hidden ? -std::numeric_limits<float>::infinity() : pairs[2 * row]);
+        result.row_sum.push_back(pairs[2 * row + 1]);
+      }
+    }
+  }
+  return result;
+}
+
+AttentionDeviation deviation(const AttentionResult<float>& result, const AttentionResult<double>& expected) {
+  return {deviation(result.heads, expected.heads), deviation(result.row_max, expected.row_max),
+          deviation(result.row_sum, expected.row_sum)};
+}
+
+}  // namespace headlight::test

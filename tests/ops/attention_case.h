@@ -1,0 +1,50 @@
+#pragma once
+
+#include <vector>
+
+#include "attention/mask.h"
+#include "core/tensor.h"
+#include "model/config.h"
+#include "ops/kernels.h"
+#include "support/deviation.h"
+#include "support/random.h"
+
+namespace headlight::test {
+
+/// One masked attention from given Q, K, V, with everything that can vary.
+struct AttentionCase {
+  model::AttentionConfig config;
+  std::uint32_t batch = 1, queries = 1, keys = 1, layer = 0;
+  std::vector<std::uint32_t> key_lengths;  ///< [batch]
+  attention::MaskSpec mask;
+  Tensor q, k, v;  ///< [batch, head, token, d]
+};
+
+/// Random sizes, rule, fill, matrix, painted cells, scale and merge order; small enough for the naive kernel.
+AttentionCase random_attention(Random& random);
+/// No mask, random numbers, every key in sight.
+AttentionCase plain_attention(Random& random, std::uint32_t batch, std::uint32_t heads, std::uint32_t queries,
+                              std::uint32_t keys, std::uint32_t d_k, std::uint32_t d_v);
+/// For messages: sizes, rule and fill.
+std::string describe(const AttentionCase& one);
+
+/// What attention() leaves, or what it should.
+template <typename Number>
+struct AttentionResult {
+  std::vector<Number> heads;    ///< [batch, head, query, d_v]
+  std::vector<Number> row_max;  ///< [batch, head, query], −inf where nothing is visible
+  std::vector<Number> row_sum;  ///< likewise, 0
+  bool is_padding_zero = true;  ///< of the merged matrix
+  std::uint32_t dispatches = 0;
+};
+
+AttentionResult<double> expected(const AttentionCase& one);
+AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops::AttentionKernel kind);
+
+/// How far the heads' outputs and the rows' statistics are off.
+struct AttentionDeviation {
+  Deviation heads, row_max, row_sum;
+};
+AttentionDeviation deviation(const AttentionResult<float>& result, const AttentionResult<double>& expected);
+
+}  // namespace headlight::test

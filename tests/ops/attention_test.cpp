@@ -1,0 +1,126 @@
+#include "ops/attention.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "ops/attention_case.h"
+#include "support/gpu_tensors.h"
+
+using namespace headlight;
+using namespace headlight::ops;
+using test::AttentionCase;
+
+namespace {
+
+constexpr std::array kKinds{AttentionKernel::Naive, AttentionKernel::Blocks, AttentionKernel::BlocksTexel,
+                            AttentionKernel::Tiled};
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// All four kernels on one case.
+void check_all(const AttentionCase& one, test::AttentionDeviation& worst) {
+  const auto expected = test::expected(one);
+  for (const AttentionKernel kind : kKinds) {
+    INFO(to_string(kind), ": ", test::describe(one));
+    const auto result = test::run(test::shared_kernels(), one, kind);
+    const auto deviation = test::deviation(result, expected);
+    CHECK(deviation.heads.nmse < 1e-11);      // observed 1.3e-12
+    CHECK(deviation.row_max.max_abs < 1e-4);  // observed 2.2e-5: sums of 129 products up to 4, not scaled
+    CHECK(deviation.row_sum.nmse < 5e-11);    // observed 4.9e-12
+    CHECK(result.is_padding_zero);
+    test::widen(worst.heads, deviation.heads);
+    test::widen(worst.row_max, deviation.row_max);
+    test::widen(worst.row_sum, deviation.row_sum);
+  }
+}
+
+AttentionCase all_masked(attention::MaskFill fill) {
+  test::Random random(5);
+  AttentionCase one = test::plain_attention(random, 2, 2, 9, 6, 5, 7);
+  one.mask.fill = fill;
+  one.key_lengths = {6, 3};
+  one.mask.matrix = attention::BooleanMask{.queries = 9, .keys = 6, .keep = std::vector<std::uint8_t>(9 * 6, 1)};
+  for (std::uint32_t key = 0; key < 6; ++key) one.mask.matrix->keep[4 * 6 + key] = 0;  // row 4 sees nothing
+  return one;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "attention: every kernel on random shapes, masks, fills, matrices, painted cells and merges") {
+    test::Random random(2026);
+    test::AttentionDeviation worst;
+    for (int i = 0; i < 250; ++i) check_all(test::random_attention(random), worst);
+    CAPTURE(worst.heads);
+    CAPTURE(worst.row_max);
+    CAPTURE(worst.row_sum);
+    CHECK(worst.heads.max_abs < 1e-5);  // observed 4.5e-6
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "attention: values far wider than a workgroup's columns, keys far more than queries") {
+    test::Random random(7);
+    test::AttentionDeviation worst;
+    check_all(test::plain_attention(random, 1, 2, 33, 40, 16, 200), worst);
+    check_all(test::plain_attention(random, 2, 1, 1, 1000, 8, 8), worst);
+    check_all(test::plain_attention(random, 1, 1, 1000, 1, 8, 8), worst);
+    AttentionCase causal = test::plain_attention(random, 1, 1, 700, 700, 4, 4);
+    causal.mask.rule.causal = true;
+    check_all(causal, worst);
+    CHECK(worst.heads.max_abs < 1e-6);  // observed 1.1e-7
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "attention: large scores neither overflow nor vanish") {
+    test::Random random(11);
+    AttentionCase one = test::plain_attention(random, 1, 2, 20, 20, 8, 8);
+    for (float& value : one.q.values) value *= 1e3f;
+    const auto expected = test::expected(one);
+    for (const AttentionKernel kind : kKinds) {
+      const auto deviation = test::deviation(test::run(test::shared_kernels(), one, kind), expected);
+      CAPTURE(to_string(kind));
+      CHECK(deviation.heads.max_abs < 1e-5);  // observed 1.3e-7
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "attention: a fully masked row under −inf has no weights and a zero output") {
+    const AttentionCase one = all_masked(attention::MaskFill::NegativeInfinity);
+    for (const AttentionKernel kind : kKinds) {
+      CAPTURE(to_string(kind));
+      const auto result = test::run(test::shared_kernels(), one, kind);
+      for (std::size_t map = 0; map < 4; ++map) {
+        CHECK(result.row_max[map * 9 + 4] == -kInfinity);
+        CHECK(result.row_sum[map * 9 + 4] == 0.0f);
+        for (std::size_t c = 0; c < 7; ++c) CHECK(result.heads[(map * 9 + 4) * 7 + c] == 0.0f);
+      }
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "attention: a fully masked row under a finite fill is uniform over all keys, padding included") {
+    for (const attention::MaskFill fill : {attention::MaskFill::MinusOneBillion, attention::MaskFill::MinusTenBillion}) {
+      const AttentionCase one = all_masked(fill);
+      for (const AttentionKernel kind : kKinds) {
+        CAPTURE(to_string(kind));
+        const auto result = test::run(test::shared_kernels(), one, kind);
+        for (std::size_t map = 0; map < 4; ++map) {
+          CHECK(result.row_max[map * 9 + 4] == attention::fill_value(fill));
+          CHECK(result.row_sum[map * 9 + 4] == 6.0f);
+          for (std::size_t c = 0; c < 7; ++c) {
+            double mean = 0.0;
+            for (std::size_t key = 0; key < 6; ++key) mean += static_cast<double>(one.v.values[(map * 6 + key) * 7 + c]) / 6;
+            CHECK(static_cast<double>(result.heads[(map * 9 + 4) * 7 + c]) == doctest::Approx(mean).epsilon(1e-5));
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "attention: a pass of one kernel is one dispatch, by blocks it is three") {
+    test::Random random(3);
+    const AttentionCase one = test::plain_attention(random, 2, 3, 20, 20, 8, 8);
+    CHECK(test::run(test::shared_kernels(), one, AttentionKernel::Naive).dispatches == 1);
+    CHECK(test::run(test::shared_kernels(), one, AttentionKernel::Tiled).dispatches == 1);
+    CHECK(test::run(test::shared_kernels(), one, AttentionKernel::Blocks).dispatches == 3);
+    CHECK(test::run(test::shared_kernels(), one, AttentionKernel::BlocksTexel).dispatches == 3);
+  }
+}

@@ -1,0 +1,98 @@
+#include "ops/tuning.h"
+
+#include <doctest/doctest.h>
+
+#include <ctime>
+
+#include "core/atomic_file.h"
+#include "ops/kernels.h"
+#include "support/gpu_tensors.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::ops;
+
+namespace {
+
+constexpr Tuning kUnlikely{LinearKernel::Naive, LinearKernel::Tiled, AttentionKernel::Naive, false};
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE_FIXTURE(test::OnGpu, "measuring takes moments and chooses among the fast kernels") {
+    Kernels kernels(context);
+    const std::clock_t start = std::clock();  // of the processor, which other programs may share; llvmpipe works there too
+    const Tuning tuning = measure_tuning(kernels);
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+#ifdef NDEBUG
+    CHECK(seconds < 8.0);  // observed 2.6 with kernels that Mesa had to compile, 0.3 with its cache
+#else
+    CHECK(seconds < 60.0);
+#endif
+    CHECK(tuning.few_rows != LinearKernel::Naive);
+    CHECK(tuning.many_rows != LinearKernel::Naive);
+    CHECK(tuning.attention != AttentionKernel::Naive);
+    CHECK(kernels.tuning() == tuning);
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "every step leaves a tuning that works") {
+    Kernels kernels(context);
+    Tuning tuning = default_tuning(context.device());
+    for (std::uint32_t step = 0; step < kTuningSteps; ++step) {
+      measure_step(kernels, step, tuning);
+      CHECK(kernels.tuning() == tuning);
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "a tuning is remembered by device and driver and not measured again") {
+    const TemporaryDirectory folder;
+    const auto file = folder.path() / "deep" / "tuning.json";
+    CHECK_FALSE(load_tuning(context.device(), file).has_value());
+    save_tuning(context.device(), file, kUnlikely);
+    CHECK(load_tuning(context.device(), file) == kUnlikely);
+    Kernels kernels(context);
+    CHECK(tune(kernels, file) == kUnlikely);  // measured, it would not be the naive kernel
+    CHECK(kernels.tuning() == kUnlikely);
+
+    gpu::DeviceInfo newer = context.device();
+    newer.driver += " newer";
+    CHECK_FALSE(load_tuning(newer, file).has_value());
+    save_tuning(newer, file, default_tuning(newer));
+    CHECK(load_tuning(newer, file) == default_tuning(newer));
+    CHECK(load_tuning(context.device(), file) == kUnlikely);
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "a garbled file only costs the measuring again, and is replaced") {
+    const TemporaryDirectory folder;
+    const auto file = folder.path() / "tuning.json";
+    const std::string names[] = {"few_rows", "many_rows", "attention"};
+    for (const std::string& garbage :
+         {std::string(), std::string("{"), std::string("[1, 2]"), std::string("\xff\xfe\0", 3)}) {
+      write_file_atomically(file, garbage);
+      CHECK_FALSE(load_tuning(context.device(), file).has_value());
+    }
+    save_tuning(context.device(), file, kUnlikely);
+    const std::string good = read_file(file);
+    for (const std::string& name : names) {
+      for (const std::string& value :
+           {std::string("7"), std::string("null"), std::string("\"fastest\""), std::string("{}")}) {
+        const std::size_t at = good.find(':', good.find('"' + name + '"')) + 1;
+        std::string bad = good;
+        bad.replace(at, bad.find_first_of(",\n", at) - at, value);
+        write_file_atomically(file, bad);
+        CAPTURE(bad);
+        CHECK_FALSE(load_tuning(context.device(), file).has_value());
+      }
+    }
+    Kernels kernels(context);
+    const Tuning measured = tune(kernels, file);
+    CHECK(load_tuning(context.device(), file) == measured);
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "a file that can't be written only costs the measuring again") {
+    const TemporaryDirectory folder;
+    write_file_atomically(folder.path() / "file", std::string_view("in the way"));
+    CHECK_NOTHROW(save_tuning(context.device(), folder.path() / "file" / "tuning.json", kUnlikely));
+    CHECK_FALSE(load_tuning(context.device(), folder.path() / "file" / "tuning.json").has_value());
+  }
+}

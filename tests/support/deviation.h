@@ -1,0 +1,45 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <ostream>
+#include <span>
+
+namespace headlight::test {
+
+/// How far floats are from what they should be.
+struct Deviation {
+  double nmse = 0.0;     ///< Σ (a − b)² / Σ b²
+  double max_abs = 0.0;  ///< ∞ when sizes differ, a number is NaN or only one of two is infinite
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Deviation& deviation) {
+  return out << "NMSE " << deviation.nmse << ", at most " << deviation.max_abs;
+}
+
+inline Deviation deviation(std::span<const float> values, std::span<const double> expected) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (values.size() != expected.size()) return {kInfinity, kInfinity};
+  Deviation result;
+  double error = 0.0, power = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double value = values[i];
+    if (value == expected[i] && std::isinf(value)) continue;
+    const double difference = std::abs(value - expected[i]);
+    if (!std::isfinite(difference)) return {kInfinity, kInfinity};
+    result.max_abs = std::max(result.max_abs, difference);
+    error += difference * difference;
+    power += expected[i] * expected[i];
+  }
+  result.nmse = power > 0.0 ? error / power : (error > 0.0 ? kInfinity : 0.0);
+  return result;
+}
+
+/// The larger of each, over many cases.
+inline void widen(Deviation& worst, const Deviation& other) {
+  worst.nmse = std::max(worst.nmse, other.nmse);
+  worst.max_abs = std::max(worst.max_abs, other.max_abs);
+}
+
+}  // namespace headlight::test
