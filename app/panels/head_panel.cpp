@@ -75,16 +75,13 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
   const ImVec2 size = ImGui::GetContentRegionAvail();
   const view::Rect room{.x = origin.x, .y = origin.y, .width = size.x - kBarRoom, .height = size.y - 4.0F};
   const AxisMargins margins = measure_axes(frame, queries, keys, room);
-  view::Rect area{.x = std::round(room.x + margins.left),
-                  .y = std::round(room.y + margins.top),
-                  .width = std::max(room.width - margins.left, 16.0F),
-                  .height = std::max(room.height - margins.top, 16.0F)};
-  const Transient& transient = frame.transient;
-  // A map lower than its room hangs from the top, below its head's name, instead of floating in the middle.
-  const float fitted = view::Viewport(area, queries.count, keys.count).matrix().height;
-  area.height = std::min(area.height, std::max(fitted * std::max(transient.zoom, 1.0F), 1.0F));
-  const view::Viewport viewport = handle_map_input(
-      frame, view::Viewport(area, queries.count, keys.count, transient.zoom, {.x = transient.pan_x, .y = transient.pan_y}));
+  const MapRoom map_room{.area = {.x = std::round(room.x + margins.left),
+                                  .y = std::round(room.y + margins.top),
+                                  .width = std::max(room.width - margins.left, 16.0F),
+                                  .height = std::max(room.height - margins.top, 16.0F)},
+                         .rows = queries.count,
+                         .columns = keys.count};
+  const view::Viewport viewport = handle_map_input(frame, map_room);
   const view::Rect cells = viewport.visible();
   frame.mark("head.map", {.x = cells.x, .y = cells.y, .width = cells.width, .height = cells.height});
 

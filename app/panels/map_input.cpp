@@ -24,17 +24,19 @@ std::optional<attention::Cell> cell_at(const view::Viewport& viewport, float x, 
 
 class MapInput {
  public:
-  MapInput(Frame& frame, const view::Viewport& viewport)
-      : frame_(frame), viewport_(viewport), storage_(*ImGui::GetStateStorage()), io_(ImGui::GetIO()) {}
+  MapInput(Frame& frame, const MapRoom& room)
+      : frame_(frame),
+        room_(room),
+        viewport_(room.viewport(frame.transient.zoom, {.x = frame.transient.pan_x, .y = frame.transient.pan_y})),
+        storage_(*ImGui::GetStateStorage()),
+        io_(ImGui::GetIO()) {}
 
   view::Viewport handle() {
     const view::Rect seen = viewport_.visible();
     ImGui::SetCursorScreenPos(ImVec2(seen.x, seen.y));
     ImGui::InvisibleButton("map", ImVec2(std::max(seen.width, 1.0F), std::max(seen.height, 1.0F)));
     const bool is_hovered = ImGui::IsItemHovered();
-    if (is_hovered && io_.MouseWheel != 0.0F) {
-      viewport_ = viewport_.zoomed_at({.x = io_.MousePos.x, .y = io_.MousePos.y}, std::pow(kZoomStep, io_.MouseWheel));
-    }
+    if (is_hovered && io_.MouseWheel != 0.0F) zoom_at(io_.MousePos, std::pow(kZoomStep, io_.MouseWheel));
     const std::optional<attention::Cell> cell = cell_at(viewport_, io_.MousePos.x, io_.MousePos.y);
     frame_.transient.hovered.reset();
     if (is_hovered && cell) {
@@ -54,7 +56,18 @@ class MapInput {
  private:
   int& memory(const char* name) { return *storage_.GetIntRef(ImGui::GetID(name), 0); }
 
-  void fit() { viewport_ = view::Viewport(viewport_.area(), viewport_.rows(), viewport_.columns()); }
+  void fit() { viewport_ = room_.viewport(1.0F, {}); }
+
+  /// What is under the point stays there, also while the map's part of the room grows.
+  void zoom_at(ImVec2 point, float factor) {
+    const view::Rect before = viewport_.matrix();
+    const float column = (point.x - before.x) / viewport_.cell_width();
+    const float row = (point.y - before.y) / viewport_.cell_height();
+    const view::Viewport zoomed = room_.viewport(viewport_.zoom() * factor, viewport_.pan());
+    const view::Rect after = zoomed.matrix();
+    viewport_ =
+        zoomed.moved(point.x - after.x - column * zoomed.cell_width(), point.y - after.y - row * zoomed.cell_height());
+  }
 
   bool wants_to_pan() const { return io_.KeyShift || ImGui::IsKeyDown(ImGui::GetKeyIndex(ImGuiKey_Space)); }
 
@@ -123,6 +136,7 @@ class MapInput {
   }
 
   Frame& frame_;
+  const MapRoom& room_;
   view::Viewport viewport_;
   ImGuiStorage& storage_;
   ImGuiIO& io_;
@@ -130,6 +144,14 @@ class MapInput {
 
 }  // namespace
 
-view::Viewport handle_map_input(Frame& frame, const view::Viewport& viewport) { return MapInput(frame, viewport).handle(); }
+view::Viewport MapRoom::viewport(float zoom, view::Point pan) const {
+  const view::Viewport fitted(area, rows, columns);
+  const float grown = std::clamp(zoom, 1.0F, fitted.max_zoom());
+  view::Rect used = area;
+  used.height = std::min(area.height, std::max(fitted.matrix().height * grown, 1.0F));
+  return {used, rows, columns, zoom, pan};
+}
+
+view::Viewport handle_map_input(Frame& frame, const MapRoom& room) { return MapInput(frame, room).handle(); }
 
 }  // namespace headlight::app

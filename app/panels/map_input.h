@@ -5,11 +5,21 @@
 
 namespace headlight::app {
 
+/// The room for a map's cells on the screen, and its size in cells.
+struct MapRoom {
+  view::Rect area;
+  std::uint32_t rows = 0, columns = 0;
+
+  /// The map at a zoom and pan. One lower than its room hangs from the top, below its head's name, instead of floating in
+  /// the middle; zooming in lets it grow down to the bottom.
+  view::Viewport viewport(float zoom, view::Point pan) const;
+};
+
 /// What the pointer and the keyboard do on the big heatmap of the selected head:
 ///   wheel: zoom where the pointer is · middle drag, Space or Shift + drag: pan · 0 or a double click while zoomed in: fit
 ///   click or drag: mask cells, or unmask them when the first one was masked · right click: pin the crosshair
 /// Call it inside the window that shows the map, before drawing. Changes zoom, pan and hovered cell of the transient state,
 /// masks and pin of the state; returns the map as it lies now.
-view::Viewport handle_map_input(Frame& frame, const view::Viewport& viewport);
+view::Viewport handle_map_input(Frame& frame, const MapRoom& room);
 
 }  // namespace headlight::app
