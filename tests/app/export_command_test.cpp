@@ -174,6 +174,38 @@ TEST_SUITE("gpu") {
     CHECK(message.find("token") != std::string::npos);
   }
 
+  TEST_CASE("a settings file that is garbage is one line, and is kept") {
+    const TemporaryDirectory directory;
+    const fs::path settings = directory.path() / "headlight" / "settings.json";
+    make_directories(settings.parent_path());
+    write_file_atomically(settings, "{ garbage");
+    const std::string without_display =
+        "XDG_CONFIG_HOME=" + directory.path().string() + " env -u DISPLAY -u WAYLAND_DISPLAY";
+    const Outcome outcome = run_headlight({"view"}, without_display);
+    CHECK(outcome.err.starts_with("headlight: " + settings.string() + ": no JSON"));
+    CHECK(outcome.err.find("kept as settings.json.bad, starting with defaults\n") != std::string::npos);
+    CHECK(read_file(settings.parent_path() / "settings.json.bad") == "{ garbage");
+    CHECK(outcome.status == 1);
+    CHECK(outcome.err.find("no display") != std::string::npos);
+  }
+
+  TEST_CASE("figures carry tokens, title and settings, on one sheet too") {
+    const Exported exported(
+        {"--text", "alpha beta gamma", "--mask", "causal", "--heads", "2", "--layers", "1", "--format", "png,svg"});
+    for (const char* name :
+         {"layer-00_batch-0_head-00_weights.png", "layer-00_batch-0_head-01_weights.png", "layer-00_heads.png"}) {
+      INFO(name);
+      CHECK(exported.text(name).starts_with("\x89PNG"));
+    }
+    const std::string svg = exported.text("layer-00_batch-0_head-01_weights.svg");
+    for (const char* words : {"alpha", "gamma", "layer 0, head 1", "seed 123", "causal", "query", "key"}) {
+      INFO(words);
+      CHECK(svg.find(words) != std::string::npos);
+    }
+    CHECK(exported.text("layer-00_heads.svg").find("head 1") != std::string::npos);
+    CHECK(exported.json("run.json")["view"]["color_map"] == "viridis");
+  }
+
   TEST_CASE("without a Vulkan driver there is one line that says so") {
     const std::string no_driver = "VK_ICD_FILENAMES=/nonexistent.json VK_DRIVER_FILES=/nonexistent.json";
     CHECK(complaint({"--text", "a b"}, 1, no_driver).find("no Vulkan device") == 0);
