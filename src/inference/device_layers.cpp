@@ -29,18 +29,19 @@ ops::PackedLinear pack_identity(gpu::Context& context, std::uint32_t width, std:
                   "the merge of heads");
 }
 
-DeviceLayer upload(gpu::Context& context, const model::AttentionLayer& layer) {
+/// `is_last`: nothing reads what the layer returns.
+DeviceLayer upload(gpu::Context& context, const model::AttentionLayer& layer, bool is_last) {
   DeviceLayer device;
   const std::uint32_t heads = layer.config.heads;
   if (layer.weights) {
     const std::array projections{source_of(layer.weights->query, heads), source_of(layer.weights->key, heads),
                                  source_of(layer.weights->value, heads)};
     device.projections = ops::pack(context, projections, "the weights of Q, K and V");
-    if (layer.weights->output) {
-      device.output = pack_one(context, source_of(*layer.weights->output, 1, heads), "the output projection");
-    } else if (layer.norm) {
-      device.unpad = pack_identity(context, heads * layer.config.d_v, heads);
-    }
+  }
+  if (layer.weights && layer.weights->output) {
+    device.output = pack_one(context, source_of(*layer.weights->output, 1, heads), "the output projection");
+  } else if (layer.norm || layer.feed_forward || !is_last) {
+    device.unpad = pack_identity(context, heads * layer.config.d_v, heads);
   }
   if (layer.norm) device.norm = upload(context, *layer.norm);
   if (layer.feed_forward) {
@@ -56,11 +57,15 @@ DeviceLayer upload(gpu::Context& context, const model::AttentionLayer& layer) {
 
 DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::Layers> layers) {
   DeviceLayers device;
-  for (const model::AttentionLayer& layer : layers->encoder) device.encoder.push_back(upload(context, layer));
+  const bool has_reader = layers->unembedding.has_value();
+  for (const model::AttentionLayer& layer : layers->encoder) {
+    const bool is_last = &layer == &layers->encoder.back() && layers->decoder.empty() && !has_reader;
+    device.encoder.push_back(upload(context, layer, is_last));
+  }
   for (const model::DecoderLayer& layer : layers->decoder) {
     DeviceDecoderLayer decoder;
-    if (layer.self) decoder.self = upload(context, *layer.self);
-    decoder.cross = upload(context, layer.cross);
+    if (layer.self) decoder.self = upload(context, *layer.self, false);
+    decoder.cross = upload(context, layer.cross, &layer == &layers->decoder.back() && !has_reader);
     device.decoder.push_back(std::move(decoder));
   }
   if (layers->unembedding) device.unembedding = pack_one(context, source_of(*layers->unembedding), "the unembedding");

@@ -15,8 +15,8 @@ namespace headlight::inference {
 struct DeviceLayer {
   std::optional<ops::PackedLinear> projections;  ///< sections query, key, value
   std::optional<ops::PackedLinear> output;
-  /// Without an output projection but with a residual behind it: the identity, which takes merged heads out of their padded
-  /// slots so that they can be added to x.
+  /// Without an output projection but with something behind it: the identity, which takes merged heads out of their padded
+  /// slots, so that they are a hidden state.
   std::optional<ops::PackedLinear> unpad;
   std::optional<ops::DeviceLayerNorm> norm;
   std::optional<ops::PackedLinear> feed_forward_in, feed_forward_out;

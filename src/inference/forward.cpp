@@ -150,7 +150,7 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const model::
 
   if (!source.decoder.empty()) {
     const Hidden memory = x;
-    x = recorder.embedding(network.target_embedding.get(), *input.target);
+    x = input.qkv ? nullptr : recorder.embedding(network.target_embedding.get(), *input.target);
     for (std::size_t i = 0; i < source.decoder.size(); ++i) {
       const model::DecoderLayer& layer = source.decoder[i];
       if (layer.self) x = recorder.layer({BlockKind::DecoderSelf, layer_index(i)}, *layer.self, *layers.decoder[i].self, x, x);

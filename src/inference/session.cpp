@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ranges>
 
 #include "core/error.h"
 #include "gpu/context.h"
@@ -153,7 +154,14 @@ Tensor Session::stage(model::BlockRef block, attention::Stage stage) {
   return result;
 }
 
-Tensor Session::encoder_output() { return state_->download(state_->run.encoder_output.get()); }
+Tensor Session::encoder_output() {
+  if (state_->run.encoder_output) return state_->download(state_->run.encoder_output.get());
+  // Bare heads with nothing behind them: no hidden state was made of the last layer's.
+  for (const attention::BlockRun& block : std::views::reverse(state_->run.blocks)) {
+    if (block.ref.kind == model::BlockKind::EncoderSelf) return stage(block.ref, attention::Stage::Merged);
+  }
+  return {};
+}
 Tensor Session::logits() { return state_->download(state_->run.logits.get()); }
 
 }  // namespace headlight::inference

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "attention/stage.h"
+#include "inference/session.h"
+#include "model/reference.h"
+#include "support/deviation.h"
+
+namespace headlight::test {
+
+inline constexpr std::array kAllStages{attention::Stage::X,      attention::Stage::Q,       attention::Stage::K,
+                                       attention::Stage::V,      attention::Stage::Scores,  attention::Stage::Scaled,
+                                       attention::Stage::Masked, attention::Stage::Weights, attention::Stage::Heads,
+                                       attention::Stage::Merged, attention::Stage::Output};
+
+/// A stage as the reference computed it; empty where the block has none.
+inline const model::reference::Array& stage_of(const model::reference::AttentionStages& stages, attention::Stage stage) {
+  switch (stage) {
+    case attention::Stage::X:
+      return stages.x;
+    case attention::Stage::Q:
+      return stages.q;
+    case attention::Stage::K:
+      return stages.k;
+    case attention::Stage::V:
+      return stages.v;
+    case attention::Stage::Scores:
+      return stages.scores;
+    case attention::Stage::Scaled:
+      return stages.scaled;
+    case attention::Stage::Masked:
+      return stages.masked;
+    case attention::Stage::Weights:
+      return stages.weights;
+    case attention::Stage::Heads:
+      return stages.heads;
+    case attention::Stage::Merged:
+      return stages.merged;
+    case attention::Stage::Output:
+      break;
+  }
+  return stages.output;
+}
+
+/// The largest difference of any stage of any block of the last run from the reference's; ∞ when one of them has a block, a
+/// stage or a shape that the other lacks. `worst` names where it is.
+inline double max_difference(inference::Session& session, const model::reference::Run& expected, std::string& worst) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double largest = 0.0;
+  const auto note = [&](double difference, model::BlockRef block, std::string_view what) {
+    if (difference <= largest && largest > 0.0) return;
+    largest = std::max(largest, difference);
+    worst = fmt::format("{} {} {}", to_string(block.kind), block.layer.value, what);
+  };
+  if (session.blocks() != expected.blocks) return kInfinity;
+  for (std::size_t i = 0; i < expected.blocks.size(); ++i) {
+    const model::BlockRef block = expected.blocks[i];
+    for (const attention::Stage stage : kAllStages) {
+      const model::reference::Array& array = stage_of(expected.stages[i], stage);
+      if (array.values.empty() != !session.shape(block).extent(stage)) return kInfinity;
+      if (array.values.empty()) continue;
+      const Tensor found = session.stage(block, stage);
+      note(found.shape == array.shape ? deviation(found.values, array.values).max_abs : kInfinity, block, to_string(stage));
+    }
+  }
+  if (!expected.encoder_output.values.empty()) {
+    note(deviation(session.encoder_output().values, expected.encoder_output.values).max_abs, {}, "the encoder's output");
+  }
+  if (!expected.logits.values.empty())
+    note(deviation(session.logits().values, expected.logits.values).max_abs, {}, "logits");
+  return largest;
+}
+
+}  // namespace headlight::test
