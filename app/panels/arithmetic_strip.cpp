@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "panels/ink.h"
+#include "panels/label_text.h"
 #include "panels/stage_text.h"
 
 namespace headlight::app {
@@ -46,7 +47,12 @@ void draw_arithmetic_strip(Frame& frame, const Arithmetic* arithmetic, attention
     }
     {
       const Ink ink(fonts.mono, theme.text);
-      ImGui::TextWrapped("%s%s", arithmetic->cell.c_str(), equation(*arithmetic).c_str());
+      ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 1.0F));
+      const float width = ImGui::GetContentRegionAvail().x;
+      for (const std::string& line : break_lines(fonts.mono, arithmetic->cell + equation(*arithmetic), width)) {
+        ImGui::TextUnformatted(line.c_str());
+      }
+      ImGui::PopStyleVar();
     }
     if (!arithmetic->note.empty()) {
       const Ink ink(fonts.small, theme.text_dim);

@@ -1,5 +1,6 @@
 #include "panels/label_text.h"
 
+#include <algorithm>
 #include <cfloat>
 
 #include "view/ellipsis.h"
@@ -14,6 +15,25 @@ std::string fit_text(ImFont* font, const std::string& text, float room) {
   return view::shorten(text, room, [font](std::string_view part) {
     return font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, part.data(), part.data() + part.size()).x;
   });
+}
+
+std::vector<std::string> break_lines(ImFont* font, const std::string& text, float width) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    const std::string longer = line.empty() ? word : line + ' ' + word;
+    if (!line.empty() && text_width(font, longer) > width) {
+      lines.push_back(std::move(line));
+      line = word;
+    } else {
+      line = longer;
+    }
+    begin = end + 1;
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
 }
 
 void draw_turned_text(ImDrawList* list, ImFont* font, ImVec2 start, ImVec2 direction, shell::Color color,

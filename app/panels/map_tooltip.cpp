@@ -17,7 +17,7 @@ namespace {
 
 using attention::Stage;
 
-constexpr float kNumberColumn = 86.0F;
+constexpr float kNumberColumn = 108.0F;
 
 void draw_token(const Frame& frame, const char* role, shell::Color color, const model::TokenBatch& tokens,
                 std::uint32_t index) {

@@ -69,6 +69,9 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const inference::BlockShape& shape = frame.result.shapes.at(block);
+  // Beside the grid, so that the neighbours stay in sight.
+  const ImVec2 grid = ImGui::GetWindowPos();
+  ImGui::SetNextWindowPos(ImVec2(grid.x - 20.0F, ImGui::GetItemRectMin().y), ImGuiCond_Always, ImVec2(1.0F, 0.0F));
   ImGui::BeginTooltip();
   {
     const Ink ink(fonts.strong, theme.text);

@@ -120,8 +120,9 @@ TEST_CASE("the wheel zooms where the pointer is, and only the cells in sight are
   stage.state.playground.layers = 1;
   stage.settle();
   const shell::UiRect map = stage.rect("head.map");
-  const float x = map.x + map.width * 0.7513F;
-  const float y = map.y + map.height * 0.2513F;
+  // ImGui cuts the pointer's place to whole units, here 0.6 of a cell; this is inside (100, 300) before and after.
+  const float x = map.x + map.width * (300.8F / 400.0F);
+  const float y = map.y + map.height * (100.8F / 400.0F);
   stage.feed({shell::MouseMove{x, y}});
   const std::optional<attention::Cell> before = stage.transient.hovered;
   REQUIRE(before);
