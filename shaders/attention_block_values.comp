@@ -2,9 +2,9 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 // Last step of attention by blocks: weights · V, written straight into the merged matrix, so that merging heads costs nothing.
-// 8 lanes own 4 rows × 16 vec4 columns in registers.
+// 8 lanes own 8 rows × 16 vec4 columns in registers.
 //   weights [item, head, row of the block, keys4]
-#define ROWS 4
+#define ROWS 8
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"
 #include "lib/attention.glsl"
@@ -27,7 +27,7 @@ void main() {
   uint left = gl_WorkGroupID.z * 16u + lane, right = left + 8u;
   uint last4 = p.d_v4 - 1u;
   MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
-  // Weights exist where the softmax's group of 8 rows went; this group of 4 needs no more than its own rows see.
+  // Exactly where the softmax's group of the same 8 rows went: there the weights are.
   uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
   uint v_at = item * p.v_stride4 + head * p.keys * p.d_v4;
   uint row_at[ROWS];

@@ -9,8 +9,8 @@ layout(set = 0, binding = 1, std430) readonly buffer weight_buffer { float weigh
 
 void main() {
   uint column4 = gl_LocalInvocationID.x;
-  uint tile = gl_WorkGroupID.x;
-  uint row = gl_WorkGroupID.y;
+  uint tile = gl_WorkGroupID.y;
+  uint row = gl_WorkGroupID.x;
   uint x_at = x_row(row) * 4u;
   vec4 sum = vec4(0.0);
   for (uint c = 0u; c < 4u; ++c) {

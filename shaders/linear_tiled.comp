@@ -21,8 +21,8 @@ void main() {
   uint thread = gl_LocalInvocationID.x;
   uint column4 = thread % kTile4;
   uint group = thread / kTile4;
-  uint tile = gl_WorkGroupID.x;
-  uint first_row = gl_WorkGroupID.y * kTileRows;
+  uint tile = gl_WorkGroupID.y;
+  uint first_row = gl_WorkGroupID.x * kTileRows;
 
   vec4 sum[ROWS];
   [[unroll]] for (int r = 0; r < ROWS; ++r) sum[r] = vec4(0.0);

@@ -14,8 +14,8 @@ VEC4_INPUT(1, weight);
 
 void main() {
   uint lane = gl_LocalInvocationID.x;
-  uint tile = gl_WorkGroupID.x;
-  uint first_row = gl_WorkGroupID.y * ROWS;
+  uint tile = gl_WorkGroupID.y;
+  uint first_row = gl_WorkGroupID.x * ROWS;
   uint rows_at[ROWS];
   [[unroll]] for (int r = 0; r < ROWS; ++r) rows_at[r] = x_row(min(first_row + uint(r), p.rows - 1u));
 

@@ -1,4 +1,4 @@
-// Parameters of attention_cells.comp: one rectangle of one stage's map, for consecutive heads. Needs params/mask.h before it.
+// Parameters of attention_cells_*.comp: one rectangle of one stage's map, for consecutive heads. Needs params/mask.h before it.
 struct CellsParameters {
   uint stage;         // 0 scores, 1 scaled, 2 masked, 3 weights
   uint batch_item;    // for the mask

@@ -33,7 +33,7 @@ AttentionScratch::AttentionScratch(gpu::Context& context, std::uint32_t heads, s
 
 void attention_blocks(gpu::Stream& stream, Kernels& kernels, bool texel, const AttentionScratch& scratch, const BlockInputs& inputs,
                       AttentionParameters parameters, BlockSteps steps) {
-  constexpr std::uint32_t kScoreRows = 8, kScoreKeys = 32, kSoftmaxRows = 8, kValueRows = 4, kValueColumns4 = 16;
+  constexpr std::uint32_t kScoreRows = 8, kScoreKeys = 32, kSoftmaxRows = 8, kValueRows = 8, kValueColumns4 = 16;
   const std::uint32_t maps = inputs.items * parameters.heads;
   parameters.block_rows = scratch.rows();
   for (parameters.block_row = 0; parameters.block_row < parameters.queries; parameters.block_row += scratch.rows()) {

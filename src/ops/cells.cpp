@@ -7,7 +7,9 @@ namespace headlight::ops {
 void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const DeviceTensor& q, const DeviceTensor& k, float scale,
                const MaskData& mask, const DeviceTensor& stats, std::uint32_t item, std::uint32_t first_head, std::uint32_t heads,
                const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {
-  constexpr std::uint32_t kLanes = 32, kRows = 4;  // of attention_cells.comp
+  const bool is_exact = region.pool == 1;
+  // Of a workgroup of attention_cells_exact.comp or attention_cells_pooled.comp.
+  const std::uint32_t group_columns = is_exact ? 32 : 8, group_rows = is_exact ? 8 : 4;
   CellsParameters parameters{};
   parameters.stage = static_cast<std::uint32_t>(stage);
   parameters.batch_item = item;
@@ -27,8 +29,8 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Devi
   parameters.fill = mask.fill;
   parameters.mask = mask_parameters(mask);
   const bool texel = kernels.tuning().texel_reads && q.item_bytes() <= kernels.max_binding(true) && k.item_bytes() <= kernels.max_binding(true);
-  stream.dispatch(kernels.load("attention_cells", texel), {q.item(item), k.item(item), *mask.words, stats.buffer(), out}, parameters,
-                  {divide_up(region.tile_columns(), kLanes), divide_up(region.tile_rows(), kRows), heads});
+  stream.dispatch(kernels.load(is_exact ? "attention_cells_exact" : "attention_cells_pooled", texel), {q.item(item), k.item(item), *mask.words, stats.buffer(), out}, parameters,
+                  {divide_up(region.tile_columns(), group_columns), divide_up(region.tile_rows(), group_rows), heads});
 }
 
 void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item, const StoredMatrix& matrix,

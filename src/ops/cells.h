@@ -18,7 +18,7 @@ struct Region {
   std::size_t tile_values() const { return std::size_t{tile_rows()} * tile_columns(); }
 };
 
-/// Which map over (query, key) attention_cells.comp evaluates.
+/// Which map over (query, key) attention_cells_*.comp evaluate.
 enum class MapStage : std::uint32_t { Scores, Scaled, Masked, Weights };
 
 /// Bytes of one value of a tile: (value, 1 where everything behind it is masked).

@@ -58,10 +58,10 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   for (const DeviceTensor* output : {target.q, target.k, target.v}) {
     items_per_slice = std::min(items_per_slice, out_range / output->item_bytes());
   }
-  const std::size_t max_rows = std::size_t{kernels.context().device().max_groups[1]} * choice.rows;
+  const std::size_t max_rows = std::size_t{kernels.context().device().max_groups[0]} * choice.rows;
   items_per_slice = std::min(items_per_slice, max_rows / x.tokens);
   const auto tiles_per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
-      {in_range / weight.tile_bytes(), kernels.context().device().max_groups[0], target.end_tile - target.first_tile}));
+      {in_range / weight.tile_bytes(), kernels.context().device().max_groups[1], target.end_tile - target.first_tile}));
   if (items_per_slice == 0 || tiles_per_slice == 0) {
     throw Error("one matrix of {} tokens × {} columns is more than the {} MiB that '{}' can bind at once; make the text or the model smaller",
                 x.tokens, std::max(x.width, target.v->width), std::min(in_range, out_range) >> 20, kernels.context().device().name);
@@ -77,7 +77,7 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
       stream.dispatch(*choice.kernel,
                       {x.slice(item, items), weights, weight.bias, target.q->slice(item, items), target.k->slice(item, items),
                        target.v->slice(item, items)},
-                      parameters, {tiles, divide_up(parameters.rows, choice.rows), 1});
+                      parameters, {divide_up(parameters.rows, choice.rows), tiles, 1});
     }
   }
 }

@@ -1,0 +1,87 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+// The cells of one head's map at a distance: each value stands for a pool × pool square of cells, the maximum for weights (a
+// peak never vanishes), the mean for the rest, masked cells left out of the masked scores' mean. A lane owns one square in each
+// of 4 tile rows and works through them 4 keys at a time. Workgroup z counts heads from first_head.
+//   cells [head, tile row, tile column] (value, 1 where every cell behind it is masked)
+layout(local_size_x = 8) in;
+#include "lib/load.glsl"
+#include "lib/cells.glsl"
+
+const uint kRows = 4u;
+const uint kKeys = 4u;
+
+void main() {
+  uint head = p.first_head + gl_WorkGroupID.z;
+  uint tile_columns = (p.columns + p.pool - 1u) / p.pool;
+  uint tile_rows = (p.rows + p.pool - 1u) / p.pool;
+  uint tile_column = gl_GlobalInvocationID.x;
+  uint tile_row = gl_WorkGroupID.y * kRows;
+  if (tile_column >= tile_columns) return;
+  uint row_end = p.row + p.rows, column_end = p.column + p.columns;
+  uint first = p.row + tile_row * p.pool, last = min(first + kRows * p.pool, row_end) - 1u;
+  uint j0 = p.column + gl_WorkGroupID.x * 8u * p.pool, j1 = min(j0 + 8u * p.pool, column_end) - 1u;
+  MapMask map = load_map_mask(p.mask, p.batch_item, head, p.heads, p.keys);
+  bool is_open = all_visible(p.mask, map, first, last, j0, j1);
+  bool is_hidden = p.stage >= kMasked && !any_visited(map, first, last, j0, j1);
+
+  float pooled[kRows], count[kRows], shown_here[kRows];
+  [[unroll]] for (int r = 0; r < kRows; ++r) { pooled[r] = 0.0; count[r] = 0.0; shown_here[r] = 0.0; }
+  for (uint dx = 0u; dx < p.pool; dx += kKeys) {
+    uint j = p.column + tile_column * p.pool + dx;
+    uint keys_here = min(min(kKeys, p.pool - dx), column_end - min(j, column_end));
+    uint k_at[kKeys];
+    [[unroll]] for (int t = 0; t < kKeys; ++t) k_at[t] = (head * p.keys + min(j + uint(t), p.keys - 1u)) * p.d_k4;
+    for (uint dy = 0u; dy < p.pool; ++dy) {
+      float s[kRows * kKeys];
+      [[unroll]] for (int n = 0; n < kRows * kKeys; ++n) s[n] = 0.0;
+      if (!is_hidden) {
+        uint q_at[kRows];
+        [[unroll]] for (int r = 0; r < kRows; ++r) {
+          q_at[r] = (head * p.queries + min(first + uint(r) * p.pool + dy, p.queries - 1u)) * p.d_k4;
+        }
+        for (uint c = 0u; c < p.d_k4; ++c) {
+          vec4 ks[kKeys];
+          [[unroll]] for (int t = 0; t < kKeys; ++t) ks[t] = LOAD(k, k_at[t] + c);
+          [[unroll]] for (int r = 0; r < kRows; ++r) {
+            vec4 qs = LOAD(q, q_at[r] + c);
+            [[unroll]] for (int t = 0; t < kKeys; ++t) {
+              s[r * 4 + t] = fma(qs.w, ks[t].w, fma(qs.z, ks[t].z, fma(qs.y, ks[t].y, fma(qs.x, ks[t].x, s[r * 4 + t]))));
+            }
+          }
+        }
+      }
+      vec4 scores[kRows];
+      [[unroll]] for (int r = 0; r < kRows; ++r) scores[r] = vec4(s[r * 4], s[r * 4 + 1], s[r * 4 + 2], s[r * 4 + 3]);
+      [[dont_unroll]] for (uint r = 0u; r < kRows; ++r) {
+        uint i = first + r * p.pool + dy;
+        if (i >= row_end) break;
+        vec4 exists = vec4(lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(keys_here)));
+        vec4 shows = exists;
+        if (!is_open) {
+          [[dont_unroll]] for (uint t = 0u; t < keys_here; ++t) shows[t] = is_visible(p.mask, map, i, j + t) ? 1.0 : 0.0;
+        }
+        vec4 value = p.stage == kScores ? scores[r] : scores[r] * p.scale;
+        if (p.stage == kWeights) {
+          value = mix(vec4(p.has_finite_fill != 0u ? p.fill : kHidden), value, equal(shows, vec4(1.0)));
+          value = mix(vec4(kHidden), value, equal(exists, vec4(1.0)));
+          float top = max(max(value.x, value.y), max(value.z, value.w));  // the largest score has the largest weight
+          vec2 ml = stats[(p.batch_item * p.heads + head) * p.queries + i];
+          if (ml.y > 0.0) pooled[r] = max(pooled[r], exp(top - ml.x) / ml.y);
+        } else {
+          vec4 counted = p.stage == kMasked ? shows : exists;
+          pooled[r] += dot(value, counted);
+          count[r] += dot(counted, vec4(1.0));
+        }
+        shown_here[r] += dot(shows, vec4(1.0));
+      }
+    }
+  }
+  uint out_at = p.out_at + (gl_WorkGroupID.z * tile_rows + tile_row) * tile_columns + tile_column;
+  [[dont_unroll]] for (uint r = 0u; r < kRows; ++r) {
+    if (tile_row + r >= tile_rows) break;
+    float value = p.stage == kWeights ? pooled[r] : (count[r] > 0.0 ? pooled[r] / count[r] : p.fill);
+    cells[out_at + r * tile_columns] = vec2(value, shown_here[r] > 0.0 ? 0.0 : 1.0);
+  }
+}

@@ -1,0 +1,21 @@
+// What attention_cells*.comp share: values of a head's map, computed from Q, K and the rows' (m, l); nothing n × n is stored:
+//   scores q·k → scaled → masked (fill) → weights exp(masked − m) / l
+#include "params/mask.h"
+#include "params/cells.h"
+
+layout(push_constant) uniform Push { CellsParameters p; };
+VEC4_INPUT(0, q);  // [head, query, d_k4] of the batch item
+VEC4_INPUT(1, k);  // [head, key, d_k4]
+layout(set = 0, binding = 2, std430) readonly buffer mask_buffer { uint mask_words[]; };
+layout(set = 0, binding = 3, std430) readonly buffer stats_buffer { vec2 stats[]; };  // [item, head, query]
+layout(set = 0, binding = 4, std430) writeonly buffer cells_buffer { vec2 cells[]; };
+#define MASK_WORDS(index) mask_words[index]
+#include "lib/mask.glsl"
+
+const uint kScores = 0u, kMasked = 2u, kWeights = 3u;  // MapStage
+
+// Can any query of [first, last] see a key of [j0, j1]? If not, no masked score and no weight there needs q·k.
+bool any_visited(MapMask map, uint first, uint last, uint j0, uint j1) {
+  uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
+  return j0 < visited.y && j1 >= visited.x;
+}
