@@ -4,9 +4,9 @@
 
 namespace headlight::ops {
 
-void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const DeviceTensor& q, const DeviceTensor& k, float scale,
-               const MaskData& mask, const DeviceTensor& stats, std::uint32_t item, std::uint32_t first_head, std::uint32_t heads,
-               const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {
+void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const DeviceTensor& q, const DeviceTensor& k,
+               float scale, const MaskData& mask, const DeviceTensor& stats, std::uint32_t item, std::uint32_t first_head,
+               std::uint32_t heads, const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {
   const bool is_exact = region.pool == 1;
   // Of a workgroup of attention_cells_exact.comp or attention_cells_pooled.comp.
   const std::uint32_t group_columns = is_exact ? 32 : 8, group_rows = is_exact ? 8 : 4;
@@ -28,13 +28,15 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Devi
   parameters.has_finite_fill = mask.has_finite_fill ? 1 : 0;
   parameters.fill = mask.fill;
   parameters.mask = mask_parameters(mask);
-  const bool texel = kernels.tuning().texel_reads && q.item_bytes() <= kernels.max_binding(true) && k.item_bytes() <= kernels.max_binding(true);
-  stream.dispatch(kernels.load(is_exact ? "attention_cells_exact" : "attention_cells_pooled", texel), {q.item(item), k.item(item), *mask.words, stats.buffer(), out}, parameters,
+  const bool texel = kernels.tuning().texel_reads && q.item_bytes() <= kernels.max_binding(true) &&
+                     k.item_bytes() <= kernels.max_binding(true);
+  stream.dispatch(kernels.load(is_exact ? "attention_cells_exact" : "attention_cells_pooled", texel),
+                  {q.item(item), k.item(item), *mask.words, stats.buffer(), out}, parameters,
                   {divide_up(region.tile_columns(), group_columns), divide_up(region.tile_rows(), group_rows), heads});
 }
 
-void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item, const StoredMatrix& matrix,
-                  const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {
+void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item,
+                  const StoredMatrix& matrix, const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {
   constexpr std::uint32_t kLanes = 64;  // of matrix_region.comp
   MatrixRegionParameters parameters{};
   parameters.base = matrix.base;

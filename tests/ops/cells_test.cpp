@@ -1,0 +1,200 @@
+#include "ops/cells.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "attention/mask_words.h"
+#include "ops/attention.h"
+#include "ops/attention_case.h"
+#include "support/gpu_tensors.h"
+
+using namespace headlight;
+using namespace headlight::ops;
+using test::AttentionCase;
+
+namespace {
+
+/// What somebody looks at: one stage's region of consecutive heads of one batch item.
+struct Look {
+  MapStage stage = MapStage::Weights;
+  std::uint32_t item = 0, first_head = 0, heads = 1;
+  Region region;
+};
+
+struct Cells {
+  std::vector<double> values;  ///< [head, tile row, tile column]
+  std::vector<double> masked;  ///< likewise, 1 where every cell behind the value is masked
+};
+
+/// One cell by plain loops over doubles.
+double cell(const AttentionCase& one, const test::AttentionResult<double>& result, const Look& look, std::uint32_t head,
+            std::uint32_t i, std::uint32_t j, bool is_visible) {
+  const std::size_t map = std::size_t{look.item} * one.config.heads + head;
+  const float* q = one.q.values.data() + (map * one.queries + i) * one.config.d_k;
+  const float* k = one.k.values.data() + (map * one.keys + j) * one.config.d_k;
+  double value = 0.0;
+  for (std::uint32_t c = 0; c < one.config.d_k; ++c) value += static_cast<double>(q[c]) * static_cast<double>(k[c]);
+  if (look.stage == MapStage::Scores) return value;
+  value *= static_cast<double>(one.config.scale.factor(one.config.d_k));
+  if (look.stage == MapStage::Scaled) return value;
+  const bool has_fill = one.mask.fill != attention::MaskFill::NegativeInfinity;
+  const double fill = has_fill ? static_cast<double>(attention::fill_value(one.mask.fill))
+                               : static_cast<double>(std::numeric_limits<float>::lowest());
+  if (!is_visible) value = fill;
+  if (look.stage == MapStage::Masked) return value;
+  if (!is_visible && !has_fill) return 0.0;
+  const std::size_t row = map * one.queries + i;
+  return result.row_sum[row] > 0.0 ? std::exp(value - result.row_max[row]) / result.row_sum[row] : 0.0;
+}
+
+Cells expected(const AttentionCase& one, const Look& look) {
+  const auto result = test::expected(one);
+  const Region& region = look.region;
+  Cells cells;
+  for (std::uint32_t head = look.first_head; head < look.first_head + look.heads; ++head) {
+    for (std::uint32_t top = 0; top < region.rows; top += region.pool) {
+      for (std::uint32_t left = 0; left < region.columns; left += region.pool) {
+        double sum = 0.0, largest = 0.0, fill = 0.0;
+        std::uint32_t count = 0;
+        bool is_masked = true;
+        for (std::uint32_t i = region.row + top; i < region.row + std::min(region.rows, top + region.pool); ++i) {
+          for (std::uint32_t j = region.column + left; j < region.column + std::min(region.columns, left + region.pool);
+               ++j) {
+            const bool is_visible = one.mask.is_visible(one.layer, look.item, head, i, j, one.key_lengths[look.item]);
+            const double value = cell(one, result, look, head, i, j, is_visible);
+            is_masked = is_masked && !is_visible;
+            largest = std::max(largest, value);
+            if (look.stage == MapStage::Masked && !is_visible) {
+              fill = value;
+              continue;
+            }
+            sum += value;
+            ++count;
+          }
+        }
+        const double mean = count > 0 ? sum / count : fill;
+        cells.values.push_back(look.stage == MapStage::Weights ? largest : mean);
+        cells.masked.push_back(is_masked ? 1.0 : 0.0);
+      }
+    }
+  }
+  return cells;
+}
+
+struct Evaluated {
+  std::vector<float> values, masked;
+  bool is_rest_untouched = true;  ///< before and behind the tiles
+};
+
+Evaluated run(Kernels& kernels, const AttentionCase& one, const Look& look, bool texel) {
+  constexpr std::uint32_t kOutAt = 3, kBehind = 5;
+  kernels.set_tuning({.attention = AttentionKernel::Naive, .texel_reads = texel});
+  const std::uint32_t heads = one.config.heads;
+  gpu::Stream stream(kernels.context());
+  const DeviceTensor q = test::put(stream, one.q), k = test::put(stream, one.k), v = test::put(stream, one.v);
+  const attention::DeviceMask mask =
+      attention::upload_mask(stream, one.mask, {one.layer, one.batch, heads, one.queries, one.keys}, one.key_lengths);
+  const DeviceTensor merged(stream, one.batch, 1, one.queries, heads * v.width4() * 4, "a test");
+  const DeviceTensor stats = make_stats(stream, one.batch, heads, one.queries);
+  const std::size_t count = look.heads * look.region.tile_values();
+  const gpu::Buffer cells(kernels.context(), (kOutAt + count + kBehind) * kCellBytes, gpu::Memory::Device, "a test");
+  stream.clear(cells);
+  const float scale = one.config.scale.factor(one.config.d_k);
+  ops::attention(stream, kernels, q, k, v, scale, attention::mask_data(mask), concatenated(heads, v.width4()), merged, stats,
+                 nullptr);
+  map_cells(stream, kernels, look.stage, q, k, scale, attention::mask_data(mask), stats, look.item, look.first_head,
+            look.heads, look.region, cells, kOutAt);
+  const gpu::Download bytes = stream.download(cells);
+  gpu::Submission submission = std::move(stream).submit();
+  submission.wait();
+  const auto pairs = submission.values<float>(bytes);
+  Evaluated result;
+  for (std::size_t at = 0; at < pairs.size() / 2; ++at) {
+    if (at >= kOutAt && at < kOutAt + count) {
+      result.values.push_back(pairs[2 * at]);
+      result.masked.push_back(pairs[2 * at + 1]);
+    } else {
+      result.is_rest_untouched = result.is_rest_untouched && pairs[2 * at] == 0.0f && pairs[2 * at + 1] == 0.0f;
+    }
+  }
+  return result;
+}
+
+void check(const AttentionCase& one, const Look& look, test::Deviation& worst) {
+  const Cells wanted = expected(one, look);
+  const Region& region = look.region;
+  for (const bool texel : {false, true}) {
+    INFO("stage ", static_cast<int>(look.stage), texel ? ", texel, " : ", ", test::describe(one));
+    INFO(fmt::format("rows {}+{}, columns {}+{}, pool {}, heads {}+{}", region.row, region.rows, region.column,
+                     region.columns, region.pool, look.first_head, look.heads));
+    const Evaluated result = run(test::shared_kernels(), one, look, texel);
+    const test::Deviation values = test::deviation(result.values, wanted.values);
+    CHECK(values.max_abs < 5e-5);  // observed 7.3e-6: sums of 200 products up to 4, not scaled
+    CHECK(test::deviation(result.masked, wanted.masked).max_abs == 0.0);
+    CHECK(result.is_rest_untouched);
+    test::widen(worst, values);
+  }
+}
+
+Look random_look(test::Random& random, const AttentionCase& one) {
+  Look look;
+  look.stage = random.pick({MapStage::Scores, MapStage::Scaled, MapStage::Masked, MapStage::Weights});
+  look.item = random.below(one.batch);
+  look.first_head = random.below(one.config.heads);
+  look.heads = random.between(1, one.config.heads - look.first_head);
+  Region& region = look.region;
+  region.row = random.below(one.queries);
+  region.rows = random.between(1, one.queries - region.row);
+  region.column = random.below(one.keys);
+  region.columns = random.between(1, one.keys - region.column);
+  region.pool = random.chance(0.4) ? 1 : random.between(2, 17);
+  return look;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("regions of every map, exact and pooled, against double loops") {
+    test::Random random(41);
+    test::Deviation worst;
+    for (int i = 0; i < 60; ++i) {
+      const AttentionCase one = test::random_attention(random);
+      check(one, random_look(random, one), worst);
+    }
+    MESSAGE("worst: ", worst);
+  }
+
+  TEST_CASE("a region that a causal mask hides is masked and weightless, whatever Q and K are") {
+    test::Random random(42);
+    AttentionCase one = test::plain_attention(random, 1, 1, 80, 80, 8, 4);
+    one.mask.rule.causal = true;
+    for (const std::uint32_t pool : {1u, 5u}) {
+      const Evaluated result = run(test::shared_kernels(), one, {.region = {0, 40, 40, 40, pool}}, false);
+      CHECK(std::all_of(result.values.begin(), result.values.end(), [](float value) { return value == 0.0f; }));
+      CHECK(std::all_of(result.masked.begin(), result.masked.end(), [](float masked) { return masked == 1.0f; }));
+    }
+  }
+
+  TEST_CASE("pooled weights show the peak") {
+    test::Random random(43);
+    AttentionCase one = test::plain_attention(random, 1, 1, 24, 24, 4, 4);
+    std::fill(one.q.values.begin(), one.q.values.end(), 1.0f);
+    std::fill(one.k.values.begin(), one.k.values.end(), 0.0f);
+    std::fill_n(one.k.values.begin() + 13 * 4, 4, 20.0f);  // every query looks at key 13 alone
+    const Evaluated result = run(test::shared_kernels(), one, {.region = {0, 24, 0, 24, 8}}, false);
+    REQUIRE(result.values.size() == 9);
+    for (std::size_t at = 0; at < 9; ++at) CHECK(result.values[at] == doctest::Approx(at % 3 == 1 ? 1.0 : 0.0));
+  }
+
+  TEST_CASE("one cell alone") {
+    test::Random random(44);
+    const AttentionCase one = test::plain_attention(random, 2, 3, 9, 7, 5, 3);
+    test::Deviation worst;
+    check(one, {.stage = MapStage::Weights, .item = 1, .first_head = 2, .heads = 1, .region = {8, 1, 6, 1, 1}}, worst);
+    check(one, {.stage = MapStage::Scores, .item = 1, .first_head = 2, .heads = 1, .region = {8, 1, 6, 1, 16}}, worst);
+  }
+}
