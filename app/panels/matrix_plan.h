@@ -29,9 +29,10 @@ struct MatrixPlan {
 struct PlanLimits {
   float number_width = 44.0F;  ///< a cell that holds a number
   float number_height = 20.0F;
-  float max_width = 640.0F;  ///< of a matrix with numbers
-  float heat_edge = 256.0F;  ///< of a matrix without numbers
-  float heat_cell = 15.0F;   ///< a coloured cell is at most so wide
+  float max_width = 640.0F;   ///< of a matrix with numbers
+  float heat_edge = 256.0F;   ///< of a matrix without numbers
+  float heat_cell = 15.0F;    ///< a coloured cell is at most so wide
+  float heat_width = 256.0F;  ///< its columns share this width down to the smallest cell; never above heat_edge
   bool wants_numbers = true;
   std::optional<std::uint32_t> row_in_view, column_in_view;  ///< to be among the shown ones of a shortened matrix
 };

@@ -22,6 +22,7 @@ constexpr float kFormulaHeight = 21.0F;
 constexpr float kShapeHeight = 19.0F;
 constexpr float kTickHeight = 16.0F;
 constexpr float kBarHeight = 30.0F;  // gap, bar and its labels
+constexpr float kLeastBar = 88.0F;   // both ends' numbers fit below
 constexpr float kRemarkHeight = 18.0F;
 constexpr std::uint32_t kMatrixPlace = 0x57;
 
@@ -160,7 +161,7 @@ void draw_cells(Frame& frame, const MatrixView& view) {
   frame.ui.heatmaps().draw(list, image);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *picture.tile);
   draw_rows_without_weights(frame, image, *picture.tile);
-  const float bar_width = std::clamp(cells.width, 60.0F, 150.0F);
+  const float bar_width = std::clamp(cells.width, kLeastBar, 150.0F);
   draw_small_color_bar(frame, {.x = cells.x, .y = cells.y + cells.height + 9.0F, .width = bar_width, .height = 5.0F}, image);
 }
 
@@ -193,7 +194,7 @@ ViewSize measure_matrix(const Frame& frame, const MatrixView& view) {
   const float shape = measure_math(fonts, fonts.small, view.shape).x;
   const float remark = text_width(fonts.small, view.remark);
   const shell::UiRect cells = view.cells();
-  return {.width = view.gutter + std::max({cells.width, title, formula, shape, remark, 60.0F}),
+  return {.width = view.gutter + std::max({cells.width, title, formula, shape, remark, kLeastBar}),
           .height = cells.y - view.y + cells.height + kBarHeight + (view.remark.empty() ? 0.0F : kRemarkHeight)};
 }
 

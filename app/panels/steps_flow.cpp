@@ -18,8 +18,15 @@ constexpr float kGap = 14.0F;
 constexpr float kMostTokens = 92.0F;  // width of row labels that are tokens
 constexpr float kMostNumbersWidth = 520.0F;
 constexpr float kLineGap = 14.0F;
+constexpr float kHeatWidths[] = {256.0F, 192.0F, 144.0F};
 constexpr float kSectionTitle = 34.0F;
 constexpr float kSectionGap = 12.0F;
+
+/// Where a section goes.
+struct Room {
+  float x = 0.0F, y = 0.0F, width = 0.0F;
+  float heat_width = 0.0F;  ///< of a matrix without numbers
+};
 
 struct SectionPlan {
   const char* title;
@@ -76,11 +83,12 @@ std::string remark(const MatrixPlan& plan, const BlockGeometry& geometry) {
   return text;
 }
 
-PlanLimits limits_of(const Frame& frame, const StepSubject& subject, Stage stage, float width) {
+PlanLimits limits_of(const Frame& frame, const StepSubject& subject, Stage stage, const Room& room) {
   PlanLimits limits;
+  limits.heat_width = room.heat_width;
   limits.number_width = kNumberCellWidth;
   limits.number_height = kNumberCellHeight;
-  limits.max_width = std::min(width - kMostTokens - kArrowWidth, kMostNumbersWidth);
+  limits.max_width = std::min(room.width - kMostTokens - kArrowWidth, kMostNumbersWidth);
   limits.wants_numbers = frame.state.view.show_numbers;
   const auto& pinned = frame.state.view.pinned;
   const bool rows_are_keys = stage == Stage::K || stage == Stage::V;
@@ -94,14 +102,15 @@ PlanLimits limits_of(const Frame& frame, const StepSubject& subject, Stage stage
   return limits;
 }
 
-MatrixView make_view(const Frame& frame, const StepSubject& subject, Stage stage, float width, bool is_first) {
+MatrixView make_view(const Frame& frame, const StepSubject& subject, Stage stage, const Room& room, bool is_first) {
   const inference::BlockShape& shape = subject.geometry.shape;
   const auto extent = shape.extent(stage);
   const model::BlockKind kind = subject.block.kind;
   MatrixView view;
-  view.plan = plan_matrix(stage, extent->rows, extent->columns, limits_of(frame, subject, stage, width));
+  view.plan = plan_matrix(stage, extent->rows, extent->columns, limits_of(frame, subject, stage, room));
   view.block = subject.block;
-  view.title = stage_title(stage);
+  // Scaled and masked are already said by the symbols.
+  view.title = stage_title(stage == Stage::Scaled || stage == Stage::Masked ? Stage::Scores : stage);
   view.formula = stage_formula(stage, subject.block, subject.layer, subject.geometry.head, frame.state.masks[kind].fill);
   view.shape = fmt::format("{} = {} × {}", stage_space(stage, shape, kind), extent->rows, extent->columns);
   view.remark = remark(view.plan, subject.geometry);
@@ -123,16 +132,15 @@ MatrixView make_view(const Frame& frame, const StepSubject& subject, Stage stage
 }
 
 /// Places a section's boxes from left to right, wrapping; returns the y below them.
-float place(const Frame& frame, StepSection& section, float x0, float y, float width) {
-  float x = x0;
+float place(const Frame& frame, StepSection& section, const Room& room) {
+  float x = room.x;
+  float y = room.y + kSectionTitle;
   float line_height = 0.0F;
   for (StepBox& box : section.boxes) {
     const float arrow = box.operation.empty() ? 0.0F : kArrowWidth;
     const ViewSize size = measure_matrix(frame, box.view);
-    const bool is_first_of_line = x == x0;
-    // The row numbers' gutter already parts a matrix from what stands before it.
-    if (!is_first_of_line && x + arrow + size.width > x0 + width) {
-      x = x0;
+    if (x > room.x && x + arrow + size.width > room.x + room.width) {
+      x = room.x;
       y += line_height + kLineGap;
       line_height = 0.0F;
     }
@@ -145,6 +153,26 @@ float place(const Frame& frame, StepSection& section, float x0, float y, float w
   return y + line_height;
 }
 
+struct PlacedSection {
+  StepSection section;
+  float bottom = 0.0F;
+};
+
+PlacedSection lay_out_section(const Frame& frame, const StepSubject& subject, const SectionPlan& plan, const Room& room) {
+  PlacedSection placed{.section = {.title = plan.title, .y = room.y, .boxes = {}}, .bottom = 0.0F};
+  std::vector<StepBox>& boxes = placed.section.boxes;
+  for (const Stage stage : plan.stages) {
+    if (!subject.geometry.shape.extent(stage)) continue;
+    boxes.push_back({.view = make_view(frame, subject, stage, room, boxes.empty()),
+                     .operation = operation(stage, subject),
+                     .arrow_x = 0.0F});
+  }
+  const bool is_given = plan.stages.front() == Stage::X && !subject.geometry.shape.has_input;
+  if (is_given) placed.section.title = "Queries, keys and values are given";
+  placed.bottom = place(frame, placed.section, room);
+  return placed;
+}
+
 }  // namespace
 
 StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, float x, float y, float width) {
@@ -154,18 +182,16 @@ StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, float x, 
       {.title = "Mix the values, merge the heads", .stages = {Stage::Heads, Stage::Merged, Stage::Output}}};
   StepFlow flow;
   for (const SectionPlan& plan : plans) {
-    StepSection section{.title = plan.title, .y = y, .boxes = {}};
-    for (const Stage stage : plan.stages) {
-      if (!subject.geometry.shape.extent(stage)) continue;
-      const bool is_first = section.boxes.empty();
-      section.boxes.push_back({.view = make_view(frame, subject, stage, width, is_first),
-                               .operation = operation(stage, subject),
-                               .arrow_x = 0.0F});
+    // Coloured matrices may be narrower when that saves a line.
+    PlacedSection best =
+        lay_out_section(frame, subject, plan, {.x = x, .y = y, .width = width, .heat_width = kHeatWidths[0]});
+    for (const float heat_width : {kHeatWidths[1], kHeatWidths[2]}) {
+      PlacedSection other =
+          lay_out_section(frame, subject, plan, {.x = x, .y = y, .width = width, .heat_width = heat_width});
+      if (other.bottom < best.bottom - 1.0F) best = std::move(other);
     }
-    if (plan.stages.front() == Stage::X && !subject.geometry.shape.has_input)
-      section.title = "Queries, keys and values are given";
-    y = place(frame, section, x, y + kSectionTitle, width) + kSectionGap;
-    flow.sections.push_back(std::move(section));
+    y = best.bottom + kSectionGap;
+    flow.sections.push_back(std::move(best.section));
   }
   flow.height = y;
   return flow;
