@@ -68,6 +68,8 @@ struct State {
 struct Transient {
   std::optional<attention::Cell> hovered;  ///< under the pointer, in `hovered_stage`'s matrix
   attention::Stage hovered_stage = attention::Stage::Weights;
+  /// The token whose chip is under the pointer, as a row and as a column of the map; set and cleared by the text panel.
+  std::optional<std::uint32_t> pointed_query, pointed_key;
   float zoom = 1.0f;                 ///< of the big heatmap; 1 fits the area
   float pan_x = 0.0f, pan_y = 0.0f;  ///< of the big heatmap, in cells
 };

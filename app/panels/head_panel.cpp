@@ -25,18 +25,34 @@ AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std:
   return {.texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr, .count = count, .real = real};
 }
 
-/// Outlines the cell's row and column over the whole map; thin ones are widened to be seen.
-void draw_crosshair(const view::Viewport& viewport, attention::Cell cell, shell::Color color) {
+/// Labels of what the pointer is over, on the map or on a token's chip, else of the pinned cell.
+MarkedLabels marked_labels(const Frame& frame) {
+  const Transient& transient = frame.transient;
+  if (transient.hovered) return {.query = transient.hovered->query, .key = transient.hovered->key};
+  if (transient.pointed_query || transient.pointed_key) {
+    return {.query = transient.pointed_query, .key = transient.pointed_key};
+  }
+  const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+  return pinned ? MarkedLabels{.query = pinned->query, .key = pinned->key} : MarkedLabels{};
+}
+
+/// Outlines a row and a column over the whole map, or one of them; thin ones are widened to be seen.
+void draw_crosshair(const view::Viewport& viewport, std::optional<std::uint32_t> query, std::optional<std::uint32_t> key,
+                    shell::Color color) {
   const view::Rect cells = viewport.visible();
-  const view::Rect at = viewport.rect_of({.row = cell.query, .column = cell.key});
+  const view::Rect at = viewport.rect_of({.row = query.value_or(0), .column = key.value_or(0)});
   const float more_x = std::max(3.0F - at.width, 0.0F) * 0.5F;
   const float more_y = std::max(3.0F - at.height, 0.0F) * 0.5F;
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImGui::PushClipRect(ImVec2(cells.x - 1.0F, cells.y - 1.0F), ImVec2(cells.right() + 1.0F, cells.bottom() + 1.0F), true);
-  list->AddRect(ImVec2(cells.x - 3.0F, at.y - more_y), ImVec2(cells.right() + 3.0F, at.bottom() + more_y), color, 0.0F, 0,
-                1.5F);
-  list->AddRect(ImVec2(at.x - more_x, cells.y - 3.0F), ImVec2(at.right() + more_x, cells.bottom() + 3.0F), color, 0.0F, 0,
-                1.5F);
+  if (query && *query < viewport.rows()) {
+    list->AddRect(ImVec2(cells.x - 3.0F, at.y - more_y), ImVec2(cells.right() + 3.0F, at.bottom() + more_y), color, 0.0F, 0,
+                  1.5F);
+  }
+  if (key && *key < viewport.columns()) {
+    list->AddRect(ImVec2(at.x - more_x, cells.y - 3.0F), ImVec2(at.right() + more_x, cells.bottom() + 3.0F), color, 0.0F, 0,
+                  1.5F);
+  }
   ImGui::PopClipRect();
 }
 
@@ -89,9 +105,12 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
   picture.draw();
   const std::optional<attention::Cell>& hovered = frame.transient.hovered;
   const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
-  if (pinned) draw_crosshair(viewport, *pinned, frame.ui.theme().accent);
-  if (hovered) draw_crosshair(viewport, *hovered, frame.ui.theme().crosshair);
-  draw_axes(frame, viewport, margins, queries, keys, hovered ? hovered : pinned);
+  if (pinned) draw_crosshair(viewport, pinned->query, pinned->key, frame.ui.theme().accent);
+  if (hovered) draw_crosshair(viewport, hovered->query, hovered->key, frame.ui.theme().crosshair);
+  if (!hovered) {
+    draw_crosshair(viewport, frame.transient.pointed_query, frame.transient.pointed_key, frame.ui.theme().crosshair);
+  }
+  draw_axes(frame, viewport, margins, queries, keys, marked_labels(frame));
   if (picture.is_known()) {
     const float x = std::round(cells.right() + 18.0F);
     const float height = std::clamp(cells.height - kBarDrop, 80.0F, 340.0F);

@@ -2,7 +2,9 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <array>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,32 +13,50 @@
 #include "panels/ink.h"
 
 namespace headlight::app {
+namespace {
+
+/// What the pointer does on the big heatmap.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGestures = {
+    {{"Click, drag", "Mask or unmask cells"},
+     {"Right click", "Pin a cell"},
+     {"Wheel", "Zoom"},
+     {"Shift+drag", "Move the map"},
+     {"0", "Fit the map"}}};
+
+void draw_group(Frame& frame, std::string_view title) {
+  ImGui::TableNextRow(0, 26.0F);
+  ImGui::TableNextColumn();
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(title.data(), title.data() + title.size());
+}
+
+void draw_row(Frame& frame, std::string_view meaning, std::string_view keys) {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  ImGui::TextUnformatted(meaning.data(), meaning.data() + meaning.size());
+  ImGui::TableNextColumn();
+  const Ink ink(frame.ui.fonts().mono, frame.ui.theme().accent);
+  ImGui::TextUnformatted(keys.data(), keys.data() + keys.size());
+}
+
+}  // namespace
 
 void draw_shortcuts_dialog(Frame& frame, bool& is_open) {
   const Dialog dialog(frame, "Shortcuts", is_open, 440.0F);
   if (!dialog.is_visible()) return;
   const shell::Theme& theme = frame.ui.theme();
-  std::string_view group;
   if (ImGui::BeginTable("keys", 2, ImGuiTableFlags_SizingFixedFit)) {
     ImGui::TableSetupColumn("action", ImGuiTableColumnFlags_WidthStretch);
     ImGui::TableSetupColumn("keys", ImGuiTableColumnFlags_WidthFixed, 140.0F);
+    std::string_view group;
     for (const Shortcut& shortcut : shortcuts()) {
       if (shortcut.keys.empty()) continue;
-      if (shortcut.group != group) {
-        group = shortcut.group;
-        ImGui::TableNextRow(0, 26.0F);
-        ImGui::TableNextColumn();
-        ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
-        const Ink ink(frame.ui.fonts().small, theme.text_dim);
-        ImGui::TextUnformatted(group.data(), group.data() + group.size());
-      }
-      ImGui::TableNextRow();
-      ImGui::TableNextColumn();
-      ImGui::TextUnformatted(shortcut.label.data(), shortcut.label.data() + shortcut.label.size());
-      ImGui::TableNextColumn();
-      const Ink ink(frame.ui.fonts().mono, theme.accent);
-      ImGui::TextUnformatted(shortcut.keys.data(), shortcut.keys.data() + shortcut.keys.size());
+      if (shortcut.group != group) draw_group(frame, group = shortcut.group);
+      draw_row(frame, shortcut.label, shortcut.keys);
     }
+    draw_group(frame, "On the map");
+    for (const auto& [gesture, meaning] : kGestures) draw_row(frame, meaning, gesture);
     ImGui::EndTable();
   }
   ImGui::Spacing();

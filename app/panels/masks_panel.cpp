@@ -43,7 +43,9 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, const std::string& 
   if (!error.empty()) form.warning(error);
 
   const auto shape = frame.result.shapes.find(frame.state.selection.block);
-  const std::uint32_t tokens = shape == frame.result.shapes.end() ? 1 : std::max(shape->second.queries, shape->second.keys);
+  constexpr std::uint32_t kShortest = 4;  // a slider of one step looks half full
+  std::uint32_t tokens = kShortest;
+  if (shape != frame.result.shapes.end()) tokens = std::max({tokens, shape->second.queries, shape->second.keys});
 
   form.toggle("causal", "Causal", mask.rule.causal, "C", "A query sees only keys up to its own position.");
   form.toggle("padding", "Padding", mask.rule.key_padding, "P", "Keys that are padding are masked.");

@@ -78,7 +78,6 @@ void draw_playground(Frame& frame, NumberBeingTyped& typed, const std::string& e
   const std::string automatic = settings.heads > 0 && settings.d_model % settings.heads == 0
                                     ? fmt::format("auto ({})", settings.d_model / settings.heads)
                                     : "auto";
-  if (!error.empty()) form.warning(error);
   form.number("d_model", "d_model", settings.d_model, d_model_range(settings), "Width of a token's vector.");
   form.number("heads", "Heads", settings.heads,
               {.low = 1, .high = inference::kMaxHeads, .below = heads_beside(settings, false),
@@ -88,6 +87,8 @@ void draw_playground(Frame& frame, NumberBeingTyped& typed, const std::string& e
               "Width of a head's queries and keys; empty: d_model / heads.");
   form.number("d_v", "d_v", settings.d_v, width_range(settings.d_v, automatic.c_str()),
               "Width of a head's values; empty: d_model / heads.");
+  // Below the sizes, so that the field being typed in stays where it is.
+  if (!error.empty()) form.warning(error);
   form.number("layers", "Layers", settings.layers,
               {.low = 1, .high = inference::kMaxLayers, .below = settings.layers - 1U, .above = settings.layers + 1U},
               "More than one add residuals and LayerNorm.");
@@ -133,7 +134,7 @@ void draw_preset(Frame& frame, NumberBeingTyped& typed, const PresetInfo& preset
     if (!layer.weights) form.value("Q, K, V", "given as numbers");
     if (layer.weights) {
       form.value("Bias", layer.weights->query.has_bias() ? "yes" : "no");
-      form.value("Output projection", layer.weights->output ? "yes" : "no");
+      form.value("Projection", layer.weights->output ? "yes" : "no");
     }
   }
   ImGui::Spacing();

@@ -1,5 +1,6 @@
 #include "panels/tabs_panel.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "panels/ink.h"
@@ -37,12 +38,22 @@ float draw_tab(Frame& frame, const char* title, const char* name, Tab tab, float
 void draw_tabs_panel(Frame& frame) {
   const shell::Theme& theme = frame.ui.theme();
   const float x = draw_tab(frame, "Head", "tab.head", Tab::Head, kLeft);
-  draw_tab(frame, "Steps", "tab.steps", Tab::Steps, x);
+  const float end = draw_tab(frame, "Steps", "tab.steps", Tab::Steps, x);
   const ImVec2 origin = ImGui::GetWindowPos();
   const float width = ImGui::GetWindowWidth();
   const float height = ImGui::GetWindowHeight();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddLine({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, theme.border);
+  const bool is_stale = frame.result.is_stale && frame.result.run != 0;
+  list->AddLine({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F},
+                is_stale ? theme.warning : theme.border);
+  if (!is_stale) return;
+  ImFont* font = frame.ui.fonts().small;
+  const char* text = "Not up to date: this is the last map that could be computed";
+  const float text_width = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, text).x;
+  const float left = std::max(end, width - kLeft - std::ceil(text_width));
+  list->AddText(font, font->FontSize, {origin.x + left, origin.y + std::round((height - font->FontSize) * 0.5F)}, theme.warning,
+                text);
+  frame.mark("tabs.stale", {.x = origin.x + left, .y = origin.y, .width = text_width, .height = height});
 }
 
 }  // namespace headlight::app

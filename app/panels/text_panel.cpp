@@ -87,6 +87,10 @@ void draw_side(Frame& frame, const char* name, const model::TokenBatch& tokens, 
   if (pinned && (is_query || is_key)) marks.pinned = is_query ? pinned->query : pinned->key;
 
   const ChipEvents events = draw_token_chips(frame, name, tokens, marks, layout);
+  if (events.hovered && events.hovered->item == frame.state.selection.batch) {
+    if (is_query) frame.transient.pointed_query = events.hovered->token;
+    if (is_key) frame.transient.pointed_key = events.hovered->token;
+  }
   if (events.clicked && (is_query || is_key)) pin_token(frame.state, *events.clicked, is_query);
   if (events.clicked && !is_query && !is_key) frame.state.selection.batch = events.clicked->item;
 }
@@ -100,6 +104,7 @@ void draw_preset_tokens(Frame& frame, TextPanelMemory& memory) {
   }
   draw_caption(frame, "Source: " + count_text(input.source));
   draw_side(frame, "chips.source", input.source, memory.source);
+  ImGui::Dummy({1.0F, 4.0F});
   draw_caption(frame, "Target: " + count_text(*input.target));
   draw_side(frame, "chips.target", *input.target, memory.target);
 }
@@ -108,6 +113,8 @@ void draw_preset_tokens(Frame& frame, TextPanelMemory& memory) {
 
 void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& error) {
   const bool has_run = frame.result.run != 0 && frame.result.input != nullptr;
+  frame.transient.pointed_query.reset();
+  frame.transient.pointed_key.reset();
   if (!frame.state.preset.empty()) {
     if (has_run) draw_preset_tokens(frame, memory);
     return;

@@ -15,6 +15,7 @@ constexpr float kGap = 4.0F;
 constexpr float kItemGap = 10.0F;
 constexpr float kGutter = 22.0F;  // the lines' numbers; only in a batch
 constexpr float kPadding = 7.0F;
+constexpr float kPadPadding = 4.0F;  // of pad tokens, which are many and say little
 constexpr float kTallest = 184.0F;  // of the area; more tokens scroll
 
 const char* const kPaddingText = "pad";
@@ -39,7 +40,7 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ImFont& 
       if (!has_text(tokens, item, token)) break;
       const bool is_padding = token >= tokens.lengths[item];
       const char* text = is_padding ? kPaddingText : token_text(tokens, item, token).c_str();
-      const float wanted = font.CalcTextSizeA(font.FontSize, FLT_MAX, 0.0F, text).x + 2.0F * kPadding;
+      const float wanted = font.CalcTextSizeA(font.FontSize, FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kPadding);
       const float chip = std::min(std::ceil(wanted), width - left);
       if (x > left && x + chip > width) {
         x = left;
@@ -123,7 +124,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (colors.border != 0) list->AddRect(low, high, colors.border, 4.0F);
     const char* text = chip->is_padding ? kPaddingText : token_text(tokens, chip->item, chip->token).c_str();
     const ImVec4 clip(low.x + 2.0F, low.y, high.x - 2.0F, high.y);
-    list->AddText(font, font->FontSize, {low.x + kPadding, low.y + std::round((kChipHeight - font->FontSize) * 0.5F)},
+    list->AddText(font, font->FontSize, {low.x + (chip->is_padding ? kPadPadding : kPadding), low.y + std::round((kChipHeight - font->FontSize) * 0.5F)},
                   colors.text, text, nullptr, 0.0F, &clip);
     frame.mark(fmt::format("{}.{}.{}", name, chip->item, chip->token), rect);
     if (!is_hovered) continue;

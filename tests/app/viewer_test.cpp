@@ -3,6 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include <imgui.h>
+
+#include "app/frame_guard.h"
 #include "app/hand.h"
 #include "core/error.h"
 #include "inference/notebooks.h"
@@ -168,6 +171,7 @@ TEST_SUITE("gpu") {
     CHECK(hand.result().error.find('\n') == std::string::npos);
     CHECK(hand.sees("model.warning"));
     CHECK(hand.sees("status.remark"));
+    CHECK(hand.sees("tabs.stale"));
     CHECK(hand.sees("head.map"));
     hand.press(Key::Z, kControl);
     CHECK(hand.state().playground.heads == 8);
@@ -189,9 +193,8 @@ TEST_SUITE("gpu") {
     CHECK(hand.state().playground.d_model == 32);
     hand.fill_in("model.d_model", "x");
     CHECK(hand.state().playground.d_model == 32);
-    hand.fill_in("model.d_model", "999999999999");
-    CHECK(hand.state().playground.d_model == inference::kMaxWidth);
-    hand.fill_in("model.d_model", "32");
+    hand.fill_in("model.layers", "999999999999");
+    CHECK(hand.state().playground.layers == inference::kMaxLayers);
     hand.fill_in("model.d_k", "5");
     CHECK(hand.result().shapes.begin()->second.d_k == 5);
     hand.fill_in("model.d_k", "");
@@ -322,5 +325,60 @@ TEST_SUITE("gpu") {
     CHECK(hand.sees("empty.error"));
     hand.fill_in("text.edit", "still here");
     CHECK(hand.state().text == "still here");
+  }
+
+  TEST_CASE("the window computes on Vulkan what the reference computes") {
+    State state;
+    state.text = "one two three four five\nsix seven";
+    state.masks.by_kind[0].rule.causal = true;
+    const attention::Tile expected = [&] {
+      const Hand reference(state);
+      return weights(reference);
+    }();
+    Hand vulkan(state, open_gpu_runner);
+    REQUIRE(vulkan.result().error == "");
+    const attention::Tile& found = weights(vulkan);
+    REQUIRE(found.values.size() == expected.values.size());
+    for (std::size_t i = 0; i < found.values.size(); ++i) {
+      CHECK(std::abs(found.values[i] - expected.values[i]) < 2e-6F);
+      CHECK(found.masked[i] == expected.masked[i]);
+    }
+    CHECK(vulkan.result().timing.gpu_ms > 0.0);
+  }
+
+  TEST_CASE("pointing at a token's chip lights its row and column on the map") {
+    Hand hand;
+    const shell::UiRect map = hand.rect("head.map");
+    const auto corner = [&] {  // on the outline of the third row
+      const shell::PixelImage image = hand.ui().read_pixels();
+      return image.at(static_cast<std::uint32_t>(map.x + map.width * 0.25F),
+                      static_cast<std::uint32_t>(std::round(map.y + map.height / 3.0F)));
+    };
+    const std::uint32_t before = corner();
+    hand.move_to("chips.query.0.2");
+    CHECK(corner() != before);
+    hand.move_to("mask.causal");
+    CHECK(corner() == before);
+  }
+
+  TEST_CASE("a panel that throws half-way costs its own drawing only") {
+    shell::RenderDevice device({.device = {}, .validation = true});
+    shell::Ui ui(device);
+    for (int frame = 0; frame < 3; ++frame) {
+      ui.begin_frame({.width = 200, .height = 100}, 1.0F, 0.01);
+      ImGui::Begin("pane");
+      const std::optional<std::string> trouble = draw_guarded([] {
+        ImGui::BeginChild("child");
+        ImGui::BeginTable("table", 2);
+        ImGui::PushStyleColor(ImGuiCol_Text, 0xFFFFFFFFU);
+        ImGui::PushID("id");
+        throw Error("a span of the wrong size");
+      });
+      CHECK(trouble == "a span of the wrong size");
+      CHECK_FALSE(draw_guarded([] { ImGui::TextUnformatted("the next one draws"); }).has_value());
+      ImGui::End();
+      ui.end_frame();
+    }
+    CHECK(device.validation_message_count() == 0);
   }
 }
