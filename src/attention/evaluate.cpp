@@ -9,6 +9,7 @@ namespace headlight::attention {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{64} << 20;  // of one submission's cells
+constexpr std::uint32_t kMaxPool = 1u << 20;                // far more than any matrix has rows, and sums with it don't overflow
 
 ops::Region region_of(const TileRequest& request) {
   return {request.row, request.rows, request.column, request.columns, request.pool};
@@ -17,8 +18,9 @@ ops::Region region_of(const TileRequest& request) {
 void check(const BlockRun& block, const TileRequest& request) {
   const auto extent = block.shape.extent(request.stage);
   if (!extent) throw Error("the block {} {} has no stage '{}'", to_string(block.ref.kind), block.ref.layer.value, to_string(request.stage));
-  const bool is_inside = request.rows > 0 && request.columns > 0 && request.pool > 0 && request.row + request.rows <= extent->rows &&
-                         request.column + request.columns <= extent->columns && request.batch < block.shape.batch &&
+  const auto fits = [](std::uint32_t first, std::uint32_t count, std::uint32_t all) { return count > 0 && count <= all && first <= all - count; };
+  const bool is_inside = fits(request.row, request.rows, extent->rows) && fits(request.column, request.columns, extent->columns) &&
+                         request.pool > 0 && request.pool <= kMaxPool && request.batch < block.shape.batch &&
                          (!is_per_head(request.stage) || request.head < block.shape.heads);
   if (!is_inside) {
     throw Error("a tile of stage '{}' (rows {}+{}, columns {}+{}, batch {}, head {}) lies outside its matrix of {} × {}",

@@ -45,7 +45,7 @@ struct TileRequest {
   std::uint32_t column = 0;   ///< first column
   std::uint32_t columns = 0;  ///< at least 1
   /// Edge of the square of cells behind one value of the tile: 1 is exact; above, weights show the square's maximum
-  /// (a peak never vanishes), every other stage its mean.
+  /// (a peak never vanishes), every other stage its mean; of masked scores the mean of those that are visible.
   std::uint32_t pool = 1;
 
   auto operator<=>(const TileRequest&) const = default;

@@ -64,10 +64,8 @@ class Recorder {
                    .d_merged = config.heads * config.d_v,
                    .d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0,
                    .has_input = x != nullptr};
-    const attention::MaskSpec& mask = masks_[ref.kind];
-    attention::check(mask, block.shape.batch, config.heads, block.shape.queries, block.shape.keys);
     block.mask = attention::upload_mask(
-        stream_, mask, {ref.layer.value, block.shape.batch, config.heads, block.shape.queries, block.shape.keys}, keys.lengths);
+        stream_, masks_[ref.kind], {ref.layer.value, block.shape.batch, config.heads, block.shape.queries, block.shape.keys}, keys.lengths);
     block.q = ops::DeviceTensor(stream_, queries.batch, config.heads, queries.length, config.d_k, "the queries");
     block.k = ops::DeviceTensor(stream_, keys.batch, config.heads, keys.length, config.d_k, "the keys");
     block.v = ops::DeviceTensor(stream_, keys.batch, config.heads, keys.length, config.d_v, "the values");

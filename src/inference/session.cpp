@@ -76,6 +76,13 @@ struct Session::State {
 
 namespace {
 
+void check_masks(const model::Network& network, const model::ModelInput& input, const attention::MaskSet& masks) {
+  for (const model::BlockRef block : network.blocks()) {
+    const model::TokenBatch& queries = input.queries(block.kind);
+    attention::check(masks[block.kind], queries.batch, network.layer(block).config.heads, queries.length, input.keys(block.kind).length);
+  }
+}
+
 /// What the last run's attentions took, projections and maps.
 double multiply_adds(const attention::AttentionRun& run) {
   double total = 0.0;
@@ -100,6 +107,7 @@ Session::Session(Session&&) noexcept = default;
 
 RunTiming Session::run(std::shared_ptr<const model::Network> network, const model::ModelInput& input, const attention::MaskSet& masks) {
   model::check(*network, input);
+  check_masks(*network, input, masks);
   try {
     const std::size_t kernels_before = state_->kernels.loaded_count();
     RunTiming timing = state_->forward(*network, input, masks);

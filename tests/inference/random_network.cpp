@@ -1,0 +1,137 @@
+#include "inference/random_network.h"
+
+#include <cmath>
+
+namespace headlight::test {
+namespace {
+
+/// Parts that every layer of a network has alike.
+struct Style {
+  std::uint32_t d_model = 1;
+  bool has_bias = true, has_output = true, has_norm = true, has_feed_forward = true;
+};
+
+model::LayerNorm random_norm(Random& random, std::uint32_t width) {
+  return {.weight = random.tensor({width}, 2.0f), .bias = random.tensor({width})};
+}
+
+model::AttentionLayer random_layer(Random& random, const Style& style) {
+  model::AttentionConfig config{
+      .d_model = style.d_model, .heads = random.between(1, 4), .d_k = random.between(1, 9), .d_v = random.between(1, 9)};
+  if (!style.has_output) {  // then heads·d_v must be d_model again
+    config.heads = random.pick({1u, style.d_model});
+    config.d_v = style.d_model / config.heads;
+  }
+  if (random.chance(0.2)) config.scale = {.kind = model::Scale::Kind::None};
+  if (random.chance(0.2)) config.scale = {.kind = model::Scale::Kind::Value, .value = random.number()};
+  if (random.chance(0.2)) config.merge = model::MergeOrder::WithoutTranspose;
+  model::AttentionLayer layer{.config = config, .weights = random_weights(random, config, style.has_bias, style.has_output)};
+  if (style.has_norm) layer.norm = random_norm(random, style.d_model);
+  if (style.has_feed_forward) {
+    const std::uint32_t inner = random.between(1, 20);
+    layer.feed_forward = model::FeedForward{.in = random_linear(random, style.d_model, inner, style.has_bias),
+                                            .out = random_linear(random, inner, style.d_model, style.has_bias)};
+    layer.feed_forward_norm = random_norm(random, style.d_model);
+  }
+  return layer;
+}
+
+}  // namespace
+
+model::Linear random_linear(Random& random, std::uint32_t in, std::uint32_t out, bool has_bias) {
+  const float range = std::sqrt(3.0f / static_cast<float>(in));
+  model::Linear linear{.weight = random.tensor({out, in}, range)};
+  if (has_bias) linear.bias = random.tensor({out}, 0.5f);
+  return linear;
+}
+
+model::AttentionWeights random_weights(Random& random, const model::AttentionConfig& config, bool has_bias,
+                                       bool has_output) {
+  model::AttentionWeights weights{.query = random_linear(random, config.d_model, config.heads * config.d_k, has_bias),
+                                  .key = random_linear(random, config.d_model, config.heads * config.d_k, has_bias),
+                                  .value = random_linear(random, config.d_model, config.heads * config.d_v, has_bias)};
+  if (has_output) weights.output = random_linear(random, config.heads * config.d_v, config.d_model, has_bias);
+  return weights;
+}
+
+model::TokenBatch random_tokens(Random& random, std::uint32_t batch, std::uint32_t length, std::uint32_t d_model) {
+  model::TokenBatch tokens{.batch = batch, .length = length};
+  for (std::uint32_t item = 0; item < batch; ++item)
+    tokens.lengths.push_back(item == 0 ? length : random.between(1, length));
+  tokens.vectors = random.tensor({batch, length, d_model});
+  return tokens;
+}
+
+std::shared_ptr<const model::Network> single_layer(const model::AttentionConfig& config, model::AttentionWeights weights) {
+  model::Layers layers;
+  layers.encoder.push_back({.config = config, .weights = std::move(weights)});
+  model::Network network;
+  network.layers = std::make_shared<model::Layers>(std::move(layers));
+  return std::make_shared<model::Network>(std::move(network));
+}
+
+NetworkCase random_network(Random& random) {
+  Style style{.d_model = random.between(1, 24),
+              .has_bias = random.chance(0.7),
+              .has_output = random.chance(0.7),
+              .has_norm = random.chance(0.7),
+              .has_feed_forward = random.chance(0.5)};
+  model::Layers layers;
+  const std::uint32_t kind = random.below(3);  // encoder, encoder–decoder, cross-attention only
+  const std::uint32_t depth = random.between(1, 3);
+  for (std::uint32_t i = 0; i < depth; ++i) {
+    if (kind != 2) layers.encoder.push_back(random_layer(random, style));
+    if (kind == 0) continue;
+    model::DecoderLayer& layer = layers.decoder.emplace_back();
+    if (kind == 1) {
+      layer.self = random_layer(random, style);
+      layer.self->feed_forward.reset();
+      layer.self->feed_forward_norm.reset();
+    }
+    layer.cross = random_layer(random, style);
+  }
+  if (random.chance(0.4)) layers.unembedding = random_linear(random, style.d_model, random.between(1, 30), style.has_bias);
+  NetworkCase one;
+  const std::uint32_t batch = random.between(1, 3);
+  one.input.source = random_tokens(random, batch, random.between(1, 20), style.d_model);
+  if (kind != 0) one.input.target = random_tokens(random, batch, random.between(1, 20), style.d_model);
+  model::Network network;
+  network.layers = std::make_shared<model::Layers>(std::move(layers));
+  one.network = std::make_shared<model::Network>(std::move(network));
+  one.masks = random_masks(random, *one.network, one.input);
+  return one;
+}
+
+attention::MaskSet random_masks(Random& random, const model::Network& network, const model::ModelInput& input) {
+  attention::MaskSet masks;
+  const auto fill = random.pick(
+      {attention::MaskFill::NegativeInfinity, attention::MaskFill::MinusOneBillion, attention::MaskFill::MinusTenBillion});
+  for (attention::MaskSpec& mask : masks.by_kind) mask.fill = fill;
+  for (const model::BlockRef block : network.blocks()) {
+    if (block.layer.value > 0) continue;
+    attention::MaskSpec& mask = masks[block.kind];
+    const std::uint32_t queries = input.queries(block.kind).length, keys = input.keys(block.kind).length;
+    const std::uint32_t batch = input.queries(block.kind).batch;
+    mask.rule = {.causal = random.chance(0.4),
+                 .window = random.chance(0.3) ? random.between(1, keys + 1) : 0,
+                 .prefix = random.chance(0.3) ? random.between(1, keys + 1) : 0,
+                 .key_padding = random.chance(0.8)};
+    if (random.chance(0.3)) {
+      // The same for every head: layers may have different numbers of them.
+      mask.matrix = attention::BooleanMask{.batch = random.pick({1u, batch}), .queries = queries, .keys = keys, .keep = {}};
+      for (std::size_t i = 0; i < std::size_t{mask.matrix->batch} * queries * keys; ++i) {
+        mask.matrix->keep.push_back(random.chance(0.7) ? 1 : 0);
+      }
+    }
+    for (std::uint32_t cells = random.chance(0.4) ? random.below(10) : 0; cells > 0; --cells) {
+      attention::PaintScope scope;
+      if (random.chance(0.4)) scope.layer = random.below(2);
+      if (random.chance(0.4)) scope.batch = random.below(batch);
+      if (random.chance(0.4)) scope.head = random.below(3);
+      mask.painted[scope][{random.below(queries), random.below(keys)}] = random.chance(0.5);
+    }
+  }
+  return masks;
+}
+
+}  // namespace headlight::test
