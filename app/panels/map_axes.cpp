@@ -101,7 +101,7 @@ class AxisPainter {
     for (const view::AxisLabel& label : placed.labels.labels) {
       if (!gives_way(label.index, marked, placed.labels.step) && label.index != marked) draw_row(label.index, label.center);
     }
-    if (marked) draw_marked(*marked, cell, matrix_.y - cells_.y, cells_.height, draw_row);
+    if (marked && *marked < queries.count) draw_marked(*marked, cell, matrix_.y - cells_.y, cells_.height, draw_row);
   }
 
   void draw_columns(const AxisTokens& keys, std::optional<std::uint32_t> marked) const {
@@ -131,7 +131,7 @@ class AxisPainter {
       if (!gives_way(label.index, marked, placed.labels.step) && label.index != marked)
         draw_column(label.index, label.center);
     }
-    if (marked) draw_marked(*marked, cell, matrix_.x - cells_.x, cells_.width, draw_column);
+    if (marked && *marked < keys.count) draw_marked(*marked, cell, matrix_.x - cells_.x, cells_.width, draw_column);
   }
 
  private:
@@ -222,11 +222,11 @@ AxisMargins measure_axes(const Frame& frame, const AxisTokens& queries, const Ax
 }
 
 void draw_axes(const Frame& frame, const view::Viewport& viewport, const AxisMargins& margins, const AxisTokens& queries,
-               const AxisTokens& keys, const std::optional<attention::Cell>& marked) {
+               const AxisTokens& keys, const MarkedLabels& marked) {
   const AxisPainter painter(frame, viewport, margins);
   painter.draw_names();
-  painter.draw_rows(queries, marked ? std::optional(marked->query) : std::nullopt);
-  painter.draw_columns(keys, marked ? std::optional(marked->key) : std::nullopt);
+  painter.draw_rows(queries, marked.query);
+  painter.draw_columns(keys, marked.key);
 }
 
 }  // namespace headlight::app

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "attention/mask.h"
 #include "panels/panel.h"
 #include "view/viewport.h"
 
@@ -26,9 +25,14 @@ struct AxisMargins {
 /// `room`: for labels and cells together. Depends on nothing that moves with zoom or pointer, so that the map stands still.
 AxisMargins measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, const view::Rect& room);
 
+/// A row and a column whose labels are set off and always there.
+struct MarkedLabels {
+  std::optional<std::uint32_t> query, key;
+};
+
 /// Labels of the rows and columns in sight: level where they fit, else slanted, else upright, thinned out with their numbers
-/// where not every one has room; never on top of each other. The marked cell's labels are always there.
+/// where not every one has room; never on top of each other.
 void draw_axes(const Frame& frame, const view::Viewport& viewport, const AxisMargins& margins, const AxisTokens& queries,
-               const AxisTokens& keys, const std::optional<attention::Cell>& marked);
+               const AxisTokens& keys, const MarkedLabels& marked);
 
 }  // namespace headlight::app

@@ -18,7 +18,8 @@ constexpr float kGap = 14.0F;
 constexpr float kMostTokens = 92.0F;  // width of row labels that are tokens
 constexpr float kMostNumbersWidth = 520.0F;
 constexpr float kLineGap = 14.0F;
-constexpr float kHeatWidths[] = {256.0F, 192.0F, 144.0F};
+constexpr float kMostHeatWidth = 256.0F;
+constexpr float kNarrowHeatWidths[] = {192.0F, 144.0F, 104.0F};
 constexpr float kSectionTitle = 34.0F;
 constexpr float kSectionGap = 12.0F;
 
@@ -184,8 +185,8 @@ StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, float x, 
   for (const SectionPlan& plan : plans) {
     // Coloured matrices may be narrower when that saves a line.
     PlacedSection best =
-        lay_out_section(frame, subject, plan, {.x = x, .y = y, .width = width, .heat_width = kHeatWidths[0]});
-    for (const float heat_width : {kHeatWidths[1], kHeatWidths[2]}) {
+        lay_out_section(frame, subject, plan, {.x = x, .y = y, .width = width, .heat_width = kMostHeatWidth});
+    for (const float heat_width : kNarrowHeatWidths) {
       PlacedSection other =
           lay_out_section(frame, subject, plan, {.x = x, .y = y, .width = width, .heat_width = heat_width});
       if (other.bottom < best.bottom - 1.0F) best = std::move(other);

@@ -21,7 +21,7 @@ namespace {
 
 using attention::Stage;
 
-constexpr float kMargin = 16.0F;
+constexpr float kMargin = 4.0F;
 
 /// A cell of one of the matrices.
 struct StepCell {
