@@ -27,7 +27,12 @@ const PresetInfo* Shelves::preset(const std::string& name) {
 }
 
 const std::vector<gpu::DeviceInfo>& Shelves::devices() {
-  if (!devices_) devices_ = gpu::list_devices();
+  if (devices_) return *devices_;
+  try {
+    devices_ = gpu::list_devices();
+  } catch (const std::exception&) {
+    devices_.emplace();  // the menu says that there is none
+  }
   return *devices_;
 }
 
