@@ -8,6 +8,7 @@
 
 #include <imgui.h>
 
+#include "panels/ink.h"
 #include "panels/label_text.h"
 #include "panels/tile_picture.h"
 #include "view/color_map.h"
@@ -26,9 +27,9 @@ bool is_without_weights(const attention::Tile& tile, std::uint32_t row) {
 
 /// Text in the middle of a cell.
 void put(ImDrawList* list, ImFont* font, const shell::UiRect& cell, shell::Color color, const std::string& text) {
-  const ImVec2 size = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, text.c_str());
+  const ImVec2 size = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str());
   list->AddText(
-      font, font->FontSize,
+      font, font_size(font),
       ImVec2(std::round(cell.x + (cell.width - size.x) * 0.5F), std::round(cell.y + (cell.height - size.y) * 0.5F)), color,
       text.c_str());
 }
@@ -36,7 +37,7 @@ void put(ImDrawList* list, ImFont* font, const shell::UiRect& cell, shell::Color
 /// The same on a ground of its own, for hatched cells.
 void put_on_plate(ImDrawList* list, ImFont* font, const shell::UiRect& cell, const shell::Theme& theme,
                   const std::string& text) {
-  const ImVec2 size = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, text.c_str());
+  const ImVec2 size = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str());
   const ImVec2 middle(cell.x + cell.width * 0.5F, cell.y + cell.height * 0.5F);
   list->AddRectFilled(ImVec2(middle.x - size.x * 0.5F - 3.0F, middle.y - size.y * 0.5F),
                       ImVec2(middle.x + size.x * 0.5F + 3.0F, middle.y + size.y * 0.5F), theme.hatch_ground, 2.0F);
@@ -106,7 +107,7 @@ void draw_rows_without_weights(Frame& frame, const shell::HeatmapImage& image, c
   ImFont* font = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const CellsInSight cells(list, image);
-  if (cells.height < font->FontSize + 1.0F) return;
+  if (cells.height < font_size(font) + 1.0F) return;
   for (std::uint32_t row = cells.first_row; row < cells.end_row; ++row) {
     if (!is_without_weights(tile, row)) continue;
     const float left = std::max(image.area.x, cells.low.x);

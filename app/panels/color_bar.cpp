@@ -6,6 +6,7 @@
 #include <imgui.h>
 
 #include "panels/cell_numbers.h"
+#include "panels/ink.h"
 #include "panels/label_text.h"
 #include "view/value_scale.h"
 
@@ -48,7 +49,7 @@ void draw_small_color_bar(const Frame& frame, const shell::UiRect& bar, const sh
     const float width = text_width(font, text);
     // The ends' labels stay inside the bar, the middle's stands in the middle.
     const float x = bar.x + (bar.width - width) * place;
-    list->AddText(font, font->FontSize, ImVec2(std::round(x), bar.y + bar.height + 2.0F), theme.text_dim, text.c_str());
+    list->AddText(font, font_size(font), ImVec2(std::round(x), bar.y + bar.height + 2.0F), theme.text_dim, text.c_str());
   };
   put(image.low, 0.0F);
   put(image.high, 1.0F);
@@ -62,12 +63,12 @@ void draw_color_bar(const Frame& frame, const shell::UiRect& bar, const shell::H
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_gradient(list, bar, image, true);
   list->AddRect(ImVec2(bar.x, bar.y), ImVec2(bar.x + bar.width, bar.y + bar.height), theme.border);
-  list->AddText(words, words->FontSize, ImVec2(bar.x, bar.y - words->FontSize - 6.0F), theme.text_dim, caption);
+  list->AddText(words, font_size(words), ImVec2(bar.x, bar.y - font_size(words) - 6.0F), theme.text_dim, caption);
   const auto most = static_cast<std::uint32_t>(std::clamp(bar.height / 40.0F, 2.0F, 9.0F));
   for (const view::Tick& tick : view::make_ticks(image.low, image.high, most)) {
     const float y = bar.y + bar.height * (1.0F - (tick.value - image.low) / (image.high - image.low));
     list->AddLine(ImVec2(bar.x + bar.width, y), ImVec2(bar.x + bar.width + 4.0F, y), theme.text_dim);
-    list->AddText(font, font->FontSize, ImVec2(bar.x + bar.width + 7.0F, std::round(y - font->FontSize * 0.5F)),
+    list->AddText(font, font_size(font), ImVec2(bar.x + bar.width + 7.0F, std::round(y - font_size(font) * 0.5F)),
                   theme.text_dim, tick.label.c_str());
   }
 }

@@ -156,13 +156,13 @@ bool Form::toggle(const char* name, const char* label, bool& is_on, std::string_
   const auto faded = [&](shell::Color color) {
     return shell::with_alpha(color, static_cast<std::uint32_t>(static_cast<float>(color >> 24) * alpha_scale));
   };
-  const float text_y = origin.y + std::round((height - body->FontSize) * 0.5F);
-  list->AddText(body, body->FontSize, {origin.x, text_y}, faded(theme.text_dim), label);
+  const float text_y = origin.y + std::round((height - font_size(body)) * 0.5F);
+  list->AddText(body, font_size(body), {origin.x, text_y}, faded(theme.text_dim), label);
   const ImVec2 track(origin.x + width - kWidth, origin.y + std::round((height - kHeight) * 0.5F));
   if (!keys.empty()) {
     ImFont* small = frame_.ui.fonts().small;
-    const ImVec2 size = small->CalcTextSizeA(small->FontSize, FLT_MAX, 0.0F, keys.data(), keys.data() + keys.size());
-    list->AddText(small, small->FontSize, {track.x - size.x - 12.0F, origin.y + std::round((height - size.y) * 0.5F)},
+    const ImVec2 size = small->CalcTextSizeA(font_size(small), FLT_MAX, 0.0F, keys.data(), keys.data() + keys.size());
+    list->AddText(small, font_size(small), {track.x - size.x - 12.0F, origin.y + std::round((height - size.y) * 0.5F)},
                   faded(theme.text_dim), keys.data(), keys.data() + keys.size());
   }
   const shell::Color ground = is_on ? (is_hovered ? theme.accent_hover : theme.accent) : theme.field;
@@ -224,8 +224,8 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
       list->AddRectFilled({x0 + 2.0F, origin.y + 2.0F}, {x1 - 2.0F, origin.y + height - 2.0F},
                           is_chosen ? theme.active : theme.hover, rounding - 1.0F);
     }
-    const ImVec2 size = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, choices[i]);
-    list->AddText(font, font->FontSize,
+    const ImVec2 size = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, choices[i]);
+    list->AddText(font, font_size(font),
                   {std::round((x0 + x1 - size.x) * 0.5F), std::round(origin.y + (height - size.y) * 0.5F)},
                   is_chosen ? theme.text : theme.text_dim, choices[i]);
   }
@@ -312,7 +312,7 @@ bool draw_section_head(Frame& frame, const char* name, const char* title, bool& 
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame.ui.fonts().strong;
   draw_arrow(list, {origin.x + 5.0F, origin.y + kHeight * 0.5F}, is_open, is_hovered ? theme.text : theme.text_dim);
-  list->AddText(font, font->FontSize, {origin.x + 18.0F, origin.y + std::round((kHeight - font->FontSize) * 0.5F)}, theme.text,
+  list->AddText(font, font_size(font), {origin.x + 18.0F, origin.y + std::round((kHeight - font_size(font)) * 0.5F)}, theme.text,
                 title);
   return is_open;
 }

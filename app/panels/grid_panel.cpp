@@ -8,6 +8,7 @@
 #include <imgui.h>
 
 #include "panels/grid_header.h"
+#include "panels/ink.h"
 #include "panels/label_text.h"
 #include "panels/thumbnail.h"
 #include "panels/thumbnail_layout.h"
@@ -78,7 +79,7 @@ void draw_caption(Frame& frame, const Head& head, const shell::UiRect& box, bool
   const std::string text =
       names_layer ? fmt::format("L{} H{}", head.block.layer.value, head.head) : fmt::format("H{}", head.head);
   const float width = text_width(font, text);
-  ImGui::GetWindowDrawList()->AddText(font, font->FontSize,
+  ImGui::GetWindowDrawList()->AddText(font, font_size(font),
                                       ImVec2(std::round(box.x + (box.width - width) * 0.5F), box.y + box.height + 3.0F),
                                       is_selected ? theme.accent : theme.text_dim, text.c_str());
 }

@@ -80,7 +80,7 @@ void draw_head_header(Frame& frame) {
   std::string about = fmt::format("{} · {} × {}", kind_text(selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   about += "   ";
-  list->AddText(fonts.body, fonts.body->FontSize, at, theme.text_dim, about.c_str());
+  list->AddText(fonts.body, font_size(fonts.body), at, theme.text_dim, about.c_str());
   const float width = ImGui::CalcTextSize(about.c_str()).x;
   draw_math(list, fonts, fonts.body, ImVec2(at.x + width, at.y), theme.output, formula);
   ImGui::Dummy(ImVec2(width + measure_math(fonts, fonts.body, formula).x, ImGui::GetFrameHeight()));

@@ -76,13 +76,13 @@ void draw_legend(const Frame& frame, const view::Viewport& viewport, bool has_ma
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (has_masked_cells) {
     draw_hatched_sample(theme, ImVec2(x, y));
-    list->AddText(font, font->FontSize, ImVec2(x + 20.0F, y), theme.text_dim, "masked");
+    list->AddText(font, font_size(font), ImVec2(x + 20.0F, y), theme.text_dim, "masked");
     y += 26.0F;
   }
   if (viewport.zoom() > 1.001F) {
     const std::string text = fmt::format("zoom {:.1f}×", viewport.zoom());
-    list->AddText(font, font->FontSize, ImVec2(x, y), theme.text, text.c_str());
-    list->AddText(font, font->FontSize, ImVec2(x, y + 17.0F), theme.text_dim, "0 fits");
+    list->AddText(font, font_size(font), ImVec2(x, y), theme.text, text.c_str());
+    list->AddText(font, font_size(font), ImVec2(x, y + 17.0F), theme.text_dim, "0 fits");
   }
 }
 

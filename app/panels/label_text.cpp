@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <cfloat>
 
+#include "panels/ink.h"
 #include "view/ellipsis.h"
 
 namespace headlight::app {
 
 float text_width(ImFont* font, const std::string& text) {
-  return font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, text.data(), text.data() + text.size()).x;
+  return font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.data(), text.data() + text.size()).x;
 }
 
 std::string fit_text(ImFont* font, const std::string& text, float room) {
   return view::shorten(text, room, [font](std::string_view part) {
-    return font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, part.data(), part.data() + part.size()).x;
+    return font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, part.data(), part.data() + part.size()).x;
   });
 }
 
@@ -42,9 +43,9 @@ void draw_turned_text(ImDrawList* list, ImFont* font, ImVec2 start, ImVec2 direc
   // before they are turned, so here the rectangle has no limits; what is drawn stays inside the list's own.
   constexpr float kFar = 1e6F;
   const int first = list->VtxBuffer.Size;
-  font->RenderText(list, font->FontSize, start, color, ImVec4(-kFar, -kFar, kFar, kFar), text.data(),
+  font->RenderText(list, font_size(font), start, color, ImVec4(-kFar, -kFar, kFar, kFar), text.data(),
                    text.data() + text.size());
-  const float middle = font->FontSize * 0.5F;
+  const float middle = font_size(font) * 0.5F;
   for (int i = first; i < list->VtxBuffer.Size; ++i) {
     ImVec2& at = list->VtxBuffer[i].pos;
     const float along = at.x - start.x;

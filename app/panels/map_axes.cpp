@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "panels/ink.h"
 #include "panels/label_text.h"
 #include "view/axis_labels.h"
 
@@ -19,7 +20,7 @@ constexpr float kNameHeight = 20.0F;  // the line with the name of the key axis
 constexpr float kGap = 6.0F;          // between labels and cells
 constexpr float kSlant = 0.70710678F;
 
-float line_height(const Frame& frame) { return frame.ui.fonts().small->FontSize + 2.0F; }
+float line_height(const Frame& frame) { return font_size(frame.ui.fonts().small) + 2.0F; }
 
 /// One label as it is drawn.
 struct DrawnLabel {
@@ -82,7 +83,7 @@ class AxisPainter {
   void draw_names() const {
     put(ImVec2(cells_.x, cells_.y - margins_.top), "key →", theme_.key);
     const float width = text_width(font_, "query ↓");
-    put(ImVec2(cells_.x - kGap - width, cells_.y - font_->FontSize - kGap), "query ↓", theme_.query);
+    put(ImVec2(cells_.x - kGap - width, cells_.y - font_size(font_) - kGap), "query ↓", theme_.query);
   }
 
   void draw_rows(const AxisTokens& queries, std::optional<std::uint32_t> marked) const {
@@ -95,7 +96,7 @@ class AxisPainter {
                        .is_marked = marked == row,
                        .is_padding = row >= queries.real};
       label.at = ImVec2(std::round(cells_.x - kGap - text_width(font_, label.text)),
-                        std::round(cells_.y + center - font_->FontSize * 0.5F));
+                        std::round(cells_.y + center - font_size(font_) * 0.5F));
       draw(label, theme_.query_fill);
     };
     for (const view::AxisLabel& label : placed.labels.labels) {
@@ -115,13 +116,13 @@ class AxisPainter {
       const float x = cells_.x + center;
       if (is_level) {
         label.text = text_of(keys, column, false, std::max(cell - 4.0F, 1.0F));
-        label.at = ImVec2(std::round(x - text_width(font_, label.text) * 0.5F), cells_.y - kGap - font_->FontSize);
+        label.at = ImVec2(std::round(x - text_width(font_, label.text) * 0.5F), cells_.y - kGap - font_size(font_));
       } else if (placed.is_upright) {
         label.text = text_of(keys, column, placed.labels.shows_indices, up);
         label.along = ImVec2(0.0F, -1.0F);
         label.at = ImVec2(std::round(x), cells_.y - kGap);
       } else {
-        label.text = text_of(keys, column, false, up / kSlant - font_->FontSize * 0.5F);
+        label.text = text_of(keys, column, false, up / kSlant - font_size(font_) * 0.5F);
         label.along = ImVec2(kSlant, -kSlant);
         label.at = ImVec2(x, cells_.y - kGap - 3.0F);
       }
@@ -161,8 +162,8 @@ class AxisPainter {
   /// A plate under a label, turned with it.
   void ground(const DrawnLabel& label, shell::Color color) const {
     const float width = text_width(font_, label.text);
-    const float half = font_->FontSize * 0.5F + 1.0F;
-    const ImVec2 start = label.is_turned ? label.at : ImVec2(label.at.x, label.at.y + font_->FontSize * 0.5F);
+    const float half = font_size(font_) * 0.5F + 1.0F;
+    const ImVec2 start = label.is_turned ? label.at : ImVec2(label.at.x, label.at.y + font_size(font_) * 0.5F);
     const ImVec2 along = label.along;
     const ImVec2 across(-along.y * half, along.x * half);
     const ImVec2 low(start.x - along.x * 4.0F, start.y - along.y * 4.0F);
@@ -172,7 +173,7 @@ class AxisPainter {
   }
 
   void put(ImVec2 at, const std::string& text, shell::Color color) const {
-    list_->AddText(font_, font_->FontSize, at, color, text.c_str());
+    list_->AddText(font_, font_size(font_), at, color, text.c_str());
   }
 
   const Frame& frame_;

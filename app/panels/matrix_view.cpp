@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 #include <imgui.h>
+
 #include "panels/cell_numbers.h"
 #include "panels/color_bar.h"
+#include "panels/ink.h"
 #include "panels/label_text.h"
 #include "panels/math_text.h"
 #include "panels/stage_text.h"
@@ -48,7 +50,7 @@ void draw_caption(const Frame& frame, const MatrixView& view) {
   draw_math(list, fonts, fonts.strong, ImVec2(x, y), role, symbol);
   const float symbol_width = measure_math(fonts, fonts.strong, symbol).x;
   if (view.title != symbol) {
-    list->AddText(fonts.body, fonts.body->FontSize, ImVec2(x + symbol_width + 7.0F, y), theme.text, view.title.c_str());
+    list->AddText(fonts.body, font_size(fonts.body), ImVec2(x + symbol_width + 7.0F, y), theme.text, view.title.c_str());
   }
   y += kTitleHeight;
   draw_math(list, fonts, fonts.body, ImVec2(x, y), theme.text_dim, view.formula);
@@ -56,7 +58,7 @@ void draw_caption(const Frame& frame, const MatrixView& view) {
   draw_math(list, fonts, fonts.small, ImVec2(x, y), theme.text_dim, view.shape);
   if (view.remark.empty()) return;
   const shell::UiRect cells = view.cells();
-  list->AddText(fonts.small, fonts.small->FontSize, ImVec2(x, cells.y + cells.height + kBarHeight), theme.text_dim,
+  list->AddText(fonts.small, font_size(fonts.small), ImVec2(x, cells.y + cells.height + kBarHeight), theme.text_dim,
                 view.remark.c_str());
 }
 
@@ -75,12 +77,12 @@ void draw_row_labels(const Frame& frame, const MatrixView& view) {
     const std::string number = fmt::format("{}", row);
     const float width = text_width(digits, number);
     const float number_x = cells.x - 5.0F - width;
-    list->AddText(digits, digits->FontSize, ImVec2(number_x, std::round(middle - digits->FontSize * 0.5F)), color,
+    list->AddText(digits, font_size(digits), ImVec2(number_x, std::round(middle - font_size(digits) * 0.5F)), color,
                   number.c_str());
     if (!view.names_tokens || !view.row_tokens || row >= view.row_tokens->size()) continue;
     const std::string token = fit_text(words, (*view.row_tokens)[row], number_x - view.x - 8.0F);
     const float token_width = text_width(words, token);
-    list->AddText(words, words->FontSize, ImVec2(number_x - 7.0F - token_width, std::round(middle - words->FontSize * 0.5F)),
+    list->AddText(words, font_size(words), ImVec2(number_x - 7.0F - token_width, std::round(middle - font_size(words) * 0.5F)),
                   theme.text, token.c_str());
   }
 }
@@ -98,7 +100,7 @@ void draw_column_labels(const Frame& frame, const MatrixView& view) {
     const float middle = cells.x + (static_cast<float>(column - plan.first_column) + 0.5F) * plan.cell_width;
     const std::string number = fmt::format("{}", column);
     const float width = text_width(digits, number);
-    list->AddText(digits, digits->FontSize, ImVec2(std::round(middle - width * 0.5F), cells.y - kTickHeight + 1.0F), color,
+    list->AddText(digits, font_size(digits), ImVec2(std::round(middle - width * 0.5F), cells.y - kTickHeight + 1.0F), color,
                   number.c_str());
   }
 }

@@ -41,7 +41,7 @@ class StatusLine {
   void part(const std::string& text, shell::Color color, const char* explanation) {
     constexpr float kGap = 20.0F;
     ImFont* font = frame_.ui.fonts().small;
-    const float width = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, text.c_str()).x;
+    const float width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str()).x;
     if (x_ + width > right_edge_) return;
     ImGui::SetCursorPos({x_, text_y()});
     {
@@ -52,7 +52,7 @@ class StatusLine {
     x_ += width + kGap;
   }
 
-  float text_y() const { return std::round((ImGui::GetWindowHeight() - frame_.ui.fonts().small->FontSize) * 0.5F); }
+  float text_y() const { return std::round((ImGui::GetWindowHeight() - font_size(frame_.ui.fonts().small)) * 0.5F); }
 
  private:
   Frame& frame_;
@@ -83,7 +83,7 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
   const float width = ImGui::GetWindowWidth();
   constexpr float kEdge = 12.0F;
   // An error takes what it needs, up to three quarters of the line; the rest is in the tooltip.
-  const float wanted = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, remark.text.c_str()).x;
+  const float wanted = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, remark.text.c_str()).x;
   const float remark_width = std::min(wanted, width * 0.75F);
   const float remark_x = width - kEdge - remark_width;
 
@@ -107,7 +107,7 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
   const ImVec2 origin = ImGui::GetWindowPos();
   const ImVec2 at(origin.x + remark_x, origin.y + line.text_y());
   const ImVec4 clip(at.x, origin.y, at.x + remark_width, origin.y + ImGui::GetWindowHeight());
-  ImGui::GetWindowDrawList()->AddText(font, font->FontSize, at, remark.color, remark.text.c_str(), nullptr, 0.0F, &clip);
+  ImGui::GetWindowDrawList()->AddText(font, font_size(font), at, remark.color, remark.text.c_str(), nullptr, 0.0F, &clip);
   ImGui::SetCursorPos({remark_x, 0.0F});
   ImGui::Dummy({remark_width, ImGui::GetWindowHeight()});
   mark_last_item(frame, "status.remark");

@@ -97,9 +97,9 @@ void draw_section_title(const Frame& frame, std::size_t number, const StepSectio
   const float width = text_width(font, text);
   const ImVec2 center(x + 10.0F, section.y + 12.0F);
   list->AddCircleFilled(center, 10.0F, theme.field, 32);
-  list->AddText(font, font->FontSize, ImVec2(std::round(center.x - width * 0.5F), section.y + 4.0F), theme.text_dim,
+  list->AddText(font, font_size(font), ImVec2(std::round(center.x - width * 0.5F), section.y + 4.0F), theme.text_dim,
                 text.c_str());
-  list->AddText(font, font->FontSize, ImVec2(x + 28.0F, section.y + 4.0F), theme.text, section.title.c_str());
+  list->AddText(font, font_size(font), ImVec2(x + 28.0F, section.y + 4.0F), theme.text, section.title.c_str());
 }
 
 MapCell map_cell(const Frame& frame, attention::Cell cell) {

@@ -17,7 +17,7 @@ float draw_tab(Frame& frame, const char* title, const char* name, Tab tab, float
   const bool is_shown = frame.state.view.tab == tab;
   ImFont* font = is_shown ? frame.ui.fonts().strong : frame.ui.fonts().body;
   // As wide as in the heavier font, so that nothing moves when the tab changes.
-  const float width = std::ceil(frame.ui.fonts().strong->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, title).x);
+  const float width = std::ceil(frame.ui.fonts().strong->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, title).x);
   const float height = ImGui::GetWindowHeight();
   ImGui::SetCursorPos({x - kGap * 0.5F, 0.0F});
   if (ImGui::InvisibleButton(name, {width + kGap, height})) frame.state.view.tab = tab;
@@ -25,7 +25,7 @@ float draw_tab(Frame& frame, const char* title, const char* name, Tab tab, float
   const bool is_hovered = ImGui::IsItemHovered();
   const ImVec2 origin = ImGui::GetWindowPos();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddText(font, font->FontSize, {origin.x + x, origin.y + std::round((height - font->FontSize) * 0.5F)},
+  list->AddText(font, font_size(font), {origin.x + x, origin.y + std::round((height - font_size(font)) * 0.5F)},
                 is_shown || is_hovered ? theme.text : theme.text_dim, title);
   if (is_shown) {
     list->AddRectFilled({origin.x + x, origin.y + height - 3.0F}, {origin.x + x + width, origin.y + height}, theme.accent, 1.5F);
@@ -49,9 +49,9 @@ void draw_tabs_panel(Frame& frame) {
   if (!is_stale) return;
   ImFont* font = frame.ui.fonts().small;
   const char* text = "Not up to date: this is the last map that could be computed";
-  const float text_width = font->CalcTextSizeA(font->FontSize, FLT_MAX, 0.0F, text).x;
+  const float text_width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text).x;
   const float left = std::max(end, width - kLeft - std::ceil(text_width));
-  list->AddText(font, font->FontSize, {origin.x + left, origin.y + std::round((height - font->FontSize) * 0.5F)}, theme.warning,
+  list->AddText(font, font_size(font), {origin.x + left, origin.y + std::round((height - font_size(font)) * 0.5F)}, theme.warning,
                 text);
   frame.mark("tabs.stale", {.x = origin.x + left, .y = origin.y, .width = text_width, .height = height});
 }

@@ -40,7 +40,7 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ImFont& 
       if (!has_text(tokens, item, token)) break;
       const bool is_padding = token >= tokens.lengths[item];
       const char* text = is_padding ? kPaddingText : token_text(tokens, item, token).c_str();
-      const float wanted = font.CalcTextSizeA(font.FontSize, FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kPadding);
+      const float wanted = font.CalcTextSizeA(font_size(&font), FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kPadding);
       const float chip = std::min(std::ceil(wanted), width - left);
       if (x > left && x + chip > width) {
         x = left;
@@ -124,7 +124,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (colors.border != 0) list->AddRect(low, high, colors.border, 4.0F);
     const char* text = chip->is_padding ? kPaddingText : token_text(tokens, chip->item, chip->token).c_str();
     const ImVec4 clip(low.x + 2.0F, low.y, high.x - 2.0F, high.y);
-    list->AddText(font, font->FontSize, {low.x + (chip->is_padding ? kPadPadding : kPadding), low.y + std::round((kChipHeight - font->FontSize) * 0.5F)},
+    list->AddText(font, font_size(font), {low.x + (chip->is_padding ? kPadPadding : kPadding), low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
                   colors.text, text, nullptr, 0.0F, &clip);
     frame.mark(fmt::format("{}.{}.{}", name, chip->item, chip->token), rect);
     if (!is_hovered) continue;
@@ -140,7 +140,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (layout.item_top[item + 1] < first_y || y > last_y) continue;
     const bool is_selected = item == marks.item;
     const std::string number = std::to_string(item + 1);
-    list->AddText(font, font->FontSize, {origin.x + 6.0F, origin.y + y + std::round((kChipHeight - font->FontSize) * 0.5F)},
+    list->AddText(font, font_size(font), {origin.x + 6.0F, origin.y + y + std::round((kChipHeight - font_size(font)) * 0.5F)},
                   is_selected ? theme.text : theme.text_dim, number.c_str());
     const float end = item + 1 < tokens.batch ? layout.item_top[item + 1] - kItemGap : layout.item_top[item + 1];
     if (is_selected) list->AddRectFilled({origin.x, origin.y + y}, {origin.x + 3.0F, origin.y + end}, theme.accent, 1.5F);
