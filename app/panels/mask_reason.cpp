@@ -24,4 +24,15 @@ std::string mask_reason(const attention::MaskSpec& mask, const MapCell& where) {
   return causes.empty() ? "mask" : fmt::format("{}", fmt::join(causes, " and "));
 }
 
+std::string mask_summary(const attention::MaskSpec& mask, bool has_padding) {
+  std::vector<std::string> parts;
+  if (mask.rule.causal) parts.emplace_back("causal");
+  if (mask.rule.window > 0) parts.push_back(fmt::format("window {}", mask.rule.window));
+  if (mask.rule.prefix > 0) parts.push_back(fmt::format("prefix {}", mask.rule.prefix));
+  if (mask.rule.key_padding && has_padding) parts.emplace_back("padding");
+  if (mask.matrix) parts.emplace_back("matrix");
+  if (!mask.painted.empty()) parts.emplace_back("paint");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 }  // namespace headlight::app

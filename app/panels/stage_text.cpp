@@ -101,8 +101,7 @@ const char* stage_symbol(Stage stage) {
   return "";
 }
 
-std::string stage_formula(Stage stage, model::BlockRef block, const model::AttentionLayer* layer, std::uint32_t head,
-                          attention::MaskFill fill) {
+std::string stage_formula(Stage stage, model::BlockRef block, const model::AttentionLayer* layer, std::uint32_t head) {
   const model::AttentionWeights* weights = layer && layer->weights ? &*layer->weights : nullptr;
   const char* memory = block.kind == model::BlockKind::Cross ? "memory" : "X";
   switch (stage) {
@@ -120,7 +119,7 @@ std::string stage_formula(Stage stage, model::BlockRef block, const model::Atten
     case Stage::Scaled:
       return scaled_formula(layer);
     case Stage::Masked:
-      return fmt::format("masked cells = {}", fill_text(fill));
+      return "the scaled score, or the fill";
     case Stage::Weights:
       return "A = softmax(masked)";
     case Stage::Heads:

@@ -22,7 +22,7 @@ const char* stage_title(attention::Stage stage);
 const char* stage_symbol(attention::Stage stage);
 /// How it is computed, with the switches of this layer: "Q = X W_Q + b_Q". `layer` may be null.
 std::string stage_formula(attention::Stage stage, model::BlockRef block, const model::AttentionLayer* layer,
-                          std::uint32_t head, attention::MaskFill fill);
+                          std::uint32_t head);
 /// Its space in the field's letters: "ℝ^{n×d_k}".
 std::string stage_space(attention::Stage stage, const inference::BlockShape& shape, model::BlockKind kind);
 

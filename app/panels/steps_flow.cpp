@@ -7,7 +7,9 @@
 
 #include "panels/cell_numbers.h"
 #include "panels/label_text.h"
+#include "panels/mask_reason.h"
 #include "panels/stage_text.h"
+#include "panels/thumbnail.h"
 
 namespace headlight::app {
 namespace {
@@ -112,7 +114,12 @@ MatrixView make_view(const Frame& frame, const StepSubject& subject, Stage stage
   view.block = subject.block;
   // Scaled and masked are already said by the symbols.
   view.title = stage_title(stage == Stage::Scaled || stage == Stage::Masked ? Stage::Scores : stage);
-  view.formula = stage_formula(stage, subject.block, subject.layer, subject.geometry.head, frame.state.masks[kind].fill);
+  view.formula = stage_formula(stage, subject.block, subject.layer, subject.geometry.head);
+  if (stage == Stage::Masked) {
+    const attention::MaskSpec& mask = frame.state.masks[kind];
+    const std::string summary = mask_summary(mask, key_length(frame, kind) < shape.keys);
+    view.formula = summary.empty() ? "nothing is masked" : fmt::format("{} → {}", summary, fill_text(mask.fill));
+  }
   view.shape = fmt::format("{} = {} × {}", stage_space(stage, shape, kind), extent->rows, extent->columns);
   view.remark = remark(view.plan, subject.geometry);
   const bool rows_are_keys = stage == Stage::K || stage == Stage::V;

@@ -9,14 +9,17 @@ namespace {
 constexpr float kGap = 8.0F;
 constexpr float kGroupGap = 8.0F;  // more space between layers than between lines of one layer
 constexpr float kLeastWidth = 48.0F;
+constexpr float kLeastWidthOfMany = 34.0F;
+constexpr std::uint32_t kMany = 16;  // heads a layer
 constexpr float kMostWidth = 128.0F;
 
 }  // namespace
 
 ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request) {
   const std::uint32_t count = std::max(request.per_group, 1U);
-  const float room = std::max(request.width - request.gutter, kLeastWidth);
-  const auto fitting = static_cast<std::uint32_t>(std::max((room + kGap) / (kLeastWidth + kGap), 1.0F));
+  const float least = count > kMany ? kLeastWidthOfMany : kLeastWidth;
+  const float room = std::max(request.width - request.gutter, least);
+  const auto fitting = static_cast<std::uint32_t>(std::max((room + kGap) / (least + kGap), 1.0F));
   lines_per_group_ = (count + fitting - 1) / fitting;
   per_line_ = (count + lines_per_group_ - 1) / lines_per_group_;  // lines of about equal length
   const float share = (room - kGap * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);

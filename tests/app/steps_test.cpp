@@ -268,8 +268,11 @@ TEST_CASE("a mask's reasons are named") {
   CHECK(reason(4, 1).empty());
   mask.rule = {.prefix = 1};
   CHECK(reason(1, 3) == "prefix of 1");
+  CHECK(mask_summary(mask, false) == "prefix 1");
   mask.painted[{}][{.query = 1, .key = 3}] = true;
   CHECK(reason(1, 3).empty());
+  CHECK(mask_summary(mask, true) == "prefix 1, padding, paint");
+  CHECK(mask_summary({}, false).empty());
 }
 
 TEST_CASE("matrices show numbers while they fit and a window of cells otherwise") {
