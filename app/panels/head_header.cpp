@@ -1,6 +1,5 @@
 #include "panels/head_header.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -38,6 +37,13 @@ std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) 
   }
 }
 
+/// At the right end of the line that is being laid out; on a line of its own where that is too narrow.
+void place_right(float width) {
+  constexpr float kGap = 16.0F;
+  const float at = ImGui::GetContentRegionMax().x - width;
+  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
+}
+
 void choose_stage(Frame& frame) {
   std::vector<std::string> labels;
   std::size_t chosen = std::size(kMapStages) - 1;
@@ -45,8 +51,7 @@ void choose_stage(Frame& frame) {
     labels.emplace_back(attention::to_string(kMapStages[i]));
     if (kMapStages[i] == frame.state.view.heatmap_stage) chosen = i;
   }
-  const float width = segmented_width(frame, labels);
-  ImGui::SameLine(std::max(ImGui::GetContentRegionMax().x - width, 0.0F));
+  place_right(segmented_width(frame, labels));
   if (draw_segmented(frame, "head.stage", labels, chosen)) frame.state.view.heatmap_stage = kMapStages[chosen];
 }
 
@@ -54,7 +59,7 @@ void choose_stage(Frame& frame) {
 void choose_range(Frame& frame) {
   if (frame.state.view.heatmap_stage != Stage::Weights) return;
   const std::vector<std::string> labels = {"absolute", "per row"};
-  ImGui::SameLine(std::max(ImGui::GetContentRegionMax().x - segmented_width(frame, labels), 0.0F));
+  place_right(segmented_width(frame, labels));
   auto chosen = static_cast<std::size_t>(frame.state.view.color_range);
   if (draw_segmented(frame, "head.range", labels, chosen)) frame.state.view.color_range = static_cast<ColorRange>(chosen);
 }
@@ -75,15 +80,18 @@ void draw_head_header(Frame& frame) {
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
   const model::AttentionLayer* layer = frame.result.network ? &frame.result.network->layer(selection.block) : nullptr;
   const std::string formula = map_formula(frame, layer);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   std::string about = fmt::format("{} · {} × {}", kind_text(selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
-  about += "   ";
-  list->AddText(fonts.body, font_size(fonts.body), at, theme.text_dim, about.c_str());
-  const float width = ImGui::CalcTextSize(about.c_str()).x;
-  draw_math(list, fonts, fonts.body, ImVec2(at.x + width, at.y), theme.output, formula);
-  ImGui::Dummy(ImVec2(width + measure_math(fonts, fonts.body, formula).x, ImGui::GetFrameHeight()));
+  constexpr float kGap = 12.0F;
+  const float formula_width = measure_math(fonts, fonts.body, formula).x;
+  const bool is_one_line = ImGui::CalcTextSize(about.c_str()).x + kGap + formula_width <= ImGui::GetContentRegionAvail().x;
+  {
+    const Ink ink(fonts.body, theme.text_dim);
+    ImGui::TextUnformatted(about.c_str());
+  }
+  if (is_one_line) ImGui::SameLine(0.0F, kGap);
+  draw_math(ImGui::GetWindowDrawList(), fonts, fonts.body, ImGui::GetCursorScreenPos(), theme.output, formula);
+  ImGui::Dummy(ImVec2(formula_width, ImGui::GetFrameHeight()));
   choose_range(frame);
 }
 
