@@ -11,7 +11,7 @@
 namespace headlight::app {
 
 /// A font's height in UI units. ImFont::FontSize is in pixels: fonts are rasterised for the display's scale.
-inline float font_size(const ImFont* font) { return font->FontSize * font->Scale; }
+inline float font_size(const ImFont* font) { return font->FontSize * font->Scale * ImGui::GetIO().FontGlobalScale; }
 
 /// Font and colour of the text that follows, until the end of the scope.
 class Ink {

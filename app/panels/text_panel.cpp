@@ -27,10 +27,16 @@ void draw_text_box(Frame& frame, const char* name, std::string& text, const char
   mark_last_item(frame, name);
 }
 
-void draw_examples_button(Frame& frame) {
+/// A caption at the left, where there is room for it, and the button at the right.
+void draw_text_head(Frame& frame, const char* caption) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  const float width = ImGui::CalcTextSize("Examples").x + 2.0F * ImGui::GetStyle().FramePadding.x;
-  ImGui::SameLine(ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - width);
+  const float button = ImGui::CalcTextSize("Examples").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float start = ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - button;
+  if (ImGui::GetCursorPosX() + ImGui::CalcTextSize(caption).x + ImGui::GetStyle().ItemSpacing.x < start) {
+    ImGui::TextUnformatted(caption);
+    ImGui::SameLine();
+  }
+  ImGui::SetCursorPosX(start);
   if (ImGui::SmallButton("Examples")) ImGui::OpenPopup("examples");
   mark_last_item(frame, "text.examples");
 }
@@ -122,8 +128,7 @@ void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& e
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "text");
   const bool is_cross = frame.state.cross;
-  draw_caption(frame, is_cross ? "Queries" : "Each line is one item of the batch");
-  draw_examples_button(frame);
+  draw_text_head(frame, is_cross ? "Queries" : "Each line is one item of the batch");
   draw_examples_popup(frame);
   draw_text_box(frame, "text.edit", frame.state.text, "Type a sentence");
   if (!error.empty()) form.warning(error);
