@@ -235,12 +235,13 @@ TEST_CASE("thousands of tokens and a hundred heads cost a frame little, and each
       best_ms = std::min(best_ms, stage.draw_ms);
     }
     MESSAGE("panels with ", thumbnails, " thumbnail tiles: ", best_ms, " ms");
-    CHECK(best_ms < 40.0);  // seen: see the message; generous, because other work may share the machine
+    CHECK(best_ms < 40.0);  // seen: 0.6 and 1.6; generous, because other work may share the machine
   }
 }
 
-TEST_CASE("pictures for people") {
-  if (std::getenv("HEADLIGHT_TEST_OUT") == nullptr) return;
+// settle() checks that nothing is larger than its region, the stage that Vulkan has no complaint. The pictures are for
+// people: set HEADLIGHT_TEST_OUT to a folder.
+TEST_CASE("every kind of run fits the panels, light and dark, at one and two pixels a unit") {
   PanelStage stage;
   const auto both = [&](const std::string& name) {
     for (const Theme theme : {Theme::Dark, Theme::Light}) {
@@ -254,6 +255,11 @@ TEST_CASE("pictures for people") {
     stage.state.view.tab = Tab::Head;
   };
   both("default");
+  stage.shell.scale = 2.0F;
+  stage.shell.size = {2560, 1760};
+  both("default-2x");
+  stage.shell.scale = 1.0F;
+  stage.shell.size = {1280, 880};
   stage.state.view.tab = Tab::Head;
   stage.state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   stage.state.text = "Life is short, eat dessert first\nand sleep";
