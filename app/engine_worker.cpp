@@ -23,6 +23,20 @@ bool is_inside(const attention::TileRequest& request, const BlockShapes& shapes)
          request.columns <= extent->columns - request.column;
 }
 
+/// A tile that showed a whole matrix shows the whole of the new one: the caller laid its request out for the run before, and
+/// would otherwise see an empty frame whenever a token is added.
+void follow_shape(attention::TileRequest& tile, const BlockShapes& before, const BlockShapes& after) {
+  const auto old_shape = before.find(tile.block), new_shape = after.find(tile.block);
+  if (old_shape == before.end() || new_shape == after.end()) return;
+  const auto old_extent = old_shape->second.extent(tile.stage), new_extent = new_shape->second.extent(tile.stage);
+  if (!old_extent || !new_extent) return;
+  const bool is_whole =
+      tile.row == 0 && tile.column == 0 && tile.rows == old_extent->rows && tile.columns == old_extent->columns;
+  if (!is_whole) return;
+  tile.rows = new_extent->rows;
+  tile.columns = new_extent->columns;
+}
+
 /// Drivers' and libraries' messages may have several lines; a status line has one.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -52,6 +66,7 @@ void EngineWorker::begin(const EngineRequest& request) {
   picture_.revision = request.revision;
   pending_.clear();
   if (!runner_) return fail(device_error_);
+  laid_out_for_ = picture_.shapes;
   if (attempted_ != request.inputs) run_forward(request.inputs);
   collect_tiles();
 }
@@ -69,20 +84,22 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
     return fail(first_line(error.what()));
   }
   picture_.blocks = runner_->blocks();
-  const BlockShapes before = std::exchange(picture_.shapes, {});
+  laid_out_for_ = std::exchange(picture_.shapes, {});
   for (const model::BlockRef block : picture_.blocks) picture_.shapes[block] = runner_->shape(block);
   picture_.parameter_count = picture_.network->parameter_count();
   picture_.error.clear();
   picture_.is_stale = false;
-  tiles_.begin_run(++picture_.run, before, picture_.shapes);
+  tiles_.begin_run(++picture_.run, laid_out_for_, picture_.shapes);
   is_first_chunk_ = true;
 }
 
 void EngineWorker::collect_tiles() {
   if (!request_) return;
   std::vector<attention::TileRequest> wanted;
-  std::copy_if(request_->tiles.begin(), request_->tiles.end(), std::back_inserter(wanted),
-               [&](const attention::TileRequest& tile) { return is_inside(tile, picture_.shapes); });
+  for (attention::TileRequest tile : request_->tiles) {
+    follow_shape(tile, laid_out_for_, picture_.shapes);
+    if (is_inside(tile, picture_.shapes)) wanted.push_back(tile);
+  }
   pending_ = tiles_.missing(wanted);
   std::reverse(pending_.begin(), pending_.end());
   if (!runner_has_run_) pending_.clear();

@@ -43,7 +43,8 @@ class EngineWorker {
   std::optional<RunInputs> attempted_;  ///< inputs of the newest forward pass, whether it succeeded or not
   bool runner_has_run_ = false;         ///< the runner still holds the run that picture_ describes
   std::optional<EngineRequest> request_;
-  EngineResult picture_;  ///< all but the tiles
+  BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
+  EngineResult picture_;      ///< all but the tiles
   TileCache tiles_;
   std::vector<attention::TileRequest> pending_;  ///< least important first
   bool is_first_chunk_ = true;

@@ -112,6 +112,17 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(result.is_current(weights_of(1, 3)));
   }
 
+  TEST_CASE("a whole map follows the text's length, so that no frame is empty while somebody types") {
+    Bench bench;
+    bench.request(inputs_of("a b"), {weights_of(0, 2)});
+    bench.finish();
+    bench.request(inputs_of("a b c"), {weights_of(0, 2)});  // laid out for the run that the caller knows
+    const EngineResult result = bench.finish();
+    CHECK(result.is_current(weights_of(0, 3)));
+    CHECK(result.tile(weights_of(0, 2)) == nullptr);
+    CHECK(result.has_all_tiles);
+  }
+
   TEST_CASE("tiles of a run with other sizes are gone, and tiles outside their matrix are ignored") {
     Bench bench;
     bench.request(inputs_of("a b c"), {weights_of(0, 3)});
