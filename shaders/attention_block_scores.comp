@@ -1,8 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
+#ifdef SHUFFLE
+#extension GL_KHR_shader_subgroup_shuffle : require
+#endif
 // First step of attention by blocks of queries, for devices where loads cost more than arithmetic (CPUs): the raw scores of the
-// block's rows against every key that one of them may see. 8 lanes own 8 rows × 32 keys in registers.
+// block's rows against every key that one of them may see. 8 lanes own 8 rows × 32 keys in registers; with SHUFFLE, where
+// subgroups are exactly these lanes, 16 rows: a lane loads two of them and the others take them out of its registers.
 //   scores [item, head, row of the block, keys4]
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"
@@ -14,14 +18,18 @@ layout(set = 0, binding = 3, std430) writeonly buffer scores_buffer { float scor
 #define MASK_WORDS(index) mask_words[index]
 #include "lib/mask.glsl"
 
+#ifdef SHUFFLE
+const uint kRows = 16u;
+#else
 const uint kRows = 8u;
+#endif
 const uint kLaneKeys = 4u;
 
 void main() {
   uint lane = gl_LocalInvocationID.x;
   uint block_row = gl_WorkGroupID.y * kRows;
   uint first = p.block_row + block_row;
-  uint last = min(first + kRows, p.queries) - 1u;
+  uint last = min(first + kRows, min(p.queries, p.block_row + p.block_rows)) - 1u;
   uint j0 = gl_WorkGroupID.x * 8u * kLaneKeys;
   uint item = gl_WorkGroupID.z / p.heads;
   uint head = gl_WorkGroupID.z % p.heads;
@@ -29,10 +37,14 @@ void main() {
   uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
   if (j0 >= visited.y || j0 + 8u * kLaneKeys <= visited.x) return;
 
-  uint row_at[kRows], key_at[kLaneKeys];
-  [[unroll]] for (int r = 0; r < kRows; ++r) {
-    row_at[r] = item * p.q_stride4 + (head * p.queries + min(first + uint(r), last)) * p.d_k4;
-  }
+  uint q_at = item * p.q_stride4 + head * p.queries * p.d_k4;
+#ifdef SHUFFLE
+  uint upper_at = q_at + min(first + lane, last) * p.d_k4, lower_at = q_at + min(first + 8u + lane, last) * p.d_k4;
+#else
+  uint row_at[kRows];
+  [[unroll]] for (int r = 0; r < kRows; ++r) row_at[r] = q_at + min(first + uint(r), last) * p.d_k4;
+#endif
+  uint key_at[kLaneKeys];
   [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
     key_at[t] = item * p.k_stride4 + (head * p.keys + min(j0 + uint(t) * 8u + lane, p.keys - 1u)) * p.d_k4;
   }
@@ -41,8 +53,15 @@ void main() {
   for (uint c = 0u; c < p.d_k4; ++c) {
     vec4 ks[kLaneKeys];
     [[unroll]] for (int t = 0; t < kLaneKeys; ++t) ks[t] = LOAD(k, key_at[t] + c);
+#ifdef SHUFFLE
+    vec4 upper = LOAD(q, upper_at + c), lower = LOAD(q, lower_at + c);
+#endif
     [[unroll]] for (int r = 0; r < kRows; ++r) {
+#ifdef SHUFFLE
+      vec4 qs = subgroupShuffle(r < 8 ? upper : lower, uint(r % 8));
+#else
       vec4 qs = LOAD(q, row_at[r] + c);
+#endif
       [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
         s[r * 4 + t] = fma(qs.w, ks[t].w, fma(qs.z, ks[t].z, fma(qs.y, ks[t].y, fma(qs.x, ks[t].x, s[r * 4 + t]))));
       }

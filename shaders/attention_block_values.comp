@@ -1,8 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
+#ifdef SHUFFLE
+#extension GL_KHR_shader_subgroup_shuffle : require
+#endif
 // Last step of attention by blocks: weights · V, written straight into the merged matrix, so that merging heads costs nothing.
-// 8 lanes own 8 rows × 16 vec4 columns in registers.
+// 8 lanes own 8 rows × 16 vec4 columns in registers. With SHUFFLE, where subgroups are exactly these lanes, lane r loads row r of
+// the weights and the others take it out of its registers.
 //   weights [item, head, row of the block, keys4]
 #define ROWS 8
 layout(local_size_x = 8) in;
@@ -30,14 +34,23 @@ void main() {
   // Exactly where the softmax's group of the same 8 rows went: there the weights are.
   uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
   uint v_at = item * p.v_stride4 + head * p.keys * p.d_v4;
+#ifdef SHUFFLE
+  uint row_at = scratch_at(item, head, min(block_row + lane, last - p.block_row));
+#else
   uint row_at[ROWS];
   [[unroll]] for (int r = 0; r < ROWS; ++r) row_at[r] = scratch_at(item, head, min(block_row + uint(r), last - p.block_row));
+#endif
 
   vec4 left_sum[ROWS], right_sum[ROWS];
   [[unroll]] for (int r = 0; r < ROWS; ++r) { left_sum[r] = vec4(0.0); right_sum[r] = vec4(0.0); }
   for (uint j4 = visited.x / 4u; j4 < (visited.y + 3u) / 4u; ++j4) {
     vec4 w[ROWS];
+#ifdef SHUFFLE
+    vec4 mine = LOAD(weights, row_at + j4);
+    [[unroll]] for (int r = 0; r < ROWS; ++r) w[r] = subgroupShuffle(mine, uint(r));
+#else
     [[unroll]] for (int r = 0; r < ROWS; ++r) w[r] = LOAD(weights, row_at[r] + j4);
+#endif
     [[unroll]] for (int c = 0; c < 4; ++c) {
       uint key_at = v_at + min(j4 * 4u + uint(c), p.keys - 1u) * p.d_v4;  // weights beyond the last key are zero
       vec4 left_value = LOAD(v, key_at + min(left, last4)), right_value = LOAD(v, key_at + min(right, last4));

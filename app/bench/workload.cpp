@@ -90,9 +90,11 @@ Workload::Workload(ops::Kernels& kernels, const Size& size)
   std::move(stream).submit().wait();
 }
 
-bool Workload::are_blocks_texel() const {
+/// The tuning's way of attention if it goes by blocks, else the one that would read like its other kernels.
+ops::AttentionKernel Workload::blocks() const {
   const ops::Tuning& tuning = kernels_.tuning();
-  return needs_scratch(tuning.attention) ? tuning.attention == ops::AttentionKernel::BlocksTexel : tuning.texel_reads;
+  if (needs_scratch(tuning.attention)) return tuning.attention;
+  return tuning.texel_reads ? ops::AttentionKernel::BlocksTexel : ops::AttentionKernel::Blocks;
 }
 
 void Workload::record_projection(gpu::Stream& stream, LinearKernel kernel) const {
@@ -104,7 +106,7 @@ void Workload::record_steps(gpu::Stream& stream, ops::BlockSteps steps) const {
   const ops::AttentionParameters parameters =
       attention_parameters(q_, k_, v_, scale_, mask_, ops::concatenated(size_.heads, v_.width4()), merged_);
   const ops::BlockInputs inputs{q_.buffer(), k_.buffer(), v_.buffer(), mask_words_, merged_.buffer(), stats_.buffer(), 1};
-  attention_blocks(stream, kernels_, are_blocks_texel(), *scratch_, inputs, parameters, steps);
+  attention_blocks(stream, kernels_, blocks(), *scratch_, inputs, parameters, steps);
 }
 
 void Workload::record_tile(gpu::Stream& stream, const ops::Region& region) const {
@@ -168,7 +170,7 @@ std::string Workload::variant(Operation operation) const {
     case Operation::AttentionScores:
     case Operation::MaskedSoftmax:
     case Operation::AttentionMerge:
-      return std::string(to_string(are_blocks_texel() ? ops::AttentionKernel::BlocksTexel : ops::AttentionKernel::Blocks));
+      return std::string(to_string(blocks()));
     case Operation::Attention:
       return std::string(to_string(tuning.attention));
     case Operation::Forward:

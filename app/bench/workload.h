@@ -34,7 +34,7 @@ class Workload {
   void record_projection(gpu::Stream& stream, ops::LinearKernel kernel) const;
   void record_steps(gpu::Stream& stream, ops::BlockSteps steps) const;
   void record_tile(gpu::Stream& stream, const ops::Region& region) const;
-  bool are_blocks_texel() const;
+  ops::AttentionKernel blocks() const;
 
   ops::Kernels& kernels_;
   Size size_;

@@ -12,16 +12,22 @@ namespace {
 
 std::string_view kind_name(vk::PhysicalDeviceType type) {
   switch (type) {
-    case vk::PhysicalDeviceType::eDiscreteGpu: return "discrete GPU";
-    case vk::PhysicalDeviceType::eIntegratedGpu: return "integrated GPU";
-    case vk::PhysicalDeviceType::eVirtualGpu: return "virtual GPU";
-    case vk::PhysicalDeviceType::eCpu: return "CPU";
-    default: return "other";
+    case vk::PhysicalDeviceType::eDiscreteGpu:
+      return "discrete GPU";
+    case vk::PhysicalDeviceType::eIntegratedGpu:
+      return "integrated GPU";
+    case vk::PhysicalDeviceType::eVirtualGpu:
+      return "virtual GPU";
+    case vk::PhysicalDeviceType::eCpu:
+      return "CPU";
+    default:
+      return "other";
   }
 }
 
 std::string version_name(std::uint32_t version) {
-  return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version));
+  return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+                     VK_API_VERSION_PATCH(version));
 }
 
 /// The largest device-local heap; with VK_EXT_memory_budget what is left of it.
@@ -79,8 +85,12 @@ DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
   const auto chain = physical.getProperties2<vk::PhysicalDeviceProperties2, vk::PhysicalDeviceIDProperties,
                                              vk::PhysicalDeviceSubgroupProperties, vk::PhysicalDeviceMaintenance3Properties,
                                              vk::PhysicalDeviceDriverProperties>();
-  for (const std::uint8_t byte : chain.get<vk::PhysicalDeviceIDProperties>().deviceUUID) info.uuid += fmt::format("{:02x}", byte);
-  info.subgroup_size = chain.get<vk::PhysicalDeviceSubgroupProperties>().subgroupSize;
+  for (const std::uint8_t byte : chain.get<vk::PhysicalDeviceIDProperties>().deviceUUID)
+    info.uuid += fmt::format("{:02x}", byte);
+  const auto& subgroups = chain.get<vk::PhysicalDeviceSubgroupProperties>();
+  info.subgroup_size = subgroups.subgroupSize;
+  info.has_subgroup_shuffle = (subgroups.supportedOperations & vk::SubgroupFeatureFlagBits::eShuffle) &&
+                              (subgroups.supportedStages & vk::ShaderStageFlagBits::eCompute);
   info.max_allocation = chain.get<vk::PhysicalDeviceMaintenance3Properties>().maxMemoryAllocationSize;
   const bool has_driver_properties = basic.apiVersion >= VK_API_VERSION_1_2 || has(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
   const auto& driver = chain.get<vk::PhysicalDeviceDriverProperties>();
@@ -95,7 +105,8 @@ DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
     info.timestamp_period_ns = basic.limits.timestampPeriod;
   }
   // Below the specification's own minimums nothing is promised; a device that says so is broken.
-  if (basic.limits.maxComputeWorkGroupInvocations < 128) info.lacks.push_back("its workgroups hold fewer than 128 invocations");
+  if (basic.limits.maxComputeWorkGroupInvocations < 128)
+    info.lacks.push_back("its workgroups hold fewer than 128 invocations");
   if (info.shared_memory_bytes < 16384) info.lacks.push_back("it has less than 16 KiB of shared memory");
   return info;
 }

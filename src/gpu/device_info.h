@@ -24,6 +24,7 @@ struct DeviceInfo {
   std::size_t offset_alignment = 0;    ///< bytes; of storage and texel buffer bindings alike
   std::uint32_t max_groups[3] = {};    ///< workgroups of one dispatch along x, y, z
   std::uint32_t subgroup_size = 0;
+  bool has_subgroup_shuffle = false;   ///< in compute shaders
   std::uint32_t shared_memory_bytes = 0;
   float timestamp_period_ns = 0.0f;    ///< 0: the queue has no timestamps
 

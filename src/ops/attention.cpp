@@ -16,8 +16,10 @@ std::uint32_t items_per_slice(const Kernels& kernels, std::size_t in_range, cons
       {q.items, in_range / q.item_bytes(), in_range / k.item_bytes(), in_range / v.item_bytes(),
        kernels.max_binding(false) / merged.item_bytes(), device.max_groups[2] / q.heads, device.max_groups[1] / q.heads});
   if (items == 0) {
-    throw Error("one matrix of {} tokens × {} heads is more than the {} MiB that '{}' can bind at once; make the text or the model smaller",
-                k.tokens, k.heads, in_range >> 20, device.name);
+    throw Error(
+        "one matrix of {} tokens × {} heads is more than the {} MiB that '{}' can bind at once; make the text or the model "
+        "smaller",
+        k.tokens, k.heads, in_range >> 20, device.name);
   }
   return static_cast<std::uint32_t>(items);
 }
@@ -26,10 +28,11 @@ void record_whole(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inpu
   constexpr std::uint32_t kNaiveColumns4 = 16, kTiledRows = 32, kTiledColumns4 = 16;
   const std::uint32_t maps = inputs.items * parameters.heads;
   const bool is_naive = kernels.tuning().attention == AttentionKernel::Naive;
-  stream.dispatch(kernels[is_naive ? "attention_naive" : "attention_tiled"],
-                  {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.merged, inputs.stats}, parameters,
-                  is_naive ? gpu::Groups{divide_up(parameters.d_v4, kNaiveColumns4), parameters.queries, maps}
-                           : gpu::Groups{divide_up(parameters.queries, kTiledRows), maps, divide_up(parameters.d_v4, kTiledColumns4)});
+  stream.dispatch(
+      kernels[is_naive ? "attention_naive" : "attention_tiled"],
+      {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.merged, inputs.stats}, parameters,
+      is_naive ? gpu::Groups{divide_up(parameters.d_v4, kNaiveColumns4), parameters.queries, maps}
+               : gpu::Groups{divide_up(parameters.queries, kTiledRows), maps, divide_up(parameters.d_v4, kTiledColumns4)});
 }
 
 }  // namespace
@@ -76,21 +79,29 @@ AttentionParameters attention_parameters(const DeviceTensor& q, const DeviceTens
 }
 
 void attention(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& q, const DeviceTensor& k, const DeviceTensor& v,
-               float scale, const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged, const DeviceTensor& stats,
-               const AttentionScratch* scratch) {
-  const AttentionKernel kind = kernels.tuning().attention;
-  const std::size_t largest = std::max({q.item_bytes(), k.item_bytes(), v.item_bytes(), needs_scratch(kind) ? scratch->scores().size() : 0});
-  const bool is_texel = kind == AttentionKernel::BlocksTexel && largest <= kernels.max_binding(true);
-  std::uint32_t slice = items_per_slice(kernels, kernels.max_binding(is_texel), q, k, v, merged);
+               float scale, const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged,
+               const DeviceTensor& stats, const AttentionScratch* scratch) {
+  AttentionKernel kind = kernels.tuning().attention;
+  const std::size_t largest =
+      std::max({q.item_bytes(), k.item_bytes(), v.item_bytes(), needs_scratch(kind) ? scratch->scores().size() : 0});
+  if (is_texel(kind) && largest > kernels.max_binding(true)) {
+    kind = is_shuffle(kind) ? AttentionKernel::BlocksShuffle : AttentionKernel::Blocks;
+  }
+  std::uint32_t slice = items_per_slice(kernels, kernels.max_binding(is_texel(kind)), q, k, v, merged);
   if (needs_scratch(kind)) slice = std::min(slice, scratch->items());
   AttentionParameters parameters = attention_parameters(q, k, v, scale, mask, layout, merged);
   for (std::uint32_t item = 0; item < q.items; item += slice) {
     const std::uint32_t items = std::min(slice, q.items - item);
     parameters.first_item = item;
-    const BlockInputs inputs{q.slice(item, items), k.slice(item, items), v.slice(item, items), *mask.words,
-                             merged.slice(item, items), stats.buffer(), items};
+    const BlockInputs inputs{q.slice(item, items),
+                             k.slice(item, items),
+                             v.slice(item, items),
+                             *mask.words,
+                             merged.slice(item, items),
+                             stats.buffer(),
+                             items};
     if (needs_scratch(kind)) {
-      attention_blocks(stream, kernels, is_texel, *scratch, inputs, parameters);
+      attention_blocks(stream, kernels, kind, *scratch, inputs, parameters);
     } else {
       record_whole(stream, kernels, inputs, parameters);
     }

@@ -22,7 +22,9 @@ MergedLayout without_transpose(std::uint32_t queries, std::uint32_t d_v4);
 class AttentionScratch;
 
 /// Does this way of computing need an AttentionScratch?
-constexpr bool needs_scratch(AttentionKernel kind) { return kind == AttentionKernel::Blocks || kind == AttentionKernel::BlocksTexel; }
+constexpr bool needs_scratch(AttentionKernel kind) {
+  return kind != AttentionKernel::Naive && kind != AttentionKernel::Tiled;
+}
 
 /// Push constants of every attention kernel, first_item and the block aside.
 AttentionParameters attention_parameters(const DeviceTensor& q, const DeviceTensor& k, const DeviceTensor& v, float scale,
@@ -35,8 +37,8 @@ AttentionParameters attention_parameters(const DeviceTensor& q, const DeviceTens
 ///   stats  [item, head, query] (m, l) float pairs: the row's largest visible score and Σ exp(score − m)
 /// `scratch` is needed when needs_scratch(kernels.tuning().attention), made for at least these sizes.
 void attention(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& q, const DeviceTensor& k, const DeviceTensor& v,
-               float scale, const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged, const DeviceTensor& stats,
-               const AttentionScratch* scratch);
+               float scale, const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged,
+               const DeviceTensor& stats, const AttentionScratch* scratch);
 
 /// The (m, l) tensor that attention() writes.
 DeviceTensor make_stats(gpu::Stream& stream, std::uint32_t items, std::uint32_t heads, std::uint32_t queries);

@@ -17,8 +17,10 @@ AttentionScratch::AttentionScratch(gpu::Context& context, std::uint32_t heads, s
   const gpu::DeviceInfo& device = context.device();
   const std::size_t row_bytes = std::size_t{heads} * divide_up(keys, 4) * DeviceTensor::kVec4Bytes;
   if (kFewestRows * row_bytes > device.max_storage_range) {
-    throw Error("8 rows of {} scores × {} heads are more than the {} MiB that '{}' can bind at once; make the text or the model smaller",
-                keys, heads, device.max_storage_range >> 20, device.name);
+    throw Error(
+        "8 rows of {} scores × {} heads are more than the {} MiB that '{}' can bind at once; make the text or the model "
+        "smaller",
+        keys, heads, device.max_storage_range >> 20, device.name);
   }
   // Texel reads come first where they are the fastest, so the scratch keeps to their range too if it can.
   const std::size_t budget =
@@ -31,23 +33,27 @@ AttentionScratch::AttentionScratch(gpu::Context& context, std::uint32_t heads, s
   weights_ = gpu::Buffer(context, bytes, gpu::Memory::Device, "a block of weights");
 }
 
-void attention_blocks(gpu::Stream& stream, Kernels& kernels, bool texel, const AttentionScratch& scratch, const BlockInputs& inputs,
-                      AttentionParameters parameters, BlockSteps steps) {
-  constexpr std::uint32_t kScoreRows = 8, kScoreKeys = 32, kSoftmaxRows = 8, kValueRows = 8, kValueColumns4 = 16;
+void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kind, const AttentionScratch& scratch,
+                      const BlockInputs& inputs, AttentionParameters parameters, BlockSteps steps) {
+  const bool texel = is_texel(kind), shuffle = is_shuffle(kind) && can_shuffle(kernels.context().device());
+  const std::uint32_t score_rows = shuffle ? 16 : 8;
+  constexpr std::uint32_t kScoreKeys = 32, kSoftmaxRows = 8, kValueRows = 8, kValueColumns4 = 16;
   const std::uint32_t maps = inputs.items * parameters.heads;
   parameters.block_rows = scratch.rows();
   for (parameters.block_row = 0; parameters.block_row < parameters.queries; parameters.block_row += scratch.rows()) {
     const std::uint32_t rows = std::min(scratch.rows(), parameters.queries - parameters.block_row);
     if (steps.scores) {
-      stream.dispatch(kernels.load("attention_block_scores", texel), {inputs.q, inputs.k, inputs.mask, scratch.scores()}, parameters,
-                      {divide_up(parameters.keys, kScoreKeys), divide_up(rows, kScoreRows), maps});
+      stream.dispatch(kernels.load(shuffle ? "attention_block_scores_shuffle" : "attention_block_scores", texel),
+                      {inputs.q, inputs.k, inputs.mask, scratch.scores()}, parameters,
+                      {divide_up(parameters.keys, kScoreKeys), divide_up(rows, score_rows), maps});
     }
     if (steps.softmax) {
-      stream.dispatch(kernels.load("attention_block_softmax", texel), {scratch.scores(), inputs.mask, scratch.weights(), inputs.stats},
-                      parameters, {divide_up(rows, kSoftmaxRows), maps, 1});
+      stream.dispatch(kernels.load("attention_block_softmax", texel),
+                      {scratch.scores(), inputs.mask, scratch.weights(), inputs.stats}, parameters,
+                      {divide_up(rows, kSoftmaxRows), maps, 1});
     }
     if (steps.values) {
-      stream.dispatch(kernels.load("attention_block_values", texel),
+      stream.dispatch(kernels.load(shuffle ? "attention_block_values_shuffle" : "attention_block_values", texel),
                       {scratch.weights(), inputs.v, inputs.mask, inputs.stats, inputs.merged}, parameters,
                       {divide_up(rows, kValueRows), maps, divide_up(parameters.d_v4, kValueColumns4)});
     }

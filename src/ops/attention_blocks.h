@@ -9,7 +9,8 @@ namespace headlight::ops {
 class AttentionScratch {
  public:
   /// For any attention of up to these sizes. Throws Error when the device can't bind 8 rows of every head at once.
-  AttentionScratch(gpu::Context& context, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys, std::uint32_t items = 1);
+  AttentionScratch(gpu::Context& context, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
+                   std::uint32_t items = 1);
 
   std::uint32_t rows() const { return rows_; }    ///< of a block, a multiple of 8
   std::uint32_t items() const { return items_; }  ///< batch items at once, at least 1
@@ -26,12 +27,13 @@ struct BlockSteps {
   bool scores = true, softmax = true, values = true;
 };
 
-/// attention() by blocks of queries, three dispatches a block. `parameters` and the slices hold for a run of batch items.
+/// attention() by blocks of queries, three dispatches a block; `kind` is one of the Blocks kinds. `parameters` and the
+/// slices hold for a run of batch items.
 struct BlockInputs {
   gpu::Slice q, k, v, mask, merged, stats;
   std::uint32_t items = 0;
 };
-void attention_blocks(gpu::Stream& stream, Kernels& kernels, bool texel, const AttentionScratch& scratch, const BlockInputs& inputs,
-                      AttentionParameters parameters, BlockSteps steps = {});
+void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kind, const AttentionScratch& scratch,
+                      const BlockInputs& inputs, AttentionParameters parameters, BlockSteps steps = {});
 
 }  // namespace headlight::ops

@@ -13,22 +13,30 @@ namespace {
 struct Choice {
   const gpu::Kernel* kernel = nullptr;
   std::uint32_t rows = 1;
-  bool is_texel = false;
+  std::uint32_t groups_per_tile = 1;
 };
 
 Choice choose(Kernels& kernels, LinearKernel kind, std::uint32_t rows) {
+  constexpr std::uint32_t kFewestToShuffle = 5;  // with fewer rows most lanes would have none to pass on
+  if (is_shuffle(kind) && can_shuffle(kernels.context().device()) && rows >= kFewestToShuffle) {
+    const std::uint32_t per_group = rows <= 8 ? 8 : 16;
+    return {&kernels.load(fmt::format("linear_shuffle_{}", per_group), is_texel(kind)), per_group, 2};
+  }
   switch (kind) {
-    case LinearKernel::Naive: return {&kernels["linear_naive"], 1, false};
+    case LinearKernel::Naive:
+      return {&kernels["linear_naive"], 1};
     case LinearKernel::Tiled: {
       const std::uint32_t per_lane = rows <= 16 ? 2 : 8;
-      return {&kernels[fmt::format("linear_tiled_{}", per_lane)], per_lane * 8, false};
+      return {&kernels[fmt::format("linear_tiled_{}", per_lane)], per_lane * 8};
     }
     case LinearKernel::Vec4:
-    case LinearKernel::Vec4Texel: break;
+    case LinearKernel::Vec4Texel:
+    case LinearKernel::Shuffle:
+    case LinearKernel::ShuffleTexel:
+      break;
   }
-  const bool is_texel = kind == LinearKernel::Vec4Texel;
   const std::uint32_t per_group = rows == 1 ? 1 : (rows <= 4 ? 4 : 8);
-  return {&kernels.load(fmt::format("linear_vec4_{}", per_group), is_texel), per_group, is_texel};
+  return {&kernels.load(fmt::format("linear_vec4_{}", per_group), is_texel(kind)), per_group};
 }
 
 /// Which part of the weight a call uses and where its columns go.
@@ -47,11 +55,12 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   const std::uint32_t all_rows = x.items * x.tokens;
   const Tuning& tuning = kernels.tuning();
   LinearKernel kind = all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows;
-  if (std::max(x.item_bytes(), weight.tile_bytes()) > kernels.max_binding(true) && kind == LinearKernel::Vec4Texel) {
-    kind = LinearKernel::Vec4;  // texel buffers may be far smaller than storage buffers
+  if (std::max(x.item_bytes(), weight.tile_bytes()) > kernels.max_binding(true) && is_texel(kind)) {
+    kind = is_shuffle(kind) ? LinearKernel::Shuffle
+                            : LinearKernel::Vec4;  // texel buffers may be far smaller than storage buffers
   }
   const Choice choice = choose(kernels, kind, all_rows);
-  const std::size_t in_range = kernels.max_binding(choice.is_texel);
+  const std::size_t in_range = kernels.max_binding(is_texel(kind));
   const std::size_t out_range = kernels.max_binding(false);
 
   std::size_t items_per_slice = std::min<std::size_t>(x.items, in_range / x.item_bytes());
@@ -61,10 +70,13 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   const std::size_t max_rows = std::size_t{kernels.context().device().max_groups[0]} * choice.rows;
   items_per_slice = std::min(items_per_slice, max_rows / x.tokens);
   const auto tiles_per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
-      {in_range / weight.tile_bytes(), kernels.context().device().max_groups[1], target.end_tile - target.first_tile}));
+      {in_range / weight.tile_bytes(), kernels.context().device().max_groups[1] / choice.groups_per_tile,
+       target.end_tile - target.first_tile}));
   if (items_per_slice == 0 || tiles_per_slice == 0) {
-    throw Error("one matrix of {} tokens × {} columns is more than the {} MiB that '{}' can bind at once; make the text or the model smaller",
-                x.tokens, std::max(x.width, target.v->width), std::min(in_range, out_range) >> 20, kernels.context().device().name);
+    throw Error(
+        "one matrix of {} tokens × {} columns is more than the {} MiB that '{}' can bind at once; make the text or the "
+        "model smaller",
+        x.tokens, std::max(x.width, target.v->width), std::min(in_range, out_range) >> 20, kernels.context().device().name);
   }
   const auto slice = static_cast<std::uint32_t>(items_per_slice);
   for (std::uint32_t item = 0; item < x.items; item += slice) {
@@ -75,9 +87,9 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
       parameters.first_tile = tile;
       const gpu::Slice weights(weight.weight, tile * weight.tile_bytes(), tiles * weight.tile_bytes());
       stream.dispatch(*choice.kernel,
-                      {x.slice(item, items), weights, weight.bias, target.q->slice(item, items), target.k->slice(item, items),
-                       target.v->slice(item, items)},
-                      parameters, {divide_up(parameters.rows, choice.rows), tiles, 1});
+                      {x.slice(item, items), weights, weight.bias, target.q->slice(item, items),
+                       target.k->slice(item, items), target.v->slice(item, items)},
+                      parameters, {divide_up(parameters.rows, choice.rows), tiles * choice.groups_per_tile, 1});
     }
   }
 }
@@ -102,8 +114,8 @@ void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   record(stream, kernels, x, weight, {0, section.tiles, &y, &y, &y}, parameters);
 }
 
-void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight, const DeviceTensor* q,
-                   const DeviceTensor* k, const DeviceTensor* v) {
+void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight,
+                   const DeviceTensor* q, const DeviceTensor* k, const DeviceTensor* v) {
   const auto& [query, key, value] = std::tie(weight.sections.at(0), weight.sections.at(1), weight.sections.at(2));
   const DeviceTensor* queries_or_keys = q != nullptr ? q : k;
   LinearParameters parameters{};
@@ -121,9 +133,7 @@ void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x,
   const std::uint32_t end = v != nullptr ? value.first_tile + value.tiles : key.first_tile;
   // A binding that no tile writes still needs a buffer.
   record(stream, kernels, x, weight,
-         {first, end, queries_or_keys, k != nullptr ? k : queries_or_keys,
-          v != nullptr ? v : queries_or_keys},
-         parameters);
+         {first, end, queries_or_keys, k != nullptr ? k : queries_or_keys, v != nullptr ? v : queries_or_keys}, parameters);
 }
 
 }  // namespace headlight::ops

@@ -12,18 +12,38 @@ namespace headlight::ops {
 
 class Kernels;
 
-/// Kernels that compute y = x·Wᵀ + b: one lane an output, registers fed by storage or texel buffers, shared-memory tiles.
-enum class LinearKernel : std::uint8_t { Naive, Vec4, Vec4Texel, Tiled };
+/// Kernels that compute y = x·Wᵀ + b: one lane an output, registers fed by storage or texel buffers, shared-memory tiles,
+/// registers whose rows lanes pass on to each other.
+enum class LinearKernel : std::uint8_t { Naive, Vec4, Vec4Texel, Tiled, Shuffle, ShuffleTexel };
 /// Ways to compute attention: two passes a query, blocks of queries in three steps fed by storage or texel buffers, one pass
-/// with the online softmax over shared-memory tiles.
-enum class AttentionKernel : std::uint8_t { Naive, Blocks, BlocksTexel, Tiled };
+/// with the online softmax over shared-memory tiles, blocks whose rows lanes pass on to each other.
+enum class AttentionKernel : std::uint8_t { Naive, Blocks, BlocksTexel, Tiled, BlocksShuffle, BlocksShuffleTexel };
+
+constexpr bool is_texel(LinearKernel kernel) {
+  return kernel == LinearKernel::Vec4Texel || kernel == LinearKernel::ShuffleTexel;
+}
+constexpr bool is_texel(AttentionKernel kernel) {
+  return kernel == AttentionKernel::BlocksTexel || kernel == AttentionKernel::BlocksShuffleTexel;
+}
+constexpr bool is_shuffle(LinearKernel kernel) {
+  return kernel == LinearKernel::Shuffle || kernel == LinearKernel::ShuffleTexel;
+}
+constexpr bool is_shuffle(AttentionKernel kernel) {
+  return kernel == AttentionKernel::BlocksShuffle || kernel == AttentionKernel::BlocksShuffleTexel;
+}
+
+/// Can lanes of a workgroup of 8 pass rows on? Only where a subgroup is exactly these 8, as on llvmpipe with AVX2; elsewhere
+/// the shuffle kernels fall back to those without.
+constexpr bool can_shuffle(const gpu::DeviceInfo& device) {
+  return device.has_subgroup_shuffle && device.subgroup_size == 8;
+}
 
 std::string_view to_string(LinearKernel kernel);
 std::string_view to_string(AttentionKernel kernel);
 
 /// Which kernel a device runs. Drivers disagree about the fastest structure by more than ten times, so it is measured.
 struct Tuning {
-  LinearKernel few_rows = LinearKernel::Vec4;   ///< at most kFewRows rows: typing one token
+  LinearKernel few_rows = LinearKernel::Vec4;  ///< at most kFewRows rows: typing one token
   LinearKernel many_rows = LinearKernel::Vec4;
   AttentionKernel attention = AttentionKernel::Blocks;
   bool texel_reads = false;  ///< do the small kernels read through texel buffers?

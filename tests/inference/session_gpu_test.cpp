@@ -100,9 +100,11 @@ TEST_SUITE("gpu") {
     for (const auto& [linear, attention] : {std::pair{LinearKernel::Naive, AttentionKernel::Naive},
                                             {LinearKernel::Vec4, AttentionKernel::Blocks},
                                             {LinearKernel::Vec4Texel, AttentionKernel::BlocksTexel},
-                                            {LinearKernel::Tiled, AttentionKernel::Tiled}}) {
+                                            {LinearKernel::Tiled, AttentionKernel::Tiled},
+                                            {LinearKernel::Shuffle, AttentionKernel::BlocksShuffle},
+                                            {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel}}) {
       test::Random random(43);
-      Session session = session_with(context, {linear, linear, attention, linear == LinearKernel::Vec4Texel});
+      Session session = session_with(context, {linear, linear, attention, ops::is_texel(linear)});
       for (int i = 0; i < 12; ++i) {
         const test::NetworkCase one = test::random_network(random);
         session.run(one.network, one.input, one.masks);
@@ -168,6 +170,7 @@ TEST_SUITE("gpu") {
     const std::pair<AttentionKernel, std::uint32_t> of_attention[] = {{AttentionKernel::Naive, 1},
                                                                       {AttentionKernel::Blocks, 3},
                                                                       {AttentionKernel::BlocksTexel, 3},
+                                                                      {AttentionKernel::BlocksShuffleTexel, 3},
                                                                       {AttentionKernel::Tiled, 1}};
     for (const auto& [kernel, dispatches] : of_attention) {
       CAPTURE(ops::to_string(kernel));

@@ -14,8 +14,8 @@ using namespace headlight::ops;
 
 namespace {
 
-constexpr std::array kKinds{AttentionKernel::Naive, AttentionKernel::Blocks, AttentionKernel::BlocksTexel,
-                            AttentionKernel::Tiled};
+constexpr std::array kKinds{AttentionKernel::Naive, AttentionKernel::Blocks,        AttentionKernel::BlocksTexel,
+                            AttentionKernel::Tiled, AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel};
 
 void check_all(Kernels& kernels, const test::AttentionCase& one, std::uint32_t at_least_dispatches) {
   const auto expected = test::expected(one);

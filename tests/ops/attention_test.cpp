@@ -13,8 +13,8 @@ using test::AttentionCase;
 
 namespace {
 
-constexpr std::array kKinds{AttentionKernel::Naive, AttentionKernel::Blocks, AttentionKernel::BlocksTexel,
-                            AttentionKernel::Tiled};
+constexpr std::array kKinds{AttentionKernel::Naive, AttentionKernel::Blocks,        AttentionKernel::BlocksTexel,
+                            AttentionKernel::Tiled, AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel};
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// All four kernels on one case.

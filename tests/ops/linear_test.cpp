@@ -14,7 +14,8 @@ using namespace headlight::ops;
 
 namespace {
 
-constexpr std::array kKinds{LinearKernel::Naive, LinearKernel::Vec4, LinearKernel::Vec4Texel, LinearKernel::Tiled};
+constexpr std::array kKinds{LinearKernel::Naive, LinearKernel::Vec4,    LinearKernel::Vec4Texel,
+                            LinearKernel::Tiled, LinearKernel::Shuffle, LinearKernel::ShuffleTexel};
 
 struct LinearCase {
   std::uint32_t items = 1, tokens = 1, in = 1, out = 1;
