@@ -22,10 +22,8 @@ class NameList {
 
   void add(model::BlockRef block, const inference::BlockShape& shape, Stage stage) {
     if (!shape.extent(stage)) return;
-    const exporting::FileNaming naming{.layers = layers_.at(block.kind),
-                                       .batch = shape.batch,
-                                       .heads = shape.heads,
-                                       .has_kinds = layers_.size() > 1};
+    const exporting::FileNaming naming{
+        .layers = layers_.at(block.kind), .batch = shape.batch, .heads = shape.heads, .has_kinds = layers_.size() > 1};
     const std::uint32_t heads = attention::is_per_head(stage) ? shape.heads : 1;
     for (const ExportFormat format : options_.formats) {
       const std::string_view extension = to_string(format);
@@ -40,7 +38,8 @@ class NameList {
         }
         for (std::uint32_t head = 0; head < heads; ++head) {
           const bool has_head = heads == 1 || is_selected(options_.head, head);
-          if (has_head && is_selected(options_.batch, batch)) names_.insert(naming.matrix(block, batch, head, stage, extension));
+          if (has_head && is_selected(options_.batch, batch))
+            names_.insert(naming.matrix(block, batch, head, stage, extension));
         }
       }
     }

@@ -14,7 +14,8 @@ class SettingsKeeper {
   /// An empty path keeps nothing. `saved`: what stands in the file.
   SettingsKeeper(std::filesystem::path path, Settings saved);
 
-  /// Looks for a change. Returns seconds until it wants to be called again though nothing happens; infinity when all is kept.
+  /// Looks for a change. Returns seconds until it wants to be called again though nothing happens; infinity when all is
+  /// kept.
   double keep(const Settings& settings, double now_s);
   /// Saves at once what isn't saved yet. Never throws: returns the one line that says why it couldn't.
   std::optional<std::string> save(const Settings& settings);

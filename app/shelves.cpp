@@ -12,7 +12,8 @@ const std::vector<PresetInfo>& Shelves::presets() {
   for (const std::string_view name : inference::notebook_names()) {
     try {
       inference::Notebook notebook = inference::make_notebook(name);
-      presets_.push_back({.name = std::string(name), .title = std::move(notebook.title), .summary = std::move(notebook.summary)});
+      presets_.push_back(
+          {.name = std::string(name), .title = std::move(notebook.title), .summary = std::move(notebook.summary)});
     } catch (const std::exception& error) {
       presets_.push_back({.name = std::string(name), .title = std::string(name), .summary = error.what()});
     }

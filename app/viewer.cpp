@@ -17,20 +17,18 @@
 namespace headlight::app {
 namespace {
 
-double steady_now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double steady_now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 shell::WindowPlacement to_shell(const WindowPlacement& placement) {
-  shell::WindowPlacement window{.position = {}, .width = placement.width, .height = placement.height,
-                                .maximized = placement.is_maximized};
+  shell::WindowPlacement window{
+      .position = {}, .width = placement.width, .height = placement.height, .maximized = placement.is_maximized};
   if (placement.x && placement.y) window.position = {.x = *placement.x, .y = *placement.y};
   return window;
 }
 
 WindowPlacement from_shell(const shell::WindowPlacement& placement) {
-  WindowPlacement window{.width = placement.width, .height = placement.height, .x = {}, .y = {},
-                         .is_maximized = placement.maximized};
+  WindowPlacement window{
+      .width = placement.width, .height = placement.height, .x = {}, .y = {}, .is_maximized = placement.maximized};
   if (placement.position) {
     window.x = placement.position->x;
     window.y = placement.position->y;
@@ -88,7 +86,11 @@ int run_viewer(const ViewOptions& options) {
   EngineOptions engine;
   engine.device = settings.device;
   engine.wake = &shell::Window::wake;
-  Workspace workspace(ui, {.engine = engine, .settings = settings, .warning = options.warning, .renderer = device.name()});
+  Workspace workspace(ui, {.engine = engine,
+                           .settings = settings,
+                           .warning = options.warning,
+                           .renderer = device.name(),
+                           .may_use_another_device = options.device.empty()});
   window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
 
   SettingsKeeper keeper(options.settings_file, options.settings);
@@ -118,7 +120,9 @@ void take_screenshot(const ScreenshotOptions& options) {
   engine.device = options.device;
   Settings settings;
   settings.state = options.state;
-  Workspace workspace(ui, {.engine = engine, .settings = settings, .warning = {}, .renderer = device.name()});
+  Workspace workspace(
+      ui,
+      {.engine = engine, .settings = settings, .warning = {}, .renderer = device.name(), .may_use_another_device = false});
   workspace.settle({.width = options.width, .height = options.height}, options.scale, 0.0);
   if (workspace.result().run == 0 || workspace.result().is_stale) throw Error("{}", workspace.result().error);
   write_png(options.out, ui.read_pixels());

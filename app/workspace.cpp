@@ -22,6 +22,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       undo_(state_),
       engine_(options.engine),
       renderer_(std::move(options.renderer)),
+      may_use_another_device_(options.may_use_another_device && !settings_.device.empty()),
       shown_inputs_(run_inputs(State{})),
       export_dialog_(options.engine.open, options.engine.wake) {
   if (options.warning) notice_ = {.text = *options.warning, .is_warning = true};
@@ -61,9 +62,7 @@ void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) 
   save_screenshot();
 }
 
-bool Workspace::is_current() const {
-  return result_.run != 0 && !result_.is_stale && result_.revision >= inputs_revision_;
-}
+bool Workspace::is_current() const { return result_.run != 0 && !result_.is_stale && result_.revision >= inputs_revision_; }
 
 void Workspace::take_news() {
   if (std::optional<EngineResult> news = engine_.poll()) {
@@ -78,10 +77,22 @@ void Workspace::take_news() {
       ensure(result_.input->source);
       if (result_.input->target) ensure(*result_.input->target);
     }
+    settle_device();
     ui_.request_redraw();
   }
   if (is_current()) shown_inputs_ = requested_inputs_;
   if (std::optional<Notice> news = export_dialog_.take_result()) notice_ = std::move(*news);
+}
+
+void Workspace::settle_device() {
+  if (!result_.device.empty()) may_use_another_device_ = false;
+  if (may_use_another_device_ && !result_.error.empty()) {
+    may_use_another_device_ = false;
+    notice_ = {.text = result_.error + " Another device is used instead.", .is_warning = true};
+    settings_.device.clear();
+    engine_.set_device("");
+  }
+  if (chosen_device_ && result_.error.empty()) settings_.device = *std::exchange(chosen_device_, std::nullopt);
 }
 
 void Workspace::handle_keys() {
@@ -97,22 +108,38 @@ void Workspace::handle_keys() {
 void Workspace::act(Action action) {
   if (apply_action(action, state_, result_.shapes)) return;
   switch (action) {
-    case Action::Undo: state_ = undo_.undo(); break;
-    case Action::Redo: state_ = undo_.redo(); break;
-    case Action::Export: export_dialog_.open(); break;
-    case Action::SaveScreenshot: screenshot_dialog_.open(settings_.export_directory); break;
-    case Action::Quit: wants_to_quit_ = true; break;
-    case Action::ShowShortcuts: shows_shortcuts_ = !shows_shortcuts_; break;
-    case Action::ShowAbout: shows_about_ = true; break;
-    case Action::Dismiss: dismiss(); break;
-    default: break;
+    case Action::Undo:
+      state_ = undo_.undo();
+      break;
+    case Action::Redo:
+      state_ = undo_.redo();
+      break;
+    case Action::Export:
+      export_dialog_.open();
+      break;
+    case Action::SaveScreenshot:
+      screenshot_dialog_.open(settings_.export_directory);
+      break;
+    case Action::Quit:
+      wants_to_quit_ = true;
+      break;
+    case Action::ShowShortcuts:
+      shows_shortcuts_ = !shows_shortcuts_;
+      break;
+    case Action::ShowAbout:
+      shows_about_ = true;
+      break;
+    case Action::Dismiss:
+      dismiss();
+      break;
+    default:
+      break;
   }
   ui_.request_redraw(2);
 }
 
 void Workspace::dismiss() {
-  const bool has_dialog =
-      shows_shortcuts_ || shows_about_ || export_dialog_.is_open() || screenshot_dialog_.is_open();
+  const bool has_dialog = shows_shortcuts_ || shows_about_ || export_dialog_.is_open() || screenshot_dialog_.is_open();
   shows_shortcuts_ = shows_about_ = false;
   export_dialog_.close();
   screenshot_dialog_.close();

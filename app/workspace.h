@@ -27,6 +27,8 @@ struct WorkspaceOptions {
   Settings settings;
   std::optional<std::string> warning;  ///< shown once
   std::string renderer;                ///< name of the device that draws, for the About dialog
+  /// The device stands in the settings and nobody asked for it just now: when it is gone, the best one will do.
+  bool may_use_another_device = false;
 };
 
 /// Everything that is in the window, without the window: the state and its history, the engine, the panels and what happens
@@ -64,6 +66,8 @@ class Workspace {
 
  private:
   void take_news();
+  /// Remembers a chosen device once it works, or goes without one that is gone.
+  void settle_device();
   /// Is the run on screen what the state asks for?
   bool is_current() const;
   void handle_keys();
@@ -75,7 +79,7 @@ class Workspace {
   void draw_tabs(Frame& frame);
   void draw_center(Frame& frame);
   void draw_status(Frame& frame);
-  void draw_splitters();
+  void draw_splitters(Frame& frame);
   void draw_dialogs(Frame& frame);
   void remember(double now_s);
   void request_what_is_seen();
@@ -92,6 +96,8 @@ class Workspace {
   Undo undo_;
   Engine engine_;
   std::string renderer_;
+  std::optional<std::string> chosen_device_;  ///< in the menu; not remembered until it works
+  bool may_use_another_device_ = false;
 
   EngineResult result_;
   std::uint64_t revision_ = 0;         ///< of the newest request

@@ -30,7 +30,8 @@ bool drag_splitter(const char* name, const shell::UiRect& strip, shell::Color co
   ImGui::SetNextWindowSize({strip.width, strip.height});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
-  ImGui::Begin(name, nullptr, kPaneFlags | ImGuiWindowFlags_NoBackground);
+  // ImGui puts windows that are never brought to the front behind all others; a strip lies over the panes.
+  ImGui::Begin(name, nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(2);
   ImGui::InvisibleButton("##strip", {strip.width, strip.height});
   const bool is_dragged = ImGui::IsItemActive();
@@ -79,7 +80,7 @@ void Workspace::draw(Frame& frame) {
   });
   draw_sidebar(frame);
   draw_status(frame);
-  draw_splitters();
+  draw_splitters(frame);
   draw_dialogs(frame);
 }
 
@@ -92,7 +93,7 @@ void Workspace::draw_menu(Frame& frame) {
   if (choice.action) act(*choice.action);
   if (choice.device) {
     engine_.set_device(*choice.device);
-    settings_.device = *choice.device;
+    chosen_device_ = choice.device;
   }
 }
 
@@ -140,14 +141,15 @@ void Workspace::draw_sidebar(Frame& frame) {
 }
 
 void Workspace::draw_status(Frame& frame) {
-  pane("status", layout_.status, ui_.theme().panel, false, [&] {
-    draw_status_panel(frame, {.is_computing = engine_.is_busy(), .job = export_dialog_.status()});
-  });
+  pane("status", layout_.status, ui_.theme().panel, false,
+       [&] { draw_status_panel(frame, {.is_computing = engine_.is_busy(), .job = export_dialog_.status()}); });
 }
 
-void Workspace::draw_splitters() {
+void Workspace::draw_splitters(Frame& frame) {
   const shell::Color color = ui_.theme().border;
   const shell::Color hot = ui_.theme().accent;
+  frame.mark("splitter.sidebar", layout_.sidebar_splitter);
+  frame.mark("splitter.grid", layout_.grid_splitter);
   float x = 0.0F;
   if (drag_splitter("sidebar splitter", layout_.sidebar_splitter, color, hot, x)) drag_sidebar(settings_.panes, layout_, x);
   if (drag_splitter("grid splitter", layout_.grid_splitter, color, hot, x)) drag_grid(settings_.panes, layout_, x);

@@ -7,9 +7,9 @@
 namespace headlight::app {
 namespace {
 
-using shell::Key;
 using shell::kControl;
 using shell::kControlShift;
+using shell::Key;
 using shell::kShift;
 
 constexpr std::array kShortcuts = {
@@ -68,12 +68,24 @@ void move(State& state, const BlockShapes& shapes, Action action) {
   const std::uint32_t last_head = std::max(shape->second.heads, 1U) - 1;
   const std::uint32_t last_item = std::max(shape->second.batch, 1U) - 1;
   switch (action) {
-    case Action::PreviousHead: selection.head -= selection.head > 0 ? 1 : 0; break;
-    case Action::NextHead: selection.head = std::min(selection.head + 1, last_head); break;
-    case Action::PreviousItem: selection.batch -= selection.batch > 0 ? 1 : 0; break;
-    case Action::NextItem: selection.batch = std::min(selection.batch + 1, last_item); break;
-    case Action::PreviousLayer: selection.block = block_beside(shapes, selection.block, -1); break;
-    default: selection.block = block_beside(shapes, selection.block, 1); break;
+    case Action::PreviousHead:
+      selection.head -= selection.head > 0 ? 1 : 0;
+      break;
+    case Action::NextHead:
+      selection.head = std::min(selection.head + 1, last_head);
+      break;
+    case Action::PreviousItem:
+      selection.batch -= selection.batch > 0 ? 1 : 0;
+      break;
+    case Action::NextItem:
+      selection.batch = std::min(selection.batch + 1, last_item);
+      break;
+    case Action::PreviousLayer:
+      selection.block = block_beside(shapes, selection.block, -1);
+      break;
+    default:
+      selection.block = block_beside(shapes, selection.block, 1);
+      break;
   }
   clamp_selection(state, shapes);
 }
@@ -94,19 +106,38 @@ bool apply_action(Action action, State& state, const BlockShapes& shapes) {
     case Action::PreviousLayer:
     case Action::NextLayer:
     case Action::PreviousItem:
-    case Action::NextItem: move(state, shapes, action); return true;
-    case Action::ShowHead: state.view.tab = Tab::Head; return true;
-    case Action::ShowSteps: state.view.tab = Tab::Steps; return true;
-    case Action::ToggleCausal: selected_mask(state).rule.causal ^= true; return true;
-    case Action::TogglePadding: selected_mask(state).rule.key_padding ^= true; return true;
-    case Action::ResetMasks: reset_masks(state); return true;
+    case Action::NextItem:
+      move(state, shapes, action);
+      return true;
+    case Action::ShowHead:
+      state.view.tab = Tab::Head;
+      return true;
+    case Action::ShowSteps:
+      state.view.tab = Tab::Steps;
+      return true;
+    case Action::ToggleCausal:
+      selected_mask(state).rule.causal ^= true;
+      return true;
+    case Action::TogglePadding:
+      selected_mask(state).rule.key_padding ^= true;
+      return true;
+    case Action::ResetMasks:
+      reset_masks(state);
+      return true;
     case Action::ToggleTheme:
       state.view.theme = state.view.theme == Theme::Dark ? Theme::Light : Theme::Dark;
       return true;
-    case Action::LargerUi: state.view.ui_scale = next_scale(state.view.ui_scale); return true;
-    case Action::SmallerUi: state.view.ui_scale = previous_scale(state.view.ui_scale); return true;
-    case Action::ResetUiScale: state.view.ui_scale = 0.0F; return true;
-    default: return false;
+    case Action::LargerUi:
+      state.view.ui_scale = next_scale(state.view.ui_scale);
+      return true;
+    case Action::SmallerUi:
+      state.view.ui_scale = previous_scale(state.view.ui_scale);
+      return true;
+    case Action::ResetUiScale:
+      state.view.ui_scale = 0.0F;
+      return true;
+    default:
+      return false;
   }
 }
 

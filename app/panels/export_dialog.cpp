@@ -124,10 +124,12 @@ void ExportDialog::draw_choices(Frame& frame) {
   if (form.segments("reach", "What", kReaches, reach)) reach_ = static_cast<Reach>(reach);
   ImGui::Spacing();
   draw_label(frame, "Stages");
-  draw_switches(frame, "stage", [](std::size_t i) { return to_string(static_cast<attention::Stage>(i)); }, stages_);
+  draw_switches(
+      frame, "stage", [](std::size_t i) { return to_string(static_cast<attention::Stage>(i)); }, stages_);
   ImGui::Spacing();
   draw_label(frame, "Formats");
-  draw_switches(frame, "format", [](std::size_t i) { return to_string(kFormats[i]); }, formats_);
+  draw_switches(
+      frame, "format", [](std::size_t i) { return to_string(kFormats[i]); }, formats_);
   ImGui::Spacing();
   draw_label(frame, "Folder");
   frame.ui.text_field("##folder", typed_directory_, {.hint = "~/headlight"});
@@ -154,7 +156,8 @@ void ExportDialog::draw_progress(Frame& frame) {
   if (job_) {
     const ExportProgress progress = job_->progress();
     const float total = static_cast<float>(std::max<std::size_t>(progress.total, 1));
-    const std::string text = progress.total == 0 ? "Computing\u2026" : fmt::format("{} of {}", progress.done, progress.total);
+    const std::string text =
+        progress.total == 0 ? "Computing\u2026" : fmt::format("{} of {}", progress.done, progress.total);
     ImGui::ProgressBar(static_cast<float>(progress.done) / total, {-1.0F, 0.0F}, text.c_str());
     return;
   }

@@ -184,7 +184,10 @@ bool Form::slider(const char* name, const char* label, std::uint32_t& value, std
   std::uint32_t edited = value;
   ImGui::SetNextItemWidth(width);
   ImGui::SliderScalar("##value", ImGuiDataType_U32, &edited, &kLow, &high,
-                      edited == 0 ? "off" : edited == 1 ? "%u token" : "%u tokens", ImGuiSliderFlags_AlwaysClamp);
+                      edited == 0   ? "off"
+                      : edited == 1 ? "%u token"
+                                    : "%u tokens",
+                      ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame_, mark_name(name));
   ImGui::PopID();
   if (edited == value) return false;
@@ -312,8 +315,8 @@ bool draw_section_head(Frame& frame, const char* name, const char* title, bool& 
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame.ui.fonts().strong;
   draw_arrow(list, {origin.x + 5.0F, origin.y + kHeight * 0.5F}, is_open, is_hovered ? theme.text : theme.text_dim);
-  list->AddText(font, font_size(font), {origin.x + 18.0F, origin.y + std::round((kHeight - font_size(font)) * 0.5F)}, theme.text,
-                title);
+  list->AddText(font, font_size(font), {origin.x + 18.0F, origin.y + std::round((kHeight - font_size(font)) * 0.5F)},
+                theme.text, title);
   return is_open;
 }
 

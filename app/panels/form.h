@@ -22,9 +22,9 @@ struct NumberBeingTyped {
 struct NumberRange {
   std::uint64_t low = 0;
   std::uint64_t high = UINT64_MAX;
-  std::uint64_t below = 0;      ///< what the minus button makes of the value
-  std::uint64_t above = 0;      ///< … and the plus button; both as they are now
-  const char* hint = nullptr;   ///< shown for zero instead of it: "auto (8)"
+  std::uint64_t below = 0;                            ///< what the minus button makes of the value
+  std::uint64_t above = 0;                            ///< … and the plus button; both as they are now
+  const char* hint = nullptr;                         ///< shown for zero instead of it: "auto (8)"
   std::optional<std::uint64_t> other = std::nullopt;  ///< what a third button, a die, makes of it; none: no such button
 };
 
@@ -44,9 +44,11 @@ class Form {
               const char* explanation = nullptr);
   bool decimal(const char* name, const char* label, float& value, float low, float high, const char* explanation = nullptr);
   /// `keys`: the shortcut, shown beside the switch; may be empty.
-  bool toggle(const char* name, const char* label, bool& is_on, std::string_view keys = {}, const char* explanation = nullptr);
+  bool toggle(const char* name, const char* label, bool& is_on, std::string_view keys = {},
+              const char* explanation = nullptr);
   /// From 0, shown as "off", to `high`.
-  bool slider(const char* name, const char* label, std::uint32_t& value, std::uint32_t high, const char* explanation = nullptr);
+  bool slider(const char* name, const char* label, std::uint32_t& value, std::uint32_t high,
+              const char* explanation = nullptr);
   /// One of a few short choices, all visible.
   bool segments(const char* name, const char* label, std::span<const char* const> choices, int& choice,
                 const char* explanation = nullptr);

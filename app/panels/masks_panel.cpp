@@ -15,17 +15,19 @@ constexpr std::array<const char*, 3> kReaches = {"this head", "layer", "all"};
 
 const char* kind_title(model::BlockKind kind) {
   switch (kind) {
-    case model::BlockKind::EncoderSelf: return "Mask of the encoder's self-attention";
-    case model::BlockKind::DecoderSelf: return "Mask of the decoder's self-attention";
-    case model::BlockKind::Cross: break;
+    case model::BlockKind::EncoderSelf:
+      return "Mask of the encoder's self-attention";
+    case model::BlockKind::DecoderSelf:
+      return "Mask of the decoder's self-attention";
+    case model::BlockKind::Cross:
+      break;
   }
   return "Mask of the cross-attention";
 }
 
 /// Several kinds of attention have several masks: then it must be said whose this is.
 bool has_several_kinds(const EngineResult& result) {
-  return std::ranges::any_of(result.blocks,
-                             [&](model::BlockRef block) { return block.kind != result.blocks.front().kind; });
+  return std::ranges::any_of(result.blocks, [&](model::BlockRef block) { return block.kind != result.blocks.front().kind; });
 }
 
 std::size_t painted_count(const attention::MaskSpec& mask) {
@@ -60,8 +62,7 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, const std::string& 
     mask.fill = static_cast<attention::MaskFill>(fill);
   }
   int reach = static_cast<int>(frame.state.view.paint_reach);
-  if (form.segments("reach", "Paint", kReaches, reach,
-                    "Which maps a click on a cell of the heatmap masks or unmasks.")) {
+  if (form.segments("reach", "Paint", kReaches, reach, "Which maps a click on a cell of the heatmap masks or unmasks.")) {
     frame.state.view.paint_reach = static_cast<PaintReach>(reach);
   }
   const std::size_t painted = painted_count(mask);

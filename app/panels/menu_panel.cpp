@@ -1,5 +1,6 @@
 #include "panels/menu_panel.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -145,7 +146,9 @@ class Menus {
       const std::string label = fmt::format("{}##{}", device.name, device.index);
       const bool is_chosen = frame_.result.device == device.name;
       if (ImGui::MenuItem(label.c_str(), device.kind.c_str(), is_chosen, device.is_usable()) && !is_chosen) {
-        choice_.device = std::to_string(device.index);
+        const auto is_namesake = [&](const gpu::DeviceInfo& other) { return other.name == device.name; };
+        const bool is_unique = std::ranges::count_if(devices, is_namesake) == 1;
+        choice_.device = is_unique ? device.name : std::to_string(device.index);
       }
       mark_last_item(frame_, fmt::format("menu.device.{}", device.index));
       if (!device.is_usable()) heading(fmt::format("    lacks: {}", fmt::join(device.lacks, "; ")).c_str());

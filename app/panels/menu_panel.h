@@ -22,7 +22,7 @@ struct MenuContext {
 /// What somebody chose that isn't a matter of the state.
 struct MenuChoice {
   std::optional<Action> action;
-  std::optional<std::string> device;  ///< index as --device takes it
+  std::optional<std::string> device;  ///< as --device takes it: the name, or the index where several have that name
 };
 
 /// The menu bar at the window's top.

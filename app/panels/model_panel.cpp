@@ -56,7 +56,9 @@ std::uint64_t other_seed(std::uint64_t seed) {
 
 void draw_seed(Form& form, PlaygroundSettings& settings) {
   form.number("seed", "Seed", settings.seed,
-              {.low = 0, .high = UINT64_MAX, .below = settings.seed > 0 ? settings.seed - 1 : 0,
+              {.low = 0,
+               .high = UINT64_MAX,
+               .below = settings.seed > 0 ? settings.seed - 1 : 0,
                .above = settings.seed < UINT64_MAX ? settings.seed + 1 : settings.seed,
                .other = other_seed(settings.seed)},
               "Of torch.manual_seed(): the same seed gives the same weights as in PyTorch.");
@@ -80,7 +82,9 @@ void draw_playground(Frame& frame, NumberBeingTyped& typed, const std::string& e
                                     : "auto";
   form.number("d_model", "d_model", settings.d_model, d_model_range(settings), "Width of a token's vector.");
   form.number("heads", "Heads", settings.heads,
-              {.low = 1, .high = inference::kMaxHeads, .below = heads_beside(settings, false),
+              {.low = 1,
+               .high = inference::kMaxHeads,
+               .below = heads_beside(settings, false),
                .above = heads_beside(settings, true)},
               "Attentions side by side in each layer. Stepping goes through the numbers that divide d_model.");
   form.number("d_k", "d_k", settings.d_k, width_range(settings.d_k, automatic.c_str()),
@@ -95,7 +99,8 @@ void draw_playground(Frame& frame, NumberBeingTyped& typed, const std::string& e
   draw_seed(form, settings);
   draw_scale(form, settings.scale);
   int merge = static_cast<int>(settings.merge);
-  if (form.choose("merge", "Merge", kMerges, merge, kMergeExplanation)) settings.merge = static_cast<model::MergeOrder>(merge);
+  if (form.choose("merge", "Merge", kMerges, merge, kMergeExplanation))
+    settings.merge = static_cast<model::MergeOrder>(merge);
   form.toggle("bias", "Bias", settings.bias, {}, "Of the projections of Q, K, V and the output.");
   form.toggle("output_projection", "Output projection", settings.output_projection, {},
               "W_O after the heads are merged; without it the merged heads are the output.");

@@ -28,7 +28,8 @@ float draw_tab(Frame& frame, const char* title, const char* name, Tab tab, float
   list->AddText(font, font_size(font), {origin.x + x, origin.y + std::round((height - font_size(font)) * 0.5F)},
                 is_shown || is_hovered ? theme.text : theme.text_dim, title);
   if (is_shown) {
-    list->AddRectFilled({origin.x + x, origin.y + height - 3.0F}, {origin.x + x + width, origin.y + height}, theme.accent, 1.5F);
+    list->AddRectFilled({origin.x + x, origin.y + height - 3.0F}, {origin.x + x + width, origin.y + height}, theme.accent,
+                        1.5F);
   }
   return x + width + kGap;
 }
@@ -51,8 +52,8 @@ void draw_tabs_panel(Frame& frame) {
   const char* text = "Not up to date: this is the last map that could be computed";
   const float text_width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text).x;
   const float left = std::max(end, width - kLeft - std::ceil(text_width));
-  list->AddText(font, font_size(font), {origin.x + left, origin.y + std::round((height - font_size(font)) * 0.5F)}, theme.warning,
-                text);
+  list->AddText(font, font_size(font), {origin.x + left, origin.y + std::round((height - font_size(font)) * 0.5F)},
+                theme.warning, text);
   frame.mark("tabs.stale", {.x = origin.x + left, .y = origin.y, .width = text_width, .height = height});
 }
 

@@ -65,8 +65,8 @@ std::string count_text(const model::TokenBatch& tokens) {
 /// What a click on a token means: its row is pinned, or in the keys' sequence its column; the same click again unpins.
 void pin_token(State& state, const ChipTarget& target, bool is_query) {
   std::optional<attention::Cell>& pinned = state.view.pinned;
-  const bool is_pinned = pinned && state.selection.batch == target.item &&
-                         (is_query ? pinned->query : pinned->key) == target.token;
+  const bool is_pinned =
+      pinned && state.selection.batch == target.item && (is_query ? pinned->query : pinned->key) == target.token;
   state.selection.batch = target.item;
   if (is_pinned) {
     pinned.reset();
@@ -142,7 +142,8 @@ void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& e
   form.toggle("cross", "Cross-attention", frame.state.cross, {}, "The text attends to a second text instead of to itself.");
   if (!is_cross) return;
   draw_caption(frame, "Keys and values");
-  draw_text_box(frame, "text.key_edit", frame.state.key_text, "A second text; while it is empty the first attends to itself");
+  draw_text_box(frame, "text.key_edit", frame.state.key_text,
+                "A second text; while it is empty the first attends to itself");
   if (shows_cross) draw_side(frame, "chips.key", frame.result.input->source, memory.source);
 }
 

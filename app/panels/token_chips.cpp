@@ -16,7 +16,7 @@ constexpr float kItemGap = 10.0F;
 constexpr float kGutter = 22.0F;  // the lines' numbers; only in a batch
 constexpr float kPadding = 7.0F;
 constexpr float kPadPadding = 4.0F;  // of pad tokens, which are many and say little
-constexpr float kTallest = 184.0F;  // of the area; more tokens scroll
+constexpr float kTallest = 132.0F;   // of the area; more tokens scroll
 
 const char* const kPaddingText = "pad";
 
@@ -40,7 +40,8 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ImFont& 
       if (!has_text(tokens, item, token)) break;
       const bool is_padding = token >= tokens.lengths[item];
       const char* text = is_padding ? kPaddingText : token_text(tokens, item, token).c_str();
-      const float wanted = font.CalcTextSizeA(font_size(&font), FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kPadding);
+      const float wanted =
+          font.CalcTextSizeA(font_size(&font), FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kPadding);
       const float chip = std::min(std::ceil(wanted), width - left);
       if (x > left && x + chip > width) {
         x = left;
@@ -62,7 +63,8 @@ ChipColors colors_of(const ChipLayout::Chip& chip, const ChipMarks& marks, bool 
   const bool is_selected_item = chip.item == marks.item;
   ChipColors colors{.ground = theme.field, .text = theme.text, .border = theme.border};
   if (chip.is_padding) colors = {.ground = theme.padding, .text = theme.text_dim, .border = 0};
-  if (is_selected_item && marks.key == chip.token) colors = {.ground = theme.key_fill, .text = theme.text, .border = theme.key};
+  if (is_selected_item && marks.key == chip.token)
+    colors = {.ground = theme.key_fill, .text = theme.text, .border = theme.key};
   if (is_selected_item && marks.query == chip.token) {
     colors = {.ground = theme.query_fill, .text = theme.text, .border = theme.query};
   }
@@ -124,8 +126,10 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (colors.border != 0) list->AddRect(low, high, colors.border, 4.0F);
     const char* text = chip->is_padding ? kPaddingText : token_text(tokens, chip->item, chip->token).c_str();
     const ImVec4 clip(low.x + 2.0F, low.y, high.x - 2.0F, high.y);
-    list->AddText(font, font_size(font), {low.x + (chip->is_padding ? kPadPadding : kPadding), low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
-                  colors.text, text, nullptr, 0.0F, &clip);
+    list->AddText(
+        font, font_size(font),
+        {low.x + (chip->is_padding ? kPadPadding : kPadding), low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
+        colors.text, text, nullptr, 0.0F, &clip);
     frame.mark(fmt::format("{}.{}.{}", name, chip->item, chip->token), rect);
     if (!is_hovered) continue;
     events.hovered = ChipTarget{.item = chip->item, .token = chip->token};
@@ -140,7 +144,8 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (layout.item_top[item + 1] < first_y || y > last_y) continue;
     const bool is_selected = item == marks.item;
     const std::string number = std::to_string(item + 1);
-    list->AddText(font, font_size(font), {origin.x + 6.0F, origin.y + y + std::round((kChipHeight - font_size(font)) * 0.5F)},
+    list->AddText(font, font_size(font),
+                  {origin.x + 6.0F, origin.y + y + std::round((kChipHeight - font_size(font)) * 0.5F)},
                   is_selected ? theme.text : theme.text_dim, number.c_str());
     const float end = item + 1 < tokens.batch ? layout.item_top[item + 1] - kItemGap : layout.item_top[item + 1];
     if (is_selected) list->AddRectFilled({origin.x, origin.y + y}, {origin.x + 3.0F, origin.y + end}, theme.accent, 1.5F);

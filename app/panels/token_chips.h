@@ -38,9 +38,9 @@ struct ChipEvents {
 
 /// What chips are marked with.
 struct ChipMarks {
-  std::uint32_t item = 0;                         ///< the selected line
-  std::optional<std::uint32_t> query, key;        ///< under the pointer: tinted in the role's colour
-  std::optional<std::uint32_t> pinned;            ///< outlined
+  std::uint32_t item = 0;                   ///< the selected line
+  std::optional<std::uint32_t> query, key;  ///< under the pointer: tinted in the role's colour
+  std::optional<std::uint32_t> pinned;      ///< outlined
 };
 
 /// Tokens as chips, every line of the batch on rows of its own, padding in a quiet style; scrolls when there are many.

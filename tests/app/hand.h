@@ -16,15 +16,20 @@ namespace headlight::app {
 /// Somebody at the window: finds things by name, clicks, types, and waits until all is computed and drawn. No display.
 class Hand {
  public:
-  explicit Hand(State state = {}, RunnerFactory open = open_reference_runner, std::string device = {})
+  /// `device`: as the settings of the last time have it.
+  explicit Hand(State state = {}, RunnerFactory open = open_reference_runner, const std::string& device = {})
       : device_({.device = {}, .validation = true}), ui_(device_) {
     EngineOptions engine;
     engine.open = std::move(open);
-    engine.device = std::move(device);
+    engine.device = device;
     Settings settings;
     settings.state = std::move(state);
-    workspace_ = std::make_unique<Workspace>(
-        ui_, WorkspaceOptions{.engine = engine, .settings = settings, .warning = {}, .renderer = device_.name()});
+    settings.device = device;
+    workspace_ = std::make_unique<Workspace>(ui_, WorkspaceOptions{.engine = engine,
+                                                                   .settings = settings,
+                                                                   .warning = {},
+                                                                   .renderer = device_.name(),
+                                                                   .may_use_another_device = true});
     settle();
   }
 

@@ -64,17 +64,28 @@ class ReferenceRunner final : public Runner {
   const model::reference::Array& array(const attention::TileRequest& request) const {
     const model::reference::AttentionStages& stages = stages_.at(request.block);
     switch (request.stage) {
-      case attention::Stage::X: return stages.x;
-      case attention::Stage::Q: return stages.q;
-      case attention::Stage::K: return stages.k;
-      case attention::Stage::V: return stages.v;
-      case attention::Stage::Scores: return stages.scores;
-      case attention::Stage::Scaled: return stages.scaled;
-      case attention::Stage::Masked: return stages.masked;
-      case attention::Stage::Weights: return stages.weights;
-      case attention::Stage::Heads: return stages.heads;
-      case attention::Stage::Merged: return stages.merged;
-      case attention::Stage::Output: break;
+      case attention::Stage::X:
+        return stages.x;
+      case attention::Stage::Q:
+        return stages.q;
+      case attention::Stage::K:
+        return stages.k;
+      case attention::Stage::V:
+        return stages.v;
+      case attention::Stage::Scores:
+        return stages.scores;
+      case attention::Stage::Scaled:
+        return stages.scaled;
+      case attention::Stage::Masked:
+        return stages.masked;
+      case attention::Stage::Weights:
+        return stages.weights;
+      case attention::Stage::Heads:
+        return stages.heads;
+      case attention::Stage::Merged:
+        return stages.merged;
+      case attention::Stage::Output:
+        break;
     }
     return stages.output;
   }
@@ -83,9 +94,8 @@ class ReferenceRunner final : public Runner {
     const inference::BlockShape block = shape(request.block);
     const auto extent = block.extent(request.stage);
     if (!extent) throw Error("no stage {} here", attention::to_string(request.stage));
-    const std::size_t plane = attention::is_per_head(request.stage)
-                                  ? std::size_t{request.batch} * block.heads + request.head
-                                  : request.batch;
+    const std::size_t plane =
+        attention::is_per_head(request.stage) ? std::size_t{request.batch} * block.heads + request.head : request.batch;
     const double* matrix = array(request).values.data() + plane * extent->rows * extent->columns;
     attention::Tile tile{.request = request, .values = {}, .masked = {}, .row_max = {}, .row_sum = {}};
     const bool is_map = attention::is_map(request.stage);

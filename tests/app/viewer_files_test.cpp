@@ -15,8 +15,8 @@
 
 using namespace headlight;
 using namespace headlight::app;
-using shell::Key;
 using shell::kControl;
+using shell::Key;
 namespace fs = std::filesystem;
 
 namespace {
@@ -39,7 +39,8 @@ TEST_SUITE("gpu") {
     Hand hand(state);
     hand.press(Key::E, kControl);
     REQUIRE(hand.sees("export.start"));
-    for (const char* name : {"export.format.csv", "export.format.npy", "export.format.json", "export.stage.q"}) hand.click(name);
+    for (const char* name : {"export.format.csv", "export.format.npy", "export.format.json", "export.stage.q"})
+      hand.click(name);
     hand.fill_in("export.folder", (folder.path() / "out").string());
 
     SUBCASE("one head") {

@@ -12,9 +12,9 @@
 
 using namespace headlight;
 using namespace headlight::app;
-using shell::Key;
 using shell::kControl;
 using shell::kControlShift;
+using shell::Key;
 
 namespace {
 
@@ -306,8 +306,13 @@ TEST_SUITE("gpu") {
     State state;
     state.text = "one two three four\nfive";
     Hand hand(state);
-    for (const auto& [width, height, scale] : {std::tuple{1024U, 640U, 1.0F}, {2560U, 1440U, 2.0F}, {1600U, 1000U, 4.0F},
-                                               {1600U, 1000U, 0.5F}, {320U, 240U, 1.0F}, {64U, 48U, 1.0F}, {1U, 1U, 1.0F}}) {
+    for (const auto& [width, height, scale] : {std::tuple{1024U, 640U, 1.0F},
+                                               {2560U, 1440U, 2.0F},
+                                               {1600U, 1000U, 4.0F},
+                                               {1600U, 1000U, 0.5F},
+                                               {320U, 240U, 1.0F},
+                                               {64U, 48U, 1.0F},
+                                               {1U, 1U, 1.0F}}) {
       CAPTURE(width);
       CAPTURE(scale);
       hand.resize(width, height, scale);
@@ -325,6 +330,35 @@ TEST_SUITE("gpu") {
     CHECK(hand.sees("empty.error"));
     hand.fill_in("text.edit", "still here");
     CHECK(hand.state().text == "still here");
+  }
+
+  TEST_CASE("a remembered device that is gone is replaced, and the window says so") {
+    const RunnerFactory open = [](const std::string& device) -> std::unique_ptr<Runner> {
+      if (device == "gone") throw Error("there is no device called gone.");
+      return std::make_unique<ReferenceRunner>();
+    };
+    Hand hand({}, open, "gone");
+    CHECK(hand.result().run != 0);
+    CHECK(hand.result().error.empty());
+    CHECK(hand.window().notice().is_warning);
+    CHECK(hand.window().settings().device.empty());
+    CHECK(hand.sees("head.map"));
+  }
+
+  TEST_CASE("splitters and folded sections are remembered") {
+    Hand hand;
+    const shell::UiRect grid = hand.rect("splitter.grid");
+    const shell::UiRect sidebar = hand.rect("splitter.sidebar");
+    hand.ui().feed(shell::drag(sidebar.x + 4.0F, 400.0F, 450.0F, 400.0F));
+    hand.settle();
+    CHECK(hand.window().settings().panes.sidebar == 450.0F);
+    hand.ui().feed(shell::drag(grid.x + 4.0F, 400.0F, 1200.0F, 400.0F));
+    hand.settle();
+    CHECK(hand.window().settings().panes.grid == 400.0F);
+    CHECK(hand.sees("model.heads"));
+    hand.click("section.model");
+    CHECK_FALSE(hand.sees("model.heads"));
+    CHECK_FALSE(hand.window().settings().panes.is_model_open);
   }
 
   TEST_CASE("the window computes on Vulkan what the reference computes") {
