@@ -18,6 +18,9 @@ constexpr std::array kEntries{
     Entry{Operation::LinearVec4, "linear_vec4", "the same, registers fed by storage buffers"},
     Entry{Operation::LinearVec4Texel, "linear_vec4_texel", "the same, registers fed by texel buffers"},
     Entry{Operation::LinearTiled, "linear_tiled", "the same, tiles in shared memory"},
+    Entry{Operation::LinearShuffle, "linear_shuffle",
+          "the same, registers fed by storage buffers and passed on between lanes"},
+    Entry{Operation::LinearShuffleTexel, "linear_shuffle_texel", "the same, registers fed by texel buffers and passed on"},
     Entry{Operation::QkvGemm, "qkv_gemm",
           "the same by the kernel that the device's tuning chose, stored as Q, K and V heads"},
     Entry{Operation::AttentionScores, "attention_scores", "Q.K^T of what the mask shows"},
@@ -73,6 +76,8 @@ double flops(Operation operation, const Size& size) {
     case Operation::LinearVec4:
     case Operation::LinearVec4Texel:
     case Operation::LinearTiled:
+    case Operation::LinearShuffle:
+    case Operation::LinearShuffleTexel:
     case Operation::QkvGemm:
       return 6.0 * n * d * d;
     case Operation::OutputProjection:

@@ -22,6 +22,8 @@ enum class Operation : std::uint8_t {
   LinearVec4,
   LinearVec4Texel,
   LinearTiled,
+  LinearShuffle,
+  LinearShuffleTexel,
   QkvGemm,
   AttentionScores,
   MaskedSoftmax,

@@ -17,7 +17,7 @@ std::optional<double> load_average() {
 
 std::string milliseconds(double ms) { return fmt::format("{:.{}f}", ms, ms < 10.0 ? 3 : ms < 1000.0 ? 2 : 0); }
 
-constexpr const char* kColumns = "{:<18} {:>5} {:>7} {:>5} {:>10} {:>10} {:>8} {:>10}  {}\n";
+constexpr const char* kColumns = "{:<20} {:>5} {:>7} {:>5} {:>10} {:>10} {:>8} {:>10}  {}\n";
 
 std::string note(const Result& result) {
   std::string text = result.variant;

@@ -124,6 +124,10 @@ void Workload::record(gpu::Stream& stream, Operation operation) const {
       return record_projection(stream, LinearKernel::Vec4Texel);
     case Operation::LinearTiled:
       return record_projection(stream, LinearKernel::Tiled);
+    case Operation::LinearShuffle:
+      return record_projection(stream, LinearKernel::Shuffle);
+    case Operation::LinearShuffleTexel:
+      return record_projection(stream, LinearKernel::ShuffleTexel);
     case Operation::QkvGemm:
       return record_projection(stream, tuned_linear(kernels_.tuning(), size_.n));
     case Operation::AttentionScores:
@@ -164,6 +168,10 @@ std::string Workload::variant(Operation operation) const {
       return std::string(to_string(LinearKernel::Vec4Texel));
     case Operation::LinearTiled:
       return std::string(to_string(LinearKernel::Tiled));
+    case Operation::LinearShuffle:
+      return std::string(to_string(LinearKernel::Shuffle));
+    case Operation::LinearShuffleTexel:
+      return std::string(to_string(LinearKernel::ShuffleTexel));
     case Operation::QkvGemm:
     case Operation::OutputProjection:
       return std::string(to_string(tuned_linear(tuning, size_.n)));

@@ -27,7 +27,7 @@ constexpr const char* kDescription =
 std::string footer() {
   std::string text = "Operations:\n";
   for (const bench::Operation operation : bench::operations()) {
-    text += fmt::format("  {:<18} {}\n", bench::to_string(operation), bench::description(operation));
+    text += fmt::format("  {:<20} {}\n", bench::to_string(operation), bench::description(operation));
   }
   return text +
          "--format json prints one object a line: op, n, d_model, heads, causal, wall_ms, gpu_ms, gflops, device, driver, "
