@@ -27,6 +27,8 @@ def read(path):
         for line in lines:
             if line.strip().startswith("{"):
                 row = json.loads(line)
+                if row["wall_ms"] == 0:  # head_merge is counted, not timed
+                    continue
                 key = (row["op"], row["n"], row["d_model"], row["heads"], bool(row.get("causal", False)))
                 cases.setdefault(key, []).append(row)
     return {key: summarise(rows) for key, rows in cases.items()}
