@@ -15,7 +15,8 @@ gpu::ContextOptions context_options(const std::string& device) {
 
 class GpuRunner final : public Runner {
  public:
-  explicit GpuRunner(const std::string& device) : context_(context_options(device)), session_(context_, cache_directory() / "kernels.json") {}
+  explicit GpuRunner(const std::string& device)
+      : context_(context_options(device)), session_(context_, cache_directory() / "kernels.json") {}
 
   std::string device_name() const override { return context_.device().name; }
   inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,

@@ -21,6 +21,8 @@ layout(set = 0, binding = 4, std430) writeonly buffer merged_buffer { vec4 merge
 #include "lib/mask.glsl"
 #include "lib/mean_value.glsl"
 
+const uint kSteps = 2u;  // vec4 of weights an iteration: at its end llvmpipe blends every sum with its old value
+
 void main() {
   uint lane = gl_LocalInvocationID.x;
   uint block_row = gl_WorkGroupID.x * ROWS;
@@ -43,20 +45,25 @@ void main() {
 
   vec4 left_sum[ROWS], right_sum[ROWS];
   [[unroll]] for (int r = 0; r < ROWS; ++r) { left_sum[r] = vec4(0.0); right_sum[r] = vec4(0.0); }
-  for (uint j4 = visited.x / 4u; j4 < (visited.y + 3u) / 4u; ++j4) {
-    vec4 w[ROWS];
+  uint end4 = (visited.y + 3u) / 4u;
+  for (uint begin4 = visited.x / 4u; begin4 < end4; begin4 += kSteps) {
+    [[unroll]] for (uint step = 0u; step < kSteps; ++step) {
+      uint j4 = min(begin4 + step, end4 - 1u);
+      float counts = begin4 + step < end4 ? 1.0 : 0.0;
+      vec4 w[ROWS];
 #ifdef SHUFFLE
-    vec4 mine = LOAD(weights, row_at + j4);
-    [[unroll]] for (int r = 0; r < ROWS; ++r) w[r] = subgroupShuffle(mine, uint(r));
+      vec4 mine = LOAD(weights, row_at + j4) * counts;
+      [[unroll]] for (int r = 0; r < ROWS; ++r) w[r] = subgroupShuffle(mine, uint(r));
 #else
-    [[unroll]] for (int r = 0; r < ROWS; ++r) w[r] = LOAD(weights, row_at[r] + j4);
+      [[unroll]] for (int r = 0; r < ROWS; ++r) w[r] = LOAD(weights, row_at[r] + j4) * counts;
 #endif
-    [[unroll]] for (int c = 0; c < 4; ++c) {
-      uint key_at = v_at + min(j4 * 4u + uint(c), p.keys - 1u) * p.d_v4;  // weights beyond the last key are zero
-      vec4 left_value = LOAD(v, key_at + min(left, last4)), right_value = LOAD(v, key_at + min(right, last4));
-      [[unroll]] for (int r = 0; r < ROWS; ++r) {
-        left_sum[r] = fma(vec4(w[r][c]), left_value, left_sum[r]);
-        right_sum[r] = fma(vec4(w[r][c]), right_value, right_sum[r]);
+      [[unroll]] for (int c = 0; c < 4; ++c) {
+        uint key_at = v_at + min(j4 * 4u + uint(c), p.keys - 1u) * p.d_v4;  // weights beyond the last key are zero
+        vec4 left_value = LOAD(v, key_at + min(left, last4)), right_value = LOAD(v, key_at + min(right, last4));
+        [[unroll]] for (int r = 0; r < ROWS; ++r) {
+          left_sum[r] = fma(vec4(w[r][c]), left_value, left_sum[r]);
+          right_sum[r] = fma(vec4(w[r][c]), right_value, right_sum[r]);
+        }
       }
     }
   }

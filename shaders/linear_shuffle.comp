@@ -15,6 +15,7 @@ VEC4_INPUT(1, weight);
 #include "lib/linear.glsl"
 
 const uint kLanes = 8u;
+const uint kSteps = 4u;  // vec4 of x an iteration: at its end llvmpipe blends every sum with its old value
 
 void main() {
   uint lane = gl_LocalInvocationID.x;
@@ -27,13 +28,18 @@ void main() {
   vec4 sum[ROWS];
   [[unroll]] for (int r = 0; r < ROWS; ++r) sum[r] = vec4(0.0);
   uint weight_at = tile * p.inner4 * 4u * kTile4 + column4;
-  for (uint i4 = 0u; i4 < p.inner4; ++i4) {
-    vec4 mine[ROWS / 8];
-    [[unroll]] for (int b = 0; b < ROWS / 8; ++b) mine[b] = LOAD(x, row_at[b] + i4);
-    [[unroll]] for (int i = 0; i < 4; ++i) {
-      vec4 w = LOAD(weight, weight_at);
-      weight_at += kTile4;
-      [[unroll]] for (int r = 0; r < ROWS; ++r) sum[r] = fma(vec4(subgroupShuffle(mine[r / 8][i], uint(r % 8))), w, sum[r]);
+  for (uint begin4 = 0u; begin4 < p.inner4; begin4 += kSteps) {
+    [[unroll]] for (uint step = 0u; step < kSteps; ++step) {
+      uint i4 = min(begin4 + step, p.inner4 - 1u);
+      float counts = begin4 + step < p.inner4 ? 1.0 : 0.0;
+      vec4 mine[ROWS / 8];
+      [[unroll]] for (int b = 0; b < ROWS / 8; ++b) mine[b] = LOAD(x, row_at[b] + i4) * counts;
+      [[unroll]] for (int i = 0; i < 4; ++i) {
+        vec4 w = LOAD(weight, weight_at + (i4 * 4u + uint(i)) * kTile4);
+        [[unroll]] for (int r = 0; r < ROWS; ++r) {
+          sum[r] = fma(vec4(subgroupShuffle(mine[r / 8][i], uint(r % 8))), w, sum[r]);
+        }
+      }
     }
   }
   [[unroll]] for (int r = 0; r < ROWS; ++r) {

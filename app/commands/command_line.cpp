@@ -78,11 +78,8 @@ int parse_and_run(std::vector<std::string> arguments) {
   CLI::App app;
   describe(app);
   const std::vector<Command> commands = {
-      add_view_command(app),
-      add_screenshot_command(app),
-      add_export_command(app),
-      add_devices_command(app),
-      add_bench_command(app),
+      add_view_command(app),    add_screenshot_command(app), add_export_command(app),
+      add_devices_command(app), add_bench_command(app),
   };
   for (const Command& command : commands) {
     command.app->allow_extras();

@@ -82,8 +82,9 @@ void draw_row_labels(const Frame& frame, const MatrixView& view) {
     if (!view.names_tokens || !view.row_tokens || row >= view.row_tokens->size()) continue;
     const std::string token = fit_text(words, (*view.row_tokens)[row], number_x - view.x - 8.0F);
     const float token_width = text_width(words, token);
-    list->AddText(words, font_size(words), ImVec2(number_x - 7.0F - token_width, std::round(middle - font_size(words) * 0.5F)),
-                  theme.text, token.c_str());
+    list->AddText(words, font_size(words),
+                  ImVec2(number_x - 7.0F - token_width, std::round(middle - font_size(words) * 0.5F)), theme.text,
+                  token.c_str());
   }
 }
 

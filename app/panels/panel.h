@@ -16,8 +16,9 @@ namespace headlight::app {
 /// "grid.encoder.0.3" (a thumbnail: kind, layer, head). UI units.
 using ItemRects = std::map<std::string, shell::UiRect, std::less<>>;
 
-/// What every panel gets, once a frame. A panel is a function `void draw_<name>_panel(Frame&)` in a file of its own: it reads
-/// the result, changes the state, wishes for tiles, and calls no other panel. Computation starts because the state changed.
+/// What every panel gets, once a frame. A panel is a function `void draw_<name>_panel(Frame&)` in a file of its own: it
+/// reads the result, changes the state, wishes for tiles, and calls no other panel. Computation starts because the state
+/// changed.
 struct Frame {
   shell::Ui& ui;
   State& state;

@@ -1,18 +1,19 @@
-// Parameters of attention_cells_*.comp: one rectangle of one stage's map, for consecutive heads. Needs params/mask.h before it.
+// Parameters of attention_cells_*.comp: one rectangle of one stage's map, for consecutive heads. Needs params/mask.h before
+// it.
 struct CellsParameters {
-  uint stage;         // 0 scores, 1 scaled, 2 masked, 3 weights
-  uint batch_item;    // for the mask
+  uint stage;       // 0 scores, 1 scaled, 2 masked, 3 weights
+  uint batch_item;  // for the mask
   uint heads;
   uint queries;
   uint keys;
   uint d_k4;
-  uint first_head;    // workgroup z = 0
-  uint row;           // first query
+  uint first_head;  // workgroup z = 0
+  uint row;         // first query
   uint rows;
-  uint column;        // first key
+  uint column;  // first key
   uint columns;
-  uint pool;          // edge of the square of cells behind one value
-  uint out_at;        // vec2 where the first head's tile begins in the output
+  uint pool;    // edge of the square of cells behind one value
+  uint out_at;  // vec2 where the first head's tile begins in the output
   float scale;
   uint has_finite_fill;
   float fill;

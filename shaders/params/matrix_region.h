@@ -1,6 +1,6 @@
 // Parameters of matrix_region.comp: one rectangle of a stored matrix. Offsets and strides count floats.
 struct MatrixRegionParameters {
-  uint base;         // of the matrix in the bound slice
+  uint base;  // of the matrix in the bound slice
   uint row_stride;
   uint slot_width;   // columns of a slot …
   uint slot_stride;  // … and the distance to the next one (padding lies between them)
@@ -9,5 +9,5 @@ struct MatrixRegionParameters {
   uint column;
   uint columns;
   uint pool;
-  uint out_at;       // vec2 where the tile begins in the output
+  uint out_at;  // vec2 where the tile begins in the output
 };

@@ -9,7 +9,7 @@ namespace headlight::attention {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{64} << 20;  // of one submission's cells
-constexpr std::uint32_t kMaxPool = 1u << 20;                // far more than any matrix has rows, and sums with it don't overflow
+constexpr std::uint32_t kMaxPool = 1u << 20;  // far more than any matrix has rows, and sums with it don't overflow
 
 ops::Region region_of(const TileRequest& request) {
   return {request.row, request.rows, request.column, request.columns, request.pool};
@@ -17,15 +17,20 @@ ops::Region region_of(const TileRequest& request) {
 
 void check(const BlockRun& block, const TileRequest& request) {
   const auto extent = block.shape.extent(request.stage);
-  if (!extent) throw Error("the block {} {} has no stage '{}'", to_string(block.ref.kind), block.ref.layer.value, to_string(request.stage));
-  const auto fits = [](std::uint32_t first, std::uint32_t count, std::uint32_t all) { return count > 0 && count <= all && first <= all - count; };
-  const bool is_inside = fits(request.row, request.rows, extent->rows) && fits(request.column, request.columns, extent->columns) &&
-                         request.pool > 0 && request.pool <= kMaxPool && request.batch < block.shape.batch &&
+  if (!extent)
+    throw Error("the block {} {} has no stage '{}'", to_string(block.ref.kind), block.ref.layer.value,
+                to_string(request.stage));
+  const auto fits = [](std::uint32_t first, std::uint32_t count, std::uint32_t all) {
+    return count > 0 && count <= all && first <= all - count;
+  };
+  const bool is_inside = fits(request.row, request.rows, extent->rows) &&
+                         fits(request.column, request.columns, extent->columns) && request.pool > 0 &&
+                         request.pool <= kMaxPool && request.batch < block.shape.batch &&
                          (!is_per_head(request.stage) || request.head < block.shape.heads);
   if (!is_inside) {
     throw Error("a tile of stage '{}' (rows {}+{}, columns {}+{}, batch {}, head {}) lies outside its matrix of {} × {}",
-                to_string(request.stage), request.row, request.rows, request.column, request.columns, request.batch, request.head,
-                extent->rows, extent->columns);
+                to_string(request.stage), request.row, request.rows, request.column, request.columns, request.batch,
+                request.head, extent->rows, extent->columns);
   }
 }
 
@@ -45,15 +50,22 @@ Stored stored(const BlockRun& block, const TileRequest& request) {
   };
   const std::uint32_t slot = block.v.width4() * 4;
   switch (request.stage) {
-    case Stage::X: return whole(*block.x);
-    case Stage::Q: return of_heads(block.q);
-    case Stage::K: return of_heads(block.k);
-    case Stage::V: return of_heads(block.v);
+    case Stage::X:
+      return whole(*block.x);
+    case Stage::Q:
+      return of_heads(block.q);
+    case Stage::K:
+      return of_heads(block.k);
+    case Stage::V:
+      return of_heads(block.v);
     case Stage::Heads:
       return {&block.merged, {request.head * block.layout.head4 * 4, block.layout.row4 * 4, block.shape.d_v, slot}};
-    case Stage::Merged: return {&block.merged, {0, block.shape.heads * slot, block.shape.d_v, slot}};
-    case Stage::Output: return whole(*block.output);
-    default: break;
+    case Stage::Merged:
+      return {&block.merged, {0, block.shape.heads * slot, block.shape.d_v, slot}};
+    case Stage::Output:
+      return whole(*block.output);
+    default:
+      break;
   }
   throw Error("stage '{}' is not stored", to_string(request.stage));
 }
@@ -80,8 +92,9 @@ void record(gpu::Stream& stream, ops::Kernels& kernels, const AttentionRun& run,
     std::uint32_t heads = 1;
     if (is_map(request.stage)) {
       while (i + heads < requests.size() && continues(request, requests[i + heads], heads)) ++heads;
-      ops::map_cells(stream, kernels, map_stage(request.stage), block.q, block.k, block.config.scale.factor(block.config.d_k),
-                     mask_data(block.mask), block.stats, request.batch, request.head, heads, region, cells, out_at);
+      ops::map_cells(stream, kernels, map_stage(request.stage), block.q, block.k,
+                     block.config.scale.factor(block.config.d_k), mask_data(block.mask), block.stats, request.batch,
+                     request.head, heads, region, cells, out_at);
     } else {
       const Stored source = stored(block, request);
       ops::matrix_cells(stream, kernels, *source.tensor, request.batch, source.matrix, region, cells, out_at);
@@ -94,11 +107,14 @@ void record(gpu::Stream& stream, ops::Kernels& kernels, const AttentionRun& run,
 /// The rows' (m, l) of a map request.
 gpu::Slice stats_slice(const BlockRun& block, const TileRequest& request) {
   constexpr std::size_t kPair = 2 * sizeof(float);
-  const std::size_t first = (std::size_t{request.batch} * block.shape.heads + request.head) * block.shape.queries + request.row;
+  const std::size_t first =
+      (std::size_t{request.batch} * block.shape.heads + request.head) * block.shape.queries + request.row;
   return {block.stats.buffer(), first * kPair, request.rows * kPair};
 }
 
-float restore_infinity(float value) { return value == std::numeric_limits<float>::lowest() ? -std::numeric_limits<float>::infinity() : value; }
+float restore_infinity(float value) {
+  return value == std::numeric_limits<float>::lowest() ? -std::numeric_limits<float>::infinity() : value;
+}
 
 Tile unpack(const TileRequest& request, std::span<const float> cells, std::span<const float> stats) {
   Tile tile;
@@ -109,7 +125,8 @@ Tile unpack(const TileRequest& request, std::span<const float> cells, std::span<
   if (!is_map(request.stage)) return tile;
   tile.masked.resize(count);
   for (std::size_t i = 0; i < count; ++i) tile.masked[i] = cells[2 * i + 1] != 0.0f ? 1 : 0;
-  if (request.stage == Stage::Masked) std::transform(tile.values.begin(), tile.values.end(), tile.values.begin(), restore_infinity);
+  if (request.stage == Stage::Masked)
+    std::transform(tile.values.begin(), tile.values.end(), tile.values.begin(), restore_infinity);
   for (std::size_t row = 0; row < request.rows; ++row) {
     tile.row_max.push_back(restore_infinity(stats[2 * row]));
     tile.row_sum.push_back(stats[2 * row + 1]);
@@ -138,7 +155,8 @@ std::vector<Tile> evaluate(ops::Kernels& kernels, const AttentionRun& run, std::
       bytes += more;
     }
     if (bytes > context.device().max_storage_range) {
-      throw Error("a tile of {} MiB is more than the device '{}' binds at once; ask for fewer rows", bytes >> 20, context.device().name);
+      throw Error("a tile of {} MiB is more than the device '{}' binds at once; ask for fewer rows", bytes >> 20,
+                  context.device().name);
     }
     const auto chunk = requests.subspan(tiles.size(), count);
     gpu::Stream stream(context);

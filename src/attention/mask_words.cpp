@@ -20,13 +20,15 @@ struct PlaneKey {
 };
 
 bool concerns(const PaintScope& scope, std::uint32_t layer, std::uint32_t batch, std::uint32_t head) {
-  return (!scope.layer || *scope.layer == layer) && (!scope.batch || *scope.batch == batch) && (!scope.head || *scope.head == head);
+  return (!scope.layer || *scope.layer == layer) && (!scope.batch || *scope.batch == batch) &&
+         (!scope.head || *scope.head == head);
 }
 
 /// Builds the planes of one kind (deny or allow) and the table that says which map uses which.
 class Planes {
  public:
-  Planes(const MaskSpec& mask, const MaskExtent& extent) : mask_(mask), extent_(extent), table(extent.batch * extent.heads, kNoPlane) {}
+  Planes(const MaskSpec& mask, const MaskExtent& extent)
+      : mask_(mask), extent_(extent), table(extent.batch * extent.heads, kNoPlane) {}
 
   /// `state`: the painted state that this kind of plane holds; the matrix denies only.
   void add_maps(bool state) {
@@ -101,7 +103,8 @@ class Planes {
 
 }  // namespace
 
-DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExtent& extent, std::span<const std::uint32_t> key_lengths) {
+DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExtent& extent,
+                       std::span<const std::uint32_t> key_lengths) {
   Planes deny(mask, extent), allow(mask, extent);
   deny.add_maps(false);
   allow.add_maps(true);
@@ -135,8 +138,10 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
   const std::size_t bytes = words.size() * sizeof(std::uint32_t);
   const gpu::DeviceInfo& info = stream.context().device();
   if (bytes > info.max_storage_range) {
-    throw Error("the mask's cells take {} MiB, the device '{}' binds at most {} MiB at once; use fewer different masks or a shorter text",
-                bytes >> 20, info.name, info.max_storage_range >> 20);
+    throw Error(
+        "the mask's cells take {} MiB, the device '{}' binds at most {} MiB at once; use fewer different masks or a shorter "
+        "text",
+        bytes >> 20, info.name, info.max_storage_range >> 20);
   }
   device.words = gpu::Buffer(stream.context(), bytes, gpu::Memory::Device, "the mask");
   stream.upload(device.words, 0, std::span<const std::uint32_t>(words));

@@ -26,7 +26,8 @@ struct DeviceMask {
   gpu::Buffer words;
   ops::MaskData data;  ///< data.words is set by mask_data(), because the buffer may move
 };
-DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExtent& extent, std::span<const std::uint32_t> key_lengths);
+DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExtent& extent,
+                       std::span<const std::uint32_t> key_lengths);
 
 /// As ops take it.
 ops::MaskData mask_data(const DeviceMask& mask);

@@ -31,8 +31,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
   temporary += fmt::format(".{}.tmp", ::getpid());
   std::unique_ptr<std::FILE, CloseFile> file(std::fopen(temporary.c_str(), "wb"));
   if (!file) fail(path, errno);
-  const bool is_written = std::fwrite(content.data(), 1, content.size(), file.get()) == content.size() &&
-                          std::fflush(file.get()) == 0;
+  const bool is_written =
+      std::fwrite(content.data(), 1, content.size(), file.get()) == content.size() && std::fflush(file.get()) == 0;
   const int write_error = errno;
   const bool is_closed = std::fclose(file.release()) == 0;
   if (!is_written || !is_closed) {

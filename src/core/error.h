@@ -14,8 +14,7 @@ class Error : public std::runtime_error {
   explicit Error(const std::string& message) : std::runtime_error(message) {}
 
   template <typename... Args>
-    requires(sizeof...(Args) > 0)
-  explicit Error(fmt::format_string<Args...> format, Args&&... args)
+  requires(sizeof...(Args) > 0) explicit Error(fmt::format_string<Args...> format, Args&&... args)
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
 };
 

@@ -15,8 +15,8 @@ struct Failure {
 template <typename T>
 class Result {
  public:
-  Result(T value) : content_(std::move(value)) {}               // NOLINT: implicit, as in std::expected
-  Result(Failure failure) : content_(std::move(failure)) {}     // NOLINT
+  Result(T value) : content_(std::move(value)) {}            // NOLINT: implicit, as in std::expected
+  Result(Failure failure) : content_(std::move(failure)) {}  // NOLINT
 
   bool has_value() const { return std::holds_alternative<T>(content_); }
   explicit operator bool() const { return has_value(); }

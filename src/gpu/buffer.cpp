@@ -13,7 +13,8 @@ using Flags = vk::MemoryPropertyFlags;
 using Flag = vk::MemoryPropertyFlagBits;
 
 /// First memory type that is allowed and has all of `wanted`.
-std::optional<std::uint32_t> find_type(const vk::PhysicalDeviceMemoryProperties& memory, std::uint32_t allowed, Flags wanted) {
+std::optional<std::uint32_t> find_type(const vk::PhysicalDeviceMemoryProperties& memory, std::uint32_t allowed,
+                                       Flags wanted) {
   for (std::uint32_t type = 0; type < memory.memoryTypeCount; ++type) {
     if ((allowed >> type & 1u) != 0 && (memory.memoryTypes[type].propertyFlags & wanted) == wanted) return type;
   }
@@ -37,9 +38,12 @@ std::uint32_t choose_type(const Context::Handles& handles, std::uint32_t allowed
 vk::BufferUsageFlags usage_of(Memory memory) {
   using Usage = vk::BufferUsageFlagBits;
   switch (memory) {
-    case Memory::Upload: return Usage::eTransferSrc;
-    case Memory::Readback: return Usage::eTransferDst;
-    case Memory::Device: break;
+    case Memory::Upload:
+      return Usage::eTransferSrc;
+    case Memory::Readback:
+      return Usage::eTransferDst;
+    case Memory::Device:
+      break;
   }
   return Usage::eStorageBuffer | Usage::eUniformTexelBuffer | Usage::eTransferSrc | Usage::eTransferDst;
 }
@@ -51,9 +55,11 @@ Buffer::Buffer(Context& context, std::size_t bytes, Memory memory, std::string_v
   Context::Handles& device = context.handles();
   const auto refuse = [&] {
     const double mib = 1024.0 * 1024.0;
-    throw Error("the device '{}' can't hold {}: {:.1f} MiB needed, {:.1f} MiB there are ({:.1f} MiB in use); make the text or the model smaller",
-                device.info.name, purpose, static_cast<double>(bytes) / mib, static_cast<double>(device.info.memory_bytes) / mib,
-                static_cast<double>(device.allocated_bytes.load()) / mib);
+    throw Error(
+        "the device '{}' can't hold {}: {:.1f} MiB needed, {:.1f} MiB there are ({:.1f} MiB in use); make the text or the "
+        "model smaller",
+        device.info.name, purpose, static_cast<double>(bytes) / mib, static_cast<double>(device.info.memory_bytes) / mib,
+        static_cast<double>(device.allocated_bytes.load()) / mib);
   };
   if (memory == Memory::Device && device.allocated_bytes + bytes > device.info.memory_bytes) refuse();
   if (device.info.max_allocation != 0 && bytes > device.info.max_allocation) refuse();
@@ -63,8 +69,8 @@ Buffer::Buffer(Context& context, std::size_t bytes, Memory memory, std::string_v
     handles_->buffer = vk::raii::Buffer(device.device, vk::BufferCreateInfo{.size = bytes, .usage = usage_of(memory)});
     const vk::MemoryRequirements needs = handles_->buffer.getMemoryRequirements();
     const std::uint32_t type = choose_type(device, needs.memoryTypeBits, memory);
-    handles_->memory = vk::raii::DeviceMemory(
-        device.device, vk::MemoryAllocateInfo{.allocationSize = needs.size, .memoryTypeIndex = type});
+    handles_->memory =
+        vk::raii::DeviceMemory(device.device, vk::MemoryAllocateInfo{.allocationSize = needs.size, .memoryTypeIndex = type});
     handles_->buffer.bindMemory(*handles_->memory, 0);
     handles_->allocated = bytes;
     device.allocated_bytes += bytes;

@@ -41,7 +41,8 @@ std::size_t choose(const std::vector<DeviceInfo>& devices, const std::string& wa
   if (!wanted.empty()) {
     const bool is_number = std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      const bool is_match = is_number ? std::to_string(i) == wanted : lower(devices[i].name).find(lower(wanted)) != std::string::npos;
+      const bool is_match =
+          is_number ? std::to_string(i) == wanted : lower(devices[i].name).find(lower(wanted)) != std::string::npos;
       if (!is_match) continue;
       if (!devices[i].is_usable()) {
         throw Error("the device '{}' can't be used because {}; choose another one (there are {})", devices[i].name,
@@ -56,7 +57,8 @@ std::size_t choose(const std::vector<DeviceInfo>& devices, const std::string& wa
       if (devices[i].kind == kind && devices[i].is_usable()) return i;
     }
   }
-  throw Error("no usable Vulkan device: {} can't be used because {}; {}", devices[0].name, fmt::join(devices[0].lacks, ", "), kAdvice);
+  throw Error("no usable Vulkan device: {} can't be used because {}; {}", devices[0].name, fmt::join(devices[0].lacks, ", "),
+              kAdvice);
 }
 
 void create_instance(Context::Handles& handles) {
@@ -68,14 +70,16 @@ void create_instance(Context::Handles& handles) {
     const bool has_layer = std::any_of(available.begin(), available.end(), [](const auto& layer) {
       return std::string_view(layer.layerName.data()) == kValidationLayer;
     });
-    if (!has_layer) throw Error("validation was asked for but {} is not installed (Debian: vulkan-validationlayers)", kValidationLayer);
+    if (!has_layer)
+      throw Error("validation was asked for but {} is not installed (Debian: vulkan-validationlayers)", kValidationLayer);
     layers.push_back(kValidationLayer);
     extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
     extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
   }
   // A software device runs commands in order whether or not there are barriers; only this check notices a missing one.
   const auto synchronization = vk::ValidationFeatureEnableEXT::eSynchronizationValidation;
-  const vk::ValidationFeaturesEXT features{.enabledValidationFeatureCount = 1, .pEnabledValidationFeatures = &synchronization};
+  const vk::ValidationFeaturesEXT features{.enabledValidationFeatureCount = 1,
+                                           .pEnabledValidationFeatures = &synchronization};
   const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
   handles.instance = vk::raii::Instance(
       handles.loader, vk::InstanceCreateInfo{.pNext = is_validated ? &features : nullptr,
@@ -108,7 +112,8 @@ void create_device(Context::Handles& handles) {
   handles.memory = handles.physical.getMemoryProperties();
   handles.queue_family = *find_compute_family(handles.physical);
   const float priority = 1.0f;
-  const vk::DeviceQueueCreateInfo queue{.queueFamilyIndex = handles.queue_family, .queueCount = 1, .pQueuePriorities = &priority};
+  const vk::DeviceQueueCreateInfo queue{
+      .queueFamilyIndex = handles.queue_family, .queueCount = 1, .pQueuePriorities = &priority};
   handles.device =
       vk::raii::Device(handles.physical, vk::DeviceCreateInfo{.queueCreateInfoCount = 1, .pQueueCreateInfos = &queue});
   handles.queue = vk::raii::Queue(handles.device, handles.queue_family, 0);

@@ -22,8 +22,8 @@ struct ContextOptions {
   std::size_t max_storage_range = 0;
   std::size_t memory_bytes = 0;
   std::uint32_t max_texel_elements = 0;
-  /// A folder of GLSL sources to compile kernels from, instead of those built in: edit a shader, start again, see. Also by the
-  /// environment variable HEADLIGHT_SHADERS.
+  /// A folder of GLSL sources to compile kernels from, instead of those built in: edit a shader, start again, see. Also by
+  /// the environment variable HEADLIGHT_SHADERS.
   std::filesystem::path shader_folder = {};
 };
 

@@ -10,30 +10,31 @@ namespace headlight::gpu {
 /// What a Vulkan device is and what it can hold.
 struct DeviceInfo {
   std::string name;
-  std::string driver;      ///< "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)"
-  std::string api;         ///< "1.3.230"
-  std::string kind;        ///< "discrete GPU", "integrated GPU", "virtual GPU", "CPU", "other"
-  std::string uuid;        ///< 32 hexadecimal digits, stable across runs for the same driver
-  std::uint32_t index = 0; ///< position in list_devices()
+  std::string driver;       ///< "llvmpipe Mesa 22.3.6 (LLVM 15.0.6)"
+  std::string api;          ///< "1.3.230"
+  std::string kind;         ///< "discrete GPU", "integrated GPU", "virtual GPU", "CPU", "other"
+  std::string uuid;         ///< 32 hexadecimal digits, stable across runs for the same driver
+  std::uint32_t index = 0;  ///< position in list_devices()
   bool is_cpu = false;
 
-  std::size_t memory_bytes = 0;        ///< largest device-local heap, or what the driver says is left of it
-  std::size_t max_storage_range = 0;   ///< bytes one storage buffer binding may span
-  std::size_t max_allocation = 0;      ///< bytes of one allocation
+  std::size_t memory_bytes = 0;       ///< largest device-local heap, or what the driver says is left of it
+  std::size_t max_storage_range = 0;  ///< bytes one storage buffer binding may span
+  std::size_t max_allocation = 0;     ///< bytes of one allocation
   std::uint32_t max_texel_elements = 0;
-  std::size_t offset_alignment = 0;    ///< bytes; of storage and texel buffer bindings alike
-  std::uint32_t max_groups[3] = {};    ///< workgroups of one dispatch along x, y, z
+  std::size_t offset_alignment = 0;  ///< bytes; of storage and texel buffer bindings alike
+  std::uint32_t max_groups[3] = {};  ///< workgroups of one dispatch along x, y, z
   std::uint32_t subgroup_size = 0;
-  bool has_subgroup_shuffle = false;   ///< in compute shaders
+  bool has_subgroup_shuffle = false;  ///< in compute shaders
   std::uint32_t shared_memory_bytes = 0;
-  float timestamp_period_ns = 0.0f;    ///< 0: the queue has no timestamps
+  float timestamp_period_ns = 0.0f;  ///< 0: the queue has no timestamps
 
   /// Why the engine can't use the device, one clause each; empty when it can.
   std::vector<std::string> lacks;
   bool is_usable() const { return lacks.empty(); }
 };
 
-/// Every Vulkan device of this machine, usable or not, in the loader's order; empty when there is no Vulkan loader or driver.
+/// Every Vulkan device of this machine, usable or not, in the loader's order; empty when there is no Vulkan loader or
+/// driver.
 std::vector<DeviceInfo> list_devices();
 
 }  // namespace headlight::gpu

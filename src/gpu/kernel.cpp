@@ -21,8 +21,9 @@ Kernel::Kernel(Context& context, const KernelSource& source) : name_(source.name
   std::vector<vk::DescriptorSetLayoutBinding> bindings;
   for (const Reflection::Binding& binding : reflection_.bindings) {
     bindings.push_back({.binding = binding.number,
-                        .descriptorType = binding.kind == Reflection::Kind::Storage ? vk::DescriptorType::eStorageBuffer
-                                                                                    : vk::DescriptorType::eUniformTexelBuffer,
+                        .descriptorType = binding.kind == Reflection::Kind::Storage
+                                              ? vk::DescriptorType::eStorageBuffer
+                                              : vk::DescriptorType::eUniformTexelBuffer,
                         .descriptorCount = 1,
                         .stageFlags = vk::ShaderStageFlagBits::eCompute});
   }
@@ -30,17 +31,18 @@ Kernel::Kernel(Context& context, const KernelSource& source) : name_(source.name
       device, vk::DescriptorSetLayoutCreateInfo{.bindingCount = static_cast<std::uint32_t>(bindings.size()),
                                                 .pBindings = bindings.data()});
   const vk::PushConstantRange push{.stageFlags = vk::ShaderStageFlagBits::eCompute, .size = reflection_.push_constant_bytes};
-  handles_->layout = vk::raii::PipelineLayout(
-      device, vk::PipelineLayoutCreateInfo{.setLayoutCount = 1,
-                                           .pSetLayouts = &*handles_->set_layout,
-                                           .pushConstantRangeCount = push.size > 0 ? 1u : 0u,
-                                           .pPushConstantRanges = &push});
-  const vk::raii::ShaderModule module(
-      device, vk::ShaderModuleCreateInfo{.codeSize = words.size_bytes(), .pCode = words.data()});
-  handles_->pipeline = vk::raii::Pipeline(
-      device, nullptr,
-      vk::ComputePipelineCreateInfo{
-          .stage = {.stage = vk::ShaderStageFlagBits::eCompute, .module = *module, .pName = "main"}, .layout = *handles_->layout});
+  handles_->layout =
+      vk::raii::PipelineLayout(device, vk::PipelineLayoutCreateInfo{.setLayoutCount = 1,
+                                                                    .pSetLayouts = &*handles_->set_layout,
+                                                                    .pushConstantRangeCount = push.size > 0 ? 1u : 0u,
+                                                                    .pPushConstantRanges = &push});
+  const vk::raii::ShaderModule module(device,
+                                      vk::ShaderModuleCreateInfo{.codeSize = words.size_bytes(), .pCode = words.data()});
+  handles_->pipeline =
+      vk::raii::Pipeline(device, nullptr,
+                         vk::ComputePipelineCreateInfo{
+                             .stage = {.stage = vk::ShaderStageFlagBits::eCompute, .module = *module, .pName = "main"},
+                             .layout = *handles_->layout});
 }
 
 Kernel::~Kernel() = default;

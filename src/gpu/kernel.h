@@ -15,8 +15,8 @@ class Context;
 /// One kernel as the build embeds it: its name, the source and defines it was compiled from, and its words.
 struct KernelSource {
   std::string_view name;
-  std::string_view file;                        ///< "linear_vec4.comp", under shaders/
-  std::span<const std::string_view> defines;    ///< "TEXEL=1", …
+  std::string_view file;                      ///< "linear_vec4.comp", under shaders/
+  std::span<const std::string_view> defines;  ///< "TEXEL=1", …
   std::span<const std::uint32_t> spirv;
 };
 

@@ -17,9 +17,9 @@ Recording::Recording(Context& of_context) : context(&of_context) {
   Context::Handles& handles = context->handles();
   pool = vk::raii::CommandPool(handles.device, vk::CommandPoolCreateInfo{.flags = vk::CommandPoolCreateFlagBits::eTransient,
                                                                          .queueFamilyIndex = handles.queue_family});
-  buffers = vk::raii::CommandBuffers(handles.device, vk::CommandBufferAllocateInfo{.commandPool = *pool,
-                                                                                   .level = vk::CommandBufferLevel::ePrimary,
-                                                                                   .commandBufferCount = 1});
+  buffers = vk::raii::CommandBuffers(
+      handles.device, vk::CommandBufferAllocateInfo{
+                          .commandPool = *pool, .level = vk::CommandBufferLevel::ePrimary, .commandBufferCount = 1});
   fence = vk::raii::Fence(handles.device, vk::FenceCreateInfo{});
   commands().begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
   if (has_timestamps()) {
@@ -41,10 +41,9 @@ void Recording::order(std::span<const VkBuffer> reads, std::span<const VkBuffer>
                           std::any_of(writes.begin(), writes.end(), [&](VkBuffer buffer) { return read.contains(buffer); });
   if (has_hazard) {
     const auto stages = vk::PipelineStageFlagBits::eComputeShader | vk::PipelineStageFlagBits::eTransfer;
-    const vk::MemoryBarrier barrier{
-        .srcAccessMask = vk::AccessFlagBits::eShaderWrite | vk::AccessFlagBits::eTransferWrite,
-        .dstAccessMask = vk::AccessFlagBits::eShaderRead | vk::AccessFlagBits::eShaderWrite | vk::AccessFlagBits::eTransferRead |
-                         vk::AccessFlagBits::eTransferWrite};
+    const vk::MemoryBarrier barrier{.srcAccessMask = vk::AccessFlagBits::eShaderWrite | vk::AccessFlagBits::eTransferWrite,
+                                    .dstAccessMask = vk::AccessFlagBits::eShaderRead | vk::AccessFlagBits::eShaderWrite |
+                                                     vk::AccessFlagBits::eTransferRead | vk::AccessFlagBits::eTransferWrite};
     commands().pipelineBarrier(stages, stages, {}, barrier, {}, {});
     read.clear();
     written.clear();
@@ -59,9 +58,10 @@ vk::DescriptorSet Recording::allocate_set(vk::DescriptorSetLayout layout) {
     const std::array<vk::DescriptorPoolSize, 2> sizes{
         {{.type = vk::DescriptorType::eStorageBuffer, .descriptorCount = kSetsPerPool * kBindingsPerSet},
          {.type = vk::DescriptorType::eUniformTexelBuffer, .descriptorCount = kSetsPerPool * kBindingsPerSet}}};
-    descriptor_pools.emplace_back(device, vk::DescriptorPoolCreateInfo{.maxSets = kSetsPerPool,
-                                                                       .poolSizeCount = static_cast<std::uint32_t>(sizes.size()),
-                                                                       .pPoolSizes = sizes.data()});
+    descriptor_pools.emplace_back(
+        device,
+        vk::DescriptorPoolCreateInfo{
+            .maxSets = kSetsPerPool, .poolSizeCount = static_cast<std::uint32_t>(sizes.size()), .pPoolSizes = sizes.data()});
     sets_left = kSetsPerPool;
   }
   --sets_left;

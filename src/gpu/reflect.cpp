@@ -77,11 +77,13 @@ Reflection reflect(const std::string& kernel_name, std::span<const std::uint32_t
   const Resources push(compiler, all, SPVC_RESOURCE_TYPE_PUSH_CONSTANT);
   for (const auto& resource : push) {
     std::size_t bytes = 0;
-    check(spvc_compiler_get_declared_struct_size(compiler, spvc_compiler_get_type_handle(compiler, resource.base_type_id), &bytes));
+    check(spvc_compiler_get_declared_struct_size(compiler, spvc_compiler_get_type_handle(compiler, resource.base_type_id),
+                                                 &bytes));
     reflection.push_constant_bytes = static_cast<std::uint32_t>(bytes);
   }
   for (unsigned axis = 0; axis < 3; ++axis) {
-    reflection.local_size[axis] = spvc_compiler_get_execution_mode_argument_by_index(compiler, SpvExecutionModeLocalSize, axis);
+    reflection.local_size[axis] =
+        spvc_compiler_get_execution_mode_argument_by_index(compiler, SpvExecutionModeLocalSize, axis);
   }
   return reflection;
 }

@@ -24,7 +24,8 @@ class FolderIncluder : public shaderc::CompileOptions::IncluderInterface {
     } catch (const Error& error) {
       include->content = error.what();  // an empty name tells shaderc that the content is the reason
     }
-    include->result = {include->name.data(), include->name.size(), include->content.data(), include->content.size(), nullptr};
+    include->result = {include->name.data(), include->name.size(), include->content.data(), include->content.size(),
+                       nullptr};
     include->result.user_data = include.get();
     return &include.release()->result;
   }

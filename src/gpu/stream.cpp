@@ -31,7 +31,8 @@ void Stream::upload(const Buffer& to, std::size_t offset, std::span<const std::b
   std::memcpy(staging.mapped().data(), bytes.data(), bytes.size());
   const VkBuffer target = raw(to);
   recording_->order({}, {&target, 1});
-  recording_->commands().copyBuffer(*staging.handles().buffer, target, vk::BufferCopy{.dstOffset = offset, .size = bytes.size()});
+  recording_->commands().copyBuffer(*staging.handles().buffer, target,
+                                    vk::BufferCopy{.dstOffset = offset, .size = bytes.size()});
   recording_->uploads.push_back(std::move(staging));
 }
 
@@ -41,16 +42,18 @@ void Stream::clear(const Buffer& buffer) {
   recording_->commands().fillBuffer(target, 0, VK_WHOLE_SIZE, 0);
 }
 
-void Stream::dispatch(const Kernel& kernel, std::span<const Slice> bindings, std::span<const std::byte> parameters, Groups groups) {
+void Stream::dispatch(const Kernel& kernel, std::span<const Slice> bindings, std::span<const std::byte> parameters,
+                      Groups groups) {
   const Reflection& reflection = kernel.reflection();
   const DeviceInfo& info = context().device();
   if (bindings.size() != reflection.bindings.size() || parameters.size() != reflection.push_constant_bytes) {
-    throw Error("kernel {} takes {} buffers and {} bytes of parameters, not {} and {}", kernel.name(), reflection.bindings.size(),
-                reflection.push_constant_bytes, bindings.size(), parameters.size());
+    throw Error("kernel {} takes {} buffers and {} bytes of parameters, not {} and {}", kernel.name(),
+                reflection.bindings.size(), reflection.push_constant_bytes, bindings.size(), parameters.size());
   }
   if (groups.x > info.max_groups[0] || groups.y > info.max_groups[1] || groups.z > info.max_groups[2]) {
     throw Error("kernel {} needs {} × {} × {} workgroups, the device '{}' runs at most {} × {} × {}; make the text shorter",
-                kernel.name(), groups.x, groups.y, groups.z, info.name, info.max_groups[0], info.max_groups[1], info.max_groups[2]);
+                kernel.name(), groups.x, groups.y, groups.z, info.name, info.max_groups[0], info.max_groups[1],
+                info.max_groups[2]);
   }
   const vk::raii::Device& device = context().handles().device;
   const vk::DescriptorSet set = recording_->allocate_set(*kernel.handles().set_layout);
@@ -66,16 +69,16 @@ void Stream::dispatch(const Kernel& kernel, std::span<const Slice> bindings, std
     vk::WriteDescriptorSet write{.dstSet = set, .dstBinding = binding.number, .descriptorCount = 1};
     if (binding.kind == Reflection::Kind::Storage) {
       assert(slice.size <= info.max_storage_range);
-      buffers[i] = vk::DescriptorBufferInfo{.buffer = *slice.buffer->handles().buffer, .offset = slice.offset, .range = slice.size};
+      buffers[i] =
+          vk::DescriptorBufferInfo{.buffer = *slice.buffer->handles().buffer, .offset = slice.offset, .range = slice.size};
       write.descriptorType = vk::DescriptorType::eStorageBuffer;
       write.pBufferInfo = &buffers[i];
     } else {
       assert(slice.size / kTexelBytes <= info.max_texel_elements);
-      recording_->views.emplace_back(
-          device, vk::BufferViewCreateInfo{.buffer = *slice.buffer->handles().buffer,
-                                           .format = vk::Format::eR32G32B32A32Sfloat,
-                                           .offset = slice.offset,
-                                           .range = slice.size / kTexelBytes * kTexelBytes});
+      recording_->views.emplace_back(device, vk::BufferViewCreateInfo{.buffer = *slice.buffer->handles().buffer,
+                                                                      .format = vk::Format::eR32G32B32A32Sfloat,
+                                                                      .offset = slice.offset,
+                                                                      .range = slice.size / kTexelBytes * kTexelBytes});
       views[i] = *recording_->views.back();
       write.descriptorType = vk::DescriptorType::eUniformTexelBuffer;
       write.pTexelBufferView = &views[i];
@@ -99,7 +102,8 @@ Download Stream::download(const Slice& from) {
   Buffer target(context(), from.size, Memory::Readback, "a copy on its way from the device");
   const VkBuffer source = raw(*from.buffer);
   recording_->order({&source, 1}, {});
-  recording_->commands().copyBuffer(source, *target.handles().buffer, vk::BufferCopy{.srcOffset = from.offset, .size = from.size});
+  recording_->commands().copyBuffer(source, *target.handles().buffer,
+                                    vk::BufferCopy{.srcOffset = from.offset, .size = from.size});
   recording_->downloads.push_back(std::move(target));
   return {recording_->downloads.size() - 1};
 }
@@ -114,8 +118,10 @@ void Stream::mark(std::string_view label) {
 Submission Stream::submit() && {
   Recording& recording = *recording_;
   // What the GPU wrote for the host must be visible to it after the fence.
-  const vk::MemoryBarrier to_host{.srcAccessMask = vk::AccessFlagBits::eTransferWrite, .dstAccessMask = vk::AccessFlagBits::eHostRead};
-  recording.commands().pipelineBarrier(vk::PipelineStageFlagBits::eTransfer, vk::PipelineStageFlagBits::eHost, {}, to_host, {}, {});
+  const vk::MemoryBarrier to_host{.srcAccessMask = vk::AccessFlagBits::eTransferWrite,
+                                  .dstAccessMask = vk::AccessFlagBits::eHostRead};
+  recording.commands().pipelineBarrier(vk::PipelineStageFlagBits::eTransfer, vk::PipelineStageFlagBits::eHost, {}, to_host,
+                                       {}, {});
   recording.write_timestamp(Recording::kMaxTimestamps - 1);
   recording.commands().end();
   const vk::CommandBuffer commands = *recording.commands();

@@ -44,7 +44,8 @@ void Submission::wait() {
   recording_->is_finished = true;
   const vk::raii::Device& device = recording_->context->handles().device;
   try {
-    if (device.waitForFences(*recording_->fence, VK_TRUE, std::numeric_limits<std::uint64_t>::max()) != vk::Result::eSuccess) {
+    if (device.waitForFences(*recording_->fence, VK_TRUE, std::numeric_limits<std::uint64_t>::max()) !=
+        vk::Result::eSuccess) {
       throw Error("the device '{}' did not finish its work; choose another device", recording_->context->device().name);
     }
   } catch (const vk::DeviceLostError&) {
@@ -60,7 +61,8 @@ std::span<const std::byte> Submission::bytes(Download download) const {
 
 double Submission::gpu_ms() const {
   if (!recording_->has_timestamps()) return 0.0;
-  return milliseconds(*recording_, read_timestamp(*recording_, 0), read_timestamp(*recording_, Recording::kMaxTimestamps - 1));
+  return milliseconds(*recording_, read_timestamp(*recording_, 0),
+                      read_timestamp(*recording_, Recording::kMaxTimestamps - 1));
 }
 
 std::vector<Submission::Section> Submission::sections() const {

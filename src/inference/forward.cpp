@@ -19,14 +19,16 @@ class Recorder {
 
   Hidden embedding(const model::Embedding* table, const model::TokenBatch& tokens) {
     const Tensor x = embed(table, tokens);
-    auto hidden = std::make_shared<const ops::DeviceTensor>(stream_, x.axis(0), 1, x.axis(1), x.axis(2), "the token vectors");
+    auto hidden =
+        std::make_shared<const ops::DeviceTensor>(stream_, x.axis(0), 1, x.axis(1), x.axis(2), "the token vectors");
     hidden->upload(stream_, x);
     forward.intermediates.push_back(hidden);
     return hidden;
   }
 
   /// One attention block and what follows it; returns the next hidden state. x and memory are null with given Q, K, V.
-  Hidden layer(model::BlockRef ref, const model::AttentionLayer& layer, const DeviceLayer& device, const Hidden& x, const Hidden& memory) {
+  Hidden layer(model::BlockRef ref, const model::AttentionLayer& layer, const DeviceLayer& device, const Hidden& x,
+               const Hidden& memory) {
     attention::BlockRun block = begin_block(ref, layer, x);
     project(block, device, x, memory);
     attend(block);
@@ -65,7 +67,8 @@ class Recorder {
                    .d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0,
                    .has_input = x != nullptr};
     block.mask = attention::upload_mask(
-        stream_, masks_[ref.kind], {ref.layer.value, block.shape.batch, config.heads, block.shape.queries, block.shape.keys}, keys.lengths);
+        stream_, masks_[ref.kind], {ref.layer.value, block.shape.batch, config.heads, block.shape.queries, block.shape.keys},
+        keys.lengths);
     block.q = ops::DeviceTensor(stream_, queries.batch, config.heads, queries.length, config.d_k, "the queries");
     block.k = ops::DeviceTensor(stream_, keys.batch, config.heads, keys.length, config.d_k, "the keys");
     block.v = ops::DeviceTensor(stream_, keys.batch, config.heads, keys.length, config.d_v, "the values");
@@ -101,7 +104,8 @@ class Recorder {
     if (!ops::needs_scratch(kernels_.tuning().attention)) return nullptr;
     auto& scratch = forward.scratches[{shape.heads, shape.queries, shape.keys}];
     if (!scratch) {
-      scratch = std::make_unique<ops::AttentionScratch>(stream_.context(), shape.heads, shape.queries, shape.keys, shape.batch);
+      scratch =
+          std::make_unique<ops::AttentionScratch>(stream_.context(), shape.heads, shape.queries, shape.keys, shape.batch);
     }
     return scratch.get();
   }
@@ -151,7 +155,8 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const model::
     x = input.qkv ? nullptr : recorder.embedding(network.target_embedding.get(), *input.target);
     for (std::size_t i = 0; i < source.decoder.size(); ++i) {
       const model::DecoderLayer& layer = source.decoder[i];
-      if (layer.self) x = recorder.layer({BlockKind::DecoderSelf, layer_index(i)}, *layer.self, *layers.decoder[i].self, x, x);
+      if (layer.self)
+        x = recorder.layer({BlockKind::DecoderSelf, layer_index(i)}, *layer.self, *layers.decoder[i].self, x, x);
       x = recorder.layer({BlockKind::Cross, layer_index(i)}, layer.cross, layers.decoder[i].cross, x, memory);
     }
   }

@@ -24,7 +24,7 @@ struct Forward {
 
 /// Records a whole forward pass on the stream, embedding to logits; the run's tensors hold its results once the stream has
 /// been submitted and waited for. Throws Error when the device can't hold it.
-Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const model::Network& network,
-                                       const DeviceLayers& layers, const model::ModelInput& input, const attention::MaskSet& masks);
+Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const model::Network& network, const DeviceLayers& layers,
+                       const model::ModelInput& input, const attention::MaskSet& masks);
 
 }  // namespace headlight::inference

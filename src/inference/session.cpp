@@ -66,8 +66,9 @@ struct Session::State {
     for (std::uint32_t item = 0; item < tensor->items; ++item) {
       for (std::uint32_t row = 0; row < tensor->tokens; ++row) {
         const auto source = padded.subspan(item * tensor->item_bytes() / sizeof(float) + row * row_width, tensor->width);
-        std::copy(source.begin(), source.end(),
-                  result.values.begin() + static_cast<std::ptrdiff_t>((std::size_t{item} * tensor->tokens + row) * tensor->width));
+        std::copy(
+            source.begin(), source.end(),
+            result.values.begin() + static_cast<std::ptrdiff_t>((std::size_t{item} * tensor->tokens + row) * tensor->width));
       }
     }
     return result;
@@ -79,7 +80,8 @@ namespace {
 void check_masks(const model::Network& network, const model::ModelInput& input, const attention::MaskSet& masks) {
   for (const model::BlockRef block : network.blocks()) {
     const model::TokenBatch& queries = input.queries(block.kind);
-    attention::check(masks[block.kind], queries.batch, network.layer(block).config.heads, queries.length, input.keys(block.kind).length);
+    attention::check(masks[block.kind], queries.batch, network.layer(block).config.heads, queries.length,
+                     input.keys(block.kind).length);
   }
 }
 
@@ -96,7 +98,8 @@ double multiply_adds(const attention::AttentionRun& run) {
 
 }  // namespace
 
-Session::Session(gpu::Context& context, const std::filesystem::path& tuning_file) : state_(std::make_unique<State>(context)) {
+Session::Session(gpu::Context& context, const std::filesystem::path& tuning_file)
+    : state_(std::make_unique<State>(context)) {
   state_->tuning_file = tuning_file;
   const auto known = tuning_file.empty() ? std::nullopt : ops::load_tuning(context.device(), tuning_file);
   if (known) state_->kernels.set_tuning(*known);
@@ -105,7 +108,8 @@ Session::Session(gpu::Context& context, const std::filesystem::path& tuning_file
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 
-RunTiming Session::run(std::shared_ptr<const model::Network> network, const model::ModelInput& input, const attention::MaskSet& masks) {
+RunTiming Session::run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
+                       const attention::MaskSet& masks) {
   model::check(*network, input);
   check_masks(*network, input, masks);
   try {
@@ -150,11 +154,13 @@ Tensor Session::stage(model::BlockRef block, attention::Stage stage) {
   if (!extent) throw Error("the {} attention has no stage '{}'", to_string(block.kind), to_string(stage));
   const bool is_per_head = attention::is_per_head(stage);
   const std::uint32_t heads = is_per_head ? shape.heads : 1;
-  Tensor result(is_per_head ? Shape{shape.batch, heads, extent->rows, extent->columns} : Shape{shape.batch, extent->rows, extent->columns});
+  Tensor result(is_per_head ? Shape{shape.batch, heads, extent->rows, extent->columns}
+                            : Shape{shape.batch, extent->rows, extent->columns});
   std::vector<attention::TileRequest> requests;
   for (std::uint32_t batch = 0; batch < shape.batch; ++batch) {
     for (std::uint32_t head = 0; head < heads; ++head) {
-      requests.push_back({.block = block, .batch = batch, .head = head, .stage = stage, .rows = extent->rows, .columns = extent->columns});
+      requests.push_back(
+          {.block = block, .batch = batch, .head = head, .stage = stage, .rows = extent->rows, .columns = extent->columns});
     }
   }
   auto target = result.values.begin();

@@ -23,10 +23,10 @@ using BlockShape = attention::BlockShape;
 
 /// Measured cost of the last forward pass.
 struct RunTiming {
-  double gpu_ms = 0.0;            ///< by timestamps, first to last command of the submission
-  double wall_ms = 0.0;           ///< recording, submission and wait
-  std::uint32_t dispatches = 0;   ///< in the one submission of the pass
-  std::size_t device_bytes = 0;   ///< weights and run state on the device
+  double gpu_ms = 0.0;           ///< by timestamps, first to last command of the submission
+  double wall_ms = 0.0;          ///< recording, submission and wait
+  std::uint32_t dispatches = 0;  ///< in the one submission of the pass
+  std::size_t device_bytes = 0;  ///< weights and run state on the device
 };
 
 /// Runs networks on one device. Not thread-safe: one owner calls it, and its calls block until the GPU is done.
@@ -41,7 +41,8 @@ class Session {
   /// One forward pass: a single submission. Weights go up once for each model::Layers object. When it throws, the run before
   /// is still there, unless the device had to make room.
   /// Throws Error in one line when the input is not valid or the device can't hold it (needed and available bytes).
-  RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input, const attention::MaskSet& masks);
+  RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
+                const attention::MaskSet& masks);
 
   /// Has the device been measured? If not, each step takes up to a second the first time a machine sees a kernel; do them
   /// when nobody waits. The numbers of the last run stay.

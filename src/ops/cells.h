@@ -27,9 +27,9 @@ inline constexpr std::size_t kCellBytes = 8;
 /// Evaluates a region of the maps of `heads` consecutive heads of one batch item, tile after tile into `out` from pair
 /// `out_at` on.
 ///   q [item, head, query, d_k], k [item, head, key, d_k], stats as attention() left them
-void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const DeviceTensor& q, const DeviceTensor& k, float scale,
-               const MaskData& mask, const DeviceTensor& stats, std::uint32_t item, std::uint32_t first_head, std::uint32_t heads,
-               const Region& region, const gpu::Buffer& out, std::uint32_t out_at);
+void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const DeviceTensor& q, const DeviceTensor& k,
+               float scale, const MaskData& mask, const DeviceTensor& stats, std::uint32_t item, std::uint32_t first_head,
+               std::uint32_t heads, const Region& region, const gpu::Buffer& out, std::uint32_t out_at);
 
 /// A matrix inside one item of a stored tensor, in floats from the item's begin.
 struct StoredMatrix {
@@ -40,7 +40,7 @@ struct StoredMatrix {
 };
 
 /// Copies a region of a stored matrix into `out` from pair `out_at` on.
-void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item, const StoredMatrix& matrix,
-                  const Region& region, const gpu::Buffer& out, std::uint32_t out_at);
+void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item,
+                  const StoredMatrix& matrix, const Region& region, const gpu::Buffer& out, std::uint32_t out_at);
 
 }  // namespace headlight::ops

@@ -8,7 +8,8 @@
 
 namespace headlight::ops {
 
-DeviceLayerNorm upload_layer_norm(gpu::Context& context, std::span<const float> weight, std::span<const float> bias, float epsilon) {
+DeviceLayerNorm upload_layer_norm(gpu::Context& context, std::span<const float> weight, std::span<const float> bias,
+                                  float epsilon) {
   const std::size_t padded = (weight.size() + 3) / 4 * 4;
   std::vector<float> affine(2 * padded, 0.0f);
   std::copy(weight.begin(), weight.end(), affine.begin());
@@ -27,12 +28,14 @@ void add_layer_norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x
   parameters.width4 = x.width4();
   parameters.stride4 = x.stride4();
   parameters.epsilon = norm.epsilon;
-  const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(x.items, kernels.max_binding(false) / x.item_bytes()));
+  const auto per_slice =
+      static_cast<std::uint32_t>(std::min<std::size_t>(x.items, kernels.max_binding(false) / x.item_bytes()));
   for (std::uint32_t item = 0; item < x.items; item += per_slice) {
     const std::uint32_t items = std::min(per_slice, x.items - item);
     parameters.rows = items * x.tokens;
-    stream.dispatch(kernels["add_layer_norm"], {x.slice(item, items), y.slice(item, items), norm.affine, result.slice(item, items)},
-                    parameters, {divide_up(parameters.rows, kRowsPerGroup), 1, 1});
+    stream.dispatch(kernels["add_layer_norm"],
+                    {x.slice(item, items), y.slice(item, items), norm.affine, result.slice(item, items)}, parameters,
+                    {divide_up(parameters.rows, kRowsPerGroup), 1, 1});
   }
 }
 

@@ -12,7 +12,8 @@ struct DeviceLayerNorm {
   float epsilon = 1e-5f;
 };
 /// `weight` and `bias` are [width].
-DeviceLayerNorm upload_layer_norm(gpu::Context& context, std::span<const float> weight, std::span<const float> bias, float epsilon);
+DeviceLayerNorm upload_layer_norm(gpu::Context& context, std::span<const float> weight, std::span<const float> bias,
+                                  float epsilon);
 
 /// result = LayerNorm(x + y) (torch.nn.LayerNorm over the last axis); all three [item, 1, token, width].
 void add_layer_norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const DeviceTensor& y,

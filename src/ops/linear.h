@@ -18,7 +18,7 @@ void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
 ///   x [item, token, d_model]; weight has the sections query, key, value
 ///   q, k [item, head, token, d_k], v [item, head, token, d_v]; those that are null are left out (cross-attention projects
 ///   queries from one input, keys and values from another): either q alone, k and v, or all three.
-void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight, const DeviceTensor* q,
-                   const DeviceTensor* k, const DeviceTensor* v);
+void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight,
+                   const DeviceTensor* q, const DeviceTensor* k, const DeviceTensor* v);
 
 }  // namespace headlight::ops

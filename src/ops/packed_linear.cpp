@@ -26,7 +26,8 @@ PackedLinear::Section section_of(const LinearSource& source, std::uint32_t first
 }
 
 /// The numbers of tiles [first, first + count) of one section, zeros where nothing is.
-void pack_tiles(const LinearSource& source, std::uint32_t inner, std::uint32_t first, std::uint32_t count, std::vector<float>& tiles) {
+void pack_tiles(const LinearSource& source, std::uint32_t inner, std::uint32_t first, std::uint32_t count,
+                std::vector<float>& tiles) {
   tiles.assign(std::size_t{count} * inner * kTileColumns, 0.0f);
   for (std::uint32_t row = 0; row < source.out; ++row) {
     const std::uint32_t column = padded_index(row, source.out, source.out_heads);

@@ -6,12 +6,13 @@ namespace headlight::ops {
 
 using uint = std::uint32_t;
 
-// The structs that the shaders read as push constants, from the same files.
-#include "params/linear.h"
+// The structs that the shaders read as push constants, from the same files. The mask comes first: others contain it.
 #include "params/mask.h"
+
 #include "params/attention.h"
 #include "params/cells.h"
 #include "params/layer_norm.h"
+#include "params/linear.h"
 #include "params/matrix_region.h"
 
 }  // namespace headlight::ops

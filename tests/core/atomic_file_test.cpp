@@ -25,9 +25,9 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a file that can't be written or read is named with the system's reason") {
-    CHECK_THROWS_WITH_AS(write_file_atomically("/nonexistent/folder/file", std::string_view("x")),
-                         "can't write /nonexistent/folder/file: No such file or directory; choose another folder or free some space",
-                         Error);
+    CHECK_THROWS_WITH_AS(
+        write_file_atomically("/nonexistent/folder/file", std::string_view("x")),
+        "can't write /nonexistent/folder/file: No such file or directory; choose another folder or free some space", Error);
     CHECK_THROWS_AS(read_file("/nonexistent/file"), Error);
     CHECK_THROWS_AS(make_directories("/proc/headlight"), Error);
   }
