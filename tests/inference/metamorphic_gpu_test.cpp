@@ -8,6 +8,7 @@
 
 #include "inference/random_network.h"
 #include "inference/session.h"
+#include "support/deviation.h"
 #include "support/gpu.h"
 
 using namespace headlight;
@@ -52,7 +53,7 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   REQUIRE(a.shape == b.shape);
   double largest = 0.0;
   for (std::size_t i = 0; i < a.values.size(); ++i) {
-    largest = std::max(largest, static_cast<double>(std::abs(a.values[i] - b.values[i])));
+    test::widen(largest, a.values[i], b.values[i]);
   }
   return largest;
 }
@@ -148,17 +149,14 @@ TEST_SUITE("gpu") {
                 for (std::uint32_t key = 0; key < kTokens + more; ++key) {
                   const double weight = static_cast<double>(longer.at({item, head, query, key}));
                   if (key >= kTokens) {
-                    beyond = std::max(beyond, weight);
+                    test::widen(beyond, weight, 0.0);
                   } else {
-                    weight_difference = std::max(
-                        weight_difference, std::abs(weight - static_cast<double>(weights.at({item, head, query, key}))));
+                    test::widen(weight_difference, weight, static_cast<double>(weights.at({item, head, query, key})));
                   }
                 }
               }
               for (std::uint32_t d = 0; d < kConfig.d_model; ++d) {
-                output_difference = std::max(
-                    output_difference,
-                    static_cast<double>(std::abs(longer_output.at({item, query, d}) - output.at({item, query, d}))));
+                test::widen(output_difference, longer_output.at({item, query, d}), output.at({item, query, d}));
               }
             }
           }
@@ -185,11 +183,10 @@ TEST_SUITE("gpu") {
       double difference = 0.0;
       for (std::uint32_t query = 0; query < tokens; ++query) {
         for (std::uint32_t d = 0; d < kConfig.d_model; ++d) {
-          difference = std::max(difference, static_cast<double>(std::abs(output.at({0, query, d}) - all.at({0, query, d}))));
+          test::widen(difference, output.at({0, query, d}), all.at({0, query, d}));
         }
         for (std::uint32_t key = 0; key < tokens; ++key) {
-          difference = std::max(
-              difference, static_cast<double>(std::abs(first.at({0, 3, query, key}) - weights.at({0, 3, query, key}))));
+          test::widen(difference, first.at({0, 3, query, key}), weights.at({0, 3, query, key}));
         }
       }
       CAPTURE(tokens);
@@ -223,7 +220,7 @@ TEST_SUITE("gpu") {
             sum += static_cast<double>(weight);
             if (!(weight >= 0.0f && weight <= 1.0f) || (!shows[key] && !is_uniform && weight != 0.0f)) ++wrong;
           }
-          worst_sum = std::max(worst_sum, std::abs(sum - (is_hidden && !is_uniform ? 0.0 : 1.0)));
+          test::widen(worst_sum, sum, is_hidden && !is_uniform ? 0.0 : 1.0);
         }
         CAPTURE(rule);
         CHECK(wrong == 0);
@@ -261,7 +258,7 @@ TEST_SUITE("gpu") {
     double difference = 0.0;
     for (std::size_t i = 0; i < after.values.size(); ++i) {
       const std::size_t from = i / kTokens * kTokens + order[i % kTokens];
-      difference = std::max(difference, static_cast<double>(std::abs(after.values[i] - before.values[from])));
+      test::widen(difference, after.values[i], before.values[from]);
     }
     CHECK(difference < 1e-6);  // observed 1.5e-8
     CHECK(largest_difference(before, after) > 1e-2);
@@ -284,7 +281,7 @@ TEST_SUITE("gpu") {
       const Tensor output = alone.stage(kFirst, Stage::Output);
       double difference = 0.0;
       for (std::size_t i = 0; i < size; ++i) {
-        difference = std::max(difference, static_cast<double>(std::abs(output.values[i] - all.values[item * size + i])));
+        test::widen(difference, output.values[i], all.values[item * size + i]);
       }
       CHECK(difference == 0.0);
     }

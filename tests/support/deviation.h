@@ -36,6 +36,13 @@ inline Deviation deviation(std::span<const float> values, std::span<const double
   return result;
 }
 
+/// Raises `largest` to |a − b|, and to ∞ when that is no number: std::max would overlook it.
+inline void widen(double& largest, double a, double b) {
+  const double difference = a == b ? 0.0 : std::abs(a - b);
+  largest = std::isnan(difference) ? std::numeric_limits<double>::infinity() : std::max(largest, difference);
+}
+inline void widen(double& largest, float a, float b) { widen(largest, static_cast<double>(a), static_cast<double>(b)); }
+
 /// The larger of each, over many cases.
 inline void widen(Deviation& worst, const Deviation& other) {
   worst.nmse = std::max(worst.nmse, other.nmse);
