@@ -24,7 +24,6 @@ const uint kRows = 16u;
 const uint kRows = 8u;
 #endif
 const uint kLaneKeys = 4u;
-const uint kSteps = 2u;  // vec4 of q and k an iteration: at its end llvmpipe blends every sum with its old value
 
 void main() {
   uint lane = gl_LocalInvocationID.x;
@@ -51,24 +50,20 @@ void main() {
   }
   float s[kRows * kLaneKeys];
   [[unroll]] for (int n = 0; n < kRows * kLaneKeys; ++n) s[n] = 0.0;
-  for (uint begin4 = 0u; begin4 < p.d_k4; begin4 += kSteps) {
-    [[unroll]] for (uint step = 0u; step < kSteps; ++step) {
-      uint c = min(begin4 + step, p.d_k4 - 1u);
-      float counts = begin4 + step < p.d_k4 ? 1.0 : 0.0;
-      vec4 ks[kLaneKeys];
-      [[unroll]] for (int t = 0; t < kLaneKeys; ++t) ks[t] = LOAD(k, key_at[t] + c) * counts;
+  for (uint c = 0u; c < p.d_k4; ++c) {
+    vec4 ks[kLaneKeys];
+    [[unroll]] for (int t = 0; t < kLaneKeys; ++t) ks[t] = LOAD(k, key_at[t] + c);
 #ifdef SHUFFLE
-      vec4 upper = LOAD(q, upper_at + c), lower = LOAD(q, lower_at + c);
+    vec4 upper = LOAD(q, upper_at + c), lower = LOAD(q, lower_at + c);
 #endif
-      [[unroll]] for (int r = 0; r < kRows; ++r) {
+    [[unroll]] for (int r = 0; r < kRows; ++r) {
 #ifdef SHUFFLE
-        vec4 qs = subgroupShuffle(r < 8 ? upper : lower, uint(r % 8));
+      vec4 qs = subgroupShuffle(r < 8 ? upper : lower, uint(r % 8));
 #else
-        vec4 qs = LOAD(q, row_at[r] + c);
+      vec4 qs = LOAD(q, row_at[r] + c);
 #endif
-        [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
-          s[r * 4 + t] = fma(qs.w, ks[t].w, fma(qs.z, ks[t].z, fma(qs.y, ks[t].y, fma(qs.x, ks[t].x, s[r * 4 + t]))));
-        }
+      [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
+        s[r * 4 + t] = fma(qs.w, ks[t].w, fma(qs.z, ks[t].z, fma(qs.y, ks[t].y, fma(qs.x, ks[t].x, s[r * 4 + t]))));
       }
     }
   }

@@ -1,8 +1,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-// Second step of attention by blocks: weights = softmax(masked(scale · scores)), and each row's (m, l). One lane a row, three
-// walks over the keys, exp recomputed instead of stored: a store costs more.
+// Second step of attention by blocks: exp(masked(scale · scores) − m), and each row's (m, l). One lane a row, two walks over the
+// keys. The division by l is left to the next step, which has fewer numbers to divide: outputs instead of weights.
 //   scores, weights [item, head, row of the block, keys4]
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"
@@ -51,11 +51,15 @@ void main() {
   for (uint j4 = open4; j4 < end4; ++j4) tops = max(tops, masked_scores(at, map, i, j4));
   float m = max(max(tops.x, tops.y), max(tops.z, tops.w));
   vec4 sums = vec4(0.0);
-  for (uint j4 = begin4; j4 < open4; ++j4) sums += exp(LOAD(scores, at + j4) * p.scale - m);
-  for (uint j4 = open4; j4 < end4; ++j4) sums += exponential(masked_scores(at, map, i, j4), m);
-  float l = dot(sums, vec4(1.0));
-  float inverse = l > 0.0 ? 1.0 / l : 0.0;
-  for (uint j4 = begin4; j4 < open4; ++j4) weights[at + j4] = exp(LOAD(scores, at + j4) * p.scale - m) * inverse;
-  for (uint j4 = open4; j4 < end4; ++j4) weights[at + j4] = exponential(masked_scores(at, map, i, j4), m) * inverse;
-  stats[stats_at(item, head, i)] = row_stats(m, l);
+  for (uint j4 = begin4; j4 < open4; ++j4) {
+    vec4 w = exp(LOAD(scores, at + j4) * p.scale - m);
+    weights[at + j4] = w;
+    sums += w;
+  }
+  for (uint j4 = open4; j4 < end4; ++j4) {
+    vec4 w = exponential(masked_scores(at, map, i, j4), m);
+    weights[at + j4] = w;
+    sums += w;
+  }
+  stats[stats_at(item, head, i)] = row_stats(m, dot(sums, vec4(1.0)));
 }

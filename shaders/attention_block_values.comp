@@ -4,7 +4,7 @@
 #ifdef SHUFFLE
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
-// Last step of attention by blocks: weights · V, written straight into the merged matrix, so that merging heads costs nothing.
+// Last step of attention by blocks: weights · V / l, written straight into the merged matrix, so that merging heads costs nothing.
 // 8 lanes own 8 rows × 16 vec4 columns in registers. With SHUFFLE, where subgroups are exactly these lanes, lane r loads row r of
 // the weights and the others take it out of its registers.
 //   weights [item, head, row of the block, keys4]
@@ -70,8 +70,10 @@ void main() {
   [[unroll]] for (int r = 0; r < ROWS; ++r) {
     uint i = first + uint(r);
     if (i > last) break;
-    if (left <= last4) merged[merged_at(item, head, i) + left] = left_sum[r];
-    if (right <= last4) merged[merged_at(item, head, i) + right] = right_sum[r];
+    float l = stats[stats_at(item, head, i)].y;
+    float inverse = l > 0.0 ? 1.0 / l : 0.0;
+    if (left <= last4) merged[merged_at(item, head, i) + left] = left_sum[r] * inverse;
+    if (right <= last4) merged[merged_at(item, head, i) + right] = right_sum[r] * inverse;
   }
   if (p.has_finite_fill == 0u) return;
   for (uint i = first; i <= last; ++i) {

@@ -116,7 +116,7 @@ AttentionKernel fastest_attention(Kernels& kernels, Tuning tuning) {
 
 /// What a tuning is valid for.
 std::string cache_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 2;  // of the kernels: a choice among others says nothing about these
+  constexpr int kGeneration = 3;  // of the kernels: a choice among others says nothing about these
   return fmt::format("{} | {} | {} | kernels {}", device.name, device.driver, device.uuid, kGeneration);
 }
 
