@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headlight::text {
+
+/// Bytes [begin, end) of the text as it was typed.
+struct ByteRange {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+
+  bool is_empty() const { return begin == end; }
+  bool operator==(const ByteRange&) const = default;
+};
+
+/// One token of an encoded text.
+struct Token {
+  std::uint32_t id = 0;
+  std::string text;            ///< as the vocabulary spells it: "Ġthe", "##ing", "▁the"
+  ByteRange bytes = {};        ///< of its sequence; empty for tokens that a template added ([CLS], <s>)
+  std::uint32_t sequence = 0;  ///< token type of BERT: 0 for the first text, 1 for the second
+  bool is_special = false;     ///< added by the template or typed as a special token
+
+  bool operator==(const Token&) const = default;
+};
+
+/// Ids of the tokens that models treat apart; those that the tokenizer's files don't name are empty.
+struct SpecialTokens {
+  std::optional<std::uint32_t> beginning, end, padding, unknown, mask, separator, classification;
+};
+
+/// What a GGUF file says about its tokenizer (keys tokenizer.ggml.*).
+struct GgufVocabulary {
+  std::string model;          ///< "gpt2", "llama", "bert", "t5"
+  std::string pre_tokenizer;  ///< "default", "llama-bpe", "qwen2", …
+  std::vector<std::string> tokens;
+  std::vector<float> scores;              ///< [token] or empty
+  std::vector<std::int32_t> token_types;  ///< [token] or empty: 1 normal, 2 unknown, 3 control, 4 user, 5 unused, 6 byte
+  std::vector<std::string> merges;        ///< "left right", in order of rank
+  SpecialTokens special = {};
+  std::optional<bool> adds_beginning, adds_end, adds_space_prefix;
+};
+
+/// Turns text into token ids and back exactly as the `tokenizers` package does with the same files.
+/// Immutable; may be used from several threads.
+class Tokenizer {
+ public:
+  /// From a model's folder: tokenizer.json, else vocab.json + merges.txt, vocab.txt, or a SentencePiece *.model; with
+  /// tokenizer_config.json and special_tokens_map.json where they lie beside it. Throws Error naming file, place and reason.
+  static Tokenizer load(const std::filesystem::path& folder);
+  /// From the text of a tokenizer.json.
+  static Tokenizer parse(std::string_view tokenizer_json);
+  static Tokenizer from_gguf(const GgufVocabulary& vocabulary);
+
+  ~Tokenizer();
+  Tokenizer(Tokenizer&&) noexcept;
+  Tokenizer& operator=(Tokenizer&&) noexcept;
+
+  /// Invalid UTF-8 counts as U+FFFD, one for each maximal broken part (as Python's errors="replace"); byte ranges stay those
+  /// of the text as it came.
+  std::vector<Token> encode(std::string_view text, bool adds_special = true) const;
+  /// A pair of sentences as one sequence (BERT: [CLS] first [SEP] second [SEP]); byte ranges are each its own text's.
+  std::vector<Token> encode_pair(std::string_view first, std::string_view second, bool adds_special = true) const;
+  /// The text behind ids; ids outside the vocabulary are left out.
+  std::string decode(std::span<const std::uint32_t> ids, bool skips_special = true) const;
+
+  std::uint32_t vocabulary_size() const;  ///< with added tokens
+  /// As the vocabulary spells it; empty for an id that nothing has.
+  std::string_view spelling(std::uint32_t id) const;
+  std::optional<std::uint32_t> find(std::string_view spelling) const;
+  /// What a person reads on an axis: bytes decoded, word marks as "·the" or "##ing" as they are, newlines as "⏎".
+  std::string label(std::uint32_t id) const;
+  const SpecialTokens& special() const;
+  /// "BPE", "WordPiece", "Unigram", "WordLevel".
+  std::string_view kind() const;
+
+ private:
+  struct Pipeline;
+  explicit Tokenizer(std::unique_ptr<const Pipeline> pipeline);
+  std::unique_ptr<const Pipeline> pipeline_;
+};
+
+}  // namespace headlight::text
