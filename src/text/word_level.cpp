@@ -120,7 +120,7 @@ Result<std::vector<WordTokens>> tokenize_words(const std::vector<std::string_vie
     for_each_line(text, [&](std::size_t, std::size_t begin, std::size_t end) {
       std::vector<Token> line;
       split_line(text, begin, end,
-                 [&](const std::string& word, ByteRange range) { line.push_back({.text = word, .id = 0, .range = range}); });
+                 [&](const std::string& word, ByteRange range) { line.push_back({.id = 0, .text = word, .bytes = range}); });
       if (!line.empty()) tokenized[i].lines.push_back(std::move(line));
     });
     if (tokenized[i].lines.empty()) return Failure{"there is no word in the text: type at least one"};

@@ -6,22 +6,11 @@
 #include <vector>
 
 #include "core/result.h"
+#include "text/token.h"
 
 namespace headlight::text {
 
-/// A run of bytes in the text somebody typed.
-struct ByteRange {
-  std::uint32_t begin = 0, end = 0;
-  bool operator==(const ByteRange&) const = default;
-};
-
-struct Token {
-  std::string text;
-  std::uint32_t id = 0;
-  ByteRange range;  ///< where the token stands in the text; commas belong to no token
-};
-
-/// Lines of a text as tokens, and the dictionary they were numbered with.
+/// Lines of a text as tokens (commas belong to none), and the dictionary they were numbered with.
 struct WordTokens {
   std::vector<std::vector<Token>> lines;  ///< one per non-empty line
   std::uint32_t vocabulary = 0;           ///< rows the embedding needs

@@ -75,18 +75,18 @@ TEST_SUITE("cpu") {
     std::string between;
     for (const std::vector<Token>& line : tokenize(text).lines) {
       for (const Token& token : line) {
-        REQUIRE(token.range.begin >= covered);
-        REQUIRE(token.range.end > token.range.begin);
-        between += text.substr(covered, token.range.begin - covered);
-        std::string inside = text.substr(token.range.begin, token.range.end - token.range.begin);
+        REQUIRE(token.bytes.begin >= covered);
+        REQUIRE(token.bytes.end > token.bytes.begin);
+        between += text.substr(covered, token.bytes.begin - covered);
+        std::string inside = text.substr(token.bytes.begin, token.bytes.end - token.bytes.begin);
         std::erase(inside, ',');  // a comma amid a word lies in its range
         CHECK(inside == token.text);
-        covered = token.range.end;
+        covered = token.bytes.end;
       }
     }
     between += text.substr(covered);
     CHECK(between == "   , \n  ,");
-    CHECK(tokenize(text).lines[0][0].range == ByteRange{2, 4});
+    CHECK(tokenize(text).lines[0][0].bytes == ByteRange{2, 4});
   }
 
   TEST_CASE("invalid UTF-8 is refused with its line and byte") {

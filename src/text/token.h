@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace headlight::text {
+
+/// Bytes [begin, end) of the text as it was typed.
+struct ByteRange {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+
+  bool is_empty() const { return begin == end; }
+  bool operator==(const ByteRange&) const = default;
+};
+
+/// One token of an encoded text.
+struct Token {
+  std::uint32_t id = 0;
+  std::string text;            ///< as the vocabulary spells it: "Ġthe", "##ing", "▁the"
+  ByteRange bytes = {};        ///< of its sequence; empty for tokens that a template added ([CLS], <s>)
+  std::uint32_t sequence = 0;  ///< token type of BERT: 0 for the first text, 1 for the second
+  bool is_special = false;     ///< added by the template or typed as a special token
+
+  bool operator==(const Token&) const = default;
+};
+
+}  // namespace headlight::text
