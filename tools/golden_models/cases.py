@@ -1,0 +1,65 @@
+"""The inputs: short, long, and a batch of three lines padded on either side."""
+
+import torch
+
+from . import weights
+
+LENGTHS = (8, 5, 3)
+
+
+def draw(numbers, config, shape, family):
+    """Ids that are never the padding id, because RoBERTa finds its padding by id."""
+    low = family.get("first_id", 5)
+    return torch.randint(low, config.vocab_size, shape, generator=numbers)
+
+
+def batch(numbers, config, lengths, family, left=False):
+    """(ids, mask), both [batch, token], with the padding id where the mask is 0."""
+    width = max(lengths)
+    ids = torch.full((len(lengths), width), config.pad_token_id if config.pad_token_id is not None else 0)
+    mask = torch.zeros((len(lengths), width), dtype=torch.long)
+    for line, length in enumerate(lengths):
+        where = slice(width - length, width) if left else slice(0, length)
+        ids[line, where] = draw(numbers, config, (length,), family)
+        mask[line, where] = 1
+    return ids, mask
+
+
+def make(name, config, family):
+    """A list of {"ids", "mask", "positions"?, "types"?, "target_ids"?, "target_mask"?}."""
+    numbers = weights.generator(name + " cases")
+    kind = family["kind"]
+    plans = [((7,), (5,), False), ((18,), (13,), False), (LENGTHS, (4, 7, 5), False)]
+    if kind == "decoder":
+        plans.append((LENGTHS, None, True))
+    cases = []
+    for index, (lengths, targets, left) in enumerate(plans):
+        if left:  # the lines of case 2 again
+            numbers_again = weights.generator(name + " cases")
+            for earlier, _, _ in plans[:2]:
+                batch(numbers_again, config, earlier, family)
+            ids, mask = batch(numbers_again, config, lengths, family, left=True)
+        else:
+            ids, mask = batch(numbers, config, lengths, family)
+        case = {"ids": ids, "mask": mask}
+        if family.get("positions") and index >= 2:
+            case["positions"] = (mask.cumsum(1) - 1).clamp(min=0) * mask
+        if family.get("types") and index == 1:
+            case["types"] = (torch.arange(ids.shape[1])[None] >= 10).long()
+        if kind == "encoder-decoder":
+            case["target_ids"], case["target_mask"] = batch(numbers, config, targets, family)
+            case["target_ids"][:, 0] = config.decoder_start_token_id
+        cases.append(case)
+    return cases
+
+
+def arguments(case, kind):
+    """What `forward` is called with."""
+    given = {"input_ids": case["ids"], "attention_mask": case["mask"]}
+    if "positions" in case:
+        given["position_ids"] = case["positions"]
+    if "types" in case:
+        given["token_type_ids"] = case["types"]
+    if kind == "encoder-decoder":
+        given |= {"decoder_input_ids": case["target_ids"], "decoder_attention_mask": case["target_mask"]}
+    return given

@@ -1,0 +1,111 @@
+"""One row per folder: which class, which sizes, what differs. Sizes are awkward on purpose."""
+
+DECODER = {"vocab_size": 83, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+ROTARY = {**DECODER, "hidden_size": 32, "intermediate_size": 52, "num_hidden_layers": 2, "num_attention_heads": 4,
+          "num_key_value_heads": 2, "max_position_embeddings": 64}
+BERT = {"vocab_size": 104, "hidden_size": 36, "intermediate_size": 60, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "max_position_embeddings": 32, "pad_token_id": 0}
+SEQUENCE = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
+            "decoder_attention_heads": 4, "encoder_ffn_dim": 52, "decoder_ffn_dim": 44, "max_position_embeddings": 32}
+T5 = {"vocab_size": 85, "d_model": 36, "d_kv": 6, "d_ff": 52, "num_layers": 2, "num_heads": 4,
+      "relative_attention_num_buckets": 8, "relative_attention_max_distance": 14, "pad_token_id": 0, "eos_token_id": 1,
+      "decoder_start_token_id": 0}
+
+
+def decoder(model, config, positions=True, **more):
+    return {"kind": "decoder", "class": model, "config": config, "positions": positions, **more}
+
+
+def encoder(model, config, **more):
+    return {"kind": "encoder", "class": model, "config": config, **more}
+
+
+def pair(model, config, **more):
+    return {"kind": "encoder-decoder", "class": model, "config": config, **more}
+
+
+def gemma(model, config, **more):
+    """Gemma multiplies embeddings by √d and norms by 1 + weight."""
+    return decoder(model, config, norm_offset=True, embedding=0.25, **more)
+
+
+def llama(rope=None, **changes):
+    config = {**ROTARY, "tie_word_embeddings": False, **changes}
+    return decoder("LlamaForCausalLM", config | ({"rope_parameters": rope} if rope else {}))
+
+
+FAMILIES = {
+    "gpt2": decoder("GPT2LMHeadModel", {
+        "vocab_size": 128, "n_embd": 36, "n_head": 6, "n_layer": 2, "n_positions": 32, "n_inner": 68,
+        "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}, text="byte_level"),
+    "bert": encoder("BertForMaskedLM", BERT, types=True, text="word_piece"),
+    "bert-base-model": encoder("BertModel", BERT | {"vocab_size": 83, "hidden_size": 40, "intermediate_size": 60}, types=True),
+    "roberta": encoder("RobertaForMaskedLM", BERT | {
+        "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "max_position_embeddings": 34, "type_vocab_size": 1}),
+    "distilbert": encoder("DistilBertForMaskedLM", {
+        "vocab_size": 104, "dim": 36, "hidden_dim": 60, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 32}),
+    "albert": encoder("AlbertForMaskedLM", BERT | {
+        "embedding_size": 20, "num_hidden_layers": 3, "num_hidden_groups": 1, "inner_group_num": 1}, types=True, attention=1.6),
+    "electra": encoder("ElectraForMaskedLM", BERT | {"embedding_size": 44, "hidden_size": 28}, types=True, attention=1.6),
+    "gpt_neox": decoder("GPTNeoXForCausalLM", {
+        **DECODER, "hidden_size": 48, "intermediate_size": 60, "num_hidden_layers": 2, "num_attention_heads": 3,
+        "max_position_embeddings": 64, "use_parallel_residual": True, "tie_word_embeddings": False,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25}}),
+    "gpt_neox-sequential": decoder("GPTNeoXForCausalLM", {
+        **DECODER, "hidden_size": 32, "intermediate_size": 52, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "max_position_embeddings": 64, "use_parallel_residual": False, "tie_word_embeddings": False,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}}),
+    "opt": decoder("OPTForCausalLM", {
+        "vocab_size": 83, "hidden_size": 36, "word_embed_proj_dim": 36, "ffn_dim": 60, "num_hidden_layers": 2,
+        "num_attention_heads": 6, "max_position_embeddings": 32, "do_layer_norm_before": True, "pad_token_id": 1},
+        positions=False),
+    "opt-post-norm": decoder("OPTForCausalLM", {
+        "vocab_size": 83, "hidden_size": 36, "word_embed_proj_dim": 20, "ffn_dim": 60, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "max_position_embeddings": 32, "do_layer_norm_before": False, "pad_token_id": 1},
+        positions=False),
+    "llama": llama(vocab_size=128, text="metaspace"),
+    "llama3": llama({"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0,
+                     "high_freq_factor": 4.0, "original_max_position_embeddings": 64},
+                    head_dim=12, tie_word_embeddings=True, max_position_embeddings=512),
+    "llama-yarn": llama({"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "original_max_position_embeddings": 512},
+                        head_dim=16, max_position_embeddings=2048),
+    "llama-linear": llama({"rope_type": "linear", "rope_theta": 10000.0, "factor": 3.0}, attention_bias=True, mlp_bias=True),
+    "mistral": decoder("MistralForCausalLM", {**ROTARY, "sliding_window": 7, "tie_word_embeddings": False}),
+    "qwen2": decoder("Qwen2ForCausalLM", {
+        **ROTARY, "hidden_size": 40, "num_attention_heads": 4, "use_sliding_window": False, "tie_word_embeddings": True}),
+    "qwen3": decoder("Qwen3ForCausalLM", {**ROTARY, "head_dim": 12, "tie_word_embeddings": True},
+                     spread={"[qk]_norm": (1.35, 0.25)}),
+    "gemma": gemma("GemmaForCausalLM", {**ROTARY, "num_key_value_heads": 1, "head_dim": 12}),
+    "gemma2": gemma("Gemma2ForCausalLM", {
+        **ROTARY, "num_hidden_layers": 4, "intermediate_size": 44, "head_dim": 10, "query_pre_attn_scalar": 6,
+        "sliding_window": 6, "attn_logit_softcapping": 3.0, "final_logit_softcapping": 2.5}),
+    "gemma3_text": gemma("Gemma3ForCausalLM", {
+        **ROTARY, "num_hidden_layers": 4, "intermediate_size": 44, "head_dim": 10, "query_pre_attn_scalar": 6,
+        "sliding_window": 5,
+        "layer_types": ["sliding_attention", "sliding_attention", "full_attention", "sliding_attention"],
+        "rope_parameters": {"sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+                            "full_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1000.0}}}),
+    "phi3": decoder("Phi3ForCausalLM", {
+        **ROTARY, "hidden_size": 40, "tie_word_embeddings": False, "original_max_position_embeddings": 64,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.6}}),
+    "phi3-longrope": decoder("Phi3ForCausalLM", {
+        **ROTARY, "num_key_value_heads": 4, "tie_word_embeddings": False, "original_max_position_embeddings": 16,
+        "rope_parameters": {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.1, 1.3, 1.6],
+                            "long_factor": [1.0, 1.9, 3.5, 4.0], "original_max_position_embeddings": 16}}),
+    "smollm": llama(tie_word_embeddings=True, hidden_size=36, num_attention_heads=6, num_key_value_heads=2),
+    "smollm3": decoder("SmolLM3ForCausalLM", {**ROTARY, "no_rope_layer_interval": 2, "tie_word_embeddings": True}),
+    "bloom": decoder("BloomForCausalLM", {**DECODER, "hidden_size": 30, "n_layer": 2, "n_head": 6, "pad_token_id": 3},
+                     positions=False),
+    "marian": pair("MarianMTModel", {
+        **SEQUENCE, "vocab_size": 104, "pad_token_id": 103, "decoder_start_token_id": 103, "eos_token_id": 0,
+        "forced_eos_token_id": 0, "scale_embedding": True, "activation_function": "swish"}, embedding=0.2, attention=1.4, text="unigram"),
+    "bart": pair("BartForConditionalGeneration", {
+        **SEQUENCE, "vocab_size": 85, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2},
+                 attention=1.4),
+    "t5": pair("T5ForConditionalGeneration", T5, attention=0.9),
+    "flan-t5": pair("T5ForConditionalGeneration", T5 | {
+        "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "d_model": 28, "num_decoder_layers": 3},
+        attention=0.85, untied=("lm_head", "weight")),
+}
+for _row in FAMILIES.values():  # MASK of distilbert and the like has a default outside these vocabularies
+    _row["text"] = _row.get("text") or _row["config"].pop("text", None)
