@@ -16,8 +16,10 @@ import sys
 import torch
 import transformers
 
+transformers.utils.logging.disable_progress_bar()
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from golden_models import cases, exact, families, reference, weights  # noqa: E402
+from golden_models import cases, exact, families, older_config, reference, tiny_text, weights  # noqa: E402
 
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "tests/golden/models"
 
@@ -44,6 +46,9 @@ def make(name):
     computed = set(model._keys_to_ignore_on_save or ())
     twin = exact.double_model(lambda: build(row), model.state_dict(), computed)
     given = cases.make(name, model.config, row)
+    older_config.write(folder, row)
+    if row.get("text"):
+        tiny_text.save(row["text"], model.config.vocab_size, folder)
     numbers = reference.write(folder / "reference.safetensors", model, twin, given, row["kind"])
     size = sum(path.stat().st_size for path in folder.iterdir())
     print(f"{name:20} {size / 1000:4.0f} kB  entropy {numbers['entropy'][0]:.2f}..{numbers['entropy'][1]:.2f}"

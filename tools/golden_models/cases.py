@@ -26,7 +26,7 @@ def batch(numbers, config, lengths, family, left=False):
 
 
 def make(name, config, family):
-    """A list of {"ids", "mask", "positions"?, "types"?, "target_ids"?, "target_mask"?}."""
+    """{name: {"ids", "mask", "positions"?, "types"?, "target_ids"?, "target_mask"?}}"""
     numbers = weights.generator(name + " cases")
     kind = family["kind"]
     plans = [((7,), (5,), False), ((18,), (13,), False), (LENGTHS, (4, 7, 5), False)]
@@ -50,12 +50,29 @@ def make(name, config, family):
             case["target_ids"], case["target_mask"] = batch(numbers, config, targets, family)
             case["target_ids"][:, 0] = config.decoder_start_token_id
         cases.append(case)
-    return cases
+    named = {f"case{index}": case for index, case in enumerate(cases)}
+    if family.get("painted"):
+        named["painted"] = painted(name, config, family)
+    return named
+
+
+def painted(name, config, family):
+    """A person's own mask on top of the family's: some cells hidden, never a token's own."""
+    numbers = weights.generator(name + " painted")
+    ids, mask = batch(numbers, config, (10,), family)
+    visible = torch.rand((10, 10), generator=numbers) < 0.7
+    visible |= torch.eye(10, dtype=torch.bool)
+    if family["kind"] == "decoder":
+        visible &= torch.ones(10, 10, dtype=torch.bool).tril()
+    return {"ids": ids, "mask": mask, "visible": visible.long()}
 
 
 def arguments(case, kind):
     """What `forward` is called with."""
     given = {"input_ids": case["ids"], "attention_mask": case["mask"]}
+    if "visible" in case:  # a mask with four axes is added to the scores as it is
+        hidden = torch.zeros(case["visible"].shape).masked_fill(case["visible"] == 0, float("-inf"))
+        given["attention_mask"] = hidden[None, None]
     if "positions" in case:
         given["position_ids"] = case["positions"]
     if "types" in case:

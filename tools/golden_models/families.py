@@ -29,16 +29,16 @@ def gemma(model, config, **more):
     return decoder(model, config, norm_offset=True, embedding=0.25, **more)
 
 
-def llama(rope=None, **changes):
-    config = {**ROTARY, "tie_word_embeddings": False, **changes}
-    return decoder("LlamaForCausalLM", config | ({"rope_parameters": rope} if rope else {}))
+def llama(rope=None, row=None, **changes):
+    config = {**ROTARY, "tie_word_embeddings": False, **changes} | ({"rope_parameters": rope} if rope else {})
+    return decoder("LlamaForCausalLM", config, **(row or {}))
 
 
 FAMILIES = {
     "gpt2": decoder("GPT2LMHeadModel", {
         "vocab_size": 128, "n_embd": 36, "n_head": 6, "n_layer": 2, "n_positions": 32, "n_inner": 68,
-        "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}, text="byte_level"),
-    "bert": encoder("BertForMaskedLM", BERT, types=True, text="word_piece"),
+        "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}, text="byte_level", painted=True),
+    "bert": encoder("BertForMaskedLM", BERT, types=True, text="word_piece", painted=True),
     "bert-base-model": encoder("BertModel", BERT | {"vocab_size": 83, "hidden_size": 40, "intermediate_size": 60}, types=True),
     "roberta": encoder("RobertaForMaskedLM", BERT | {
         "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "max_position_embeddings": 34, "type_vocab_size": 1}),
@@ -63,7 +63,7 @@ FAMILIES = {
         "vocab_size": 83, "hidden_size": 36, "word_embed_proj_dim": 20, "ffn_dim": 60, "num_hidden_layers": 2,
         "num_attention_heads": 4, "max_position_embeddings": 32, "do_layer_norm_before": False, "pad_token_id": 1},
         positions=False),
-    "llama": llama(vocab_size=128, text="metaspace"),
+    "llama": llama(vocab_size=128, row={"text": "metaspace", "painted": True}),
     "llama3": llama({"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0,
                      "high_freq_factor": 4.0, "original_max_position_embeddings": 64},
                     head_dim=12, tie_word_embeddings=True, max_position_embeddings=512),
@@ -107,5 +107,3 @@ FAMILIES = {
         "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "d_model": 28, "num_decoder_layers": 3},
         attention=0.85, untied=("lm_head", "weight")),
 }
-for _row in FAMILIES.values():  # MASK of distilbert and the like has a default outside these vocabularies
-    _row["text"] = _row.get("text") or _row["config"].pop("text", None)

@@ -103,11 +103,11 @@ def write(path, model, twin, cases, kind, note=None):
     """Writes reference.safetensors from `twin` (float64); `model` (float32) tells how far float32 strays. → numbers"""
     tensors, numbers = {}, {"attentions": 0.0, "hidden": 0.0, "logits": 0.0}
     shares, largest, leaks, bound = [], 0.0, set(), 0.0
-    for index, case in enumerate(cases):
+    for case_name, case in cases.items():
         with exact.double_precision():
             with exact.SingleWatch() as watch:
                 double = results(twin, case, kind)
-            if index == 0:
+            if case_name == "case0":
                 numbers["last_hidden"] = last_hidden(twin, case, kind, double)
         leaks |= watch.found
         single = results(model, case, kind)
@@ -124,9 +124,9 @@ def write(path, model, twin, cases, kind, note=None):
                 largest = max(largest, value.abs().max().item())
             elif name == "logits":
                 bound = max(bound, value.abs().max().item())
-            tensors[f"case{index}.{name}"] = value.to(torch.float32).contiguous()
+            tensors[f"{case_name}.{name}"] = value.to(torch.float32).contiguous()
         for name, value in case.items():
-            tensors[f"case{index}.{name}"] = value.to(torch.int32).contiguous()
+            tensors[f"{case_name}.{name}"] = value.to(torch.int32).contiguous()
     numbers |= {"entropy": [min(shares), max(shares), sum(shares) / len(shares)], "largest_hidden": largest,
                 "largest_logit": bound, "float32_operations": sorted(leaks)}
     if note:
