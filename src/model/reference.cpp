@@ -2,118 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/error.h"
+#include "model/reference_layers.h"
 
 namespace headlight::model::reference {
 namespace {
-
-Array zeros(Shape shape) {
-  const std::size_t count = element_count(shape);
-  return {.shape = std::move(shape), .values = std::vector<double>(count)};
-}
-
-Array widen(const Tensor& tensor) {
-  return {.shape = tensor.shape, .values = std::vector<double>(tensor.values.begin(), tensor.values.end())};
-}
-
-/// y = x·Wᵀ + b over the last axis.
-Array apply(const Linear& linear, const Array& x) {
-  const std::size_t in = linear.in();
-  const std::size_t out = linear.out();
-  Shape shape = x.shape;
-  shape.back() = linear.out();
-  Array y = zeros(std::move(shape));
-  for (std::size_t row = 0; row < x.values.size() / in; ++row) {
-    for (std::size_t o = 0; o < out; ++o) {
-      double sum = linear.has_bias() ? static_cast<double>(linear.bias.values[o]) : 0.0;
-      for (std::size_t i = 0; i < in; ++i)
-        sum += x.values[row * in + i] * static_cast<double>(linear.weight.values[o * in + i]);
-      y.values[row * out + o] = sum;
-    }
-  }
-  return y;
-}
-
-/// LayerNorm of a + b over the last axis, with the biased variance.
-Array add_and_normalise(const LayerNorm& norm, const Array& a, const Array& b) {
-  Array y = a;
-  const std::size_t width = a.shape.back();
-  for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] += b.values[i];
-  for (std::size_t start = 0; start < y.values.size(); start += width) {
-    double mean = 0.0;
-    for (std::size_t i = 0; i < width; ++i) mean += y.values[start + i] / static_cast<double>(width);
-    double variance = 0.0;
-    for (std::size_t i = 0; i < width; ++i) variance += std::pow(y.values[start + i] - mean, 2) / static_cast<double>(width);
-    const double inverse = 1.0 / std::sqrt(variance + static_cast<double>(norm.epsilon));
-    for (std::size_t i = 0; i < width; ++i) {
-      y.values[start + i] = (y.values[start + i] - mean) * inverse * static_cast<double>(norm.weight.values[i]) +
-                            static_cast<double>(norm.bias.values[i]);
-    }
-  }
-  return y;
-}
-
-/// [batch, token, heads·d] → [batch, head, token, d]
-Array split_heads(const Array& x, std::uint32_t heads) {
-  const std::uint32_t batch = x.shape[0];
-  const std::uint32_t tokens = x.shape[1];
-  const std::uint32_t d = x.shape[2] / heads;
-  Array split = zeros({batch, heads, tokens, d});
-  std::size_t to = 0;
-  for (std::size_t b = 0; b < batch; ++b) {
-    for (std::size_t h = 0; h < heads; ++h) {
-      for (std::size_t t = 0; t < tokens; ++t) {
-        for (std::size_t i = 0; i < d; ++i) split.values[to++] = x.values[((b * tokens + t) * heads + h) * d + i];
-      }
-    }
-  }
-  return split;
-}
-
-/// [batch, head, token, d] → [batch, token, heads·d] in either order.
-Array merge_heads(const Array& split, MergeOrder order) {
-  const std::uint32_t batch = split.shape[0];
-  const std::uint32_t heads = split.shape[1];
-  const std::uint32_t tokens = split.shape[2];
-  const std::uint32_t d = split.shape[3];
-  Array merged = zeros({batch, tokens, heads * d});
-  if (order == MergeOrder::WithoutTranspose) {
-    merged.values = split.values;
-    return merged;
-  }
-  std::size_t from = 0;
-  for (std::size_t b = 0; b < batch; ++b) {
-    for (std::size_t h = 0; h < heads; ++h) {
-      for (std::size_t t = 0; t < tokens; ++t) {
-        for (std::size_t i = 0; i < d; ++i) merged.values[((b * tokens + t) * heads + h) * d + i] = split.values[from++];
-      }
-    }
-  }
-  return merged;
-}
-
-/// table[id]·scale + positions[i]; the vectors themselves when the input brings them.
-Array embed(const Embedding* embedding, const TokenBatch& tokens) {
-  if (embedding == nullptr) return widen(tokens.vectors);
-  const std::uint32_t d_model = embedding->table.axis(1);
-  Array x = zeros({tokens.batch, tokens.length, d_model});
-  for (std::size_t row = 0; row < tokens.ids.size(); ++row) {
-    const std::size_t position = row % tokens.length;
-    for (std::size_t i = 0; i < d_model; ++i) {
-      double value = 0.0;
-      if (tokens.ids[row] != kPaddingId) {
-        value = static_cast<double>(embedding->table.values[std::size_t{tokens.ids[row]} * d_model + i]) *
-                static_cast<double>(embedding->scale);
-      }
-      if (!embedding->positions.is_empty())
-        value += static_cast<double>(embedding->positions.values[position * d_model + i]);
-      x.values[row * d_model + i] = value;
-    }
-  }
-  return x;
-}
 
 /// Softmax of one row of masked scores; zeros when every score is −inf.
 void softmax_row(const double* masked, std::size_t keys, double* weights, double& row_max, double& row_sum) {
@@ -124,53 +18,80 @@ void softmax_row(const double* masked, std::size_t keys, double* weights, double
   for (std::size_t j = 0; j < keys; ++j) weights[j] /= row_sum;
 }
 
+/// A layer's window narrows what the mask leaves visible.
+bool is_within(std::uint32_t window, std::uint32_t query, std::uint32_t key) {
+  const std::uint32_t distance = query > key ? query - key : key - query;
+  return window == 0 || distance < window;
+}
+
 /// Computes blocks one after the other and keeps their stages.
 struct Pass {
+  const Layers& layers;
   const ModelInput& input;
   const Visibility& is_visible;
   double fill;
-  Run run;
+  Run run = {};
 
-  Array layer(const AttentionLayer& layer, BlockRef block, const Array& x, const Array& memory) {
+  AttentionStages project(const AttentionLayer& layer, BlockRef block, const Array& x, const Array& memory) const {
     AttentionStages stages;
-    if (layer.weights) {
-      stages.x = x;
-      stages.q = split_heads(apply(layer.weights->query, x), layer.config.heads);
-      stages.k = split_heads(apply(layer.weights->key, memory), layer.config.heads);
-      stages.v = split_heads(apply(layer.weights->value, memory), layer.config.heads);
-    } else {
+    if (!layer.weights) {
       if (!input.qkv) throw Error("a layer without weights needs Q, K and V in its input: give them, or weights");
       stages.q = widen(input.qkv->query);
       stages.k = widen(input.qkv->key);
       stages.v = widen(input.qkv->value);
+      return stages;
     }
-    attend(layer.config, block, is_visible, fill, stages);
-    if (layer.weights && layer.weights->output) stages.output = apply(*layer.weights->output, stages.merged);
+    const AttentionWeights& weights = *layer.weights;
+    const std::uint32_t key_heads = layer.config.keys_heads();
+    stages.x = x;
+    stages.q = apply(weights.query_norm, split_heads(apply(weights.query, x), layer.config.heads));
+    stages.k = apply(weights.key_norm, split_heads(apply(weights.key, memory), key_heads));
+    stages.v = split_heads(apply(weights.value, memory), key_heads);
+    if (layer.config.rotary) {
+      const Rotary& rotary = layers.rotaries[*layer.config.rotary];
+      stages.q = rotate(rotary, input.queries(block.kind), std::move(stages.q));
+      stages.k = rotate(rotary, input.keys(block.kind), std::move(stages.k));
+    }
+    return stages;
+  }
 
+  /// The attention of a layer, from x to what its branch adds or returns. `x` is normed already; no memory: x itself.
+  Array attention(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
+    AttentionStages stages = project(layer, block, x, memory == nullptr ? x : *memory);
+    const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
+    attend(layer.config, block, is_visible, fill, stages, bias);
+    if (layer.weights && layer.weights->output) stages.output = apply(*layer.weights->output, stages.merged);
     Array y = stages.output.values.empty() ? stages.merged : stages.output;
-    if (layer.norm) y = add_and_normalise(*layer.norm, x, y);
-    if (layer.feed_forward) {
-      Array hidden = apply(layer.feed_forward->in, y);
-      for (double& value : hidden.values) value = std::max(value, 0.0);
-      y = add_and_normalise(*layer.feed_forward_norm, y, apply(layer.feed_forward->out, hidden));
-    }
     run.blocks.push_back(block);
     run.stages.push_back(std::move(stages));
     return y;
+  }
+
+  /// One layer; `memory` is the other side of a cross-attention, null for self-attention.
+  Array layer(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
+    Array y = apply(layer.norms.inside, attention(layer, block, apply(layer.norms.before, x), memory));
+    if (!layer.norms.is_empty()) y = apply(layer.norms.after, add(std::move(y), x));
+    if (!layer.feed_forward) return y;
+    const BranchNorms& norms = layer.feed_forward_norms;
+    const Array& read = layer.is_parallel ? x : y;
+    Array inner = apply(norms.inside, apply(*layer.feed_forward, apply(norms.before, read)));
+    return apply(norms.after, add(std::move(inner), y));
   }
 };
 
 }  // namespace
 
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages) {
+            AttentionStages& stages, const PositionBias* bias) {
   const std::uint32_t batch = stages.q.shape[0];
   const std::uint32_t heads = stages.q.shape[1];
+  const std::uint32_t key_heads = stages.k.shape[1];
   const std::uint32_t queries = stages.q.shape[2];
   const std::uint32_t keys = stages.k.shape[2];
   const std::uint32_t d_k = stages.q.shape[3];
   const std::uint32_t d_v = stages.v.shape[3];
   const double scale = static_cast<double>(config.scale.factor(d_k));
+  const double cap = static_cast<double>(config.softcap);
   for (Array* map : {&stages.scores, &stages.scaled, &stages.masked, &stages.weights})
     *map = zeros({batch, heads, queries, keys});
   stages.row_max = stages.row_sum = zeros({batch, heads, queries});
@@ -179,15 +100,19 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
   std::size_t row = 0;  // of [batch, head, query]
   for (std::uint32_t b = 0; b < batch; ++b) {
     for (std::uint32_t h = 0; h < heads; ++h) {
-      const std::size_t first_key = (std::size_t{b} * heads + h) * keys;
+      const std::size_t first_key = (std::size_t{b} * key_heads + h / (heads / key_heads)) * keys;
       for (std::uint32_t i = 0; i < queries; ++i, ++row) {
         for (std::uint32_t j = 0; j < keys; ++j) {
           double score = 0.0;
           for (std::size_t d = 0; d < d_k; ++d)
             score += stages.q.values[row * d_k + d] * stages.k.values[(first_key + j) * d_k + d];
+          double scaled = score * scale;
+          if (cap > 0.0) scaled = cap * std::tanh(scaled / cap);
+          if (bias != nullptr) scaled += bias->value(h, std::int64_t{j} - std::int64_t{i});
+          const bool is_seen = is_within(config.window, i, j) && is_visible(block, b, h, i, j);
           stages.scores.values[row * keys + j] = score;
-          stages.scaled.values[row * keys + j] = score * scale;
-          stages.masked.values[row * keys + j] = is_visible(block, b, h, i, j) ? score * scale : fill;
+          stages.scaled.values[row * keys + j] = scaled;
+          stages.masked.values[row * keys + j] = is_seen ? scaled : fill;
         }
         softmax_row(&stages.masked.values[row * keys], keys, &stages.weights.values[row * keys], stages.row_max.values[row],
                     stages.row_sum.values[row]);
@@ -204,26 +129,34 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
 
 Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill) {
   check(network, input);
-  Pass pass{.input = input, .is_visible = is_visible, .fill = fill, .run = {}};
   const Layers& layers = *network.layers;
+  Pass pass{.layers = layers, .input = input, .is_visible = is_visible, .fill = fill};
 
   Array memory = embed(network.source_embedding.get(), input.source);
-  for (std::uint32_t i = 0; i < layers.encoder.size(); ++i) {
-    memory = pass.layer(layers.encoder[i], {BlockKind::EncoderSelf, LayerIndex{i}}, memory, memory);
+  if (!layers.encoder.empty()) {
+    pass.run.encoder_hidden.push_back(memory);
+    for (std::uint32_t i = 0; i < layers.encoder.size(); ++i) {
+      memory = pass.layer(layers.encoder[i], {BlockKind::EncoderSelf, LayerIndex{i}}, memory, nullptr);
+      pass.run.encoder_hidden.push_back(memory);
+    }
+    memory = apply(layers.encoder_norm, std::move(memory));
+    pass.run.encoder_output = memory;
   }
-  if (!layers.encoder.empty()) pass.run.encoder_output = memory;
 
   Array state = memory;
   if (!layers.decoder.empty()) {
     state = embed(network.target_embedding.get(), *input.target);
+    pass.run.decoder_hidden.push_back(state);
     for (std::uint32_t i = 0; i < layers.decoder.size(); ++i) {
       const DecoderLayer& layer = layers.decoder[i];
-      if (layer.self) state = pass.layer(*layer.self, {BlockKind::DecoderSelf, LayerIndex{i}}, state, state);
-      state = pass.layer(layer.cross, {BlockKind::Cross, LayerIndex{i}}, state, memory);
+      if (layer.self) state = pass.layer(*layer.self, {BlockKind::DecoderSelf, LayerIndex{i}}, state, nullptr);
+      state = pass.layer(layer.cross, {BlockKind::Cross, LayerIndex{i}}, state, &memory);
+      pass.run.decoder_hidden.push_back(state);
     }
+    state = apply(layers.decoder_norm, std::move(state));
     pass.run.decoder_output = state;
   }
-  if (layers.unembedding) pass.run.logits = apply(*layers.unembedding, state);
+  if (layers.unembedding) pass.run.logits = unembed(*layers.unembedding, std::move(state));
   return std::move(pass.run);
 }
 

@@ -19,9 +19,9 @@ struct Array {
 
 /// Every stage of one attention block.
 struct AttentionStages {
-  Array x;                                ///< [batch, n_q, d_model]; empty when Q, K, V were given
-  Array q, k, v;                          ///< [batch, head, token, d]
-  Array scores, scaled, masked, weights;  ///< [batch, head, query, key]
+  Array x;        ///< [batch, n_q, d_model], what is projected (behind a norm before it); empty when Q, K, V were given
+  Array q, k, v;  ///< [batch, head, token, d], normed and turned; k and v have config.key_heads heads
+  Array scores, scaled, masked, weights;  ///< [batch, head, query, key]; `scaled` with softcap and position bias
   Array row_max, row_sum;  ///< [batch, head, query]: m and l of softmax; −inf and 0 where nothing is visible
   Array heads;             ///< [batch, head, query, d_v]
   Array merged;            ///< [batch, query, heads·d_v]
@@ -35,9 +35,11 @@ using Visibility =
 struct Run {
   std::vector<BlockRef> blocks;
   std::vector<AttentionStages> stages;  ///< one for each of `blocks`
-  Array encoder_output;                 ///< [batch, n, d_model]; empty without an encoder
-  Array decoder_output;                 ///< [batch, n_target, d_model]; empty without a decoder
-  Array logits;                         ///< empty without an unembedding
+  /// [batch, token, d_model] each: token vectors, then the state after each layer, before the final norm.
+  std::vector<Array> encoder_hidden, decoder_hidden;
+  Array encoder_output;  ///< [batch, n, d_model] after the final norm; empty without an encoder
+  Array decoder_output;  ///< [batch, n_target, d_model] after the final norm; empty without a decoder
+  Array logits;          ///< [batch, token, vocabulary]; empty without an unembedding
 };
 
 /// A whole forward pass. `fill` is what a masked score becomes; −inf leaves fully masked rows without weights (zeros).
@@ -45,6 +47,6 @@ Run run(const Network& network, const ModelInput& input, const Visibility& is_vi
 
 /// One attention from given Q, K, V (the middle of the pass).
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages);
+            AttentionStages& stages, const PositionBias* bias = nullptr);
 
 }  // namespace headlight::model::reference

@@ -1,0 +1,54 @@
+#include "model/positions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace headlight::model {
+namespace {
+
+/// T5's bucket of a distance: exact up to half of the buckets, then logarithmic up to max_distance.
+std::uint32_t bucket(std::int64_t distance, std::uint32_t buckets, const PositionBias& bias) {
+  std::uint32_t first = 0;
+  if (bias.is_bidirectional) {
+    buckets /= 2;
+    if (distance > 0) first = buckets;
+    distance = std::abs(distance);
+  } else {
+    distance = -std::min<std::int64_t>(distance, 0);
+  }
+  const std::uint32_t exact = buckets / 2;
+  if (distance < exact) return first + static_cast<std::uint32_t>(distance);
+  // In float32, as PyTorch computes it: at the edges of buckets rounding decides.
+  const float ratio = std::log(static_cast<float>(distance) / static_cast<float>(exact)) /
+                      static_cast<float>(std::log(static_cast<double>(bias.max_distance) / exact));
+  const auto beyond = static_cast<std::uint32_t>(ratio * static_cast<float>(buckets - exact));
+  return first + std::min(exact + beyond, buckets - 1);
+}
+
+}  // namespace
+
+Tensor Rotary::angles(std::uint32_t length) const {
+  const std::vector<double>& frequencies = is_long(length) ? long_inverse_frequencies : inverse_frequencies;
+  const double factor = is_long(length) ? long_attention_factor : attention_factor;
+  Tensor angles({length, dimensions / 2, 2});
+  auto to = angles.values.begin();
+  for (std::uint32_t position = 0; position < length; ++position) {
+    for (const double frequency : frequencies) {
+      *to++ = static_cast<float>(std::cos(position * frequency) * factor);
+      *to++ = static_cast<float>(std::sin(position * frequency) * factor);
+    }
+  }
+  return angles;
+}
+
+double PositionBias::value(std::uint32_t head, std::int64_t distance) const {
+  if (kind == Kind::Slopes) return static_cast<double>(table.values[head]) * static_cast<double>(distance);
+  return static_cast<double>(table.at({bucket(distance, table.axis(0), *this), head}));
+}
+
+std::uint32_t PositionBias::reach() const {
+  return kind == Kind::Slopes ? std::numeric_limits<std::uint32_t>::max() : max_distance;
+}
+
+}  // namespace headlight::model
