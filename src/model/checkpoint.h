@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/stored_tensor.h"
+
+namespace headlight::model {
+
+/// A model as it lies on disk: a folder as Hugging Face writes it (model.safetensors, or model.safetensors.index.json and
+/// its shards), or a single file. Opening maps the files and reads their headers, no weights. Copies are cheap and share the
+/// files; each remembers on its own which tensors somebody asked it for.
+class Checkpoint {
+ public:
+  /// A folder, or one .safetensors or .gguf file. Throws Error saying what is missing or wrong.
+  explicit Checkpoint(const std::filesystem::path& path);
+
+  /// What was opened.
+  const std::filesystem::path& path() const;
+  /// Where config.json and the tokenizer's files lie: the folder, or the file's folder.
+  const std::filesystem::path& folder() const;
+  /// The files that hold tensors, sorted.
+  const std::vector<std::filesystem::path>& files() const;
+  /// Bytes of all tensors as stored.
+  std::uint64_t total_bytes() const;
+  /// Numbers in all tensors.
+  std::uint64_t element_count() const;
+
+  /// The text of config.json. Throws Error when there is none.
+  std::string config() const;
+  bool has_config() const;
+
+  /// Sorted by name.
+  std::vector<std::string> names() const;
+  bool has(std::string_view name) const;
+  /// Throw Error when there is no such tensor.
+  const Shape& shape(std::string_view name) const;
+  std::string_view type(std::string_view name) const;
+
+  /// The tensor as a weight. Throws Error naming it, with the expected shape when it is missing and with both shapes when
+  /// it has another one.
+  Parameter find(std::string_view name, std::span<const std::uint32_t> expected);
+  Parameter find(std::string_view name, std::initializer_list<std::uint32_t> expected) {
+    return find(name, std::span(expected.begin(), expected.size()));
+  }
+  /// The same of any shape.
+  Parameter find(std::string_view name);
+  /// An empty parameter when there is no such tensor.
+  Parameter find_if_present(std::string_view name, std::initializer_list<std::uint32_t> expected);
+  /// Counts a tensor, when there is one of this name, as asked for: what a model stores but nobody needs.
+  void ignore(std::string_view name);
+  /// Names of the tensors that nobody has asked for yet, sorted.
+  std::vector<std::string> unasked() const;
+
+ private:
+  struct Contents;
+  const StoredTensor& at(std::string_view name) const;
+  Parameter take(const StoredTensor& tensor);
+
+  std::shared_ptr<const Contents> contents_;
+  std::vector<bool> is_asked_;  ///< one for each tensor
+};
+
+}  // namespace headlight::model

@@ -1,0 +1,100 @@
+#include "model/checkpoint_files.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "model/safetensors.h"
+
+namespace headlight::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kConvert =
+    "Headlight reads safetensors: open the model in Python and call save_pretrained(folder), which writes them";
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+/// Which shard holds which tensor, as the index file says.
+std::map<std::string, std::string> read_index(const fs::path& path) {
+  nlohmann::json index;
+  try {
+    index = nlohmann::json::parse(read_file(path));
+  } catch (const nlohmann::json::exception&) {
+    throw Error("{} is not JSON: download it again", path.string());
+  }
+  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object() ||
+      index["weight_map"].empty()) {
+    throw Error("{} has no weight_map, which says which file holds which tensor: download it again", path.string());
+  }
+  std::map<std::string, std::string> shards;
+  for (const auto& [name, file] : index["weight_map"].items()) {
+    // A shard lies beside its index: nothing that was downloaded leads anywhere else.
+    if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>()) {
+      throw Error("{}: the file of tensor '{}' is not the name of a file beside it", path.string(), printable(name));
+    }
+    shards.emplace(name, file.get<std::string>());
+  }
+  return shards;
+}
+
+CheckpointFiles open_shards(const fs::path& index) {
+  const std::map<std::string, std::string> shard_of = read_index(index);
+  std::set<std::string> shards;
+  for (const auto& [name, shard] : shard_of) shards.insert(shard);
+  const fs::path folder = index.parent_path();
+  const auto is_there = [&](const std::string& shard) { return is_file(folder / shard); };
+  if (const auto missing = std::ranges::find_if_not(shards, is_there); missing != shards.end()) {
+    throw Error("{}: {} is missing, one of {} files ({} are there): download the model again", folder.string(),
+                printable(*missing), shards.size(), std::ranges::count_if(shards, is_there));
+  }
+
+  CheckpointFiles files;
+  std::vector<StoredTensor> tensors;
+  for (const std::string& shard : shards) {
+    files.paths.push_back(folder / shard);
+    const SafetensorsFile file(folder / shard);
+    for (const StoredTensor& tensor : file.tensors().all()) {
+      const auto place = shard_of.find(tensor.name);
+      if (place == shard_of.end() || place->second == shard) tensors.push_back(tensor);
+    }
+  }
+  files.tensors = TensorTable(std::move(tensors));
+  for (const auto& [name, shard] : shard_of) {
+    if (files.tensors.find(name) == nullptr) {
+      throw Error("{}: tensor '{}' should be in {}, but isn't: download the model again", index.string(), printable(name),
+                  shard);
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+CheckpointFiles open_checkpoint_file(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  if (extension == ".bin" || extension == ".pt" || extension == ".pth") {
+    throw Error("{} is PyTorch's own format: {}", path.string(), kConvert);
+  }
+  return {.paths = {path}, .tensors = SafetensorsFile(path).tensors()};
+}
+
+CheckpointFiles open_checkpoint_folder(const fs::path& folder) {
+  if (is_file(folder / "model.safetensors")) return open_checkpoint_file(folder / "model.safetensors");
+  if (is_file(folder / "model.safetensors.index.json")) return open_shards(folder / "model.safetensors.index.json");
+  if (is_file(folder / "pytorch_model.bin") || is_file(folder / "pytorch_model.bin.index.json")) {
+    throw Error("{} holds its weights as pytorch_model.bin only: {}", folder.string(), kConvert);
+  }
+  throw Error("{} holds no model.safetensors: choose the folder of a model, as `huggingface-cli download` writes it",
+              folder.string());
+}
+
+}  // namespace headlight::model

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "model/stored_tensor.h"
+
+namespace headlight::model {
+
+/// The files that a checkpoint consists of, opened.
+struct CheckpointFiles {
+  std::vector<std::filesystem::path> paths;  ///< sorted
+  TensorTable tensors;
+};
+
+/// A folder as Hugging Face writes it: model.safetensors, or model.safetensors.index.json and the shards it names, or a
+/// single .gguf file. Links are followed, as the Hugging Face cache has them. Throws Error saying what is missing.
+CheckpointFiles open_checkpoint_folder(const std::filesystem::path& folder);
+
+/// One .safetensors or .gguf file, told apart by content. Throws Error for other files, with advice for PyTorch's own.
+CheckpointFiles open_checkpoint_file(const std::filesystem::path& path);
+
+}  // namespace headlight::model

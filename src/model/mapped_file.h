@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+namespace headlight::model {
+
+/// A file in memory as the system maps it: read-only, pages arrive when somebody looks. Hold it by
+/// std::shared_ptr<const MappedFile>, so that a Parameter keeps it alive as its owner. A file that somebody else shortens
+/// while it is mapped ends the process at the next look, as with every mapping.
+class MappedFile {
+ public:
+  /// Throws Error naming the file and the reason when it can't be opened, isn't a regular file or is empty.
+  explicit MappedFile(std::filesystem::path path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+  /// Asks the system to fetch this part of bytes() from the disk in the background, and to map it at once where it can.
+  void expect(std::span<const std::byte> part) const;
+
+ private:
+  std::filesystem::path path_;
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace headlight::model

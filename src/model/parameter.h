@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/tensor.h"
+#include "model/element_type.h"
+
+namespace headlight::model {
+
+/// The numbers of one weight wherever they lie, in a tensor of our own or in a mapped file, in any element type, perhaps as
+/// a transposed or rearranged view. Copies are cheap and share the numbers; nothing is decoded before somebody reads.
+class Parameter {
+ public:
+  Parameter() = default;     ///< empty
+  Parameter(Tensor values);  // NOLINT: a tensor is a parameter
+  /// `bytes` are of `shape` (one or two axes), row after row; `owner` keeps them in memory. Throws Error when they aren't as
+  /// many as shape and type need, or when blocks don't fill rows.
+  Parameter(Shape shape, ElementType type, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+
+  const Shape& shape() const { return shape_; }
+  std::uint32_t axis(std::size_t index) const { return shape_.at(index); }
+  std::size_t element_count() const { return is_empty() ? 0 : headlight::element_count(shape_); }
+  bool is_empty() const { return source_ == nullptr; }
+  ElementType type() const;
+  /// Bytes behind the whole of it where it is stored.
+  std::size_t stored_bytes() const;
+  /// Where the numbers begin in memory: equal for two views of the same stored weight.
+  const std::byte* address() const;
+  /// Row of the stored weight (column, when transposed) where the view begins.
+  std::uint32_t first_row() const { return source_row(0); }
+
+  /// [columns, rows] of a [rows, columns] weight (GPT-2's Conv1D). Of unquantised parameters only.
+  Parameter transposed() const;
+  /// Rows [first, first + count) of axis 0.
+  Parameter rows(std::uint32_t first, std::uint32_t count) const;
+  /// The rows of axis 0 in the order of `rows`.
+  Parameter gathered(std::vector<std::uint32_t> rows) const;
+
+  /// Rows [first, first + count) of axis 0, row-major.
+  void read(std::uint32_t first, std::uint32_t count, std::span<float> to) const;
+  /// The same rows as columns: number i of row first + r goes to `to[i · stride + r]`.
+  void read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const;
+  /// All numbers.
+  Tensor tensor() const;
+  /// The numbers themselves where they lie as float32 in order; asserts that they do (is_plain()).
+  std::span<const float> values() const;
+  bool is_plain() const;
+
+  /// Equal shapes and equal numbers.
+  friend bool operator==(const Parameter& left, const Parameter& right);
+
+ private:
+  struct Source;
+  std::uint32_t width() const { return shape_.size() < 2 ? 1 : shape_[1]; }
+  std::uint32_t source_row(std::uint32_t row) const { return order_ ? (*order_)[first_ + row] : first_ + row; }
+
+  Shape shape_;
+  std::shared_ptr<const Source> source_;
+  std::uint32_t first_ = 0;                                  ///< row of the source (or of the order) where the view begins
+  std::shared_ptr<const std::vector<std::uint32_t>> order_;  ///< rows of the source, none: as they are
+  bool is_transposed_ = false;
+};
+
+}  // namespace headlight::model

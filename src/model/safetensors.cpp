@@ -1,0 +1,172 @@
+#include "model/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace headlight::model {
+namespace {
+
+using Json = nlohmann::json;
+
+struct DataType {
+  std::string_view name;
+  std::uint32_t bits;
+  std::optional<ElementType> element_type;
+};
+constexpr std::array<DataType, 21> kDataTypes{DataType{"F32", 32, ElementType::F32},
+                                              DataType{"F16", 16, ElementType::F16},
+                                              DataType{"BF16", 16, ElementType::BF16},
+                                              DataType{"F64", 64, {}},
+                                              DataType{"I64", 64, {}},
+                                              DataType{"I32", 32, {}},
+                                              DataType{"I16", 16, {}},
+                                              DataType{"I8", 8, {}},
+                                              DataType{"U64", 64, {}},
+                                              DataType{"U32", 32, {}},
+                                              DataType{"U16", 16, {}},
+                                              DataType{"U8", 8, {}},
+                                              DataType{"BOOL", 8, {}},
+                                              DataType{"F8_E4M3", 8, {}},
+                                              DataType{"F8_E5M2", 8, {}},
+                                              DataType{"F8_E8M0", 8, {}},
+                                              DataType{"F6_E2M3", 6, {}},
+                                              DataType{"F6_E3M2", 6, {}},
+                                              DataType{"F4", 4, {}},
+                                              DataType{"C64", 64, {}},
+                                              DataType{"F8_E4M3FNUZ", 8, {}}};
+
+/// Reads one header; every complaint names the file.
+class HeaderReader {
+ public:
+  explicit HeaderReader(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
+
+  std::vector<StoredTensor> read(std::map<std::string, std::string>& metadata) {
+    const std::span<const std::byte> bytes = file_->bytes();
+    if (bytes.size() < sizeof(std::uint64_t)) fail("it has {} bytes, fewer than its header's length takes", bytes.size());
+    std::uint64_t length = 0;
+    std::memcpy(&length, bytes.data(), sizeof(length));
+    if (length > bytes.size() - sizeof(length)) {
+      fail("its header should have {} bytes, but the whole file has {}", length, bytes.size());
+    }
+    const Json header = parse(bytes.subspan(sizeof(length), length));
+    data_ = bytes.subspan(sizeof(length) + length);
+
+    std::vector<StoredTensor> tensors;
+    for (const auto& [name, entry] : header.items()) {
+      if (name == "__metadata__") {
+        read_metadata(entry, metadata);
+      } else {
+        tensors.push_back(read_tensor(name, entry));
+      }
+    }
+    expect_disjoint(tensors);
+    return tensors;
+  }
+
+ private:
+  template <typename... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    throw Error("{} is no usable safetensors file: {}; download it again", file_->path().string(),
+                fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  Json parse(std::span<const std::byte> text) const {
+    // The parser alone would keep the last of two entries with the same name and say nothing.
+    std::set<std::string> names;
+    const auto watch = [&](int depth, Json::parse_event_t event, const Json& key) {
+      if (event == Json::parse_event_t::key && depth == 1 && !names.insert(key.get<std::string>()).second) {
+        fail("there are two tensors named '{}'", printable(key.get<std::string>()));
+      }
+      return true;
+    };
+    const auto* begin = reinterpret_cast<const char*>(text.data());
+    Json header = Json::value_t::discarded;
+    try {
+      header = Json::parse(begin, begin + text.size(), watch);
+    } catch (const Json::exception&) {
+      fail("its header of {} bytes is not JSON", text.size());
+    }
+    if (!header.is_object()) fail("its header is not a JSON object");
+    return header;
+  }
+
+  void read_metadata(const Json& entry, std::map<std::string, std::string>& metadata) const {
+    if (!entry.is_object()) fail("'__metadata__' is not an object");
+    for (const auto& [key, value] : entry.items()) {
+      if (!value.is_string()) fail("'__metadata__' holds something else than text under '{}'", printable(key));
+      metadata[key] = value.get<std::string>();
+    }
+  }
+
+  StoredTensor read_tensor(const std::string& name, const Json& entry) const {
+    const std::string label = printable(name);
+    const auto part = [&](const char* key) -> const Json& {
+      if (!entry.is_object() || !entry.contains(key)) fail("tensor '{}' has no {}", label, key);
+      return entry.at(key);
+    };
+    const Json& type_name = part("dtype");
+    const auto type = std::ranges::find_if(
+        kDataTypes, [&](const DataType& known) { return type_name.is_string() && known.name == type_name; });
+    if (type == kDataTypes.end()) fail("tensor '{}' has the unknown dtype {}", label, printable(dumped(type_name)));
+
+    Shape shape = read_shape(label, part("shape"));
+    const Json& place = part("data_offsets");
+    if (!place.is_array() || place.size() != 2 || !place[0].is_number_unsigned() || !place[1].is_number_unsigned()) {
+      fail("tensor '{}' has no two data_offsets", label);
+    }
+    const auto begin = place[0].get<std::uint64_t>();
+    const auto end = place[1].get<std::uint64_t>();
+    if (begin > end || end > data_.size()) {
+      fail("tensor '{}' should be bytes {} to {}, but {} bytes follow the header", label, begin, end, data_.size());
+    }
+    const std::optional<std::uint64_t> count = checked_element_count(shape);
+    if (!count || *count * type->bits != (end - begin) * 8) {
+      fail("tensor '{}' of shape {} in {} doesn't fit its {} bytes", label, headlight::to_string(shape), type->name,
+           end - begin);
+    }
+    return {.name = name,
+            .type = std::string(type->name),
+            .element_type = type->element_type,
+            .shape = std::move(shape),
+            .bytes = data_.subspan(begin, end - begin),
+            .file = file_};
+  }
+
+  Shape read_shape(const std::string& label, const Json& axes) const {
+    Shape shape;
+    if (!axes.is_array()) fail("the shape of tensor '{}' is not a list", label);
+    for (const Json& axis : axes) {
+      if (!axis.is_number_unsigned() || axis.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
+        fail("tensor '{}' has the axis {}", label, printable(dumped(axis)));
+      }
+      shape.push_back(axis.get<std::uint32_t>());
+    }
+    return shape;
+  }
+
+  /// As JSON, whatever bytes it holds.
+  static std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+  std::shared_ptr<const MappedFile> file_;
+  std::span<const std::byte> data_;
+};
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path) {
+  tensors_ = TensorTable(HeaderReader(std::make_shared<const MappedFile>(path)).read(metadata_));
+}
+
+const StoredTensor& SafetensorsFile::at(std::string_view name) const {
+  if (const StoredTensor* tensor = tensors_.find(name)) return *tensor;
+  throw Error("{} has no tensor '{}'", path_.string(), printable(name));
+}
+
+}  // namespace headlight::model

@@ -1,0 +1,119 @@
+#include "model/stored_tensor.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/error.h"
+
+namespace headlight::model {
+namespace {
+
+template <typename T>
+std::vector<std::int64_t> integers_of(std::span<const std::byte> bytes) {
+  std::vector<std::int64_t> result(bytes.size() / sizeof(T));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    result[i] = static_cast<std::int64_t>(value);
+  }
+  return result;
+}
+
+struct IntegerReader {
+  std::string_view type;
+  std::vector<std::int64_t> (*read)(std::span<const std::byte>);
+};
+constexpr std::array<IntegerReader, 9> kIntegerReaders{
+    IntegerReader{"I64", integers_of<std::int64_t>},  IntegerReader{"I32", integers_of<std::int32_t>},
+    IntegerReader{"I16", integers_of<std::int16_t>},  IntegerReader{"I8", integers_of<std::int8_t>},
+    IntegerReader{"U64", integers_of<std::uint64_t>}, IntegerReader{"U32", integers_of<std::uint32_t>},
+    IntegerReader{"U16", integers_of<std::uint16_t>}, IntegerReader{"U8", integers_of<std::uint8_t>},
+    IntegerReader{"BOOL", integers_of<std::uint8_t>}};
+
+ElementType weight_type(const StoredTensor& tensor) {
+  if (tensor.element_type) return *tensor.element_type;
+  throw Error("{}: tensor '{}' is stored as {}, which can't be read as weights: choose a file in F32, F16 or BF16{}",
+              tensor.file->path().string(), printable(tensor.name), tensor.type,
+              tensor.file->path().extension() == ".gguf" ? ", or a GGUF file in Q8_0, Q4_0, Q4_K or Q6_K" : "");
+}
+
+}  // namespace
+
+Parameter StoredTensor::parameter() const {
+  const ElementType weights = weight_type(*this);
+  if (shape.size() > 2) {
+    throw Error("{}: tensor '{}' has shape {}, but weights have one or two axes", file->path().string(), printable(name),
+                headlight::to_string(shape));
+  }
+  if (const std::uint32_t row = shape.empty() ? 1 : shape.back();
+      row % block_numbers(weights) != 0 || (shape.size() < 2 && block_numbers(weights) != 1)) {
+    throw Error("{}: tensor '{}' of shape {} can't be {}, which stores {} numbers of a row together", file->path().string(),
+                printable(name), headlight::to_string(shape), type, block_numbers(weights));
+  }
+  return {shape, weights, bytes, file};
+}
+
+Tensor StoredTensor::tensor() const {
+  const ElementType weights = weight_type(*this);
+  Tensor result(shape);
+  decode(weights, bytes.data(), result.values.size(), result.values.data());
+  return result;
+}
+
+std::vector<std::int64_t> StoredTensor::integers() const {
+  for (const IntegerReader& reader : kIntegerReaders) {
+    if (reader.type == type) return reader.read(bytes);
+  }
+  throw Error("{}: tensor '{}' is stored as {}, but integers are expected", file->path().string(), printable(name), type);
+}
+
+TensorTable::TensorTable(std::vector<StoredTensor> tensors) : tensors_(std::move(tensors)) {
+  std::ranges::sort(tensors_, {}, &StoredTensor::name);
+  const auto twice = std::ranges::adjacent_find(tensors_, {}, &StoredTensor::name);
+  if (twice != tensors_.end()) {
+    throw Error("{}: there are two tensors named '{}': the file is damaged, download it again",
+                std::next(twice)->file->path().string(), printable(twice->name));
+  }
+}
+
+const StoredTensor* TensorTable::find(std::string_view name) const {
+  const auto found = std::ranges::lower_bound(tensors_, name, {}, &StoredTensor::name);
+  return found != tensors_.end() && found->name == name ? &*found : nullptr;
+}
+
+std::string printable(std::string_view name) {
+  constexpr std::size_t kLongest = 120;
+  std::string result(name.substr(0, kLongest));
+  std::ranges::replace_if(
+      result, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  if (name.size() > kLongest) result += "…";
+  return result;
+}
+
+std::optional<std::uint64_t> checked_element_count(std::span<const std::uint32_t> shape) {
+  // With a 0 among the axes the others may be as large as they like.
+  if (std::ranges::find(shape, 0u) != shape.end()) return 0;
+  std::uint64_t count = 1;
+  for (const std::uint32_t axis : shape) {
+    if (count > (std::uint64_t{1} << 56) / axis) return std::nullopt;
+    count *= axis;
+  }
+  return count;
+}
+
+void expect_disjoint(const std::vector<StoredTensor>& tensors) {
+  std::vector<const StoredTensor*> ordered;
+  for (const StoredTensor& tensor : tensors) {
+    if (!tensor.bytes.empty()) ordered.push_back(&tensor);
+  }
+  std::ranges::sort(ordered, {}, [](const StoredTensor* tensor) { return tensor->bytes.data(); });
+  const auto overlap = std::ranges::adjacent_find(ordered, [](const StoredTensor* first, const StoredTensor* second) {
+    return second->bytes.data() < first->bytes.data() + first->bytes.size();
+  });
+  if (overlap == ordered.end()) return;
+  throw Error("{}: tensors '{}' and '{}' share bytes: the file is damaged, download it again",
+              (*overlap)->file->path().string(), printable((*overlap)->name), printable((*std::next(overlap))->name));
+}
+
+}  // namespace headlight::model

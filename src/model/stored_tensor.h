@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tensor.h"
+#include "model/element_type.h"
+#include "model/mapped_file.h"
+#include "model/parameter.h"
+
+namespace headlight::model {
+
+/// One tensor of a file as the file describes it. Its bytes lie in `file`, which it keeps alive.
+struct StoredTensor {
+  std::string name;
+  std::string type;                         ///< as the file spells it: "F32", "I64", "Q5_1"
+  std::optional<ElementType> element_type;  ///< none: numbers that weights can't be made of
+  Shape shape;                              ///< outermost axis first
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const MappedFile> file;
+
+  /// The tensor as a weight, nothing copied. Throws Error naming tensor and file when it has more than two axes or a type
+  /// that weights can't have.
+  Parameter parameter() const;
+  /// All numbers as float32, any number of axes. Throws Error like parameter().
+  Tensor tensor() const;
+  /// All numbers of a tensor of I8 … I64, U8 … U64 or BOOL in order; throws Error when it holds something else.
+  std::vector<std::int64_t> integers() const;
+};
+
+/// The tensors of one file or of all shards of a model, found by name.
+class TensorTable {
+ public:
+  TensorTable() = default;
+  /// Throws Error naming a name that occurs twice.
+  explicit TensorTable(std::vector<StoredTensor> tensors);
+
+  /// Sorted by name.
+  const std::vector<StoredTensor>& all() const { return tensors_; }
+  /// nullptr when there is none of this name.
+  const StoredTensor* find(std::string_view name) const;
+
+ private:
+  std::vector<StoredTensor> tensors_;
+};
+
+/// A name fit for one line of a message: control characters become '?', and what is very long is cut.
+std::string printable(std::string_view name);
+
+/// Numbers of a tensor with these axes, none when 64 bits can't count them.
+std::optional<std::uint64_t> checked_element_count(std::span<const std::uint32_t> shape);
+
+/// Throws Error naming two tensors whose bytes overlap.
+void expect_disjoint(const std::vector<StoredTensor>& tensors);
+
+}  // namespace headlight::model
