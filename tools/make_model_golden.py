@@ -8,7 +8,6 @@ Every number follows from a folder's name, so a second run with the same version
 """
 
 import argparse
-import copy
 import pathlib
 import shutil
 import sys
@@ -17,51 +16,79 @@ import torch
 import transformers
 
 transformers.utils.logging.disable_progress_bar()
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from golden_models import cases, exact, families, older_config, reference, tiny_text, weights  # noqa: E402
+from golden_models import cases, families, gguf_files, networks, older_config, readme, reference, tiny_text  # noqa: E402
 
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "tests/golden/models"
+STORED = {"llama-f16": torch.float16, "llama-bf16": torch.bfloat16}
 
 
-def build(row):
-    """The model of a table's row, with whatever weights it starts with."""
-    cls = getattr(transformers, row["class"])
-    config = cls.config_class(**copy.deepcopy(row["config"]))
-    config._attn_implementation = "eager"
-    model = cls(config).eval()
-    if "untied" in row:
-        layer = model.get_submodule(row["untied"][0])
-        layer.weight = torch.nn.Parameter(layer.weight.detach().clone())
-    return model
-
-
-def make(name):
-    row = families.FAMILIES[name]
-    folder = TARGET / name
-    shutil.rmtree(folder, ignore_errors=True)
-    model = build(row)
-    weights.randomise(model, name, row)
-    model.save_pretrained(folder)
-    computed = set(model._keys_to_ignore_on_save or ())
-    twin = exact.double_model(lambda: build(row), model.state_dict(), computed)
-    given = cases.make(name, model.config, row)
-    older_config.write(folder, row)
-    if row.get("text"):
-        tiny_text.save(row["text"], model.config.vocab_size, folder)
-    numbers = reference.write(folder / "reference.safetensors", model, twin, given, row["kind"])
-    size = sum(path.stat().st_size for path in folder.iterdir())
-    print(f"{name:20} {size / 1000:4.0f} kB  entropy {numbers['entropy'][0]:.2f}..{numbers['entropy'][1]:.2f}"
+def say(name, numbers):
+    print(f"{name:20} entropy {numbers['entropy'][0]:.2f}..{numbers['entropy'][1]:.2f}"
           f"  |hidden| {numbers['largest_hidden']:.1f}  |logit| {numbers['largest_logit']:.1f}"
           f"  f32: {numbers['attentions']:.1e} {numbers['hidden']:.1e} {numbers['logits']:.1e}  {numbers['last_hidden']}"
           f"  {numbers['float32_operations'] or ''}", flush=True)
 
 
+def make_readable():
+    """safetensors makes files that only their owner may read."""
+    for path in TARGET.rglob("*.safetensors"):
+        path.chmod(0o644)
+
+
+def fresh(name):
+    folder = TARGET / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def make_family(name):
+    row, folder = families.FAMILIES[name], fresh(name)
+    model = networks.random_model(name, row)
+    model.save_pretrained(folder)
+    older_config.write(folder, row)
+    if row.get("text"):
+        tiny_text.save(row["text"], model.config.vocab_size, folder)
+    say(name, reference.write(folder / "reference.safetensors", model, networks.double_twin(model, row),
+                              cases.settled(name, model, row), row["kind"]))
+
+
+def make_stored(name):
+    """A Llama in 16 bits; the reference belongs to the rounded weights."""
+    row, folder = families.llama(), fresh(name)
+    model = networks.random_model(name, row)
+    networks.round_weights(model, STORED[name])
+    networks.save_as(model, STORED[name], folder)
+    say(name, reference.write(folder / "reference.safetensors", model, networks.double_twin(model, row),
+                              cases.settled(name, model, row, cases.FORMAT_CASES), row["kind"]))
+
+
+def make_sharded():
+    """The model of llama/ in two files; its reference is llama/reference.safetensors."""
+    model = networks.random_model("llama", families.FAMILIES["llama"])
+    size = sum(tensor.numel() * 4 for tensor in model.state_dict().values())
+    model.save_pretrained(fresh("llama-sharded"), max_shard_size=size * 6 // 10)
+    assert len(list((TARGET / "llama-sharded").glob("*.safetensors"))) == 2
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="folders to make; all when none is given")
-    for name in parser.parse_args().names or families.FAMILIES:
-        make(name)
+    names = parser.parse_args().names or [*families.FAMILIES, *STORED, "llama-sharded", "gguf"]
+    for name in names:
+        if name == "gguf":
+            folder = fresh("gguf")
+            for file in gguf_files.FILES:
+                say(f"gguf/{file}", gguf_files.make(file, folder))
+        elif name == "llama-sharded":
+            make_sharded()
+        elif name in STORED:
+            make_stored(name)
+        else:
+            make_family(name)
+    make_readable()
+    readme.write(TARGET)
 
 
 if __name__ == "__main__":

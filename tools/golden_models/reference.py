@@ -12,8 +12,13 @@ from . import exact
 
 def results(model, case, kind):
     """{name: tensor}; attentions [layer, batch, head, query, key], hidden [layer + 1, batch, token, d], logits."""
+    last = []
+    project = getattr(getattr(model.base_model, "decoder", None), "project_out", None)
+    hook = project.register_forward_pre_hook(lambda module, inputs: last.append(inputs[0])) if project else None
     with torch.no_grad():
         out = model(**case_list.arguments(case, kind), output_attentions=True, output_hidden_states=True)
+    if hook:
+        hook.remove()
     found = {}
     if kind == "encoder-decoder":
         for name, values in (("encoder_attentions", out.encoder_attentions), ("decoder_attentions", out.decoder_attentions),
@@ -22,11 +27,11 @@ def results(model, case, kind):
             found[name] = torch.stack(values)
     else:
         found["attentions"] = torch.stack(out.attentions)
-        if len({state.shape for state in out.hidden_states}) == 1:
+        if last:  # an OPT with word_embed_proj_dim: what transformers returns last has another width
+            found["hidden"] = torch.stack([*out.hidden_states[:-1], last[0]])
+            found["projected"] = out.hidden_states[-1]
+        else:
             found["hidden"] = torch.stack(out.hidden_states)
-        else:  # an OPT with word_embed_proj_dim: the last one has another width
-            found["hidden"] = torch.stack(out.hidden_states[:-1])
-            found["hidden_last"] = out.hidden_states[-1]
     if getattr(out, "logits", None) is not None:
         found["logits"] = out.logits
     return {name: value.clone() for name, value in found.items()}
@@ -61,7 +66,7 @@ def differences(single, double):
     """Largest |float32 − float64|; for hidden states and logits divided by the root mean square."""
     worst = {"attentions": 0.0, "hidden": 0.0, "logits": 0.0}
     for name, value in double.items():
-        kind = "attentions" if name.endswith("attentions") else "hidden" if "hidden" in name else "logits"
+        kind = "attentions" if name.endswith("attentions") else "logits" if name == "logits" else "hidden"
         error = (single[name].double() - value).abs().max().item()
         if kind != "attentions":
             error /= value[value != 0].square().mean().sqrt().item()
