@@ -21,6 +21,7 @@ struct Token {
   ByteRange bytes = {};        ///< of its sequence; empty for tokens that a template added ([CLS], <s>)
   std::uint32_t sequence = 0;  ///< token type of BERT: 0 for the first text, 1 for the second
   bool is_special = false;     ///< added by the template or typed as a special token
+  std::uint32_t source = 0;    ///< which text of a pair `bytes` are of, 0 or 1, also where the model has no token types
 
   bool operator==(const Token&) const = default;
 };

@@ -1,0 +1,54 @@
+#include "text/byte_alphabet.h"
+
+#include <array>
+
+namespace headlight::text {
+namespace {
+
+constexpr bool shows_itself(unsigned byte) {
+  return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
+constexpr std::array<char32_t, 256> kLetters = [] {
+  std::array<char32_t, 256> letters{};
+  char32_t next = 0x100;
+  for (unsigned byte = 0; byte < 256; ++byte) letters[byte] = shows_itself(byte) ? byte : next++;
+  return letters;
+}();
+
+constexpr std::array<int, 0x144> kBytes = [] {
+  std::array<int, 0x144> bytes{};
+  for (int& byte : bytes) byte = -1;
+  for (unsigned byte = 0; byte < 256; ++byte) bytes[kLetters[byte]] = static_cast<int>(byte);
+  return bytes;
+}();
+
+}  // namespace
+
+char32_t to_byte_letter(unsigned char byte) { return kLetters[byte]; }
+int from_byte_letter(char32_t letter) { return letter < kBytes.size() ? kBytes[letter] : -1; }
+
+void spell_bytes(NormalizedText& text) {
+  std::vector<Change> changes;
+  changes.reserve(text.text().size());
+  for (const char c : text.text()) {
+    const auto byte = static_cast<unsigned char>(c);
+    changes.push_back({kLetters[byte], (byte & 0xC0U) == 0x80U ? 1 : 0});
+  }
+  text.transform(changes);
+}
+
+void append_spelled_bytes(std::string& bytes, std::string_view spelling) {
+  const std::size_t before = bytes.size();
+  for (std::size_t at = 0; at < spelling.size();) {
+    const int byte = from_byte_letter(next_code_point(spelling, at));
+    if (byte < 0) {
+      bytes.resize(before);
+      bytes += spelling;
+      return;
+    }
+    bytes += static_cast<char>(byte);
+  }
+}
+
+}  // namespace headlight::text

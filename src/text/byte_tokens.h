@@ -1,0 +1,24 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "text/vocabulary.h"
+
+namespace headlight::text {
+
+/// Ids of the tokens "<0x00>" … "<0xFF>" that spell bytes no other token can.
+class ByteTokens {
+ public:
+  explicit ByteTokens(const Vocabulary& vocabulary);
+  std::optional<std::uint32_t> find(unsigned char byte) const { return ids_[byte]; }
+
+ private:
+  std::array<std::optional<std::uint32_t>, 256> ids_;
+};
+
+/// The byte that "<0x41>" spells, −1 for any other spelling.
+int byte_of_token(std::string_view spelling);
+
+}  // namespace headlight::text

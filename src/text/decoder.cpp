@@ -1,0 +1,178 @@
+#include "text/decoder.h"
+
+#include <algorithm>
+#include <array>
+
+#include "text/byte_alphabet.h"
+#include "text/byte_tokens.h"
+#include "text/unicode.h"
+#include "text/utf8_repair.h"
+
+namespace headlight::text {
+namespace {
+
+using Parts = std::vector<std::string>;
+
+template <typename Function>
+class FunctionDecoder final : public Decoder {
+ public:
+  explicit FunctionDecoder(Function function) : function_(std::move(function)) {}
+  void apply(Parts& parts) const override { function_(parts); }
+
+ private:
+  Function function_;
+};
+
+template <typename Function>
+DecoderPointer make(Function function) {
+  return std::make_unique<FunctionDecoder<Function>>(std::move(function));
+}
+
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+  if (from.empty()) return std::string(text);
+  std::string result;
+  std::size_t at = 0;
+  for (std::size_t found = text.find(from); found != std::string_view::npos; found = text.find(from, at)) {
+    result.append(text, at, found - at).append(to);
+    at = found + from.size();
+  }
+  return result.append(text, at);
+}
+
+std::string clean_up(std::string text) {
+  constexpr std::array<std::array<std::string_view, 2>, 11> kRules = {{{" .", "."},
+                                                                       {" ?", "?"},
+                                                                       {" !", "!"},
+                                                                       {" ,", ","},
+                                                                       {" ' ", "'"},
+                                                                       {" n't", "n't"},
+                                                                       {" 'm", "'m"},
+                                                                       {" do not", " don't"},
+                                                                       {" 's", "'s"},
+                                                                       {" 've", "'ve"},
+                                                                       {" 're", "'re"}}};
+  for (const auto& [from, to] : kRules) text = replace_all(text, from, to);
+  return text;
+}
+
+std::string join(const Parts& parts) {
+  std::string joined;
+  for (const std::string& part : parts) joined += part;
+  return joined;
+}
+
+void decode_byte_tokens(Parts& parts) {
+  Parts decoded;
+  std::string bytes;
+  const auto flush = [&] {
+    if (bytes.empty()) return;
+    const RepairedUtf8 repaired(bytes);
+    if (repaired.text() == bytes) {
+      decoded.push_back(bytes);
+    } else {
+      decoded.insert(decoded.end(), bytes.size(), "\xEF\xBF\xBD");
+    }
+    bytes.clear();
+  };
+  for (std::string& part : parts) {
+    const int byte = byte_of_token(part);
+    if (byte >= 0) {
+      bytes += static_cast<char>(byte);
+      continue;
+    }
+    flush();
+    decoded.push_back(std::move(part));
+  }
+  flush();
+  parts = std::move(decoded);
+}
+
+std::string strip(std::string_view part, std::string_view content, std::size_t from_start, std::size_t from_end) {
+  for (; from_start > 0 && part.starts_with(content); --from_start) part.remove_prefix(content.size());
+  for (; from_end > 0 && part.ends_with(content); --from_end) part.remove_suffix(content.size());
+  return std::string(part);
+}
+
+}  // namespace
+
+DecoderPointer make_byte_level_decoder() {
+  return make([](Parts& parts) {
+    std::string bytes;
+    for (const std::string& part : parts) append_spelled_bytes(bytes, part);
+    parts.assign(1, std::string(RepairedUtf8(bytes).text()));
+  });
+}
+
+DecoderPointer make_word_piece_decoder(std::string prefix, bool cleans_up) {
+  return make([=](Parts& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      std::string& part = parts[i];
+      if (i > 0) part = part.starts_with(prefix) ? part.substr(prefix.size()) : " " + part;
+      if (cleans_up) part = clean_up(std::move(part));
+    }
+  });
+}
+
+DecoderPointer make_metaspace_decoder(char32_t mark, bool drops_first) {
+  std::string spelled;
+  append_utf8(spelled, mark);
+  return make([=](Parts& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      parts[i] = replace_all(parts[i], spelled, i == 0 && drops_first ? "" : " ");
+  });
+}
+
+DecoderPointer make_byte_fallback_decoder() { return make(decode_byte_tokens); }
+
+DecoderPointer make_fuse_decoder() {
+  return make([](Parts& parts) { parts.assign(1, join(parts)); });
+}
+
+DecoderPointer make_replace_decoder(Regex pattern, std::string content) {
+  return make([pattern = std::move(pattern), content = std::move(content)](Parts& parts) {
+    for (std::string& part : parts) {
+      if (part.empty()) continue;
+      std::string replaced;
+      std::size_t at = 0;
+      for (const ByteRange& match : pattern.find_all(part)) {
+        replaced.append(part, at, match.begin - at).append(content);
+        at = match.end;
+      }
+      part = replaced.append(part, at);
+    }
+  });
+}
+
+DecoderPointer make_strip_decoder(char32_t content, std::size_t from_start, std::size_t from_end) {
+  std::string spelled;
+  append_utf8(spelled, content);
+  return make([=](Parts& parts) {
+    for (std::string& part : parts) part = strip(part, spelled, from_start, from_end);
+  });
+}
+
+DecoderPointer make_bpe_decoder(std::string suffix) {
+  return make([suffix = std::move(suffix)](Parts& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      parts[i] = replace_all(parts[i], suffix, i + 1 == parts.size() ? "" : " ");
+  });
+}
+
+DecoderPointer make_ctc_decoder(std::string padding, std::string word_delimiter, bool cleans_up) {
+  return make([=](Parts& parts) {
+    parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+    for (std::string& part : parts) {
+      part = replace_all(part, padding, "");
+      if (cleans_up) part = replace_all(clean_up(std::move(part)), word_delimiter, " ");
+    }
+    std::erase(parts, "");
+  });
+}
+
+DecoderPointer make_decoder_sequence(std::vector<DecoderPointer> decoders) {
+  return make([decoders = std::move(decoders)](Parts& parts) {
+    for (const DecoderPointer& decoder : decoders) decoder->apply(parts);
+  });
+}
+
+}  // namespace headlight::text

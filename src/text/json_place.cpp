@@ -1,0 +1,95 @@
+#include "text/json_place.h"
+
+#include <limits>
+
+namespace headlight::text {
+namespace {
+
+constexpr std::string_view kRootEnd = ": ";
+
+std::string join(const std::string& path, std::string_view key) {
+  const bool is_root = path.ends_with(kRootEnd);
+  return fmt::format("{}{}{}", path, is_root ? "" : ".", key);
+}
+
+}  // namespace
+
+void JsonPlace::fail(std::string_view reason) const {
+  if (path_.ends_with(kRootEnd)) throw PlacedError("{}{}", path_, reason);
+  throw PlacedError("{} {}", path_, reason);
+}
+
+JsonPlace JsonPlace::at(std::string_view key) const {
+  if (!value_->is_object()) fail(fmt::format("must be an object, but is {}", value_->type_name()));
+  const auto member = value_->find(key);
+  if (member == value_->end()) JsonPlace(*value_, join(path_, key)).fail("is missing");
+  return {*member, join(path_, key)};
+}
+
+std::optional<JsonPlace> JsonPlace::find(std::string_view key) const {
+  if (!value_->is_object()) fail(fmt::format("must be an object, but is {}", value_->type_name()));
+  const auto member = value_->find(key);
+  if (member == value_->end() || member->is_null()) return std::nullopt;
+  return JsonPlace(*member, join(path_, key));
+}
+
+std::vector<JsonPlace> JsonPlace::items() const {
+  if (!value_->is_array()) fail(fmt::format("must be an array, but is {}", value_->type_name()));
+  std::vector<JsonPlace> places;
+  places.reserve(value_->size());
+  for (std::size_t i = 0; i < value_->size(); ++i) places.push_back(item(i));
+  return places;
+}
+
+JsonPlace JsonPlace::item(std::size_t index) const { return {(*value_)[index], fmt::format("{}[{}]", path_, index)}; }
+
+const std::string& JsonPlace::string() const {
+  const auto* text = value_->get_ptr<const std::string*>();
+  if (text == nullptr) fail(fmt::format("must be a text, but is {}", value_->type_name()));
+  return *text;
+}
+
+bool JsonPlace::boolean() const {
+  if (!value_->is_boolean()) fail(fmt::format("must be true or false, but is {}", value_->type_name()));
+  return value_->get<bool>();
+}
+
+double JsonPlace::number() const {
+  if (!value_->is_number()) fail(fmt::format("must be a number, but is {}", value_->type_name()));
+  return value_->get<double>();
+}
+
+std::uint32_t JsonPlace::id() const {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (!value_->is_number_unsigned() || value_->get<std::uint64_t>() > kMost)
+    fail(fmt::format("must be a whole number from 0 to {}, but is {}", kMost, value_->dump()));
+  return value_->get<std::uint32_t>();
+}
+
+std::string JsonPlace::string_or(std::string_view key, std::string_view fallback) const {
+  const std::optional<JsonPlace> member = find(key);
+  return member ? member->string() : std::string(fallback);
+}
+
+bool JsonPlace::boolean_or(std::string_view key, bool fallback) const {
+  const std::optional<JsonPlace> member = find(key);
+  return member ? member->boolean() : fallback;
+}
+
+std::uint32_t JsonPlace::id_or(std::string_view key, std::uint32_t fallback) const {
+  const std::optional<JsonPlace> member = find(key);
+  return member ? member->id() : fallback;
+}
+
+nlohmann::json parse_json(std::string_view text, std::string_view file) {
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception& problem) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: …": the code says nothing to a person.
+    const std::string_view what = problem.what();
+    const std::size_t code = what.find("] ");
+    throw Error("{}: {}", file, code == std::string_view::npos ? what : what.substr(code + 2));
+  }
+}
+
+}  // namespace headlight::text

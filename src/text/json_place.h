@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace headlight::text {
+
+/// An Error that already names file and place.
+class PlacedError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A value of a JSON file that knows where it stands, so that every complaint names file and place:
+/// "tokenizer.json: model.merges[3] must be a text, but is a number". The document must outlive it.
+class JsonPlace {
+ public:
+  JsonPlace(const nlohmann::json& value, std::string path) : value_(&value), path_(std::move(path)) {}
+
+  const nlohmann::json& value() const { return *value_; }
+
+  /// A member that must be there.
+  JsonPlace at(std::string_view key) const;
+  /// A member that may be absent or null.
+  std::optional<JsonPlace> find(std::string_view key) const;
+  /// The elements of an array.
+  std::vector<JsonPlace> items() const;
+  /// One element of an array, which has it.
+  JsonPlace item(std::size_t index) const;
+
+  const std::string& string() const;
+  bool boolean() const;
+  double number() const;
+  std::uint32_t id() const;
+
+  std::string string_or(std::string_view key, std::string_view fallback) const;
+  bool boolean_or(std::string_view key, bool fallback) const;
+  std::uint32_t id_or(std::string_view key, std::uint32_t fallback) const;
+
+  /// Throws PlacedError: "<file>: <path> <reason>".
+  [[noreturn]] void fail(std::string_view reason) const;
+
+ private:
+  const nlohmann::json* value_;
+  std::string path_;
+};
+
+/// Parses a JSON text. Throws Error naming the file and the place.
+nlohmann::json parse_json(std::string_view text, std::string_view file);
+
+}  // namespace headlight::text

@@ -1,0 +1,96 @@
+#include "text/normalized_text.h"
+
+#include <algorithm>
+
+namespace headlight::text {
+
+NormalizedText::NormalizedText(std::string_view valid_utf8) : text_(valid_utf8) {
+  places_.reserve(text_.size());
+  for (std::size_t at = 0; at < text_.size();) {
+    const std::size_t length = utf8_length(static_cast<unsigned char>(text_[at]));
+    const ByteRange place{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + length)};
+    places_.insert(places_.end(), length, place);
+    at += length;
+  }
+}
+
+ByteRange NormalizedText::original(ByteRange range) const {
+  if (range.is_empty()) return {begin_ + range.begin, begin_ + range.end};
+  return {places_[range.begin].begin, places_[range.end - 1].end};
+}
+
+NormalizedText NormalizedText::slice(std::size_t begin, std::size_t end) const {
+  NormalizedText piece;
+  piece.text_ = text_.substr(begin, end - begin);
+  piece.places_.assign(places_.begin() + static_cast<std::ptrdiff_t>(begin),
+                       places_.begin() + static_cast<std::ptrdiff_t>(end));
+  piece.begin_ = begin < end ? places_[begin].begin : begin_ + static_cast<std::uint32_t>(begin);
+  return piece;
+}
+
+ByteRange NormalizedText::place_before(std::size_t at) const {
+  return at == 0 ? ByteRange{begin_, begin_} : places_[at - 1];
+}
+
+void NormalizedText::transform_range(std::size_t begin, std::size_t end, std::span<const Change> changes,
+                                     std::size_t removed) {
+  std::size_t at = begin;  // the next character of the old text that hasn't been replaced
+  const auto skip = [&] { at += at < end ? utf8_length(static_cast<unsigned char>(text_[at])) : 0; };
+  for (std::size_t i = 0; i < removed; ++i) skip();
+
+  std::string text = text_.substr(0, begin);
+  std::vector<ByteRange> places(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(begin));
+  text.reserve(text_.size() + changes.size());
+  places.reserve(text_.size() + changes.size());
+  for (const Change& change : changes) {
+    const bool inserts = change.change > 0 || at >= end;
+    const ByteRange place = inserts ? place_before(at) : places_[at];
+    append_utf8(text, change.code_point);
+    places.resize(text.size(), place);
+    if (inserts) continue;
+    for (int i = change.change; i <= 0; ++i) skip();
+  }
+  text.append(text_, end);
+  places.insert(places.end(), places_.begin() + static_cast<std::ptrdiff_t>(end), places_.end());
+  text_ = std::move(text);
+  places_ = std::move(places);
+}
+
+void NormalizedText::transform(std::span<const Change> changes, std::size_t removed) {
+  if (!text_.empty()) transform_range(0, text_.size(), changes, removed);
+}
+
+void NormalizedText::prepend(std::string_view prefix) {
+  if (text_.empty() || prefix.empty()) return;
+  // The first character goes and comes back behind the prefix, so that all of them have its place.
+  std::vector<Change> changes;
+  for (std::size_t at = 0; at < prefix.size();) changes.push_back({next_code_point(prefix, at), changes.empty() ? 0 : 1});
+  std::size_t first = 0;
+  changes.push_back({next_code_point(text_, first), 1});
+  transform_range(0, first, changes, 0);
+}
+
+void NormalizedText::replace(std::span<const ByteRange> matches, std::string_view content) {
+  if (matches.empty()) return;
+  std::string text;
+  std::vector<ByteRange> places;
+  text.reserve(text_.size());
+  places.reserve(text_.size());
+  std::size_t copied = 0;
+  const auto copy_until = [&](std::size_t end) {
+    text.append(text_, copied, end - copied);
+    places.insert(places.end(), places_.begin() + static_cast<std::ptrdiff_t>(copied),
+                  places_.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  for (const ByteRange& match : matches) {
+    copy_until(match.begin);
+    text += content;
+    places.resize(text.size(), place_before(match.end));
+    copied = match.end;
+  }
+  copy_until(text_.size());
+  text_ = std::move(text);
+  places_ = std::move(places);
+}
+
+}  // namespace headlight::text

@@ -1,0 +1,112 @@
+#include "text/pipeline.h"
+
+#include <array>
+#include <unordered_map>
+
+#include "text/unicode.h"
+
+namespace headlight::text {
+namespace {
+
+// Spellings that models agree on, for files that don't say what their special tokens are for.
+using Candidates = std::array<std::string_view, 4>;
+constexpr Candidates kBeginnings = {"<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>"};
+constexpr Candidates kEnds = {"</s>", "<eos>", "<|endoftext|>", "<|end_of_text|>"};
+constexpr Candidates kPaddings = {"[PAD]", "<pad>", "<|pad|>", "<|finetune_right_pad_id|>"};
+constexpr Candidates kUnknowns = {"[UNK]", "<unk>", "<|unk|>", "<UNK>"};
+constexpr Candidates kMasks = {"[MASK]", "<mask>", "<|mask|>", "<MASK>"};
+constexpr Candidates kSeparators = {"[SEP]", "<sep>", "<|sep|>", "<SEP>"};
+constexpr Candidates kClassifications = {"[CLS]", "<cls>", "<|cls|>", "<CLS>"};
+
+bool is_space(char32_t c) { return c == U'Ġ' || is_white_space(c); }
+
+std::uint32_t count_leading_spaces(std::string_view spelling) {
+  std::uint32_t count = 0;
+  for (std::size_t at = 0; at < spelling.size(); ++count) {
+    if (!is_space(next_code_point(spelling, at))) break;
+  }
+  return count;
+}
+
+std::uint32_t count_trailing_spaces(std::string_view spelling) {
+  std::uint32_t count = 0;
+  for (std::size_t at = spelling.size(); at > 0; ++count) {
+    if (!is_space(previous_code_point(spelling, at))) break;
+  }
+  return count;
+}
+
+}  // namespace
+
+Tokenizer::Pipeline::Pipeline(Stages parts)
+    : stages(std::move(parts)), added(stages.added, stages.model->vocabulary(), stages.normalizer.get()) {
+  const auto resolve = [&](const std::optional<std::string>& named, const Candidates& candidates) {
+    std::optional<std::uint32_t> id;
+    if (named) id = find(*named);
+    for (const std::string_view candidate : candidates) {
+      const std::optional<std::uint32_t> guess = id ? std::nullopt : added.find(candidate);
+      if (guess && added.is_special(*guess)) id = guess;
+    }
+    return id;
+  };
+  const SpecialSpellings& names = stages.special;
+  special = {.beginning = resolve(names.beginning, kBeginnings),
+             .end = resolve(names.end, kEnds),
+             .padding = resolve(names.padding, kPaddings),
+             .unknown = resolve(names.unknown, kUnknowns),
+             .mask = resolve(names.mask, kMasks),
+             .separator = resolve(names.separator, kSeparators),
+             .classification = resolve(names.classification, kClassifications)};
+  if (!special.unknown) special.unknown = stages.model->unknown();
+}
+
+std::optional<std::string_view> Tokenizer::Pipeline::spelling(std::uint32_t id) const {
+  const AddedToken* token = added.token(id);
+  return token != nullptr ? token->content : stages.model->vocabulary().spelling(id);
+}
+
+std::optional<std::uint32_t> Tokenizer::Pipeline::find(std::string_view spelling) const {
+  const std::optional<std::uint32_t> id = added.find(spelling);
+  return id ? id : stages.model->vocabulary().find(spelling);
+}
+
+Encoding Tokenizer::Pipeline::encode(std::string_view text, std::uint32_t source) const {
+  std::vector<Piece> pieces = added.extract(text, stages.normalizer.get());
+  if (stages.pre_tokenizer) stages.pre_tokenizer->apply(pieces);
+
+  Encoding encoding{text, {}};
+  const auto push = [&](std::uint32_t id, ByteRange bytes, std::string_view spelled, bool is_special) {
+    encoding.tokens.push_back({.id = id,
+                               .bytes = bytes,
+                               .type = source,
+                               .source = source,
+                               .leading = count_leading_spaces(spelled),
+                               .trailing = count_trailing_spaces(spelled),
+                               .is_special = is_special});
+  };
+  // Words come again and again, and one text is what a tokenizer that several threads share can remember without a lock.
+  std::unordered_map<std::string_view, std::vector<PieceToken>> known;
+  constexpr std::size_t kLongestKnown = 64;
+  std::vector<PieceToken> fresh;
+  for (const Piece& piece : pieces) {
+    const std::string_view word = piece.text.text();
+    if (piece.added) {
+      const auto end = static_cast<std::uint32_t>(word.size());
+      push(*piece.added, piece.text.original({0, end}), word, added.is_special(*piece.added));
+      continue;
+    }
+    const std::vector<PieceToken>* tokens = nullptr;
+    if (const auto entry = known.find(word); entry != known.end()) {
+      tokens = &entry->second;
+    } else {
+      fresh.clear();
+      stages.model->tokenize(word, fresh);
+      tokens = word.size() <= kLongestKnown ? &(known[word] = fresh) : &fresh;
+    }
+    for (const PieceToken& token : *tokens)
+      push(token.id, piece.text.original(token.range), spelling(token.id).value_or(""), added.is_special(token.id));
+  }
+  return encoding;
+}
+
+}  // namespace headlight::text

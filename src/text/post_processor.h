@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace headlight::text {
+
+/// A token on its way out.
+struct EncodedToken {
+  std::uint32_t id = 0;
+  ByteRange bytes = {};        ///< of its text
+  std::uint32_t type = 0;      ///< token type
+  std::uint32_t source = 0;    ///< which of the texts
+  std::uint32_t leading = 0;   ///< space characters at the begin of its spelling
+  std::uint32_t trailing = 0;  ///< and at its end
+  bool is_special = false;
+};
+
+/// The tokens of one text, or those that a template puts between texts.
+struct Encoding {
+  std::string_view text;
+  std::vector<EncodedToken> tokens;
+};
+
+/// The stage behind the model: special tokens around and between texts, token types, byte ranges without white space.
+/// Immutable.
+class PostProcessor {
+ public:
+  virtual ~PostProcessor() = default;
+  /// One encoding for a text, two for a pair; any number comes out.
+  virtual void apply(std::vector<Encoding>& encodings, bool adds_special) const = 0;
+};
+
+using PostProcessorPointer = std::unique_ptr<const PostProcessor>;
+
+/// A place in a template: one of the texts, or special tokens.
+struct TemplatePart {
+  std::uint32_t type = 0;
+  std::uint32_t source = 0;             ///< 0 or 1, when `ids` is empty
+  std::vector<std::uint32_t> ids = {};  ///< of special tokens
+};
+using Template = std::vector<TemplatePart>;
+
+PostProcessorPointer make_template_post_processor(Template single, Template pair);
+/// [CLS] first [SEP] second [SEP].
+PostProcessorPointer make_bert_post_processor(std::uint32_t separator, std::uint32_t classification);
+struct OffsetTrimming {
+  bool trims = true;              ///< byte ranges lose the spaces that their tokens begin and end with
+  bool adds_prefix_space = true;  ///< the first token's single space was never typed
+};
+/// <s> first </s></s> second </s>, all of type 0.
+PostProcessorPointer make_roberta_post_processor(std::uint32_t separator, std::uint32_t classification,
+                                                 OffsetTrimming trimming);
+PostProcessorPointer make_byte_level_post_processor(OffsetTrimming trimming);
+PostProcessorPointer make_post_processor_sequence(std::vector<PostProcessorPointer> post_processors);
+
+}  // namespace headlight::text

@@ -1,0 +1,173 @@
+#include "text/pre_tokenizer.h"
+
+#include "text/byte_alphabet.h"
+
+namespace headlight::text {
+namespace {
+
+constexpr std::string_view kGpt2Words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+/// A stage that cuts each piece by one function: void(NormalizedText, std::vector<Piece>& out).
+template <typename Cut>
+class CuttingPreTokenizer final : public PreTokenizer {
+ public:
+  explicit CuttingPreTokenizer(Cut cut) : cut_(std::move(cut)) {}
+
+  void apply(std::vector<Piece>& pieces) const override {
+    std::vector<Piece> cut;
+    cut.reserve(pieces.size());
+    for (Piece& piece : pieces) {
+      if (piece.added) {
+        cut.push_back(std::move(piece));
+      } else {
+        cut_(std::move(piece.text), cut);
+      }
+    }
+    pieces = std::move(cut);
+  }
+
+ private:
+  Cut cut_;
+};
+
+template <typename Cut>
+PreTokenizerPointer make(Cut cut) {
+  return std::make_unique<CuttingPreTokenizer<Cut>>(std::move(cut));
+}
+
+/// Cuts at single characters.
+template <typename IsMatch>
+PreTokenizerPointer make_character_split(IsMatch is_match, SplitBehavior behavior) {
+  return make([=](const NormalizedText& text, std::vector<Piece>& pieces) {
+    split(text, find_stretches(text.text(), is_match), behavior, pieces);
+  });
+}
+
+void push_unless_empty(NormalizedText text, std::vector<Piece>& pieces) {
+  if (!text.is_empty()) pieces.push_back({std::move(text), std::nullopt});
+}
+
+class Sequence final : public PreTokenizer {
+ public:
+  explicit Sequence(std::vector<PreTokenizerPointer> parts) : parts_(std::move(parts)) {}
+  void apply(std::vector<Piece>& pieces) const override {
+    for (const PreTokenizerPointer& part : parts_) part->apply(pieces);
+  }
+
+ private:
+  std::vector<PreTokenizerPointer> parts_;
+};
+
+/// Runs of word characters, runs of others, and the white space between them as matches.
+std::vector<Stretch> find_words(std::string_view text) {
+  enum class Kind { Space, Word, Other };
+  const auto kind_of = [](char32_t c) {
+    if (is_white_space(c)) return Kind::Space;
+    return is_word_character(c) ? Kind::Word : Kind::Other;
+  };
+  std::vector<Stretch> stretches;
+  Kind last = Kind::Space;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto begin = static_cast<std::uint32_t>(at);
+    const Kind kind = kind_of(next_code_point(text, at));
+    const auto end = static_cast<std::uint32_t>(at);
+    if (!stretches.empty() && kind == last) {
+      stretches.back().range.end = end;
+    } else {
+      stretches.push_back({{begin, end}, kind == Kind::Space});
+    }
+    last = kind;
+  }
+  return stretches;
+}
+
+}  // namespace
+
+PreTokenizerPointer make_byte_level_pre_tokenizer(bool adds_prefix_space, bool uses_regex) {
+  return make([=, words = Regex(kGpt2Words)](NormalizedText text, std::vector<Piece>& pieces) {
+    if (adds_prefix_space && !text.text().starts_with(' ')) text.prepend(" ");
+    const std::size_t first = pieces.size();
+    if (uses_regex) {
+      split(text, to_stretches(words.find_all(text.text()), text.text().size()), SplitBehavior::Isolated, pieces);
+    } else {
+      push_unless_empty(std::move(text), pieces);
+    }
+    for (std::size_t i = first; i < pieces.size(); ++i) spell_bytes(pieces[i].text);
+  });
+}
+
+PreTokenizerPointer make_whitespace_pre_tokenizer() {
+  return make([](const NormalizedText& text, std::vector<Piece>& pieces) {
+    split(text, find_words(text.text()), SplitBehavior::Removed, pieces);
+  });
+}
+
+PreTokenizerPointer make_whitespace_split_pre_tokenizer() {
+  return make_character_split(is_white_space, SplitBehavior::Removed);
+}
+
+PreTokenizerPointer make_bert_pre_tokenizer() {
+  std::vector<PreTokenizerPointer> parts;
+  parts.push_back(make_whitespace_split_pre_tokenizer());
+  parts.push_back(make_punctuation_pre_tokenizer(SplitBehavior::Isolated));
+  return make_pre_tokenizer_sequence(std::move(parts));
+}
+
+PreTokenizerPointer make_metaspace_pre_tokenizer(MetaspaceOptions options) {
+  std::size_t at = 0;
+  const char32_t mark = next_code_point(options.replacement, at);
+  return make([options = std::move(options), mark](NormalizedText text, std::vector<Piece>& pieces) {
+    std::vector<ByteRange> spaces;
+    for (std::size_t i = 0; i < text.text().size(); ++i) {
+      if (text.text()[i] == ' ') spaces.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1)});
+    }
+    text.replace(spaces, options.replacement);
+    const bool may_prepend =
+        options.prepend == PrependScheme::Always || (options.prepend == PrependScheme::First && text.original_begin() == 0);
+    if (may_prepend && !text.text().starts_with(options.replacement)) text.prepend(options.replacement);
+    if (options.splits) {
+      split(text, find_stretches(text.text(), [&](char32_t c) { return c == mark; }), SplitBehavior::MergedWithNext, pieces);
+    } else {
+      push_unless_empty(std::move(text), pieces);
+    }
+  });
+}
+
+PreTokenizerPointer make_split_pre_tokenizer(Regex pattern, SplitBehavior behavior, bool inverted) {
+  return make([=, pattern = std::move(pattern)](const NormalizedText& text, std::vector<Piece>& pieces) {
+    std::vector<Stretch> stretches = to_stretches(pattern.find_all(text.text()), text.text().size());
+    for (Stretch& stretch : stretches) stretch.is_match = stretch.is_match != inverted;
+    split(text, std::move(stretches), behavior, pieces);
+  });
+}
+
+PreTokenizerPointer make_digits_pre_tokenizer(bool individually) {
+  return make_character_split(is_numeric, individually ? SplitBehavior::Isolated : SplitBehavior::Contiguous);
+}
+
+PreTokenizerPointer make_punctuation_pre_tokenizer(SplitBehavior behavior) {
+  return make_character_split(is_punctuation, behavior);
+}
+
+PreTokenizerPointer make_delimiter_pre_tokenizer(char32_t delimiter) {
+  return make_character_split([delimiter](char32_t c) { return c == delimiter; }, SplitBehavior::Removed);
+}
+
+PreTokenizerPointer make_fixed_length_pre_tokenizer(std::size_t length) {
+  return make([length](const NormalizedText& text, std::vector<Piece>& pieces) {
+    std::size_t begin = 0;
+    std::size_t count = 0;
+    for (std::size_t at = 0; at < text.text().size();) {
+      next_code_point(text.text(), at);
+      if (++count % length != 0 && at < text.text().size()) continue;
+      pieces.push_back({text.slice(begin, at), std::nullopt});
+      begin = at;
+    }
+  });
+}
+
+PreTokenizerPointer make_pre_tokenizer_sequence(std::vector<PreTokenizerPointer> pre_tokenizers) {
+  return std::make_unique<Sequence>(std::move(pre_tokenizers));
+}
+
+}  // namespace headlight::text

@@ -1,0 +1,128 @@
+#include "text/precompiled_map.h"
+
+#include <utf8proc.h>
+
+#include "core/error.h"
+
+namespace headlight::text {
+namespace {
+
+// Fields of a unit of the double array (github.com/s-yata/darts-clone).
+bool has_leaf(std::uint32_t unit) { return ((unit >> 8U) & 1U) == 1U; }
+std::uint32_t value_of(std::uint32_t unit) { return unit & 0x7FFFFFFFU; }
+std::uint32_t label_of(std::uint32_t unit) { return unit & 0x800000FFU; }
+std::uint32_t offset_of(std::uint32_t unit) { return (unit >> 10U) << ((unit & 0x200U) >> 6U); }
+
+std::uint32_t read_u32(std::string_view bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) value |= std::uint32_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
+  return value;
+}
+
+/// `part` of a text becomes `replacement`: character by character, the surplus of either side at the end.
+void push_replacement(std::vector<Change>& changes, std::string_view part, std::string_view replacement) {
+  const auto before = static_cast<std::ptrdiff_t>(count_code_points(part));
+  const auto after = static_cast<std::ptrdiff_t>(count_code_points(replacement));
+  std::ptrdiff_t index = 0;
+  for (std::size_t at = 0; at < replacement.size(); ++index)
+    changes.push_back({next_code_point(replacement, at), index >= before ? 1 : 0});
+  if (after < before && !changes.empty()) changes.back().change += static_cast<int>(after - before);
+}
+
+std::size_t grapheme_end(std::string_view text, std::size_t begin) {
+  std::size_t at = begin;
+  auto previous = static_cast<utf8proc_int32_t>(next_code_point(text, at));
+  utf8proc_int32_t state = 0;
+  while (at < text.size()) {
+    std::size_t after = at;
+    const auto next = static_cast<utf8proc_int32_t>(next_code_point(text, after));
+    if (utf8proc_grapheme_break_stateful(previous, next, &state)) break;
+    previous = next;
+    at = after;
+  }
+  return at;
+}
+
+}  // namespace
+
+PrecompiledMap::PrecompiledMap(std::string_view bytes) {
+  if (bytes.size() < 4) throw Error("the precompiled map of characters is cut off: it has {} bytes", bytes.size());
+  const std::size_t trie_bytes = read_u32(bytes, 0);
+  if (trie_bytes % 4 != 0 || trie_bytes > bytes.size() - 4)
+    throw Error("the precompiled map of characters is damaged: a trie of {} bytes in {}", trie_bytes, bytes.size());
+  for (std::size_t at = 4; at < 4 + trie_bytes; at += 4) units_.push_back(read_u32(bytes, at));
+  replacements_ = bytes.substr(4 + trie_bytes);
+}
+
+std::optional<std::string_view> PrecompiledMap::find(std::string_view part) const {
+  if (units_.empty()) return std::nullopt;
+  std::size_t node = offset_of(units_[0]);
+  for (const char c : part) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte == 0) break;
+    node ^= byte;
+    if (node >= units_.size() || label_of(units_[node]) != byte) return std::nullopt;
+    const std::uint32_t unit = units_[node];
+    node ^= offset_of(unit);
+    if (!has_leaf(unit)) continue;
+    // The shortest key counts, even when it is only the beginning of the part.
+    if (node >= units_.size()) return std::nullopt;
+    const std::size_t begin = value_of(units_[node]);
+    if (begin >= replacements_.size()) return std::nullopt;
+    const std::size_t end = replacements_.find('\0', begin);
+    return std::string_view(replacements_).substr(begin, end == std::string::npos ? end : end - begin);
+  }
+  return std::nullopt;
+}
+
+void PrecompiledMap::apply(NormalizedText& normalized) const {
+  const std::string_view text = normalized.text();
+  std::vector<Change> changes;
+  changes.reserve(text.size());
+  bool modified = false;
+  const auto push = [&](std::string_view part) {
+    const std::optional<std::string_view> replacement = find(part);
+    if (replacement) push_replacement(changes, part, *replacement);
+    modified = modified || replacement.has_value();
+    return replacement.has_value();
+  };
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = grapheme_end(text, begin);
+    const std::string_view grapheme = text.substr(begin, end - begin);
+    begin = end;
+    if (grapheme.size() < 6 && push(grapheme)) continue;
+    for (std::size_t at = 0; at < grapheme.size();) {
+      const std::size_t from = at;
+      const char32_t c = next_code_point(grapheme, at);
+      if (!push(grapheme.substr(from, at - from))) changes.push_back({c, 0});
+    }
+  }
+  if (modified) normalized.transform(changes);
+}
+
+std::optional<std::string> decode_base64(std::string_view text) {
+  const auto digit = [](char c) -> int {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    if (c == '+') return 62;
+    return c == '/' ? 63 : -1;
+  };
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string bytes;
+  unsigned pending = 0;
+  int bits = 0;
+  for (const char c : text) {
+    const int value = digit(c);
+    if (value < 0) return std::nullopt;
+    pending = (pending << 6U) | static_cast<unsigned>(value);
+    bits += 6;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes += static_cast<char>((pending >> static_cast<unsigned>(bits)) & 0xFFU);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace headlight::text

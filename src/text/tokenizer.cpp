@@ -1,0 +1,97 @@
+#include "text/tokenizer.h"
+
+#include <algorithm>
+
+#include "text/label.h"
+#include "text/pipeline.h"
+#include "text/tokenizer_json.h"
+#include "text/utf8_repair.h"
+
+namespace headlight::text {
+
+Tokenizer::Tokenizer(std::unique_ptr<const Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
+Tokenizer::~Tokenizer() = default;
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+
+Tokenizer Tokenizer::parse(std::string_view tokenizer_json) {
+  return Tokenizer(std::make_unique<const Pipeline>(read_tokenizer_json(tokenizer_json, "tokenizer.json")));
+}
+
+namespace {
+
+/// Puts encodings behind one another, their byte ranges back in the texts as they were typed.
+template <typename Spell>
+std::vector<Token> assemble(const std::vector<Encoding>& encodings, const std::vector<const RepairedUtf8*>& texts,
+                            Spell spell) {
+  std::vector<Token> tokens;
+  for (const Encoding& encoding : encodings) {
+    for (const EncodedToken& token : encoding.tokens) {
+      tokens.push_back({.id = token.id,
+                        .text = std::string(spell(token.id)),
+                        .bytes = texts[token.source]->original(token.bytes),
+                        .sequence = token.type,
+                        .is_special = token.is_special,
+                        .source = token.source});
+    }
+  }
+  return tokens;
+}
+
+}  // namespace
+
+std::vector<Token> Tokenizer::encode(std::string_view text, bool adds_special) const {
+  const RepairedUtf8 repaired(text);
+  std::vector<Encoding> encodings = {pipeline_->encode(repaired.text(), 0)};
+  if (pipeline_->stages.post_processor) pipeline_->stages.post_processor->apply(encodings, adds_special);
+  return assemble(encodings, {&repaired}, [&](std::uint32_t id) { return spelling(id); });
+}
+
+std::vector<Token> Tokenizer::encode_pair(std::string_view first, std::string_view second, bool adds_special) const {
+  const RepairedUtf8 repaired_first(first), repaired_second(second);
+  std::vector<Encoding> encodings = {pipeline_->encode(repaired_first.text(), 0),
+                                     pipeline_->encode(repaired_second.text(), 1)};
+  if (pipeline_->stages.post_processor) pipeline_->stages.post_processor->apply(encodings, adds_special);
+  return assemble(encodings, {&repaired_first, &repaired_second}, [&](std::uint32_t id) { return spelling(id); });
+}
+
+std::string Tokenizer::decode(std::span<const std::uint32_t> ids, bool skips_special) const {
+  const AddedTokens& added = pipeline_->added;
+  std::vector<std::string> parts;
+  for (const std::uint32_t id : ids) {
+    std::string_view part;
+    if (added.token(id) != nullptr) {
+      part = added.decoded(id);
+    } else if (const auto spelled = pipeline_->stages.model->vocabulary().spelling(id)) {
+      part = *spelled;
+    } else {
+      continue;
+    }
+    if (!skips_special || !added.is_special(part)) parts.emplace_back(part);
+  }
+  std::string text;
+  if (pipeline_->stages.decoder) {
+    pipeline_->stages.decoder->apply(parts);
+    for (const std::string& part : parts) text += part;
+  } else {
+    for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : " ") + parts[i];
+  }
+  return text;
+}
+
+std::uint32_t Tokenizer::vocabulary_size() const {
+  return std::max(pipeline_->stages.model->vocabulary().id_end(), pipeline_->added.id_end());
+}
+
+std::string_view Tokenizer::spelling(std::uint32_t id) const { return pipeline_->spelling(id).value_or(""); }
+std::optional<std::uint32_t> Tokenizer::find(std::string_view spelling) const { return pipeline_->find(spelling); }
+
+std::string Tokenizer::label(std::uint32_t id) const {
+  if (pipeline_->added.token(id) != nullptr) return std::string(spelling(id));
+  return to_label(spelling(id), pipeline_->stages.spelling);
+}
+
+const SpecialTokens& Tokenizer::special() const { return pipeline_->special; }
+std::string_view Tokenizer::kind() const { return pipeline_->stages.model->kind(); }
+
+}  // namespace headlight::text

@@ -1,0 +1,71 @@
+#include "text/tokenizer_json.h"
+
+#include <algorithm>
+
+#include "text/model_json.h"
+#include "text/stage_json.h"
+
+namespace headlight::text {
+namespace {
+
+std::vector<AddedToken> read_added_tokens(const JsonPlace& place) {
+  std::vector<AddedToken> tokens;
+  for (const JsonPlace& item : place.items()) {
+    tokens.push_back({.content = item.at("content").string(),
+                      .single_word = item.boolean_or("single_word", false),
+                      .left_strip = item.boolean_or("lstrip", false),
+                      .right_strip = item.boolean_or("rstrip", false),
+                      .is_normalized = item.boolean_or("normalized", true),
+                      .is_special = item.boolean_or("special", false)});
+  }
+  return tokens;
+}
+
+/// Does a stage, or one in a sequence of stages, have this type?
+bool has_stage(const nlohmann::json& stage, std::string_view type) {
+  if (stage.is_object()) {
+    const auto name = stage.find("type");
+    const auto* text = name == stage.end() ? nullptr : name->get_ptr<const std::string*>();
+    if (text != nullptr && *text == type) return true;
+  }
+  return stage.is_structured() &&
+         std::any_of(stage.begin(), stage.end(), [&](const nlohmann::json& part) { return has_stage(part, type); });
+}
+
+/// Words marked by "▁" come from Metaspace, or from normalizers that put the mark there.
+bool has_word_marks(const nlohmann::json& stage) {
+  if (const auto* text = stage.get_ptr<const std::string*>()) return *text == "▁";
+  return stage.is_structured() && std::any_of(stage.begin(), stage.end(), has_word_marks);
+}
+
+Spelling find_spelling(const JsonPlace& root) {
+  for (const std::string_view key : {"normalizer", "pre_tokenizer", "decoder"}) {
+    const std::optional<JsonPlace> stage = root.find(key);
+    if (!stage) continue;
+    if (has_stage(stage->value(), "ByteLevel")) return Spelling::ByteLetters;
+    if (has_word_marks(stage->value())) return Spelling::WordMarks;
+  }
+  return Spelling::Plain;
+}
+
+}  // namespace
+
+Stages read_tokenizer_json(std::string_view text, std::string_view file) {
+  const nlohmann::json document = parse_json(text, file);
+  const JsonPlace root(document, fmt::format("{}: ", file));
+  if (!document.is_object()) root.fail(fmt::format("a tokenizer is an object, but this is {}", document.type_name()));
+  if (const auto version = root.find("version"); version && version->string() != "1.0")
+    version->fail(fmt::format("is \"{}\": Headlight knows version 1.0", version->string()));
+
+  Stages stages;
+  if (const auto place = root.find("normalizer")) stages.normalizer = read_normalizer(*place);
+  if (const auto place = root.find("pre_tokenizer")) stages.pre_tokenizer = read_pre_tokenizer(*place);
+  stages.model = read_word_model(root.at("model"));
+  if (const auto place = root.find("post_processor")) stages.post_processor = read_post_processor(*place);
+  if (const auto place = root.find("decoder")) stages.decoder = read_decoder(*place);
+  if (const auto place = root.find("added_tokens")) stages.added = read_added_tokens(*place);
+  stages.spelling = find_spelling(root);
+  return stages;
+}
+
+}  // namespace headlight::text

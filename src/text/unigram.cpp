@@ -1,0 +1,132 @@
+#include "text/unigram.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/error.h"
+#include "text/byte_tokens.h"
+#include "text/prefix_tree.h"
+#include "text/unicode.h"
+
+namespace headlight::text {
+namespace {
+
+constexpr double kUnknownPenalty = 10.0;
+constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+/// The best way to spell a piece up to some byte: its score and its last token.
+struct Step {
+  double score = 0.0;
+  std::uint32_t begin = kNone;  ///< of the last token; kNone: nothing ends here
+  std::uint32_t id = kNone;     ///< kNone: unknown
+};
+
+std::vector<std::string> names(ScoredSpellings& spellings) {
+  std::vector<std::string> list;
+  list.reserve(spellings.size());
+  for (auto& [spelling, score] : spellings) list.push_back(std::move(spelling));
+  return list;
+}
+
+std::vector<double> scores(const ScoredSpellings& spellings) {
+  std::vector<double> list;
+  list.reserve(spellings.size());
+  for (const auto& [spelling, score] : spellings) list.push_back(score);
+  return list;
+}
+
+class Unigram final : public WordModel {
+ public:
+  Unigram(ScoredSpellings spellings, std::optional<std::uint32_t> unknown, bool falls_back_to_bytes)
+      : WordModel(Vocabulary(names(spellings))),
+        tree_(vocabulary()),
+        scores_(scores(spellings)),
+        unknown_(unknown),
+        bytes_(vocabulary()),
+        falls_back_to_bytes_(falls_back_to_bytes) {
+    const auto lowest = std::min_element(scores_.begin(), scores_.end());
+    unknown_score_ = (lowest == scores_.end() ? 0.0 : *lowest) - kUnknownPenalty;
+  }
+
+  std::string_view kind() const override { return "Unigram"; }
+  std::optional<std::uint32_t> unknown() const override { return unknown_; }
+
+  void tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const override {
+    const std::vector<Step> steps = find_best(piece);
+    std::vector<PieceToken> path;
+    bool last_is_unknown = false;
+    for (auto end = static_cast<std::uint32_t>(piece.size()); end > 0; end = steps[end].begin) {
+      const Step& step = steps[end];
+      const bool continues_unknown = is_unknown(step.id) && last_is_unknown;
+      last_is_unknown = is_unknown(step.id);
+      if (continues_unknown) {
+        path.back().range.begin = step.begin;
+      } else {
+        path.push_back({step.id, {step.begin, end}});
+      }
+    }
+    for (auto token = path.rbegin(); token != path.rend(); ++token) push(piece, *token, tokens);
+  }
+
+ private:
+  bool is_unknown(std::uint32_t id) const { return id == kNone || id == unknown_; }
+
+  std::vector<Step> find_best(std::string_view piece) const {
+    std::vector<Step> steps;
+    steps.push_back({.begin = 0});
+    steps.resize(piece.size() + 1);
+    for (std::size_t begin = 0; begin < piece.size();) {
+      const double before = steps[begin].score;
+      const std::size_t character = utf8_length(static_cast<unsigned char>(piece[begin]));
+      const auto offer = [&](std::size_t length, double score, std::uint32_t id) {
+        Step& step = steps[begin + length];
+        if (step.begin == kNone || score > step.score) step = {score, static_cast<std::uint32_t>(begin), id};
+      };
+      bool has_character = false;
+      tree_.for_each_prefix(piece.substr(begin), [&](std::size_t length, std::uint32_t id) {
+        offer(length, scores_[id] + before, id);
+        has_character = has_character || length == character;
+      });
+      if (!has_character) offer(character, unknown_score_ + before, kNone);
+      begin += character;
+    }
+    return steps;
+  }
+
+  void push(std::string_view piece, const PieceToken& token, std::vector<PieceToken>& tokens) const {
+    if (!is_unknown(token.id)) {
+      tokens.push_back(token);
+      return;
+    }
+    const std::string_view part = piece.substr(token.range.begin, token.range.end - token.range.begin);
+    if (const auto whole = vocabulary().find(part)) {  // several unknown characters may spell a known token
+      tokens.push_back({*whole, token.range});
+      return;
+    }
+    const bool has_bytes = std::all_of(part.begin(), part.end(),
+                                       [&](char c) { return bytes_.find(static_cast<unsigned char>(c)).has_value(); });
+    if (falls_back_to_bytes_ && has_bytes) {
+      for (const char c : part) tokens.push_back({*bytes_.find(static_cast<unsigned char>(c)), token.range});
+    } else if (unknown_) {
+      tokens.push_back({*unknown_, token.range});
+    }
+  }
+
+  PrefixTree tree_;
+  std::vector<double> scores_;  ///< [id]
+  std::optional<std::uint32_t> unknown_;
+  ByteTokens bytes_;
+  bool falls_back_to_bytes_;
+  double unknown_score_ = 0.0;
+};
+
+}  // namespace
+
+WordModelPointer make_unigram(ScoredSpellings spellings, std::optional<std::uint32_t> unknown, bool falls_back_to_bytes) {
+  if (unknown && *unknown >= spellings.size())
+    throw Error("the id of unknown pieces is {}, but the vocabulary has {} entries", *unknown, spellings.size());
+  return std::make_unique<Unigram>(std::move(spellings), unknown, falls_back_to_bytes);
+}
+
+}  // namespace headlight::text
