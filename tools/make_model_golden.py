@@ -4,6 +4,7 @@
     make_model_golden.py            everything
     make_model_golden.py gpt2 t5    these folders
 
+Needs the packages torch, transformers, gguf and accelerate; tests/golden/models/README.md names the versions last used.
 Every number follows from a folder's name, so a second run with the same versions writes the same bytes.
 """
 

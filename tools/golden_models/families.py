@@ -39,13 +39,14 @@ FAMILIES = {
         "vocab_size": 128, "n_embd": 36, "n_head": 6, "n_layer": 2, "n_positions": 32, "n_inner": 68,
         "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}, text="byte_level", painted=True),
     "bert": encoder("BertForMaskedLM", BERT, types=True, text="word_piece", painted=True),
-    "bert-base-model": encoder("BertModel", BERT | {"vocab_size": 83, "hidden_size": 40, "intermediate_size": 60}, types=True),
+    "bert-base-model": encoder("BertModel", BERT | {"vocab_size": 83, "hidden_size": 40}, types=True),
     "roberta": encoder("RobertaForMaskedLM", BERT | {
         "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "max_position_embeddings": 34, "type_vocab_size": 1}),
     "distilbert": encoder("DistilBertForMaskedLM", {
         "vocab_size": 104, "dim": 36, "hidden_dim": 60, "n_layers": 2, "n_heads": 4, "max_position_embeddings": 32}),
     "albert": encoder("AlbertForMaskedLM", BERT | {
-        "embedding_size": 20, "num_hidden_layers": 3, "num_hidden_groups": 1, "inner_group_num": 1}, types=True, attention=1.6),
+        "embedding_size": 20, "num_hidden_layers": 3, "num_hidden_groups": 1, "inner_group_num": 1},
+        types=True, attention=1.6),
     "electra": encoder("ElectraForMaskedLM", BERT | {"embedding_size": 44, "hidden_size": 28}, types=True, attention=1.6),
     "gpt_neox": decoder("GPTNeoXForCausalLM", {
         **DECODER, "hidden_size": 48, "intermediate_size": 60, "num_hidden_layers": 2, "num_attention_heads": 3,
@@ -98,7 +99,8 @@ FAMILIES = {
                      positions=False),
     "marian": pair("MarianMTModel", {
         **SEQUENCE, "vocab_size": 104, "pad_token_id": 103, "decoder_start_token_id": 103, "eos_token_id": 0,
-        "forced_eos_token_id": 0, "scale_embedding": True, "activation_function": "swish"}, embedding=0.2, attention=1.4, text="unigram"),
+        "forced_eos_token_id": 0, "scale_embedding": True, "activation_function": "swish"},
+        embedding=0.2, attention=1.4, text="unigram"),
     "bart": pair("BartForConditionalGeneration", {
         **SEQUENCE, "vocab_size": 85, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2},
                  attention=1.4),

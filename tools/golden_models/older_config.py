@@ -1,7 +1,7 @@
 """Writes config.v4.json: the same configuration as releases before transformers 5 wrote it.
 
-Most folders on the Hub are older than release 5, which moved everything about rotary positions into `rope_parameters`. A model
-must mean the same with either file, and `check` proves that transformers itself thinks so.
+Most folders on the Hub are older than release 5, which moved everything about rotary positions into `rope_parameters`. A
+model must mean the same with either file, and `check` proves that transformers itself thinks so.
 """
 
 import json

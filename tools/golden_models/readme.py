@@ -13,17 +13,19 @@ PACKAGES = ("transformers", "torch", "safetensors", "tokenizers", "gguf", "numpy
 TOP = """# Small models with reference results
 
 Every folder is a network of one family with random weights, as transformers' `save_pretrained` writes it (`config.json`,
-`model.safetensors`), and `reference.safetensors` with what transformers computes from it. Made by `tools/make_model_golden.py` with
+`model.safetensors`), and `reference.safetensors` with what transformers computes from it. Made by
+`tools/make_model_golden.py` with
 {versions}
-(and accelerate, with which transformers reads the GGUF files back). Seeds follow from the folders' names: a second run with the same
-versions on the same kind of processor writes the same bytes. All parameters are random, norms and biases too, and
-large enough that no term can be left out unseen: a network's maps have between a fifth and 85 % of
-the greatest entropy, ln(visible keys), on average; the table's range is over layers and cases.
+(and accelerate, with which transformers reads the GGUF files back). Seeds follow from the folders' names: a second run
+with the same versions on the same kind of processor writes the same bytes. All parameters are random, norms and biases
+too, and large enough that no term can be left out unseen: a network's maps have between a fifth and 85 % of the greatest
+entropy, ln(visible keys), on average; the table's range is over layers and cases.
 
 ## The reference
 
-transformers with eager attention, in **float64 from end to end** (also norms, rotary angles and softmaxes, which ask for float32 by
-name; no operation made a float32 tensor), the results then rounded to float32. The weights are the ones in the files.
+transformers with eager attention, in **float64 from end to end** (also norms, rotary angles and softmaxes, which ask for
+float32 by name; no operation made a float32 tensor), the results then rounded to float32. The weights are the ones in the
+files.
 
 | tensor | shape | what |
 |---|---|---|
@@ -33,24 +35,28 @@ name; no operation made a float32 tensor), the results then rounded to float32. 
 | `caseN.attentions` | F32 [layer, batch, head, query, key] | weights |
 | `caseN.hidden` | F32 [layer + 1, batch, token, d] | `output_hidden_states` as transformers returns it |
 | `caseN.logits` | F32 [batch, token, vocabulary] | absent for `bert-base-model`, which has no head |
-| `caseN.target_ids`, `.target_mask`, `.encoder_attentions`, `.decoder_attentions`, `.cross_attentions`, `.encoder_hidden`, `.decoder_hidden` | as above | encoder–decoders, in place of `attentions` and `hidden`; `cross_attentions` is [layer, batch, head, target, source] |
+| `caseN.target_ids`, `.target_mask` | I32 [batch, target] | encoder–decoders: what the decoder reads |
+| `caseN.encoder_attentions`, `.decoder_attentions` | as above | encoder–decoders, in place of `attentions` |
+| `caseN.cross_attentions` | F32 [layer, batch, head, target, source] | encoder–decoders |
+| `caseN.encoder_hidden`, `.decoder_hidden` | as above | encoder–decoders, in place of `hidden` |
 | `painted.*` | the same, [1, 10] | gpt2, llama, bert: `painted.visible` I32 [query, key] is the whole mask, causality included |
 
-Case 0: one line of 7 tokens. Case 1: one line of 18, longer than every sliding window (BERT, ALBERT, ELECTRA: token type 1 from
-token 10 on). Case 2: lines of 8, 5 and 3, padded on the right. Case 3, decoders: the same lines padded on the left; it agrees with
-case 2. Encoder–decoders have targets of other lengths. Rows of padded queries are zero everywhere. 16-bit folders and GGUF files
-have cases 0 and 2. Inputs were drawn until the eleven largest logits of every token lay at least 1e-4 of the logits' root mean square apart, so
-that their order can be compared.
+Case 0: one line of 7 tokens. Case 1: one line of 18, longer than every sliding window (BERT, ALBERT, ELECTRA: token type
+1 from token 10 on). Case 2: lines of 8, 5 and 3, padded on the right. Case 3, decoders: the same lines padded on the
+left; it agrees with case 2. Encoder–decoders have targets of other lengths. Rows of padded queries are zero everywhere.
+16-bit folders and GGUF files have cases 0 and 2. Inputs were drawn until the eleven largest logits of every token lay at
+least 1e-4 of the logits' root mean square apart, so that their order can be compared.
 
-`hidden[0]` is what the first layer reads: after position and type embeddings, after BERT's and BLOOM's embedding norm, after ELECTRA's,
-ALBERT's and OPT's projection, after Gemma's and Marian's scale. `hidden[l]` is what layer l leaves – but the last one is *after
-the final norm* where the network has one, so no entry holds what the last layer leaves before it. Post-norm networks have none.
-`opt-post-norm`: transformers' last state is after `project_out`; it is in `projected`, and `hidden[2]` is what enters `project_out`.
+`hidden[0]` is what the first layer reads: after position and type embeddings, after BERT's and BLOOM's embedding norm,
+after ELECTRA's, ALBERT's and OPT's projection, after Gemma's and Marian's scale. `hidden[l]` is what layer l leaves – but
+the last one is *after the final norm* where the network has one, so no entry holds what the last layer leaves before it.
+Post-norm networks have none. `opt-post-norm`: transformers' last state is after `project_out`; it is in `projected`, and
+`hidden[2]` is what enters `project_out`.
 
 ## Folders
 
-The columns f32 hold the largest |float32 − float64| that transformers itself makes on a CPU: of attention weights as it is, of hidden
-states and logits divided by their root mean square over the case.
+The columns f32 hold the largest difference between float32 and float64 that transformers itself makes on a CPU: of
+attention weights as it is, of hidden states and logits divided by their root mean square over the case.
 
 | name | class | kB | entropy | last hidden state | f32 attentions | f32 hidden | f32 logits |
 |---|---|---:|---|---|---:|---:|---:|
@@ -60,19 +66,20 @@ BOTTOM = """| `llama-sharded` | the model of `llama` in two files | {sharded} | 
 
 Together {total:.1f} MB.
 
-- `config.v4.json`: the same configuration as releases before 5 wrote it, and as most folders on the Hub have it (`rope_theta`,
-  `rope_scaling`, `rotary_pct`, `tie_word_embeddings: false` of Flan-T5). transformers computes the same logits, bit for bit, with either.
-- `tokenizer.json` in `bert` (WordPiece), `gpt2` (byte-level BPE), `llama` (BPE with ▁), `marian` (Unigram): ASCII only, for trying
-  commands with text.
-- `flan-t5`: `config.json` says `tie_word_embeddings: true` because release 5 always does; `lm_head.weight` is in the file, differs from
-  `shared.weight` and is used, and `scale_decoder_outputs: false` says that logits aren't scaled.
+- `config.v4.json`: the same configuration as releases before 5 wrote it, and as most folders on the Hub have it
+  (`rope_theta`, `rope_scaling`, `rotary_pct`, `tie_word_embeddings: false` of Flan-T5). transformers computes the same
+  logits, bit for bit, with either.
+- `tokenizer.json` in `bert` (WordPiece), `gpt2` (byte-level BPE), `llama` (BPE with ▁), `marian` (Unigram): ASCII only,
+  for trying commands with text.
+- `flan-t5`: `config.json` says `tie_word_embeddings: true` because release 5 always does; `lm_head.weight` is in the
+  file, differs from `shared.weight` and is used, and `scale_decoder_outputs: false` says that logits aren't scaled.
 - `marian`: sinusoidal positions are computed, not stored; `final_logits_bias` is.
 - `phi3-longrope`: case 1 is longer than 16 tokens and takes `long_factor`, the others `short_factor`.
 - `llama-f16`, `llama-bf16`: the reference belongs to the rounded weights.
-- `gguf/`: laid out as llama.cpp's converter does (rows of q and k interleaved for Llama, GPT-2's weights transposed, `rope_freqs.weight`
-  for Llama 3's scaling, in `llama-q8_0`); references from the dequantised weights. `llama`: F16, BF16 and F32, SentencePiece tokens with
-  all bytes; the others have GPT-2's kind of tokenizer. `llama-mixed-k`: Q4_K and Q6_K, whose blocks are random because gguf-py can't
-  quantise to them. transformers' own reader of GGUF finds the same weights.
+- `gguf/`: laid out as llama.cpp's converter does (rows of q and k interleaved for Llama, GPT-2's weights transposed,
+  `rope_freqs.weight` for Llama 3's scaling, in `llama-q8_0`); references from the dequantised weights. `llama`: F16, BF16
+  and F32, SentencePiece tokens with all bytes; the others have GPT-2's kind of tokenizer. `llama-mixed-k`: Q4_K and Q6_K,
+  whose blocks are random because gguf-py can't quantise to them. transformers' own reader of GGUF finds the same weights.
 """
 
 

@@ -3,7 +3,8 @@
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-CORPUS = ["The cat sat on the mat.", "The cat and the other cat sat there, and then they ate.", "That is the end of the line.",
+CORPUS = ["The cat sat on the mat.",
+          "The cat and the other cat sat there, and then they ate.", "That is the end of the line.",
           "An ant is on the hat that the man had in his hand.", "He said: the rain in the street is heavy in the end."] * 3
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 PRINTABLE = [chr(code) for code in range(33, 127)]

@@ -37,7 +37,8 @@ def randomise(model, name, family):
     numbers = generator(name)
     transposed = {f"{path}.weight" for path, module in model.named_modules() if isinstance(module, Conv1D)}
     computed = set(model._keys_to_ignore_on_save or ())
-    tensors = list(model.named_parameters()) + [(path, b) for path, b in model.named_buffers() if path == "final_logits_bias"]
+    tensors = list(model.named_parameters())
+    tensors += [(path, buffer) for path, buffer in model.named_buffers() if path == "final_logits_bias"]
     with torch.no_grad():
         for path, parameter in tensors:
             if path in computed:
