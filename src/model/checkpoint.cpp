@@ -42,6 +42,8 @@ std::uint64_t Checkpoint::element_count() const {
   });
 }
 
+const GgufFile* Checkpoint::gguf() const { return contents_->files.gguf ? &*contents_->files.gguf : nullptr; }
+
 bool Checkpoint::has_config() const {
   std::error_code ignored;
   return std::filesystem::is_regular_file(folder() / "config.json", ignored);

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/gguf.h"
 #include "model/stored_tensor.h"
 
 namespace headlight::model {
@@ -30,6 +32,9 @@ class Checkpoint {
   std::uint64_t total_bytes() const;
   /// Numbers in all tensors.
   std::uint64_t element_count() const;
+
+  /// Of a GGUF file: its metadata, which stands for config.json and tokenizer. nullptr for safetensors.
+  const GgufFile* gguf() const;
 
   /// The text of config.json. Throws Error when there is none.
   std::string config() const;

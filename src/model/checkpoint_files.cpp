@@ -23,6 +23,17 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
+/// Files of a folder with this extension, sorted.
+std::vector<fs::path> files_with(std::string_view extension, const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == extension && is_file(entry->path())) found.push_back(entry->path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
 /// Which shard holds which tensor, as the index file says.
 std::map<std::string, std::string> read_index(const fs::path& path) {
   nlohmann::json index;
@@ -84,12 +95,23 @@ CheckpointFiles open_checkpoint_file(const fs::path& path) {
   if (extension == ".bin" || extension == ".pt" || extension == ".pth") {
     throw Error("{} is PyTorch's own format: {}", path.string(), kConvert);
   }
+  if (GgufFile::is_gguf(path) || extension == ".gguf") {
+    GgufFile gguf(path);
+    TensorTable tensors = gguf.tensors();
+    return {.paths = {path}, .tensors = std::move(tensors), .gguf = std::move(gguf)};
+  }
   return {.paths = {path}, .tensors = SafetensorsFile(path).tensors()};
 }
 
 CheckpointFiles open_checkpoint_folder(const fs::path& folder) {
   if (is_file(folder / "model.safetensors")) return open_checkpoint_file(folder / "model.safetensors");
   if (is_file(folder / "model.safetensors.index.json")) return open_shards(folder / "model.safetensors.index.json");
+  const std::vector<fs::path> gguf_files = files_with(".gguf", folder);
+  if (gguf_files.size() == 1) return open_checkpoint_file(gguf_files.front());
+  if (gguf_files.size() > 1) {
+    throw Error("{} holds {} GGUF files: open one of them, for example {}", folder.string(), gguf_files.size(),
+                gguf_files.front().filename().string());
+  }
   if (is_file(folder / "pytorch_model.bin") || is_file(folder / "pytorch_model.bin.index.json")) {
     throw Error("{} holds its weights as pytorch_model.bin only: {}", folder.string(), kConvert);
   }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
+#include "model/gguf.h"
 #include "model/stored_tensor.h"
 
 namespace headlight::model {
@@ -11,6 +13,7 @@ namespace headlight::model {
 struct CheckpointFiles {
   std::vector<std::filesystem::path> paths;  ///< sorted
   TensorTable tensors;
+  std::optional<GgufFile> gguf = {};  ///< when it is one
 };
 
 /// A folder as Hugging Face writes it: model.safetensors, or model.safetensors.index.json and the shards it names, or a

@@ -1,0 +1,230 @@
+#include "model/gguf.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <fstream>
+#include <limits>
+
+#include "core/error.h"
+#include "model/gguf_cursor.h"
+#include "model/gguf_types.h"
+
+namespace headlight::model {
+namespace {
+
+constexpr std::string_view kMagic = "GGUF";
+using Values = std::map<std::string, GgufValue, std::less<>>;
+
+std::uint32_t read_version(GgufCursor& cursor) {
+  if (cursor.remaining() < kMagic.size() || std::memcmp(cursor.take(kMagic.size(), "").data(), kMagic.data(), 4) != 0) {
+    cursor.fail("it doesn't begin with 'GGUF'");
+  }
+  const auto version = cursor.number<std::uint32_t>("its version");
+  if (version == 0x02000000u || version == 0x03000000u) cursor.fail("its numbers are big-endian, which isn't supported");
+  if (version != 2 && version != 3) cursor.fail("it has version {}, but only 2 and 3 are supported", version);
+  return version;
+}
+
+GgufType read_type(GgufCursor& cursor, std::string_view what) {
+  const auto type = cursor.number<std::uint32_t>(what);
+  if (type >= kGgufTypes) cursor.fail("{} has the unknown type {}", what, type);
+  return static_cast<GgufType>(type);
+}
+
+/// Moves past `count` values of a type; lists in lists, which no known key has, as deep as this.
+void skip_values(GgufCursor& cursor, GgufType type, std::uint64_t count, std::string_view what, int depth) {
+  constexpr int kDeepest = 4;
+  if (const std::uint32_t bytes = value_bytes(type); bytes != 0) {
+    if (count > cursor.remaining() / bytes) cursor.fail("it ends inside {}, a list of {} values", what, count);
+    cursor.take(count * bytes, what);
+    return;
+  }
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (type == GgufType::String) {
+      cursor.text(what);
+      continue;
+    }
+    if (depth == kDeepest) cursor.fail("{} holds lists more than {} deep", what, kDeepest);
+    const GgufType element = read_type(cursor, what);
+    const auto elements = cursor.number<std::uint64_t>(what);
+    skip_values(cursor, element, elements, what, depth + 1);
+  }
+}
+
+Values read_values(GgufCursor& cursor, std::uint64_t count, std::span<const std::byte> file) {
+  Values values;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::string key(cursor.text("a key"));
+    const std::string what = fmt::format("the value of '{}'", printable(key));
+    GgufValue value{.type = read_type(cursor, what), .is_list = false, .count = 1, .bytes = {}};
+    if (value.type == GgufType::Array) {
+      value.is_list = true;
+      value.type = read_type(cursor, what);
+      value.count = cursor.number<std::uint64_t>(what);
+    }
+    const std::size_t begin = cursor.position();
+    skip_values(cursor, value.type, value.count, what, 0);
+    value.bytes = file.subspan(begin, cursor.position() - begin);
+    if (!values.emplace(key, value).second) cursor.fail("the key '{}' is there twice", printable(key));
+  }
+  return values;
+}
+
+/// A tensor whose place is known only when the head has been read.
+struct PlacedTensor {
+  StoredTensor tensor;
+  std::uint64_t offset = 0, bytes = 0;
+};
+
+PlacedTensor read_tensor(GgufCursor& cursor, const std::shared_ptr<const MappedFile>& file) {
+  constexpr std::uint32_t kMostAxes = 4;
+  PlacedTensor placed;
+  StoredTensor& tensor = placed.tensor;
+  tensor.name = cursor.text("a tensor's name");
+  tensor.file = file;
+  const std::string label = printable(tensor.name);
+  const std::string what = fmt::format("the description of tensor '{}'", label);
+  const auto axes = cursor.number<std::uint32_t>(what);
+  if (axes > kMostAxes) cursor.fail("tensor '{}' has {} axes, more than {}", label, axes, kMostAxes);
+  tensor.shape.resize(axes);
+  for (std::uint32_t i = axes; i-- > 0;) {
+    const auto axis = cursor.number<std::uint64_t>(what);
+    if (axis > std::numeric_limits<std::uint32_t>::max()) cursor.fail("tensor '{}' has the axis {}", label, axis);
+    tensor.shape[i] = static_cast<std::uint32_t>(axis);
+  }
+  const auto id = cursor.number<std::uint32_t>(what);
+  const GgmlType* type = ggml_type(id);
+  if (type == nullptr) cursor.fail("tensor '{}' has the unknown ggml type {}", label, id);
+  tensor.type = type->name;
+  tensor.element_type = type->element_type;
+  placed.offset = cursor.number<std::uint64_t>(what);
+
+  const std::optional<std::uint64_t> count = checked_element_count(tensor.shape);
+  const std::uint32_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
+  if (!count || row % type->numbers != 0) {
+    cursor.fail("tensor '{}' of shape {} can't be stored as {}", label, headlight::to_string(tensor.shape), type->name);
+  }
+  placed.bytes = *count / type->numbers * type->bytes;
+  return placed;
+}
+
+/// Bytes that tensors are aligned to.
+std::uint64_t read_alignment(const GgufCursor& cursor, const Values& values) {
+  constexpr std::int64_t kDefault = 32, kMost = 1 << 20;
+  const auto found = values.find("general.alignment");
+  if (found == values.end()) return kDefault;
+  const auto alignment = found->second.integers();
+  if (!alignment || alignment->size() != 1 || alignment->front() < 1 || alignment->front() > kMost ||
+      !std::has_single_bit(static_cast<std::uint64_t>(alignment->front()))) {
+    cursor.fail("its general.alignment is not a power of two");
+  }
+  return static_cast<std::uint64_t>(alignment->front());
+}
+
+std::vector<StoredTensor> place(const GgufCursor& cursor, std::vector<PlacedTensor> placed, std::uint64_t alignment,
+                                std::span<const std::byte> file) {
+  const std::uint64_t begin = (cursor.position() + alignment - 1) / alignment * alignment;
+  const std::uint64_t size = begin < file.size() ? file.size() - begin : 0;
+  std::vector<StoredTensor> tensors;
+  for (auto& [tensor, offset, bytes] : placed) {
+    if (offset % alignment != 0) {
+      cursor.fail("tensor '{}' begins at {}, no multiple of {}", printable(tensor.name), offset, alignment);
+    }
+    if (bytes != 0 && (offset > size || bytes > size - offset)) {
+      cursor.fail("tensor '{}' should be {} bytes at {}, but only {} bytes of numbers are there", printable(tensor.name),
+                  bytes, offset, size);
+    }
+    if (bytes != 0) tensor.bytes = file.subspan(begin + offset, bytes);
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+}  // namespace
+
+bool GgufFile::is_gguf(const std::filesystem::path& path) {
+  std::array<char, 4> begin{};
+  return std::ifstream(path, std::ios::binary).read(begin.data(), begin.size()) &&
+         std::string_view(begin.data(), begin.size()) == kMagic;
+}
+
+GgufFile::GgufFile(const std::filesystem::path& path) : file_(std::make_shared<const MappedFile>(path)) {
+  GgufCursor cursor(*file_);
+  version_ = read_version(cursor);
+  const auto tensor_count = cursor.number<std::uint64_t>("its number of tensors");
+  const auto value_count = cursor.number<std::uint64_t>("its number of keys");
+  values_ = read_values(cursor, value_count, file_->bytes());
+  if (const std::int64_t parts = integer_or("split.count", 1); parts > 1) {
+    throw Error("{} is one of {} parts: join them with `llama-gguf-split --merge` and open the result", path.string(),
+                parts);
+  }
+  std::vector<PlacedTensor> placed;
+  for (std::uint64_t i = 0; i < tensor_count; ++i) placed.push_back(read_tensor(cursor, file_));
+  std::vector<StoredTensor> tensors = place(cursor, std::move(placed), read_alignment(cursor, values_), file_->bytes());
+  expect_disjoint(tensors);
+  tensors_ = TensorTable(std::move(tensors));
+}
+
+std::vector<std::string> GgufFile::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : values_) keys.push_back(key);
+  return keys;
+}
+
+const GgufValue& GgufFile::value(std::string_view key) const {
+  const auto found = values_.find(key);
+  if (found == values_.end()) {
+    throw Error("{} has no metadata under '{}': choose a GGUF file made by a newer converter", path().string(),
+                printable(key));
+  }
+  return found->second;
+}
+
+void GgufFile::fail_type(std::string_view key, std::string_view expected) const {
+  throw Error("{}: '{}' is {}, but {} is expected", path().string(), printable(key), value(key).description(), expected);
+}
+
+std::int64_t GgufFile::integer(std::string_view key) const {
+  const auto found = value(key).integers();
+  if (value(key).is_list || !found) fail_type(key, "an integer");
+  return found->front();
+}
+
+double GgufFile::number(std::string_view key) const {
+  const auto found = value(key).numbers();
+  if (value(key).is_list || !found) fail_type(key, "a number");
+  return found->front();
+}
+
+bool GgufFile::boolean(std::string_view key) const {
+  const auto found = value(key).booleans();
+  if (value(key).is_list || !found) fail_type(key, "a bool");
+  return found->front();
+}
+
+std::string GgufFile::text(std::string_view key) const {
+  const auto found = value(key).texts();
+  if (value(key).is_list || !found) fail_type(key, "a string");
+  return found->front();
+}
+
+std::vector<std::int64_t> GgufFile::integers(std::string_view key) const {
+  auto found = value(key).integers();
+  if (!found) fail_type(key, "a list of integers");
+  return *std::move(found);
+}
+
+std::vector<double> GgufFile::numbers(std::string_view key) const {
+  auto found = value(key).numbers();
+  if (!found) fail_type(key, "a list of numbers");
+  return *std::move(found);
+}
+
+std::vector<std::string> GgufFile::texts(std::string_view key) const {
+  auto found = value(key).texts();
+  if (!found) fail_type(key, "a list of strings");
+  return *std::move(found);
+}
+
+}  // namespace headlight::model

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/gguf_value.h"
+#include "model/stored_tensor.h"
+
+namespace headlight::model {
+
+/// One .gguf file of version 2 or 3, mapped: metadata, tensor descriptions, the numbers
+/// (format: docs/gguf.md of github.com/ggml-org/ggml). Copies are cheap and share the file.
+class GgufFile {
+ public:
+  /// Reads everything but the numbers. Throws Error in one line naming the file, and the key or tensor where one is to
+  /// blame, for everything that isn't as the format says.
+  explicit GgufFile(const std::filesystem::path& path);
+
+  /// Does the file begin as a GGUF file does?
+  static bool is_gguf(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return file_->path(); }
+  std::uint32_t version() const { return version_; }
+
+  /// Shapes are outermost axis first, as everywhere in Headlight: a GGUF file says them the other way round. Types of
+  /// ggml that Headlight doesn't decode have no element_type.
+  const TensorTable& tensors() const { return tensors_; }
+
+  bool has(std::string_view key) const { return values_.contains(key); }
+  /// All keys, sorted.
+  std::vector<std::string> keys() const;
+  /// Throws Error naming key and file when there is none.
+  const GgufValue& value(std::string_view key) const;
+
+  /// One value or a list of them. Throw Error naming key and file when it is missing or of another type; a scalar is a list
+  /// of one.
+  std::int64_t integer(std::string_view key) const;
+  double number(std::string_view key) const;
+  bool boolean(std::string_view key) const;
+  std::string text(std::string_view key) const;
+  std::vector<std::int64_t> integers(std::string_view key) const;
+  std::vector<double> numbers(std::string_view key) const;
+  std::vector<std::string> texts(std::string_view key) const;
+
+  /// The fallback when the key is missing; Error when it is there with another type.
+  std::int64_t integer_or(std::string_view key, std::int64_t fallback) const { return has(key) ? integer(key) : fallback; }
+  double number_or(std::string_view key, double fallback) const { return has(key) ? number(key) : fallback; }
+  bool boolean_or(std::string_view key, bool fallback) const { return has(key) ? boolean(key) : fallback; }
+  std::string text_or(std::string_view key, std::string_view fallback) const {
+    return has(key) ? text(key) : std::string(fallback);
+  }
+
+ private:
+  [[noreturn]] void fail_type(std::string_view key, std::string_view expected) const;
+
+  std::shared_ptr<const MappedFile> file_;
+  std::uint32_t version_ = 0;
+  std::map<std::string, GgufValue, std::less<>> values_;
+  TensorTable tensors_;
+};
+
+}  // namespace headlight::model
