@@ -2,28 +2,39 @@
 
 #include <memory>
 
+#include "app/model_cache.h"
 #include "app/state.h"
+#include "inference/language_model.h"
 #include "inference/playground.h"
 #include "model/network.h"
 
 namespace headlight::app {
 
 /// Turns what a person chose into a network and its input, and keeps the last ones: a changed text doesn't draw the weights
-/// again, a changed mask builds nothing.
+/// again or open the model again, a changed mask builds nothing.
 class RunSource {
  public:
   struct Source {
     std::shared_ptr<const model::Network> network;
     std::shared_ptr<const model::ModelInput> input;
+    std::shared_ptr<const inference::LanguageModel> model;  ///< none: playground or notebook
+    std::shared_ptr<const inference::Prompt> prompt;        ///< of the model's text; none without a model
   };
 
-  /// Throws Error in one line (see inference::make_playground, inference::make_notebook); then the last source stays.
+  explicit RunSource(std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>()) : models_(std::move(models)) {}
+
+  /// Throws Error in one line (see inference::open_model, inference::make_prompt, inference::make_playground,
+  /// inference::make_notebook); then the last source stays.
   const Source& build(const RunInputs& inputs);
 
  private:
+  std::shared_ptr<ModelCache> models_;
   RunInputs inputs_;
   Source source_;
   inference::Playground playground_;
 };
+
+/// What inference::make_prompt() takes: a batch item for each line of each text.
+inference::PromptText prompt_text(const RunInputs& inputs);
 
 }  // namespace headlight::app

@@ -1,6 +1,7 @@
 #include "app/state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "inference/notebooks.h"
 
@@ -27,6 +28,33 @@ attention::PaintScope paint_scope(const State& state) {
   return {.layer = std::nullopt, .batch = selection.batch, .head = std::nullopt};
 }
 
+/// Leaves what is shown now; what belonged to it alone goes with it.
+void leave(State& state) {
+  state.preset.clear();
+  state.model.path.clear();
+  state.model.ids.clear();
+  state.model.target_ids.clear();
+  state.model_masks = {};
+  state.gains.clear();
+  state.selection = {};
+  state.view.pinned.reset();
+}
+
+bool is_playground(const State& state) { return state.preset.empty() && state.model.path.empty(); }
+
+void show_playground(State& state) {
+  if (is_playground(state)) return;
+  leave(state);
+  state.masks = std::exchange(state.playground_masks, {});
+}
+
+/// A notebook or a model with its own masks.
+void show_another(State& state, attention::MaskSet masks) {
+  if (is_playground(state)) state.playground_masks = std::move(state.masks);
+  leave(state);
+  state.masks = std::move(masks);
+}
+
 std::string describe_playground_change(const inference::PlaygroundSettings& before,
                                        const inference::PlaygroundSettings& after) {
   if (before.d_model != after.d_model) return "Change d_model";
@@ -40,6 +68,15 @@ std::string describe_playground_change(const inference::PlaygroundSettings& befo
   if (before.output_projection != after.output_projection) return "Switch output projection";
   if (before.positions != after.positions) return "Switch positions";
   return "Change merge order";
+}
+
+Change describe_model_change(const ModelChoice& before, const ModelChoice& after) {
+  if (before.pair_text != after.pair_text) return {.label = "Edit second sentence", .is_continuous = true};
+  if (before.target_text != after.target_text) return {.label = "Edit target", .is_continuous = true};
+  if (before.adds_special != after.adds_special) return {.label = "Switch special tokens"};
+  if (before.padding != after.padding) return {.label = "Choose padding side"};
+  if (before.precision != after.precision) return {.label = "Choose precision"};
+  return {.label = "Change ids"};
 }
 
 Change describe_mask_change(const attention::MaskSpec& before, const attention::MaskSpec& after) {
@@ -73,18 +110,37 @@ RunInputs run_inputs(const State& state) {
           .text = state.text,
           .key_text = state.cross ? state.key_text : std::string(),
           .preset = state.preset,
-          .masks = state.masks};
+          .model = state.model,
+          .masks = state.masks,
+          .gains = state.gains};
 }
 
 void select_preset(State& state, const std::string& name) {
-  if (name == state.preset) return;
-  attention::MaskSet masks = name.empty() ? state.playground_masks : inference::make_notebook(name).masks;
-  if (state.preset.empty()) state.playground_masks = state.masks;
-  if (name.empty()) state.playground_masks = {};
-  state.masks = std::move(masks);
+  if (name == state.preset && state.model.path.empty()) return;
+  if (name.empty()) return show_playground(state);
+  show_another(state, inference::make_notebook(name).masks);
   state.preset = name;
-  state.selection = {};
-  state.view.pinned.reset();
+}
+
+void select_model(State& state, const std::string& path, const attention::MaskSet& trained_masks) {
+  if (path == state.model.path) return;
+  if (path.empty()) return show_playground(state);
+  show_another(state, trained_masks);
+  state.model.path = path;
+  state.model_masks = trained_masks;
+}
+
+float head_gain(const State& state, model::BlockRef block, std::uint32_t head) {
+  const auto found = state.gains.find({block, head});
+  return found == state.gains.end() ? 1.0f : found->second;
+}
+
+void set_head_gain(State& state, model::BlockRef block, std::uint32_t head, float gain) {
+  if (gain == 1.0f) {
+    state.gains.erase({block, head});
+  } else {
+    state.gains[{block, head}] = gain;
+  }
 }
 
 attention::MaskSpec& selected_mask(State& state) { return state.masks[state.selection.block.kind]; }
@@ -106,6 +162,10 @@ void paint(State& state, attention::Cell cell, bool is_visible, std::uint32_t ke
 }
 
 void reset_masks(State& state) {
+  if (!state.model.path.empty()) {
+    state.masks = state.model_masks;
+    return;
+  }
   state.masks = state.preset.empty() ? attention::MaskSet{} : inference::make_notebook(state.preset).masks;
 }
 
@@ -131,9 +191,11 @@ Change describe_change(const State& before, const State& after) {
   if (before.preset != after.preset) {
     return {.label = after.preset.empty() ? "Leave " + before.preset : "Show " + after.preset};
   }
+  if (before.model.path != after.model.path) return {.label = after.model.path.empty() ? "Close model" : "Open model"};
   if (before.text != after.text) return {.label = "Edit text", .is_continuous = true};
   if (before.cross != after.cross) return {.label = "Switch cross-attention"};
   if (before.key_text != after.key_text) return {.label = "Edit second text", .is_continuous = true};
+  if (before.model != after.model) return describe_model_change(before.model, after.model);
   if (before.playground != after.playground) {
     return {.label = describe_playground_change(before.playground, after.playground), .is_continuous = true};
   }
@@ -142,6 +204,8 @@ Change describe_change(const State& before, const State& after) {
     const attention::MaskSpec& new_mask = after.masks.by_kind[kind];
     if (old_mask != new_mask) return describe_mask_change(old_mask, new_mask);
   }
+  if (before.gains != after.gains) return {.label = "Change head gain", .is_continuous = true};
+  if (before.generation != after.generation) return {.label = "Change generation", .is_continuous = true};
   if (before.selection != after.selection) return {.label = "Select head", .is_continuous = true};
   if (before.view != after.view) return describe_view_change(before.view, after.view);
   if (before != after) return {.label = "Change masks"};

@@ -4,17 +4,20 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "attention/mask.h"
 #include "attention/stage.h"
+#include "inference/language_model.h"
 #include "inference/playground.h"
+#include "inference/sampling.h"
 #include "inference/session.h"
 #include "model/config.h"
 
 namespace headlight::app {
 
-/// The tabs of the main area: one head's heatmap, or its calculation step by step.
-enum class Tab : std::uint8_t { Head, Steps };
+/// The tabs of the main area: one head's heatmap, its calculation step by step, or what the model expects to read next.
+enum class Tab : std::uint8_t { Head, Steps, Predictions };
 enum class Theme : std::uint8_t { Dark, Light };
 /// What the top of the colour bar means: the whole map's range, or each row's own largest value.
 enum class ColorRange : std::uint8_t { Absolute, PerRow };
@@ -49,6 +52,34 @@ struct ViewChoices {
   bool operator==(const ViewChoices&) const = default;
 };
 
+/// A model from a file, and how text becomes its tokens. The text itself is State::text: its first (or only) sentences, or
+/// the source of an encoder–decoder.
+struct ModelChoice {
+  std::string path = {};         ///< of inference::open_model(); empty: the playground or a notebook
+  std::string pair_text = {};    ///< second sentences (BERT), line by line; may be empty
+  std::string target_text = {};  ///< the decoder's side of encoder–decoders, line by line; may be empty
+  /// Instead of the texts, as they are; empty: the texts. One list for each item of the batch.
+  std::vector<std::vector<std::uint32_t>> ids = {}, target_ids = {};
+  bool adds_special = true;  ///< [CLS], <s>, …
+  inference::PaddingSide padding = inference::PaddingSide::Right;
+  inference::Precision precision = inference::Precision::F32;
+
+  bool operator==(const ModelChoice&) const = default;
+};
+
+/// Limits of what a person can ask for.
+inline constexpr std::uint32_t kMostGeneratedTokens = 4'096;
+inline constexpr float kLeastTemperature = 0.01f, kMostTemperature = 10.0f;
+inline constexpr std::uint32_t kMostTopK = 1'000'000;
+
+/// How a text is continued.
+struct GenerationChoices {
+  inference::SamplingSettings sampling;
+  std::uint32_t tokens = 40;  ///< at most
+
+  bool operator==(const GenerationChoices&) const = default;
+};
+
 /// Everything a person chose: compared, copied, saved and undone as one value. Nothing in here is computed.
 struct State {
   std::string text = "Life is short, eat dessert first";  ///< lines are batch items
@@ -56,8 +87,12 @@ struct State {
   bool cross = false;                                     ///< text attends to key_text instead of itself
   inference::PlaygroundSettings playground;
   std::string preset;  ///< a name of inference::notebook_names(), or empty: text and playground above
+  ModelChoice model;   ///< with a path, playground and preset are not shown; the preset is empty then
   attention::MaskSet masks;
-  attention::MaskSet playground_masks;  ///< what `masks` goes back to when the preset is left; meaningless without one
+  attention::MaskSet model_masks;       ///< what the model was trained with; meaningless without one
+  attention::MaskSet playground_masks;  ///< what `masks` goes back to when preset or model is left; meaningless without
+  inference::HeadGains gains;           ///< heads that are scaled or knocked out; those that aren't named have 1
+  GenerationChoices generation;
   Selection selection;
   ViewChoices view;
 
@@ -79,8 +114,10 @@ struct RunInputs {
   inference::PlaygroundSettings playground;
   std::string text;
   std::string key_text;  ///< empty: self-attention
-  std::string preset;    ///< non-empty: the rest but the masks is ignored
+  std::string preset;    ///< non-empty: the rest but masks and gains is ignored
+  ModelChoice model;     ///< with a path: playground and key_text are ignored
   attention::MaskSet masks;
+  inference::HeadGains gains;
 
   bool operator==(const RunInputs&) const = default;
 };
@@ -90,6 +127,15 @@ RunInputs run_inputs(const State& state);
 /// Throws Error naming the known presets.
 void select_preset(State& state, const std::string& name);
 
+/// Shows a model with the masks it was trained with; the text stays. An empty path goes back to the playground as it was
+/// left.
+void select_model(State& state, const std::string& path, const attention::MaskSet& trained_masks);
+
+/// 1 where nobody changed it.
+float head_gain(const State& state, model::BlockRef block, std::uint32_t head);
+/// A gain of 1 is forgotten, so that there and back leaves nothing.
+void set_head_gain(State& state, model::BlockRef block, std::uint32_t head, float gain);
+
 /// The mask that panels edit: of the selected block's kind.
 attention::MaskSpec& selected_mask(State& state);
 const attention::MaskSpec& selected_mask(const State& state);
@@ -98,7 +144,7 @@ const attention::MaskSpec& selected_mask(const State& state);
 /// anyway needs no paint, so painting there and back leaves nothing. `key_length`: tokens of the keys' sequence of the
 /// selected batch item, without padding.
 void paint(State& state, attention::Cell cell, bool is_visible, std::uint32_t key_length);
-/// Back to no rule, no matrix, nothing painted, and key padding (playground) or the notebook's own masks.
+/// Back to no rule, no matrix, nothing painted, and key padding (playground) or the notebook's or model's own masks.
 void reset_masks(State& state);
 
 /// Blocks of a run with their sizes, as the engine reports them.

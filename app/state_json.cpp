@@ -12,7 +12,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<EnumName<Tab>, 2> kTabs = {{{Tab::Head, "head"}, {Tab::Steps, "steps"}}};
+constexpr std::array<EnumName<Tab>, 3> kTabs = {
+    {{Tab::Head, "head"}, {Tab::Steps, "steps"}, {Tab::Predictions, "predictions"}}};
+constexpr std::array<EnumName<inference::PaddingSide>, 2> kPaddingSides = {
+    {{inference::PaddingSide::Right, "right"}, {inference::PaddingSide::Left, "left"}}};
+constexpr std::array<EnumName<inference::Precision>, 2> kPrecisions = {
+    {{inference::Precision::F32, "f32"}, {inference::Precision::F16, "f16"}}};
+constexpr std::array<EnumName<inference::SamplingMethod>, 2> kMethods = {
+    {{inference::SamplingMethod::Greedy, "greedy"}, {inference::SamplingMethod::Random, "random"}}};
 constexpr std::array<EnumName<Theme>, 2> kThemes = {{{Theme::Dark, "dark"}, {Theme::Light, "light"}}};
 constexpr std::array<EnumName<ColorRange>, 2> kRanges = {{{ColorRange::Absolute, "absolute"}, {ColorRange::PerRow, "row"}}};
 constexpr std::array<EnumName<GridOrder>, 2> kOrders = {
@@ -74,6 +81,100 @@ inference::PlaygroundSettings playground_from_json(const json& value, const std:
   reader.read("positions", settings.positions);
   read_enum(reader, "merge", settings.merge, kMerges);
   return settings;
+}
+
+std::vector<std::vector<std::uint32_t>> ids_from_json(const JsonReader& reader, const char* key) {
+  constexpr std::uint32_t kLast = 0xffff'fffeu;  // what no vocabulary has is refused when the prompt is made
+  std::vector<std::vector<std::uint32_t>> ids;
+  const json* value = reader.find(key);
+  if (!value) return ids;
+  if (!value->is_array()) reader.fail(key, "lists of whole numbers", *value);
+  for (const json& line : *value) {
+    if (!line.is_array()) reader.fail(key, "lists of whole numbers", *value);
+    std::vector<std::uint32_t>& item = ids.emplace_back();
+    for (const json& id : line) item.push_back(JsonReader::integer(reader.path(key), id, 0u, kLast));
+  }
+  return ids;
+}
+
+json model_to_json(const ModelChoice& model) {
+  return {{"path", model.path},
+          {"pair_text", model.pair_text},
+          {"target_text", model.target_text},
+          {"ids", model.ids},
+          {"target_ids", model.target_ids},
+          {"adds_special", model.adds_special},
+          {"padding", name_in(kPaddingSides, model.padding)},
+          {"precision", name_in(kPrecisions, model.precision)}};
+}
+
+ModelChoice model_from_json(const json& value, const std::string& path) {
+  const JsonReader reader(value, path);
+  ModelChoice model;
+  reader.read("path", model.path);
+  reader.read("pair_text", model.pair_text);
+  reader.read("target_text", model.target_text);
+  model.ids = ids_from_json(reader, "ids");
+  model.target_ids = ids_from_json(reader, "target_ids");
+  reader.read("adds_special", model.adds_special);
+  read_enum(reader, "padding", model.padding, kPaddingSides);
+  read_enum(reader, "precision", model.precision, kPrecisions);
+  return model;
+}
+
+json gains_to_json(const inference::HeadGains& gains) {
+  json list = json::array();
+  for (const auto& [head, gain] : gains) {
+    list.push_back({{"kind", name_in(kKinds, head.first.kind)},
+                    {"layer", head.first.layer.value},
+                    {"head", head.second},
+                    {"gain", gain}});
+  }
+  return list;
+}
+
+inference::HeadGains gains_from_json(const JsonReader& parent, const char* key) {
+  constexpr std::uint32_t kLast = 0xffff'fffeu;
+  constexpr float kLargest = 1e6f;
+  inference::HeadGains gains;
+  const json* value = parent.find(key);
+  if (!value) return gains;
+  if (!value->is_array()) parent.fail(key, "a list of heads", *value);
+  for (const json& head : *value) {
+    const JsonReader reader(head, parent.path(key));
+    model::BlockRef block;
+    std::uint32_t number = 0;
+    float gain = 1.0f;
+    read_enum(reader, "kind", block.kind, kKinds);
+    reader.read("layer", block.layer.value, 0u, kLast);
+    reader.read("head", number, 0u, kLast);
+    reader.read("gain", gain, -kLargest, kLargest);
+    gains[{block, number}] = gain;
+  }
+  return gains;
+}
+
+json generation_to_json(const GenerationChoices& generation) {
+  const inference::SamplingSettings& sampling = generation.sampling;
+  return {{"tokens", generation.tokens},
+          {"method", name_in(kMethods, sampling.method)},
+          {"temperature", sampling.temperature},
+          {"top_k", sampling.top_k},
+          {"top_p", sampling.top_p},
+          {"seed", sampling.seed}};
+}
+
+GenerationChoices generation_from_json(const json& value, const std::string& path) {
+  const JsonReader reader(value, path);
+  GenerationChoices generation;
+  inference::SamplingSettings& sampling = generation.sampling;
+  reader.read("tokens", generation.tokens, 1u, kMostGeneratedTokens);
+  read_enum(reader, "method", sampling.method, kMethods);
+  reader.read("temperature", sampling.temperature, kLeastTemperature, kMostTemperature);
+  reader.read("top_k", sampling.top_k, 0u, kMostTopK);
+  reader.read("top_p", sampling.top_p, 0.0f, 1.0f);
+  reader.read("seed", sampling.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
+  return generation;
 }
 
 json selection_to_json(const Selection& selection) {
@@ -143,6 +244,12 @@ State read_state(const json& value) {
   reader.read("preset", state.preset);
   if (const json* playground = reader.find("playground")) state.playground = playground_from_json(*playground, "playground");
   if (const json* masks = reader.find("masks")) state.masks = masks_from_json(*masks, "masks");
+  if (const json* model = reader.find("model")) state.model = model_from_json(*model, "model");
+  if (const json* masks = reader.find("model_masks")) state.model_masks = masks_from_json(*masks, "model_masks");
+  state.gains = gains_from_json(reader, "gains");
+  if (const json* generation = reader.find("generation")) {
+    state.generation = generation_from_json(*generation, "generation");
+  }
   if (const json* masks = reader.find("playground_masks")) {
     state.playground_masks = masks_from_json(*masks, "playground_masks");
   }
@@ -173,6 +280,10 @@ json to_json(const State& state) {
           {"cross", state.cross},
           {"playground", to_json(state.playground)},
           {"preset", state.preset},
+          {"model", model_to_json(state.model)},
+          {"model_masks", to_json(state.model_masks)},
+          {"gains", gains_to_json(state.gains)},
+          {"generation", generation_to_json(state.generation)},
           {"masks", to_json(state.masks)},
           {"playground_masks", to_json(state.playground_masks)},
           {"selection", selection_to_json(state.selection)},
