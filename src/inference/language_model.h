@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "attention/mask.h"
+#include "inference/prompt.h"
+#include "model/load_network.h"
+#include "model/network.h"
+#include "text/tokenizer.h"
+
+namespace headlight::inference {
+
+/// A model from a file: its network, its tokenizer, and the masks it was trained with. Weights stay in the mapped file until
+/// a session uploads them.
+struct LanguageModel {
+  std::filesystem::path path;
+  model::ModelDescription description;
+  std::shared_ptr<const model::Network> network;
+  std::shared_ptr<const text::Tokenizer> tokenizer;  ///< null where the files have none: only ids can be given
+  std::string tokenizer_problem;                     ///< why there is no tokenizer, in one line
+  attention::MaskSet masks;
+};
+
+/// Opens a folder as Hugging Face writes it, or a GGUF file; reads headers only, milliseconds. Where there is no such path,
+/// "organisation/name" is looked up in the local Hugging Face cache. Throws Error in one line when it isn't a model that
+/// Headlight can show.
+std::shared_ptr<const LanguageModel> open_model(const std::filesystem::path& path);
+
+/// Where a model lies that a person named by path or as "organisation/name". Throws Error in one line when it is nowhere.
+std::filesystem::path find_model(const std::filesystem::path& name);
+
+/// The tokenizer of a model's folder or GGUF file, without the model. Throws Error in one line.
+text::Tokenizer open_tokenizer(const std::filesystem::path& path);
+
+}  // namespace headlight::inference

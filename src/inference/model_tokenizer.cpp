@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "inference/language_model.h"
+#include "model/gguf.h"
+
+namespace headlight::inference {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Does the folder hold anything that text::Tokenizer::load reads?
+bool has_tokenizer_files(const fs::path& folder) {
+  static constexpr std::array kNames = {"tokenizer.json", "vocab.json", "vocab.txt"};
+  if (std::any_of(kNames.begin(), kNames.end(), [&](const char* name) { return fs::exists(folder / name); })) return true;
+  std::error_code failure;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure)) {
+    if (entry.path().extension() == ".model") return true;
+  }
+  return false;
+}
+
+/// The folder's only .gguf file, empty when it has none or several.
+fs::path only_gguf(const fs::path& folder) {
+  fs::path found;
+  std::error_code failure;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure)) {
+    if (entry.path().extension() != ".gguf") continue;
+    if (!found.empty()) return {};
+    found = entry.path();
+  }
+  return found;
+}
+
+std::optional<std::uint32_t> token_id(const model::GgufFile& file, const std::string& key, std::size_t vocabulary) {
+  const std::string name = "tokenizer.ggml." + key;
+  if (!file.has(name)) return std::nullopt;
+  const std::int64_t id = file.integer(name);
+  if (id < 0 || static_cast<std::size_t>(id) >= vocabulary) return std::nullopt;  // -1 and the like say "none"
+  return static_cast<std::uint32_t>(id);
+}
+
+std::optional<bool> choice(const model::GgufFile& file, const std::string& key) {
+  const std::string name = "tokenizer.ggml." + key;
+  if (!file.has(name)) return std::nullopt;
+  return file.boolean(name);
+}
+
+text::GgufVocabulary vocabulary_of(const model::GgufFile& file) {
+  if (!file.has("tokenizer.ggml.tokens")) throw Error("{} has no tokenizer inside", file.path().string());
+  text::GgufVocabulary vocabulary;
+  vocabulary.model = file.text_or("tokenizer.ggml.model", "");
+  vocabulary.pre_tokenizer = file.text_or("tokenizer.ggml.pre", "default");
+  vocabulary.tokens = file.texts("tokenizer.ggml.tokens");
+  if (file.has("tokenizer.ggml.scores")) {
+    for (const double score : file.numbers("tokenizer.ggml.scores")) vocabulary.scores.push_back(static_cast<float>(score));
+  }
+  if (file.has("tokenizer.ggml.token_type")) {
+    for (const std::int64_t type : file.integers("tokenizer.ggml.token_type")) {
+      vocabulary.token_types.push_back(static_cast<std::int32_t>(type));
+    }
+  }
+  if (file.has("tokenizer.ggml.merges")) vocabulary.merges = file.texts("tokenizer.ggml.merges");
+  const auto id = [&](const char* key) { return token_id(file, key, vocabulary.tokens.size()); };
+  vocabulary.special = {.beginning = id("bos_token_id"),
+                        .end = id("eos_token_id"),
+                        .padding = id("padding_token_id"),
+                        .unknown = id("unknown_token_id"),
+                        .mask = id("mask_token_id"),
+                        .separator = id("seperator_token_id"),  // the format's own spelling
+                        .classification = id("cls_token_id")};
+  vocabulary.adds_beginning = choice(file, "add_bos_token");
+  vocabulary.adds_end = choice(file, "add_eos_token");
+  vocabulary.adds_space_prefix = choice(file, "add_space_prefix");
+  return vocabulary;
+}
+
+}  // namespace
+
+text::Tokenizer open_tokenizer(const fs::path& name) {
+  const fs::path path = find_model(name);
+  const bool is_folder = fs::is_directory(path);
+  if (!is_folder && model::GgufFile::is_gguf(path)) {
+    return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(path)));
+  }
+  const fs::path folder = is_folder ? path : path.parent_path();
+  const fs::path gguf = has_tokenizer_files(folder) ? fs::path() : only_gguf(folder);
+  if (!gguf.empty()) return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(gguf)));
+  return text::Tokenizer::load(folder);
+}
+
+}  // namespace headlight::inference

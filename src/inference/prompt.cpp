@@ -1,0 +1,214 @@
+#include "inference/prompt.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "inference/language_model.h"
+
+namespace headlight::inference {
+namespace {
+
+using Lines = std::vector<std::vector<text::Token>>;  ///< [batch][real token]
+
+/// More would overflow sizes long before a device holds it.
+constexpr std::size_t kMaxPromptTokens = 1u << 22;
+
+std::string count_of(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// One side of a prompt on its way to a batch: the encoder's tokens or the decoder's.
+class Side {
+ public:
+  Side(const LanguageModel& model, const model::Embedding* embedding, std::string_view name)
+      : model_(model), embedding_(embedding), name_(name) {}
+
+  Lines from_ids(const std::vector<std::vector<std::uint32_t>>& lines) const {
+    Lines result;
+    for (const std::vector<std::uint32_t>& ids : lines) {
+      std::vector<text::Token>& tokens = result.emplace_back();
+      for (const std::uint32_t id : ids) tokens.push_back(token(id));
+    }
+    return result;
+  }
+
+  text::Token token(std::uint32_t id) const {
+    text::Token result;
+    result.id = id;
+    result.text = model_.tokenizer ? std::string(model_.tokenizer->spelling(id)) : std::to_string(id);
+    return result;
+  }
+
+  /// Throws Error for lines that the network can't take.
+  void check(const Lines& lines) const {
+    if (lines.empty()) throw Error("the {} has no line: type at least one token", name_);
+    const std::uint32_t vocabulary = embedding_ == nullptr ? 0 : embedding_->table.axis(0);
+    const std::uint32_t longest = position_limit();
+    std::size_t padded = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::vector<text::Token>& line = lines[i];
+      if (line.empty()) throw Error("{} has no token: type at least one", where(i, lines.size()));
+      if (longest != 0 && line.size() > longest) {
+        throw Error("{} has {}, but the model has positions for {}: shorten it", where(i, lines.size()),
+                    count_of(line.size(), "token"), longest);
+      }
+      for (const text::Token& token : line) {
+        if (token.id < vocabulary) continue;
+        throw Error("{}: token id {} is not among the model's {}", where(i, lines.size()), token.id, vocabulary);
+      }
+      padded = std::max(padded, line.size());
+    }
+    if (padded > kMaxPromptTokens / lines.size()) {
+      throw Error("{} of up to {} are too many for one batch: give fewer or shorter lines", count_of(lines.size(), "line"),
+                  count_of(padded, "token"));
+    }
+  }
+
+  model::TokenBatch batch(const Lines& lines, PaddingSide padding) const {
+    model::TokenBatch result;
+    result.batch = static_cast<std::uint32_t>(lines.size());
+    for (const std::vector<text::Token>& line : lines) {
+      result.lengths.push_back(static_cast<std::uint32_t>(line.size()));
+      result.length = std::max(result.length, result.lengths.back());
+    }
+    const std::size_t cells = std::size_t{result.batch} * result.length;
+    result.ids.assign(cells, model::kPaddingId);
+    const bool has_types = embedding_ != nullptr && !embedding_->types.is_empty();
+    if (has_types) result.types.assign(cells, 0);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::size_t start = padding == PaddingSide::Left ? result.length - lines[i].size() : 0;
+      if (padding == PaddingSide::Left) result.starts.push_back(static_cast<std::uint32_t>(start));
+      std::vector<std::string>& labels = result.texts.emplace_back(result.length, "<pad>");
+      for (std::size_t t = 0; t < lines[i].size(); ++t) {
+        const text::Token& token = lines[i][t];
+        const std::size_t cell = i * result.length + start + t;
+        result.ids[cell] = token.id;
+        // RoBERTa has one type for both sentences.
+        if (has_types) result.types[cell] = std::min(token.sequence, embedding_->types.axis(0) - 1);
+        labels[start + t] = label(token.id);
+      }
+    }
+    return result;
+  }
+
+ private:
+  std::string where(std::size_t line, std::size_t lines) const {
+    return lines == 1 ? fmt::format("the {}", name_) : fmt::format("line {} of the {}", line, name_);
+  }
+
+  /// 0: there is none. Rotary positions and distances go on for ever, well or badly.
+  std::uint32_t position_limit() const {
+    std::uint32_t limit = model_.description.is_length_limited ? model_.description.max_length : 0;
+    if (embedding_ != nullptr && !embedding_->positions.is_empty()) {
+      const std::uint32_t rows = embedding_->positions.axis(0) - embedding_->position_offset;
+      limit = limit == 0 ? rows : std::min(limit, rows);
+    }
+    return limit;
+  }
+
+  std::string label(std::uint32_t id) const {
+    std::string text = model_.tokenizer ? model_.tokenizer->label(id) : std::string();
+    return text.empty() ? std::to_string(id) : text;
+  }
+
+  const LanguageModel& model_;
+  const model::Embedding* embedding_;
+  std::string_view name_;
+};
+
+const text::Tokenizer& tokenizer_of(const LanguageModel& model) {
+  if (!model.tokenizer) throw Error("{}; give token ids instead of text", model.tokenizer_problem);
+  return *model.tokenizer;
+}
+
+/// The other side's lines, one for each: a single one serves all.
+const std::string& partner(const std::vector<std::string>& lines, std::size_t index, std::size_t count,
+                           std::string_view name) {
+  if (lines.size() != 1 && lines.size() != count) {
+    throw Error("{} for {}: give one for each, or one for all", count_of(lines.size(), name), count_of(count, "text"));
+  }
+  return lines.size() == 1 ? lines.front() : lines[index];
+}
+
+Lines source_tokens(const LanguageModel& model, const PromptText& text, const Side& side) {
+  if (!text.ids.empty()) return side.from_ids(text.ids);
+  const text::Tokenizer& tokenizer = tokenizer_of(model);
+  Lines result;
+  for (std::size_t i = 0; i < text.lines.size(); ++i) {
+    const bool has_pair = !text.pair_lines.empty();
+    const std::string pair = has_pair ? partner(text.pair_lines, i, text.lines.size(), "second sentence") : std::string();
+    result.push_back(pair.empty() ? tokenizer.encode(text.lines[i], text.adds_special)
+                                  : tokenizer.encode_pair(text.lines[i], pair, text.adds_special));
+  }
+  return result;
+}
+
+text::Token start_token(const LanguageModel& model, const Side& side) {
+  std::optional<std::uint32_t> id = model.description.ids.decoder_start;
+  if (!id && model.tokenizer) id = model.tokenizer->special().beginning;
+  if (!id && model.tokenizer) id = model.tokenizer->special().padding;
+  if (!id) throw Error("the model doesn't say which token starts its decoder: give the target as ids");
+  text::Token token = side.token(*id);
+  token.is_special = true;
+  return token;
+}
+
+/// Was the token added at the end of a text to say that it ends?
+bool is_end(const text::Token& token, const text::Tokenizer& tokenizer) {
+  const std::optional<std::uint32_t> end = tokenizer.special().end;
+  return token.is_special && token.bytes.is_empty() && (!end || token.id == *end);
+}
+
+Lines target_tokens(const LanguageModel& model, const PromptText& text, const Side& side, std::size_t count) {
+  if (!text.target_ids.empty()) {
+    if (text.target_ids.size() != 1) return side.from_ids(text.target_ids);
+    return side.from_ids(std::vector(count, text.target_ids.front()));
+  }
+  Lines result(count, {start_token(model, side)});
+  if (text.target_lines.empty()) return result;
+  const text::Tokenizer& tokenizer = tokenizer_of(model);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<text::Token> tokens = tokenizer.encode(partner(text.target_lines, i, count, "target"), text.adds_special);
+    if (!tokens.empty() && is_end(tokens.back(), tokenizer)) tokens.pop_back();
+    result[i].insert(result[i].end(), std::make_move_iterator(tokens.begin()), std::make_move_iterator(tokens.end()));
+  }
+  return result;
+}
+
+}  // namespace
+
+Prompt make_prompt(const LanguageModel& model, const PromptText& text) {
+  Prompt prompt;
+  const Side source(model, model.network->source_embedding.get(), "text");
+  prompt.tokens = source_tokens(model, text, source);
+  source.check(prompt.tokens);
+  prompt.input.source = source.batch(prompt.tokens, text.padding);
+  const bool has_target = !text.target_lines.empty() || !text.target_ids.empty();
+  if (model.network->layers->decoder.empty()) {
+    if (has_target) throw Error("{} has no decoder: it takes no target", model.description.family);
+    return prompt;
+  }
+  const Side target(model, model.network->target_embedding.get(), "target");
+  prompt.target_tokens = target_tokens(model, text, target, prompt.tokens.size());
+  target.check(prompt.target_tokens);
+  if (prompt.target_tokens.size() != prompt.tokens.size()) {
+    throw Error("{} for {}: give one for each, or one for all", count_of(prompt.target_tokens.size(), "target"),
+                count_of(prompt.tokens.size(), "text"));
+  }
+  prompt.input.target = target.batch(prompt.target_tokens, text.padding);
+  return prompt;
+}
+
+std::vector<std::string> prompt_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    if (line.find_first_not_of(" \t\r\v\f") != std::string_view::npos) lines.emplace_back(line);
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace headlight::inference

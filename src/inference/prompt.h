@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/network.h"
+#include "text/token.h"
+
+namespace headlight::inference {
+
+struct LanguageModel;
+
+enum class PaddingSide : std::uint8_t { Right, Left };
+
+/// What a person typed for a model. Each line is a batch item.
+struct PromptText {
+  std::vector<std::string> lines;
+  std::vector<std::string> pair_lines = {};          ///< second sentences (BERT), one for each line or empty
+  std::vector<std::string> target_lines = {};        ///< of encoder–decoders; empty: the decoder's start token alone
+  std::vector<std::vector<std::uint32_t>> ids = {};  ///< instead of lines, as they are
+  /// Instead of target_lines, as they are: the decoder's whole input, its start token included.
+  std::vector<std::vector<std::uint32_t>> target_ids = {};
+  bool adds_special = true;  ///< [CLS], <s>, …
+  PaddingSide padding = PaddingSide::Right;
+
+  bool operator==(const PromptText&) const = default;
+};
+
+/// A prompt as the network takes it, and where each token stands in the text.
+struct Prompt {
+  model::ModelInput input;
+  std::vector<std::vector<text::Token>> tokens;         ///< [batch][real token]; without padding
+  std::vector<std::vector<text::Token>> target_tokens;  ///< likewise
+};
+
+/// Throws Error in one line: no token at all, too many for the model's positions, ids outside the vocabulary, no tokenizer.
+/// The decoder's input is its start token followed by the target's tokens, as the model was trained: without the end token,
+/// which training only ever asks for.
+Prompt make_prompt(const LanguageModel& model, const PromptText& text);
+
+/// The lines of a text that hold more than white space.
+std::vector<std::string> prompt_lines(std::string_view text);
+
+}  // namespace headlight::inference
