@@ -1,0 +1,137 @@
+#include <array>
+
+#include "model/architectures/families.h"
+
+namespace headlight::model {
+namespace {
+
+constexpr AttentionNames bart_attention(Names query, Names key, Names value, Names output, Names norm) {
+  return {.query = query, .key = key, .value = value, .output = output, .norm = norm};
+}
+
+constexpr AttentionNames kBartSelf =
+    bart_attention("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj", "self_attn_layer_norm");
+constexpr AttentionNames kBartCross = bart_attention("encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj",
+                                                     "encoder_attn.out_proj", "encoder_attn_layer_norm");
+constexpr FeedForwardNames kBartFeedForward{.in = "fc1", .out = "fc2", .norm = "final_layer_norm"};
+constexpr StackNames kBartEncoder{.table = "shared|encoder.embed_tokens|decoder.embed_tokens",
+                                  .positions = "encoder.embed_positions",
+                                  .embedding_norm = "encoder.layernorm_embedding",
+                                  .layer = "encoder.layers.{}.",
+                                  .self = kBartSelf,
+                                  .feed_forward = kBartFeedForward};
+constexpr StackNames kBartDecoder{.table = "shared|decoder.embed_tokens|encoder.embed_tokens",
+                                  .positions = "decoder.embed_positions",
+                                  .embedding_norm = "decoder.layernorm_embedding",
+                                  .layer = "decoder.layers.{}.",
+                                  .self = kBartSelf,
+                                  .cross = kBartCross,
+                                  .feed_forward = kBartFeedForward};
+constexpr Keys kBartKeys{
+    .encoder = {.layers = "encoder_layers", .heads = "encoder_attention_heads", .d_ff = "encoder_ffn_dim"},
+    .decoder = {.layers = "decoder_layers", .heads = "decoder_attention_heads", .d_ff = "decoder_ffn_dim"},
+    .d_model = "d_model",
+    .activation = "activation_function"};
+
+constexpr Family bart() {
+  return {.name = "BART",
+          .types = "bart",
+          .prefixes = "model.|",
+          .kind = StackKind::EncoderDecoder,
+          .keys = kBartKeys,
+          .encoder = kBartEncoder,
+          .decoder = kBartDecoder,
+          .head = {.linear = "lm_head", .bias = "final_logits_bias"},
+          .ignored = "*encoder.embed_tokens.weight|*decoder.embed_tokens.weight|classification_head.*",
+          .place = NormPlace::After,
+          .position_offset = 2};
+}
+
+constexpr Family mbart() {
+  Family family = bart();
+  family.name = "mBART";
+  family.types = "mbart";
+  family.encoder.final_norm = "encoder.layer_norm";
+  family.decoder.final_norm = "decoder.layer_norm";
+  family.place = NormPlace::Before;
+  return family;
+}
+
+constexpr Family with_sines(Family family) {
+  family.encoder.embedding_norm = family.decoder.embedding_norm = "";
+  family.ignored = "*encoder.embed_tokens.weight|*decoder.embed_tokens.weight|*embed_positions.weight";
+  family.positions = Positions::Sinusoidal;
+  family.position_offset = 0;
+  return family;
+}
+
+constexpr Family marian() {
+  Family family = with_sines(bart());
+  family.name = "Marian";
+  family.types = "marian";
+  family.activation = "gelu";
+  return family;
+}
+
+constexpr Family pegasus() {
+  Family family = with_sines(mbart());
+  family.name = "Pegasus";
+  family.types = "pegasus";
+  return family;
+}
+
+constexpr AttentionNames kT5Self{.query = "layer.0.SelfAttention.q",
+                                 .key = "layer.0.SelfAttention.k",
+                                 .value = "layer.0.SelfAttention.v",
+                                 .output = "layer.0.SelfAttention.o",
+                                 .norm = "layer.0.layer_norm"};
+constexpr AttentionNames kT5Cross{.query = "layer.1.EncDecAttention.q",
+                                  .key = "layer.1.EncDecAttention.k",
+                                  .value = "layer.1.EncDecAttention.v",
+                                  .output = "layer.1.EncDecAttention.o",
+                                  .norm = "layer.1.layer_norm"};
+
+constexpr Family kT5{
+    .name = "T5",
+    .types = "t5|mt5",
+    .kind = StackKind::EncoderDecoder,
+    .keys = {.encoder = {.layers = "num_layers", .heads = "num_heads", .d_ff = "d_ff"},
+             .decoder = {.layers = "num_decoder_layers|num_layers", .heads = "num_heads", .d_ff = "d_ff"},
+             .d_model = "d_model",
+             .max_length = "n_positions",
+             .epsilon = "layer_norm_epsilon",
+             .head_size = "d_kv"},
+    .encoder = {.table = "shared|encoder.embed_tokens|decoder.embed_tokens",
+                .layer = "encoder.block.{}.",
+                .self = kT5Self,
+                .feed_forward = {.in = "layer.1.DenseReluDense.wi|layer.1.DenseReluDense.wi_1",
+                                 .out = "layer.1.DenseReluDense.wo",
+                                 .gate = "layer.1.DenseReluDense.wi_0",
+                                 .norm = "layer.1.layer_norm"},
+                .final_norm = "encoder.final_layer_norm",
+                .position_bias = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
+    .decoder = {.table = "shared|decoder.embed_tokens|encoder.embed_tokens",
+                .layer = "decoder.block.{}.",
+                .self = kT5Self,
+                .cross = kT5Cross,
+                .feed_forward = {.in = "layer.2.DenseReluDense.wi|layer.2.DenseReluDense.wi_1",
+                                 .out = "layer.2.DenseReluDense.wo",
+                                 .gate = "layer.2.DenseReluDense.wi_0",
+                                 .norm = "layer.2.layer_norm"},
+                .final_norm = "decoder.final_layer_norm",
+                .position_bias = "decoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
+    .head = {.linear = "lm_head"},
+    .ignored = "encoder.embed_tokens.weight|decoder.embed_tokens.weight|*.EncDecAttention.relative_attention_bias.weight",
+    .norm = Norm::Kind::RootMeanSquare,
+    .epsilon = 1e-6f,
+    .biases = {.projections = false, .output = false, .feed_forward = false},
+    .positions = Positions::Buckets,
+    .scales_attention = false};
+
+constexpr std::array kFamilies{bart(), mbart(), marian(), pegasus(), kT5};
+
+}  // namespace
+
+std::span<const Family> encoder_decoder_families() { return kFamilies; }
+
+}  // namespace headlight::model

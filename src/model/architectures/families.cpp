@@ -1,0 +1,61 @@
+#include "model/architectures/families.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace headlight::model {
+namespace {
+
+const Family* find(std::span<const Family> families, std::string_view type) {
+  for (const Family& family : families) {
+    bool is_it = false;
+    for_each_spelling(family.types, [&](std::string_view spelling) { is_it = is_it || spelling == type; });
+    if (is_it) return &family;
+  }
+  return nullptr;
+}
+
+/// What people load by mistake, and why it has no place here.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOthers{{
+    {"mamba|mamba2|falcon_mamba|rwkv|retnet|xlstm|hyena|resnet|convnext|unet",
+     "Headlight shows attention; this network has none"},
+    {"whisper|wav2vec2|hubert|vit|clip|siglip|llava|qwen2_vl|qwen2_5_vl|paligemma|blip|dinov2",
+     "Headlight reads text; this network needs sound or images"},
+    {"jamba|recurrent_gemma|bamba|zamba|zamba2|granitemoehybrid|falcon_h1|lfm2|qwen3_next|nemotron_h",
+     "only some layers of this network are attention"},
+}};
+
+}  // namespace
+
+const Family* find_family(std::string_view model_type) {
+  for (const std::span<const Family> families :
+       {encoder_families(), decoder_families(), rotary_families(), encoder_decoder_families()}) {
+    if (const Family* family = find(families, model_type)) return family;
+  }
+  return nullptr;
+}
+
+const Family* find_gguf_family(std::string_view architecture) { return find(gguf_families(), architecture); }
+
+std::string family_names() {
+  std::string names;
+  for (const std::span<const Family> families :
+       {encoder_families(), decoder_families(), rotary_families(), encoder_decoder_families()}) {
+    for (const Family& family : families) names += fmt::format("{}{}", names.empty() ? "" : ", ", family.name);
+  }
+  return names;
+}
+
+std::string unsupported(std::string_view model_type) {
+  std::string_view reason = "Headlight doesn't know this network";
+  for (const auto& [types, why] : kOthers) {
+    for_each_spelling(types, [&](std::string_view type) {
+      if (type == model_type) reason = why;
+    });
+  }
+  return fmt::format("model_type '{}': {}; supported: {}", model_type, reason, family_names());
+}
+
+}  // namespace headlight::model

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "model/weights.h"
+
+namespace headlight::model {
+
+/// Names of modules, to which ".weight" and ".bias" are appended: '|' separates spellings, "{}" stands for the layer's
+/// number, and an empty name says that the family has no such part.
+using Names = std::string_view;
+
+struct AttentionNames {
+  Names query = "", key = "", value = "";
+  Names fused = "";  ///< one weight instead of the three
+  FusedLayout fused_layout = FusedLayout::QueryKeyValue;
+  Names output = "";
+  Names query_norm = "", key_norm = "";
+  Names norm = "";         ///< before the branch or after the sum, as the family places its norms
+  Names inside_norm = "";  ///< of what the branch returns
+};
+
+struct FeedForwardNames {
+  Names in = "", out = "";
+  Names gate = "";         ///< read when the family's feed-forward is gated
+  Names gate_and_in = "";  ///< one weight [gate | in] instead of the two
+  Names norm = "", inside_norm = "";
+};
+
+/// One stack of layers with what comes before and after it.
+struct StackNames {
+  Names table = "", positions = "", types = "", embedding_norm = "", projection = "";
+  Names layer = "";  ///< what the names of a layer's parts begin with: "h.{}."
+  AttentionNames self = {}, cross = {};
+  FeedForwardNames feed_forward = {};
+  Names final_norm = "";
+  Names position_bias = "";  ///< T5's table of buckets
+};
+
+/// From states to logits. Outside of the family's prefix.
+struct HeadNames {
+  Names linear = "";  ///< absent where the embedding's table serves
+  Names bias = "";    ///< whole name of the tensor
+  Names transform = "", norm = "";
+};
+
+/// Where the numbers of a stack are in config.json: '|' separates spellings.
+struct StackKeys {
+  Names layers = "num_hidden_layers|n_layer|n_layers";
+  Names heads = "num_attention_heads|n_head|n_heads";
+  Names d_ff = "intermediate_size|n_inner|ffn_dim|hidden_dim";
+};
+
+struct Keys {
+  StackKeys encoder = {}, decoder = {};
+  Names d_model = "hidden_size|n_embd|n_embed|dim|d_model";
+  Names max_length = "max_position_embeddings|n_positions";
+  Names epsilon = "layer_norm_eps|layer_norm_epsilon|rms_norm_eps";
+  Names activation = "hidden_activation|hidden_act|activation_function|activation";
+  Names head_size = "head_dim|d_kv";
+};
+
+enum class StackKind : std::uint8_t { Encoder, Decoder, EncoderDecoder };
+enum class NormPlace : std::uint8_t { Before, After };
+enum class Positions : std::uint8_t {
+  Learned,
+  Sinusoidal,  ///< computed: sines in the first half, cosines in the second
+  Rotary,
+  Alibi,
+  Buckets,
+};
+
+/// Which parts have biases, and the keys of config.json that say otherwise.
+struct Biases {
+  bool projections = true, output = true, feed_forward = true;
+  std::string_view attention_key = "", feed_forward_key = "";
+};
+
+/// A family of networks as a table of names and differences; no code.
+struct Family {
+  std::string_view name;  ///< "GPT-2"
+  Names types;            ///< model_type of config.json, or general.architecture of a GGUF file
+  Names prefixes = "|";   ///< of all names below; heads saved alone drop theirs
+  StackKind kind = StackKind::Decoder;
+  Keys keys = {};
+  StackNames encoder = {};  ///< the only stack of Encoder and Decoder
+  StackNames decoder = {};
+  HeadNames head = {};
+  Names ignored = "";  ///< tensors of this family that nothing needs; '*' stands for anything
+
+  Norm::Kind norm = Norm::Kind::Layer;
+  float norm_offset = 0.0f;
+  float epsilon = 1e-5f;  ///< when config.json has none
+  NormPlace place = NormPlace::Before;
+  Biases biases = {};
+  bool is_transposed = false;       ///< linear weights are [in, out]: GPT-2's Conv1D
+  bool is_projected_first = false;  ///< Embedding::is_projected_first; such projections have no bias
+  bool is_gated = false;
+  bool is_parallel = false;  ///< the default of use_parallel_residual
+  std::string_view activation = "gelu";
+  bool is_gelu_tanh = false;              ///< "gelu" means its approximation
+  std::string_view head_activation = "";  ///< after the head's transform; "=": as the layers'
+  std::uint32_t d_ff_factor = 4;          ///< d_ff = factor · d_model when config.json has none
+  std::uint32_t head_size = 0;            ///< when config.json has none; 0: d_model / heads
+
+  Positions positions = Positions::Learned;
+  std::uint32_t position_offset = 0;
+  bool counts_offset = false;  ///< max_length of config.json includes the offset
+  double rope_theta = 10'000.0, partial_rotary = 1.0;
+  double local_rope_theta = 0.0;  ///< of layers with a window, when they have their own
+  bool is_rotary_interleaved = false;
+  std::uint32_t plain_layer_period = 0;  ///< each n-th layer has no rotary positions: the default of no_rope_layer_interval
+
+  bool scales_embedding = false;    ///< by √d_model: the default of scale_embedding
+  bool scales_attention = true;     ///< by 1/√d_k
+  double query_scalar = 0.0;        ///< default of query_pre_attn_scalar; 0: the family has none
+  std::uint32_t window = 0;         ///< default of sliding_window
+  std::uint32_t window_period = 0;  ///< each layer has the window but every n-th; 0: all have it
+  bool is_window_optional = false;  ///< nothing without use_sliding_window
+  bool is_tied = true;              ///< default of tie_word_embeddings
+};
+
+}  // namespace headlight::model

@@ -1,0 +1,139 @@
+#include <array>
+
+#include "model/architectures/families.h"
+
+namespace headlight::model {
+namespace {
+
+constexpr StackNames kLlamaStack{.table = "embed_tokens",
+                                 .layer = "layers.{}.",
+                                 .self = {.query = "self_attn.q_proj",
+                                          .key = "self_attn.k_proj",
+                                          .value = "self_attn.v_proj",
+                                          .output = "self_attn.o_proj",
+                                          .norm = "input_layernorm"},
+                                 .feed_forward = {.in = "mlp.up_proj",
+                                                  .out = "mlp.down_proj",
+                                                  .gate = "mlp.gate_proj",
+                                                  .norm = "post_attention_layernorm"},
+                                 .final_norm = "norm"};
+constexpr Biases kNoBiases{.projections = false, .output = false, .feed_forward = false};
+
+/// What Llama's kin share: RMSNorm before gated branches without biases, rotary positions.
+constexpr Family llama_kin(std::string_view name, Names types) {
+  return {.name = name,
+          .types = types,
+          .prefixes = "model.|",
+          .encoder = kLlamaStack,
+          .head = {.linear = "lm_head"},
+          .ignored = "*.rotary_emb.inv_freq",
+          .norm = Norm::Kind::RootMeanSquare,
+          .epsilon = 1e-6f,
+          .biases = kNoBiases,
+          .is_gated = true,
+          .activation = "silu",
+          .positions = Positions::Rotary,
+          .is_tied = false};
+}
+
+constexpr Family llama() {
+  Family family = llama_kin("Llama", "llama");
+  family.biases.attention_key = "attention_bias";
+  family.biases.feed_forward_key = "mlp_bias";
+  return family;
+}
+
+constexpr Family mistral() {
+  Family family = llama_kin("Mistral", "mistral");
+  family.window = 4096;
+  return family;
+}
+
+constexpr Family qwen2() {
+  Family family = llama_kin("Qwen2", "qwen2");
+  family.biases.projections = true;
+  family.is_window_optional = true;
+  return family;
+}
+
+constexpr Family with_head_norms(Family family) {
+  family.encoder.self.query_norm = "self_attn.q_norm";
+  family.encoder.self.key_norm = "self_attn.k_norm";
+  return family;
+}
+
+constexpr Family qwen3() {
+  Family family = with_head_norms(llama_kin("Qwen3", "qwen3"));
+  family.biases.attention_key = "attention_bias";
+  family.head_size = 128;
+  family.is_window_optional = true;
+  return family;
+}
+
+constexpr Family smollm3() {
+  Family family = llama();
+  family.name = "SmolLM3";
+  family.types = "smollm3";
+  family.rope_theta = 2'000'000.0;
+  family.plain_layer_period = 4;
+  family.is_window_optional = true;
+  family.is_tied = true;
+  return family;
+}
+
+constexpr Family phi3() {
+  Family family = llama_kin("Phi-3", "phi3");
+  AttentionNames& self = family.encoder.self;
+  self.query = self.key = self.value = "";
+  self.fused = "self_attn.qkv_proj";
+  family.encoder.feed_forward.in = family.encoder.feed_forward.gate = "";
+  family.encoder.feed_forward.gate_and_in = "mlp.gate_up_proj";
+  family.epsilon = 1e-5f;
+  return family;
+}
+
+constexpr Family gemma() {
+  Family family = llama_kin("Gemma", "gemma");
+  family.biases.attention_key = "attention_bias";
+  family.norm_offset = 1.0f;
+  family.activation = "gelu_pytorch_tanh";
+  family.is_gelu_tanh = true;
+  family.head_size = 256;
+  family.scales_embedding = true;
+  family.is_tied = true;
+  return family;
+}
+
+constexpr Family gemma2() {
+  Family family = gemma();
+  family.name = "Gemma 2";
+  family.types = "gemma2";
+  family.encoder.self.inside_norm = "post_attention_layernorm";
+  family.encoder.feed_forward.norm = "pre_feedforward_layernorm";
+  family.encoder.feed_forward.inside_norm = "post_feedforward_layernorm";
+  family.query_scalar = 256.0;
+  family.window = 4096;
+  family.window_period = 2;
+  return family;
+}
+
+/// The text part of a Gemma 3 lies one level deeper when it can see.
+constexpr Family gemma3() {
+  Family family = with_head_norms(gemma2());
+  family.name = "Gemma 3";
+  family.types = "gemma3_text|gemma3";
+  family.prefixes = "model.|model.language_model.|language_model.model.|";
+  family.head.linear = "lm_head|language_model.lm_head";
+  family.rope_theta = 1'000'000.0;
+  family.local_rope_theta = 10'000.0;
+  family.window_period = 6;
+  return family;
+}
+
+constexpr std::array kFamilies{llama(), mistral(), qwen2(), qwen3(), smollm3(), phi3(), gemma(), gemma2(), gemma3()};
+
+}  // namespace
+
+std::span<const Family> rotary_families() { return kFamilies; }
+
+}  // namespace headlight::model

@@ -1,0 +1,155 @@
+#include "model/architectures/rotary_settings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "core/error.h"
+
+namespace headlight::model {
+namespace {
+
+constexpr double kLargest = 1e12;
+
+/// Everything that a kind of scaling may ask for.
+struct Source {
+  const Settings& top;
+  std::optional<Settings> scaling;
+  std::uint32_t max_length = 0;
+  double theta = 0.0;
+
+  double factor() const {
+    if (!scaling->has("factor")) scaling->refuse("factor", "a number of at least 1");
+    return scaling->number("factor", 1.0, 1.0, kLargest);
+  }
+  /// The length of the training before it was stretched.
+  std::uint32_t original_length() const {
+    constexpr Names kKey = "original_max_position_embeddings";
+    constexpr std::uint32_t kLongest = 1u << 30;
+    return top.has(kKey) ? top.count(kKey, kLongest) : scaling->count(kKey, max_length, kLongest);
+  }
+};
+
+/// theta^(−2i / dimensions)
+std::vector<double> plain_frequencies(double theta, std::uint32_t dimensions) {
+  std::vector<double> frequencies;
+  for (std::uint32_t i = 0; i < dimensions; i += 2)
+    frequencies.push_back(std::pow(theta, -static_cast<double>(i) / dimensions));
+  return frequencies;
+}
+
+/// Long waves are stretched by `factor`, short ones stay, between the two runs a ramp (Llama 3.1).
+void stretch_llama3(const Source& source, Rotary& rotary) {
+  const double factor = source.factor();
+  const double low = source.scaling->number("low_freq_factor", 1.0, 1e-6, kLargest);
+  const double high = source.scaling->number("high_freq_factor", 4.0, 1e-6, kLargest);
+  const double length = source.original_length();
+  if (high <= low) source.scaling->refuse("high_freq_factor", fmt::format("more than low_freq_factor, {}", low));
+  for (double& frequency : rotary.inverse_frequencies) {
+    const double turns = length * frequency / (2.0 * std::numbers::pi);
+    const double kept = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+    frequency = (1.0 - kept) * frequency / factor + kept * frequency;
+  }
+}
+
+/// YaRN (Peng et al. 2023): the ramp runs over the number of the pair.
+void stretch_yarn(const Source& source, Rotary& rotary) {
+  const Settings& scaling = *source.scaling;
+  const double length = source.original_length();
+  const double factor = scaling.has("factor") ? source.factor() : std::max(1.0, source.max_length / length);
+  const double dimensions = rotary.dimensions;
+  const auto pair_that_turns = [&](double turns) {
+    return dimensions * std::log(length / (turns * 2.0 * std::numbers::pi)) / (2.0 * std::log(source.theta));
+  };
+  double low = pair_that_turns(scaling.number("beta_fast", 32.0, 1e-6, kLargest));
+  double high = pair_that_turns(scaling.number("beta_slow", 1.0, 1e-6, kLargest));
+  if (scaling.flag("truncate", true)) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, dimensions - 1.0);
+  if (low == high) high += 0.001;
+  for (std::size_t i = 0; i < rotary.inverse_frequencies.size(); ++i) {
+    const double stretched = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
+    rotary.inverse_frequencies[i] *= stretched / factor + (1.0 - stretched);
+  }
+  const auto magnitude = [&](double scale) { return factor <= 1.0 ? 1.0 : 0.1 * scale * std::log(factor) + 1.0; };
+  const double numerator = scaling.number("mscale", 0.0, 0.0, 1e3);
+  const double denominator = scaling.number("mscale_all_dim", 0.0, 0.0, 1e3);
+  const double inferred =
+      numerator > 0.0 && denominator > 0.0 ? magnitude(numerator) / magnitude(denominator) : magnitude(1.0);
+  rotary.attention_factor = scaling.number("attention_factor", inferred, 1e-6, 1e6);
+}
+
+/// LongRoPE (Ding et al. 2024): a factor for each pair, others for short and for long inputs.
+void stretch_longrope(const Source& source, Rotary& rotary) {
+  const Settings& scaling = *source.scaling;
+  rotary.original_length = source.original_length();
+  const auto stretched = [&](Names key) {
+    const std::vector<double> factors = scaling.numbers(key, 1e-6, kLargest);
+    if (factors.size() != rotary.inverse_frequencies.size()) {
+      scaling.refuse(key, fmt::format("a list of {} numbers", rotary.inverse_frequencies.size()));
+    }
+    std::vector<double> frequencies = rotary.inverse_frequencies;
+    for (std::size_t i = 0; i < factors.size(); ++i) frequencies[i] /= factors[i];
+    return frequencies;
+  };
+  rotary.long_inverse_frequencies = stretched("long_factor");
+  rotary.inverse_frequencies = stretched("short_factor");
+  const double length = rotary.original_length;
+  const double factor = scaling.has("factor") ? source.factor() : source.max_length / length;
+  const double inferred = factor <= 1.0 ? 1.0 : std::sqrt(1.0 + std::log(factor) / std::log(length));
+  rotary.attention_factor = rotary.long_attention_factor = scaling.number("attention_factor", inferred, 1e-6, 1e6);
+}
+
+/// The object that describes the layers in question; none: plain positions.
+std::optional<Settings> scaling_of(const Settings& settings, bool is_local, bool& is_shared) {
+  is_shared = true;
+  if (const std::optional<Settings> parameters = settings.child("rope_parameters")) {
+    if (!parameters->has("full_attention|sliding_attention")) return parameters;
+    is_shared = false;
+    return parameters->child(is_local ? "sliding_attention" : "full_attention");
+  }
+  return settings.child("rope_scaling");
+}
+
+}  // namespace
+
+Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t head_size, std::uint32_t max_length,
+                   bool is_local) {
+  bool is_shared = true;
+  std::optional<Settings> scaling = scaling_of(settings, is_local, is_shared);
+  const double partial = settings.number("partial_rotary_factor|rotary_pct", family.partial_rotary, 0.0, 1.0);
+  Source source{.top = settings, .scaling = scaling, .max_length = max_length};
+  source.theta = settings.number("rope_theta|rotary_emb_base", family.rope_theta, 1.0 + 1e-6, kLargest);
+  if (is_local && family.local_rope_theta > 0.0 && is_shared) {
+    // Before layers had positions of their own by name, those with a window had a base of theirs and were never stretched.
+    source.scaling = scaling = std::nullopt;
+    source.theta = settings.number("rope_local_base_freq", family.local_rope_theta, 1.0 + 1e-6, kLargest);
+  }
+  if (scaling) source.theta = scaling->number("rope_theta", source.theta, 1.0 + 1e-6, kLargest);
+  const double share = scaling ? scaling->number("partial_rotary_factor", partial, 0.0, 1.0) : partial;
+  const auto dimensions = static_cast<std::uint32_t>(head_size * share);
+  if (dimensions < 2 || dimensions % 2 != 0) {
+    throw Error("config.json: rotary positions turn {} of a head's {} numbers, but must turn pairs", dimensions, head_size);
+  }
+  Rotary rotary{.dimensions = dimensions,
+                .is_interleaved = family.is_rotary_interleaved,
+                .inverse_frequencies = plain_frequencies(source.theta, dimensions)};
+  const std::string type = scaling ? scaling->text("rope_type|type", "default") : "default";
+  if (type == "linear") {
+    for (double& frequency : rotary.inverse_frequencies) frequency /= source.factor();
+  } else if (type == "llama3") {
+    stretch_llama3(source, rotary);
+  } else if (type == "yarn") {
+    stretch_yarn(source, rotary);
+  } else if (type == "longrope" || type == "su") {
+    stretch_longrope(source, rotary);
+  } else if (type != "default") {
+    scaling->refuse("rope_type|type", "default, linear, llama3, yarn or longrope: Headlight computes no other");
+  }
+  return rotary;
+}
+
+}  // namespace headlight::model

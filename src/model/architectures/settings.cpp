@@ -1,0 +1,141 @@
+#include "model/architectures/settings.h"
+
+#include <cmath>
+
+#include "core/error.h"
+#include "model/architectures/families.h"
+
+namespace headlight::model {
+namespace {
+
+/// A value as it can stand in one line.
+std::string shown(const nlohmann::json& value) {
+  std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  constexpr std::size_t kLongest = 60;
+  return text.size() > kLongest ? text.substr(0, kLongest) + "…" : text;
+}
+
+}  // namespace
+
+Settings::Settings(std::string_view json, std::string where) : where_(std::move(where)) {
+  try {
+    json_ = nlohmann::json::parse(json);
+  } catch (const nlohmann::json::exception&) {
+    throw Error("{} isn't JSON: download it again", where_);
+  }
+  if (!json_.is_object()) throw Error("{} isn't a JSON object: download it again", where_);
+}
+
+Settings::Found Settings::find(Names keys) const {
+  Found found{keys.substr(0, keys.find('|')), nullptr};
+  for_each_spelling(keys, [&](std::string_view key) {
+    if (found.value != nullptr || key.empty()) return;
+    const auto it = json_.find(std::string(key));
+    if (it != json_.end() && !it->is_null()) found = {key, &*it};
+  });
+  return found;
+}
+
+bool Settings::is_null(Names keys) const {
+  bool is_null = false;
+  for_each_spelling(keys, [&](std::string_view key) {
+    const auto it = json_.find(std::string(key));
+    is_null = is_null || (it != json_.end() && it->is_null());
+  });
+  return is_null && !has(keys);
+}
+
+void Settings::refuse(Names keys, std::string_view expected) const {
+  const Found found = find(keys);
+  if (found.value == nullptr) throw Error("{}: {} is missing, but must be {}", where_, found.key, expected);
+  throw Error("{}: {} is {}, but must be {}", where_, found.key, shown(*found.value), expected);
+}
+
+double Settings::checked(const nlohmann::json& value, Names keys, double smallest, double largest) const {
+  const double number = value.is_number() ? value.get<double>() : std::nan("");
+  if (!(number >= smallest && number <= largest)) refuse(keys, fmt::format("a number from {} to {}", smallest, largest));
+  return number;
+}
+
+std::uint32_t Settings::count(Names keys, std::uint32_t largest) const {
+  if (!has(keys)) refuse(keys, fmt::format("a whole number from 1 to {}", largest));
+  return count(keys, 0, largest);
+}
+
+std::uint32_t Settings::count(Names keys, std::uint32_t fallback, std::uint32_t largest, std::uint32_t smallest) const {
+  const nlohmann::json* value = find(keys).value;
+  if (value == nullptr) return fallback;
+  const double number = value->is_number() ? value->get<double>() : -1.0;
+  if (!(number >= smallest && number <= largest) || number != std::floor(number)) {
+    refuse(keys, fmt::format("a whole number from {} to {}", smallest, largest));
+  }
+  return static_cast<std::uint32_t>(number);
+}
+
+double Settings::number(Names keys, double fallback, double smallest, double largest) const {
+  const nlohmann::json* value = find(keys).value;
+  return value == nullptr ? fallback : checked(*value, keys, smallest, largest);
+}
+
+bool Settings::flag(Names keys, bool fallback) const {
+  const nlohmann::json* value = find(keys).value;
+  if (value == nullptr) return fallback;
+  if (!value->is_boolean()) refuse(keys, "true or false");
+  return value->get<bool>();
+}
+
+std::string Settings::text(Names keys, std::string_view fallback) const {
+  const nlohmann::json* value = find(keys).value;
+  if (value == nullptr) return std::string(fallback);
+  if (!value->is_string()) refuse(keys, "a text");
+  return value->get<std::string>();
+}
+
+std::optional<std::uint32_t> Settings::id(Names keys, std::uint32_t vocabulary) const {
+  const std::vector<std::uint32_t> all = ids(keys, vocabulary);
+  return all.empty() ? std::nullopt : std::optional(all.front());
+}
+
+std::vector<std::uint32_t> Settings::ids(Names keys, std::uint32_t vocabulary) const {
+  const nlohmann::json* found = find(keys).value;
+  std::vector<std::uint32_t> ids;
+  if (found == nullptr) return ids;
+  for (const nlohmann::json& value : found->is_array() ? *found : nlohmann::json::array({*found})) {
+    if (!value.is_number_integer()) refuse(keys, "an id of the vocabulary");
+    if (value.is_number_unsigned() || value.get<std::int64_t>() >= 0) {
+      if (value.get<std::uint64_t>() >= vocabulary) refuse(keys, fmt::format("below the {} of the vocabulary", vocabulary));
+      ids.push_back(value.get<std::uint32_t>());
+    }
+  }
+  return ids;
+}
+
+std::vector<double> Settings::numbers(Names keys, double smallest, double largest) const {
+  const nlohmann::json* found = find(keys).value;
+  std::vector<double> numbers;
+  if (found == nullptr) return numbers;
+  if (!found->is_array()) refuse(keys, "a list of numbers");
+  for (const nlohmann::json& value : *found) numbers.push_back(checked(value, keys, smallest, largest));
+  return numbers;
+}
+
+std::vector<std::string> Settings::texts(Names keys) const {
+  const nlohmann::json* found = find(keys).value;
+  std::vector<std::string> texts;
+  if (found == nullptr) return texts;
+  if (!found->is_array()) refuse(keys, "a list of texts");
+  for (const nlohmann::json& value : *found) {
+    if (!value.is_string()) refuse(keys, "a list of texts");
+    texts.push_back(value.get<std::string>());
+  }
+  return texts;
+}
+
+std::optional<Settings> Settings::child(Names keys) const {
+  const Found found = find(keys);
+  if (found.value == nullptr) return std::nullopt;
+  if (!found.value->is_object()) refuse(keys, "an object");
+  return Settings(*found.value, fmt::format("{}: {}", where_, found.key));
+}
+
+}  // namespace headlight::model

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "model/architectures/family.h"
+
+namespace headlight::model {
+
+/// What config.json says, every value held against a range. Keys are spellings separated by '|': the first that is there and
+/// not null counts. Every function throws Error in one line naming file, key and value.
+class Settings {
+ public:
+  /// Parses; `where` names the file in messages.
+  Settings(std::string_view json, std::string where);
+
+  bool has(Names keys) const { return find(keys).value != nullptr; }
+  /// Is one of the spellings there and says null?
+  bool is_null(Names keys) const;
+  /// The first spelling that is there, for messages; the first of all otherwise.
+  std::string_view spelling(Names keys) const { return find(keys).key; }
+
+  /// A whole number from 1 (or `smallest`) to `largest`.
+  std::uint32_t count(Names keys, std::uint32_t largest) const;
+  std::uint32_t count(Names keys, std::uint32_t fallback, std::uint32_t largest, std::uint32_t smallest = 1) const;
+  /// A finite number from `smallest` to `largest`.
+  double number(Names keys, double fallback, double smallest, double largest) const;
+  bool flag(Names keys, bool fallback) const;
+  std::string text(Names keys, std::string_view fallback) const;
+  /// None when it is absent or negative; throws when it isn't below `vocabulary`.
+  std::optional<std::uint32_t> id(Names keys, std::uint32_t vocabulary) const;
+  /// One id or several, as eos_token_id may be.
+  std::vector<std::uint32_t> ids(Names keys, std::uint32_t vocabulary) const;
+  std::vector<double> numbers(Names keys, double smallest, double largest) const;
+  std::vector<std::string> texts(Names keys) const;
+
+  /// An object inside, none when it is absent.
+  std::optional<Settings> child(Names keys) const;
+  /// The line "config.json: key is value, but must be …" as an Error.
+  [[noreturn]] void refuse(Names keys, std::string_view expected) const;
+
+ private:
+  struct Found {
+    std::string_view key;
+    const nlohmann::json* value;
+  };
+  Settings(nlohmann::json json, std::string where) : json_(std::move(json)), where_(std::move(where)) {}
+  Found find(Names keys) const;
+  double checked(const nlohmann::json& value, Names keys, double smallest, double largest) const;
+
+  nlohmann::json json_;
+  std::string where_;
+};
+
+}  // namespace headlight::model

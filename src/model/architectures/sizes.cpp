@@ -1,0 +1,230 @@
+#include "model/architectures/sizes.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/error.h"
+#include "model/network.h"
+
+namespace headlight::model {
+namespace {
+
+constexpr std::uint32_t kMaxLayers = 1024;
+constexpr std::uint32_t kMaxVocabulary = 1u << 22;
+constexpr std::uint32_t kMaxLength = 1u << 26;
+constexpr std::uint32_t kMaxFeedForward = 1u << 18;
+constexpr std::uint32_t kMaxTypes = 1024;
+constexpr double kMaxCap = 1e6;
+
+Activation parse_activation(const Settings& settings, Names keys, std::string_view name, const Family& family) {
+  constexpr std::array<std::pair<std::string_view, Activation>, 12> kNames{{
+      {"relu", Activation::Relu},
+      {"gelu", Activation::Gelu},
+      {"gelu_python", Activation::Gelu},
+      {"gelu_new", Activation::GeluTanh},
+      {"gelu_fast", Activation::GeluTanh},
+      {"gelu_accurate", Activation::GeluTanh},
+      {"gelu_pytorch_tanh", Activation::GeluTanh},
+      {"gelu_python_tanh", Activation::GeluTanh},
+      {"silu", Activation::Silu},
+      {"swish", Activation::Silu},
+      {"linear", Activation::None},
+      {"none", Activation::None},
+  }};
+  if (name == "gelu" && family.is_gelu_tanh) return Activation::GeluTanh;
+  for (const auto& [known, activation] : kNames) {
+    if (name == known) return activation;
+  }
+  settings.refuse(keys, "relu, gelu, gelu_new, gelu_pytorch_tanh, silu or one of their other names");
+}
+
+/// T5 spells activation and gate in one word: "gated-gelu".
+void read_feed_forward(const Settings& settings, const Family& family, Sizes& sizes) {
+  constexpr std::string_view kGated = "gated-";
+  Names keys = family.keys.activation;
+  std::string name = settings.text(keys, family.activation);
+  sizes.is_gated = family.is_gated;
+  if (family.positions == Positions::Buckets) {
+    keys = "feed_forward_proj";
+    name = settings.text(keys, "relu");
+    sizes.is_gated = name.starts_with(kGated);
+    if (sizes.is_gated) name = name.substr(kGated.size()) == "gelu" ? "gelu_new" : name.substr(kGated.size());
+  }
+  sizes.activation = parse_activation(settings, keys, name, family);
+  if (family.head_activation == "=") {
+    sizes.head_activation = sizes.activation;
+  } else if (!family.head_activation.empty()) {
+    sizes.head_activation = parse_activation(settings, keys, family.head_activation, family);
+  }
+}
+
+StackSizes read_stack(const Settings& settings, const Family& family, const StackKeys& keys, std::uint32_t d_model) {
+  StackSizes sizes;
+  sizes.layers = settings.count(keys.layers, kMaxLayers);
+  sizes.heads = settings.count(keys.heads, kMaxModelHeads);
+  sizes.key_heads = settings.count("num_key_value_heads", sizes.heads, kMaxModelHeads);
+  if (sizes.heads % sizes.key_heads != 0) {
+    settings.refuse("num_key_value_heads", fmt::format("a divisor of the {} heads", sizes.heads));
+  }
+  sizes.d_k = settings.count(family.keys.head_size, family.head_size, kMaxModelWidth);
+  if (sizes.d_k == 0) {
+    if (d_model % sizes.heads != 0) settings.refuse(keys.heads, fmt::format("a divisor of the width {}", d_model));
+    sizes.d_k = d_model / sizes.heads;
+  }
+  sizes.d_ff = settings.count(keys.d_ff, family.d_ff_factor * d_model, kMaxFeedForward);
+  return sizes;
+}
+
+void read_widths(const Settings& settings, const Family& family, Sizes& sizes) {
+  sizes.d_model = settings.count(family.keys.d_model, kMaxModelWidth);
+  sizes.d_embedding = settings.count("embedding_size|word_embed_proj_dim", sizes.d_model, kMaxModelWidth);
+  sizes.encoder = read_stack(settings, family, family.keys.encoder, sizes.d_model);
+  sizes.decoder = family.kind == StackKind::EncoderDecoder ? read_stack(settings, family, family.keys.decoder, sizes.d_model)
+                                                           : StackSizes{};
+  sizes.vocabulary = settings.count("vocab_size", kMaxVocabulary);
+  sizes.target_vocabulary = settings.count("decoder_vocab_size", sizes.vocabulary, kMaxVocabulary);
+}
+
+void read_positions(const Settings& settings, const Family& family, Sizes& sizes) {
+  const std::uint32_t fallback = family.positions == Positions::Rotary ? 2048 : 512;
+  const bool is_limit = family.positions == Positions::Learned || family.positions == Positions::Sinusoidal;
+  sizes.max_length = is_limit ? settings.count(family.keys.max_length, kMaxLength)
+                              : settings.count(family.keys.max_length, fallback, kMaxLength);
+  sizes.position_offset = family.position_offset;
+  if (family.counts_offset) {
+    sizes.position_offset = settings.id("pad_token_id", sizes.vocabulary).value_or(family.position_offset - 1) + 1;
+    if (sizes.max_length <= sizes.position_offset) {
+      settings.refuse(family.keys.max_length, fmt::format("more than {}", sizes.position_offset));
+    }
+    sizes.max_length -= sizes.position_offset;
+  }
+  if (!family.encoder.types.empty()) sizes.types = settings.count("type_vocab_size", 2, kMaxTypes);
+}
+
+/// Which layers have the sliding window, by name, by a period or from some layer on.
+void read_windows(const Settings& settings, const Family& family, Sizes& sizes) {
+  const std::uint32_t layers = sizes.encoder.layers;
+  sizes.windows.assign(layers, 0);
+  std::uint32_t window =
+      settings.is_null("sliding_window") ? 0 : settings.count("sliding_window", family.window, kMaxLength, 0);
+  if (!settings.flag("use_sliding_window", !family.is_window_optional)) window = 0;
+  const std::vector<std::string> types = settings.texts("layer_types");
+  if (!types.empty() && types.size() != layers) settings.refuse("layer_types", fmt::format("a list of {} texts", layers));
+  const std::uint32_t period =
+      settings.count("sliding_window_pattern|_sliding_window_pattern", family.window_period, kMaxLayers);
+  const std::uint32_t first = family.is_window_optional ? settings.count("max_window_layers", 28, kMaxLayers, 0) : 0;
+  for (std::uint32_t layer = 0; layer < layers; ++layer) {
+    bool has_window = layer >= first && (period == 0 || (layer + 1) % period != 0);
+    if (!types.empty()) {
+      if (types[layer] != "full_attention" && types[layer] != "sliding_attention") {
+        throw Error("config.json: layer {} is of type '{}', but Headlight computes full_attention and sliding_attention",
+                    layer, types[layer]);
+      }
+      has_window = types[layer] == "sliding_attention";
+    }
+    if (has_window) sizes.windows[layer] = window;
+  }
+}
+
+/// SmolLM 3 leaves rotary positions out of every n-th layer.
+void read_rotating_layers(const Settings& settings, const Family& family, Sizes& sizes) {
+  const std::uint32_t layers = sizes.encoder.layers;
+  sizes.rotates.assign(layers, family.positions == Positions::Rotary);
+  const std::optional<Settings> parameters = settings.child("rope_parameters");
+  sizes.has_local_rotary = family.local_rope_theta > 0.0 || (parameters && parameters->has("sliding_attention"));
+  const std::vector<double> given = settings.numbers("no_rope_layers", 0.0, 1.0);
+  if (!given.empty() && given.size() != layers)
+    settings.refuse("no_rope_layers", fmt::format("a list of {} numbers", layers));
+  const std::uint32_t interval = settings.count("no_rope_layer_interval", family.plain_layer_period, kMaxLayers);
+  for (std::uint32_t layer = 0; layer < layers; ++layer) {
+    if (!given.empty()) {
+      sizes.rotates[layer] = given[layer] > 0.0;
+    } else if (interval > 0 && (layer + 1) % interval == 0) {
+      sizes.rotates[layer] = false;
+    }
+  }
+}
+
+void read_scales(const Settings& settings, const Family& family, Sizes& sizes) {
+  sizes.scales.assign(sizes.encoder.layers, {});
+  const double scalar = settings.number("query_pre_attn_scalar", family.query_scalar, 0.0, 1e9);
+  const bool is_scaled = family.scales_attention && settings.flag("scale_attn_weights", true);
+  const bool falls = settings.flag("scale_attn_by_inverse_layer_idx", false);
+  for (std::uint32_t layer = 0; layer < sizes.encoder.layers; ++layer) {
+    double factor =
+        is_scaled ? 1.0 / std::sqrt(family.query_scalar > 0.0 && scalar > 0.0 ? scalar : sizes.encoder.d_k) : 1.0;
+    if (falls) factor /= layer + 1.0;
+    if (!is_scaled && !falls) {
+      sizes.scales[layer].kind = Scale::Kind::None;
+    } else if (falls || family.query_scalar > 0.0) {
+      sizes.scales[layer] = {.kind = Scale::Kind::Value, .value = static_cast<float>(factor)};
+    }
+  }
+  sizes.attention_softcap = static_cast<float>(settings.number("attn_logit_softcapping", 0.0, 0.0, kMaxCap));
+  sizes.head_softcap = static_cast<float>(settings.number("final_logit_softcapping", 0.0, 0.0, kMaxCap));
+}
+
+void read_switches(const Settings& settings, const Family& family, Sizes& sizes) {
+  sizes.epsilon = static_cast<float>(settings.number(family.keys.epsilon, static_cast<double>(family.epsilon), 0.0, 1.0));
+  sizes.is_parallel = family.is_parallel && settings.flag("use_parallel_residual", true);
+  sizes.is_tied = settings.flag("tie_word_embeddings", family.is_tied);
+  sizes.place = settings.flag("do_layer_norm_before", true) ? family.place : NormPlace::After;
+  sizes.has_final_norm = sizes.place == NormPlace::Before && !settings.flag("_remove_final_layer_norm", false);
+  sizes.is_causal = family.kind != StackKind::Encoder || settings.flag("is_decoder", false);
+  sizes.biases = family.biases;
+  if (!family.biases.attention_key.empty()) {
+    sizes.biases.projections = settings.flag(family.biases.attention_key, family.biases.projections);
+    sizes.biases.output = settings.flag(family.biases.attention_key, family.biases.output);
+  }
+  if (!family.biases.feed_forward_key.empty()) {
+    sizes.biases.feed_forward = settings.flag(family.biases.feed_forward_key, family.biases.feed_forward);
+  }
+  if (settings.flag("scale_embedding", family.scales_embedding)) {
+    sizes.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(sizes.d_model)));
+  }
+  // Before release 5 of transformers T5 scaled its states wherever the head was tied.
+  if (family.positions == Positions::Buckets && settings.flag("scale_decoder_outputs", sizes.is_tied)) {
+    sizes.head_scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(sizes.d_model)));
+  }
+}
+
+/// Switches that would make another network of it.
+void expect_known(const Settings& settings) {
+  constexpr std::array<std::pair<std::string_view, bool>, 4> kFlags{{{"add_cross_attention", false},
+                                                                     {"apply_residual_connection_post_layernorm", false},
+                                                                     {"use_bidirectional_attention", false},
+                                                                     {"layer_norm_elementwise_affine", true}}};
+  for (const auto& [key, value] : kFlags) {
+    if (settings.flag(key, value) != value) settings.refuse(key, fmt::format("{}: Headlight computes nothing else", value));
+  }
+  if (settings.text("position_embedding_type", "absolute") != "absolute") {
+    settings.refuse("position_embedding_type", "absolute: Headlight computes nothing else");
+  }
+  if (settings.count("inner_group_num", 1, kMaxLayers) != 1) settings.refuse("inner_group_num", "1");
+  if (const std::optional<Settings> quantization = settings.child("quantization_config")) {
+    throw Error("config.json: the weights are quantised ({}): load the original model, or a GGUF file of it",
+                quantization->text("quant_method", "unnamed"));
+  }
+}
+
+}  // namespace
+
+Sizes read_sizes(const Settings& settings, const Family& family) {
+  expect_known(settings);
+  Sizes sizes;
+  read_widths(settings, family, sizes);
+  read_positions(settings, family, sizes);
+  read_feed_forward(settings, family, sizes);
+  read_switches(settings, family, sizes);
+  read_windows(settings, family, sizes);
+  read_rotating_layers(settings, family, sizes);
+  read_scales(settings, family, sizes);
+  sizes.groups = settings.count("num_hidden_groups", 0, kMaxLayers);
+  if (sizes.groups > sizes.encoder.layers || (sizes.groups > 0 && sizes.encoder.layers % sizes.groups != 0)) {
+    settings.refuse("num_hidden_groups", fmt::format("a divisor of the {} layers", sizes.encoder.layers));
+  }
+  return sizes;
+}
+
+}  // namespace headlight::model

@@ -1,0 +1,118 @@
+#include "model/architectures/tensors.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "model/architectures/families.h"
+
+namespace headlight::model {
+namespace {
+
+/// Buffers and heads of other tasks that checkpoints carry along.
+constexpr Names kHarmless =
+    "*position_ids|*embeddings.token_type_ids|*pooler.*|classifier.*|score.*|qa_outputs.*|pre_classifier.*|summary.*";
+
+/// Does `name` fit a pattern in which '*' stands for anything?
+bool fits(std::string_view name, std::string_view pattern) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return name == pattern;
+  if (name.substr(0, star) != pattern.substr(0, star)) return false;
+  name.remove_prefix(star);
+  pattern.remove_prefix(star + 1);
+  for (std::size_t skip = 0; skip <= name.size(); ++skip) {
+    if (fits(name.substr(skip), pattern)) return true;
+  }
+  return false;
+}
+
+bool fits_any(std::string_view name, Names patterns) {
+  bool is_fitting = false;
+  for_each_spelling(patterns, [&](std::string_view pattern) { is_fitting = is_fitting || fits(name, pattern); });
+  return is_fitting;
+}
+
+/// Older checkpoints call a LayerNorm's weight and bias gamma and beta.
+std::string_view older(std::string_view suffix) { return suffix == ".weight" ? ".gamma" : ".beta"; }
+
+}  // namespace
+
+FamilyTensors::FamilyTensors(Checkpoint checkpoint, const Family& family)
+    : checkpoint_(std::move(checkpoint)), family_(family) {
+  bool is_found = false;
+  for_each_spelling(family.prefixes, [&](std::string_view prefix) {
+    if (is_found || find(prefix, family.encoder.table, ".weight").empty()) return;
+    prefix_ = prefix;
+    is_found = true;
+  });
+  if (!is_found) prefix_ = family.prefixes.substr(0, family.prefixes.find('|'));
+}
+
+std::string FamilyTensors::find(std::string_view prefix, Names names, std::string_view suffix) const {
+  std::string found;
+  for_each_spelling(names, [&](std::string_view name) {
+    if (!found.empty() || name.empty()) return;
+    std::string whole = fmt::format("{}{}{}", prefix, name, suffix);
+    if (checkpoint_.has(whole)) found = std::move(whole);
+  });
+  return found;
+}
+
+Parameter FamilyTensors::take(std::string_view prefix, Names names, std::string_view suffix, const Shape& shape) {
+  std::string name = find(prefix, names, suffix);
+  if (name.empty()) name = fmt::format("{}{}{}", prefix, names.substr(0, names.find('|')), suffix);
+  return checkpoint_.find(name, shape);
+}
+
+Linear FamilyTensors::linear(std::string_view prefix, Names names, const Shape& shape, bool has_bias) {
+  Linear linear{.weight = family_.is_transposed ? take(prefix, names, ".weight", {shape[1], shape[0]}).transposed()
+                                                : take(prefix, names, ".weight", shape)};
+  if (has_bias) linear.bias = take(prefix, names, ".bias", {shape[0]});
+  return linear;
+}
+
+Norm FamilyTensors::norm(std::string_view prefix, Names names, std::uint32_t width) {
+  const bool is_older = find(prefix, names, ".weight").empty() && !find(prefix, names, ".gamma").empty();
+  const auto part = [&](std::string_view suffix) { return take(prefix, names, is_older ? older(suffix) : suffix, {width}); };
+  Norm norm{.weight = part(".weight"), .kind = family_.norm, .weight_offset = family_.norm_offset};
+  if (family_.norm == Norm::Kind::Layer) norm.bias = part(".bias");
+  return norm;
+}
+
+Parameter FamilyTensors::weight(Names names, const Shape& shape) { return take(prefix_, names, ".weight", shape); }
+
+Linear FamilyTensors::linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias) {
+  return linear(prefix_, names, {out, in}, has_bias);
+}
+
+Norm FamilyTensors::norm(Names names, std::uint32_t width) { return norm(prefix_, names, width); }
+
+Linear FamilyTensors::head_linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias) {
+  Linear linear{.weight = take("", names, ".weight", {out, in})};
+  if (has_bias) linear.bias = take("", names, ".bias", {out});
+  return linear;
+}
+
+Norm FamilyTensors::head_norm(Names names, std::uint32_t width) { return norm("", names, width); }
+
+Parameter FamilyTensors::head_bias(Names names, std::uint32_t out, bool is_needed) {
+  const std::string name = find("", names, "");
+  if (name.empty() && !is_needed) return {};
+  if (name.empty() || checkpoint_.shape(name).size() != 2) return take("", names, "", {out});
+  return Parameter(Tensor(Shape{out}, checkpoint_.find(name, {1, out}).tensor().values));
+}
+
+std::vector<std::string> FamilyTensors::leftovers() {
+  std::vector<std::string> names;
+  for (const std::string& name : checkpoint_.unasked()) {
+    if (fits_any(name, family_.ignored) || fits_any(name, kHarmless)) continue;
+    if (name.starts_with(prefix_)) {
+      throw Error(
+          "{}: tensor '{}' of shape {} is no part of the {} that its config describes: the two don't belong together",
+          checkpoint_.path().string(), printable(name), headlight::to_string(checkpoint_.shape(name)), family_.name);
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace headlight::model

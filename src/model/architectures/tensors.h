@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/architectures/family.h"
+#include "model/checkpoint.h"
+
+namespace headlight::model {
+
+/// The tensors of a checkpoint under the names of a family. Throws Error naming tensor, expected and found shape.
+class FamilyTensors {
+ public:
+  /// Finds out which of the family's prefixes this checkpoint has.
+  FamilyTensors(Checkpoint checkpoint, const Family& family);
+
+  /// Does one of the spellings exist? With `prefix` below the family's, else as they are.
+  bool has(Names names) const { return !find(prefix_, names, ".weight").empty(); }
+  bool has_head(Names names) const { return !find("", names, ".weight").empty(); }
+
+  Parameter weight(Names names, const Shape& shape);
+  /// [out, in], whichever way it is stored.
+  Linear linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias);
+  Norm norm(Names names, std::uint32_t width);
+
+  Linear head_linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias);
+  Norm head_norm(Names names, std::uint32_t width);
+  /// [out] or [1, out]; empty when there is none and none is needed.
+  Parameter head_bias(Names names, std::uint32_t out, bool is_needed);
+
+  /// The names of tensors beside the network that nobody asked for: vision towers, heads of other tasks. Throws Error naming
+  /// one that lies inside the network and yet is none of its parts.
+  std::vector<std::string> leftovers();
+  const Checkpoint& checkpoint() const { return checkpoint_; }
+
+ private:
+  /// The whole name of the first spelling that exists, "" for none.
+  std::string find(std::string_view prefix, Names names, std::string_view suffix) const;
+  /// The tensor; throws Error under its first spelling when there is none.
+  Parameter take(std::string_view prefix, Names names, std::string_view suffix, const Shape& shape);
+  Linear linear(std::string_view prefix, Names names, const Shape& shape, bool has_bias);
+  Norm norm(std::string_view prefix, Names names, std::uint32_t width);
+
+  Checkpoint checkpoint_;
+  const Family& family_;
+  std::string prefix_;
+};
+
+}  // namespace headlight::model

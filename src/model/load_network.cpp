@@ -1,0 +1,91 @@
+#include "model/load_network.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "model/architectures/families.h"
+#include "model/architectures/network_builder.h"
+
+namespace headlight::model {
+namespace {
+
+/// "openai-community/gpt2" for …/models--openai-community--gpt2/snapshots/607a30d…, else the last part of the path.
+std::string name_of(const std::filesystem::path& path) {
+  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+  const std::filesystem::path folder = whole.has_filename() ? whole : whole.parent_path();
+  const std::string repository = folder.parent_path().parent_path().filename().string();
+  constexpr std::string_view kModels = "models--";
+  if (folder.parent_path().filename() != "snapshots" || !repository.starts_with(kModels)) return folder.filename().string();
+  const std::string_view name = std::string_view(repository).substr(kModels.size());
+  const std::size_t middle = name.find("--");
+  if (middle == std::string_view::npos) return std::string(name);
+  return fmt::format("{}/{}", name.substr(0, middle), name.substr(middle + 2));
+}
+
+SpecialIds read_ids(const Settings& settings, std::uint32_t vocabulary) {
+  return {.bos = settings.id("bos_token_id", vocabulary),
+          .pad = settings.id("pad_token_id", vocabulary),
+          .decoder_start = settings.id("decoder_start_token_id", vocabulary),
+          .mask = settings.id("mask_token_id", vocabulary),
+          .separator = settings.id("sep_token_id", vocabulary),
+          .classify = settings.id("cls_token_id", vocabulary),
+          .eos = settings.ids("eos_token_id", vocabulary)};
+}
+
+ModelDescription describe(const Family& family, const Settings& settings, const Sizes& sizes, const Checkpoint& checkpoint) {
+  ModelDescription description{.family = std::string(family.name),
+                               .model_type = settings.text("model_type", ""),
+                               .name = name_of(checkpoint.path()),
+                               .layers = sizes.encoder.layers,
+                               .heads = sizes.encoder.heads,
+                               .key_heads = sizes.encoder.key_heads,
+                               .d_model = sizes.d_model,
+                               .d_k = sizes.encoder.d_k,
+                               .decoder_layers = sizes.decoder.layers,
+                               .decoder_heads = sizes.decoder.heads,
+                               .vocabulary = sizes.vocabulary,
+                               .max_length = sizes.max_length,
+                               .window = *std::ranges::max_element(sizes.windows),
+                               .token_types = sizes.types,
+                               .file_bytes = checkpoint.total_bytes(),
+                               .is_causal = sizes.is_causal};
+  description.is_encoder_decoder = family.kind == StackKind::EncoderDecoder;
+  if (description.is_encoder_decoder) description.target_vocabulary = sizes.target_vocabulary;
+  description.is_length_limited = family.positions == Positions::Learned || family.positions == Positions::Sinusoidal;
+  for (const std::string& name : checkpoint.names()) ++description.element_types[std::string(checkpoint.type(name))];
+  description.ids = read_ids(settings, std::max(sizes.vocabulary, sizes.target_vocabulary));
+  return description;
+}
+
+/// The part of a config that describes the text's network: that of a model which also sees lies one level deeper.
+Settings text_settings(const Settings& settings) {
+  const std::optional<Settings> text = settings.child("text_config");
+  return text && text->has("hidden_size") ? *text : settings;
+}
+
+}  // namespace
+
+LoadedNetwork load_network(const Checkpoint& checkpoint, std::string_view config) {
+  const Settings whole(config, (checkpoint.folder() / "config.json").string());
+  if (!whole.has("model_type")) whole.refuse("model_type", "the name of a network");
+  const std::string type = whole.text("model_type", "");
+  const Family* family = find_family(type);
+  if (family == nullptr) throw Error("{}: {}", checkpoint.path().string(), unsupported(type));
+  const Settings settings = text_settings(whole);
+  const Sizes sizes = read_sizes(settings, *family);
+  FamilyTensors tensors(checkpoint, *family);
+  LoadedNetwork loaded{.network = build_network(*family, settings, sizes, tensors),
+                       .description = describe(*family, settings, sizes, checkpoint)};
+  loaded.description.unused_tensors = tensors.leftovers();
+  loaded.description.parameter_count = loaded.network.parameter_count();
+  loaded.description.has_logits = loaded.network.layers->unembedding.has_value();
+  return loaded;
+}
+
+LoadedNetwork load_network(const Checkpoint& checkpoint) { return load_network(checkpoint, checkpoint.config()); }
+
+LoadedNetwork load_network(const std::filesystem::path& path) { return load_network(Checkpoint(path)); }
+
+std::string supported_families() { return family_names(); }
+
+}  // namespace headlight::model

@@ -1,0 +1,97 @@
+// Every family against transformers: the reference computes what the golden models' folders hold.
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "model/load_network.h"
+#include "support/golden_model.h"
+
+using namespace headlight;
+using namespace headlight::model;
+using namespace headlight::test;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The largest difference of maps, and of states and logits divided by their root mean square.
+struct Errors {
+  double attentions = 0.0, hidden = 0.0, logits = 0.0;
+};
+
+/// Part `index` of a tensor's first axis.
+std::span<const float> part(const Tensor& tensor, std::size_t index) {
+  const std::size_t size = tensor.values.size() / tensor.axis(0);
+  return std::span(tensor.values).subspan(index * size, size);
+}
+
+void compare_maps(const reference::Run& run, BlockKind kind, const Tensor& golden, const TokenBatch& queries,
+                  double& largest) {
+  std::size_t layer = 0;
+  for (std::size_t i = 0; i < run.blocks.size(); ++i) {
+    if (run.blocks[i].kind != kind) continue;
+    const reference::Array& weights = run.stages[i].weights;
+    REQUIRE(layer < golden.axis(0));
+    REQUIRE(Shape(golden.shape.begin() + 1, golden.shape.end()) == weights.shape);
+    largest = std::max(largest, row_deviation(weights.shape, weights.values, part(golden, layer), queries).largest);
+    ++layer;
+  }
+  REQUIRE(layer == golden.axis(0));
+}
+
+void compare_states(const std::vector<reference::Array>& states, const reference::Array& last, const Tensor& golden,
+                    const TokenBatch& tokens, double& largest) {
+  REQUIRE(golden.axis(0) == states.size());
+  for (std::size_t layer = 0; layer < states.size(); ++layer) {
+    const reference::Array& state = layer + 1 == states.size() ? last : states[layer];
+    const RowDeviation deviation = row_deviation(state.shape, state.values, part(golden, layer), tokens);
+    largest = std::max(largest, deviation.largest / deviation.root_square);
+  }
+}
+
+/// Runs one case and compares all that there is.
+Errors compare(const LoadedNetwork& model, const GoldenCase& golden) {
+  const reference::Run run =
+      reference::run(model.network, golden.input, trained_mask(model.description, golden), -kInfinity);
+  const ModelInput& input = golden.input;
+  Errors errors;
+  if (input.target) {
+    compare_maps(run, BlockKind::EncoderSelf, golden.encoder_attentions, input.source, errors.attentions);
+    compare_maps(run, BlockKind::DecoderSelf, golden.decoder_attentions, *input.target, errors.attentions);
+    compare_maps(run, BlockKind::Cross, golden.cross_attentions, *input.target, errors.attentions);
+    compare_states(run.encoder_hidden, run.encoder_output, golden.encoder_hidden, input.source, errors.hidden);
+    compare_states(run.decoder_hidden, run.decoder_output, golden.decoder_hidden, *input.target, errors.hidden);
+  } else {
+    compare_maps(run, BlockKind::EncoderSelf, golden.attentions, input.source, errors.attentions);
+    compare_states(run.encoder_hidden, run.encoder_output, golden.hidden, input.source, errors.hidden);
+  }
+  REQUIRE(run.logits.values.empty() == golden.logits.is_empty());
+  if (!golden.logits.is_empty()) {
+    const TokenBatch& tokens = input.target ? *input.target : input.source;
+    const RowDeviation deviation = row_deviation(run.logits.shape, run.logits.values, golden.logits.values, tokens);
+    errors.logits = deviation.largest / deviation.root_square;
+  }
+  return errors;
+}
+
+void check_all(const LoadedNetwork& model, const std::vector<GoldenCase>& cases) {
+  REQUIRE(!cases.empty());
+  for (const GoldenCase& golden : cases) {
+    const Errors errors = compare(model, golden);
+    CAPTURE(model.description.name);
+    CAPTURE(golden.name);
+    CHECK(errors.attentions <= 1e-7);  // at most 6.4e-8: half a step of float32 near 1
+    CHECK(errors.hidden <= 4e-7);      // at most 2.0e-7
+    CHECK(errors.logits <= 4e-7);      // at most 2.3e-7
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("every golden model gives transformers' maps, states and logits") {
+    for (const std::string& name : golden_models()) {
+      SUBCASE(name.c_str()) { check_all(load_network(golden_model_path(name)), load_golden_cases(name)); }
+    }
+  }
+}
