@@ -19,7 +19,8 @@ enum class Spelling { Plain, ByteLetters, WordMarks };
 
 /// Spellings of the tokens that models treat apart, as the files beside a tokenizer name them.
 struct SpecialSpellings {
-  std::optional<std::string> beginning, end, padding, unknown, mask, separator, classification;
+  std::optional<std::string> beginning = {}, end = {}, padding = {}, unknown = {}, mask = {}, separator = {},
+                             classification = {};
 };
 
 /// The stages of a tokenizer before they are put together; all but the model may be null.

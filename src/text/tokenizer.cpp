@@ -4,6 +4,7 @@
 
 #include "text/label.h"
 #include "text/pipeline.h"
+#include "text/tokenizer_folder.h"
 #include "text/tokenizer_json.h"
 #include "text/utf8_repair.h"
 
@@ -16,6 +17,14 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
 Tokenizer Tokenizer::parse(std::string_view tokenizer_json) {
   return Tokenizer(std::make_unique<const Pipeline>(read_tokenizer_json(tokenizer_json, "tokenizer.json")));
+}
+
+Tokenizer Tokenizer::load(const std::filesystem::path& folder) {
+  return Tokenizer(std::make_unique<const Pipeline>(read_tokenizer_folder(folder, Side::Source)));
+}
+
+Tokenizer Tokenizer::load_target(const std::filesystem::path& folder) {
+  return Tokenizer(std::make_unique<const Pipeline>(read_tokenizer_folder(folder, Side::Target)));
 }
 
 namespace {

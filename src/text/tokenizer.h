@@ -37,6 +37,8 @@ class Tokenizer {
   /// From a model's folder: tokenizer.json, else vocab.json + merges.txt, vocab.txt, or a SentencePiece *.model; with
   /// tokenizer_config.json and special_tokens_map.json where they lie beside it. Throws Error naming file, place and reason.
   static Tokenizer load(const std::filesystem::path& folder);
+  /// The tokenizer of what an encoder–decoder writes: Marian's target.spm, for every other folder the same as load().
+  static Tokenizer load_target(const std::filesystem::path& folder);
   /// From the text of a tokenizer.json.
   static Tokenizer parse(std::string_view tokenizer_json);
   static Tokenizer from_gguf(const GgufVocabulary& vocabulary);

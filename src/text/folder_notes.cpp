@@ -1,0 +1,104 @@
+#include "text/folder_notes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/atomic_file.h"
+#include "text/json_place.h"
+
+namespace headlight::text {
+namespace {
+
+struct Role {
+  const char* key;
+  std::optional<std::string> SpecialSpellings::*spelling;
+};
+constexpr std::array<Role, 7> kRoles = {{{"bos_token", &SpecialSpellings::beginning},
+                                         {"eos_token", &SpecialSpellings::end},
+                                         {"pad_token", &SpecialSpellings::padding},
+                                         {"unk_token", &SpecialSpellings::unknown},
+                                         {"mask_token", &SpecialSpellings::mask},
+                                         {"sep_token", &SpecialSpellings::separator},
+                                         {"cls_token", &SpecialSpellings::classification}}};
+
+/// "<s>" or {"content": "<s>", "lstrip": false, …}.
+std::optional<AddedToken> read_token(const JsonPlace& place) {
+  if (place.value().is_string()) return AddedToken{.content = place.string(), .is_normalized = false, .is_special = true};
+  if (!place.value().is_object()) return std::nullopt;
+  return AddedToken{.content = place.at("content").string(),
+                    .single_word = place.boolean_or("single_word", false),
+                    .left_strip = place.boolean_or("lstrip", false),
+                    .right_strip = place.boolean_or("rstrip", false),
+                    .is_normalized = place.boolean_or("normalized", false),
+                    .is_special = true};
+}
+
+void add(FolderNotes& notes, AddedToken token) {
+  const bool known = std::any_of(notes.special_tokens.begin(), notes.special_tokens.end(),
+                                 [&](const AddedToken& other) { return other.content == token.content; });
+  if (!known) notes.special_tokens.push_back(std::move(token));
+}
+
+void read_special(const JsonPlace& root, FolderNotes& notes) {
+  for (const Role& role : kRoles) {
+    const std::optional<JsonPlace> place = root.find(role.key);
+    const std::optional<AddedToken> token = place ? read_token(*place) : std::nullopt;
+    if (!token) continue;
+    notes.special.*role.spelling = token->content;
+    add(notes, *token);
+  }
+  const std::optional<JsonPlace> more = root.find("additional_special_tokens");
+  if (!more || !more->value().is_array()) return;
+  for (const JsonPlace& item : more->items()) {
+    if (std::optional<AddedToken> token = read_token(item)) add(notes, std::move(*token));
+  }
+}
+
+std::optional<bool> flag(const JsonPlace& root, std::string_view key) {
+  const std::optional<JsonPlace> place = root.find(key);
+  return place && place->value().is_boolean() ? std::optional(place->boolean()) : std::nullopt;
+}
+
+/// Calls `read` with the file's content when there is such a file.
+template <typename Read>
+void read_if_there(const std::filesystem::path& file, Read read) {
+  if (!std::filesystem::exists(file)) return;
+  const nlohmann::json document = parse_json(read_file(file), file.string());
+  const JsonPlace root(document, fmt::format("{}: ", file.string()));
+  read(root);
+}
+
+std::string lower(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 0x20) : c;
+  return result;
+}
+
+}  // namespace
+
+bool FolderNotes::is(std::string_view family) const {
+  return lower(tokenizer_class).starts_with(lower(family)) || model_type == family;
+}
+
+FolderNotes read_folder_notes(const std::filesystem::path& folder) {
+  FolderNotes notes;
+  read_if_there(folder / "config.json", [&](const JsonPlace& root) { notes.model_type = root.string_or("model_type", ""); });
+  read_if_there(folder / "special_tokens_map.json", [&](const JsonPlace& root) { read_special(root, notes); });
+  read_if_there(folder / "tokenizer_config.json", [&](const JsonPlace& root) {
+    read_special(root, notes);
+    notes.tokenizer_class = root.string_or("tokenizer_class", "");
+    if (notes.tokenizer_class.ends_with("Fast")) notes.tokenizer_class.resize(notes.tokenizer_class.size() - 4);
+    notes.adds_beginning = flag(root, "add_bos_token");
+    notes.adds_end = flag(root, "add_eos_token");
+    notes.adds_prefix_space = flag(root, "add_prefix_space");
+    notes.lowercases = flag(root, "do_lower_case");
+    notes.strips_accents = flag(root, "strip_accents");
+    notes.spaces_out_chinese = flag(root, "tokenize_chinese_chars");
+    notes.is_legacy = flag(root, "legacy");
+    notes.keeps_accents = flag(root, "keep_accents");
+    if (const auto ids = root.find("extra_ids")) notes.extra_ids = ids->id();
+  });
+  return notes;
+}
+
+}  // namespace headlight::text

@@ -1,0 +1,256 @@
+#include "text/sentence_piece_stages.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include <nlohmann/json.hpp>
+
+#include "core/atomic_file.h"
+#include "text/json_place.h"
+#include "text/model_json.h"
+#include "text/renumbered_model.h"
+#include "text/unigram.h"
+#include "text/vocabulary_files.h"
+
+namespace headlight::text {
+namespace {
+
+constexpr std::string_view kMark = "▁";
+
+std::vector<std::string> spellings_of(const SentencePieceFile& model) {
+  std::vector<std::string> spellings;
+  spellings.reserve(model.pieces.size());
+  for (const auto& piece : model.pieces) spellings.push_back(piece.spelling);
+  return spellings;
+}
+
+/// Control tokens and those the model's maker defined are found in the text as it was typed.
+std::vector<AddedToken> added_tokens(const SentencePieceFile& model) {
+  std::vector<AddedToken> tokens;
+  for (const auto& piece : model.pieces) {
+    const bool is_special = piece.type == PieceType::Control || piece.type == PieceType::Unknown;
+    if (is_special || piece.type == PieceType::UserDefined)
+      tokens.push_back({.content = piece.spelling, .is_normalized = false, .is_special = is_special});
+  }
+  return tokens;
+}
+
+std::optional<std::uint32_t> to_id(std::int32_t id) {
+  return id < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(id));
+}
+
+std::optional<std::string> spelling_of(const SentencePieceFile& model, std::int32_t id) {
+  return id >= 0 && static_cast<std::size_t>(id) < model.pieces.size()
+             ? std::optional(model.pieces[static_cast<std::size_t>(id)].spelling)
+             : std::nullopt;
+}
+
+DecoderPointer make_byte_fallback_sequence(bool strips_first_space) {
+  std::vector<DecoderPointer> decoders;
+  decoders.push_back(make_replace_decoder(Regex::of_literal(kMark), " "));
+  decoders.push_back(make_byte_fallback_decoder());
+  decoders.push_back(make_fuse_decoder());
+  if (strips_first_space) decoders.push_back(make_strip_decoder(U' ', 1, 0));
+  return make_decoder_sequence(std::move(decoders));
+}
+
+Stages make_bpe_stages(const SentencePieceFile& model, const FolderNotes& notes) {
+  std::vector<std::string> spellings = spellings_of(model);
+  std::vector<std::uint32_t> ranks(spellings.size());
+  std::iota(ranks.begin(), ranks.end(), 0U);
+  const Merges merges = make_merges(spellings, ranks);
+  BpeOptions options;
+  options.unknown = spelling_of(model, model.unknown);
+  options.fuses_unknown = true;
+  options.falls_back_to_bytes = model.falls_back_to_bytes;
+  Stages stages;
+  stages.model = make_bpe(Vocabulary(std::move(spellings)), merges, std::move(options));
+  if (notes.is("gemma")) {
+    stages.normalizer = make_replace_normalizer(Regex::of_literal(" "), std::string(kMark));
+    stages.pre_tokenizer = make_split_pre_tokenizer(Regex::of_literal(" "), SplitBehavior::MergedWithPrevious, false);
+    stages.decoder = make_byte_fallback_sequence(false);
+  } else {
+    add_llama_stages(stages, notes.adds_prefix_space.value_or(true), notes.is_legacy.value_or(true));
+  }
+  const bool adds_beginning = notes.adds_beginning.value_or(true);
+  stages.post_processor = make_enclosing_post_processor(adds_beginning ? to_id(model.beginning) : std::nullopt,
+                                                        notes.adds_end.value_or(false) ? to_id(model.end) : std::nullopt);
+  return stages;
+}
+
+ScoredSpellings scored(const SentencePieceFile& model) {
+  ScoredSpellings spellings;
+  for (const auto& piece : model.pieces) spellings.emplace_back(piece.spelling, static_cast<double>(piece.score));
+  return spellings;
+}
+
+NormalizerPointer make_map(const SentencePieceFile& model) {
+  return make_precompiled_normalizer(PrecompiledMap(model.character_map));
+}
+
+void make_t5_stages(const SentencePieceFile& model, const FolderNotes& notes, Stages& stages) {
+  ScoredSpellings spellings = scored(model);
+  const std::uint32_t extra = notes.extra_ids.value_or(100);
+  for (std::uint32_t i = extra; i-- > 0;) {
+    spellings.emplace_back(fmt::format("<extra_id_{}>", i), 0.0);
+    stages.added.push_back({.content = spellings.back().first, .is_normalized = false, .is_special = true});
+  }
+  stages.model = make_unigram(std::move(spellings), to_id(model.unknown), false);
+  if (!model.character_map.empty()) stages.normalizer = make_map(model);
+  std::vector<PreTokenizerPointer> parts;
+  parts.push_back(make_whitespace_split_pre_tokenizer());
+  parts.push_back(make_metaspace_pre_tokenizer({}));
+  stages.pre_tokenizer = make_pre_tokenizer_sequence(std::move(parts));
+  const std::uint32_t end = to_id(model.end).value_or(1);
+  stages.post_processor = make_template_post_processor({{.source = 0}, {.ids = {end}}},
+                                                       {{.source = 0}, {.ids = {end}}, {.source = 1}, {.ids = {end}}});
+}
+
+/// A comma behind a digit isn't part of ALBERT's tokens: those that have one cost 100 more.
+bool ends_in_digit_and_comma(std::string_view spelling) {
+  return spelling.size() >= 2 && spelling.back() == ',' && spelling[spelling.size() - 2] >= '0' &&
+         spelling[spelling.size() - 2] <= '9';
+}
+
+void make_albert_stages(const SentencePieceFile& model, const FolderNotes& notes, Stages& stages) {
+  ScoredSpellings spellings = scored(model);
+  for (auto& [spelling, score] : spellings) score -= ends_in_digit_and_comma(spelling) ? 100.0 : 0.0;
+  std::vector<NormalizerPointer> normalizers;
+  normalizers.push_back(make_replace_normalizer(Regex::of_literal("``"), "\""));
+  normalizers.push_back(make_replace_normalizer(Regex::of_literal("''"), "\""));
+  if (!notes.keeps_accents.value_or(false)) {
+    normalizers.push_back(make_canonical_normalizer(CanonicalForm::Nfkd));
+    normalizers.push_back(make_strip_accents_normalizer());
+  }
+  if (notes.lowercases.value_or(true)) normalizers.push_back(make_lowercase_normalizer());
+  if (!model.character_map.empty()) normalizers.push_back(make_map(model));
+  normalizers.push_back(make_replace_normalizer(Regex(" {2,}"), " "));
+  stages.normalizer = make_normalizer_sequence(std::move(normalizers));
+  stages.pre_tokenizer = make_metaspace_pre_tokenizer({});
+  stages.model = make_unigram(std::move(spellings), to_id(model.unknown), false);
+  const auto cls = stages.model->vocabulary().find("[CLS]");
+  const auto sep = stages.model->vocabulary().find("[SEP]");
+  if (!cls || !sep) throw Error("an ALBERT model needs the tokens [CLS] and [SEP], but this vocabulary lacks one");
+  stages.post_processor = make_template_post_processor(
+      {{.ids = {*cls}}, {.source = 0}, {.ids = {*sep}}},
+      {{.ids = {*cls}}, {.source = 0}, {.ids = {*sep}}, {.type = 1, .source = 1}, {.type = 1, .ids = {*sep}}});
+}
+
+/// The rules for models that no family is known of.
+void make_plain_stages(const SentencePieceFile& model, Stages& stages) {
+  std::vector<NormalizerPointer> normalizers;
+  if (!model.character_map.empty()) normalizers.push_back(make_map(model));
+  normalizers.push_back(make_strip_normalizer(false, true));
+  normalizers.push_back(make_replace_normalizer(Regex(" {2,}"), std::string(kMark)));
+  stages.normalizer = make_normalizer_sequence(std::move(normalizers));
+  stages.pre_tokenizer = make_metaspace_pre_tokenizer({});
+  stages.model = make_unigram(scored(model), to_id(model.unknown), model.falls_back_to_bytes);
+}
+
+Stages make_unigram_stages(const SentencePieceFile& model, const FolderNotes& notes) {
+  Stages stages;
+  stages.decoder = make_metaspace_decoder(U'▁', true);
+  if (notes.is("t5") || notes.is("mt5")) {
+    make_t5_stages(model, notes, stages);
+  } else if (notes.is("albert")) {
+    make_albert_stages(model, notes, stages);
+  } else {
+    make_plain_stages(model, stages);
+  }
+  return stages;
+}
+
+}  // namespace
+
+Merges make_merges(const std::vector<std::string>& spellings, const std::vector<std::uint32_t>& ranks) {
+  struct Split {
+    std::uint32_t rank, left_length, right_length, whole, left_bytes;
+  };
+  std::unordered_map<std::string_view, std::uint32_t> ids;
+  for (std::uint32_t id = 0; id < spellings.size(); ++id) ids[spellings[id]] = id;
+  std::vector<Split> splits;
+  for (std::uint32_t id = 0; id < spellings.size(); ++id) {
+    const std::string_view whole = spellings[id];
+    if (ids.at(whole) != id) continue;
+    const auto length = static_cast<std::uint32_t>(count_code_points(whole));
+    std::size_t at = 0;
+    for (std::uint32_t left = 1; left < length; ++left) {
+      next_code_point(whole, at);
+      if (ids.contains(whole.substr(0, at)) && ids.contains(whole.substr(at)))
+        splits.push_back({ranks[id], left, length - left, id, static_cast<std::uint32_t>(at)});
+    }
+  }
+  std::stable_sort(splits.begin(), splits.end(), [](const Split& a, const Split& b) {
+    return std::tie(a.rank, a.left_length, a.right_length) < std::tie(b.rank, b.left_length, b.right_length);
+  });
+  Merges merges;
+  merges.reserve(splits.size());
+  for (const Split& split : splits) {
+    const std::string& whole = spellings[split.whole];
+    merges.emplace_back(whole.substr(0, split.left_bytes), whole.substr(split.left_bytes));
+  }
+  return merges;
+}
+
+void add_llama_stages(Stages& stages, bool adds_prefix_space, bool is_legacy) {
+  if (is_legacy) {
+    std::vector<NormalizerPointer> normalizers;
+    if (adds_prefix_space) normalizers.push_back(make_prepend_normalizer(std::string(kMark)));
+    normalizers.push_back(make_replace_normalizer(Regex::of_literal(" "), std::string(kMark)));
+    stages.normalizer = make_normalizer_sequence(std::move(normalizers));
+  } else {
+    stages.pre_tokenizer = make_metaspace_pre_tokenizer(
+        {.prepend = adds_prefix_space ? PrependScheme::First : PrependScheme::Never, .splits = false});
+  }
+  stages.decoder = make_byte_fallback_sequence(adds_prefix_space);
+  stages.spelling = Spelling::WordMarks;
+}
+
+Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes& notes) {
+  const SentencePieceFile model = read_sentence_piece_file(file);
+  try {
+    if (model.kind != SentencePieceFile::Kind::Bpe && model.kind != SentencePieceFile::Kind::Unigram)
+      throw Error("the model cuts words or characters; Headlight knows BPE and Unigram models");
+    Stages stages =
+        model.kind == SentencePieceFile::Kind::Bpe ? make_bpe_stages(model, notes) : make_unigram_stages(model, notes);
+    stages.spelling = Spelling::WordMarks;
+    std::vector<AddedToken> added = added_tokens(model);
+    added.insert(added.end(), stages.added.begin(), stages.added.end());
+    stages.added = std::move(added);
+    stages.special = {.beginning = spelling_of(model, model.beginning),
+                      .end = spelling_of(model, model.end),
+                      .padding = spelling_of(model, model.padding),
+                      .unknown = spelling_of(model, model.unknown)};
+    return stages;
+  } catch (const Error& error) {
+    throw Error("{}: {}", file.string(), error.what());
+  }
+}
+
+Stages read_marian(const std::filesystem::path& folder, const std::string& name, const FolderNotes& notes) {
+  const std::filesystem::path file = folder / "vocab.json";
+  const nlohmann::json document = parse_json(read_file(file), file.string());
+  Vocabulary vocabulary = read_vocabulary(JsonPlace(document, fmt::format("{}: ", file.string())));
+  const auto end = vocabulary.find(notes.special.end.value_or("</s>"));
+  const auto unknown = vocabulary.find(notes.special.unknown.value_or("<unk>"));
+  if (!end || !unknown) throw Error("{}: the tokens </s> and <unk> must be in it", file.string());
+
+  FolderNotes plain;  // the pieces are cut by SentencePiece's general rules
+  Stages stages = read_sentence_piece(folder / name, plain);
+  stages.added.clear();
+  for (const std::string_view spelling : {"<pad>", "</s>", "<unk>"})
+    stages.added.push_back({.content = std::string(spelling), .is_normalized = false, .is_special = true});
+  for (std::uint32_t id = 0; id < vocabulary.id_end(); ++id) {
+    const std::string_view spelling = vocabulary.spelling(id).value_or("");
+    if (spelling.starts_with(">>") && spelling.ends_with("<<"))
+      stages.added.push_back({.content = std::string(spelling), .is_normalized = false, .is_special = true});
+  }
+  stages.model = make_renumbered_model(std::move(stages.model), std::move(vocabulary), *unknown);
+  stages.post_processor =
+      make_template_post_processor({{.source = 0}, {.ids = {*end}}}, {{.source = 0}, {.source = 1}, {.ids = {*end}}});
+  stages.special = {.end = "</s>", .padding = "<pad>", .unknown = "<unk>"};
+  return stages;
+}
+
+}  // namespace headlight::text

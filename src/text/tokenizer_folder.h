@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+
+#include "text/pipeline.h"
+
+namespace headlight::text {
+
+/// Which side of an encoder–decoder a text is for; only Marian's tokenizers differ.
+enum class Side { Source, Target };
+
+/// The tokenizer of a model's folder, from whichever files it has. Throws Error naming file, place and reason.
+Stages read_tokenizer_folder(const std::filesystem::path& folder, Side side);
+
+}  // namespace headlight::text

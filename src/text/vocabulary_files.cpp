@@ -1,0 +1,153 @@
+#include "text/vocabulary_files.h"
+
+#include "core/atomic_file.h"
+#include "text/bpe.h"
+#include "text/json_place.h"
+#include "text/model_json.h"
+#include "text/word_piece.h"
+
+namespace headlight::text {
+namespace {
+
+/// Calls visit(line, number from 1) for each line, without its end.
+template <typename Visit>
+void for_each_line(std::string_view text, Visit visit) {
+  std::size_t number = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++number) {
+    std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::size_t next = end + 1;
+    if (end > begin && text[end - 1] == '\r') --end;
+    visit(text.substr(begin, end - begin), number);
+    begin = next;
+  }
+}
+
+Merges read_merges(const std::filesystem::path& file) {
+  Merges merges;
+  const std::string content = read_file(file);
+  for_each_line(content, [&](std::string_view line, std::size_t number) {
+    if (line.empty() || line.starts_with("#version")) return;
+    const std::size_t space = line.find(' ');
+    if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos)
+      throw Error("{}: line {} is \"{}\": a merge is two spellings with a space between", file.string(), number, line);
+    merges.emplace_back(line.substr(0, space), line.substr(space + 1));
+  });
+  return merges;
+}
+
+/// The named special tokens that the vocabulary has, and those of the notes, whose way of being found counts.
+std::vector<AddedToken> special_tokens(const Vocabulary& vocabulary, const FolderNotes& notes,
+                                       std::initializer_list<std::string_view> spellings) {
+  std::vector<AddedToken> tokens = notes.special_tokens;
+  for (const std::string_view spelling : spellings) {
+    const bool noted = std::any_of(tokens.begin(), tokens.end(), [&](const AddedToken& t) { return t.content == spelling; });
+    if (!noted && vocabulary.find(spelling))
+      tokens.push_back({.content = std::string(spelling), .is_normalized = false, .is_special = true});
+  }
+  return tokens;
+}
+
+std::uint32_t require(const Vocabulary& vocabulary, std::string_view spelling) {
+  const auto id = vocabulary.find(spelling);
+  if (!id) throw Error("the token \"{}\" isn't in the vocabulary", spelling);
+  return *id;
+}
+
+/// Names the file in what goes wrong while `build` runs.
+template <typename Build>
+auto build_from(const std::filesystem::path& file, Build build) {
+  try {
+    return build();
+  } catch (const PlacedError&) {
+    throw;
+  } catch (const Error& error) {
+    throw Error("{}: {}", file.string(), error.what());
+  }
+}
+
+}  // namespace
+
+PostProcessorPointer make_enclosing_post_processor(std::optional<std::uint32_t> beginning,
+                                                   std::optional<std::uint32_t> end) {
+  const auto enclose = [&](std::uint32_t source, Template& built) {
+    if (beginning) built.push_back({.type = source, .ids = {*beginning}});
+    built.push_back({.type = source, .source = source});
+    if (end) built.push_back({.type = source, .ids = {*end}});
+  };
+  Template single, pair;
+  enclose(0, single);
+  enclose(0, pair);
+  enclose(1, pair);
+  return make_template_post_processor(std::move(single), std::move(pair));
+}
+
+Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOptions options, PreTokenizerPointer words) {
+  Stages stages;
+  stages.pre_tokenizer = std::move(words);
+  stages.model = make_bpe(std::move(vocabulary), merges, std::move(options));
+  stages.decoder = make_byte_level_decoder();
+  stages.spelling = Spelling::ByteLetters;
+  return stages;
+}
+
+Stages make_bert_stages(Vocabulary vocabulary, const FolderNotes& notes) {
+  const std::string separator = notes.special.separator.value_or("[SEP]");
+  const std::string classification = notes.special.classification.value_or("[CLS]");
+  const std::uint32_t sep = require(vocabulary, separator);
+  const std::uint32_t cls = require(vocabulary, classification);
+  Stages stages;
+  stages.normalizer = make_bert_normalizer({.cleans_text = true,
+                                            .spaces_out_chinese = notes.spaces_out_chinese.value_or(true),
+                                            .strips_accents = notes.strips_accents,
+                                            .lowercases = notes.lowercases.value_or(true)});
+  stages.pre_tokenizer = make_bert_pre_tokenizer();
+  stages.added = special_tokens(vocabulary, notes, {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"});
+  stages.model = make_word_piece(std::move(vocabulary), {.unknown = notes.special.unknown.value_or("[UNK]")});
+  stages.post_processor = make_template_post_processor(
+      {{.ids = {cls}}, {.source = 0}, {.ids = {sep}}},
+      {{.ids = {cls}}, {.source = 0}, {.ids = {sep}}, {.type = 1, .source = 1}, {.type = 1, .ids = {sep}}});
+  stages.decoder = make_word_piece_decoder("##", true);
+  return stages;
+}
+
+Stages read_bert_folder(const std::filesystem::path& folder, const FolderNotes& notes) {
+  const std::filesystem::path file = folder / "vocab.txt";
+  std::vector<std::string> spellings;
+  const std::string content = read_file(file);
+  for_each_line(content, [&](std::string_view line, std::size_t) { spellings.emplace_back(line); });
+  return build_from(file, [&] { return make_bert_stages(Vocabulary(std::move(spellings)), notes); });
+}
+
+Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderNotes& notes) {
+  const std::filesystem::path file = folder / "vocab.json";
+  const nlohmann::json document = parse_json(read_file(file), file.string());
+  Vocabulary vocabulary = read_vocabulary(JsonPlace(document, fmt::format("{}: ", file.string())));
+  const Merges merges = read_merges(folder / "merges.txt");
+  const bool adds_space = notes.adds_prefix_space.value_or(false);
+  // BART and its kin share RoBERTa's vocabulary; without notes it is known by its special tokens.
+  const bool is_gpt2 = notes.is("gpt2") || notes.is("opt");
+  const bool is_roberta = notes.is("roberta") || notes.is("bart") || notes.is("longformer") || notes.is("led") ||
+                          (!is_gpt2 && vocabulary.find("<s>") && vocabulary.find("</s>") && vocabulary.find("<mask>"));
+  return build_from(file, [&] {
+    std::vector<AddedToken> added = is_roberta
+                                        ? special_tokens(vocabulary, notes, {"<s>", "<pad>", "</s>", "<unk>", "<mask>"})
+                                        : special_tokens(vocabulary, notes, {"<|endoftext|>"});
+    PostProcessorPointer post_processor;
+    if (is_roberta) {
+      post_processor = make_roberta_post_processor(require(vocabulary, notes.special.separator.value_or("</s>")),
+                                                   require(vocabulary, notes.special.classification.value_or("<s>")),
+                                                   {.trims = true, .adds_prefix_space = adds_space});
+    } else if (notes.adds_beginning.value_or(notes.is("opt"))) {
+      const std::string fallback = notes.is("opt") ? "</s>" : "<|endoftext|>";
+      post_processor =
+          make_enclosing_post_processor(require(vocabulary, notes.special.beginning.value_or(fallback)), std::nullopt);
+    }
+    Stages stages =
+        make_byte_level_stages(std::move(vocabulary), merges, {}, make_byte_level_pre_tokenizer(adds_space, true));
+    stages.added = std::move(added);
+    stages.post_processor = std::move(post_processor);
+    return stages;
+  });
+}
+
+}  // namespace headlight::text

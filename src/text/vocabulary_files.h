@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+
+#include "text/bpe.h"
+#include "text/folder_notes.h"
+
+namespace headlight::text {
+
+/// GPT-2's and RoBERTa's vocab.json and merges.txt, as `transformers` puts a tokenizer around them.
+/// Throws Error naming file and place.
+Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderNotes& notes);
+
+/// BERT's vocab.txt: a token a line.
+Stages read_bert_folder(const std::filesystem::path& folder, const FolderNotes& notes);
+
+/// What a byte-level BPE is made of, whichever file it came from; `words` cuts the text.
+Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOptions options, PreTokenizerPointer words);
+/// What BERT's WordPiece is made of. Throws Error when [CLS] or [SEP] is missing.
+Stages make_bert_stages(Vocabulary vocabulary, const FolderNotes& notes);
+
+/// <beginning> A <end>, and for pairs the same around B, its tokens of type 1.
+PostProcessorPointer make_enclosing_post_processor(std::optional<std::uint32_t> beginning, std::optional<std::uint32_t> end);
+
+}  // namespace headlight::text
