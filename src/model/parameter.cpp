@@ -1,12 +1,19 @@
 #include "model/parameter.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
-#include <cstring>
 
 #include "core/error.h"
+#include "model/columns.h"
 
 namespace headlight::model {
+namespace {
+
+/// Rows that are turned into columns together, and of quantised ones, whose decoded numbers should stay in the cache.
+constexpr std::uint32_t kRowsAtOnce = 64, kQuantisedRowsAtOnce = 16;
+
+}  // namespace
 
 /// What is stored, shared by all views of it.
 struct Parameter::Source {
@@ -17,14 +24,9 @@ struct Parameter::Source {
 
   std::size_t row_bytes() const { return std::size_t{columns} / block_numbers(type) * block_bytes(type); }
 
-  /// `count` rows from `row` on, in order.
-  void read(std::uint32_t row, std::uint32_t count, float* to) const {
-    decode(type, bytes.data() + row * row_bytes(), std::size_t{count} * columns, to);
-  }
-  /// Numbers [column, column + count) of a row; of unquantised types.
-  void read_part(std::uint32_t row, std::uint32_t column, std::uint32_t count, float* to) const {
-    decode(type, bytes.data() + row * row_bytes() + std::size_t{column} * block_bytes(type), count, to);
-  }
+  const std::byte* row(std::size_t index) const { return bytes.data() + index * row_bytes(); }
+  /// Number `column` of a row; of unquantised types.
+  const std::byte* at(std::size_t index, std::size_t column) const { return row(index) + column * block_bytes(type); }
 };
 
 Parameter::Parameter(Tensor values) {
@@ -90,36 +92,72 @@ Parameter Parameter::gathered(std::vector<std::uint32_t> rows) const {
   return view;
 }
 
+/// Calls use(place, source row, count) for rows [first, first + count) of the view, as many at once as follow one another in
+/// the source; `place` counts from 0.
+template <typename Use>
+void Parameter::for_each_run(std::uint32_t first, std::uint32_t count, const Use& use) const {
+  for (std::uint32_t begin = 0, end = 0; begin < count; begin = end) {
+    const std::uint32_t row = source_row(first + begin);
+    end = order_ ? begin + 1 : count;
+    while (end < count && source_row(first + end) == row + (end - begin)) ++end;
+    use(begin, row, end - begin);
+  }
+}
+
 void Parameter::read(std::uint32_t first, std::uint32_t count, std::span<float> to) const {
   assert(first + count <= shape_.at(0) && to.size() >= std::size_t{count} * width());
-  if (is_transposed_) {
-    for (std::uint32_t i = 0; i < width(); ++i) {
-      for (std::uint32_t r = 0; r < count; ++r)
-        source_->read_part(i, source_row(first + r), 1, to.data() + std::size_t{r} * width() + i);
+  const Source& source = *source_;
+  for_each_run(first, count, [&](std::uint32_t place, std::uint32_t row, std::uint32_t rows) {
+    float* run = to.data() + std::size_t{place} * width();
+    if (is_transposed_) {
+      std::array<const std::byte*, kRowsAtOnce> pointers{};
+      for (std::uint32_t i = 0; i < width(); i += kRowsAtOnce) {
+        const std::uint32_t some = std::min(kRowsAtOnce, width() - i);
+        for (std::uint32_t n = 0; n < some; ++n) pointers[n] = source.at(i + n, row);
+        rows_to_columns(source.type, std::span(pointers).first(some), rows, run + i, width());
+      }
+    } else if (width() == source.columns) {
+      decode(source.type, source.row(row), std::size_t{rows} * width(), run);
+    } else {
+      for (std::uint32_t r = 0; r < rows; ++r) decode(source.type, source.row(row + r), width(), run + r * width());
     }
-  } else if (order_) {
-    for (std::uint32_t r = 0; r < count; ++r) source_->read(source_row(first + r), 1, to.data() + std::size_t{r} * width());
-  } else {
-    source_->read(first_ + first, count, to.data());
+  });
+}
+
+template <typename To>
+void Parameter::write_columns(std::uint32_t first, std::uint32_t count, To* to, std::size_t stride) const {
+  assert(first + count <= shape_.at(0) && count <= stride);
+  const Source& source = *source_;
+  if (is_transposed_) {
+    for_each_run(first, count, [&](std::uint32_t place, std::uint32_t row, std::uint32_t rows) {
+      for (std::uint32_t i = 0; i < width(); ++i) decode(source.type, source.at(i, row), rows, to + i * stride + place);
+    });
+    return;
+  }
+  const bool is_quantised = block_numbers(source.type) != 1;
+  const std::uint32_t at_once = is_quantised ? kQuantisedRowsAtOnce : kRowsAtOnce;
+  const auto decoded = std::make_unique_for_overwrite<float[]>(is_quantised ? std::size_t{at_once} * width() : 0);
+  std::array<const std::byte*, kRowsAtOnce> pointers{};
+  for (std::uint32_t begin = 0; begin < count; begin += at_once) {
+    const std::uint32_t some = std::min(at_once, count - begin);
+    for (std::uint32_t r = 0; r < some; ++r) {
+      pointers[r] = source.row(source_row(first + begin + r));
+      if (!is_quantised) continue;
+      float* row = decoded.get() + std::size_t{r} * width();
+      decode(source.type, pointers[r], width(), row);
+      pointers[r] = reinterpret_cast<const std::byte*>(row);
+    }
+    const ElementType type = is_quantised ? ElementType::F32 : source.type;
+    rows_to_columns(type, std::span(pointers).first(some), width(), to + begin, stride);
   }
 }
 
 void Parameter::read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const {
-  assert(first + count <= shape_.at(0));
-  if (is_transposed_ && !order_) {
-    for (std::uint32_t i = 0; i < width(); ++i) source_->read_part(i, first_ + first, count, to + i * stride);
-    return;
-  }
-  // Rows are decoded some at a time and turned in squares that stay in the cache.
-  constexpr std::uint32_t kSquare = 16;
-  std::vector<float> rows(std::size_t{std::min(count, kSquare)} * width());
-  for (std::uint32_t begin = 0; begin < count; begin += kSquare) {
-    const std::uint32_t some = std::min(kSquare, count - begin);
-    read(first + begin, some, rows);
-    for (std::uint32_t i = 0; i < width(); ++i) {
-      for (std::uint32_t r = 0; r < some; ++r) to[i * stride + begin + r] = rows[std::size_t{r} * width() + i];
-    }
-  }
+  write_columns(first, count, to, stride);
+}
+
+void Parameter::read_columns_half(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) const {
+  write_columns(first, count, to, stride);
 }
 
 Tensor Parameter::tensor() const {
@@ -131,7 +169,8 @@ Tensor Parameter::tensor() const {
 
 bool Parameter::is_plain() const {
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(address()) % alignof(float) == 0;
-  return is_empty() || (!is_transposed_ && !order_ && type() == ElementType::F32 && is_aligned);
+  return is_empty() ||
+         (!is_transposed_ && !order_ && type() == ElementType::F32 && width() == source_->columns && is_aligned);
 }
 
 std::span<const float> Parameter::values() const {

@@ -44,6 +44,8 @@ class Parameter {
   void read(std::uint32_t first, std::uint32_t count, std::span<float> to) const;
   /// The same rows as columns: number i of row first + r goes to `to[i · stride + r]`.
   void read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const;
+  /// The same as binary16, rounded to nearest even; numbers that are stored as binary16 keep their bits.
+  void read_columns_half(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) const;
   /// All numbers.
   Tensor tensor() const;
   /// The numbers themselves where they lie as float32 in order; asserts that they do (is_plain()).
@@ -55,6 +57,10 @@ class Parameter {
 
  private:
   struct Source;
+  template <typename To>
+  void write_columns(std::uint32_t first, std::uint32_t count, To* to, std::size_t stride) const;
+  template <typename Use>
+  void for_each_run(std::uint32_t first, std::uint32_t count, const Use& use) const;
   std::uint32_t width() const { return shape_.size() < 2 ? 1 : shape_[1]; }
   std::uint32_t source_row(std::uint32_t row) const { return order_ ? (*order_)[first_ + row] : first_ + row; }
 

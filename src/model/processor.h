@@ -1,0 +1,24 @@
+#pragma once
+
+/// Loops for 256-bit vectors stand beside plain ones: a build runs on every x86-64 and uses AVX2 and F16C where they are.
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define HEADLIGHT_AVX2 1
+#define HEADLIGHT_AVX2_TARGET __attribute__((target("avx2,f16c")))
+#else
+#define HEADLIGHT_AVX2 0
+#define HEADLIGHT_AVX2_TARGET
+#endif
+
+namespace headlight::model {
+
+/// Does this processor have AVX2 and F16C?
+inline bool has_avx2() {
+#if HEADLIGHT_AVX2
+  static const bool kHas = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("f16c") != 0;
+  return kHas;
+#else
+  return false;
+#endif
+}
+
+}  // namespace headlight::model

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstddef>
+
+#include "model/element_type.h"
+
+namespace headlight::model {
+
+/// `count` numbers, whole blocks of Q8_0, Q4_0, Q4_K or Q6_K, as float32: the numbers that ggml makes of them, bit for bit.
+void decode_quantised(ElementType type, const std::byte* from, std::size_t count, float* to);
+
+}  // namespace headlight::model
