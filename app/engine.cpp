@@ -20,10 +20,18 @@ bool EngineResult::is_current(const attention::TileRequest& request) const {
   return found != tiles.end() && found->second.run == run;
 }
 
+const Prediction* EngineResult::prediction(const PredictionRequest& request) const {
+  const auto found = predictions.find(request);
+  return found == predictions.end() ? nullptr : &found->second;
+}
+
 namespace {
 
 /// How long nobody must have wanted anything before the worker spends time on itself.
 constexpr std::chrono::milliseconds kIdle{1500};
+
+/// How often the window hears of a load.
+constexpr std::size_t kProgressSteps = 200;
 
 }  // namespace
 
@@ -59,6 +67,16 @@ class Engine::Worker {
     changed_.notify_all();
   }
 
+  std::optional<LoadProgress> load_progress() const {
+    const std::lock_guard lock(mutex_);
+    return progress_;
+  }
+
+  void cancel_load() {
+    const std::lock_guard lock(mutex_);
+    is_cancelled_ = progress_.has_value();
+  }
+
   std::optional<EngineResult> poll() {
     const std::lock_guard lock(mutex_);
     return std::exchange(published_, std::nullopt);
@@ -77,8 +95,28 @@ class Engine::Worker {
  private:
   bool is_idle() const { return !is_working_ && !wanted_ && !device_; }
 
+  /// Called while weights go to the device: may it go on?
+  bool watch_load(std::size_t done_bytes, std::size_t total_bytes) {
+    const std::size_t step = total_bytes / kProgressSteps + 1;
+    bool is_news = false;
+    bool goes_on = false;
+    {
+      const std::lock_guard lock(mutex_);
+      is_news = !progress_ || progress_->done_bytes / step != done_bytes / step;
+      progress_ = {.done_bytes = done_bytes, .total_bytes = total_bytes};
+      const bool is_outdated =
+          wanted_ && (wanted_->inputs.model.path != loading_.path || wanted_->inputs.model.precision != loading_.precision);
+      goes_on = !is_stopping_ && !is_cancelled_ && !device_ && !is_outdated;
+    }
+    if (is_news && options_.wake) options_.wake();
+    return goes_on;
+  }
+
   void work() {
-    EngineWorker worker(options_.open, options_.tile_bytes);
+    EngineWorker worker({.open = options_.open,
+                         .tile_bytes = options_.tile_bytes,
+                         .models = options_.models,
+                         .watch_load = [this](std::size_t done, std::size_t total) { return watch_load(done, total); }});
     std::unique_lock lock(mutex_);
     while (true) {
       const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more(); };
@@ -92,6 +130,7 @@ class Engine::Worker {
       is_working_ = true;
       const std::optional<std::string> device = std::exchange(device_, std::nullopt);
       const std::optional<EngineRequest> wanted = std::exchange(wanted_, std::nullopt);
+      if (wanted) loading_ = wanted->inputs.model;
       lock.unlock();
       if (device) worker.open(*device);
       if (wanted) worker.begin(*wanted);
@@ -99,6 +138,8 @@ class Engine::Worker {
       EngineResult picture = worker.picture();
       lock.lock();
       published_ = std::move(picture);
+      progress_.reset();
+      is_cancelled_ = false;
       is_working_ = worker.has_more();
       lock.unlock();
       idle_.notify_all();
@@ -113,6 +154,9 @@ class Engine::Worker {
   std::optional<EngineRequest> wanted_;
   std::optional<std::string> device_;  ///< to open; the first one is set by the constructor
   std::optional<EngineResult> published_;
+  std::optional<LoadProgress> progress_;
+  ModelChoice loading_;  ///< of the newest request that was begun
+  bool is_cancelled_ = false;
   bool is_working_ = false;
   bool is_stopping_ = false;
   std::thread thread_;  ///< last: it starts when everything above is there
@@ -124,6 +168,8 @@ Engine::~Engine() = default;
 void Engine::request(EngineRequest request) { worker_->request(std::move(request)); }
 std::optional<EngineResult> Engine::poll() { return worker_->poll(); }
 void Engine::set_device(std::string device) { worker_->set_device(std::move(device)); }
+std::optional<LoadProgress> Engine::load_progress() const { return worker_->load_progress(); }
+void Engine::cancel_load() { worker_->cancel_load(); }
 bool Engine::is_busy() const { return worker_->is_busy(); }
 void Engine::wait_until_idle() { worker_->wait_until_idle(); }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "app/model_cache.h"
+#include "app/predictions.h"
 #include "app/runner.h"
 #include "app/state.h"
 #include "app/tile_cache.h"
@@ -21,6 +23,13 @@ struct EngineRequest {
   /// Every tile on screen, most important first (the selected head, then the thumbnails). Tiles outside their matrix are
   /// ignored: the caller may lay out a run it hasn't seen.
   std::vector<attention::TileRequest> tiles;
+  /// Places outside the run, and all where the model has no logits, are ignored.
+  std::vector<PredictionRequest> predictions;
+};
+
+/// A model on its way to the device.
+struct LoadProgress {
+  std::size_t done_bytes = 0, total_bytes = 0;
 };
 
 /// A consistent picture of what is known; cheap to copy.
@@ -28,8 +37,10 @@ struct EngineResult {
   std::uint64_t revision = 0;  ///< of the newest request that this answers
   std::uint64_t run = 0;       ///< counts forward passes; 0: there has been none yet, and everything below is empty
   std::shared_ptr<const model::Network> network;
-  std::shared_ptr<const model::ModelInput> input;  ///< tokens of both sides
-  std::vector<model::BlockRef> blocks;             ///< in the order of computation
+  std::shared_ptr<const model::ModelInput> input;         ///< tokens of both sides
+  std::shared_ptr<const inference::LanguageModel> model;  ///< none: playground or notebook
+  std::shared_ptr<const inference::Prompt> prompt;        ///< of the model's text; none without a model
+  std::vector<model::BlockRef> blocks;                    ///< in the order of computation
   BlockShapes shapes;
   inference::RunTiming timing;
   std::string device;  ///< name; empty when there is none
@@ -38,14 +49,19 @@ struct EngineResult {
   /// nothing flickers.
   EngineTiles tiles;
   bool has_all_tiles = false;  ///< false: more are coming
+  bool has_logits = false;     ///< the network predicts tokens
+  Predictions predictions;     ///< those wished for; like the tiles perhaps of the run before
   /// One line when the newest request can't be done; then everything above is the last good run and `is_stale`.
   std::string error;
   bool is_stale = false;
+  bool is_load_error = false;  ///< `error` says why a model's weights aren't on the device
 
   /// The tile, perhaps of the run before; nullptr while there is none.
   const attention::Tile* tile(const attention::TileRequest& request) const;
   /// Does the tile show this run?
   bool is_current(const attention::TileRequest& request) const;
+  /// The prediction, perhaps of the run before; nullptr while there is none.
+  const Prediction* prediction(const PredictionRequest& request) const;
 };
 
 struct EngineOptions {
@@ -53,6 +69,7 @@ struct EngineOptions {
   std::string device;                               ///< name or index; empty: the best
   std::function<void()> wake;                       ///< called from the worker when poll() has something new; may be empty
   std::size_t tile_bytes = std::size_t{256} << 20;  ///< budget of the tile cache
+  std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
 };
 
 /// Computes on its own thread, so that nobody blocks in a frame. The device is opened on that thread too; until then, and
@@ -74,6 +91,12 @@ class Engine {
   /// Changes the device and computes everything anew there. When it can't be opened, the error says so and the device in
   /// use stays.
   void set_device(std::string device);
+
+  /// How far a model's weights are; nothing while none is being loaded.
+  std::optional<LoadProgress> load_progress() const;
+  /// Gives up the load in progress: its request ends in an error. A request for another model or another device does the
+  /// same.
+  void cancel_load();
 
   /// Is anything requested that poll() hasn't fully answered?
   bool is_busy() const;

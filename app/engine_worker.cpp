@@ -11,6 +11,8 @@ namespace {
 /// Cells evaluated before the first heatmap of a run may be seen, and between two looks at newer requests after that.
 constexpr std::size_t kFirstChunkCells = std::size_t{1} << 18;
 constexpr std::size_t kChunkCells = std::size_t{1} << 21;
+/// Logits read at once.
+constexpr std::size_t kChunkLogits = std::size_t{1} << 22;
 
 bool is_inside(const attention::TileRequest& request, const BlockShapes& shapes) {
   const auto found = shapes.find(request.block);
@@ -56,8 +58,10 @@ void EngineWorker::open(const std::string& device) {
   picture_.error.clear();
   picture_.device = runner_->device_name();
   runner_has_run_ = false;
+  loaded_.reset();
   attempted_.reset();
   pending_.clear();
+  pending_predictions_.clear();
   if (const std::optional<EngineRequest> again = request_) begin(*again);
 }
 
@@ -65,21 +69,46 @@ void EngineWorker::begin(const EngineRequest& request) {
   request_ = request;
   picture_.revision = request.revision;
   pending_.clear();
+  pending_predictions_.clear();
   if (!runner_) return fail(device_error_);
   laid_out_for_ = picture_.shapes;
   if (attempted_ != request.inputs) run_forward(request.inputs);
   collect_tiles();
+  collect_predictions();
+}
+
+void EngineWorker::load_weights(const RunSource::Source& source, inference::Precision precision) {
+  const std::shared_ptr<const model::Layers>& layers = source.network->layers;
+  const bool is_model = source.model != nullptr;
+  // The playground's weights go up with its runs, but only load() makes room and chooses the precision.
+  if (!is_model && !loaded_) return;
+  if (loaded_ == layers && loaded_precision_ == precision) return;
+  runner_has_run_ = false;
+  loaded_.reset();
+  try {
+    runner_->load(layers, is_model ? precision : inference::Precision::F32, watch_load_);
+  } catch (...) {
+    picture_.is_load_error = true;
+    throw;
+  }
+  if (!is_model) return;
+  loaded_ = layers;
+  loaded_precision_ = precision;
 }
 
 void EngineWorker::run_forward(const RunInputs& inputs) {
   attempted_ = inputs;
+  picture_.is_load_error = false;
   try {
     const RunSource::Source& source = source_.build(inputs);
+    load_weights(source, inputs.model.precision);
     runner_has_run_ = false;
-    picture_.timing = runner_->run(source.network, *source.input, inputs.masks);
+    picture_.timing = runner_->run(source.network, *source.input, inputs.masks, inputs.gains);
     runner_has_run_ = true;
     picture_.network = source.network;
     picture_.input = source.input;
+    picture_.model = source.model;
+    picture_.prompt = source.prompt;
   } catch (const std::exception& error) {
     return fail(first_line(error.what()));
   }
@@ -87,6 +116,8 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
   laid_out_for_ = std::exchange(picture_.shapes, {});
   for (const model::BlockRef block : picture_.blocks) picture_.shapes[block] = runner_->shape(block);
   picture_.parameter_count = picture_.network->parameter_count();
+  picture_.has_logits = runner_->has_logits();
+  if (!picture_.has_logits) picture_.predictions.clear();
   picture_.error.clear();
   picture_.is_stale = false;
   tiles_.begin_run(++picture_.run, laid_out_for_, picture_.shapes);
@@ -105,8 +136,51 @@ void EngineWorker::collect_tiles() {
   if (!runner_has_run_) pending_.clear();
 }
 
+void EngineWorker::collect_predictions() {
+  if (!request_ || !picture_.has_logits || !runner_has_run_) return;
+  const model::TokenBatch& tokens = picture_.input->target ? *picture_.input->target : picture_.input->source;
+  const std::uint32_t layers = predicting_layers(*picture_.network);
+  Predictions kept;
+  for (const PredictionRequest& wanted : request_->predictions) {
+    if (wanted.batch >= tokens.batch || wanted.token >= tokens.length || wanted.layer > layers) continue;
+    const auto known = picture_.predictions.find(wanted);
+    if (known != picture_.predictions.end()) kept.insert(*known);
+    if (known == picture_.predictions.end() || known->second.run != picture_.run) pending_predictions_.push_back(wanted);
+  }
+  picture_.predictions = std::move(kept);
+  std::reverse(pending_predictions_.begin(), pending_predictions_.end());
+}
+
 void EngineWorker::evaluate_some() {
-  if (pending_.empty()) return;
+  // A first picture, then what the model expects, then the other heads.
+  const bool is_tiles_turn = is_first_chunk_ || pending_predictions_.empty();
+  if (is_tiles_turn && !pending_.empty()) return evaluate_tiles();
+  if (!pending_predictions_.empty()) evaluate_predictions();
+}
+
+void EngineWorker::evaluate_predictions() {
+  const std::size_t vocabulary = std::max<std::size_t>(picture_.network->layers->unembedding->linear.out(), 1);
+  const std::size_t most = std::max<std::size_t>(kChunkLogits / vocabulary, 1);
+  std::vector<PredictionRequest> chunk;
+  std::vector<inference::StateRef> states;
+  while (!pending_predictions_.empty() && chunk.size() < most) {
+    chunk.push_back(pending_predictions_.back());
+    states.push_back(chunk.back().state());
+    pending_predictions_.pop_back();
+  }
+  try {
+    const Tensor logits = runner_->logits(states);
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      const std::span<const float> row(logits.values.data() + i * vocabulary, vocabulary);
+      picture_.predictions.insert_or_assign(chunk[i], predict(row, chunk[i].keeps_logits, picture_.run));
+    }
+  } catch (const std::exception& error) {
+    pending_predictions_.clear();
+    fail(first_line(error.what()));
+  }
+}
+
+void EngineWorker::evaluate_tiles() {
   const std::size_t budget = std::exchange(is_first_chunk_, false) ? kFirstChunkCells : kChunkCells;
   std::vector<attention::TileRequest> chunk;
   std::size_t cells = 0;

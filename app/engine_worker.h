@@ -13,17 +13,27 @@ namespace headlight::app {
 /// end in the picture, never outside.
 class EngineWorker {
  public:
-  EngineWorker(RunnerFactory open, std::size_t tile_bytes) : open_(std::move(open)), tiles_(tile_bytes) {}
+  struct Options {
+    RunnerFactory open;
+    std::size_t tile_bytes = 0;  ///< budget of the tile cache
+    std::shared_ptr<ModelCache> models;
+    inference::LoadObserver watch_load;
+  };
+  explicit EngineWorker(Options options)
+      : open_(std::move(options.open)),
+        watch_load_(std::move(options.watch_load)),
+        source_(std::move(options.models)),
+        tiles_(options.tile_bytes) {}
 
   /// Opens another device and repeats the last request there; on failure the one in use stays.
   void open(const std::string& device);
 
-  /// Takes a new request: the forward pass when its inputs changed, and the list of tiles to evaluate.
+  /// Takes a new request: the forward pass when its inputs changed, and the lists of what to evaluate.
   void begin(const EngineRequest& request);
 
-  /// Evaluates the next tiles, few enough that a newer request needn't wait long.
+  /// Evaluates the next tiles or predictions, few enough that a newer request needn't wait long.
   void evaluate_some();
-  bool has_more() const { return !pending_.empty(); }
+  bool has_more() const { return !pending_.empty() || !pending_predictions_.empty(); }
 
   /// A little of what makes later runs faster, for when nobody waits and a first picture is there.
   bool has_idle_work() const { return runner_ && picture_.run > 0 && runner_->has_idle_work(); }
@@ -33,20 +43,28 @@ class EngineWorker {
 
  private:
   void run_forward(const RunInputs& inputs);
+  void load_weights(const RunSource::Source& source, inference::Precision precision);
   void collect_tiles();
+  void collect_predictions();
+  void evaluate_tiles();
+  void evaluate_predictions();
   void fail(const std::string& message);
 
   RunnerFactory open_;
+  inference::LoadObserver watch_load_;
   std::unique_ptr<Runner> runner_;
   std::string device_error_;
   RunSource source_;
-  std::optional<RunInputs> attempted_;  ///< inputs of the newest forward pass, whether it succeeded or not
-  bool runner_has_run_ = false;         ///< the runner still holds the run that picture_ describes
+  std::optional<RunInputs> attempted_;           ///< inputs of the newest forward pass, whether it succeeded or not
+  std::shared_ptr<const model::Layers> loaded_;  ///< a model's weights that are on the device
+  inference::Precision loaded_precision_ = inference::Precision::F32;
+  bool runner_has_run_ = false;  ///< the runner still holds the run that picture_ describes
   std::optional<EngineRequest> request_;
   BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
   EngineResult picture_;      ///< all but the tiles
   TileCache tiles_;
-  std::vector<attention::TileRequest> pending_;  ///< least important first
+  std::vector<attention::TileRequest> pending_;         ///< least important first
+  std::vector<PredictionRequest> pending_predictions_;  ///< least important first
   bool is_first_chunk_ = true;
 };
 

@@ -34,7 +34,4 @@ class RunSource {
   inference::Playground playground_;
 };
 
-/// What inference::make_prompt() takes: a batch item for each line of each text.
-inference::PromptText prompt_text(const RunInputs& inputs);
-
 }  // namespace headlight::app

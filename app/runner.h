@@ -20,13 +20,19 @@ class Runner {
 
   virtual std::string device_name() const = 0;
   /// The rest is inference::Session's, word for word.
+  virtual void load(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
+                    const inference::LoadObserver& observer) = 0;
+  virtual void unload() = 0;
   virtual inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
-                                   const attention::MaskSet& masks) = 0;
+                                   const attention::MaskSet& masks, const inference::HeadGains& gains = {}) = 0;
   virtual std::vector<model::BlockRef> blocks() const = 0;
   virtual inference::BlockShape shape(model::BlockRef block) const = 0;
   virtual std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) = 0;
   virtual Tensor encoder_output() = 0;
+  virtual Tensor hidden(inference::Stack stack) = 0;
+  virtual bool has_logits() const = 0;
   virtual Tensor logits() = 0;
+  virtual Tensor logits(std::span<const inference::StateRef> states) = 0;
   /// Work for when nobody waits (Session::tune_step); fakes have none.
   virtual bool has_idle_work() const { return false; }
   virtual void work_while_idle() {}

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,10 @@ struct FakeLog {
   std::atomic<std::size_t> largest{0};  ///< values of the largest tile
   std::atomic<int> uploads{0};          ///< networks that weren't the one of the run before
   std::atomic<bool> fails_to_run{false};
+  std::atomic<int> loads{0};
+  std::atomic<bool> fails_to_load{false}, is_load_held{false}, is_loaded{false}, has_f16{false};
+  std::atomic<int> gains{0};         ///< of the last run
+  std::atomic<int> logit_rows{0};    ///< read in all
   std::atomic<bool> is_held{false};  ///< evaluations wait while this is set
 };
 
@@ -36,8 +42,31 @@ class FakeRunner final : public Runner {
 
   std::string device_name() const override { return name_; }
 
+  /// Ten steps, each of which waits while the log says so.
+  void load(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
+            const inference::LoadObserver& observer) override {
+    ++log_->loads;
+    log_->has_f16 = precision == inference::Precision::F16;
+    if (log_->fails_to_load) throw Error("the model takes 16 GiB and the device has 4; load it as f16");
+    constexpr std::size_t kSteps = 10;
+    for (std::size_t step = 0; step <= kSteps; ++step) {
+      if (observer && !observer(step * 100, kSteps * 100)) throw Error("loading was cancelled");
+      while (step > 0 && log_->is_load_held) {
+        if (observer && !observer(step * 100, kSteps * 100)) throw Error("loading was cancelled");
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    }
+    loaded_ = std::move(layers);
+    log_->is_loaded = true;
+  }
+  void unload() override {
+    loaded_.reset();
+    log_->is_loaded = false;
+  }
+
   inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
-                           const attention::MaskSet& /*masks*/) override {
+                           const attention::MaskSet& /*masks*/, const inference::HeadGains& gains) override {
+    log_->gains = static_cast<int>(gains.size());
     model::check(*network, input);
     if (log_->fails_to_run) throw Error("the device can't hold it\nand a second line");
     if (network != network_) ++log_->uploads;
@@ -89,7 +118,20 @@ class FakeRunner final : public Runner {
   }
 
   Tensor encoder_output() override { return {}; }
+  Tensor hidden(inference::Stack /*stack*/) override { return {}; }
+  bool has_logits() const override { return network_ && network_->layers->unembedding; }
   Tensor logits() override { return {}; }
+  /// The likeliest token is (run + token + layer) modulo the vocabulary: its logit is 10, all others are 0.
+  Tensor logits(std::span<const inference::StateRef> states) override {
+    const std::uint32_t vocabulary = network_->layers->unembedding->linear.out();
+    Tensor result({static_cast<std::uint32_t>(states.size()), vocabulary});
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const std::uint32_t favourite = (static_cast<std::uint32_t>(run_) + states[i].token + states[i].layer) % vocabulary;
+      result.values[i * vocabulary + favourite] = 10.0f;
+      ++log_->logit_rows;
+    }
+    return result;
+  }
 
   float value(std::uint32_t head, std::uint32_t row, std::uint32_t column) const {
     return static_cast<float>(run_) * 1000.0f + static_cast<float>(head) * 100.0f + static_cast<float>(row) +
@@ -99,6 +141,7 @@ class FakeRunner final : public Runner {
  private:
   std::string name_;
   std::shared_ptr<FakeLog> log_;
+  std::shared_ptr<const model::Layers> loaded_;
   std::shared_ptr<const model::Network> network_;
   model::ModelInput input_;
   int run_ = 0;

@@ -10,6 +10,7 @@
 #include "app/runner.h"
 #include "core/error.h"
 #include "model/reference.h"
+#include "model/reference_layers.h"
 #include "support/visibility.h"
 
 namespace headlight::app {
@@ -20,8 +21,15 @@ class ReferenceRunner final : public Runner {
  public:
   std::string device_name() const override { return "reference"; }
 
+  void load(std::shared_ptr<const model::Layers> /*layers*/, inference::Precision /*precision*/,
+            const inference::LoadObserver& observer) override {
+    if (observer && !observer(1, 1)) throw Error("loading was cancelled");
+  }
+  void unload() override {}
+
+  /// Gains are not in the reference: they change nothing here.
   inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
-                           const attention::MaskSet& masks) override {
+                           const attention::MaskSet& masks, const inference::HeadGains& /*gains*/) override {
     model::check(*network, input);
     const double fill = static_cast<double>(attention::fill_value(masks[network->blocks().front().kind].fill));
     model::reference::Run run = model::reference::run(*network, input, test::visibility(masks, input), fill);
@@ -29,6 +37,7 @@ class ReferenceRunner final : public Runner {
     input_ = input;
     masks_ = masks;
     stages_.clear();
+    hidden_ = std::move(run.decoder_hidden.empty() ? run.encoder_hidden : run.decoder_hidden);
     for (std::size_t i = 0; i < run.blocks.size(); ++i) stages_[run.blocks[i]] = std::move(run.stages[i]);
     return {.gpu_ms = 0.42, .wall_ms = 0.5, .dispatches = 9, .device_bytes = std::size_t{1} << 20};
   }
@@ -58,7 +67,25 @@ class ReferenceRunner final : public Runner {
   }
 
   Tensor encoder_output() override { return {}; }
+  Tensor hidden(inference::Stack /*stack*/) override { return {}; }
+  bool has_logits() const override { return network_ && network_->layers->unembedding; }
   Tensor logits() override { return {}; }
+  Tensor logits(std::span<const inference::StateRef> states) override {
+    const model::Layers& layers = *network_->layers;
+    const std::uint32_t width = hidden_.front().shape.back();
+    const std::uint32_t length = hidden_.front().shape.at(1);
+    model::reference::Array rows = model::reference::zeros({1, static_cast<std::uint32_t>(states.size()), width});
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const std::size_t at = (std::size_t{states[i].batch} * length + states[i].token) * width;
+      std::copy_n(hidden_[states[i].layer].values.begin() + static_cast<std::ptrdiff_t>(at), width,
+                  rows.values.begin() + static_cast<std::ptrdiff_t>(i * width));
+    }
+    rows = model::reference::apply(layers.decoder.empty() ? layers.encoder_norm : layers.decoder_norm, std::move(rows));
+    const model::reference::Array logits = model::reference::unembed(*layers.unembedding, std::move(rows));
+    Tensor result({static_cast<std::uint32_t>(states.size()), logits.shape.back()});
+    std::ranges::transform(logits.values, result.values.begin(), [](double value) { return static_cast<float>(value); });
+    return result;
+  }
 
  private:
   const model::reference::Array& array(const attention::TileRequest& request) const {
@@ -143,6 +170,7 @@ class ReferenceRunner final : public Runner {
   std::shared_ptr<const model::Network> network_;
   model::ModelInput input_;
   attention::MaskSet masks_;
+  std::vector<model::reference::Array> hidden_;  ///< of the last stack
   std::map<model::BlockRef, model::reference::AttentionStages> stages_;
 };
 
