@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "model/architectures/families.h"
+#include "model/architectures/gguf_settings.h"
 #include "model/architectures/network_builder.h"
 
 namespace headlight::model {
@@ -63,6 +64,26 @@ Settings text_settings(const Settings& settings) {
   return text && text->has("hidden_size") ? *text : settings;
 }
 
+LoadedNetwork load(const Family& family, const Settings& settings, const Checkpoint& checkpoint) {
+  const Sizes sizes = read_sizes(settings, family);
+  FamilyTensors tensors(checkpoint, family);
+  LoadedNetwork loaded{.network = build_network(family, settings, sizes, tensors),
+                       .description = describe(family, settings, sizes, checkpoint)};
+  loaded.description.unused_tensors = tensors.leftovers();
+  loaded.description.parameter_count = loaded.network.parameter_count();
+  loaded.description.has_logits = loaded.network.layers->unembedding.has_value();
+  return loaded;
+}
+
+LoadedNetwork load_gguf(const Checkpoint& checkpoint, const GgufFile& file) {
+  const std::string architecture = file.text("general.architecture");
+  const Family* family = find_gguf_family(architecture);
+  if (family == nullptr) throw Error("{}: {}", file.path().string(), unsupported_gguf(architecture));
+  LoadedNetwork loaded = load(*family, gguf_settings(file), checkpoint);
+  loaded.description.name = file.text_or("general.name", loaded.description.name);
+  return loaded;
+}
+
 }  // namespace
 
 LoadedNetwork load_network(const Checkpoint& checkpoint, std::string_view config) {
@@ -71,18 +92,13 @@ LoadedNetwork load_network(const Checkpoint& checkpoint, std::string_view config
   const std::string type = whole.text("model_type", "");
   const Family* family = find_family(type);
   if (family == nullptr) throw Error("{}: {}", checkpoint.path().string(), unsupported(type));
-  const Settings settings = text_settings(whole);
-  const Sizes sizes = read_sizes(settings, *family);
-  FamilyTensors tensors(checkpoint, *family);
-  LoadedNetwork loaded{.network = build_network(*family, settings, sizes, tensors),
-                       .description = describe(*family, settings, sizes, checkpoint)};
-  loaded.description.unused_tensors = tensors.leftovers();
-  loaded.description.parameter_count = loaded.network.parameter_count();
-  loaded.description.has_logits = loaded.network.layers->unembedding.has_value();
-  return loaded;
+  return load(*family, text_settings(whole), checkpoint);
 }
 
-LoadedNetwork load_network(const Checkpoint& checkpoint) { return load_network(checkpoint, checkpoint.config()); }
+LoadedNetwork load_network(const Checkpoint& checkpoint) {
+  const GgufFile* gguf = checkpoint.gguf();
+  return gguf != nullptr ? load_gguf(checkpoint, *gguf) : load_network(checkpoint, checkpoint.config());
+}
 
 LoadedNetwork load_network(const std::filesystem::path& path) { return load_network(Checkpoint(path)); }
 

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "core/atomic_file.h"
 #include "model/load_network.h"
 #include "support/golden_model.h"
 
@@ -90,8 +91,29 @@ void check_all(const LoadedNetwork& model, const std::vector<GoldenCase>& cases)
 
 TEST_SUITE("cpu") {
   TEST_CASE("every golden model gives transformers' maps, states and logits") {
+    for (const std::string& name : golden_models())
+      check_all(load_network(golden_model_path(name)), load_golden_cases(name));
+  }
+
+  TEST_CASE("configurations written before release 5 of transformers mean the same") {
+    std::size_t count = 0;
     for (const std::string& name : golden_models()) {
-      SUBCASE(name.c_str()) { check_all(load_network(golden_model_path(name)), load_golden_cases(name)); }
+      const std::filesystem::path older = golden_model_path(name) / "config.v4.json";
+      if (!exists(older)) continue;
+      check_all(load_network(Checkpoint(golden_model_path(name)), read_file(older)), load_golden_cases(name));
+      ++count;
+    }
+    CHECK(count == 17);
+  }
+
+  TEST_CASE("a model in two files is the model") {
+    check_all(load_network(golden_model_path("llama-sharded")), load_golden_cases("llama"));
+  }
+
+  TEST_CASE("every golden GGUF file gives transformers' maps, states and logits") {
+    for (const std::string_view name : {"gpt2", "llama", "llama-mixed-k", "llama-q4_0", "llama-q8_0", "qwen2"}) {
+      const std::filesystem::path file = golden_model_path("gguf") / name;
+      check_all(load_network(file.string() + ".gguf"), read_golden_cases(file.string() + ".reference.safetensors"));
     }
   }
 }

@@ -27,6 +27,20 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOthers{{
      "only some layers of this network are attention"},
 }};
 
+std::string_view reason_against(std::string_view model_type) {
+  std::string_view reason = "Headlight doesn't know this network";
+  for (const auto& [types, why] : kOthers) {
+    for_each_spelling(types, [&](std::string_view type) {
+      if (type == model_type) reason = why;
+    });
+  }
+  return reason;
+}
+
+void add_names(std::span<const Family> families, std::string& names) {
+  for (const Family& family : families) names += fmt::format("{}{}", names.empty() ? "" : ", ", family.name);
+}
+
 }  // namespace
 
 const Family* find_family(std::string_view model_type) {
@@ -43,19 +57,22 @@ std::string family_names() {
   std::string names;
   for (const std::span<const Family> families :
        {encoder_families(), decoder_families(), rotary_families(), encoder_decoder_families()}) {
-    for (const Family& family : families) names += fmt::format("{}{}", names.empty() ? "" : ", ", family.name);
+    add_names(families, names);
   }
   return names;
 }
 
 std::string unsupported(std::string_view model_type) {
-  std::string_view reason = "Headlight doesn't know this network";
-  for (const auto& [types, why] : kOthers) {
-    for_each_spelling(types, [&](std::string_view type) {
-      if (type == model_type) reason = why;
-    });
-  }
-  return fmt::format("model_type '{}': {}; supported: {}", model_type, reason, family_names());
+  return fmt::format("model_type '{}': {}; supported: {}", model_type, reason_against(model_type), family_names());
+}
+
+std::string unsupported_gguf(std::string_view architecture) {
+  std::string names;
+  add_names(gguf_families(), names);
+  const bool is_known = find_family(architecture) != nullptr;
+  return fmt::format("architecture '{}': {}; supported in GGUF files: {}", architecture,
+                     is_known ? "Headlight reads it from a folder with config.json only" : reason_against(architecture),
+                     names);
 }
 
 }  // namespace headlight::model

@@ -24,6 +24,7 @@ std::string family_names();
 /// "model_type 'mamba': Headlight shows attention; this network has none; supported: …", or what else is to say about a
 /// type that no family has.
 std::string unsupported(std::string_view model_type);
+std::string unsupported_gguf(std::string_view architecture);
 
 /// Calls `act` for each part of "a|b|c".
 template <typename Act>

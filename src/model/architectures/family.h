@@ -45,20 +45,21 @@ struct HeadNames {
   Names transform = "", norm = "";
 };
 
-/// Where the numbers of a stack are in config.json: '|' separates spellings.
+/// Where the numbers of a stack are in config.json or in a GGUF file: '|' separates spellings.
 struct StackKeys {
-  Names layers = "num_hidden_layers|n_layer|n_layers";
-  Names heads = "num_attention_heads|n_head|n_heads";
-  Names d_ff = "intermediate_size|n_inner|ffn_dim|hidden_dim";
+  Names layers = "num_hidden_layers|n_layer|n_layers|block_count";
+  Names heads = "num_attention_heads|n_head|n_heads|attention.head_count";
+  Names d_ff = "intermediate_size|n_inner|ffn_dim|hidden_dim|feed_forward_length";
 };
 
 struct Keys {
   StackKeys encoder = {}, decoder = {};
-  Names d_model = "hidden_size|n_embd|n_embed|dim|d_model";
-  Names max_length = "max_position_embeddings|n_positions";
-  Names epsilon = "layer_norm_eps|layer_norm_epsilon|rms_norm_eps";
+  Names d_model = "hidden_size|n_embd|n_embed|dim|d_model|embedding_length";
+  Names max_length = "max_position_embeddings|n_positions|context_length";
+  Names epsilon =
+      "layer_norm_eps|layer_norm_epsilon|rms_norm_eps|attention.layer_norm_epsilon|attention.layer_norm_rms_epsilon";
   Names activation = "hidden_activation|hidden_act|activation_function|activation";
-  Names head_size = "head_dim|d_kv";
+  Names head_size = "head_dim|d_kv|attention.key_length";
 };
 
 enum class StackKind : std::uint8_t { Encoder, Decoder, EncoderDecoder };

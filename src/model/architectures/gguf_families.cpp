@@ -1,7 +1,114 @@
+#include <array>
+
 #include "model/architectures/families.h"
 
 namespace headlight::model {
+namespace {
 
-std::span<const Family> gguf_families() { return {}; }
+/// The names that all architectures share.
+constexpr StackNames kStack{
+    .table = "token_embd",
+    .layer = "blk.{}.",
+    .self = {.query = "attn_q", .key = "attn_k", .value = "attn_v", .output = "attn_output", .norm = "attn_norm"},
+    .feed_forward = {.in = "ffn_up", .out = "ffn_down", .gate = "ffn_gate", .norm = "ffn_norm"},
+    .final_norm = "output_norm"};
+
+constexpr Family llama_kin(std::string_view name, Names types) {
+  return {.name = name,
+          .types = types,
+          .prefixes = "",
+          .encoder = kStack,
+          .head = {.linear = "output"},
+          .ignored = "rope_freqs.weight|rope_factors_long.weight|rope_factors_short.weight",
+          .norm = Norm::Kind::RootMeanSquare,
+          .biases = {.projections = false, .output = false, .feed_forward = false},
+          .is_gated = true,
+          .activation = "silu",
+          .positions = Positions::Rotary};
+}
+
+/// Rows of queries and keys are rearranged so that pairs are neighbours. Mistral and SmolLM are "llama" too.
+constexpr Family llama() {
+  Family family = llama_kin("Llama", "llama");
+  family.is_rotary_interleaved = true;
+  return family;
+}
+
+constexpr Family qwen2() {
+  Family family = llama_kin("Qwen2", "qwen2");
+  family.biases.projections = true;
+  return family;
+}
+
+constexpr Family with_head_norms(Family family) {
+  family.encoder.self.query_norm = "attn_q_norm";
+  family.encoder.self.key_norm = "attn_k_norm";
+  return family;
+}
+
+constexpr Family phi3() {
+  Family family = llama_kin("Phi-3", "phi3");
+  family.encoder.self.fused = "attn_qkv";
+  family.encoder.feed_forward.gate_and_in = "ffn_up";
+  return family;
+}
+
+/// The weights of norms are stored with Gemma's 1 added.
+constexpr Family gemma() {
+  Family family = llama_kin("Gemma", "gemma");
+  family.activation = "gelu_pytorch_tanh";
+  family.scales_embedding = true;
+  return family;
+}
+
+constexpr Family gemma2() {
+  Family family = gemma();
+  family.name = "Gemma 2";
+  family.types = "gemma2";
+  family.encoder.self.inside_norm = "post_attention_norm";
+  family.encoder.feed_forward.inside_norm = "post_ffw_norm";
+  family.query_scalar = 256.0;
+  family.window = 4096;
+  family.window_period = 2;
+  return family;
+}
+
+constexpr Family gemma3() {
+  Family family = with_head_norms(gemma2());
+  family.name = "Gemma 3";
+  family.types = "gemma3";
+  family.rope_theta = 1'000'000.0;
+  family.local_rope_theta = 10'000.0;
+  family.window_period = 6;
+  return family;
+}
+
+constexpr Family gpt2() {
+  Family family{.name = "GPT-2", .types = "gpt2", .prefixes = "", .encoder = kStack, .head = {.linear = "output"}};
+  family.encoder.positions = "position_embd";
+  family.encoder.self.fused = "attn_qkv";
+  family.activation = "gelu_new";
+  return family;
+}
+
+constexpr Family bert() {
+  Family family{.name = "BERT", .types = "bert", .prefixes = "", .kind = StackKind::Encoder, .encoder = kStack};
+  family.encoder.positions = "position_embd";
+  family.encoder.types = "token_types";
+  family.encoder.embedding_norm = "token_embd_norm";
+  family.encoder.self.norm = "attn_output_norm";
+  family.encoder.feed_forward.norm = "layer_output_norm";
+  family.encoder.final_norm = "";
+  family.epsilon = 1e-12f;
+  family.place = NormPlace::After;
+  return family;
+}
+
+constexpr std::array kFamilies{
+    llama(), qwen2(), with_head_norms(llama_kin("Qwen3", "qwen3")), phi3(), gemma(), gemma2(), gemma3(), gpt2(), bert()};
+
+}  // namespace
+
+std::span<const Family> gguf_families() { return kFamilies; }
 
 }  // namespace headlight::model

@@ -122,7 +122,7 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
   std::optional<Settings> scaling = scaling_of(settings, is_local, is_shared);
   const double partial = settings.number("partial_rotary_factor|rotary_pct", family.partial_rotary, 0.0, 1.0);
   Source source{.top = settings, .scaling = scaling, .max_length = max_length};
-  source.theta = settings.number("rope_theta|rotary_emb_base", family.rope_theta, 1.0 + 1e-6, kLargest);
+  source.theta = settings.number("rope_theta|rotary_emb_base|rope.freq_base", family.rope_theta, 1.0 + 1e-6, kLargest);
   if (is_local && family.local_rope_theta > 0.0 && is_shared) {
     // Before layers had positions of their own by name, those with a window had a base of theirs and were never stretched.
     source.scaling = scaling = std::nullopt;
@@ -130,9 +130,10 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
   }
   if (scaling) source.theta = scaling->number("rope_theta", source.theta, 1.0 + 1e-6, kLargest);
   const double share = scaling ? scaling->number("partial_rotary_factor", partial, 0.0, 1.0) : partial;
-  const auto dimensions = static_cast<std::uint32_t>(head_size * share);
+  const std::uint32_t dimensions =
+      settings.count("rope.dimension_count", static_cast<std::uint32_t>(head_size * share), head_size);
   if (dimensions < 2 || dimensions % 2 != 0) {
-    throw Error("config.json: rotary positions turn {} of a head's {} numbers, but must turn pairs", dimensions, head_size);
+    throw Error("the config's rotary positions turn {} of a head's {} numbers, but must turn pairs", dimensions, head_size);
   }
   Rotary rotary{.dimensions = dimensions,
                 .is_interleaved = family.is_rotary_interleaved,

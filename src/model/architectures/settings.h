@@ -12,12 +12,13 @@
 
 namespace headlight::model {
 
-/// What config.json says, every value held against a range. Keys are spellings separated by '|': the first that is there and
-/// not null counts. Every function throws Error in one line naming file, key and value.
+/// What config.json or a GGUF file says about a network, every value held against a range. Keys are spellings separated by
+/// '|': the first that is there and not null counts. Every function throws Error in one line naming file, key and value.
 class Settings {
  public:
   /// Parses; `where` names the file in messages.
   Settings(std::string_view json, std::string where);
+  Settings(nlohmann::json json, std::string where) : json_(std::move(json)), where_(std::move(where)) {}
 
   bool has(Names keys) const { return find(keys).value != nullptr; }
   /// Is one of the spellings there and says null?
@@ -49,7 +50,6 @@ class Settings {
     std::string_view key;
     const nlohmann::json* value;
   };
-  Settings(nlohmann::json json, std::string where) : json_(std::move(json)), where_(std::move(where)) {}
   Found find(Names keys) const;
   double checked(const nlohmann::json& value, Names keys, double smallest, double largest) const;
 

@@ -16,6 +16,8 @@ constexpr std::uint32_t kMaxLength = 1u << 26;
 constexpr std::uint32_t kMaxFeedForward = 1u << 18;
 constexpr std::uint32_t kMaxTypes = 1024;
 constexpr double kMaxCap = 1e6;
+constexpr Names kKeyHeads = "num_key_value_heads|attention.head_count_kv";
+constexpr Names kWindow = "sliding_window|attention.sliding_window";
 
 Activation parse_activation(const Settings& settings, Names keys, std::string_view name, const Family& family) {
   constexpr std::array<std::pair<std::string_view, Activation>, 12> kNames{{
@@ -63,9 +65,9 @@ StackSizes read_stack(const Settings& settings, const Family& family, const Stac
   StackSizes sizes;
   sizes.layers = settings.count(keys.layers, kMaxLayers);
   sizes.heads = settings.count(keys.heads, kMaxModelHeads);
-  sizes.key_heads = settings.count("num_key_value_heads", sizes.heads, kMaxModelHeads);
+  sizes.key_heads = settings.count(kKeyHeads, sizes.heads, kMaxModelHeads);
   if (sizes.heads % sizes.key_heads != 0) {
-    settings.refuse("num_key_value_heads", fmt::format("a divisor of the {} heads", sizes.heads));
+    settings.refuse(kKeyHeads, fmt::format("a divisor of the {} heads", sizes.heads));
   }
   sizes.d_k = settings.count(family.keys.head_size, family.head_size, kMaxModelWidth);
   if (sizes.d_k == 0) {
@@ -106,8 +108,7 @@ void read_positions(const Settings& settings, const Family& family, Sizes& sizes
 void read_windows(const Settings& settings, const Family& family, Sizes& sizes) {
   const std::uint32_t layers = sizes.encoder.layers;
   sizes.windows.assign(layers, 0);
-  std::uint32_t window =
-      settings.is_null("sliding_window") ? 0 : settings.count("sliding_window", family.window, kMaxLength, 0);
+  std::uint32_t window = settings.is_null(kWindow) ? 0 : settings.count(kWindow, family.window, kMaxLength, 0);
   if (!settings.flag("use_sliding_window", !family.is_window_optional)) window = 0;
   const std::vector<std::string> types = settings.texts("layer_types");
   if (!types.empty() && types.size() != layers) settings.refuse("layer_types", fmt::format("a list of {} texts", layers));

@@ -1,0 +1,99 @@
+#include "model/architectures/gguf_settings.h"
+
+#include <array>
+
+#include "core/error.h"
+
+namespace headlight::model {
+namespace {
+
+using nlohmann::json;
+
+/// A value that is a number, a text or a list of numbers; null for others.
+json to_json(const GgufValue& value) {
+  json list = json::array();
+  if (const auto integers = value.integers()) {
+    list = *integers;
+  } else if (const auto numbers = value.numbers()) {
+    list = *numbers;
+  } else if (const auto booleans = value.booleans()) {
+    for (const bool boolean : *booleans) list.push_back(boolean);
+  } else if (const auto texts = value.texts(); texts && !value.is_list) {
+    list = *texts;
+  }
+  if (value.is_list) return list.empty() ? json() : list;
+  return list.size() == 1 ? list.front() : json();
+}
+
+/// The numbers of a small tensor; null when there is none of this name.
+json numbers_of(const GgufFile& file, std::string_view name) {
+  const StoredTensor* tensor = file.tensors().find(name);
+  return tensor == nullptr ? json() : json(tensor->tensor().values);
+}
+
+/// Scaling of rotary positions, which config.json has in one object. Llama 3's comes as a factor for each pair.
+json rope_scaling(const GgufFile& file, const std::string& architecture) {
+  const auto value = [&](std::string_view key) {
+    const std::string whole = fmt::format("{}.rope.scaling.{}", architecture, key);
+    return file.has(whole) ? to_json(file.value(whole)) : json();
+  };
+  json scaling{{"rope_type", value("type")},
+               {"factor", value("factor")},
+               {"original_max_position_embeddings", value("original_context_length")}};
+  if (const json factors = numbers_of(file, "rope_freqs.weight"); !factors.is_null()) {
+    return {{"rope_type", "longrope"}, {"short_factor", factors}, {"long_factor", factors}, {"attention_factor", 1.0}};
+  }
+  if (const json factors = numbers_of(file, "rope_factors_long.weight"); !factors.is_null()) {
+    scaling["rope_type"] = "longrope";
+    scaling["long_factor"] = factors;
+    scaling["short_factor"] = numbers_of(file, "rope_factors_short.weight");
+    scaling["attention_factor"] = value("attn_factor");
+  }
+  if (scaling["rope_type"].is_null() || scaling["rope_type"] == "none") return {};
+  return scaling;
+}
+
+/// Gemma 2 and 3 scale queries by their heads' width, but the largest of each by d_model / heads; the files don't say so.
+json query_scalar(const json& settings, const std::string& architecture) {
+  const auto number = [&](const char* key) { return settings.value(key, json()); };
+  const json layers = number("block_count"), width = number("embedding_length"), heads = number("attention.head_count");
+  const bool is_largest = (architecture == "gemma2" && layers == 46) || (architecture == "gemma3" && layers == 62);
+  if (!is_largest || !width.is_number() || !heads.is_number() || heads == 0) return number("attention.key_length");
+  return width.get<double>() / heads.get<double>();
+}
+
+}  // namespace
+
+Settings gguf_settings(const GgufFile& file) {
+  const std::string architecture = file.text("general.architecture");
+  const std::string prefix = architecture + ".";
+  json settings{{"model_type", architecture}};
+  for (const std::string& key : file.keys()) {
+    if (key.starts_with(prefix)) settings[key.substr(prefix.size())] = to_json(file.value(key));
+  }
+  if (settings.value("expert_count", json()).is_number() && settings["expert_count"] > 0) {
+    throw Error("{}: its feed-forward is a mixture of experts, which Headlight doesn't compute", file.path().string());
+  }
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTokenizer{{
+      {"bos_token_id", "bos_token_id"},
+      {"eos_token_id", "eos_token_id"},
+      {"padding_token_id", "pad_token_id"},
+      {"mask_token_id", "mask_token_id"},
+      {"seperator_token_id", "sep_token_id"},  // spelt so in the files
+      {"cls_token_id", "cls_token_id"},
+      {"token_type_count", "type_vocab_size"},
+  }};
+  for (const auto& [theirs, ours] : kTokenizer) {
+    const std::string key = fmt::format("tokenizer.ggml.{}", theirs);
+    if (file.has(key)) settings[std::string(ours)] = to_json(file.value(key));
+  }
+  const StoredTensor* table = file.tensors().find("token_embd.weight");
+  if (table != nullptr && !table->shape.empty()) settings["vocab_size"] = table->shape.front();
+  // No key says which projections have biases: the tensors do.
+  settings["attention_bias"] = file.tensors().find("blk.0.attn_q.bias") != nullptr;
+  settings["rope_scaling"] = rope_scaling(file, architecture);
+  settings["query_pre_attn_scalar"] = query_scalar(settings, architecture);
+  return Settings(std::move(settings), file.path().string());
+}
+
+}  // namespace headlight::model
