@@ -12,6 +12,9 @@ namespace {
 
 /// Rows that are turned into columns together, and of quantised ones, whose decoded numbers should stay in the cache.
 constexpr std::uint32_t kRowsAtOnce = 64, kQuantisedRowsAtOnce = 16;
+/// Pieces of a transposed view that are fetched before they are read, and the processor's unit of fetching in bytes.
+constexpr std::uint32_t kPiecesAhead = 8;
+constexpr std::size_t kLine = 64;
 
 }  // namespace
 
@@ -130,7 +133,13 @@ void Parameter::write_columns(std::uint32_t first, std::uint32_t count, To* to, 
   const Source& source = *source_;
   if (is_transposed_) {
     for_each_run(first, count, [&](std::uint32_t place, std::uint32_t row, std::uint32_t rows) {
-      for (std::uint32_t i = 0; i < width(); ++i) decode(source.type, source.at(i, row), rows, to + i * stride + place);
+      const std::size_t piece_bytes = std::size_t{rows} * block_bytes(source.type);
+      for (std::uint32_t i = 0; i < width(); ++i) {
+        // The next pieces lie pages away, where no processor looks on its own.
+        const std::byte* ahead = source.at(std::min(i + kPiecesAhead, width() - 1), row);
+        for (std::size_t line = 0; line < piece_bytes; line += kLine) __builtin_prefetch(ahead + line);
+        decode(source.type, source.at(i, row), rows, to + i * stride + place);
+      }
     });
     return;
   }

@@ -1,0 +1,127 @@
+#include "model/hub_cache.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace headlight::model {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRepository = "models--";
+
+/// An environment variable as a path, "~" being the home folder; none when it isn't set.
+std::optional<fs::path> path_variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  const std::string_view text(value);
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && text.starts_with("~/")) return fs::path(home) / text.substr(2);
+  return fs::path(text);
+}
+
+/// What lies in a folder, sorted; nothing when it can't be read.
+std::vector<fs::path> entries(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    found.push_back(entry->path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+/// Bytes of a regular file at the end of all links; none for everything else.
+std::optional<std::uint64_t> file_bytes(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return std::nullopt;
+  const std::uint64_t bytes = fs::file_size(path, error);
+  if (error) return std::nullopt;
+  return bytes;
+}
+
+/// "models--openai-community--gpt2" is "openai-community/gpt2".
+std::string repository_name(std::string folder) {
+  folder.erase(0, kRepository.size());
+  for (std::size_t at = folder.find("--"); at != std::string::npos; at = folder.find("--", at + 1)) {
+    folder.replace(at, 2, "/");
+  }
+  return folder;
+}
+
+/// The snapshot that the cache calls "main", else the newest; empty when there is none.
+fs::path snapshot(const fs::path& repository) {
+  std::string revision;
+  std::ifstream(repository / "refs" / "main") >> revision;
+  const fs::path named = repository / "snapshots" / fs::path(revision).filename();
+  if (!revision.empty() && is_folder(named)) return named;
+  fs::path newest;
+  fs::file_time_type newest_time = fs::file_time_type::min();
+  for (const fs::path& candidate : entries(repository / "snapshots")) {
+    std::error_code error;
+    const fs::file_time_type time = fs::last_write_time(candidate, error);
+    if (error || !is_folder(candidate) || (!newest.empty() && time <= newest_time)) continue;
+    newest = candidate;
+    newest_time = time;
+  }
+  return newest;
+}
+
+/// The model whose files lie in `folder` itself, and every GGUF file there as one of its own.
+void add_models(const std::string& name, const fs::path& folder, bool is_repository, std::vector<FoundModel>& found) {
+  std::uint64_t bytes = 0;
+  bool has_weights = false;
+  for (const fs::path& file : entries(folder)) {
+    const bool is_gguf = file.extension() == ".gguf";
+    if (!is_gguf && file.extension() != ".safetensors") continue;
+    const std::optional<std::uint64_t> size = file_bytes(file);
+    if (!size) continue;
+    if (is_gguf) {
+      const std::string file_name = file.filename().string();
+      found.push_back(
+          {.name = is_repository ? fmt::format("{}/{}", name, file_name) : file_name, .path = file, .bytes = *size});
+    } else {
+      has_weights = true;
+      bytes += *size;
+    }
+  }
+  if (has_weights && file_bytes(folder / "config.json")) found.push_back({.name = name, .path = folder, .bytes = bytes});
+}
+
+}  // namespace
+
+fs::path hub_cache_folder() {
+  if (const auto cache = path_variable("HF_HUB_CACHE")) return *cache;
+  if (const auto home = path_variable("HF_HOME")) return *home / "hub";
+  if (const auto cache = path_variable("XDG_CACHE_HOME")) return *cache / "huggingface" / "hub";
+  return path_variable("HOME").value_or(fs::path()) / ".cache" / "huggingface" / "hub";
+}
+
+std::vector<FoundModel> find_models(const fs::path& folder) {
+  std::vector<FoundModel> found;
+  add_models(fs::path(folder / "").parent_path().filename().string(), folder, false, found);
+  for (const fs::path& entry : entries(folder)) {
+    if (!is_folder(entry)) continue;
+    const std::string name = entry.filename().string();
+    if (!name.starts_with(kRepository)) {
+      add_models(name, entry, false, found);
+    } else if (const fs::path revision = snapshot(entry); !revision.empty()) {
+      add_models(repository_name(name), revision, true, found);
+    }
+  }
+  std::ranges::sort(found, {}, [](const FoundModel& model) { return std::tie(model.name, model.path); });
+  return found;
+}
+
+}  // namespace headlight::model
