@@ -65,11 +65,25 @@ Panes panes_from_json(const json& value, const std::string& path) {
   return panes;
 }
 
+std::vector<std::string> recent_from_json(const JsonReader& reader) {
+  std::vector<std::string> recent;
+  const json* value = reader.find("recent_models");
+  if (!value) return recent;
+  if (!value->is_array()) reader.fail("recent_models", "a list of paths", *value);
+  for (const json& path : *value) {
+    if (!path.is_string()) reader.fail("recent_models", "a list of paths", *value);
+    if (recent.size() < kMostRecentModels) recent.push_back(path.get<std::string>());
+  }
+  return recent;
+}
+
 Settings settings_from_json(const json& value) {
   const JsonReader reader(value, "");
   Settings settings;
   reader.read("device", settings.device);
   reader.read("export_directory", settings.export_directory);
+  reader.read("model_folder", settings.model_folder);
+  settings.recent_models = recent_from_json(reader);
   if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
   if (const json* panes = reader.find("panes")) settings.panes = panes_from_json(*panes, "panes");
   if (const json* state = reader.find("state")) {
@@ -109,6 +123,12 @@ LoadedSettings defaults_after(const fs::path& path, const std::string& what_is_w
 
 }  // namespace
 
+void remember_model(Settings& settings, const std::string& path) {
+  std::erase(settings.recent_models, path);
+  settings.recent_models.insert(settings.recent_models.begin(), path);
+  if (settings.recent_models.size() > kMostRecentModels) settings.recent_models.resize(kMostRecentModels);
+}
+
 fs::path config_directory() { return xdg_directory("XDG_CONFIG_HOME", ".config"); }
 fs::path cache_directory() { return xdg_directory("XDG_CACHE_HOME", ".cache"); }
 fs::path settings_path() { return config_directory() / "settings.json"; }
@@ -136,6 +156,8 @@ LoadedSettings load_settings(const fs::path& path) {
 void save_settings(const fs::path& path, const Settings& settings) {
   const json value = {{"device", settings.device},
                       {"export_directory", settings.export_directory},
+                      {"recent_models", settings.recent_models},
+                      {"model_folder", settings.model_folder},
                       {"window", to_json(settings.window)},
                       {"panes", to_json(settings.panes)},
                       {"state", to_json(settings.state)}};

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/state.h"
 
@@ -33,12 +34,18 @@ struct Panes {
 struct Settings {
   WindowPlacement window;
   Panes panes;
-  std::string device;            ///< name or index as --device takes it; empty: the best one
-  State state;                   ///< as the window was closed
-  std::string export_directory;  ///< where the Export dialog wrote last; empty: none yet
+  std::string device;                      ///< name or index as --device takes it; empty: the best one
+  State state;                             ///< as the window was closed
+  std::vector<std::string> recent_models;  ///< the newest first, at most kMostRecentModels
+  std::string model_folder;                ///< where the model browser looks besides; empty: nowhere
+  std::string export_directory;            ///< where the Export dialog wrote last; empty: none yet
 
   bool operator==(const Settings&) const = default;
 };
+
+inline constexpr std::size_t kMostRecentModels = 12;
+/// Puts a model first among the recent ones.
+void remember_model(Settings& settings, const std::string& path);
 
 /// $XDG_CONFIG_HOME/headlight, else ~/.config/headlight. Relative values of the variables are ignored, as the XDG
 /// specification asks. Throws Error when neither the variable nor HOME is set.
