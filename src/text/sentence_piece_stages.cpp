@@ -10,7 +10,6 @@
 #include "text/json_place.h"
 #include "text/model_json.h"
 #include "text/renumbered_model.h"
-#include "text/unigram.h"
 #include "text/vocabulary_files.h"
 
 namespace headlight::text {
@@ -96,15 +95,7 @@ void make_t5_stages(const SentencePieceFile& model, const FolderNotes& notes, St
     spellings.emplace_back(fmt::format("<extra_id_{}>", i), 0.0);
     stages.added.push_back({.content = spellings.back().first, .is_normalized = false, .is_special = true});
   }
-  stages.model = make_unigram(std::move(spellings), to_id(model.unknown), false);
-  if (!model.character_map.empty()) stages.normalizer = make_map(model);
-  std::vector<PreTokenizerPointer> parts;
-  parts.push_back(make_whitespace_split_pre_tokenizer());
-  parts.push_back(make_metaspace_pre_tokenizer({}));
-  stages.pre_tokenizer = make_pre_tokenizer_sequence(std::move(parts));
-  const std::uint32_t end = to_id(model.end).value_or(1);
-  stages.post_processor = make_template_post_processor({{.source = 0}, {.ids = {end}}},
-                                                       {{.source = 0}, {.ids = {end}}, {.source = 1}, {.ids = {end}}});
+  add_t5_stages(stages, std::move(spellings), to_id(model.unknown), to_id(model.end).value_or(1), model.character_map);
 }
 
 /// A comma behind a digit isn't part of ALBERT's tokens: those that have one cost 100 more.
@@ -204,6 +195,20 @@ void add_llama_stages(Stages& stages, bool adds_prefix_space, bool is_legacy) {
         {.prepend = adds_prefix_space ? PrependScheme::First : PrependScheme::Never, .splits = false});
   }
   stages.decoder = make_byte_fallback_sequence(adds_prefix_space);
+  stages.spelling = Spelling::WordMarks;
+}
+
+void add_t5_stages(Stages& stages, ScoredSpellings spellings, std::optional<std::uint32_t> unknown, std::uint32_t end,
+                   const std::string& character_map) {
+  if (!character_map.empty()) stages.normalizer = make_precompiled_normalizer(PrecompiledMap(character_map));
+  std::vector<PreTokenizerPointer> parts;
+  parts.push_back(make_whitespace_split_pre_tokenizer());
+  parts.push_back(make_metaspace_pre_tokenizer({}));
+  stages.pre_tokenizer = make_pre_tokenizer_sequence(std::move(parts));
+  stages.model = make_unigram(std::move(spellings), unknown, false);
+  stages.post_processor = make_template_post_processor({{.source = 0}, {.ids = {end}}},
+                                                       {{.source = 0}, {.ids = {end}}, {.source = 1}, {.ids = {end}}});
+  stages.decoder = make_metaspace_decoder(U'▁', true);
   stages.spelling = Spelling::WordMarks;
 }
 

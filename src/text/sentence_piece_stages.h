@@ -5,6 +5,7 @@
 #include "text/bpe.h"
 #include "text/folder_notes.h"
 #include "text/sentence_piece_file.h"
+#include "text/unigram.h"
 
 namespace headlight::text {
 
@@ -20,5 +21,9 @@ Merges make_merges(const std::vector<std::string>& spellings, const std::vector<
 
 /// The normalizer, the pre-tokenizer and the decoder of Llama.
 void add_llama_stages(Stages& stages, bool adds_prefix_space, bool is_legacy);
+
+/// All stages of T5: `end` behind each text.
+void add_t5_stages(Stages& stages, ScoredSpellings spellings, std::optional<std::uint32_t> unknown, std::uint32_t end,
+                   const std::string& character_map);
 
 }  // namespace headlight::text

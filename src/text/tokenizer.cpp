@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/gguf_vocabulary.h"
 #include "text/label.h"
 #include "text/pipeline.h"
 #include "text/tokenizer_folder.h"
@@ -25,6 +26,13 @@ Tokenizer Tokenizer::load(const std::filesystem::path& folder) {
 
 Tokenizer Tokenizer::load_target(const std::filesystem::path& folder) {
   return Tokenizer(std::make_unique<const Pipeline>(read_tokenizer_folder(folder, Side::Target)));
+}
+
+Tokenizer Tokenizer::from_gguf(const GgufVocabulary& vocabulary) {
+  auto pipeline = std::make_unique<Pipeline>(read_gguf_vocabulary(vocabulary));
+  pipeline->special = vocabulary.special;
+  if (!pipeline->special.unknown) pipeline->special.unknown = pipeline->stages.model->unknown();
+  return Tokenizer(std::move(pipeline));
 }
 
 namespace {

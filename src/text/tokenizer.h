@@ -26,6 +26,7 @@ struct GgufVocabulary {
   std::vector<float> scores;              ///< [token] or empty
   std::vector<std::int32_t> token_types;  ///< [token] or empty: 1 normal, 2 unknown, 3 control, 4 user, 5 unused, 6 byte
   std::vector<std::string> merges;        ///< "left right", in order of rank
+  std::string character_map;              ///< tokenizer.ggml.precompiled_charsmap, of t5; may be empty
   SpecialTokens special = {};
   std::optional<bool> adds_beginning, adds_end, adds_space_prefix;
 };

@@ -1,0 +1,137 @@
+#include "text/gguf_vocabulary.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.h"
+#include "text/gguf_words.h"
+#include "text/sentence_piece_stages.h"
+#include "text/vocabulary_files.h"
+
+namespace headlight::text {
+namespace {
+
+enum class TokenType { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4 };
+
+TokenType type_of(const GgufVocabulary& file, std::size_t id) {
+  return id < file.token_types.size() ? static_cast<TokenType>(file.token_types[id]) : TokenType::Normal;
+}
+
+std::vector<AddedToken> added_tokens(const GgufVocabulary& file) {
+  std::vector<AddedToken> tokens;
+  for (std::size_t id = 0; id < file.tokens.size(); ++id) {
+    const TokenType type = type_of(file, id);
+    const bool is_special = type == TokenType::Control || type == TokenType::Unknown;
+    if (is_special || type == TokenType::UserDefined)
+      tokens.push_back({.content = file.tokens[id], .is_normalized = false, .is_special = is_special});
+  }
+  return tokens;
+}
+
+std::optional<std::uint32_t> if_wanted(bool wanted, const std::optional<std::uint32_t>& id) {
+  return wanted ? id : std::nullopt;
+}
+
+Merges read_merges(const GgufVocabulary& file) {
+  Merges merges;
+  merges.reserve(file.merges.size());
+  for (std::size_t i = 0; i < file.merges.size(); ++i) {
+    const std::string& merge = file.merges[i];
+    const std::size_t space = merge.find(' ', 1);  // a spelling may begin with a space, but not be empty
+    if (space == std::string::npos)
+      throw Error("tokenizer.ggml.merges[{}] is \"{}\": a merge is two spellings with a space between", i, merge);
+    merges.emplace_back(merge.substr(0, space), merge.substr(space + 1));
+  }
+  return merges;
+}
+
+Stages make_gpt2(const GgufVocabulary& file) {
+  if (file.merges.empty()) throw Error("tokenizer.ggml.merges is missing: a tokenizer of kind gpt2 needs its merges");
+  GgufWords words = read_gguf_words(file.pre_tokenizer);
+  BpeOptions options;
+  options.ignores_merges = words.ignores_merges;
+  Stages stages = make_byte_level_stages(Vocabulary(std::vector(file.tokens)), read_merges(file), std::move(options),
+                                         std::move(words.pre_tokenizer));
+  if (words.composes) stages.normalizer = make_canonical_normalizer(CanonicalForm::Nfc);
+  stages.post_processor =
+      make_enclosing_post_processor(if_wanted(file.adds_beginning.value_or(words.adds_beginning), file.special.beginning),
+                                    if_wanted(file.adds_end.value_or(false), file.special.end));
+  return stages;
+}
+
+void require_scores(const GgufVocabulary& file) {
+  if (file.scores.size() != file.tokens.size())
+    throw Error("tokenizer.ggml.scores has {} numbers for {} tokens", file.scores.size(), file.tokens.size());
+}
+
+/// Ranks of tokens by score, the highest first.
+std::vector<std::uint32_t> rank_by_score(const std::vector<float>& scores) {
+  std::vector<std::uint32_t> order(scores.size()), ranks(scores.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return scores[a] > scores[b]; });
+  for (std::uint32_t rank = 0; rank < order.size(); ++rank) ranks[order[rank]] = rank;
+  return ranks;
+}
+
+Stages make_llama(const GgufVocabulary& file) {
+  if (file.merges.empty()) require_scores(file);
+  const Merges merges = file.merges.empty() ? make_merges(file.tokens, rank_by_score(file.scores)) : read_merges(file);
+  BpeOptions options;
+  if (file.special.unknown && *file.special.unknown < file.tokens.size())
+    options.unknown = file.tokens[*file.special.unknown];
+  options.fuses_unknown = true;
+  options.falls_back_to_bytes = true;
+  Stages stages;
+  stages.model = make_bpe(Vocabulary(std::vector(file.tokens)), merges, std::move(options));
+  add_llama_stages(stages, file.adds_space_prefix.value_or(true), true);
+  stages.post_processor =
+      make_enclosing_post_processor(if_wanted(file.adds_beginning.value_or(true), file.special.beginning),
+                                    if_wanted(file.adds_end.value_or(false), file.special.end));
+  return stages;
+}
+
+/// GGUF marks the tokens that begin a word, BERT those that don't.
+std::string to_bert_spelling(std::string_view spelling) {
+  constexpr std::string_view kMark = "▁";
+  if (spelling.starts_with('[') && spelling.ends_with(']')) return std::string(spelling);
+  return spelling.starts_with(kMark) ? std::string(spelling.substr(kMark.size())) : fmt::format("##{}", spelling);
+}
+
+Stages make_bert(const GgufVocabulary& file) {
+  std::vector<std::string> spellings;
+  for (const std::string& spelling : file.tokens) spellings.push_back(to_bert_spelling(spelling));
+  return make_bert_stages(Vocabulary(std::move(spellings)), {});
+}
+
+Stages make_t5(const GgufVocabulary& file) {
+  require_scores(file);
+  ScoredSpellings spellings;
+  for (std::size_t id = 0; id < file.tokens.size(); ++id)
+    spellings.emplace_back(file.tokens[id], static_cast<double>(file.scores[id]));
+  Stages stages;
+  add_t5_stages(stages, std::move(spellings), file.special.unknown, file.special.end.value_or(1), file.character_map);
+  return stages;
+}
+
+}  // namespace
+
+Stages read_gguf_vocabulary(const GgufVocabulary& file) {
+  if (file.tokens.empty()) throw Error("tokenizer.ggml.tokens is missing: the file has no vocabulary");
+  const bool is_bert = file.model == "bert";
+  Stages stages;
+  if (file.model == "gpt2") {
+    stages = make_gpt2(file);
+  } else if (file.model == "llama") {
+    stages = make_llama(file);
+  } else if (is_bert) {
+    stages = make_bert(file);
+  } else if (file.model == "t5") {
+    stages = make_t5(file);
+  } else {
+    throw Error("tokenizer.ggml.model is \"{}\": Headlight knows gpt2, llama, bert and t5", file.model);
+  }
+  if (!is_bert) stages.added = added_tokens(file);
+  return stages;
+}
+
+}  // namespace headlight::text

@@ -1,0 +1,150 @@
+// Files that are broken, incomplete or of an unknown kind: one clear line, never a crash.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "support/temporary_directory.h"
+#include "text/tokenizer.h"
+
+using namespace headlight;
+using text::Tokenizer;
+
+namespace {
+
+const std::filesystem::path kGolden = std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "tokenizers";
+
+std::string refusal(const std::string& json) {
+  try {
+    Tokenizer::parse(json);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string refusal(const std::filesystem::path& folder) {
+  try {
+    Tokenizer::load(folder);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// A tokenizer with the given stages around a model that is fine.
+std::string with(const std::string& stages) {
+  return fmt::format(
+      R"({{"version":"1.0",{},"model":{{"type":"WordLevel","vocab":{{"[UNK]":0,"a":1}},"unk_token":"[UNK]"}}}})", stages);
+}
+
+std::string with_model(const std::string& model) { return fmt::format(R"({{"model":{}}})", model); }
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a small tokenizer is accepted, so that the refusals below mean something") {
+    CHECK(refusal(with(R"("normalizer":null)")) == "accepted");
+  }
+
+  TEST_CASE("JSON that isn't a tokenizer is refused with its place") {
+    CHECK(refusal(std::string("")).find("tokenizer.json: parse error at line 1, column 1") == 0);
+    CHECK(refusal(std::string("{\"a\":\n  ]}")).find("line 2") != std::string::npos);
+    CHECK(refusal(std::string("[]")) == "tokenizer.json: a tokenizer is an object, but this is array");
+    CHECK(refusal(std::string("{}")) == "tokenizer.json: model is missing");
+    CHECK(refusal(std::string("\"\xFF\"")).find("tokenizer.json: ") == 0);
+    CHECK(refusal(std::string(R"({"version":"2.0"})")) == "tokenizer.json: version is \"2.0\": Headlight knows version 1.0");
+  }
+
+  TEST_CASE("stages are refused with their place") {
+    CHECK(refusal(with(R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Digits"},{"type":"Magic"}]})")) ==
+          "tokenizer.json: pre_tokenizer.pretokenizers[1].type is \"Magic\": Headlight knows no pre-tokenizer of this type");
+    CHECK(
+        refusal(with(R"("normalizer":{"type":"Replace","pattern":{"Regex":"(a"},"content":""})"))
+            .find(
+                "tokenizer.json: normalizer.pattern.Regex is unusable: the regular expression \"(a\" can't be compiled: ") ==
+        0);
+    CHECK(refusal(with(R"("pre_tokenizer":{"type":"Split","pattern":{"Regex":"[a&&b]"},"behavior":"Isolated"})"))
+              .find("an intersection of sets at character") != std::string::npos);
+    CHECK(refusal(with(R"("pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"Sideways"})"))
+              .find("tokenizer.json: pre_tokenizer.behavior is \"Sideways\"") == 0);
+    CHECK(refusal(with(R"("normalizer":{"type":"Precompiled","precompiled_charsmap":"AA*"})")) ==
+          "tokenizer.json: normalizer.precompiled_charsmap isn't base64");
+    CHECK(refusal(with(R"("normalizer":{"type":"Precompiled","precompiled_charsmap":"/////w=="})"))
+              .find("tokenizer.json: normalizer.precompiled_charsmap is unusable: ") == 0);
+    CHECK(refusal(with(R"("decoder":{"type":"Strip","content":"ab"})")) ==
+          "tokenizer.json: decoder.content must be one character, but is \"ab\"");
+    CHECK(refusal(with(R"("post_processor":{"type":"BertProcessing","sep":["a"],"cls":["b",1]})")) ==
+          "tokenizer.json: post_processor.sep must be a spelling and an id");
+    CHECK(refusal(with(R"("added_tokens":[{"id":3}])")) == "tokenizer.json: added_tokens[0].content is missing");
+    CHECK(refusal(with(R"("added_tokens":7)")) == "tokenizer.json: added_tokens must be an array, but is number");
+    CHECK(refusal(with(R"("normalizer":"NFC")")) == "tokenizer.json: normalizer must be an object, but is string");
+  }
+
+  TEST_CASE("models are refused with their place") {
+    CHECK(refusal(with_model(R"({"type":"Magic"})")) ==
+          "tokenizer.json: model.type is \"Magic\": Headlight knows BPE, WordPiece, Unigram and WordLevel");
+    CHECK(refusal(with_model(R"({"type":"BPE","vocab":{"a":0,"b":1},"merges":["a b"]})")) ==
+          "tokenizer.json: model is unusable: merge 0 needs the token \"ab\", which isn't in the vocabulary");
+    CHECK(refusal(with_model(R"({"type":"BPE","vocab":{"a":0},"merges":["a","b"]})")) ==
+          "tokenizer.json: model.merges[0] is \"a\": a merge is two spellings with a space between");
+    CHECK(refusal(with_model(R"({"type":"BPE","vocab":{"a":0},"merges":[3]})")) ==
+          "tokenizer.json: model.merges[0] must be a text, but is number");
+    CHECK(refusal(with_model(R"({"type":"BPE","vocab":{"a":-1},"merges":[]})")) ==
+          "tokenizer.json: model.vocab.a must be an id below 16777216, but is -1");
+    CHECK(refusal(with_model(R"({"type":"WordPiece","vocab":{"a":0}})")) ==
+          "tokenizer.json: model is unusable: the token for unknown words, \"[UNK]\", isn't in the vocabulary");
+    CHECK(refusal(with_model(R"({"type":"Unigram","vocab":[["a",0.0],["b"]]})")) ==
+          "tokenizer.json: model.vocab[1] must be a spelling and its score");
+    CHECK(refusal(with_model(R"({"type":"Unigram","vocab":[["a",0.0]],"unk_id":5})")) ==
+          "tokenizer.json: model is unusable: the id of unknown pieces is 5, but the vocabulary has 1 entries");
+    CHECK(refusal(with_model(R"({"type":"Unigram","vocab":{}})")) ==
+          "tokenizer.json: model.vocab must be an array, but is object");
+  }
+
+  TEST_CASE("folders are refused with the file") {
+    const TemporaryDirectory scratch;
+    const std::filesystem::path folder = scratch.path();
+    CHECK(refusal(folder).find(folder.string() + " has no tokenizer: it needs tokenizer.json") == 0);
+    write_file_atomically(folder / "vocab.txt", std::string_view("[UNK]\n[CLS]\nhello\n"));
+    CHECK(refusal(folder) == (folder / "vocab.txt").string() + ": the token \"[SEP]\" isn't in the vocabulary");
+    write_file_atomically(folder / "tokenizer.model", std::string_view("no SentencePiece model"));
+    CHECK(refusal(folder).find((folder / "tokenizer.model").string() + ": libsentencepiece can't read it: ") == 0);
+    write_file_atomically(folder / "vocab.json", std::string_view("{\"a\": 0}"));
+    write_file_atomically(folder / "merges.txt", std::string_view("#version: 0.2\na\n"));
+    CHECK(refusal(folder) ==
+          (folder / "merges.txt").string() + ": line 2 is \"a\": a merge is two spellings with a space between");
+    write_file_atomically(folder / "tokenizer.json", std::string_view("{"));
+    CHECK(refusal(folder).find((folder / "tokenizer.json").string() + ": parse error at line 1") == 0);
+    write_file_atomically(folder / "tokenizer_config.json", std::string_view("{\"bos_token\": {}}"));
+    CHECK(refusal(folder) == (folder / "tokenizer_config.json").string() + ": bos_token.content is missing");
+  }
+
+  TEST_CASE("a tokenizer with bytes changed at random is refused or read, but never crashes") {
+    for (const char* name : {"word-level", "unigram", "llama3"}) {
+      const std::string whole = read_file(kGolden / name / "tokenizer.json");
+      std::mt19937 random(11);
+      for (int i = 0; i < 60; ++i) {
+        std::string broken = whole;
+        for (int change = 0; change < 4; ++change) broken[random() % broken.size()] = static_cast<char>(random() % 256);
+        if (i % 3 == 0) broken.resize(random() % broken.size());
+        const std::string answer = refusal(broken);
+        CHECK(answer.find('\n') == std::string::npos);
+        if (answer == "accepted") Tokenizer::parse(broken).encode("Hello wörld, 漢字 👍🏽");
+      }
+    }
+    const TemporaryDirectory scratch;
+    const std::string whole = read_file(kGolden / "llama/tokenizer.model");
+    std::mt19937 random(12);
+    for (int i = 0; i < 40; ++i) {
+      std::string broken = whole;
+      for (int change = 0; change < 4; ++change) broken[random() % broken.size()] = static_cast<char>(random() % 256);
+      write_file_atomically(scratch.path() / "tokenizer.model", std::string_view(broken));
+      if (refusal(scratch.path()) == "accepted") Tokenizer::load(scratch.path()).encode("Hello wörld");
+    }
+  }
+}
