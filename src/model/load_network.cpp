@@ -35,7 +35,7 @@ SpecialIds read_ids(const Settings& settings, std::uint32_t vocabulary) {
 
 ModelDescription describe(const Family& family, const Settings& settings, const Sizes& sizes, const Checkpoint& checkpoint) {
   ModelDescription description{.family = std::string(family.name),
-                               .model_type = settings.text("model_type", ""),
+                               .model_type = printable(settings.text("model_type", "")),
                                .name = name_of(checkpoint.path()),
                                .layers = sizes.encoder.layers,
                                .heads = sizes.encoder.heads,
@@ -54,7 +54,6 @@ ModelDescription describe(const Family& family, const Settings& settings, const 
   if (description.is_encoder_decoder) description.target_vocabulary = sizes.target_vocabulary;
   description.is_length_limited = family.positions == Positions::Learned || family.positions == Positions::Sinusoidal;
   for (const std::string& name : checkpoint.names()) ++description.element_types[std::string(checkpoint.type(name))];
-  description.ids = read_ids(settings, std::max(sizes.vocabulary, sizes.target_vocabulary));
   return description;
 }
 
@@ -64,11 +63,13 @@ Settings text_settings(const Settings& settings) {
   return text && text->has("hidden_size") ? *text : settings;
 }
 
-LoadedNetwork load(const Family& family, const Settings& settings, const Checkpoint& checkpoint) {
+/// `whole` names the special ids, which a model that also sees has outside of its text's settings.
+LoadedNetwork load(const Family& family, const Settings& settings, const Settings& whole, const Checkpoint& checkpoint) {
   const Sizes sizes = read_sizes(settings, family);
   FamilyTensors tensors(checkpoint, family);
   LoadedNetwork loaded{.network = build_network(family, settings, sizes, tensors),
                        .description = describe(family, settings, sizes, checkpoint)};
+  loaded.description.ids = read_ids(whole, std::max(sizes.vocabulary, sizes.target_vocabulary));
   loaded.description.unused_tensors = tensors.leftovers();
   loaded.description.parameter_count = loaded.network.parameter_count();
   loaded.description.has_logits = loaded.network.layers->unembedding.has_value();
@@ -79,8 +80,9 @@ LoadedNetwork load_gguf(const Checkpoint& checkpoint, const GgufFile& file) {
   const std::string architecture = file.text("general.architecture");
   const Family* family = find_gguf_family(architecture);
   if (family == nullptr) throw Error("{}: {}", file.path().string(), unsupported_gguf(architecture));
-  LoadedNetwork loaded = load(*family, gguf_settings(file), checkpoint);
-  loaded.description.name = file.text_or("general.name", loaded.description.name);
+  const Settings settings = gguf_settings(file);
+  LoadedNetwork loaded = load(*family, settings, settings, checkpoint);
+  loaded.description.name = printable(file.text_or("general.name", loaded.description.name));
   return loaded;
 }
 
@@ -92,7 +94,7 @@ LoadedNetwork load_network(const Checkpoint& checkpoint, std::string_view config
   const std::string type = whole.text("model_type", "");
   const Family* family = find_family(type);
   if (family == nullptr) throw Error("{}: {}", checkpoint.path().string(), unsupported(type));
-  return load(*family, text_settings(whole), checkpoint);
+  return load(*family, text_settings(whole).over(family->defaults), whole, checkpoint);
 }
 
 LoadedNetwork load_network(const Checkpoint& checkpoint) {

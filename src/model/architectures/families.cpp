@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "model/stored_tensor.h"
+
 namespace headlight::model {
 namespace {
 
@@ -63,14 +65,15 @@ std::string family_names() {
 }
 
 std::string unsupported(std::string_view model_type) {
-  return fmt::format("model_type '{}': {}; supported: {}", model_type, reason_against(model_type), family_names());
+  return fmt::format("model_type '{}': {}; supported: {}", printable(model_type), reason_against(model_type),
+                     family_names());
 }
 
 std::string unsupported_gguf(std::string_view architecture) {
   std::string names;
   add_names(gguf_families(), names);
   const bool is_known = find_family(architecture) != nullptr;
-  return fmt::format("architecture '{}': {}; supported in GGUF files: {}", architecture,
+  return fmt::format("architecture '{}': {}; supported in GGUF files: {}", printable(architecture),
                      is_known ? "Headlight reads it from a folder with config.json only" : reason_against(architecture),
                      names);
 }

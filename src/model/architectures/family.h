@@ -55,7 +55,7 @@ struct StackKeys {
 struct Keys {
   StackKeys encoder = {}, decoder = {};
   Names d_model = "hidden_size|n_embd|n_embed|dim|d_model|embedding_length";
-  Names max_length = "max_position_embeddings|n_positions|context_length";
+  Names max_length = "max_position_embeddings|n_positions|context_length|seq_length";
   Names epsilon =
       "layer_norm_eps|layer_norm_epsilon|rms_norm_eps|attention.layer_norm_epsilon|attention.layer_norm_rms_epsilon";
   Names activation = "hidden_activation|hidden_act|activation_function|activation";
@@ -91,6 +91,7 @@ struct Family {
   Names ignored = "";  ///< tensors of this family that nothing needs; '*' stands for anything
 
   Norm::Kind norm = Norm::Kind::Layer;
+  std::string_view defaults = "{}";  ///< what config.json means by leaving it out, as JSON
   float norm_offset = 0.0f;
   float epsilon = 1e-5f;  ///< when config.json has none
   NormPlace place = NormPlace::Before;

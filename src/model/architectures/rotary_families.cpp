@@ -124,6 +124,7 @@ constexpr Family gemma3() {
   family.types = "gemma3_text|gemma3";
   family.prefixes = "model.|model.language_model.|language_model.model.|";
   family.head.linear = "lm_head|language_model.lm_head";
+  family.defaults = R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4})";
   family.rope_theta = 1'000'000.0;
   family.local_rope_theta = 10'000.0;
   family.window_period = 6;

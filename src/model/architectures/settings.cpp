@@ -36,6 +36,12 @@ Settings::Found Settings::find(Names keys) const {
   return found;
 }
 
+Settings Settings::over(std::string_view defaults) const {
+  nlohmann::json all = nlohmann::json::parse(defaults);
+  all.update(json_);
+  return Settings(std::move(all), where_);
+}
+
 bool Settings::is_null(Names keys) const {
   bool is_null = false;
   for_each_spelling(keys, [&](std::string_view key) {

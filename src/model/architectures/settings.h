@@ -20,6 +20,9 @@ class Settings {
   Settings(std::string_view json, std::string where);
   Settings(nlohmann::json json, std::string where) : json_(std::move(json)), where_(std::move(where)) {}
 
+  /// These settings, and under keys that they don't have those of `defaults`, a JSON object.
+  Settings over(std::string_view defaults) const;
+
   bool has(Names keys) const { return find(keys).value != nullptr; }
   /// Is one of the spellings there and says null?
   bool is_null(Names keys) const;

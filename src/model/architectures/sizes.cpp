@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "model/network.h"
+#include "model/stored_tensor.h"
 
 namespace headlight::model {
 namespace {
@@ -120,7 +121,7 @@ void read_windows(const Settings& settings, const Family& family, Sizes& sizes) 
     if (!types.empty()) {
       if (types[layer] != "full_attention" && types[layer] != "sliding_attention") {
         throw Error("config.json: layer {} is of type '{}', but Headlight computes full_attention and sliding_attention",
-                    layer, types[layer]);
+                    layer, printable(types[layer]));
       }
       has_window = types[layer] == "sliding_attention";
     }
@@ -205,7 +206,7 @@ void expect_known(const Settings& settings) {
   if (settings.count("inner_group_num", 1, kMaxLayers) != 1) settings.refuse("inner_group_num", "1");
   if (const std::optional<Settings> quantization = settings.child("quantization_config")) {
     throw Error("config.json: the weights are quantised ({}): load the original model, or a GGUF file of it",
-                quantization->text("quant_method", "unnamed"));
+                printable(quantization->text("quant_method", "unnamed")));
   }
 }
 

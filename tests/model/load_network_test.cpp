@@ -1,0 +1,246 @@
+#include "model/load_network.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "core/atomic_file.h"
+#include "support/error_message.h"
+#include "support/golden_model.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::model;
+using namespace headlight::test;
+using nlohmann::json;
+
+namespace {
+
+json config_of(std::string_view name) { return json::parse(read_file(golden_model_path(name) / "config.json")); }
+
+/// What loading a golden model complains about after `change` to its config; empty when it doesn't.
+template <typename Change>
+std::string complaint(std::string_view name, const Change& change) {
+  json config = config_of(name);
+  change(config);
+  return error_message([&] { load_network(Checkpoint(golden_model_path(name)), config.dump()); });
+}
+
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// A safetensors file's header and the numbers behind it, to be changed and written elsewhere.
+struct Safetensors {
+  json header;
+  std::string numbers;
+
+  explicit Safetensors(const std::filesystem::path& path) {
+    const std::string bytes = read_file(path);
+    std::uint64_t length = 0;
+    for (std::size_t i = 0; i < 8; ++i) length |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+    header = json::parse(bytes.substr(8, length));
+    numbers = bytes.substr(8 + length);
+  }
+
+  void rename(const std::string& from, const std::string& to) {
+    header[to] = header.at(from);
+    header.erase(from);
+  }
+
+  void write(const std::filesystem::path& path) const {
+    const std::string text = header.dump();
+    std::ofstream file(path, std::ios::binary);
+    for (std::size_t i = 0; i < 8; ++i) file.put(static_cast<char>(text.size() >> (8 * i) & 0xff));
+    file << text << numbers;
+  }
+};
+
+/// What loading a golden model complains about after `change` to its file's header.
+template <typename Change>
+std::string complaint_of_file(std::string_view name, const Change& change) {
+  const TemporaryDirectory folder;
+  Safetensors file(golden_model_path(name) / "model.safetensors");
+  change(file);
+  file.write(folder.path() / "model.safetensors");
+  std::filesystem::copy(golden_model_path(name) / "config.json", folder.path() / "config.json");
+  return error_message([&] { load_network(folder.path()); });
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a description says what a person wants to know") {
+    const ModelDescription gpt2 = load_network(golden_model_path("gpt2")).description;
+    CHECK(gpt2.family == "GPT-2");
+    CHECK(gpt2.model_type == "gpt2");
+    CHECK(gpt2.name == "gpt2");
+    CHECK(gpt2.layers == 2);
+    CHECK(gpt2.heads == 6);
+    CHECK(gpt2.d_model == 36);
+    CHECK(gpt2.d_k == 6);
+    CHECK(gpt2.vocabulary == 128);
+    CHECK(gpt2.max_length == 32);
+    CHECK(gpt2.is_length_limited);
+    CHECK(gpt2.is_causal);
+    CHECK(!gpt2.is_encoder_decoder);
+    CHECK(gpt2.has_logits);
+    CHECK(gpt2.ids.eos == std::vector<std::uint32_t>{0});
+    CHECK(gpt2.element_types == std::map<std::string, std::uint32_t>{{"F32", 28}});
+    CHECK(gpt2.unused_tensors.empty());
+    const std::uint64_t layer = 36 * 108 + 108 + 36 * 36 + 36 + 2 * (36 * 68) + 68 + 36 + 4 * 36;
+    CHECK(gpt2.parameter_count == 128 * 36 + 32 * 36 + 2 * layer + 2 * 36);  // the tied table once
+    CHECK(gpt2.file_bytes == 4 * gpt2.parameter_count);
+
+    const ModelDescription roberta = load_network(golden_model_path("roberta")).description;
+    CHECK(roberta.max_length == 32);  // 34 rows, two of them in front of the first position
+    CHECK(roberta.token_types == 1);
+    CHECK(!roberta.is_causal);
+
+    const ModelDescription t5 = load_network(golden_model_path("flan-t5")).description;
+    CHECK(t5.is_encoder_decoder);
+    CHECK(t5.layers == 2);
+    CHECK(t5.decoder_layers == 3);
+    CHECK(t5.ids.decoder_start == 0);
+    CHECK(!t5.is_length_limited);
+
+    const ModelDescription mistral = load_network(golden_model_path("mistral")).description;
+    CHECK(mistral.window == 7);
+    CHECK(mistral.key_heads == 2);
+    CHECK(!load_network(golden_model_path("bert-base-model")).description.has_logits);
+
+    const ModelDescription gguf = load_network(golden_model_path("gguf/llama-q8_0.gguf")).description;
+    CHECK(gguf.family == "Llama");
+    CHECK(gguf.name == "Headlight tiny llama-q8_0");
+    CHECK(gguf.element_types.at("Q8_0") == 15);
+    CHECK(gguf.max_length == 512);
+  }
+
+  TEST_CASE("layers that share their weights are counted once") {
+    const LoadedNetwork albert = load_network(golden_model_path("albert"));
+    CHECK(albert.network.layers->encoder.size() == 3);
+    CHECK(albert.description.parameter_count * 4 == albert.description.file_bytes);
+  }
+
+  TEST_CASE("a network that Headlight doesn't know is refused by name") {
+    const std::string mamba = complaint("llama", [](json& config) { config["model_type"] = "mamba"; });
+    CHECK(holds(mamba, "model_type 'mamba': Headlight shows attention; this network has none; supported: BERT, RoBERTa, "));
+    CHECK(is_one_line(mamba));
+    CHECK(holds(complaint("llama", [](json& config) { config["model_type"] = "whisper"; }), "needs sound or images"));
+    CHECK(holds(complaint("llama", [](json& config) { config["model_type"] = "a\nb"; }),
+                "model_type 'a?b': Headlight doesn't"));
+    CHECK(holds(complaint("llama", [](json& config) { config.erase("model_type"); }), "model_type is missing"));
+    CHECK(holds(complaint("llama",
+                          [](json& config) {
+                            config["quantization_config"] = {{"quant_method", "gptq"}};
+                          }),
+                "the weights are quantised (gptq)"));
+    CHECK(holds(error_message([] { load_network(Checkpoint(golden_model_path("llama")), "{\"model_type\": "); }),
+                "config.json isn't JSON"));
+    CHECK(holds(error_message([] { load_network(Checkpoint(golden_model_path("llama")), "[]"); }), "isn't a JSON object"));
+  }
+
+  TEST_CASE("numbers out of their range are refused with key and value") {
+    const auto with = [](std::string_view name, const char* key, const json& value) {
+      std::string found = complaint(name, [&](json& config) { config[key] = value; });
+      CAPTURE(found);
+      CHECK(is_one_line(found));
+      return found;
+    };
+    CHECK(holds(with("llama", "num_hidden_layers", 0), "num_hidden_layers is 0, but must be a whole number from 1 to 1024"));
+    CHECK(holds(with("llama", "num_hidden_layers", 1e30), "num_hidden_layers is 1e+30, but must be"));
+    CHECK(holds(with("llama", "num_hidden_layers", 2.5), "num_hidden_layers is 2.5"));
+    CHECK(holds(with("llama", "num_hidden_layers", "2"), "num_hidden_layers is \"2\""));
+    CHECK(holds(with("llama", "num_hidden_layers", nullptr), "num_hidden_layers is missing"));
+    CHECK(holds(with("llama", "num_attention_heads", -4), "num_attention_heads is -4"));
+    CHECK(holds(with("llama", "num_key_value_heads", 3), "num_key_value_heads is 3, but must be a divisor of the 4 heads"));
+    CHECK(holds(with("gpt2", "n_head", 5), "n_head is 5, but must be a divisor of the width 36"));
+    CHECK(holds(with("gpt2", "n_embd", 4000000000u), "n_embd is 4000000000"));
+    CHECK(holds(with("gpt2", "vocab_size", -1), "vocab_size is -1"));
+    CHECK(holds(with("gpt2", "layer_norm_epsilon", -1.0), "layer_norm_epsilon is -1.0, but must be a number from 0 to 1"));
+    CHECK(holds(with("gpt2", "eos_token_id", 128), "eos_token_id is 128, but must be below the 128 of the vocabulary"));
+    CHECK(
+        holds(with("gpt2", "activation_function", "quick_gelu"), "activation_function is \"quick_gelu\", but must be relu"));
+    CHECK(holds(with("gpt2", "add_cross_attention", true), "add_cross_attention is true, but must be false"));
+    CHECK(holds(with("gpt2", "scale_attn_weights", 1), "scale_attn_weights is 1, but must be true or false"));
+    CHECK(holds(with("bert", "position_embedding_type", "relative_key"), "must be absolute"));
+    CHECK(holds(with("roberta", "max_position_embeddings", 2), "must be more than 2"));
+    CHECK(holds(with("gemma2", "layer_types", json::array({"full_attention"})), "must be a list of 4 texts"));
+    CHECK(holds(with("gemma2", "layer_types", json(std::vector<std::string>(4, "linear\n"))), "is of type 'linear?'"));
+    CHECK(holds(with("smollm3", "no_rope_layers", json::array({1})),
+                "no_rope_layers is [1], but must be a list of 2 numbers"));
+    CHECK(holds(with("albert", "num_hidden_groups", 2), "num_hidden_groups is 2, but must be a divisor of the 3 layers"));
+    CHECK(holds(with("t5", "relative_attention_max_distance", 3), "relative_attention_max_distance is 3, but must be more"));
+    CHECK(holds(with("t5", "feed_forward_proj", "gated-mish"), "feed_forward_proj is \"gated-mish\""));
+  }
+
+  TEST_CASE("rotary positions that Headlight doesn't compute are refused") {
+    const auto with = [](const json& parameters) {
+      return complaint("llama", [&](json& config) { config["rope_parameters"] = parameters; });
+    };
+    CHECK(holds(with({{"rope_type", "dynamic"}, {"factor", 2.0}}),
+                "rope_parameters: rope_type is \"dynamic\", but must be default, linear, llama3, yarn or longrope"));
+    CHECK(holds(with({{"rope_type", "linear"}}), "rope_parameters: factor is missing"));
+    CHECK(holds(with({{"rope_type", "linear"}, {"factor", 0}}), "rope_parameters: factor is 0"));
+    CHECK(holds(with({{"rope_type", "longrope"}, {"short_factor", {1.0}}, {"long_factor", {1.0}}}),
+                "long_factor is [1.0], but must be a list of 4 numbers"));
+    CHECK(holds(with({{"rope_theta", 0}}), "rope_theta is 0"));
+    CHECK(holds(with({{"partial_rotary_factor", 0.4}}), "turn 3 of a head's 8 numbers"));
+    CHECK(holds(with(3), "rope_parameters is 3, but must be an object"));
+  }
+
+  TEST_CASE("a tensor that is missing, mis-shaped or no part of the network is named") {
+    CHECK(complaint_of_file("gpt2", [](Safetensors&) {}).empty());
+    const std::string missing =
+        complaint_of_file("gpt2", [](Safetensors& file) { file.header.erase("transformer.h.1.attn.c_proj.weight"); });
+    CHECK(holds(missing, "no tensor 'transformer.h.1.attn.c_proj.weight' of shape [36, 36]"));
+    CHECK(is_one_line(missing));
+    const std::string swapped = complaint_of_file("gpt2", [](Safetensors& file) {
+      file.header["transformer.h.0.attn.c_attn.weight"]["shape"] = {108, 36};
+    });
+    CHECK(holds(swapped, "'transformer.h.0.attn.c_attn.weight' has shape [108, 36], but [36, 108] is expected"));
+    const std::string renamed = complaint_of_file(
+        "gpt2", [](Safetensors& file) { file.rename("transformer.h.1.ln_2.bias", "transformer.h.1.ln_3.bias"); });
+    CHECK(holds(renamed, "no tensor 'transformer.h.1.ln_2.bias' of shape [36]"));
+    const std::string layer = complaint("gpt2", [](json& config) { config["n_layer"] = 1; });
+    CHECK(holds(layer, "tensor 'transformer.h.1.attn.c_attn.bias' of shape [108] is no part of the GPT-2"));
+    CHECK(
+        holds(complaint("gpt2", [](json& config) { config["vocab_size"] = 129; }), "[128, 36], but [129, 36] is expected"));
+    CHECK(
+        holds(complaint("bert", [](json& config) { config["model_type"] = "gpt2"; }), "no tensor 'transformer.wte.weight'"));
+  }
+
+  TEST_CASE("names of older checkpoints, buffers and heads of other tasks are known") {
+    const TemporaryDirectory folder;
+    Safetensors file(golden_model_path("bert") / "model.safetensors");
+    file.rename("bert.embeddings.LayerNorm.weight", "bert.embeddings.LayerNorm.gamma");
+    file.rename("bert.embeddings.LayerNorm.bias", "bert.embeddings.LayerNorm.beta");
+    const std::size_t end = file.numbers.size();
+    const auto add = [&](const char* name, const char* type, const json& shape, std::size_t bytes) {
+      file.header[name] = {
+          {"dtype", type}, {"shape", shape}, {"data_offsets", {file.numbers.size(), file.numbers.size() + bytes}}};
+      file.numbers.append(bytes, '\0');
+    };
+    add("bert.embeddings.position_ids", "I64", {1, 4}, 32);
+    add("bert.pooler.dense.weight", "F32", {2, 2}, 16);
+    add("cls.seq_relationship.weight", "F32", {2, 2}, 16);
+    add("another_head.weight", "F32", {2}, 8);
+    CHECK(file.numbers.size() == end + 72);
+    file.write(folder.path() / "model.safetensors");
+    std::filesystem::copy(golden_model_path("bert") / "config.json", folder.path() / "config.json");
+    const LoadedNetwork loaded = load_network(folder.path());
+    CHECK(loaded.description.unused_tensors == std::vector<std::string>{"another_head.weight"});
+    const LoadedNetwork original = load_network(golden_model_path("bert"));
+    CHECK(loaded.network.source_embedding->norm->weight == original.network.source_embedding->norm->weight);
+    CHECK(loaded.description.parameter_count == original.description.parameter_count);
+  }
+
+  TEST_CASE("the hub's cache names a model by owner and repository") {
+    const TemporaryDirectory folder;
+    const std::filesystem::path snapshot = folder.path() / "models--owner--tiny-gpt2" / "snapshots" / "0123abcd";
+    std::filesystem::create_directories(snapshot);
+    for (const char* name : {"config.json", "model.safetensors"})
+      std::filesystem::copy(golden_model_path("gpt2") / name, snapshot / name);
+    CHECK(load_network(snapshot).description.name == "owner/tiny-gpt2");
+  }
+}
