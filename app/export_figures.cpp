@@ -50,19 +50,29 @@ std::string place(const ExportBlocks& blocks, const MatrixRef& matrix, bool name
   return text;
 }
 
+/// Of its folder or file; of a snapshot in the Hugging Face cache (…/models--organisation--name/snapshots/revision) its own.
+std::string model_name(const ModelChoice& model) {
+  const std::filesystem::path path = model.path;
+  const std::filesystem::path repository = path.parent_path().parent_path();
+  constexpr std::string_view kPrefix = "models--";
+  const std::string name = repository.filename().string();
+  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : path.filename().string();
+}
+
 std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options) {
   const RunInputs& inputs = options.inputs;
   const inference::BlockShape& shape = blocks.shape;
-  std::string text =
-      inputs.preset.empty() ? fmt::format("d_model {}, seed {}", shape.d_model, inputs.playground.seed) : inputs.preset;
+  std::string text = !inputs.model.path.empty() ? fmt::format("{}, d_model {}", model_name(inputs.model), shape.d_model)
+                     : inputs.preset.empty()    ? fmt::format("d_model {}, seed {}", shape.d_model, inputs.playground.seed)
+                                                : inputs.preset;
   text += fmt::format(", {} head{}, d_k {}, d_v {}, scale {:.4g}", shape.heads, shape.heads == 1 ? "" : "s", shape.d_k,
                       shape.d_v, static_cast<double>(blocks.scale));
   return text + "; " + mask_in_words(inputs.masks[blocks.kind]);
 }
 
-/// Where padding begins along the rows or columns of a matrix.
+/// Where padding begins along the rows or columns of a matrix; padding on the left has its labels only.
 std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) {
-  return batch < tokens.lengths.size() ? tokens.lengths[batch] : tokens.length;
+  return batch < tokens.lengths.size() ? tokens.start(batch) + tokens.lengths[batch] : tokens.length;
 }
 
 }  // namespace
@@ -103,9 +113,10 @@ exporting::ContactSheet heads_figure(Runner& runner, const ExportBlocks& blocks,
   exporting::ContactSheet sheet;
   sheet.title = fmt::format("{} · {}", title_of(first.stage), place(blocks, first, false));
   sheet.subtitle = settings_in_words(blocks, options);
-  for (std::uint32_t head = 0; head < blocks.heads.count; ++head) {
+  const AxisRange heads = heads_of(blocks, first.stage);
+  for (std::uint32_t head = 0; head < heads.count; ++head) {
     MatrixRef matrix = first;
-    matrix.head = blocks.heads.first + head;
+    matrix.head = heads.first + head;
     sheet.panels.push_back(
         {.title = fmt::format("head {}", matrix.head), .map = read_map(runner, pooled_matrix(blocks, matrix, kPanelEdge))});
   }

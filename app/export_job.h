@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/model_cache.h"
 #include "app/runner.h"
 #include "app/state.h"
 #include "core/result.h"
@@ -21,8 +22,10 @@ Result<ExportFormat> parse_format(std::string_view text);
 /// What to write. An empty selection means all of that axis.
 struct ExportOptions {
   RunInputs inputs;
+  std::shared_ptr<ModelCache> models = {};  ///< may hold the model that `inputs` names; none: it is opened anew
   std::vector<attention::Stage> stages = {attention::Stage::Weights};
-  bool hidden = false;  ///< encoder_output.npy
+  /// Of the playground and presets encoder_output.npy; of models hidden.npy, or encoder_hidden.npy and decoder_hidden.npy.
+  bool hidden = false;
   bool logits = false;  ///< logits.npy
   std::vector<ExportFormat> formats = {ExportFormat::Png};
   std::optional<model::BlockKind> kind;

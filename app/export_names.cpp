@@ -24,7 +24,10 @@ class NameList {
     if (!shape.extent(stage)) return;
     const exporting::FileNaming naming{
         .layers = layers_.at(block.kind), .batch = shape.batch, .heads = shape.heads, .has_kinds = layers_.size() > 1};
-    const std::uint32_t heads = attention::is_per_head(stage) ? shape.heads : 1;
+    const bool is_of_keys = stage == Stage::K || stage == Stage::V;
+    const std::uint32_t all_heads = is_of_keys && shape.key_heads > 0 ? shape.key_heads : shape.heads;
+    const std::uint32_t heads = attention::is_per_head(stage) ? all_heads : 1;
+    const std::uint32_t group = shape.heads / std::max(all_heads, 1u);
     for (const ExportFormat format : options_.formats) {
       const std::string_view extension = to_string(format);
       if (format == ExportFormat::Npy) {
@@ -37,7 +40,7 @@ class NameList {
           names_.insert(naming.contact_sheet(block, batch, stage, extension));
         }
         for (std::uint32_t head = 0; head < heads; ++head) {
-          const bool has_head = heads == 1 || is_selected(options_.head, head);
+          const bool has_head = heads == 1 || !options_.head || *options_.head / group == head;
           if (has_head && is_selected(options_.batch, batch))
             names_.insert(naming.matrix(block, batch, head, stage, extension));
         }

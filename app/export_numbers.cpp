@@ -35,15 +35,16 @@ exporting::WrittenStage write_stage_npy(Runner& runner, const ExportBlocks& bloc
   const bool is_per_head = attention::is_per_head(stage);
   const auto extent = blocks.shape.extent(stage);
   Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count};
-  if (is_per_head) shape.push_back(blocks.heads.count);
+  const AxisRange heads = heads_of(blocks, stage);
+  if (is_per_head) shape.push_back(heads.count);
   shape.push_back(extent->rows);
   shape.push_back(extent->columns);
   exporting::NpyFile file(path, shape);
   for (const model::BlockRef block : blocks.layers) {
     for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
-      for (std::uint32_t head = 0; head < (is_per_head ? blocks.heads.count : 1); ++head) {
+      for (std::uint32_t head = 0; head < heads.count; ++head) {
         const attention::TileRequest matrix =
-            whole_matrix(blocks, block, stage, blocks.batch.first + batch, is_per_head ? blocks.heads.first + head : 0);
+            whole_matrix(blocks, block, stage, blocks.batch.first + batch, heads.first + head);
         read_strips(runner, matrix, [&](const attention::Tile& strip) {
           checkpoint();
           file.append(strip.values);

@@ -18,7 +18,7 @@ using Checkpoint = std::function<void()>;
 struct MatrixRef {
   model::BlockRef block;
   std::uint32_t batch = 0;
-  std::uint32_t head = 0;
+  std::uint32_t head = 0;  ///< among those of heads_of()
   attention::Stage stage = attention::Stage::Weights;
 };
 

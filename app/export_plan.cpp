@@ -20,10 +20,18 @@ AxisRange select(const char* flag, const char* things, const std::optional<std::
   return {.first = *wanted, .count = 1};
 }
 
+bool is_of_keys(attention::Stage stage) { return stage == attention::Stage::K || stage == attention::Stage::V; }
+
+/// Heads of queries that share one of keys.
+std::uint32_t group_size(const inference::BlockShape& shape) {
+  return shape.key_heads == 0 ? 1 : shape.heads / shape.key_heads;
+}
+
 bool are_equal(const inference::BlockShape& left, const inference::BlockShape& right) {
   return left.batch == right.batch && left.heads == right.heads && left.queries == right.queries &&
-         left.keys == right.keys && left.d_model == right.d_model && left.d_k == right.d_k && left.d_v == right.d_v &&
-         left.d_output == right.d_output && left.has_input == right.has_input;
+         left.keys == right.keys && left.key_heads == right.key_heads && left.d_model == right.d_model &&
+         left.d_k == right.d_k && left.d_v == right.d_v && left.d_output == right.d_output &&
+         left.has_input == right.has_input;
 }
 
 }  // namespace
@@ -60,13 +68,22 @@ std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Netwo
   return selected;
 }
 
+AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage) {
+  if (!attention::is_per_head(stage)) return {.first = 0, .count = 1};
+  if (!is_of_keys(stage)) return blocks.heads;
+  const std::uint32_t group = group_size(blocks.shape);
+  const std::uint32_t first = blocks.heads.first / group;
+  const std::uint32_t last = (blocks.heads.first + blocks.heads.count - 1) / group;
+  return {.first = first, .count = last - first + 1};
+}
+
 attention::TileRequest whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage,
                                     std::uint32_t batch, std::uint32_t head) {
   const auto extent = blocks.shape.extent(stage);
   if (!extent) throw Error("{} has no stage {}", model::to_string(block.kind), attention::to_string(stage));
   return {.block = block,
           .batch = batch,
-          .head = head,
+          .head = is_of_keys(stage) ? head * group_size(blocks.shape) : head,
           .stage = stage,
           .row = 0,
           .rows = extent->rows,

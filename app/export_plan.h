@@ -29,7 +29,11 @@ struct ExportBlocks {
 /// Throws UsageError saying what exists when the selection doesn't.
 std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Network& network, const ExportOptions& options);
 
-/// The whole matrix of a stage in one batch item and head, exact.
+/// The selected heads of a stage: those of the keys for K and V, which several heads of queries may share; a single one
+/// where a stage isn't per head.
+AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage);
+
+/// The whole matrix of a stage in one batch item and one of the stage's heads, exact.
 attention::TileRequest whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage,
                                     std::uint32_t batch, std::uint32_t head);
 

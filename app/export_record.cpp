@@ -11,11 +11,33 @@ namespace {
 
 using exporting::Json;
 
+Json describe_language_model(const inference::LanguageModel& model, const RunInputs& inputs) {
+  const ModelChoice& choice = inputs.model;
+  Json about = {{"name", model.description.name},
+                {"family", model.description.family},
+                {"model_type", model.description.model_type},
+                {"precision", choice.precision == inference::Precision::F16 ? "f16" : "f32"},
+                {"padding_side", choice.padding == inference::PaddingSide::Left ? "left" : "right"},
+                {"adds_special", choice.adds_special}};
+  if (choice.ids.empty()) about["text"] = inputs.text;
+  if (!choice.pair_text.empty()) about["pair_text"] = choice.pair_text;
+  if (!choice.target_text.empty() && choice.target_ids.empty()) about["target_text"] = choice.target_text;
+  for (const auto& [place, gain] : inputs.gains) {
+    about["gains"].push_back({{"attention", model::to_string(place.first.kind)},
+                              {"layer", place.first.layer.value},
+                              {"head", place.second},
+                              {"gain", gain}});
+  }
+  return about;
+}
+
 /// Whatever rebuilds the network, and the sizes that came out.
 Json describe_model(const RunRecord& record) {
   const RunInputs& inputs = record.options.inputs;
   Json model;
-  if (inputs.preset.empty()) {
+  if (record.language_model != nullptr) {
+    model = describe_language_model(*record.language_model, inputs);
+  } else if (inputs.preset.empty()) {
     model = {{"text", inputs.text}, {"key_text", inputs.key_text}};
     model.update(Json::parse(to_json(inputs.playground).dump()));
   } else {

@@ -13,6 +13,7 @@ namespace headlight::app {
 /// What run.json tells about an export: where the numbers come from, and what was asked for.
 struct RunRecord {
   const ExportOptions& options;
+  const inference::LanguageModel* language_model;  ///< null: playground or preset
   const model::ModelInput& input;
   std::string device;
   const std::vector<ExportBlocks>& blocks;

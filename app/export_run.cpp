@@ -6,6 +6,7 @@
 #include "app/export_numbers.h"
 #include "app/export_plan.h"
 #include "app/export_record.h"
+#include "app/export_results.h"
 #include "app/run_source.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -33,12 +34,17 @@ std::shared_ptr<const model::Network> without_transpose(const model::Network& ne
 class ExportRun {
  public:
   ExportRun(Runner& runner, const ExportOptions& options, const ExportObserver& observer)
-      : runner_(runner), options_(options), observer_(observer) {}
+      : runner_(runner),
+        options_(options),
+        observer_(observer),
+        source_(options.models ? options.models : std::make_shared<ModelCache>()) {}
 
   ExportReport write() {
     const RunSource::Source& source = source_.build(options_.inputs);
     input_ = source.input;
-    runner_.run(source.network, *source.input, options_.inputs.masks);
+    network_ = source.network;
+    if (source.model) load();
+    runner_.run(source.network, *source.input, options_.inputs.masks, options_.inputs.gains);
     blocks_ = select_blocks(runner_, *source.network, options_);
     plan();
     if (tasks_.empty()) throw Error("there is nothing to write: {}", report_.notes.front());
@@ -49,6 +55,7 @@ class ExportRun {
     }
     begin_file("run.json");
     write_run_record(options_.directory / "run.json", {.options = options_,
+                                                       .language_model = source.model.get(),
                                                        .input = *input_,
                                                        .device = runner_.device_name(),
                                                        .blocks = blocks_,
@@ -63,6 +70,11 @@ class ExportRun {
     std::function<void(const std::filesystem::path&)> write;
   };
 
+  void load() {
+    const auto goes_on = [this](std::size_t, std::size_t) { return !observer_ || observer_(progress_); };
+    runner_.load(network_->layers, options_.inputs.model.precision, goes_on);
+  }
+
   bool writes(ExportFormat format) const {
     return std::find(options_.formats.begin(), options_.formats.end(), format) != options_.formats.end();
   }
@@ -71,8 +83,8 @@ class ExportRun {
     for (const ExportBlocks& blocks : blocks_) {
       for (const Stage stage : options_.stages) plan_stage(blocks, stage);
     }
-    plan_result(options_.hidden, "encoder_output", [this] { return runner_.encoder_output(); });
-    plan_result(options_.logits, "logits", [this] { return runner_.logits(); });
+    if (options_.hidden) plan_hidden();
+    if (options_.logits) plan_logits();
     if (options_.inputs.preset == kUntransposedPreset && writes(ExportFormat::Npy)) plan_untransposed();
   }
 
@@ -91,15 +103,10 @@ class ExportRun {
     }
     for (const model::BlockRef block : blocks.layers) {
       for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
-        const std::uint32_t heads = attention::is_per_head(stage) ? blocks.heads.count : 1;
-        for (std::uint32_t head = 0; head < heads; ++head) {
-          const std::uint32_t first_head = attention::is_per_head(stage) ? blocks.heads.first : 0;
-          plan_matrix(blocks,
-                      {.block = block, .batch = blocks.batch.first + batch, .head = first_head + head, .stage = stage});
-        }
-        const MatrixRef first = {
-            .block = block, .batch = blocks.batch.first + batch, .head = blocks.heads.first, .stage = stage};
-        if (heads > 1) plan_sheet(blocks, first);
+        const AxisRange heads = heads_of(blocks, stage);
+        MatrixRef matrix = {.block = block, .batch = blocks.batch.first + batch, .head = heads.first, .stage = stage};
+        if (heads.count > 1) plan_sheet(blocks, matrix);
+        for (; matrix.head < heads.first + heads.count; ++matrix.head) plan_matrix(blocks, matrix);
       }
     }
   }
@@ -138,21 +145,36 @@ class ExportRun {
   }
 
   /// A result of the whole network rather than of an attention.
-  void plan_result(bool is_wanted, const std::string& name, std::function<Tensor()> read) {
-    if (!is_wanted) return;
+  void plan_result(const std::string& name, bool exists,
+                   std::function<exporting::WrittenStage(const std::filesystem::path&)> write) {
     if (!writes(ExportFormat::Npy)) {
       report_.notes.push_back(name + " is left out: it is written as npy only");
-    } else if (Tensor result = read(); result.is_empty()) {
+    } else if (!exists) {
       report_.notes.push_back(name + " is left out: this network has none");
     } else {
-      tasks_.push_back(
-          {name + ".npy", [this, name, result = std::move(result)](const std::filesystem::path& path) {
-             exporting::write_npy(path, result);
-             const std::string last = name == "logits" ? "token_id" : "feature";
-             stages_.push_back(
-                 {.file = path.filename().string(), .stage = name, .shape = result.shape, .axes = {"batch", "token", last}});
-           }});
+      tasks_.push_back({name + ".npy", [this, write = std::move(write)](const std::filesystem::path& path) {
+                          stages_.push_back(write(path));
+                        }});
     }
+  }
+
+  void plan_hidden() {
+    if (options_.inputs.model.path.empty()) {
+      plan_result("encoder_output", !network_->layers->encoder.empty(),
+                  [this](const auto& path) { return write_encoder_output(runner_, path); });
+      return;
+    }
+    const bool has_decoder = !network_->layers->decoder.empty();
+    const auto add = [this](const std::string& name, inference::Stack stack) {
+      plan_result(name, true, [this, name, stack](const auto& path) { return write_hidden(runner_, stack, path, name); });
+    };
+    add(has_decoder ? "encoder_hidden" : "hidden", inference::Stack::Encoder);
+    if (has_decoder) add("decoder_hidden", inference::Stack::Decoder);
+  }
+
+  void plan_logits() {
+    plan_result("logits", runner_.has_logits(),
+                [this](const auto& path) { return write_logits(runner_, *network_, *input_, path, checkpoint()); });
   }
 
   /// Last of all, because it runs another forward pass.
@@ -196,6 +218,7 @@ class ExportRun {
   const ExportObserver& observer_;
   RunSource source_;
   std::shared_ptr<const model::ModelInput> input_;
+  std::shared_ptr<const model::Network> network_;
   std::vector<ExportBlocks> blocks_;
   std::vector<Task> tasks_;
   std::vector<exporting::WrittenStage> stages_;

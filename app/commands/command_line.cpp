@@ -10,7 +10,9 @@
 #include "app/commands/devices.h"
 #include "app/commands/export.h"
 #include "app/commands/flags.h"
+#include "app/commands/info.h"
 #include "app/commands/screenshot.h"
+#include "app/commands/tokenize.h"
 #include "app/commands/usage.h"
 #include "app/commands/view.h"
 
@@ -70,6 +72,7 @@ void describe(CLI::App& app) {
       "Examples:\n"
       "  headlight\n"
       "  headlight export --text \"the cat sat on the mat\" --mask causal --format png,svg --out figures\n"
+      "  headlight export --model openai-community/gpt2 --text \"the cat sat\" --stages weights --format npy --out numbers\n"
       "  headlight export --preset notebook-004 --stages q,k,v,weights,output --format npy --out numbers");
   set_help_layout(app);
 }
@@ -78,8 +81,9 @@ int parse_and_run(std::vector<std::string> arguments) {
   CLI::App app;
   describe(app);
   const std::vector<Command> commands = {
-      add_view_command(app),    add_screenshot_command(app), add_export_command(app),
-      add_devices_command(app), add_bench_command(app),
+      add_view_command(app),       add_screenshot_command(app), add_export_command(app),
+      add_info_command(app),       add_models_command(app),     add_tokenize_command(app),
+      add_detokenize_command(app), add_devices_command(app),    add_bench_command(app),
   };
   for (const Command& command : commands) {
     command.app->allow_extras();

@@ -20,8 +20,9 @@ constexpr std::uint64_t kLargestIndex = 1'000'000;
 
 constexpr const char* kDescription =
     "Write attention as figures and numbers\n\n"
-    "Computes a text (or a notebook's preset) and writes the asked stages, one file a map (png, svg, csv, json) or one a\n"
-    "stage (npy: float32, row-major), and run.json with tokens, masks and settings beside them.";
+    "Computes a text (with a trained model, the playground or a notebook's preset) and writes the asked stages,\n"
+    "one file a map (png, svg, csv, json) or one a stage (npy: float32, row-major), and run.json with tokens, masks and\n"
+    "settings beside them.";
 
 constexpr const char* kFooter =
     "Stages, in the order of the calculation:\n"
@@ -34,13 +35,21 @@ constexpr const char* kFooter =
     "  heads      [layer, batch, head, token, d_v]     weights times v\n"
     "  merged     [layer, batch, token, heads * d_v]   all heads side by side\n"
     "  output     [layer, batch, token, d_model]       after W_O\n"
-    "  hidden     encoder_output.npy [batch, token, d_model], logits: logits.npy [batch, token, vocabulary]; npy only\n"
-    "A selection keeps its axes, with size 1. Several kinds of attention (notebook-002) are told apart by encoder_, "
-    "decoder_\n"
-    "and cross_ before the names. A stage that a preset doesn't have is left out and noted in run.json.\n\n"
+    "  hidden     [layer + 1, batch, token, d_model]   npy only: the token vectors, then what each layer returns, the last\n"
+    "             one after the final norm; of the playground encoder_output.npy [batch, token, d_model]\n"
+    "  logits     [batch, token, vocabulary]           npy only\n"
+    "k and v have a head for each head of keys. A selection keeps its axes, with size 1; hidden and logits are always "
+    "whole.\n"
+    "Several kinds of attention (encoder-decoders, notebook-002) are told apart by encoder_, decoder_ and cross_ before "
+    "the\n"
+    "names. A stage that a network doesn't have is left out and noted in run.json. Rows of padding mean nothing.\n\n"
     "Examples:\n"
     "  headlight export --text \"the cat sat on the mat\" --mask causal --format png,svg --out figures\n"
     "  headlight export --text \"one line\" --text \"and a longer one\" --layer 0 --head 3 --format csv --out numbers\n"
+    "  headlight export --model bert-folder --text \"one sentence\" --pair \"and another\" --stages weights,hidden --format "
+    "npy "
+    "--out numbers\n"
+    "  headlight export --model marian-folder --text \"a text\" --target \"ein Text\" --format png --out figures\n"
     "  headlight export --preset notebook-004 --stages x,q,k,v,scores,weights,merged --format npy --out notebook-004\n"
     "  headlight export --text \"a b c\" --mask-file mask.json --fill -1e9 --format json --out masked";
 
@@ -116,13 +125,14 @@ void add_output_flags(CLI::App& app, ExportOptions* options) {
                  [=] { options->is_row_normalized = true; });
 }
 
-int run_command(const ExportFlags& flags) {
+int run_command(ExportFlags& flags) {
   ExportOptions options = flags.options;
   if (!flags.model.has_input()) throw UsageError("--text or --preset is missing: say what to compute");
   if (options.directory.empty()) throw UsageError("--out is missing: name the folder to write into");
   State state;
   flags.model.apply(state);
   options.inputs = run_inputs(state);
+  options.models = flags.model.models();
   const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
   const ExportReport report = run_export(*runner, options);
   for (const std::string& note : report.notes) std::cerr << "headlight: note: " << note << '\n';

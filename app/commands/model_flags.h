@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "app/model_cache.h"
 #include "app/state.h"
 
 namespace headlight::app {
@@ -17,28 +19,41 @@ class ModelFlags {
   /// `score_scale` names the flag of the attention's scale: "--scale", or "--score-scale" where --scale means the window's.
   void add_to(CLI::App& app, const std::string& score_scale);
 
-  /// Was anything to compute on given: a text or a preset?
-  bool has_input() const { return has_text_ || !preset_.empty(); }
+  /// Was anything to compute on given: a text, ids or a preset?
+  bool has_input() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty(); }
 
-  /// `state` with the given flags applied; what wasn't given stays. Throws UsageError for flags that exclude each other, and
-  /// Error when a file can't be read or is no mask.
-  void apply(State& state) const;
+  /// `state` with the given flags applied; what wasn't given stays. Opens the model, if any. Throws UsageError for flags
+  /// that exclude each other, and Error when a file can't be read, is no mask or holds no model.
+  void apply(State& state);
+
+  /// Has the model that apply() opened: whoever runs it needn't open it again.
+  const std::shared_ptr<ModelCache>& models() const { return models_; }
 
  private:
   using Edit = std::function<void(State&)>;
   using MaskEdit = std::function<void(attention::MaskSpec&)>;
   void add_text_flags(CLI::App& app);
-  void add_model_flags(CLI::App& app, const std::string& score_scale);
+  void add_model_flags(CLI::App& app);
+  void add_playground_flags(CLI::App& app, const std::string& score_scale);
   void add_mask_flags(CLI::App& app);
-  void add_model_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
-                      std::function<Edit(const std::string&)> parse);
+  void add_playground_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
+                           std::function<Edit(const std::string&)> parse);
+  void refuse_contradictions() const;
+  void apply_model(State& state);
+  void apply_masks(State& state) const;
 
   std::string preset_;
-  bool has_text_ = false;
-  std::string first_own_flag_;  ///< the first flag of the playground: it doesn't go with a preset
-  std::vector<Edit> edits_;
+  std::string model_;
+  std::vector<std::string> texts_, key_texts_, pairs_, targets_;
+  std::vector<std::vector<std::uint32_t>> ids_, target_ids_;
+  std::string text_flag_;              ///< "--text" or "--text-file", whichever was given
+  std::string first_playground_flag_;  ///< it goes neither with a preset nor with a model
+  std::string first_model_flag_;       ///< it goes with a model only
+  std::vector<Edit> playground_edits_, model_edits_;
   std::vector<MaskEdit> mask_edits_;
   std::string mask_file_;
+  std::shared_ptr<ModelCache> models_ = std::make_shared<ModelCache>();
+  std::shared_ptr<const inference::LanguageModel> opened_;
 };
 
 }  // namespace headlight::app

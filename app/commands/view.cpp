@@ -22,7 +22,7 @@ struct ViewFlags {
   bool is_fresh = false;
 };
 
-int run_view(const ViewFlags& flags) {
+int run_view(ViewFlags& flags) {
   ViewOptions options;
   options.settings_file = settings_path();
   LoadedSettings loaded = load_settings(options.settings_file);

@@ -42,7 +42,21 @@ Json describe_painted(const attention::PaintedCells& painted) {
 }  // namespace
 
 Json describe_tokens(const model::TokenBatch& tokens) {
-  return {{"length", tokens.length}, {"lengths", tokens.lengths}, {"texts", tokens.texts}};
+  Json description = {{"length", tokens.length}, {"lengths", tokens.lengths}};
+  if (!tokens.starts.empty()) description["starts"] = tokens.starts;
+  description["texts"] = tokens.texts;
+  if (tokens.ids.size() != std::size_t{tokens.batch} * tokens.length) return description;
+  Json lines = Json::array();
+  for (std::uint32_t item = 0; item < tokens.batch; ++item) {
+    Json ids = Json::array();
+    for (std::uint32_t token = 0; token < tokens.length; ++token) {
+      const std::uint32_t id = tokens.ids[std::size_t{item} * tokens.length + token];
+      ids.push_back(id == model::kPaddingId ? Json(nullptr) : Json(id));
+    }
+    lines.push_back(std::move(ids));
+  }
+  description["ids"] = std::move(lines);
+  return description;
 }
 
 Json describe_mask(const attention::MaskSpec& mask) {

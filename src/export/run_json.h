@@ -37,7 +37,8 @@ std::string encode_run_json(const RunDescription& run);
 /// `path` is the file itself, "…/run.json". Throws Error in one line when it can't be written.
 void write_run_json(const std::filesystem::path& path, const RunDescription& run);
 
-/// {"texts": [[…]], "lengths": […], "length": n}: one list of tokens for each batch item, padding as "<pad>".
+/// {"length": n, "lengths": […], "texts": [[…]], "ids": [[…]]}: a list for each batch item, padding as "<pad>" and null;
+/// with padding on the left "starts", where each item begins.
 Json describe_tokens(const model::TokenBatch& tokens);
 /// {"rule": "causal", "key_padding": true, "fill": "-inf", "matrix": …, "painted": […]}. A matrix' rows are strings of 1
 /// (kept) and 0 (masked), [batch][head][query].

@@ -1,9 +1,11 @@
 #include "inference/language_model.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
-#include "model/checkpoint.h"
+#include "model/hub_cache.h"
 
 namespace headlight::inference {
 namespace {
@@ -37,8 +39,17 @@ std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
 fs::path find_model(const fs::path& name) {
   if (name.empty()) throw Error("a model has a name: give its folder or .gguf file");
   std::error_code failure;
+  if (fs::is_directory(name, failure) && !fs::exists(name / "config.json", failure)) {
+    // A model's folder in the hub's cache has its files further in; a folder may hold nothing but a .gguf file.
+    const std::vector<model::FoundModel> inside = model::find_models(name);
+    if (inside.size() == 1) return inside.front().path;
+  }
   if (fs::exists(name, failure)) return name;
-  throw Error("{}: no such folder or file, and no such model in the local Hugging Face cache", name.string());
+  const fs::path cache = model::hub_cache_folder();
+  const std::vector<model::FoundModel> cached = model::find_models(cache);
+  const auto found = std::ranges::find(cached, name.string(), &model::FoundModel::name);
+  if (found != cached.end()) return found->path;
+  throw Error("{}: there is no such file or folder, and {} has no model of this name", name.string(), cache.string());
 }
 
 }  // namespace headlight::inference

@@ -200,15 +200,4 @@ Prompt make_prompt(const LanguageModel& model, const PromptText& text) {
   return prompt;
 }
 
-std::vector<std::string> prompt_lines(std::string_view text) {
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = text.substr(begin, end - begin);
-    if (line.find_first_not_of(" \t\r\v\f") != std::string_view::npos) lines.emplace_back(line);
-    begin = end + 1;
-  }
-  return lines;
-}
-
 }  // namespace headlight::inference

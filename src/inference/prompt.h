@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/network.h"
@@ -39,8 +38,5 @@ struct Prompt {
 /// The decoder's input is its start token followed by the target's tokens, as the model was trained: without the end token,
 /// which training only ever asks for.
 Prompt make_prompt(const LanguageModel& model, const PromptText& text);
-
-/// The lines of a text that hold more than white space.
-std::vector<std::string> prompt_lines(std::string_view text);
 
 }  // namespace headlight::inference
