@@ -55,7 +55,7 @@ std::optional<std::uint64_t> file_bytes(const fs::path& path) {
 std::string repository_name(std::string folder) {
   folder.erase(0, kRepository.size());
   for (std::size_t at = folder.find("--"); at != std::string::npos; at = folder.find("--", at + 1)) {
-    folder.replace(at, 2, "/");
+    folder.replace(at, 2, 1, '/');
   }
   return folder;
 }

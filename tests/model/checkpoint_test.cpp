@@ -1,0 +1,176 @@
+#include "model/checkpoint.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "model/file_bytes.h"
+#include "support/error_message.h"
+
+using namespace headlight;
+using namespace headlight::model;
+using namespace headlight::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A safetensors file of one tensor of two numbers.
+std::string one_tensor(std::string_view name, float first) {
+  return safetensors(R"({")" + std::string(name) + R"(":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}})",
+                     FileBytes().number(first).number(first + 1.0f).bytes());
+}
+
+void write(const fs::path& path, std::string_view content) { write_file_atomically(path, content); }
+
+std::string complaint(const fs::path& path) {
+  const std::string message = error_message([&] { (void)Checkpoint(path); });
+  CHECK((message.empty() || is_one_line(message)));
+  return message;
+}
+
+constexpr std::string_view kIndex =
+    R"({"metadata":{"total_size":16},"weight_map":{"a":"1.safetensors","b":"2.safetensors"}})";
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a folder gives its tensors, its config and what nobody asked for") {
+    const TemporaryDirectory folder;
+    write(folder.path() / "config.json", R"({"model_type":"gpt2"})");
+    write(folder.path() / "model.safetensors", safetensors(R"({"w":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},
+      "ids":{"dtype":"I32","shape":[1],"data_offsets":[8,12]},"extra":{"dtype":"F16","shape":[2],"data_offsets":[12,16]}})",
+                                                           FileBytes().number(1.0f).number(2.0f).zeros(8).bytes()));
+    Checkpoint checkpoint(folder.path());
+    CHECK(checkpoint.path() == folder.path());
+    CHECK(checkpoint.folder() == folder.path());
+    CHECK(checkpoint.files() == std::vector<fs::path>{folder.path() / "model.safetensors"});
+    CHECK(checkpoint.total_bytes() == 16);
+    CHECK(checkpoint.element_count() == 5);
+    CHECK(checkpoint.config() == R"({"model_type":"gpt2"})");
+    CHECK(checkpoint.names() == std::vector<std::string>{"extra", "ids", "w"});
+    CHECK(checkpoint.has("w"));
+    CHECK_FALSE(checkpoint.has("v"));
+    CHECK(checkpoint.shape("w") == Shape{1, 2});
+    CHECK(checkpoint.type("extra") == "F16");
+    CHECK(checkpoint.gguf() == nullptr);
+
+    CHECK(checkpoint.unasked() == std::vector<std::string>{"extra", "ids", "w"});
+    Checkpoint other = checkpoint;
+    CHECK(checkpoint.find("w", {1, 2}).tensor().values == std::vector<float>{1.0f, 2.0f});
+    CHECK(checkpoint.find_if_present("v", {1}).is_empty());
+    CHECK(checkpoint.unasked() == std::vector<std::string>{"extra", "ids"});
+    checkpoint.ignore("ids");
+    checkpoint.ignore("nothing of this name");
+    CHECK(checkpoint.unasked() == std::vector<std::string>{"extra"});
+    CHECK(other.unasked().size() == 3);
+    CHECK(other.find("w").address() == checkpoint.find("w").address());
+
+    const std::string file = (folder.path() / "model.safetensors").string();
+    CHECK(error_message([&] {
+            (void)checkpoint.find("v", {3, 4});
+          }) ==
+          folder.path().string() + " has no tensor 'v' of shape [3, 4]: its files and its config don't belong together");
+    CHECK(error_message([&] {
+            (void)checkpoint.find("w", {2, 1});
+          }) ==
+          file + ": tensor 'w' has shape [1, 2], but [2, 1] is expected: the file and the config don't belong together");
+    CHECK(error_message([&] { (void)checkpoint.find_if_present("w", {2}); }).find("[2] is expected") != std::string::npos);
+    CHECK(error_message([&] { (void)checkpoint.find("ids"); }).find("stored as I32") != std::string::npos);
+    CHECK(error_message([&] { (void)checkpoint.shape("v"); }) == folder.path().string() + " has no tensor 'v'");
+  }
+
+  TEST_CASE("shards are one checkpoint, and the index says which of two tensors counts") {
+    const TemporaryDirectory folder;
+    write(folder.path() / "model.safetensors.index.json", kIndex);
+    write(folder.path() / "1.safetensors", one_tensor("a", 1.0f));
+    write(folder.path() / "2.safetensors", safetensors(R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},
+      "a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+                                                       FileBytes().number(5.0f).number(6.0f).bytes()));
+    Checkpoint checkpoint(folder.path());
+    CHECK(checkpoint.names() == std::vector<std::string>{"a", "b"});
+    CHECK(checkpoint.files().size() == 2);
+    CHECK(checkpoint.total_bytes() == 12);
+    CHECK(checkpoint.find("a", {1, 2}).tensor().values == std::vector<float>{1.0f, 2.0f});
+    CHECK(checkpoint.find("b", {1}).tensor().values == std::vector<float>{5.0f});
+    CHECK_FALSE(checkpoint.has_config());
+    CHECK(error_message([&] { (void)checkpoint.config(); }) ==
+          folder.path().string() + " has no config.json beside its weights: download the whole model folder");
+
+    // A whole file beside an index is what transformers prefers, too.
+    write(folder.path() / "model.safetensors", one_tensor("whole", 1.0f));
+    CHECK(Checkpoint(folder.path()).names() == std::vector<std::string>{"whole"});
+  }
+
+  TEST_CASE("links are followed, as the Hugging Face cache has them") {
+    const TemporaryDirectory folder;
+    fs::create_directories(folder.path() / "blobs");
+    fs::create_directories(folder.path() / "snapshots" / "abc");
+    write(folder.path() / "blobs" / "b1", one_tensor("a", 1.0f));
+    write(folder.path() / "blobs" / "b2", "{}");
+    fs::create_symlink("../../blobs/b1", folder.path() / "snapshots" / "abc" / "model.safetensors");
+    fs::create_symlink("../../blobs/b2", folder.path() / "snapshots" / "abc" / "config.json");
+    const Checkpoint checkpoint(folder.path() / "snapshots" / "abc");
+    CHECK(checkpoint.names() == std::vector<std::string>{"a"});
+    CHECK(checkpoint.config() == "{}");
+  }
+
+  TEST_CASE("an index that leads nowhere is refused by name") {
+    const TemporaryDirectory folder;
+    const std::string base = folder.path().string(), index = base + "/model.safetensors.index.json";
+    write(folder.path() / "1.safetensors", one_tensor("a", 1.0f));
+    write(index, kIndex);
+    CHECK(complaint(folder.path()) ==
+          base + ": 2.safetensors is missing, one of 2 files (1 are there): download the model again");
+    write(folder.path() / "2.safetensors", one_tensor("c", 1.0f));
+    CHECK(complaint(folder.path()) ==
+          index + ": tensor 'b' should be in 2.safetensors, but isn't: download the model again");
+    write(index, "{");
+    CHECK(complaint(folder.path()) == index + " is not JSON: download it again");
+    for (const std::string_view content : {"[]", "{}", R"({"weight_map":{}})", R"({"weight_map":[1]})"}) {
+      write(index, content);
+      CHECK(complaint(folder.path()) ==
+            index + " has no weight_map, which says which file holds which tensor: download it again");
+    }
+    for (const std::string_view content : {R"({"weight_map":{"a":"../1.safetensors"}})",
+                                           R"({"weight_map":{"a":"/etc/passwd"}})", R"({"weight_map":{"a":3}})"}) {
+      write(index, content);
+      CHECK(complaint(folder.path()) == index + ": the file of tensor 'a' is not the name of a file beside it");
+    }
+  }
+
+  TEST_CASE("what is no checkpoint says what to choose instead") {
+    const TemporaryDirectory folder;
+    const std::string base = folder.path().string();
+    CHECK(complaint(folder.path()) ==
+          base + " holds no model.safetensors: choose the folder of a model, as `huggingface-cli download` writes it");
+    write(folder.path() / "pytorch_model.bin", "PK");
+    CHECK(complaint(folder.path()).starts_with(base + " holds its weights as pytorch_model.bin only: "));
+    CHECK(complaint(folder.path() / "pytorch_model.bin").starts_with(base + "/pytorch_model.bin is PyTorch's own format: "));
+    CHECK(complaint(folder.path() / "none") == "can't open " + base + "/none: No such file or directory");
+    fs::create_symlink(folder.path() / "gone", folder.path() / "model.safetensors");
+    CHECK(complaint(folder.path()).starts_with(base + " holds its weights as pytorch_model.bin only: "));
+  }
+
+  TEST_CASE("real folders and GGUF files open") {
+    const fs::path models = fs::path(HEADLIGHT_GOLDEN_DIR) / "models";
+    Checkpoint whole(models / "llama"), sharded(models / "llama-sharded");
+    CHECK(sharded.files().size() > 1);
+    CHECK(whole.names() == sharded.names());
+    for (const std::string& name : whole.names()) CHECK(whole.find(name) == sharded.find(name));
+    CHECK(whole.unasked().empty());
+
+    Checkpoint gpt2(models / "gpt2"), gguf(models / "gguf" / "gpt2.gguf");
+    REQUIRE(gguf.gguf() != nullptr);
+    CHECK(gguf.gguf()->text("general.architecture") == "gpt2");
+    CHECK(gguf.folder() == models / "gguf");
+    CHECK(error_message([&] { (void)Checkpoint(models / "gguf"); }).find("open one of them") != std::string::npos);
+    const TemporaryDirectory folder;
+    fs::create_symlink(models / "gguf" / "gpt2.gguf", folder.path() / "only.gguf");
+    CHECK(Checkpoint(folder.path()).names() == gguf.names());
+    CHECK(Checkpoint(folder.path()).files().front() == folder.path() / "only.gguf");
+  }
+}

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/atomic_file.h"
+#include "support/temporary_directory.h"
+
+namespace headlight::test {
+
+/// Bytes of a file made by hand.
+class FileBytes {
+ public:
+  template <typename T>
+  FileBytes& number(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    return *this;
+  }
+  /// Characters alone.
+  FileBytes& raw(std::string_view text) {
+    bytes_ += text;
+    return *this;
+  }
+  /// A length of 64 bits and the characters: GGUF's strings.
+  FileBytes& text(std::string_view text) { return number(std::uint64_t{text.size()}).raw(text); }
+  FileBytes& zeros(std::size_t count) {
+    bytes_.append(count, '\0');
+    return *this;
+  }
+  FileBytes& pad_to(std::size_t multiple) { return zeros((multiple - bytes_.size() % multiple) % multiple); }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+/// A safetensors file of this header and data.
+inline std::string safetensors(std::string_view header, std::string_view data) {
+  return FileBytes().text(header).raw(data).bytes();
+}
+
+}  // namespace headlight::test

@@ -1,0 +1,147 @@
+#include "model/hub_cache.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/atomic_file.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::model;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Sets an environment variable (nullptr: removes it) until the test is over.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    set(value);
+  }
+  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  void set(const char* value) const {
+    if (value != nullptr) {
+      ::setenv(name_, value, 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
+
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+void write(const fs::path& path, std::string_view content) {
+  fs::create_directories(path.parent_path());
+  write_file_atomically(path, content);
+}
+
+void make_model(const fs::path& folder, std::string_view weights) {
+  write(folder / "config.json", "{}");
+  write(folder / "model.safetensors", weights);
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("the cache is where Hugging Face's variables say, in their order") {
+    const Variable home("HOME", "/home/u");
+    const Variable cache("XDG_CACHE_HOME", nullptr), hf_home("HF_HOME", nullptr), hub("HF_HUB_CACHE", nullptr);
+    CHECK(hub_cache_folder() == "/home/u/.cache/huggingface/hub");
+    const Variable cache_set("XDG_CACHE_HOME", "/cache");
+    CHECK(hub_cache_folder() == "/cache/huggingface/hub");
+    const Variable home_set("HF_HOME", "~/models");
+    CHECK(hub_cache_folder() == "/home/u/models/hub");
+    const Variable hub_set("HF_HUB_CACHE", "/hub");
+    CHECK(hub_cache_folder() == "/hub");
+    const Variable hub_empty("HF_HUB_CACHE", "");
+    CHECK(hub_cache_folder() == "/home/u/models/hub");
+  }
+
+  TEST_CASE("a cache lists the main revision of each model, through its links") {
+    const TemporaryDirectory cache;
+    const fs::path gpt2 = cache.path() / "models--openai-community--gpt2";
+    write(gpt2 / "blobs" / "w", "12345");
+    write(gpt2 / "blobs" / "c", "{}");
+    write(gpt2 / "refs" / "main", "abc\n");
+    make_model(gpt2 / "snapshots" / "older", "1");
+    fs::create_directories(gpt2 / "snapshots" / "abc");
+    fs::create_symlink("../../blobs/w", gpt2 / "snapshots" / "abc" / "model.safetensors");
+    fs::create_symlink("../../blobs/c", gpt2 / "snapshots" / "abc" / "config.json");
+
+    // Sharded, and without refs: the newest revision.
+    const fs::path llama = cache.path() / "models--llama";
+    make_model(llama / "snapshots" / "a", "old");
+    write(llama / "snapshots" / "b" / "config.json", "{}");
+    write(llama / "snapshots" / "b" / "model-00001-of-00002.safetensors", "123");
+    write(llama / "snapshots" / "b" / "model-00002-of-00002.safetensors", "4567");
+    fs::last_write_time(llama / "snapshots" / "a", fs::file_time_type::clock::now() - std::chrono::hours(5));
+
+    write(cache.path() / "models--o--quantised" / "refs" / "main", "r");
+    write(cache.path() / "models--o--quantised" / "snapshots" / "r" / "q4.gguf", "GGUF");
+    write(cache.path() / "models--o--quantised" / "snapshots" / "r" / "q8.gguf", "GGUF8");
+
+    // None of these is a model: no weights, no config, a broken link, a data set, a reference that leads out of the cache.
+    write(cache.path() / "models--o--empty" / "snapshots" / "r" / "config.json", "{}");
+    write(cache.path() / "models--o--weights" / "snapshots" / "r" / "model.safetensors", "1");
+    write(cache.path() / "models--o--broken" / "snapshots" / "r" / "config.json", "{}");
+    fs::create_symlink("../../blobs/gone", cache.path() / "models--o--broken" / "snapshots" / "r" / "model.safetensors");
+    fs::create_symlink("nowhere", cache.path() / "models--o--link");
+    write(cache.path() / "models--o--out" / "refs" / "main", "../../../models--openai-community--gpt2/snapshots/older");
+    write(cache.path() / "version.txt", "1");
+
+    const std::vector<FoundModel> expected{
+        {.name = "llama", .path = llama / "snapshots" / "b", .bytes = 7},
+        {.name = "o/quantised/q4.gguf",
+         .path = cache.path() / "models--o--quantised" / "snapshots" / "r" / "q4.gguf",
+         .bytes = 4},
+        {.name = "o/quantised/q8.gguf",
+         .path = cache.path() / "models--o--quantised" / "snapshots" / "r" / "q8.gguf",
+         .bytes = 5},
+        {.name = "openai-community/gpt2", .path = gpt2 / "snapshots" / "abc", .bytes = 5}};
+    const std::vector<FoundModel> found = find_models(cache.path());
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      CAPTURE(found[i].name);
+      CHECK(found[i] == expected[i]);
+    }
+  }
+
+  TEST_CASE("any folder lists itself and what is in it") {
+    const TemporaryDirectory folder;
+    make_model(folder.path() / "mine", "1234");
+    write(folder.path() / "small.gguf", "GGUF");
+    write(folder.path() / "deep" / "er" / "model.safetensors", "1");
+    const std::vector<FoundModel> found = find_models(folder.path());
+    REQUIRE(found.size() == 2);
+    CHECK(found[0] == FoundModel{.name = "mine", .path = folder.path() / "mine", .bytes = 4});
+    CHECK(found[1] == FoundModel{.name = "small.gguf", .path = folder.path() / "small.gguf", .bytes = 4});
+
+    const std::vector<FoundModel> itself = find_models(folder.path() / "mine" / "");
+    REQUIRE(itself.size() == 1);
+    CHECK(itself[0].name == "mine");
+    CHECK(itself[0].bytes == 4);
+  }
+
+  TEST_CASE("a folder that can't be read or isn't there holds nothing") {
+    const TemporaryDirectory folder;
+    CHECK(find_models(folder.path() / "none").empty());
+    make_model(folder.path() / "closed", "1");
+    make_model(folder.path() / "open", "1");
+    fs::permissions(folder.path() / "closed", fs::perms::none);
+    // Root may read everything.
+    const std::size_t readable = ::access((folder.path() / "closed").c_str(), R_OK) == 0 ? 2 : 1;
+    CHECK(find_models(folder.path()).size() == readable);
+    fs::permissions(folder.path() / "closed", fs::perms::owner_all);
+  }
+}
