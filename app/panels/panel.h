@@ -27,6 +27,8 @@ struct Frame {
   /// Tiles that this frame shows, most important first; the viewer hands them to the engine after the frame.
   std::vector<attention::TileRequest>& wishes;
   ItemRects* items = nullptr;  ///< of this frame; none where nobody asks
+  /// Places whose predictions this frame shows; none where nobody asks.
+  std::vector<PredictionRequest>* predictions = nullptr;
 
   /// Notes where something that a person can point at is, so that tests find it by name.
   void mark(std::string name, const shell::UiRect& rect) {
@@ -37,6 +39,12 @@ struct Frame {
   const attention::Tile* tile(const attention::TileRequest& request) {
     wishes.push_back(request);
     return result.tile(request);
+  }
+
+  /// Likewise for a prediction.
+  const Prediction* prediction(const PredictionRequest& request) {
+    if (predictions) predictions->push_back(request);
+    return result.prediction(request);
   }
 };
 

@@ -7,29 +7,27 @@
 #include <fmt/format.h>
 
 #include "panels/ink.h"
+#include "panels/size_text.h"
 
 namespace headlight::app {
 namespace {
-
-/// 7, 33.4 k, 1.2 M: three significant digits.
-std::string short_count(std::size_t count) {
-  if (count < 1'000) return std::to_string(count);
-  if (count < 999'500) return fmt::format("{:.3g} k", static_cast<double>(count) / 1e3);
-  return fmt::format("{:.3g} M", static_cast<double>(count) / 1e6);
-}
-
-std::string short_bytes(std::size_t bytes) {
-  constexpr double kKibibyte = 1024.0;
-  const double value = static_cast<double>(bytes);
-  if (value < kKibibyte * kKibibyte) return fmt::format("{:.0f} KiB", std::ceil(value / kKibibyte));
-  if (value < kKibibyte * kKibibyte * kKibibyte) return fmt::format("{:.1f} MiB", value / (kKibibyte * kKibibyte));
-  return fmt::format("{:.2f} GiB", value / (kKibibyte * kKibibyte * kKibibyte));
-}
 
 std::string token_text(const model::TokenBatch& tokens) {
   const std::size_t count = std::accumulate(tokens.lengths.begin(), tokens.lengths.end(), std::size_t{0});
   std::string text = fmt::format("{} token{}", count, count == 1 ? "" : "s");
   if (tokens.batch > 1) text += fmt::format(" in {} lines", tokens.batch);
+  return text;
+}
+
+/// "reused 12 tokens, 3 layers".
+std::string reuse_text(const inference::RunTiming& timing) {
+  const auto count = [](std::uint32_t number, const char* noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+  };
+  std::string text = "reused ";
+  if (timing.reused_tokens > 0) text += count(timing.reused_tokens, "token");
+  if (timing.reused_tokens > 0 && timing.reused_layers > 0) text += ", ";
+  if (timing.reused_layers > 0) text += count(timing.reused_layers, "layer");
   return text;
 }
 
@@ -97,6 +95,10 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
       std::string tokens = token_text(input.target ? *input.target : input.source);
       if (input.target) tokens += " \u2192 " + token_text(input.source);
       line.part(tokens, theme.text_dim, "Without padding; queries \u2192 keys where they differ");
+    }
+    if (result.timing.reused_tokens > 0 || result.timing.reused_layers > 0) {
+      line.part(reuse_text(result.timing), theme.text_dim,
+                "What the run before had computed and this one would have computed again");
     }
     line.part(short_count(result.parameter_count) + " parameters", theme.text_dim, "Weights and biases of the model");
     line.part(fmt::format("{} dispatch{}", result.timing.dispatches, result.timing.dispatches == 1 ? "" : "es"),

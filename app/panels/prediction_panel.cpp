@@ -1,0 +1,187 @@
+#include "panels/prediction_panel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/continuation.h"
+#include "panels/generation_controls.h"
+#include "panels/ink.h"
+#include "panels/label_text.h"
+#include "panels/logit_lens.h"
+#include "panels/prediction_bars.h"
+
+namespace headlight::app {
+namespace {
+
+using Kind = PredictionPlace::Kind;
+
+constexpr float kColumnGap = 28.0F;
+constexpr float kLeastColumns = 620.0F;  // narrower: the bars alone, the lens below
+
+const model::TokenBatch& tokens_of(const EngineResult& result) {
+  return result.input->target ? *result.input->target : result.input->source;
+}
+
+std::string token_at(const EngineResult& result, const PredictionPlace& place) {
+  const model::TokenBatch& tokens = tokens_of(result);
+  if (place.batch >= tokens.texts.size() || place.token >= tokens.texts[place.batch].size()) {
+    return std::to_string(place.token);
+  }
+  return tokens.texts[place.batch][place.token];
+}
+
+const char* title_of(const EngineResult& result, Kind kind) {
+  if (kind == Kind::Masked) return "In the mask's place";
+  if (kind == Kind::InPlace) return "In a token's own place";
+  return result.input->target ? "Next token of the target" : "Next token";
+}
+
+const char* hint_of(const PredictionPlace& place) {
+  if (place.kind == Kind::Masked) return "click: puts it in the mask's place";
+  if (place.kind == Kind::InPlace) return "click: puts it in the token's place";
+  return place.token + 1 < place.end ? "click: puts it in the place of the next token" : "click: appends it";
+}
+
+/// Looks at another token: its row is pinned, in a kind of attention whose queries are that sequence.
+void choose_place(Frame& frame, std::uint32_t token) {
+  State& state = frame.state;
+  const model::ModelInput& input = *frame.result.input;
+  if (&input.queries(state.selection.block.kind) != &tokens_of(frame.result)) {
+    state.selection.block.kind = model::BlockKind::DecoderSelf;
+    clamp_selection(state, frame.result.shapes);
+  }
+  attention::Cell cell = state.view.pinned.value_or(attention::Cell{});
+  cell.query = token;
+  state.view.pinned = cell;
+}
+
+void draw_header(Frame& frame, const PredictionPlace& place) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const shell::Theme& theme = frame.ui.theme();
+  {
+    const Ink ink(fonts.title, theme.text);
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(title_of(frame.result, place.kind));
+  }
+  const float button = ImGui::GetFrameHeight();
+  const float automatic = ImGui::CalcTextSize("Automatic").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float spacing = ImGui::GetStyle().ItemSpacing.x;
+  const float controls = 2.0F * button + spacing + (place.is_chosen ? automatic + spacing : 0.0F);
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - controls);
+  if (place.is_chosen) {
+    if (ImGui::Button("Automatic")) frame.state.view.pinned.reset();
+    mark_last_item(frame, "prediction.automatic");
+    explain_last_item(frame, predicts_next(frame.result) ? "Back to the end of the text" : "Back to the first mask");
+    ImGui::SameLine();
+  }
+  ImGui::BeginDisabled(place.token <= place.first);
+  if (ImGui::ArrowButton("previous", ImGuiDir_Left)) choose_place(frame, place.token - 1);
+  ImGui::EndDisabled();
+  mark_last_item(frame, "prediction.previous");
+  ImGui::SameLine();
+  ImGui::BeginDisabled(place.token + 1 >= place.end);
+  if (ImGui::ArrowButton("next", ImGuiDir_Right)) choose_place(frame, place.token + 1);
+  ImGui::EndDisabled();
+  mark_last_item(frame, "prediction.next");
+  const std::string token = token_at(frame.result, place);
+  const std::string about = fmt::format("{} \u201C{}\u201D, token {} of {}", place.kind == Kind::Next ? "after" : "at",
+                                        token, place.token - place.first, place.end - place.first);
+  const Ink ink(fonts.body, theme.text_dim);
+  ImGui::TextUnformatted(about.c_str());
+}
+
+/// Where a masked model's text has no mask: what is shown instead, and how to put one in.
+void draw_mask_offer(Frame& frame, const PredictionPlace& place) {
+  const std::optional<std::uint32_t> mask = mask_token(frame.result);
+  if (place.kind != Kind::InPlace || !mask) return;
+  const std::string label = fmt::format("Put {} here", candidate_label(frame.result, *mask));
+  if (ImGui::Button(label.c_str())) put_token(frame.state, frame.result, place, *mask);
+  mark_last_item(frame, "prediction.mask");
+}
+
+void draw_caption(Frame& frame, const std::string& text) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(text.c_str());
+}
+
+void draw_nothing(Frame& frame) {
+  const bool has_model = !frame.state.model.path.empty();
+  const char* title = has_model ? "This model makes no predictions" : "Nothing is predicted here";
+  const char* text = has_model
+                         ? "Its files have no head over the vocabulary: it turns a text into vectors. Its attention is "
+                           "under Head and Steps."
+                         : "This network ends with its last attention layer. Open a language model (Ctrl+O) to see what it "
+                           "expects to read next.";
+  const float width = std::min(ImGui::GetContentRegionAvail().x - 48.0F, 460.0F);
+  const float left = ImGui::GetCursorPosX() + std::round((ImGui::GetContentRegionAvail().x - width) * 0.5F);
+  ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.38F)});
+  {
+    const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
+    ImGui::TextUnformatted(title);
+  }
+  mark_last_item(frame, "prediction.none");
+  ImGui::SetCursorPosX(left);
+  ImGui::PushTextWrapPos(left + width);
+  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(text);
+  ImGui::PopTextWrapPos();
+}
+
+/// Bars, and below them what continues the text.
+PredictionChoice draw_distribution(Frame& frame, NumberBeingTyped& typed, const GenerationStatus& generation,
+                                   const PredictionPlace& place) {
+  PredictionChoice choice;
+  const bool can_generate = frame.result.model && predicts_next(frame.result);
+  const Prediction* prediction = frame.prediction({.batch = place.batch,
+                                                   .token = place.token,
+                                                   .layer = predicting_layers(*frame.result.network),
+                                                   .keeps_logits = false});
+  const std::uint32_t vocabulary = frame.result.network->layers->unembedding->linear.out();
+  draw_caption(frame, prediction ? fmt::format("of {} tokens \u00B7 entropy {:.2f} nats", vocabulary, prediction->entropy)
+                                 : "computing\u2026");
+  ImGui::Spacing();
+  const float controls = can_generate ? generation_controls_height(frame) : 0.0F;
+  const float height = ImGui::GetContentRegionAvail().y - controls - 12.0F;
+  ImGui::BeginChild("bars", {0.0F, std::max(height, 60.0F)}, false, ImGuiWindowFlags_NoScrollbar);
+  if (prediction) {
+    const auto clicked = draw_prediction_bars(frame, *prediction, ImGui::GetContentRegionAvail().y, hint_of(place));
+    if (clicked && !generation.is_running) put_token(frame.state, frame.result, place, *clicked);
+  }
+  ImGui::EndChild();
+  if (can_generate) choice = draw_generation_controls(frame, typed, generation);
+  return choice;
+}
+
+}  // namespace
+
+PredictionChoice draw_prediction_panel(Frame& frame, NumberBeingTyped& typed, const GenerationStatus& generation) {
+  if (!frame.result.has_logits || !frame.result.input || !frame.result.network) {
+    draw_nothing(frame);
+    return {};
+  }
+  const PredictionPlace place = prediction_place(frame.state, frame.result);
+  draw_header(frame, place);
+  draw_mask_offer(frame, place);
+  ImGui::Spacing();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const bool has_columns = room.x >= kLeastColumns;
+  const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.5F) : room.x;
+  ImGui::BeginChild("distribution", {left, has_columns ? 0.0F : std::floor(room.y * 0.6F)}, false,
+                    ImGuiWindowFlags_NoScrollbar);
+  const PredictionChoice choice = draw_distribution(frame, typed, generation, place);
+  ImGui::EndChild();
+  if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
+  ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
+  draw_caption(frame, "The same, read after each layer");
+  explain_last_item(frame,
+                    "Logit lens: the state after a layer goes through the final norm and the unembedding, as if the layers "
+                    "behind it were not there.");
+  ImGui::Spacing();
+  draw_logit_lens(frame, place);
+  ImGui::EndChild();
+  return choice;
+}
+
+}  // namespace headlight::app
