@@ -7,10 +7,11 @@
 namespace headlight::text {
 namespace {
 
-// White_Space, and the word characters of UTS #18. Each ends in a property so that a hyphen behind it stays a hyphen.
+// White_Space, and the word characters of UTS #18 with the Latin-1 numerals that Oniguruma adds to them. Each ends in a
+// property so that a hyphen behind it stays a hyphen.
 constexpr std::string_view kSpace = R"(\x09-\x0D\x{85}\p{Z})";
 constexpr std::string_view kWord =
-    R"(\p{L}\p{M}\p{Nl}\p{Nd}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}\p{Pc})";
+    R"(\p{L}\p{M}\p{Nl}\p{Nd}\xB2\xB3\xB9\xBC-\xBE\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}\p{Pc})";
 constexpr std::string_view kNoSpace =
     R"(\x00-\x08\x0E-\x1F\x21-\x{84}\x{86}-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E})"
     R"(\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{10FFFF})";

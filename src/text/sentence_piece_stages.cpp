@@ -8,8 +8,8 @@
 
 #include "core/atomic_file.h"
 #include "text/json_place.h"
+#include "text/marian_model.h"
 #include "text/model_json.h"
-#include "text/renumbered_model.h"
 #include "text/vocabulary_files.h"
 
 namespace headlight::text {
@@ -241,9 +241,7 @@ Stages read_marian(const std::filesystem::path& folder, const std::string& name,
   const auto unknown = vocabulary.find(notes.special.unknown.value_or("<unk>"));
   if (!end || !unknown) throw Error("{}: the tokens </s> and <unk> must be in it", file.string());
 
-  FolderNotes plain;  // the pieces are cut by SentencePiece's general rules
-  Stages stages = read_sentence_piece(folder / name, plain);
-  stages.added.clear();
+  Stages stages;
   for (const std::string_view spelling : {"<pad>", "</s>", "<unk>"})
     stages.added.push_back({.content = std::string(spelling), .is_normalized = false, .is_special = true});
   for (std::uint32_t id = 0; id < vocabulary.id_end(); ++id) {
@@ -251,7 +249,20 @@ Stages read_marian(const std::filesystem::path& folder, const std::string& name,
     if (spelling.starts_with(">>") && spelling.ends_with("<<"))
       stages.added.push_back({.content = std::string(spelling), .is_normalized = false, .is_special = true});
   }
-  stages.model = make_renumbered_model(std::move(stages.model), std::move(vocabulary), *unknown);
+  const std::filesystem::path pieces = folder / name;
+  try {
+    stages.model = make_marian_model(read_file(pieces), std::move(vocabulary), *unknown);
+  } catch (const PlacedError&) {
+    throw;
+  } catch (const Error& error) {
+    throw Error("{}: {}", pieces.string(), error.what());
+  }
+  std::vector<DecoderPointer> decoders;
+  decoders.push_back(make_metaspace_decoder(U'▁', true));
+  decoders.push_back(make_fuse_decoder());
+  decoders.push_back(make_strip_decoder(U' ', std::string::npos, std::string::npos));
+  stages.decoder = make_decoder_sequence(std::move(decoders));
+  stages.spelling = Spelling::WordMarks;
   stages.post_processor =
       make_template_post_processor({{.source = 0}, {.ids = {*end}}}, {{.source = 0}, {.source = 1}, {.ids = {*end}}});
   stages.special = {.end = "</s>", .padding = "<pad>", .unknown = "<unk>"};
