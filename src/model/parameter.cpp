@@ -108,7 +108,7 @@ void Parameter::for_each_run(std::uint32_t first, std::uint32_t count, const Use
 }
 
 void Parameter::read(std::uint32_t first, std::uint32_t count, std::span<float> to) const {
-  assert(first + count <= shape_.at(0) && to.size() >= std::size_t{count} * width());
+  assert(first + count <= row_count() && to.size() >= std::size_t{count} * width());
   const Source& source = *source_;
   for_each_run(first, count, [&](std::uint32_t place, std::uint32_t row, std::uint32_t rows) {
     float* run = to.data() + std::size_t{place} * width();
@@ -129,7 +129,7 @@ void Parameter::read(std::uint32_t first, std::uint32_t count, std::span<float> 
 
 template <typename To>
 void Parameter::write_columns(std::uint32_t first, std::uint32_t count, To* to, std::size_t stride) const {
-  assert(first + count <= shape_.at(0) && count <= stride);
+  assert(first + count <= row_count() && count <= stride);
   const Source& source = *source_;
   if (is_transposed_) {
     for_each_run(first, count, [&](std::uint32_t place, std::uint32_t row, std::uint32_t rows) {
@@ -172,7 +172,7 @@ void Parameter::read_columns_half(std::uint32_t first, std::uint32_t count, std:
 Tensor Parameter::tensor() const {
   if (is_empty()) return {};
   Tensor tensor(shape_);
-  read(0, shape_.empty() ? 1 : shape_[0], tensor.values);
+  read(0, row_count(), tensor.values);
   return tensor;
 }
 

@@ -61,6 +61,7 @@ class Parameter {
   void write_columns(std::uint32_t first, std::uint32_t count, To* to, std::size_t stride) const;
   template <typename Use>
   void for_each_run(std::uint32_t first, std::uint32_t count, const Use& use) const;
+  std::uint32_t row_count() const { return shape_.empty() ? 1 : shape_[0]; }
   std::uint32_t width() const { return shape_.size() < 2 ? 1 : shape_[1]; }
   std::uint32_t source_row(std::uint32_t row) const { return order_ ? (*order_)[first_ + row] : first_ + row; }
 
