@@ -59,7 +59,6 @@ constexpr Family mbart() {
 
 constexpr Family with_sines(Family family) {
   family.encoder.embedding_norm = family.decoder.embedding_norm = "";
-  family.ignored = "*encoder.embed_tokens.weight|*decoder.embed_tokens.weight|*embed_positions.weight";
   family.positions = Positions::Sinusoidal;
   family.position_offset = 0;
   return family;
@@ -93,7 +92,7 @@ constexpr AttentionNames kT5Cross{.query = "layer.1.EncDecAttention.q",
 
 constexpr Family kT5{
     .name = "T5",
-    .types = "t5|mt5",
+    .types = "t5",
     .kind = StackKind::EncoderDecoder,
     .keys = {.encoder = {.layers = "num_layers", .heads = "num_heads", .d_ff = "d_ff"},
              .decoder = {.layers = "num_decoder_layers|num_layers", .heads = "num_heads", .d_ff = "d_ff"},
@@ -126,9 +125,18 @@ constexpr Family kT5{
     .epsilon = 1e-6f,
     .biases = {.projections = false, .output = false, .feed_forward = false},
     .positions = Positions::Buckets,
-    .scales_attention = false};
+    .scales_attention = false,
+    .scales_head = true};
 
-constexpr std::array kFamilies{bart(), mbart(), marian(), pegasus(), kT5};
+constexpr Family mt5() {
+  Family family = kT5;
+  family.name = "mT5";
+  family.types = "mt5";
+  family.scales_head = false;
+  return family;
+}
+
+constexpr std::array kFamilies{bart(), mbart(), marian(), pegasus(), kT5, mt5()};
 
 }  // namespace
 

@@ -66,7 +66,7 @@ enum class StackKind : std::uint8_t { Encoder, Decoder, EncoderDecoder };
 enum class NormPlace : std::uint8_t { Before, After };
 enum class Positions : std::uint8_t {
   Learned,
-  Sinusoidal,  ///< computed: sines in the first half, cosines in the second
+  Sinusoidal,  ///< sines in the first half, cosines in the second: computed, unless they are stored
   Rotary,
   Alibi,
   Buckets,
@@ -116,6 +116,7 @@ struct Family {
 
   bool scales_embedding = false;    ///< by √d_model: the default of scale_embedding
   bool scales_attention = true;     ///< by 1/√d_k
+  bool scales_head = false;         ///< by 1/√d_model: the default of scale_decoder_outputs where the head is tied
   double query_scalar = 0.0;        ///< default of query_pre_attn_scalar; 0: the family has none
   std::uint32_t window = 0;         ///< default of sliding_window
   std::uint32_t window_period = 0;  ///< each layer has the window but every n-th; 0: all have it

@@ -43,7 +43,8 @@ Embedding build_embedding(const Family& family, const StackNames& names, const S
                       .scale = sizes.embedding_scale,
                       .is_projected_first = family.is_projected_first};
   const std::uint32_t width = family.is_projected_first ? sizes.d_model : sizes.d_embedding;
-  if (family.positions == Positions::Learned) {
+  if (family.positions == Positions::Learned ||
+      (family.positions == Positions::Sinusoidal && tensors.has(names.positions))) {
     embedding.positions = tensors.weight(names.positions, {sizes.max_length + sizes.position_offset, width});
     embedding.position_offset = sizes.position_offset;
   } else if (family.positions == Positions::Sinusoidal) {

@@ -126,7 +126,7 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
   if (is_local && family.local_rope_theta > 0.0 && is_shared) {
     // Before layers had positions of their own by name, those with a window had a base of theirs and were never stretched.
     source.scaling = scaling = std::nullopt;
-    source.theta = settings.number("rope_local_base_freq", family.local_rope_theta, 1.0 + 1e-6, kLargest);
+    source.theta = settings.number("rope_local_base_freq|rope.freq_base_swa", family.local_rope_theta, 1.0 + 1e-6, kLargest);
   }
   if (scaling) source.theta = scaling->number("rope_theta", source.theta, 1.0 + 1e-6, kLargest);
   const double share = scaling ? scaling->number("partial_rotary_factor", partial, 0.0, 1.0) : partial;

@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint32_t kMaxLayers = 1024;
 constexpr std::uint32_t kMaxVocabulary = 1u << 22;
 constexpr std::uint32_t kMaxLength = 1u << 26;
+constexpr std::uint32_t kMaxSinusoid = 1u << 16;  // these rows are computed, not stored
 constexpr std::uint32_t kMaxFeedForward = 1u << 18;
 constexpr std::uint32_t kMaxTypes = 1024;
 constexpr double kMaxCap = 1e6;
@@ -92,8 +93,9 @@ void read_widths(const Settings& settings, const Family& family, Sizes& sizes) {
 void read_positions(const Settings& settings, const Family& family, Sizes& sizes) {
   const std::uint32_t fallback = family.positions == Positions::Rotary ? 2048 : 512;
   const bool is_limit = family.positions == Positions::Learned || family.positions == Positions::Sinusoidal;
-  sizes.max_length = is_limit ? settings.count(family.keys.max_length, kMaxLength)
-                              : settings.count(family.keys.max_length, fallback, kMaxLength);
+  const std::uint32_t largest = family.positions == Positions::Sinusoidal ? kMaxSinusoid : kMaxLength;
+  sizes.max_length =
+      is_limit ? settings.count(family.keys.max_length, largest) : settings.count(family.keys.max_length, fallback, largest);
   sizes.position_offset = family.position_offset;
   if (family.counts_offset) {
     sizes.position_offset = settings.id("pad_token_id", sizes.vocabulary).value_or(family.position_offset - 1) + 1;
@@ -186,7 +188,7 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
     sizes.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(sizes.d_model)));
   }
   // Before release 5 of transformers T5 scaled its states wherever the head was tied.
-  if (family.positions == Positions::Buckets && settings.flag("scale_decoder_outputs", sizes.is_tied)) {
+  if (family.scales_head && settings.flag("scale_decoder_outputs", sizes.is_tied)) {
     sizes.head_scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(sizes.d_model)));
   }
 }
