@@ -5,9 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cassert>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -45,21 +43,11 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   const auto size = static_cast<std::size_t>(status.st_size);
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor.number(), 0);
   if (address == MAP_FAILED) throw Error("can't map {} into memory: {}", path_.string(), std::strerror(errno));
-  // Advice only: what the system refuses costs speed and nothing else.
+  // Far read-ahead when the file isn't in memory yet. Not MADV_WILLNEED: who opens a file may want its head alone.
   ::madvise(address, size, MADV_SEQUENTIAL);
   bytes_ = {static_cast<const std::byte*>(address), size};
 }
 
 MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size()); }
-
-void MappedFile::expect(std::span<const std::byte> part) const {
-  if (part.empty()) return;
-  assert(part.data() >= bytes_.data() && part.data() + part.size() <= bytes_.data() + bytes_.size());
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const auto offset = static_cast<std::size_t>(part.data() - bytes_.data());
-  const std::size_t begin = offset / page * page;
-  auto* address = const_cast<std::byte*>(bytes_.data()) + begin;
-  ::madvise(address, offset + part.size() - begin, MADV_WILLNEED);
-}
 
 }  // namespace headlight::model

@@ -20,9 +20,6 @@ class MappedFile {
   const std::filesystem::path& path() const { return path_; }
   std::span<const std::byte> bytes() const { return bytes_; }
 
-  /// Asks the system to fetch this part of bytes() from the disk in the background, and to map it at once where it can.
-  void expect(std::span<const std::byte> part) const;
-
  private:
   std::filesystem::path path_;
   std::span<const std::byte> bytes_;
