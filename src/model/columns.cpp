@@ -5,8 +5,8 @@
 #include <cassert>
 #include <cstring>
 
-#include "model/half.h"
-#include "model/processor.h"
+#include "core/half.h"
+#include "core/processor.h"
 
 #if HEADLIGHT_AVX2
 #include <immintrin.h>

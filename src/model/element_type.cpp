@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "model/half.h"
+#include "core/half.h"
 #include "model/quantised.h"
 
 namespace headlight::model {

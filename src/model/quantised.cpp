@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "model/half.h"
-#include "model/processor.h"
+#include "core/half.h"
+#include "core/processor.h"
 
 // Layouts of ggml's blocks (ggml-common.h of github.com/ggml-org/ggml). d and d_min are binary16; q are the stored codes.
 namespace headlight::model {

@@ -11,8 +11,8 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/half.h"
 #include "model/file_bytes.h"
-#include "model/half.h"
 #include "model/safetensors.h"
 #include "support/error_message.h"
 

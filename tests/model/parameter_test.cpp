@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "model/half.h"
+#include "core/half.h"
 #include "model/safetensors.h"
 #include "support/error_message.h"
 #include "support/random.h"

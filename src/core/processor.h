@@ -9,7 +9,7 @@
 #define HEADLIGHT_AVX2_TARGET
 #endif
 
-namespace headlight::model {
+namespace headlight {
 
 /// Does this processor have AVX2 and F16C?
 inline bool has_avx2() {
@@ -21,4 +21,4 @@ inline bool has_avx2() {
 #endif
 }
 
-}  // namespace headlight::model
+}  // namespace headlight

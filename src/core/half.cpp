@@ -1,15 +1,15 @@
-#include "model/half.h"
+#include "core/half.h"
 
 #include <bit>
 #include <cstring>
 
-#include "model/processor.h"
+#include "core/processor.h"
 
 #if HEADLIGHT_AVX2
 #include <immintrin.h>
 #endif
 
-namespace headlight::model {
+namespace headlight {
 namespace {
 
 std::uint16_t half_at(const std::byte* from, std::size_t index) {
@@ -78,4 +78,4 @@ void to_halves(const float* from, std::size_t count, std::uint16_t* to) {
   for (; i < count; ++i) to[i] = to_half(from[i]);
 }
 
-}  // namespace headlight::model
+}  // namespace headlight

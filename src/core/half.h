@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace headlight::model {
+namespace headlight {
 
 /// IEEE 754 binary16 as its bits.
 float from_half(std::uint16_t bits);
@@ -14,4 +14,4 @@ std::uint16_t to_half(float value);
 void from_halves(const std::byte* from, std::size_t count, float* to);
 void to_halves(const float* from, std::size_t count, std::uint16_t* to);
 
-}  // namespace headlight::model
+}  // namespace headlight
