@@ -1,7 +1,10 @@
 #include "app/model_jobs.h"
 
 #include <chrono>
+#include <exception>
 #include <utility>
+
+#include "model/hub_cache.h"
 
 namespace headlight::app {
 namespace {
@@ -12,6 +15,14 @@ bool is_done(const std::future<Value>& future) {
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+bool holds_models(const std::filesystem::path& path) {
+  try {
+    return std::filesystem::is_directory(path) && !model::find_models(path).empty();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
 
 }  // namespace
 
@@ -32,12 +43,13 @@ void ModelJobs::look_for_models(const ModelPlaces& places) {
 void ModelJobs::open(const std::string& path) {
   if (opening_.valid()) outdated_.push_back(std::move(opening_));
   path_ = path;
-  opening_ = std::async(std::launch::async, [this, path]() -> Opened {
-    Opened opened = Failure{""};
+  opening_ = std::async(std::launch::async, [this, path] {
+    Opened opened{.path = path, .model = nullptr, .error = {}};
     try {
-      opened = models_->open(path);
+      opened.model = models_->open(path);
     } catch (const std::exception& error) {
-      opened = Failure{first_line(error.what())};
+      opened.error = first_line(error.what());
+      opened.holds_models = holds_models(path);
     }
     if (wake_) wake_();
     return opened;

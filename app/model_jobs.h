@@ -10,14 +10,19 @@
 
 #include "app/model_cache.h"
 #include "app/model_finder.h"
-#include "core/result.h"
 
 namespace headlight::app {
 
 /// What takes a while before a model can be shown, off the window's thread: finding models and looking into one.
 class ModelJobs {
  public:
-  using Opened = Result<std::shared_ptr<const inference::LanguageModel>>;
+  /// What became of a wish to open something.
+  struct Opened {
+    std::string path;
+    std::shared_ptr<const inference::LanguageModel> model;  ///< null: it can't be shown
+    std::string error;                                      ///< why, in one line
+    bool holds_models = false;                              ///< no model itself, but a folder with models in it
+  };
 
   /// `wake`: called from those threads when there is news; may be empty.
   ModelJobs(std::shared_ptr<ModelCache> models, ModelFinder find, std::function<void()> wake);
@@ -37,7 +42,7 @@ class ModelJobs {
   bool is_opening() const { return opening_.valid(); }
   const std::string& path_being_opened() const { return path_; }
 
-  /// Takes what has been finished. The model that was opened, or why it can't be, once.
+  /// Takes what has been finished: the list, and once what became of the path to be opened.
   std::optional<Opened> poll();
   /// Blocks until nothing is in progress (tests, screenshots); poll() has the news then.
   void wait() const;

@@ -45,6 +45,11 @@ void open_file(const std::filesystem::path& path, State& state) {
   state.text = tidy_lines(content);
 }
 
+bool is_model_path(const std::filesystem::path& path) {
+  std::error_code failure;
+  return path.extension() == ".gguf" || path.extension() == ".safetensors" || std::filesystem::is_directory(path, failure);
+}
+
 std::filesystem::path expand_home(const std::string& typed) {
   if (typed != "~" && !typed.starts_with("~/")) return typed;
   const char* home = std::getenv("HOME");

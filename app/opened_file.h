@@ -10,6 +10,9 @@ namespace headlight::app {
 /// text. Throws Error in one line: not readable, too large, no UTF-8, a broken session.
 void open_file(const std::filesystem::path& path, State& state);
 
+/// Is it to be opened as a model: a folder, a .gguf or a .safetensors file?
+bool is_model_path(const std::filesystem::path& path);
+
 /// "~" and "~/…" as the person's own folder, which a shell does and a text field doesn't. Throws Error when HOME isn't set.
 std::filesystem::path expand_home(const std::string& typed);
 

@@ -24,10 +24,13 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       renderer_(std::move(options.renderer)),
       may_use_another_device_(options.may_use_another_device && !settings_.device.empty()),
       shown_inputs_(run_inputs(State{})),
+      model_jobs_(options.engine.models, std::move(options.find_models), options.engine.wake),
       export_dialog_(options.engine.open, options.engine.wake) {
   if (options.warning) notice_ = {.text = *options.warning, .is_warning = true};
   ui_.ensure_glyphs(state_.text);
   ui_.ensure_glyphs(state_.key_text);
+  ui_.ensure_glyphs(state_.model.pair_text);
+  ui_.ensure_glyphs(state_.model.target_text);
   request_what_is_seen();
 }
 
@@ -37,6 +40,8 @@ void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) 
   ui_.begin_frame(size, content_scale * zoom, std::max(now_s - last_frame_s_, 0.0));
   last_frame_s_ = now_s;
   take_news();
+  take_model_news();
+  go_on_generating();
 
   // A run that is older than the state may lack the selected block or cell: something else is drawn meanwhile, and what was
   // chosen comes back unless the person chooses anew.
@@ -48,8 +53,15 @@ void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) 
   if (is_current() && (chosen != drawn || chosen_pin != drawn_pin)) undo_.adopt(state_);
 
   wishes_.clear();
+  predictions_.clear();
   items_.clear();
-  Frame frame{.ui = ui_, .state = state_, .transient = transient_, .result = result_, .wishes = wishes_, .items = &items_};
+  Frame frame{.ui = ui_,
+              .state = state_,
+              .transient = transient_,
+              .result = result_,
+              .wishes = wishes_,
+              .items = &items_,
+              .predictions = &predictions_};
   handle_keys();
   draw(frame);
   is_mouse_held_ = ImGui::IsAnyMouseDown();
@@ -114,6 +126,9 @@ void Workspace::act(Action action) {
     case Action::Redo:
       state_ = undo_.redo();
       break;
+    case Action::OpenModel:
+      browse_models();
+      break;
     case Action::Export:
       export_dialog_.open();
       break;
@@ -139,11 +154,14 @@ void Workspace::act(Action action) {
 }
 
 void Workspace::dismiss() {
-  const bool has_dialog = shows_shortcuts_ || shows_about_ || export_dialog_.is_open() || screenshot_dialog_.is_open();
+  const bool has_dialog = shows_shortcuts_ || shows_about_ || export_dialog_.is_open() || screenshot_dialog_.is_open() ||
+                          model_browser_.is_open();
   shows_shortcuts_ = shows_about_ = false;
   export_dialog_.close();
   screenshot_dialog_.close();
+  model_browser_.close();
   if (close_popups() || has_dialog) return;
+  if (generation_.is_running()) return stop_generating();
   if (notice_.is_shown()) {
     notice_ = {};
   } else {
@@ -152,19 +170,25 @@ void Workspace::dismiss() {
 }
 
 void Workspace::remember(double now_s) {
-  if (undo_.observe(state_, now_s, is_mouse_held_)) ui_.request_redraw();
+  // All tokens of one continuation are one step.
+  if (undo_.observe(state_, now_s, is_mouse_held_ || generation_.is_running())) ui_.request_redraw();
 }
 
 void Workspace::request_what_is_seen() {
   RunInputs inputs = run_inputs(state_);
   const bool is_first = revision_ == 0;
   const bool has_other_inputs = is_first || inputs != requested_inputs_;
-  if (!has_other_inputs && wishes_ == requested_wishes_) return;
+  if (generation_.is_running() && result_.has_logits) predictions_.push_back(generation_.wish(result_));
+  if (!has_other_inputs && wishes_ == requested_wishes_ && predictions_ == requested_predictions_) return;
   ++revision_;
   if (has_other_inputs) inputs_revision_ = revision_;
   requested_inputs_ = std::move(inputs);
   requested_wishes_ = wishes_;
-  engine_.request({.revision = revision_, .inputs = requested_inputs_, .tiles = requested_wishes_});
+  requested_predictions_ = predictions_;
+  engine_.request({.revision = revision_,
+                   .inputs = requested_inputs_,
+                   .tiles = requested_wishes_,
+                   .predictions = requested_predictions_});
 }
 
 void Workspace::report(const std::optional<std::string>& trouble) {
@@ -190,6 +214,7 @@ void Workspace::save_screenshot() {
 
 void Workspace::open_files(const std::vector<std::string>& paths) {
   if (paths.empty()) return;
+  if (is_model_path(paths.front())) return open_model(paths.front());
   try {
     open_file(paths.front(), state_);
     ui_.ensure_glyphs(state_.text);
@@ -200,21 +225,27 @@ void Workspace::open_files(const std::vector<std::string>& paths) {
   ui_.request_redraw();
 }
 
-double Workspace::redraw_after_s() const { return ui_.redraw_after_s(); }
+double Workspace::redraw_after_s() const {
+  constexpr double kJobInterval_s = 0.05;  // jobs say that they end just before they do
+  const bool has_jobs = model_jobs_.is_opening() || model_jobs_.is_looking();
+  return has_jobs ? std::min(ui_.redraw_after_s(), kJobInterval_s) : ui_.redraw_after_s();
+}
 
 bool Workspace::is_settled() const {
   return !engine_.is_busy() && !ui_.has_pending_input() && ui_.redraw_after_s() > 0.0 && !export_dialog_.is_running() &&
-         !screenshot_dialog_.is_waiting();
+         !screenshot_dialog_.is_waiting() && !model_jobs_.is_opening() && !model_jobs_.is_looking() &&
+         !generation_.is_running();
 }
 
 double Workspace::settle(shell::PixelSize size, float content_scale, double now_s) {
-  constexpr int kMostFrames = 500;
+  constexpr int kMostFrames = 5000;
   constexpr double kFrame_s = 1.0 / 60.0;
   for (int i = 0; i < kMostFrames; ++i) {
     frame(size, content_scale, now_s);
     if (is_settled()) return now_s;
     now_s += kFrame_s;
     export_dialog_.wait();
+    model_jobs_.wait();
     engine_.wait_until_idle();
   }
   throw Error("the window never came to rest in {} frames", kMostFrames);

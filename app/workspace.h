@@ -8,15 +8,20 @@
 
 #include "app/blame.h"
 #include "app/engine.h"
+#include "app/generation.h"
 #include "app/layout.h"
+#include "app/model_jobs.h"
 #include "app/settings.h"
 #include "app/shelves.h"
 #include "app/undo.h"
 #include "panels/actions.h"
 #include "panels/export_dialog.h"
 #include "panels/form.h"
+#include "panels/model_browser.h"
 #include "panels/notice_panel.h"
 #include "panels/panel.h"
+#include "panels/prediction_panel.h"
+#include "panels/prompt_panel.h"
 #include "panels/screenshot_dialog.h"
 #include "panels/text_panel.h"
 
@@ -29,6 +34,7 @@ struct WorkspaceOptions {
   std::string renderer;                ///< name of the device that draws, for the About dialog
   /// The device stands in the settings and nobody asked for it just now: when it is gone, the best one will do.
   bool may_use_another_device = false;
+  ModelFinder find_models = list_models;
 };
 
 /// Everything that is in the window, without the window: the state and its history, the engine, the panels and what happens
@@ -50,8 +56,10 @@ class Workspace {
   /// then. Throws Error when that never happens.
   double settle(shell::PixelSize size, float content_scale, double now_s);
 
-  /// Files dropped on the window: a text, or a session.
+  /// Files dropped on the window: a text, a session, or a model.
   void open_files(const std::vector<std::string>& paths);
+  /// Looks into a model in the background and shows it when it can be shown.
+  void open_model(const std::string& path);
 
   bool wants_to_quit() const { return wants_to_quit_; }
   const State& state() const { return state_; }
@@ -59,6 +67,9 @@ class Workspace {
   const Undo& undo() const { return undo_; }
   const ExportDialog& export_dialog() const { return export_dialog_; }
   const Notice& notice() const { return notice_; }
+  const ModelBrowser& model_browser() const { return model_browser_; }
+  const Generation& generation() const { return generation_; }
+  std::optional<LoadProgress> load_progress() const { return engine_.load_progress(); }
   /// What to remember; the window's placement is the caller's.
   const Settings& settings();
   /// Where a widget was drawn in the last frame, in UI units; by the names that panels give (panels/panel.h).
@@ -85,6 +96,19 @@ class Workspace {
   void request_what_is_seen();
   void report(const std::optional<std::string>& trouble);
   void save_screenshot();
+  // workspace_models.cpp
+  void browse_models();
+  void take_model_news();
+  void show_model(const ModelJobs::Opened& opened);
+  /// Weights that can't be on the device: back to what was shown before, with the reason.
+  void leave_what_cannot_be_loaded();
+  void go_on_generating();
+  void stop_generating();
+  void draw_loading(Frame& frame);
+  void draw_predictions(Frame& frame);
+  void draw_model_browser(Frame& frame);
+  void draw_text_section(Frame& frame);
+  void draw_model_section(Frame& frame, const PresetInfo* preset);
   std::string error_of(Blame blame) const;
   /// Draws a panel in a pane of its own, guarded.
   template <typename Draw>
@@ -105,12 +129,19 @@ class Workspace {
   RunInputs requested_inputs_;         ///< of the newest request
   RunInputs shown_inputs_;             ///< of the newest good run, as far as known
   std::vector<attention::TileRequest> requested_wishes_, wishes_;
+  std::vector<PredictionRequest> requested_predictions_, predictions_;
 
   Transient transient_;
   Layout layout_;
   ItemRects items_;
   Shelves shelves_;
   TextPanelMemory text_memory_;
+  PromptPanelMemory prompt_memory_;
+  ModelJobs model_jobs_;
+  ModelBrowser model_browser_;
+  std::shared_ptr<const inference::LanguageModel> opened_model_;  ///< held until the engine has it
+  bool is_load_cancelled_ = false;
+  Generation generation_;
   NumberBeingTyped typed_;
   Notice notice_;
   ExportDialog export_dialog_;

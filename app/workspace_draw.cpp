@@ -69,9 +69,16 @@ void Workspace::pane(const char* name, const shell::UiRect& rect, shell::Color g
 
 void Workspace::draw(Frame& frame) {
   draw_menu(frame);
-  layout_ = layout_window(ui_.width(), ui_.height(), ImGui::GetFrameHeight(), settings_.panes, notice_.is_shown());
+  layout_ = layout_window(ui_.width(), ui_.height(), ImGui::GetFrameHeight(), settings_.panes,
+                          notice_.is_shown() || engine_.load_progress());
   const shell::Theme& theme = ui_.theme();
-  pane("notice", layout_.notice, theme.popup, false, [&] { draw_notice_panel(frame, notice_); });
+  pane("notice", layout_.notice, theme.popup, false, [&] {
+    if (engine_.load_progress()) {
+      draw_loading(frame);
+    } else {
+      draw_notice_panel(frame, notice_);
+    }
+  });
   draw_tabs(frame);
   // The map first: it is the most important wish.
   draw_center(frame);
@@ -107,6 +114,8 @@ void Workspace::draw_center(Frame& frame) {
       draw_empty_panel(frame, engine_.is_busy());
     } else if (state_.view.tab == Tab::Head) {
       draw_head_panel(frame);
+    } else if (state_.view.tab == Tab::Predictions) {
+      draw_predictions(frame);
     } else {
       draw_steps_panel(frame);
     }
@@ -131,10 +140,8 @@ void Workspace::draw_sidebar(Frame& frame) {
     };
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
     const PresetInfo* preset = shelves_.preset(state_.preset);
-    section("text", preset ? "Tokens" : "Text", panes.is_text_open,
-            [&] { draw_text_panel(frame, text_memory_, error_of(Blame::Text)); });
-    section("model", preset ? "Notebook" : "Model", panes.is_model_open,
-            [&] { draw_model_panel(frame, typed_, preset, error_of(Blame::Model)); });
+    section("text", preset ? "Tokens" : "Text", panes.is_text_open, [&] { draw_text_section(frame); });
+    section("model", preset ? "Notebook" : "Model", panes.is_model_open, [&] { draw_model_section(frame, preset); });
     section("mask", "Mask", panes.is_mask_open, [&] { draw_masks_panel(frame, typed_, error_of(Blame::Masks)); });
     ImGui::PopStyleVar();
   });
@@ -161,6 +168,7 @@ void Workspace::draw_dialogs(Frame& frame) {
     draw_about_dialog(frame, shows_about_, renderer_);
     export_dialog_.draw(frame, result_.device, settings_.export_directory);
     screenshot_dialog_.draw(frame);
+    draw_model_browser(frame);
   }));
 }
 

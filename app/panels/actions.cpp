@@ -22,14 +22,17 @@ constexpr std::array kShortcuts = {
     Shortcut{Action::ToggleCausal, Key::C, {}, "C", "Causal mask on or off", "Mask"},
     Shortcut{Action::TogglePadding, Key::P, {}, "P", "Padding mask on or off", "Mask"},
     Shortcut{Action::ResetMasks, Key::R, kControlShift, "Ctrl+Shift+R", "Reset the masks", "Mask"},
+    Shortcut{Action::KnockOut, Key::K, {}, "K", "Knock the head out, or bring it back", "Head"},
     Shortcut{Action::Undo, Key::Z, kControl, "Ctrl+Z", "Undo", "Edit"},
     Shortcut{Action::Redo, Key::Y, kControl, "Ctrl+Y", "Redo", "Edit"},
     Shortcut{Action::Redo, Key::Z, kControlShift, "Ctrl+Shift+Z", "Redo", "Edit"},
+    Shortcut{Action::OpenModel, Key::O, kControl, "Ctrl+O", "Open a model", "File"},
     Shortcut{Action::Export, Key::E, kControl, "Ctrl+E", "Export", "File"},
     Shortcut{Action::SaveScreenshot, Key::S, kControlShift, "Ctrl+Shift+S", "Save a screenshot", "File"},
     Shortcut{Action::Quit, Key::Q, kControl, "Ctrl+Q", "Quit", "File"},
     Shortcut{Action::ShowHead, Key::Digit1, {}, "1", "Show the head", "View"},
     Shortcut{Action::ShowSteps, Key::Digit2, {}, "2", "Show the steps", "View"},
+    Shortcut{Action::ShowPredictions, Key::Digit3, {}, "3", "Show the predictions", "View"},
     Shortcut{Action::ToggleTheme, Key::T, {}, "T", "Light or dark", "View"},
     Shortcut{Action::LargerUi, Key::Equal, kControl, "Ctrl++", "Larger interface", "View"},
     Shortcut{Action::LargerUi, Key::Equal, kControlShift, "", "Larger interface", "View"},
@@ -90,6 +93,14 @@ void move(State& state, const BlockShapes& shapes, Action action) {
   clamp_selection(state, shapes);
 }
 
+void knock_out(State& state, const BlockShapes& shapes) {
+  const Selection& selection = state.selection;
+  const auto shape = shapes.find(selection.block);
+  if (shape == shapes.end() || shape->second.d_output == 0) return;  // without an output projection it would do nothing
+  const float gain = head_gain(state, selection.block, selection.head);
+  set_head_gain(state, selection.block, selection.head, gain == 0.0F ? 1.0F : 0.0F);
+}
+
 }  // namespace
 
 std::span<const Shortcut> shortcuts() { return kShortcuts; }
@@ -114,6 +125,12 @@ bool apply_action(Action action, State& state, const BlockShapes& shapes) {
       return true;
     case Action::ShowSteps:
       state.view.tab = Tab::Steps;
+      return true;
+    case Action::ShowPredictions:
+      state.view.tab = Tab::Predictions;
+      return true;
+    case Action::KnockOut:
+      knock_out(state, shapes);
       return true;
     case Action::ToggleCausal:
       selected_mask(state).rule.causal ^= true;

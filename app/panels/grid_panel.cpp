@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "panels/gain_control.h"
 #include "panels/grid_header.h"
 #include "panels/ink.h"
 #include "panels/label_text.h"
@@ -84,15 +85,21 @@ void draw_caption(Frame& frame, const Head& head, const shell::UiRect& box, bool
                                       is_selected ? theme.accent : theme.text_dim, text.c_str());
 }
 
+/// How a head is shown besides its picture.
+struct HeadStyle {
+  float caption = 0.0F;  ///< height below the map; 0: none
+  bool names_layer = false;
+};
+
 /// One head: picture, frame, caption, click and tooltip.
-void draw_head(Frame& frame, const Head& head, const shell::UiRect& box, bool names_layer) {
+void draw_head(Frame& frame, const Head& head, const shell::UiRect& box, const HeadStyle& style) {
   const shell::Theme& theme = frame.ui.theme();
   Selection& selection = frame.state.selection;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::string name =
       fmt::format("grid.{}.{}.{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
   ImGui::SetCursorScreenPos(ImVec2(box.x, box.y));
-  if (ImGui::InvisibleButton(name.c_str(), ImVec2(box.width, box.height + kCaption))) {
+  if (ImGui::InvisibleButton(name.c_str(), ImVec2(box.width, box.height + style.caption))) {
     selection.block = head.block;
     selection.head = head.head;
   }
@@ -100,14 +107,55 @@ void draw_head(Frame& frame, const Head& head, const shell::UiRect& box, bool na
   const bool is_selected = selection.block == head.block && selection.head == head.head;
   draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, std::max(box.width, box.height)), box,
                  kThumbnailPlace);
+  draw_gain_mark(frame, head.block, head.head, box);
   if (is_selected || is_hovered) {
     const float margin = is_selected ? 2.5F : 1.5F;
     list->AddRect(ImVec2(box.x - margin, box.y - margin), ImVec2(box.x + box.width + margin, box.y + box.height + margin),
                   is_selected ? theme.accent : theme.text_dim, 3.0F, 0, is_selected ? 2.5F : 1.0F);
   }
-  draw_caption(frame, head, box, is_selected, names_layer);
+  if (style.caption > 0.0F) draw_caption(frame, head, box, is_selected, style.names_layer);
   frame.mark(name, box);
   if (is_hovered) draw_thumbnail_tooltip(frame, head.block, head.head);
+}
+
+void draw_layer_label(Frame& frame, model::BlockRef block, ImVec2 at, float map_height, bool is_selected) {
+  ImFont* font = frame.ui.fonts().small;
+  const float drop = std::max((std::min(map_height, 26.0F) - font_size(font)) * 0.5F, 0.0F);
+  const std::string label = fmt::format("L{}", block.layer.value);
+  ImGui::GetWindowDrawList()->AddText(font, font_size(font), {at.x, std::round(at.y + drop)},
+                                      is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, label.c_str());
+}
+
+/// The heads' numbers above a grid without captions, which stay while it scrolls; as many as have room.
+void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_t heads) {
+  ImFont* font = frame.ui.fonts().small;
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float widest = text_width(font, std::to_string(heads - 1)) + 4.0F;
+  const float pitch = std::max(layout.box(0, 1).x - layout.box(0, 0).x, 1.0F);
+  std::uint32_t step = 1;
+  while (static_cast<float>(step) * pitch < widest) step *= 2;
+  for (std::uint32_t head = 0; head < heads; head += step) {
+    const std::string number = std::to_string(head);
+    const float x = layout.box(0, head).x + (layout.map_width() - text_width(font, number)) * 0.5F;
+    const bool is_selected = head == frame.state.selection.head;
+    ImGui::GetWindowDrawList()->AddText(font, font_size(font), {origin.x + std::round(x), origin.y},
+                                        is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, number.c_str());
+  }
+  ImGui::Dummy({1.0F, font_size(font)});
+}
+
+ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockShape& shape, bool is_sorted, ImVec2 room) {
+  ThumbnailLayout::Request request{
+      .groups = is_sorted ? 1U : arrangement.groups,
+      .per_group = is_sorted ? static_cast<std::uint32_t>(arrangement.heads.size()) : arrangement.per_group,
+      .width = room.x - 4.0F,
+      .gutter = is_sorted ? 4.0F : kGutter,
+      .aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U)),
+      .caption = kCaption};
+  ThumbnailLayout layout(request);
+  if (layout.height() <= room.y) return layout;
+  request.width -= ImGui::GetStyle().ScrollbarSize;
+  return ThumbnailLayout(request);
 }
 
 void draw_thumbnails(Frame& frame) {
@@ -115,14 +163,9 @@ void draw_thumbnails(Frame& frame) {
   Arrangement arrangement = arrange(frame);
   if (arrangement.heads.empty()) return;
   const inference::BlockShape& shape = frame.result.shapes.at(arrangement.heads.front().block);
+  const ThumbnailLayout layout = lay_out(arrangement, shape, is_sorted, ImGui::GetContentRegionAvail());
+  if (layout.is_compact() && layout.lines_per_group() == 1) draw_head_numbers(frame, layout, arrangement.per_group);
   ImGui::BeginChild("thumbnails");
-  const ThumbnailLayout layout(
-      {.groups = is_sorted ? 1U : arrangement.groups,
-       .per_group = is_sorted ? static_cast<std::uint32_t>(arrangement.heads.size()) : arrangement.per_group,
-       .width = ImGui::GetContentRegionAvail().x - 4.0F,
-       .gutter = is_sorted ? 4.0F : kGutter,
-       .aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U)),
-       .caption = kCaption});
   const float edge = std::max(layout.map_width(), layout.map_height());
   if (is_sorted) sort_by_concentration(frame, arrangement.heads, edge);
 
@@ -144,19 +187,23 @@ void draw_thumbnails(Frame& frame) {
     const std::uint32_t end = std::min(first + layout.per_line(), per_group);
     for (std::uint32_t index = first; index < end; ++index) {
       const Head& head = arrangement.heads[std::size_t{group} * per_group + index];
-      draw_head(frame, head, box_of(group, index), is_sorted);
+      draw_head(frame, head, box_of(group, index), {.caption = layout.caption(), .names_layer = is_sorted});
     }
-    if (is_sorted || first > 0) continue;
-    const shell::UiRect box = box_of(group, 0);
-    const std::string label = fmt::format("L{}", arrangement.heads[std::size_t{group} * per_group].block.layer.value);
-    ImGui::GetWindowDrawList()->AddText(ImVec2(origin.x, box.y), frame.ui.theme().text_dim, label.c_str());
+    const bool is_first_seen = line == lines.first || first == 0;
+    if (is_sorted || !is_first_seen) continue;
+    // A layer's name stays in sight while any of its lines does.
+    const float lowest = box_of(group, per_group - 1).y;
+    const float y = std::min(std::max(box_of(group, 0).y, ImGui::GetWindowPos().y + top_margin), lowest);
+    const bool is_selected_layer = arrangement.heads[std::size_t{group} * per_group].block == frame.state.selection.block;
+    draw_layer_label(frame, arrangement.heads[std::size_t{group} * per_group].block, {origin.x, y}, layout.map_height(),
+                     is_selected_layer);
   }
   for (std::size_t i = 0; i < arrangement.heads.size(); ++i) {
     const Head& head = arrangement.heads[i];
     if (head.block != frame.state.selection.block || head.head != frame.state.selection.head) continue;
     const auto place = static_cast<std::uint32_t>(i);
     const float top = layout.box(place / per_group, place % per_group).y;
-    follow_selection(frame, top, top + layout.map_height() + kCaption + top_margin);
+    follow_selection(frame, top, top + layout.map_height() + layout.caption() + top_margin);
     break;
   }
   ImGui::SetCursorScreenPos(ImVec2(origin.x, origin.y));

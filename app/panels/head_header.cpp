@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "panels/gain_control.h"
 #include "panels/ink.h"
 #include "panels/math_text.h"
 #include "panels/segmented.h"
@@ -93,6 +94,10 @@ void draw_head_header(Frame& frame) {
   draw_math(ImGui::GetWindowDrawList(), fonts, fonts.body, ImGui::GetCursorScreenPos(), theme.output, formula);
   ImGui::Dummy(ImVec2(formula_width, ImGui::GetFrameHeight()));
   choose_range(frame);
+  if (layer && layer->weights && layer->weights->output) {
+    place_right(gain_control_width(frame));
+    draw_gain_control(frame);
+  }
 }
 
 }  // namespace headlight::app

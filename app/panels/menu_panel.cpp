@@ -58,6 +58,8 @@ class Menus {
   }
 
   void draw_file() {
+    entry("Open model\u2026", Action::OpenModel);
+    ImGui::Separator();
     entry("Export\u2026", Action::Export, frame_.result.run != 0);
     entry("Save screenshot\u2026", Action::SaveScreenshot);
     ImGui::Separator();
@@ -71,12 +73,15 @@ class Menus {
     entry((redo + "###redo").c_str(), Action::Redo, !context_.redo_label.empty());
     ImGui::Separator();
     entry("Reset masks", Action::ResetMasks);
+    if (ImGui::MenuItem("Reset head gains", nullptr, false, !frame_.state.gains.empty())) frame_.state.gains.clear();
+    mark_last_item(frame_, "menu.Reset head gains");
   }
 
   void draw_view() {
     ViewChoices& view = frame_.state.view;
     option("Head", view.tab, Tab::Head, "1");
     option("Steps", view.tab, Tab::Steps, "2");
+    option("Predictions", view.tab, Tab::Predictions, "3");
     ImGui::Separator();
     submenu("Map", &Menus::draw_stages);
     submenu("Colour map", &Menus::draw_color_maps);
@@ -125,7 +130,9 @@ class Menus {
   }
 
   void draw_presets() {
-    if (ImGui::MenuItem("Playground", nullptr, frame_.state.preset.empty())) select_preset(frame_.state, "");
+    if (ImGui::MenuItem("Playground", nullptr, frame_.state.preset.empty() && frame_.state.model.path.empty())) {
+      select_preset(frame_.state, "");
+    }
     mark_last_item(frame_, "menu.Playground");
     ImGui::Separator();
     for (const PresetInfo& preset : context_.presets()) {

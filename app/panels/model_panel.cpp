@@ -148,12 +148,15 @@ void draw_preset(Frame& frame, NumberBeingTyped& typed, const PresetInfo& preset
 
 }  // namespace
 
-void draw_model_panel(Frame& frame, NumberBeingTyped& typed, const PresetInfo* preset, const std::string& error) {
+bool draw_model_panel(Frame& frame, NumberBeingTyped& typed, const PresetInfo* preset, const std::string& error) {
   if (preset) {
     draw_preset(frame, typed, *preset, error);
-  } else {
-    draw_playground(frame, typed, error);
+    return false;
   }
+  draw_playground(frame, typed, error);
+  ImGui::Spacing();
+  Form form(frame, typed, "model");
+  return form.button("open", "Open a language model\u2026", ImGui::GetContentRegionAvail().x);
 }
 
 }  // namespace headlight::app

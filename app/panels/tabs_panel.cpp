@@ -39,7 +39,8 @@ float draw_tab(Frame& frame, const char* title, const char* name, Tab tab, float
 void draw_tabs_panel(Frame& frame) {
   const shell::Theme& theme = frame.ui.theme();
   const float x = draw_tab(frame, "Head", "tab.head", Tab::Head, kLeft);
-  const float end = draw_tab(frame, "Steps", "tab.steps", Tab::Steps, x);
+  const float third = draw_tab(frame, "Steps", "tab.steps", Tab::Steps, x);
+  const float end = draw_tab(frame, "Predictions", "tab.predictions", Tab::Predictions, third);
   const ImVec2 origin = ImGui::GetWindowPos();
   const float width = ImGui::GetWindowWidth();
   const float height = ImGui::GetWindowHeight();

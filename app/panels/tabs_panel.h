@@ -4,8 +4,8 @@
 
 namespace headlight::app {
 
-/// The tabs of the main area: Head, Steps; and a remark when what they show is older than what was asked for. Fills the
-/// whole current window.
+/// The tabs of the main area: Head, Steps, Predictions; and a remark when what they show is older than what was asked for.
+/// Fills the whole current window.
 void draw_tabs_panel(Frame& frame);
 
 }  // namespace headlight::app

@@ -7,6 +7,7 @@
 #include "panels/examples.h"
 #include "panels/form.h"
 #include "panels/ink.h"
+#include "panels/token_side.h"
 
 namespace headlight::app {
 namespace {
@@ -55,64 +56,18 @@ void draw_examples_popup(Frame& frame) {
   ImGui::EndPopup();
 }
 
-/// "7 tokens", "9 tokens a line, 2 lines".
-std::string count_text(const model::TokenBatch& tokens) {
-  std::string text = fmt::format("{} token{}", tokens.length, tokens.length == 1 ? "" : "s");
-  if (tokens.batch > 1) text += fmt::format(" × {} lines, padded to the longest", tokens.batch);
-  return text;
-}
-
-/// What a click on a token means: its row is pinned, or in the keys' sequence its column; the same click again unpins.
-void pin_token(State& state, const ChipTarget& target, bool is_query) {
-  std::optional<attention::Cell>& pinned = state.view.pinned;
-  const bool is_pinned =
-      pinned && state.selection.batch == target.item && (is_query ? pinned->query : pinned->key) == target.token;
-  state.selection.batch = target.item;
-  if (is_pinned) {
-    pinned.reset();
-    return;
-  }
-  attention::Cell cell = pinned.value_or(attention::Cell{});
-  (is_query ? cell.query : cell.key) = target.token;
-  pinned = cell;
-}
-
-void draw_side(Frame& frame, const char* name, const model::TokenBatch& tokens, ChipLayout& layout) {
-  const model::ModelInput& input = *frame.result.input;
-  const model::BlockKind kind = frame.state.selection.block.kind;
-  const bool is_query = &input.queries(kind) == &tokens;
-  const bool is_key = &input.keys(kind) == &tokens;
-  const std::optional<attention::Cell>& hovered = frame.transient.hovered;
-  const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
-
-  ChipMarks marks{.item = frame.state.selection.batch, .query = {}, .key = {}, .pinned = {}};
-  if (hovered && attention::is_map(frame.transient.hovered_stage)) {
-    if (is_query) marks.query = hovered->query;
-    if (is_key) marks.key = hovered->key;
-  }
-  if (pinned && (is_query || is_key)) marks.pinned = is_query ? pinned->query : pinned->key;
-
-  const ChipEvents events = draw_token_chips(frame, name, tokens, marks, layout);
-  if (events.hovered && events.hovered->item == frame.state.selection.batch) {
-    if (is_query) frame.transient.pointed_query = events.hovered->token;
-    if (is_key) frame.transient.pointed_key = events.hovered->token;
-  }
-  if (events.clicked && (is_query || is_key)) pin_token(frame.state, *events.clicked, is_query);
-  if (events.clicked && !is_query && !is_key) frame.state.selection.batch = events.clicked->item;
-}
-
 void draw_preset_tokens(Frame& frame, TextPanelMemory& memory) {
   const model::ModelInput& input = *frame.result.input;
   if (!input.target) {
-    draw_caption(frame, "The notebook's tokens: " + count_text(input.source));
-    draw_side(frame, "chips.source", input.source, memory.source);
+    draw_caption(frame, "The notebook's tokens: " + token_count_text(input.source));
+    draw_token_side(frame, "chips.source", input.source, memory.source);
     return;
   }
-  draw_caption(frame, "Source: " + count_text(input.source));
-  draw_side(frame, "chips.source", input.source, memory.source);
+  draw_caption(frame, "Source: " + token_count_text(input.source));
+  draw_token_side(frame, "chips.source", input.source, memory.source);
   ImGui::Dummy({1.0F, 4.0F});
-  draw_caption(frame, "Target: " + count_text(*input.target));
-  draw_side(frame, "chips.target", *input.target, memory.target);
+  draw_caption(frame, "Target: " + token_count_text(*input.target));
+  draw_token_side(frame, "chips.target", *input.target, memory.target);
 }
 
 }  // namespace
@@ -137,14 +92,14 @@ void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& e
   const bool shows_cross = has_run && frame.result.input->target.has_value();
   if (has_run) {
     const model::TokenBatch& tokens = shows_cross ? *frame.result.input->target : frame.result.input->source;
-    draw_side(frame, "chips.query", tokens, memory.target);
+    draw_token_side(frame, "chips.query", tokens, memory.target);
   }
   form.toggle("cross", "Cross-attention", frame.state.cross, {}, "The text attends to a second text instead of to itself.");
   if (!is_cross) return;
   draw_caption(frame, "Keys and values");
   draw_text_box(frame, "text.key_edit", frame.state.key_text,
                 "A second text; while it is empty the first attends to itself");
-  if (shows_cross) draw_side(frame, "chips.key", frame.result.input->source, memory.source);
+  if (shows_cross) draw_token_side(frame, "chips.key", frame.result.input->source, memory.source);
 }
 
 }  // namespace headlight::app

@@ -12,35 +12,46 @@ constexpr float kLeastWidth = 48.0F;
 constexpr float kLeastWidthOfMany = 34.0F;
 constexpr std::uint32_t kMany = 16;  // heads a layer
 constexpr float kMostWidth = 128.0F;
+constexpr std::uint32_t kCompactFrom = 96;  // maps
+constexpr float kCompactGap = 2.0F;
+constexpr float kCompactGroupGap = 5.0F;  // only between layers that take several lines
+constexpr float kLeastCompactWidth = 14.0F;
 
 }  // namespace
 
-ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request) {
+ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request), gap_(kGap), group_gap_(kGroupGap) {
   const std::uint32_t count = std::max(request.per_group, 1U);
-  const float least = count > kMany ? kLeastWidthOfMany : kLeastWidth;
+  float least = count > kMany ? kLeastWidthOfMany : kLeastWidth;
+  const auto fitting_in = [&](float room) {
+    return static_cast<std::uint32_t>(std::max((room + gap_) / (least + gap_), 1.0F));
+  };
+  is_compact_ =
+      request.groups > 1 && request.groups * count >= kCompactFrom && fitting_in(request.width - request.gutter) < count;
+  if (is_compact_) {
+    least = kLeastCompactWidth;
+    gap_ = kCompactGap;
+  }
   const float room = std::max(request.width - request.gutter, least);
-  const auto fitting = static_cast<std::uint32_t>(std::max((room + kGap) / (least + kGap), 1.0F));
+  const std::uint32_t fitting = fitting_in(room);
   lines_per_group_ = (count + fitting - 1) / fitting;
   per_line_ = (count + lines_per_group_ - 1) / lines_per_group_;  // lines of about equal length
-  const float share = (room - kGap * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);
+  if (is_compact_) group_gap_ = lines_per_group_ > 1 ? kCompactGroupGap : 0.0F;
+  const float share = (room - gap_ * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);
   map_width_ = std::floor(std::min(share, kMostWidth));
   map_height_ = std::floor(map_width_ * std::clamp(request.aspect, 0.5F, 1.5F));
 }
 
-float ThumbnailLayout::group_height() const {
-  return static_cast<float>(lines_per_group_) * (map_height_ + request_.caption + kGap) + kGroupGap;
-}
+float ThumbnailLayout::group_height() const { return static_cast<float>(lines_per_group_) * line_height() + group_gap_; }
 
 ThumbnailLayout::Box ThumbnailLayout::box(std::uint32_t group, std::uint32_t index) const {
   const std::uint32_t line = index / per_line_;
   const std::uint32_t place = index % per_line_;
-  return {
-      .x = request_.gutter + static_cast<float>(place) * (map_width_ + kGap),
-      .y = static_cast<float>(group) * group_height() + static_cast<float>(line) * (map_height_ + request_.caption + kGap)};
+  return {.x = request_.gutter + static_cast<float>(place) * (map_width_ + gap_),
+          .y = static_cast<float>(group) * group_height() + static_cast<float>(line) * line_height()};
 }
 
 float ThumbnailLayout::height() const {
-  return std::max(static_cast<float>(request_.groups) * group_height() - kGroupGap, 0.0F);
+  return std::max(static_cast<float>(request_.groups) * group_height() - group_gap_, 0.0F);
 }
 
 ThumbnailLayout::Lines ThumbnailLayout::visible_lines(float top, float bottom) const {
@@ -49,7 +60,7 @@ ThumbnailLayout::Lines ThumbnailLayout::visible_lines(float top, float bottom) c
   // A binary search over the groups would do; counting is exact and cheap for some hundreds of lines.
   for (std::uint32_t line = 0; line < total; ++line) {
     const float y = box(line / lines_per_group_, line % lines_per_group_ * per_line_).y;
-    if (y + map_height_ + request_.caption < top || y >= bottom) continue;
+    if (y + map_height_ + caption() < top || y >= bottom) continue;
     lines.first = std::min(lines.first, line);
     lines.end = line + 1;
   }

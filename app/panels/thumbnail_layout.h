@@ -5,7 +5,9 @@
 namespace headlight::app {
 
 /// Where the thumbnails of one kind of block stand: lines of equal boxes, a layer's heads wrapped over several lines where
-/// they don't fit, a gutter on the left for the layers' names. UI units, from the top left corner of the arrangement.
+/// they don't fit, a gutter on the left for the layers' names. A model of many layers and heads is laid out compactly: small
+/// maps, close together and without captions, so that a layer stands on one line where that is possible at all. UI units,
+/// from the top left corner of the arrangement.
 class ThumbnailLayout {
  public:
   struct Request {
@@ -33,11 +35,17 @@ class ThumbnailLayout {
   };
   Lines visible_lines(float top, float bottom) const;
   std::uint32_t lines_per_group() const { return lines_per_group_; }
+  bool is_compact() const { return is_compact_; }
+  float caption() const { return is_compact_ ? 0.0F : request_.caption; }
 
  private:
   float group_height() const;
 
+  float line_height() const { return map_height_ + caption() + gap_; }
+
   Request request_;
+  bool is_compact_ = false;
+  float gap_ = 0.0F, group_gap_ = 0.0F;
   std::uint32_t per_line_ = 1, lines_per_group_ = 1;
   float map_width_ = 0.0F, map_height_ = 0.0F;
 };

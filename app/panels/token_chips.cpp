@@ -28,7 +28,14 @@ bool has_text(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t
   return item < tokens.texts.size() && token < tokens.texts[item].size();
 }
 
-void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ImFont& font, float width) {
+bool is_special(const ChipMarks& marks, const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
+  if (!marks.special || item >= marks.special->size() || token < tokens.start(item)) return false;
+  const std::vector<text::Token>& line = (*marks.special)[item];
+  const std::uint32_t index = token - tokens.start(item);
+  return index < line.size() && line[index].is_special;
+}
+
+void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMarks& marks, const ImFont& font, float width) {
   layout.chips.clear();
   layout.item_top.clear();
   const float left = tokens.batch > 1 ? kGutter : 0.0F;
@@ -38,7 +45,7 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ImFont& 
     float x = left;
     for (std::uint32_t token = 0; token < tokens.length; ++token) {
       if (!has_text(tokens, item, token)) break;
-      const bool is_padding = token >= tokens.lengths[item];
+      const bool is_padding = token < tokens.start(item) || token - tokens.start(item) >= tokens.lengths[item];
       const char* text = is_padding ? kPaddingText : token_text(tokens, item, token).c_str();
       const float wanted =
           font.CalcTextSizeA(font_size(&font), FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kPadding);
@@ -47,7 +54,13 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ImFont& 
         x = left;
         y += kChipHeight + kGap;
       }
-      layout.chips.push_back({.x = x, .y = y, .width = chip, .item = item, .token = token, .is_padding = is_padding});
+      layout.chips.push_back({.x = x,
+                              .y = y,
+                              .width = chip,
+                              .item = item,
+                              .token = token,
+                              .is_padding = is_padding,
+                              .is_special = is_special(marks, tokens, item, token)});
       x += chip + kGap;
     }
     y += kChipHeight + (item + 1 < tokens.batch ? kItemGap : 0.0F);
@@ -63,6 +76,7 @@ ChipColors colors_of(const ChipLayout::Chip& chip, const ChipMarks& marks, bool 
   const bool is_selected_item = chip.item == marks.item;
   ChipColors colors{.ground = theme.field, .text = theme.text, .border = theme.border};
   if (chip.is_padding) colors = {.ground = theme.padding, .text = theme.text_dim, .border = 0};
+  if (chip.is_special) colors = {.ground = 0, .text = theme.text_dim, .border = theme.border};
   if (is_selected_item && marks.key == chip.token)
     colors = {.ground = theme.key_fill, .text = theme.text, .border = theme.key};
   if (is_selected_item && marks.query == chip.token) {
@@ -81,6 +95,7 @@ void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const Chip
   const std::size_t at = std::size_t{chip.item} * tokens.length + chip.token;
   std::string detail = fmt::format("token {}", chip.token);
   if (tokens.batch > 1) detail += fmt::format(" of line {}", chip.item + 1);
+  if (chip.is_special) detail += ", special";
   if (!chip.is_padding && at < tokens.ids.size()) detail += fmt::format(", id {}", tokens.ids[at]);
   {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
@@ -98,7 +113,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
   const float full_width = ImGui::GetContentRegionAvail().x;
   const float width = full_width - ImGui::GetStyle().ScrollbarSize - 2.0F;  // there may be a scroll bar
   if (layout.run != frame.result.run || layout.width != width) {
-    lay_out(layout, tokens, *font, width);
+    lay_out(layout, tokens, marks, *font, width);
     layout.run = frame.result.run;
     layout.width = width;
   }
@@ -119,7 +134,8 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
   for (auto chip = begin; chip != layout.chips.end() && chip->y < last_y; ++chip) {
     const shell::UiRect rect{.x = origin.x + chip->x, .y = origin.y + chip->y, .width = chip->width, .height = kChipHeight};
     const bool is_hovered = is_pointed_at && rect.contains(mouse.x, mouse.y);
-    const ChipColors colors = colors_of(*chip, marks, is_hovered, theme);
+    const bool is_lit = marks.pointed && marks.pointed->item == chip->item && marks.pointed->token == chip->token;
+    const ChipColors colors = colors_of(*chip, marks, is_hovered || is_lit, theme);
     const ImVec2 low(rect.x, rect.y);
     const ImVec2 high(rect.x + rect.width, rect.y + rect.height);
     list->AddRectFilled(low, high, colors.ground, 4.0F);

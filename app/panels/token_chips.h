@@ -7,6 +7,7 @@
 
 #include "model/network.h"
 #include "panels/panel.h"
+#include "text/token.h"
 
 namespace headlight::app {
 
@@ -16,7 +17,7 @@ struct ChipLayout {
   struct Chip {
     float x = 0.0F, y = 0.0F, width = 0.0F;  ///< from the area's top left corner
     std::uint32_t item = 0, token = 0;
-    bool is_padding = false;
+    bool is_padding = false, is_special = false;
   };
   std::vector<Chip> chips;      ///< by y
   std::vector<float> item_top;  ///< [batch + 1] where each line of the batch begins, and the end of the last
@@ -38,9 +39,12 @@ struct ChipEvents {
 
 /// What chips are marked with.
 struct ChipMarks {
-  std::uint32_t item = 0;                   ///< the selected line
-  std::optional<std::uint32_t> query, key;  ///< under the pointer: tinted in the role's colour
-  std::optional<std::uint32_t> pinned;      ///< outlined
+  std::uint32_t item = 0;                    ///< the selected line
+  std::optional<std::uint32_t> query, key;   ///< under the pointer: tinted in the role's colour
+  std::optional<std::uint32_t> pinned = {};  ///< outlined
+  std::optional<ChipTarget> pointed = {};    ///< lit like the one under the pointer
+  /// [batch][real token] of a model's prompt, to set special ones apart; null without a model.
+  const std::vector<std::vector<text::Token>>* special = nullptr;
 };
 
 /// Tokens as chips, every line of the batch on rows of its own, padding in a quiet style; scrolls when there are many.

@@ -2,6 +2,7 @@
 
 #include "imgui.h"
 #include "imgui_internal.h"
+#include "shell/text_marks.h"
 #include "shell/ui_impl.h"
 
 namespace headlight::shell {
@@ -73,6 +74,11 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
     is_confirmed = ImGui::InputText(id, text.data(), text.size() + 1, flags, &on_edit, &field);
   }
   if (!options.enter_confirms && ImGui::GetActiveID() == widget) self.live_field = widget;
+  if (is_multiline && (options.pointer != nullptr || !options.marks.empty())) {
+    const TextLines lines(text, widget);
+    lines.draw(options.marks);
+    if (options.pointer != nullptr) *options.pointer = lines.pointer();
+  }
   if (options.hint != nullptr && text.empty()) draw_hint(options.hint, is_multiline, self.theme->text_dim);
   shown = text;
   return options.enter_confirms ? is_confirmed : text != before;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,12 +26,26 @@ struct Clipboard {
 /// What the mouse pointer should look like, for the window.
 enum class MousePointer : std::uint8_t { Arrow, Text, ResizeVertical, ResizeHorizontal, Hand, Hidden };
 
+/// Bytes [begin, end) of a field's text, tinted.
+struct TextMark {
+  std::size_t begin = 0, end = 0;
+  Color color = 0;
+};
+
+/// Where in a field's text somebody is.
+struct TextPointer {
+  std::optional<std::size_t> hovered;  ///< the byte under the mouse
+  std::optional<std::size_t> caret;    ///< while the field is being edited
+};
+
 struct TextFieldOptions {
   float width = -1.0F;                       ///< UI units; −1: all there is
   float height = 0.0F;                       ///< above 0: several lines
   const char* hint = nullptr;                ///< shown while the field is empty
   bool enter_confirms = false;               ///< one line only: true is returned on Enter, not on every edit
   std::size_t limit = std::size_t{1} << 20;  ///< bytes
+  std::span<const TextMark> marks = {};      ///< several lines only
+  TextPointer* pointer = nullptr;            ///< several lines only: set when given
 };
 
 /// Dear ImGui drawn on Vulkan into an image, with or without a window. A frame is

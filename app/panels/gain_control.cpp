@@ -1,0 +1,71 @@
+#include "panels/gain_control.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "panels/ink.h"
+#include "panels/label_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kSliderWidth = 92.0F;
+constexpr float kLargestGain = 2.0F;
+constexpr float kLeastGain = -1.0F;
+
+const char* button_label(float gain) { return gain == 1.0F ? "Knock out" : "Restore"; }
+
+}  // namespace
+
+float gain_control_width(const Frame& frame) {
+  // As wide as with the longer label, so that nothing moves.
+  const float button = text_width(frame.ui.fonts().small, "Knock out") + 2.0F * ImGui::GetStyle().FramePadding.x;
+  return kSliderWidth + ImGui::GetStyle().ItemSpacing.x + button;
+}
+
+void draw_gain_control(Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  const float gain = head_gain(frame.state, selection.block, selection.head);
+  const Ink ink(frame.ui.fonts().small, gain == 1.0F ? frame.ui.theme().text_dim : frame.ui.theme().warning);
+  float edited = gain;
+  ImGui::SetNextItemWidth(kSliderWidth);
+  // Steps of 1/20, so that 0 and 1 are met exactly.
+  ImGui::SliderFloat("##gain", &edited, kLeastGain, kLargestGain, "gain %.2f", ImGuiSliderFlags_AlwaysClamp);
+  mark_last_item(frame, "head.gain");
+  explain_last_item(frame,
+                    "What this head adds is multiplied by it before the output projection: 0 knocks it out. Ctrl and "
+                    "click to type.");
+  constexpr float kSteps = 20.0F;
+  edited = std::round(edited * kSteps) / kSteps;
+  if (edited != gain) set_head_gain(frame.state, selection.block, selection.head, edited);
+  ImGui::SameLine();
+  const float button = gain_control_width(frame) - kSliderWidth - ImGui::GetStyle().ItemSpacing.x;
+  if (ImGui::Button(button_label(gain), {button, 0.0F})) {
+    set_head_gain(frame.state, selection.block, selection.head, gain == 1.0F ? 0.0F : 1.0F);
+  }
+  mark_last_item(frame, "head.knock_out");
+}
+
+void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const shell::UiRect& box) {
+  const float gain = head_gain(frame.state, block, head);
+  if (gain == 1.0F) return;
+  const shell::Theme& theme = frame.ui.theme();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 low(box.x, box.y);
+  const ImVec2 high(box.x + box.width, box.y + box.height);
+  if (gain == 0.0F) {
+    list->AddRectFilled(low, high, shell::with_alpha(theme.panel, 150));
+    list->AddLine(low, high, theme.warning, 2.0F);
+    list->AddLine({low.x, high.y}, {high.x, low.y}, theme.warning, 2.0F);
+    return;
+  }
+  ImFont* font = frame.ui.fonts().small;
+  const std::string text = fmt::format("×{:.3g}", gain);
+  const float width = text_width(font, text) + 6.0F;
+  list->AddRectFilled({high.x - width, high.y - font_size(font) - 2.0F}, high, theme.popup, 2.0F);
+  list->AddText(font, font_size(font), {high.x - width + 3.0F, high.y - font_size(font) - 1.0F}, theme.warning,
+                text.c_str());
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,132 @@
+#include <exception>
+#include <utility>
+
+#include "app/opened_file.h"
+#include "app/workspace.h"
+#include "panels/language_model_panel.h"
+#include "panels/loading_panel.h"
+#include "panels/model_panel.h"
+
+namespace headlight::app {
+
+void Workspace::browse_models() {
+  model_browser_.open();
+  model_jobs_.look_for_models({.recent = settings_.recent_models, .folder = settings_.model_folder});
+}
+
+void Workspace::open_model(const std::string& path) {
+  try {
+    model_jobs_.open(expand_home(path).string());
+  } catch (const std::exception& error) {
+    notice_ = {.text = error.what(), .is_warning = true};
+  }
+  ui_.request_redraw();
+}
+
+void Workspace::take_model_news() {
+  const std::optional<ModelJobs::Opened> opened = model_jobs_.poll();
+  if (opened) ui_.request_redraw(2);
+  if (opened && opened->model) return show_model(*opened);
+  if (!opened) return leave_what_cannot_be_loaded();
+  if (opened->holds_models) {
+    settings_.model_folder = opened->path;
+    return browse_models();
+  }
+  if (model_browser_.is_open()) {
+    model_browser_.refuse(opened->error);
+  } else {
+    notice_ = {.text = opened->error, .is_warning = true};
+  }
+}
+
+void Workspace::show_model(const ModelJobs::Opened& opened) {
+  stop_generating();
+  opened_model_ = opened.model;
+  undo_.seal();
+  select_model(state_, opened.path, opened.model->masks);
+  remember_model(settings_, opened.path);
+  model_browser_.close();
+  notice_ = {};
+  if (!opened.model->tokenizer) {
+    notice_ = {.text = opened.model->tokenizer_problem + "; only token ids can be given", .is_warning = true};
+  }
+}
+
+void Workspace::leave_what_cannot_be_loaded() {
+  if (result_.run != 0 && result_.model == opened_model_) opened_model_.reset();
+  if (!result_.is_load_error || result_.revision != revision_) return;
+  notice_ = {.text = is_load_cancelled_ ? "Loading was cancelled" : result_.error, .is_warning = !is_load_cancelled_};
+  is_load_cancelled_ = false;
+  opened_model_.reset();
+  if (undo_.can_undo()) {
+    state_ = undo_.undo();
+  } else {
+    select_model(state_, "", {});
+  }
+  ui_.request_redraw(2);
+}
+
+void Workspace::go_on_generating() {
+  if (!generation_.is_running()) return;
+  if (!result_.error.empty() && result_.revision == revision_) {
+    generation_.stop(state_, result_.error);
+  } else if (is_current() && requested_inputs_ == run_inputs(state_)) {
+    generation_.step(state_, result_);
+    ui_.ensure_glyphs(state_.text);
+    ui_.ensure_glyphs(state_.model.target_text);
+  }
+  if (!generation_.is_running()) stop_generating();
+}
+
+void Workspace::stop_generating() {
+  generation_.stop(state_);
+  // What was generated is one step, and what a person types next another.
+  if (undo_.observe(state_, last_frame_s_, true)) ui_.request_redraw();
+  undo_.seal();
+}
+
+void Workspace::draw_loading(Frame& frame) {
+  const std::optional<LoadProgress> progress = engine_.load_progress();
+  if (!progress || !draw_loading_panel(frame, model_name(result_, state_.model.path), *progress)) return;
+  is_load_cancelled_ = true;
+  engine_.cancel_load();
+}
+
+void Workspace::draw_predictions(Frame& frame) {
+  const PredictionChoice choice = draw_prediction_panel(
+      frame, typed_,
+      {.is_running = generation_.is_running(), .count = generation_.count(), .outcome = generation_.outcome()});
+  if (choice.stops_generation) stop_generating();
+  if (choice.starts_generation && is_current()) {
+    undo_.observe(state_, last_frame_s_, false);
+    undo_.seal();
+    generation_.start(state_, result_);
+    ui_.request_redraw();
+  }
+}
+
+void Workspace::draw_model_browser(Frame& frame) {
+  const ModelBrowserChoice choice =
+      model_browser_.draw(frame, {.models = model_jobs_.found(),
+                                  .is_looking = model_jobs_.is_looking(),
+                                  .opening = model_jobs_.is_opening() ? model_jobs_.path_being_opened() : std::string(),
+                                  .shown = state_.model.path});
+  if (choice.path) open_model(*choice.path);
+}
+
+void Workspace::draw_text_section(Frame& frame) {
+  if (state_.model.path.empty()) {
+    draw_text_panel(frame, text_memory_, error_of(Blame::Text));
+  } else {
+    draw_prompt_panel(frame, prompt_memory_, error_of(Blame::Text));
+  }
+}
+
+void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
+  const std::string error = error_of(Blame::Model);
+  const bool opens_browser = state_.model.path.empty() ? draw_model_panel(frame, typed_, preset, error)
+                                                       : draw_language_model_panel(frame, typed_, error);
+  if (opens_browser) browse_models();
+}
+
+}  // namespace headlight::app
