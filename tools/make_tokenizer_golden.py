@@ -30,6 +30,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from tokenizer_golden_texts import SENTENCES, SNIPPETS, EMOJI, make_texts
 
 TEXTS = 2048
+SOME = 900  # of the texts, for folders whose kinds are compared on all of them elsewhere
 FEW = 450  # of the texts, for tokenizers that exist for their stages and give a token a byte
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests/golden/tokenizers"
 
@@ -283,10 +284,10 @@ def unigram(folder):
 def unigram_bytes(folder):
     """Unigram that falls back to bytes, with word marks at the first word only."""
     file = pathlib.Path(folder) / "bytes.model"
-    train_sentence_piece(folder, file, "unigram", vocab_size=900, byte_fallback=True, normalization_rule_name="nmt_nfkc")
+    train_sentence_piece(folder, file, "unigram", vocab_size=900, byte_fallback=True, normalization_rule_name="identity")
     proto = charsmap(file)
     tokenizer = Tokenizer(models.Unigram([(p.piece, p.score) for p in proto.pieces], unk_id=0, byte_fallback=True))
-    tokenizer.normalizer = normalizers.Sequence([normalizers.Precompiled(proto.normalizer_spec.precompiled_charsmap), normalizers.Strip(left=False, right=True)])
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Nmt(), normalizers.NFKC(), normalizers.Strip(left=False, right=True)])
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=True)
     tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace(prepend_scheme="first")])
     tokenizer.add_special_tokens([AddedToken("</s>", normalized=False)])
@@ -375,7 +376,7 @@ def write_folders(scratch, texts):
     piece = json.loads((ROOT / "cased-word-piece/tokenizer.json").read_text())["model"]["vocab"]
     (bert / "vocab.txt").write_text("".join(token + "\n" for token in sorted(piece, key=piece.get)))
     (bert / "tokenizer_config.json").write_text('{"do_lower_case": false, "tokenizer_class": "BertTokenizer"}\n')
-    write_expected("bert-vocab", transformers.BertTokenizerFast.from_pretrained(bert)._tokenizer, texts)
+    write_expected("bert-vocab", transformers.BertTokenizerFast.from_pretrained(bert)._tokenizer, texts[:SOME])
 
     roberta_folder = ROOT / "roberta-vocab"
     roberta_folder.mkdir(exist_ok=True)
@@ -384,7 +385,7 @@ def write_folders(scratch, texts):
     (roberta_folder / "vocab.json").write_text(json.dumps(vocabulary) + "\n")
     (roberta_folder / "merges.txt").write_text("#version: 0.2\n" + "".join(" ".join(m) + "\n" for m in model["merges"]))
     (roberta_folder / "tokenizer_config.json").write_text('{"tokenizer_class": "RobertaTokenizer"}\n')
-    write_expected("roberta-vocab", transformers.RobertaTokenizerFast.from_pretrained(roberta_folder)._tokenizer, texts)
+    write_expected("roberta-vocab", transformers.RobertaTokenizerFast.from_pretrained(roberta_folder)._tokenizer, texts[:SOME])
 
     llama_folder = ROOT / "llama"
     llama_folder.mkdir(exist_ok=True)
@@ -396,13 +397,33 @@ def write_folders(scratch, texts):
     newer.mkdir(exist_ok=True)
     shutil.copyfile(llama_folder / "tokenizer.model", newer / "tokenizer.model")
     (newer / "tokenizer_config.json").write_text('{"tokenizer_class": "LlamaTokenizer", "legacy": false, "add_bos_token": true, "add_eos_token": true}\n')
-    write_expected("llama-newer", transformers.LlamaTokenizerFast.from_pretrained(newer)._tokenizer, texts)
+    write_expected("llama-newer", transformers.LlamaTokenizerFast.from_pretrained(newer)._tokenizer, texts[:SOME])
+
+    albert = ROOT / "albert"
+    albert.mkdir(exist_ok=True)
+    train_sentence_piece(scratch, albert / "spiece.model", "unigram", vocab_size=600, normalization_rule_name="identity", pad_id=0, unk_id=1,
+                         bos_id=-1, eos_id=-1, control_symbols=["[CLS]", "[SEP]"], user_defined_symbols=["[MASK]"])
+    (albert / "tokenizer_config.json").write_text('{"tokenizer_class": "AlbertTokenizer"}\n')
+    write_expected("albert", transformers.AlbertTokenizerFast.from_pretrained(albert)._tokenizer, texts[:SOME])
+
+    gemma_folder = ROOT / "gemma-model"
+    gemma_folder.mkdir(exist_ok=True)
+    train_sentence_piece(scratch, gemma_folder / "tokenizer.model", "bpe", vocab_size=900, byte_fallback=True, normalization_rule_name="identity",
+                         remove_extra_whitespaces=False, add_dummy_prefix=False, split_digits=True, allow_whitespace_only_pieces=True,
+                         pad_id=0, eos_id=1, bos_id=2, unk_id=3, pad_piece="<pad>", eos_piece="<eos>", bos_piece="<bos>",
+                         user_defined_symbols=["<mask>", "<start_of_turn>", "    "])
+    # "<|im_end|>" isn't in the model: it is noted with the next free id.
+    (gemma_folder / "tokenizer_config.json").write_text(json.dumps({
+        "tokenizer_class": "GemmaTokenizer", "add_bos_token": True, "bos_token": "<bos>", "eos_token": "<eos>",
+        "added_tokens_decoder": {"900": {"content": "<|im_end|>", "lstrip": False, "rstrip": False, "normalized": False,
+                                         "single_word": False, "special": True}}}) + "\n")
+    write_expected("gemma-model", transformers.GemmaTokenizerFast.from_pretrained(gemma_folder)._tokenizer, texts[:SOME])
 
     marian = ROOT / "marian"
     marian.mkdir(exist_ok=True)
     vocabulary = {"</s>": 0, "<unk>": 1, ">>de<<": 2}
-    for side, size in (("source", 700), ("target", 560)):
-        train_sentence_piece(scratch, marian / f"{side}.spm", "unigram", vocab_size=size, normalization_rule_name="nmt_nfkc")
+    for side, size in (("source", 750), ("target", 620)):
+        train_sentence_piece(scratch, marian / f"{side}.spm", "unigram", vocab_size=size, normalization_rule_name="identity")
         for piece in charsmap(marian / f"{side}.spm").pieces[3 if side == "source" else 60:]:  # some of the target's are unknown
             vocabulary.setdefault(piece.piece, len(vocabulary))
     vocabulary["<pad>"] = len(vocabulary)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "core/atomic_file.h"
 #include "text/json_place.h"
@@ -13,13 +14,14 @@ struct Role {
   const char* key;
   std::optional<std::string> SpecialSpellings::*spelling;
 };
+/// In the order in which tokens that the vocabulary lacks get their ids.
 constexpr std::array<Role, 7> kRoles = {{{"bos_token", &SpecialSpellings::beginning},
                                          {"eos_token", &SpecialSpellings::end},
-                                         {"pad_token", &SpecialSpellings::padding},
                                          {"unk_token", &SpecialSpellings::unknown},
-                                         {"mask_token", &SpecialSpellings::mask},
                                          {"sep_token", &SpecialSpellings::separator},
-                                         {"cls_token", &SpecialSpellings::classification}}};
+                                         {"pad_token", &SpecialSpellings::padding},
+                                         {"cls_token", &SpecialSpellings::classification},
+                                         {"mask_token", &SpecialSpellings::mask}}};
 
 /// "<s>" or {"content": "<s>", "lstrip": false, …}.
 std::optional<AddedToken> read_token(const JsonPlace& place) {
@@ -30,7 +32,7 @@ std::optional<AddedToken> read_token(const JsonPlace& place) {
                     .left_strip = place.boolean_or("lstrip", false),
                     .right_strip = place.boolean_or("rstrip", false),
                     .is_normalized = place.boolean_or("normalized", false),
-                    .is_special = true};
+                    .is_special = place.boolean_or("special", true)};
 }
 
 void add(FolderNotes& notes, AddedToken token) {
@@ -39,12 +41,26 @@ void add(FolderNotes& notes, AddedToken token) {
   if (!known) notes.special_tokens.push_back(std::move(token));
 }
 
+/// {"32000": {"content": "<pad>", …}, …}: sorted by id, so that tokens beyond the vocabulary get the ids they are noted
+/// with.
+void read_added(const JsonPlace& root, FolderNotes& notes) {
+  const std::optional<JsonPlace> place = root.find("added_tokens_decoder");
+  if (!place || !place->value().is_object()) return;
+  std::map<std::uint64_t, AddedToken> tokens;
+  for (const auto& [id, value] : place->value().items()) {
+    if (id.empty() || id.size() > 10 || id.find_first_not_of("0123456789") != std::string::npos)
+      place->at(id).fail("must stand under an id");
+    if (std::optional<AddedToken> token = read_token(place->at(id))) tokens.emplace(std::stoull(id), std::move(*token));
+  }
+  for (auto& [id, token] : tokens) add(notes, std::move(token));
+}
+
 void read_special(const JsonPlace& root, FolderNotes& notes) {
   for (const Role& role : kRoles) {
     const std::optional<JsonPlace> place = root.find(role.key);
     const std::optional<AddedToken> token = place ? read_token(*place) : std::nullopt;
     if (!token) continue;
-    notes.special.*role.spelling = token->content;
+    if (!(notes.special.*role.spelling)) notes.special.*role.spelling = token->content;
     add(notes, *token);
   }
   const std::optional<JsonPlace> more = root.find("additional_special_tokens");
@@ -83,8 +99,8 @@ bool FolderNotes::is(std::string_view family) const {
 FolderNotes read_folder_notes(const std::filesystem::path& folder) {
   FolderNotes notes;
   read_if_there(folder / "config.json", [&](const JsonPlace& root) { notes.model_type = root.string_or("model_type", ""); });
-  read_if_there(folder / "special_tokens_map.json", [&](const JsonPlace& root) { read_special(root, notes); });
   read_if_there(folder / "tokenizer_config.json", [&](const JsonPlace& root) {
+    read_added(root, notes);
     read_special(root, notes);
     notes.tokenizer_class = root.string_or("tokenizer_class", "");
     if (notes.tokenizer_class.ends_with("Fast")) notes.tokenizer_class.resize(notes.tokenizer_class.size() - 4);
@@ -98,6 +114,7 @@ FolderNotes read_folder_notes(const std::filesystem::path& folder) {
     notes.keeps_accents = flag(root, "keep_accents");
     if (const auto ids = root.find("extra_ids")) notes.extra_ids = ids->id();
   });
+  read_if_there(folder / "special_tokens_map.json", [&](const JsonPlace& root) { read_special(root, notes); });
   return notes;
 }
 

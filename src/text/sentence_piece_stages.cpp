@@ -28,7 +28,8 @@ std::vector<std::string> spellings_of(const SentencePieceFile& model) {
 std::vector<AddedToken> added_tokens(const SentencePieceFile& model) {
   std::vector<AddedToken> tokens;
   for (const auto& piece : model.pieces) {
-    const bool is_special = piece.type == PieceType::Control || piece.type == PieceType::Unknown;
+    const bool is_mask = piece.spelling == "[MASK]" || piece.spelling == "<mask>";  // user-defined, but nobody's text
+    const bool is_special = piece.type == PieceType::Control || piece.type == PieceType::Unknown || is_mask;
     if (is_special || piece.type == PieceType::UserDefined)
       tokens.push_back({.content = piece.spelling, .is_normalized = false, .is_special = is_special});
   }
@@ -84,6 +85,14 @@ ScoredSpellings scored(const SentencePieceFile& model) {
   return spellings;
 }
 
+/// Words between white space, each with a mark in front.
+PreTokenizerPointer make_marked_words() {
+  std::vector<PreTokenizerPointer> parts;
+  parts.push_back(make_whitespace_split_pre_tokenizer());
+  parts.push_back(make_metaspace_pre_tokenizer({}));
+  return make_pre_tokenizer_sequence(std::move(parts));
+}
+
 NormalizerPointer make_map(const SentencePieceFile& model) {
   return make_precompiled_normalizer(PrecompiledMap(model.character_map));
 }
@@ -116,9 +125,8 @@ void make_albert_stages(const SentencePieceFile& model, const FolderNotes& notes
   }
   if (notes.lowercases.value_or(true)) normalizers.push_back(make_lowercase_normalizer());
   if (!model.character_map.empty()) normalizers.push_back(make_map(model));
-  normalizers.push_back(make_replace_normalizer(Regex(" {2,}"), " "));
   stages.normalizer = make_normalizer_sequence(std::move(normalizers));
-  stages.pre_tokenizer = make_metaspace_pre_tokenizer({});
+  stages.pre_tokenizer = make_marked_words();
   stages.model = make_unigram(std::move(spellings), to_id(model.unknown), false);
   const auto cls = stages.model->vocabulary().find("[CLS]");
   const auto sep = stages.model->vocabulary().find("[SEP]");
@@ -201,10 +209,7 @@ void add_llama_stages(Stages& stages, bool adds_prefix_space, bool is_legacy) {
 void add_t5_stages(Stages& stages, ScoredSpellings spellings, std::optional<std::uint32_t> unknown, std::uint32_t end,
                    const std::string& character_map) {
   if (!character_map.empty()) stages.normalizer = make_precompiled_normalizer(PrecompiledMap(character_map));
-  std::vector<PreTokenizerPointer> parts;
-  parts.push_back(make_whitespace_split_pre_tokenizer());
-  parts.push_back(make_metaspace_pre_tokenizer({}));
-  stages.pre_tokenizer = make_pre_tokenizer_sequence(std::move(parts));
+  stages.pre_tokenizer = make_marked_words();
   stages.model = make_unigram(std::move(spellings), unknown, false);
   stages.post_processor = make_template_post_processor({{.source = 0}, {.ids = {end}}},
                                                        {{.source = 0}, {.ids = {end}}, {.source = 1}, {.ids = {end}}});
@@ -222,6 +227,11 @@ Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes&
     stages.spelling = Spelling::WordMarks;
     std::vector<AddedToken> added = added_tokens(model);
     added.insert(added.end(), stages.added.begin(), stages.added.end());
+    for (const AddedToken& noted : notes.special_tokens) {
+      const bool known =
+          std::any_of(added.begin(), added.end(), [&](const AddedToken& t) { return t.content == noted.content; });
+      if (!known) added.push_back(noted);
+    }
     stages.added = std::move(added);
     stages.special = {.beginning = spelling_of(model, model.beginning),
                       .end = spelling_of(model, model.end),

@@ -120,7 +120,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("folders without a tokenizer.json are read as transformers reads them") {
-    for (const char* name : {"bert-vocab", "roberta-vocab", "llama", "llama-newer", "t5"})
+    for (const char* name : {"bert-vocab", "roberta-vocab", "llama", "llama-newer", "t5", "albert", "gemma-model"})
       compare(Tokenizer::load(folder(name)), name);
   }
 
