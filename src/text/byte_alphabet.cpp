@@ -23,10 +23,10 @@ constexpr std::array<int, 0x144> kBytes = [] {
   return bytes;
 }();
 
-}  // namespace
-
-char32_t to_byte_letter(unsigned char byte) { return kLetters[byte]; }
+/// The byte behind a letter of the alphabet, −1 for any other character.
 int from_byte_letter(char32_t letter) { return letter < kBytes.size() ? kBytes[letter] : -1; }
+
+}  // namespace
 
 void spell_bytes(NormalizedText& text) {
   std::vector<Change> changes;

@@ -8,13 +8,8 @@
 
 namespace headlight::text {
 
-/// GPT-2's alphabet, which shows each byte as one printable character: most of Latin-1 as itself, the rest from U+0100 on
-/// (the space is "Ġ", the newline "Ċ").
-char32_t to_byte_letter(unsigned char byte);
-/// The byte behind a letter of the alphabet, −1 for any other character.
-int from_byte_letter(char32_t letter);
-
-/// Each byte of the text as a letter; the letters of a character share its place.
+/// Spells each byte of the text as a letter of GPT-2's alphabet: most of Latin-1 as itself, the rest from U+0100 on (the
+/// space is "Ġ", the newline "Ċ"). The letters of a character share its place.
 void spell_bytes(NormalizedText& text);
 /// Appends the bytes behind a spelling, or the spelling itself when a character of it isn't of the alphabet.
 void append_spelled_bytes(std::string& bytes, std::string_view spelling);

@@ -54,11 +54,6 @@ bool JsonPlace::boolean() const {
   return value_->get<bool>();
 }
 
-double JsonPlace::number() const {
-  if (!value_->is_number()) fail(fmt::format("must be a number, but is {}", value_->type_name()));
-  return value_->get<double>();
-}
-
 std::uint32_t JsonPlace::id() const {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (!value_->is_number_unsigned() || value_->get<std::uint64_t>() > kMost)

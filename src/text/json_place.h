@@ -37,7 +37,6 @@ class JsonPlace {
 
   const std::string& string() const;
   bool boolean() const;
-  double number() const;
   std::uint32_t id() const;
 
   std::string string_or(std::string_view key, std::string_view fallback) const;

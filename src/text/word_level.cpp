@@ -1,22 +1,15 @@
 #include "text/word_level.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
 
 #include <fmt/format.h>
 #include <utf8proc.h>
 
+#include "text/unicode.h"
+
 namespace headlight::text {
 namespace {
-
-/// Unicode's White_Space property (PropList.txt), complete.
-bool is_white_space(std::int32_t code_point) {
-  static constexpr std::array<std::int32_t, 7> kSingles = {0x20, 0x85, 0xA0, 0x1680, 0x202F, 0x205F, 0x3000};
-  return (code_point >= 0x09 && code_point <= 0x0D) || (code_point >= 0x2000 && code_point <= 0x200A) ||
-         code_point == 0x2028 || code_point == 0x2029 ||
-         std::find(kSingles.begin(), kSingles.end(), code_point) != kSingles.end();
-}
 
 struct Decoded {
   std::int32_t code_point = -1;  ///< −1: not valid UTF-8
@@ -46,7 +39,7 @@ void split_line(std::string_view text, std::size_t begin, std::size_t end, Emit 
   };
   for (std::size_t at = begin; at < end;) {
     const Decoded decoded = decode(text, at);
-    if (is_white_space(decoded.code_point)) {
+    if (is_white_space(static_cast<char32_t>(decoded.code_point))) {
       flush();
     } else if (decoded.code_point != ',') {
       if (word.empty()) word_begin = at;
@@ -66,7 +59,7 @@ std::size_t count_words(std::string_view line) {
     const Decoded decoded = decode(line, at);
     at += decoded.bytes;
     if (decoded.code_point == ',') continue;
-    const bool white = is_white_space(decoded.code_point);
+    const bool white = is_white_space(static_cast<char32_t>(decoded.code_point));
     if (!white && !inside) ++words;
     inside = !white;
   }
