@@ -41,8 +41,12 @@ fs::path find_model(const fs::path& name) {
   std::error_code failure;
   if (fs::is_directory(name, failure) && !fs::exists(name / "config.json", failure)) {
     // A model's folder in the hub's cache has its files further in; a folder may hold nothing but a .gguf file.
-    const std::vector<model::FoundModel> inside = model::find_models(name);
-    if (inside.size() == 1) return inside.front().path;
+    const fs::path folder = fs::weakly_canonical(name, failure);
+    const fs::path snapshots = folder / "snapshots";
+    const bool is_cached = fs::is_directory(snapshots, failure);
+    std::vector<model::FoundModel> found = model::find_models(is_cached ? folder.parent_path() : folder);
+    if (is_cached) std::erase_if(found, [&](const auto& model) { return model.path.parent_path() != snapshots; });
+    if (found.size() == 1) return found.front().path;
   }
   if (fs::exists(name, failure)) return name;
   const fs::path cache = model::hub_cache_folder();

@@ -10,7 +10,8 @@ namespace headlight::inference {
 /// What a model takes on the device, in bytes.
 struct MemoryEstimate {
   std::uint64_t weights = 0;  ///< exact
-  std::uint64_t run = 0;      ///< what a run keeps for looking at: hidden states and every block's X, Q, K, V and outputs
+  /// Of a run, about: hidden states, X, Q, K, V and outputs of every block, and what layers compute in.
+  std::uint64_t run = 0;
 
   std::uint64_t total() const { return weights + run; }
 };

@@ -19,9 +19,11 @@ struct Outcome {
 };
 
 /// Runs the real program with these arguments, its settings in a folder of their own. `prefix` stands before it in the
-/// shell's line: variables, or "… |".
-inline Outcome run_headlight(const std::vector<std::string>& arguments, const std::string& prefix = "") {
+/// shell's line: variables, or another program. `input` is what it reads from standard input.
+inline Outcome run_headlight(const std::vector<std::string>& arguments, const std::string& prefix = "",
+                             const std::string& input = "") {
   const TemporaryDirectory directory;
+  write_file_atomically(directory.path() / "in", input);
   const std::string base = directory.path().string();
   std::string line =
       "XDG_CONFIG_HOME=" + base + "/config XDG_CACHE_HOME=" + base + "/cache " + prefix + " '" + HEADLIGHT_PROGRAM + "'";
@@ -30,7 +32,7 @@ inline Outcome run_headlight(const std::vector<std::string>& arguments, const st
     for (const char letter : argument) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
     line += " '" + quoted + "'";
   }
-  line += " >'" + base + "/out' 2>'" + base + "/err' </dev/null";
+  line += " >'" + base + "/out' 2>'" + base + "/err' <'" + base + "/in'";
   const int status = std::system(line.c_str());
   return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128,
           .out = read_file(directory.path() / "out"),

@@ -1,0 +1,342 @@
+#include <cmath>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "export/npy.h"
+#include "support/golden_model.h"
+#include "support/program.h"
+
+using namespace headlight;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string golden_path(std::string_view name) { return test::golden_model_path(name).string(); }
+
+/// What a command answers to lines on standard input.
+Outcome answer(const std::vector<std::string>& arguments, const std::string& input) {
+  Outcome outcome = run_headlight(arguments, "", input);
+  INFO(outcome.err);
+  return outcome;
+}
+
+std::vector<nlohmann::json> json_lines(const std::string& text) {
+  std::vector<nlohmann::json> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    lines.push_back(nlohmann::json::parse(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+/// The one line on standard error of a command that fails with this status.
+std::string complaint(const std::vector<std::string>& arguments, int status, const std::string& input = "") {
+  const Outcome outcome = run_headlight(arguments, "", input);
+  INFO(outcome.err);
+  CHECK(outcome.status == status);
+  REQUIRE(outcome.err.starts_with("headlight: "));
+  REQUIRE(outcome.err.find('\n') == outcome.err.size() - 1);
+  return outcome.err.substr(11, outcome.err.size() - 12);
+}
+
+/// `headlight export --model … --out …` with more flags behind.
+std::vector<std::string> exporting(std::string_view model, const std::vector<std::string>& more, const fs::path& out) {
+  std::vector<std::string> arguments = {"export", "--model", golden_path(model), "--out", out.string(), "--format", "npy"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::string export_complaint(std::string_view model, const std::vector<std::string>& more, int status) {
+  const TemporaryDirectory directory;
+  return complaint(exporting(model, more, directory.path() / "out"), status);
+}
+
+/// A folder that the real program exported into.
+struct Exported {
+  TemporaryDirectory directory;
+  Outcome outcome;
+
+  Exported(std::string_view model, const std::vector<std::string>& more) {
+    outcome = run_headlight(exporting(model, more, directory.path() / "out"));
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+  }
+  bool has(const std::string& name) const { return fs::exists(directory.path() / "out" / name); }
+  Tensor npy(const std::string& name) const {
+    return exporting::decode_npy(read_file(directory.path() / "out" / (name + ".npy")));
+  }
+  nlohmann::json run_json() const { return nlohmann::json::parse(read_file(directory.path() / "out" / "run.json")); }
+};
+
+/// --ids (or --target-ids) for every line, padding left away.
+void add_ids(std::vector<std::string>& flags, const char* flag, const model::TokenBatch& tokens) {
+  for (std::uint32_t item = 0; item < tokens.batch; ++item) {
+    const auto first = tokens.ids.begin() + static_cast<std::ptrdiff_t>(item * tokens.length + tokens.start(item));
+    flags.insert(flags.end(), {flag, fmt::format("{}", fmt::join(first, first + tokens.lengths[item], ","))});
+  }
+}
+
+struct Worst {
+  double attentions = 0.0, hidden = 0.0, logits = 0.0;  ///< the last two divided by the root mean square
+};
+
+/// The largest differences of everything that was exported from everything that transformers computed.
+Worst deviation(const Exported& exported, const test::GoldenCase& golden) {
+  Worst worst;
+  const model::TokenBatch& source = golden.input.source;
+  const model::TokenBatch& target = golden.input.target ? *golden.input.target : source;
+  const auto compare = [&](const char* file, const Tensor& expected, const model::TokenBatch& rows, std::size_t axis) {
+    const Tensor found = exported.npy(file);
+    REQUIRE(found.shape == expected.shape);
+    // Layer by layer: the batch comes first then.
+    const std::size_t layers = axis == 0 ? 1 : found.axis(0);
+    const std::size_t count = found.values.size() / layers;
+    double largest = 0.0;
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      const auto begin = static_cast<std::ptrdiff_t>(layer * count), end = static_cast<std::ptrdiff_t>((layer + 1) * count);
+      const std::vector<double> numbers(found.values.begin() + begin, found.values.begin() + end);
+      const Shape shape(found.shape.begin() + static_cast<std::ptrdiff_t>(axis), found.shape.end());
+      const test::RowDeviation rows_off =
+          test::row_deviation(shape, numbers, std::span(expected.values).subspan(layer * count, count), rows);
+      const bool is_map = std::string_view(file).ends_with("weights");
+      largest = std::max(largest, is_map ? rows_off.largest : rows_off.largest / rows_off.root_square);
+    }
+    return largest;
+  };
+  const auto raise = [](double& to, double value) { to = std::max(to, value); };
+  if (golden.input.target) {
+    raise(worst.attentions, compare("encoder_weights", golden.encoder_attentions, source, 1));
+    raise(worst.attentions, compare("decoder_weights", golden.decoder_attentions, target, 1));
+    raise(worst.attentions, compare("cross_weights", golden.cross_attentions, target, 1));
+    raise(worst.hidden, compare("encoder_hidden", golden.encoder_hidden, source, 1));
+    raise(worst.hidden, compare("decoder_hidden", golden.decoder_hidden, target, 1));
+  } else {
+    raise(worst.attentions, compare("weights", golden.attentions, source, 1));
+    raise(worst.hidden, compare("hidden", golden.hidden, source, 1));
+  }
+  if (!golden.logits.is_empty()) raise(worst.logits, compare("logits", golden.logits, target, 0));
+  return worst;
+}
+
+/// Exports one case by its ids.
+Worst exported_deviation(std::string_view model, const test::GoldenCase& golden, std::vector<std::string> flags) {
+  const TemporaryDirectory masks;
+  flags.insert(flags.end(), {"--stages", "weights,hidden,logits"});
+  add_ids(flags, "--ids", golden.input.source);
+  if (golden.input.target) add_ids(flags, "--target-ids", *golden.input.target);
+  const std::vector<std::uint32_t>& starts = golden.input.source.starts;
+  if (std::ranges::any_of(starts, [](std::uint32_t start) { return start > 0; })) {
+    flags.insert(flags.end(), {"--padding-side", "left"});
+  }
+  if (!golden.visible.is_empty()) {
+    exporting::write_npy(masks.path() / "visible.npy", golden.visible);
+    flags.insert(flags.end(), {"--mask-file", (masks.path() / "visible.npy").string()});
+  }
+  return deviation(Exported(model, flags), golden);
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("tokenize answers a line with ids, tokens and byte ranges") {
+    const Outcome outcome = answer({"tokenize", "--model", golden_path("bert")}, "the cat\n\nTHE cat");
+    CHECK(outcome.status == 0);
+    const std::vector<nlohmann::json> lines = json_lines(outcome.out);
+    REQUIRE(lines.size() == 3);
+    CHECK(lines[0]["ids"] == nlohmann::json({2, 38, 39, 3}));
+    CHECK(lines[0]["tokens"] == nlohmann::json({"[CLS]", "the", "cat", "[SEP]"}));
+    CHECK(lines[0]["offsets"] == nlohmann::json({{0, 0}, {0, 3}, {4, 7}, {0, 0}}));
+    CHECK(lines[1]["ids"] == nlohmann::json({2, 3}));
+    CHECK(lines[2]["ids"] == lines[0]["ids"]);  // lower-cased
+    const Outcome plain = answer({"tokenize", "--model", golden_path("bert"), "--no-special"}, "the cat\n");
+    CHECK(json_lines(plain.out).at(0)["ids"] == nlohmann::json({38, 39}));
+    CHECK(answer({"tokenize", "--model", golden_path("bert")}, "").out == "");
+  }
+
+  TEST_CASE("tokenize takes broken UTF-8 and writes strict JSON") {
+    const Outcome outcome = answer({"tokenize", "--model", golden_path("gpt2")}, "a \xff b\n");
+    CHECK(outcome.status == 0);
+    const nlohmann::json line = json_lines(outcome.out).at(0);
+    CHECK(line["offsets"].back() == nlohmann::json({4, 5}));
+  }
+
+  TEST_CASE("detokenize reads what tokenize writes, lists and plain numbers") {
+    const std::vector<std::string> detokenize = {"detokenize", "--model", golden_path("gpt2")};
+    const Outcome tokens = answer({"tokenize", "--model", golden_path("gpt2")}, "the cat sat\n\na \\n b\n");
+    CHECK(answer(detokenize, tokens.out).out == "the cat sat\n\na \\n b\n");
+    CHECK(answer(detokenize, "[98, 108]\n98 108\n98,\t108\n\n[]\n{\"ids\": [98]}").out ==
+          "the cat\nthe cat\nthe cat\n\n\nthe\n");
+    const std::vector<std::string> bert = {"detokenize", "--model", golden_path("bert")};
+    CHECK(answer(bert, "2 38 39 3").out == "the cat\n");
+    CHECK(answer({"detokenize", "--model", golden_path("bert"), "--keep-special"}, "2 38 39 3").out ==
+          "[CLS] the cat [SEP]\n");
+    CHECK(answer({"detokenize", "--model", golden_path("gpt2"), "--json"}, "98 108").out == "\"the cat\"\n");
+  }
+
+  TEST_CASE("a bad line ends the command with its number, after the lines before it") {
+    const std::vector<std::string> detokenize = {"detokenize", "--model", golden_path("gpt2")};
+    CHECK(answer(detokenize, "98\n98 x\n98\n").out == "the\n");
+    CHECK(complaint(detokenize, 1, "98\n98 x\n98\n") == "line 2: 'x' is no token id: give whole numbers from 0");
+    CHECK(complaint(detokenize, 1, "[1, 2") == "line 1: '[1, 2' is no JSON");
+    CHECK(complaint(detokenize, 1, "{\"id\": []}") == "line 1: the object has no \"ids\"");
+    CHECK(complaint(detokenize, 1, "{\"ids\": 3}") == "line 1: \"ids\" is no list");
+    CHECK(complaint(detokenize, 1, "[1, -2]") == "line 1: '-2' is no token id: give whole numbers from 0");
+    CHECK(complaint(detokenize, 1, "[1.5]") == "line 1: '1.5' is no token id: give whole numbers from 0");
+    CHECK(complaint(detokenize, 1, "5000000000") == "line 1: '5000000000' is no token id: give whole numbers from 0");
+    CHECK(complaint(detokenize, 1, "98\n128") == "line 2: id 128 is not among the vocabulary's 128");
+    CHECK(complaint({"tokenize", "--model", golden_path("t5")}, 1, "a").find("no tokenizer") != std::string::npos);
+    CHECK(complaint({"tokenize"}, 2) == "--model is missing: name a model's folder or .gguf file");
+    CHECK(complaint({"tokenize", "--model", "/nonexistent"}, 1).find("/nonexistent: there is no such file or folder") == 0);
+  }
+
+  TEST_CASE("info tells family, sizes, tokenizer and memory, without a device") {
+    const Outcome report = run_headlight({"info", "--model", golden_path("llama")});
+    CHECK(report.status == 0);
+    for (const char* words : {"Llama (model_type llama)", "2 × 4, d_model 32, d_k 8, 2 heads of keys, causal", "BPE, 128",
+                              "64 tokens in training", "24.5 k", "F32", "on the device"}) {
+      INFO(words, '\n', report.out);
+      CHECK(report.out.find(words) != std::string::npos);
+    }
+    const Outcome tensors = run_headlight({"info", "--model", golden_path("gguf/llama-q8_0.gguf"), "--tensors"});
+    CHECK(tensors.out.find("\ntoken_embd.weight [128, 32] Q8_0\n") != std::string::npos);
+    const Outcome text = run_headlight({"info", "--model", golden_path("marian"), "--json", "--tensors", "--tokens", "7"});
+    const nlohmann::json json = nlohmann::json::parse(text.out);
+    CHECK(json["family"] == "Marian");
+    CHECK(json["decoder_layers"] == 2);
+    CHECK(json["tokenizer"]["kind"] == "Unigram");
+    CHECK(json["device_memory"]["tokens"] == 7);
+    CHECK(json["device_memory"]["f16"]["weights"].get<int>() < json["device_memory"]["f32"]["weights"].get<int>());
+    CHECK(json["tensors"].size() == 86);
+    CHECK(run_headlight({"info", "--model", golden_path("t5")}).out.find("tokenizer   none: ") != std::string::npos);
+    CHECK(complaint({"info", "--model", HEADLIGHT_GOLDEN_DIR}, 1).find(HEADLIGHT_GOLDEN_DIR) != std::string::npos);
+    CHECK(complaint({"info", "--model", golden_path("gpt2"), "--tokens", "0"}, 2).find("--tokens: expected") == 0);
+  }
+
+  TEST_CASE("models lists a folder and the cache") {
+    const Outcome listed = run_headlight({"models", "--folder", golden_path("")});
+    CHECK(listed.status == 0);
+    CHECK(std::count(listed.out.begin(), listed.out.end(), '\n') > 30);
+    CHECK(listed.out.find("2 × 4 + 2 × 4") != std::string::npos);
+    CHECK(listed.out.find("can't be shown") == std::string::npos);
+    const Outcome json = run_headlight({"models", "--json", "--folder", golden_path("gpt2")});
+    CHECK(nlohmann::json::parse(json.out).at(0)["parameters"] == 26820);
+    const TemporaryDirectory empty;
+    const Outcome none = run_headlight({"models"}, "HF_HUB_CACHE='" + empty.path().string() + "'");
+    CHECK(none.status == 0);
+    CHECK(none.out.starts_with("no models in " + empty.path().string()));
+    CHECK(complaint({"models", "--folder", "/nonexistent"}, 1) == "/nonexistent is no folder");
+  }
+
+  TEST_CASE("flags that don't go together are one line") {
+    CHECK(export_complaint("gpt2", {}, 2) == "--text or --preset is missing: say what to compute");
+    CHECK(export_complaint("gpt2", {"--text", "a", "--heads", "2"}, 2) ==
+          "--heads and --model exclude each other: --heads belongs to the playground");
+    CHECK(export_complaint("gpt2", {"--text", "a", "--key-text", "b"}, 2).find("--key-text and --model") == 0);
+    CHECK(export_complaint("gpt2", {"--preset", "notebook-001"}, 2).find("--model and --preset") == 0);
+    CHECK(export_complaint("gpt2", {"--text", "a", "--ids", "1"}, 2) == "--text and --ids exclude each other: give either");
+    CHECK(export_complaint("gpt2", {"--ids", "1,x"}, 2) == "--ids: 'x' is no token id: give whole numbers from 0");
+    CHECK(
+        export_complaint("gpt2", {"--text", "a", "--padding-side", "both"}, 2).find("--padding-side: there is no 'both'") ==
+        0);
+    CHECK(export_complaint("gpt2", {"--text", "a", "--precision", "f8"}, 2).find("--precision: there is no 'f8'") == 0);
+    CHECK(export_complaint("gpt2", {"--text", "a", "--target", "b"}, 2) ==
+          "--target: GPT-2 has no decoder beside an encoder");
+    CHECK(export_complaint("gpt2", {"--text", "a", "--pair", "b"}, 2) ==
+          "--pair: GPT-2 isn't trained on pairs of sentences");
+    CHECK(complaint({"export", "--text", "a", "--pair", "b", "--out", "x"}, 2) ==
+          "--pair is for trained models: name one with --model");
+    CHECK(export_complaint("nothing here", {"--text", "a"}, 1).find("there is no such file or folder") != std::string::npos);
+  }
+}
+
+TEST_SUITE("gpu") {
+  TEST_CASE("export writes what transformers computes: ids, padding on both sides, a mask of one's own") {
+    for (const char* model : {"gpt2", "bert", "llama", "marian", "t5", "gemma2"}) {
+      for (const test::GoldenCase& golden : test::load_golden_cases(model)) {
+        if (!golden.input.source.types.empty()) continue;  // types come from pairs of texts
+        CAPTURE(model);
+        CAPTURE(golden.name);
+        const Worst worst = exported_deviation(model, golden, {});
+        CHECK(worst.attentions < 1e-5);  // 1.0e-6
+        CHECK(worst.hidden < 1e-4);      // 3.0e-6
+        CHECK(worst.logits < 1e-3);      // 2.9e-6
+      }
+    }
+  }
+
+  TEST_CASE("weights in 16 bits stay near") {
+    for (const char* model : {"gpt2", "llama", "marian"}) {
+      CAPTURE(model);
+      const Worst worst = exported_deviation(model, test::load_golden_cases(model).front(), {"--precision", "f16"});
+      CHECK(worst.attentions > 1e-5);
+      CHECK(worst.attentions < 1e-2);
+      CHECK(worst.logits < 1e-1);
+    }
+  }
+
+  TEST_CASE("keys and values have the heads of keys") {
+    const Exported llama("llama", {"--text", "the cat sat", "--stages", "q,k,v"});
+    const std::uint32_t tokens = llama.npy("q").axis(3);
+    CHECK(llama.npy("q").shape == Shape{2, 1, 4, tokens, 8});
+    CHECK(llama.npy("k").shape == Shape{2, 1, 2, tokens, 8});
+    CHECK(llama.npy("v").shape == Shape{2, 1, 2, tokens, 8});
+    const Exported one("llama", {"--text", "the cat sat", "--stages", "k,weights", "--head", "3"});
+    CHECK(one.npy("weights").axis(2) == 1);
+    const Tensor all = llama.npy("k"), last = one.npy("k");
+    REQUIRE(last.shape == Shape{2, 1, 1, tokens, 8});
+    CHECK(last.at({0, 0, 0, 1, 2}) == all.at({0, 0, 1, 1, 2}));
+    CHECK(last.at({1, 0, 0, 0, 7}) == all.at({1, 0, 1, 0, 7}));
+  }
+
+  TEST_CASE("texts, pairs and targets are in run.json as tokens") {
+    const Exported bert("bert", {"--text", "the cat", "--pair", "sat", "--stages", "weights,logits"});
+    const nlohmann::json run = bert.run_json();
+    CHECK(run["model"]["family"] == "BERT");
+    CHECK(run["model"]["pair_text"] == "sat");
+    CHECK(run["tokens"]["ids"][0] == nlohmann::json({2, 38, 39, 3, 40, 3}));
+    CHECK(run["tokens"]["texts"][0][0] == "[CLS]");
+    CHECK(bert.npy("logits").shape == Shape{1, 6, 104});
+    const Exported marian("marian", {"--text", "the cat", "--text", "sat", "--target", "on the", "--padding-side", "left"});
+    CHECK(marian.npy("cross_weights").shape == Shape{2, 2, 4, 3, 3});
+    const nlohmann::json both = marian.run_json();
+    CHECK(both["tokens"]["starts"] == nlohmann::json({0, 1}));
+    CHECK(both["tokens"]["ids"][1] == nlohmann::json({nullptr, 5, 0}));
+    CHECK(both["target_tokens"]["ids"] == nlohmann::json({{103, 6, 3}, {103, 6, 3}}));
+  }
+
+  TEST_CASE("a mask given by flags joins the model's own") {
+    const Exported gpt2("gpt2", {"--ids", "5,6,7,8", "--mask", "window:2"});
+    const Tensor weights = gpt2.npy("weights");
+    for (std::uint32_t query = 0; query < 4; ++query) {
+      for (std::uint32_t key = 0; key < 4; ++key) {
+        const bool is_visible = key <= query && query - key < 2;
+        CHECK((weights.at({1, 0, 5, query, key}) > 0.0f) == is_visible);
+      }
+    }
+    const Exported bert("bert", {"--ids", "5,6,7", "--mask", "causal", "--fill", "-1e9"});
+    CHECK(bert.npy("weights").at({0, 0, 0, 0, 2}) == 0.0f);
+    CHECK(bert.npy("weights").at({0, 0, 0, 2, 0}) > 0.0f);
+  }
+
+  TEST_CASE("a network without logits says so") {
+    const Exported base("bert-base-model", {"--ids", "5,6,7", "--stages", "hidden,logits"});
+    CHECK(base.has("hidden.npy"));
+    CHECK_FALSE(base.has("logits.npy"));
+    CHECK(base.outcome.err == "headlight: note: logits is left out: this network has none\n");
+  }
+
+  TEST_CASE("what a model can't take is one line") {
+    CHECK(export_complaint("gpt2", {"--ids", "5,999"}, 1) == "the text: token id 999 is not among the model's 128");
+    CHECK(export_complaint("gpt2", {"--text", ""}, 1) == "the text has no line: type at least one token");
+    std::string many = "5";
+    for (int i = 0; i < 32; ++i) many += ",5";
+    CHECK(export_complaint("gpt2", {"--ids", many}, 1).find("33 tokens, but the model has positions for 32") !=
+          std::string::npos);
+    CHECK(export_complaint("t5", {"--text", "a"}, 1).find("give token ids instead of text") != std::string::npos);
+    CHECK(export_complaint("gpt2", {"--ids", "5", "--block", "cross"}, 2).find("--block cross: there is no such") == 0);
+  }
+}
