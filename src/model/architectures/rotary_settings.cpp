@@ -22,11 +22,12 @@ struct Source {
     if (!scaling->has("factor")) scaling->refuse("factor", "a number of at least 1");
     return scaling->number("factor", 1.0, 1.0, kLargest);
   }
-  /// The length of the training before it was stretched.
+  /// The length of the training before it was stretched: more than 1, because some divide by its logarithm.
   std::uint32_t original_length() const {
     constexpr Names kKey = "original_max_position_embeddings";
     constexpr std::uint32_t kLongest = 1u << 30;
-    return top.has(kKey) ? top.count(kKey, kLongest) : scaling->count(kKey, max_length, kLongest);
+    const Settings& settings = top.has(kKey) ? top : *scaling;
+    return settings.count(kKey, std::max(max_length, 2u), kLongest, 2);
   }
 };
 
