@@ -20,12 +20,6 @@ struct Errors {
   double attentions = 0.0, hidden = 0.0, logits = 0.0;
 };
 
-/// Part `index` of a tensor's first axis.
-std::span<const float> part(const Tensor& tensor, std::size_t index) {
-  const std::size_t size = tensor.values.size() / tensor.axis(0);
-  return std::span(tensor.values).subspan(index * size, size);
-}
-
 void compare_maps(const reference::Run& run, BlockKind kind, const Tensor& golden, const TokenBatch& queries,
                   double& largest) {
   std::size_t layer = 0;
@@ -34,7 +28,7 @@ void compare_maps(const reference::Run& run, BlockKind kind, const Tensor& golde
     const reference::Array& weights = run.stages[i].weights;
     REQUIRE(layer < golden.axis(0));
     REQUIRE(Shape(golden.shape.begin() + 1, golden.shape.end()) == weights.shape);
-    largest = std::max(largest, row_deviation(weights.shape, weights.values, part(golden, layer), queries).largest);
+    largest = std::max(largest, row_deviation(weights.shape, weights.values, part_of(golden, layer), queries).largest);
     ++layer;
   }
   REQUIRE(layer == golden.axis(0));
@@ -45,7 +39,7 @@ void compare_states(const std::vector<reference::Array>& states, const reference
   REQUIRE(golden.axis(0) == states.size());
   for (std::size_t layer = 0; layer < states.size(); ++layer) {
     const reference::Array& state = layer + 1 == states.size() ? last : states[layer];
-    const RowDeviation deviation = row_deviation(state.shape, state.values, part(golden, layer), tokens);
+    const RowDeviation deviation = row_deviation(state.shape, state.values, part_of(golden, layer), tokens);
     largest = std::max(largest, deviation.largest / deviation.root_square);
   }
 }

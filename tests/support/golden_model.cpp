@@ -44,6 +44,33 @@ bool is_real(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t 
   return token >= tokens.start(item) && token < tokens.start(item) + tokens.lengths[item];
 }
 
+template <typename Number>
+RowDeviation compare_rows(const Shape& shape, std::span<const Number> found, std::span<const float> expected,
+                          const model::TokenBatch& tokens) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::size_t count = element_count(shape);
+  if (found.size() != count || expected.size() != count || shape.front() != tokens.batch ||
+      shape.at(shape.size() - 2) != tokens.length) {
+    return {kInfinity, 0.0};
+  }
+  const std::size_t width = shape.back();
+  const std::size_t rows_of_item = count / width / tokens.batch;
+  RowDeviation deviation;
+  double squares = 0.0, numbers = 0.0;
+  for (std::size_t row = 0; row < count / width; ++row) {
+    const auto item = static_cast<std::uint32_t>(row / rows_of_item);
+    if (!is_real(tokens, item, static_cast<std::uint32_t>(row % tokens.length))) continue;
+    for (std::size_t i = row * width; i < (row + 1) * width; ++i) {
+      const auto wanted = static_cast<double>(expected[i]);
+      widen(deviation.largest, static_cast<double>(found[i]), wanted);
+      squares += wanted * wanted;
+      numbers += 1.0;
+    }
+  }
+  deviation.root_square = std::sqrt(squares / numbers);
+  return deviation;
+}
+
 }  // namespace
 
 std::filesystem::path golden_model_path(std::string_view name) {
@@ -109,30 +136,19 @@ model::reference::Visibility trained_mask(const model::ModelDescription& descrip
   };
 }
 
-RowDeviation row_deviation(const Shape& shape, const std::vector<double>& found, std::span<const float> expected,
+RowDeviation row_deviation(const Shape& shape, std::span<const double> found, std::span<const float> expected,
                            const model::TokenBatch& tokens) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const std::size_t count = element_count(shape);
-  if (found.size() != count || expected.size() != count || shape.front() != tokens.batch ||
-      shape.at(shape.size() - 2) != tokens.length) {
-    return {kInfinity, 0.0};
-  }
-  const std::size_t width = shape.back();
-  const std::size_t rows_of_item = count / width / tokens.batch;
-  RowDeviation deviation;
-  double squares = 0.0, numbers = 0.0;
-  for (std::size_t row = 0; row < count / width; ++row) {
-    const auto item = static_cast<std::uint32_t>(row / rows_of_item);
-    if (!is_real(tokens, item, static_cast<std::uint32_t>(row % tokens.length))) continue;
-    for (std::size_t i = row * width; i < (row + 1) * width; ++i) {
-      const auto wanted = static_cast<double>(expected[i]);
-      widen(deviation.largest, found[i], wanted);
-      squares += wanted * wanted;
-      numbers += 1.0;
-    }
-  }
-  deviation.root_square = std::sqrt(squares / numbers);
-  return deviation;
+  return compare_rows(shape, found, expected, tokens);
+}
+
+RowDeviation row_deviation(const Shape& shape, std::span<const float> found, std::span<const float> expected,
+                           const model::TokenBatch& tokens) {
+  return compare_rows(shape, found, expected, tokens);
+}
+
+std::span<const float> part_of(const Tensor& tensor, std::size_t index) {
+  const std::size_t size = tensor.values.size() / tensor.axis(0);
+  return std::span(tensor.values).subspan(index * size, size);
 }
 
 }  // namespace headlight::test

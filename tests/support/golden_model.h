@@ -46,7 +46,11 @@ struct RowDeviation {
   double root_square = 0.0;  ///< √mean(b²) over the same rows
 };
 /// `found` and `expected` are [batch, .., token, width]; rows of padding don't count.
-RowDeviation row_deviation(const Shape& shape, const std::vector<double>& found, std::span<const float> expected,
+RowDeviation row_deviation(const Shape& shape, std::span<const double> found, std::span<const float> expected,
                            const model::TokenBatch& tokens);
+RowDeviation row_deviation(const Shape& shape, std::span<const float> found, std::span<const float> expected,
+                           const model::TokenBatch& tokens);
+/// Part `index` of a tensor's first axis: the maps or states of one layer.
+std::span<const float> part_of(const Tensor& tensor, std::size_t index);
 
 }  // namespace headlight::test
