@@ -22,9 +22,9 @@ struct EngineRequest {
   RunInputs inputs;
   /// Every tile on screen, most important first (the selected head, then the thumbnails). Tiles outside their matrix are
   /// ignored: the caller may lay out a run it hasn't seen.
-  std::vector<attention::TileRequest> tiles;
+  std::vector<attention::TileRequest> tiles = {};
   /// Places outside the run, and all where the model has no logits, are ignored.
-  std::vector<PredictionRequest> predictions;
+  std::vector<PredictionRequest> predictions = {};
 };
 
 /// A model on its way to the device.
@@ -67,7 +67,7 @@ struct EngineResult {
 struct EngineOptions {
   RunnerFactory open = open_gpu_runner;
   std::string device;                               ///< name or index; empty: the best
-  std::function<void()> wake;                       ///< called from the worker when poll() has something new; may be empty
+  std::function<void()> wake = {};                  ///< called from the worker when poll() has something new; may be empty
   std::size_t tile_bytes = std::size_t{256} << 20;  ///< budget of the tile cache
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
 };

@@ -68,6 +68,8 @@ class Workspace {
   const ExportDialog& export_dialog() const { return export_dialog_; }
   const Notice& notice() const { return notice_; }
   const ModelBrowser& model_browser() const { return model_browser_; }
+  /// The token that somebody points at, among the chips or in the text, as a row of the map.
+  std::optional<std::uint32_t> pointed_query() const { return transient_.pointed_query; }
   const Generation& generation() const { return generation_; }
   std::optional<LoadProgress> load_progress() const { return engine_.load_progress(); }
   /// What to remember; the window's placement is the caller's.

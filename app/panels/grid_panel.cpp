@@ -19,6 +19,7 @@ namespace {
 
 constexpr float kGutter = 26.0F;
 constexpr float kCaption = 17.0F;
+constexpr float kMargins = 30.0F;            // above and below: the selected map's frame, the heads' numbers
 constexpr std::uint32_t kSampledRows = 512;  // enough to sort by; the tooltip's number is exact
 constexpr std::uint32_t kThumbnailPlace = 0x71;
 
@@ -144,16 +145,18 @@ void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_
   ImGui::Dummy({1.0F, font_size(font)});
 }
 
+/// The arrangement that fills `room`, with space for a scroll bar only where it needs one.
 ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockShape& shape, bool is_sorted, ImVec2 room) {
   ThumbnailLayout::Request request{
       .groups = is_sorted ? 1U : arrangement.groups,
       .per_group = is_sorted ? static_cast<std::uint32_t>(arrangement.heads.size()) : arrangement.per_group,
       .width = room.x - 4.0F,
+      .height = room.y - kMargins,
       .gutter = is_sorted ? 4.0F : kGutter,
       .aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U)),
       .caption = kCaption};
   ThumbnailLayout layout(request);
-  if (layout.height() <= room.y) return layout;
+  if (layout.height() <= request.height) return layout;
   request.width -= ImGui::GetStyle().ScrollbarSize;
   return ThumbnailLayout(request);
 }

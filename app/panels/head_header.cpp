@@ -10,12 +10,14 @@
 #include "panels/math_text.h"
 #include "panels/segmented.h"
 #include "panels/stage_text.h"
+#include "panels/thumbnail.h"
 
 namespace headlight::app {
 namespace {
 
 using attention::Stage;
 
+constexpr float kGainGap = 24.0F;
 constexpr Stage kMapStages[] = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights};
 
 /// The map as one formula from Q and K, with the switches of its layer.
@@ -45,11 +47,18 @@ void place_right(float width) {
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
 }
 
-void choose_stage(Frame& frame) {
+std::vector<std::string> stage_labels() {
   std::vector<std::string> labels;
+  for (const Stage stage : kMapStages) labels.emplace_back(attention::to_string(stage));
+  return labels;
+}
+
+float stages_width(const Frame& frame) { return segmented_width(frame, stage_labels()); }
+
+void choose_stage(Frame& frame) {
+  const std::vector<std::string> labels = stage_labels();
   std::size_t chosen = std::size(kMapStages) - 1;
   for (std::size_t i = 0; i < std::size(kMapStages); ++i) {
-    labels.emplace_back(attention::to_string(kMapStages[i]));
     if (kMapStages[i] == frame.state.view.heatmap_stage) chosen = i;
   }
   place_right(segmented_width(frame, labels));
@@ -76,12 +85,21 @@ void draw_head_header(Frame& frame) {
     ImGui::AlignTextToFramePadding();
     ImGui::Text("Layer %u · head %u", selection.block.layer.value, selection.head);
   }
-  choose_stage(frame);
-
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
   const model::AttentionLayer* layer = frame.result.network ? &frame.result.network->layer(selection.block) : nullptr;
+  // Without an output projection there is nothing that a head could be kept out of.
+  const bool has_gain = layer && layer->weights && layer->weights->output;
+  const float title_end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+  const bool has_room_for_gain =
+      title_end + kGainGap + gain_control_width(frame) + stages_width(frame) + kGainGap <= ImGui::GetContentRegionMax().x;
+  if (has_gain && has_room_for_gain) {
+    ImGui::SameLine(0.0F, kGainGap);
+    draw_gain_control(frame);
+  }
+  choose_stage(frame);
+
   const std::string formula = map_formula(frame, layer);
-  std::string about = fmt::format("{} · {} × {}", kind_text(selection.block.kind), shape.queries, shape.keys);
+  std::string about = fmt::format("{} · {} × {}", kind_name(frame, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   constexpr float kGap = 12.0F;
   const float formula_width = measure_math(fonts, fonts.body, formula).x;
@@ -94,10 +112,7 @@ void draw_head_header(Frame& frame) {
   draw_math(ImGui::GetWindowDrawList(), fonts, fonts.body, ImGui::GetCursorScreenPos(), theme.output, formula);
   ImGui::Dummy(ImVec2(formula_width, ImGui::GetFrameHeight()));
   choose_range(frame);
-  if (layer && layer->weights && layer->weights->output) {
-    place_right(gain_control_width(frame));
-    draw_gain_control(frame);
-  }
+  if (has_gain && !has_room_for_gain) draw_gain_control(frame);
 }
 
 }  // namespace headlight::app

@@ -19,6 +19,11 @@ std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) 
 
 }  // namespace
 
+const char* kind_name(const Frame& frame, model::BlockKind kind) {
+  const bool has_one_stack = frame.result.model && !frame.result.model->description.is_encoder_decoder;
+  return has_one_stack ? "self-attention" : kind_text(kind);
+}
+
 std::uint32_t query_length(const Frame& frame, model::BlockKind kind) {
   return frame.result.input ? real_tokens(frame.result.input->queries(kind), frame.state.selection.batch) : 0;
 }
@@ -79,7 +84,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   }
   {
     const Ink ink(fonts.small, theme.text_dim);
-    ImGui::TextUnformatted(kind_text(block.kind));
+    ImGui::TextUnformatted(kind_name(frame, block.kind));
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
     const ImVec2 size(kPreviewEdge * std::min(1.0F, 1.0F / aspect), kPreviewEdge * std::clamp(aspect, 0.1F, 1.0F));
     const ImVec2 at = ImGui::GetCursorScreenPos();

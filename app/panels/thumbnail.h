@@ -16,6 +16,9 @@ void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const s
 /// What stands beside the pointer over a thumbnail: layer, head, concentration and a larger picture.
 void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head);
 
+/// "encoder self-attention", or just "self-attention" in a model with a single stack.
+const char* kind_name(const Frame& frame, model::BlockKind kind);
+
 /// Queries of the selected batch item without padding.
 std::uint32_t query_length(const Frame& frame, model::BlockKind kind);
 /// Keys of the selected batch item without padding.

@@ -12,33 +12,42 @@ constexpr float kLeastWidth = 48.0F;
 constexpr float kLeastWidthOfMany = 34.0F;
 constexpr std::uint32_t kMany = 16;  // heads a layer
 constexpr float kMostWidth = 128.0F;
-constexpr std::uint32_t kCompactFrom = 96;  // maps
+constexpr std::uint32_t kCompactFrom = 64;  // maps
 constexpr float kCompactGap = 2.0F;
-constexpr float kCompactGroupGap = 5.0F;  // only between layers that take several lines
+constexpr float kCompactGroupGap = 6.0F;  // only between layers that take several lines
 constexpr float kLeastCompactWidth = 14.0F;
 
 }  // namespace
 
 ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request), gap_(kGap), group_gap_(kGroupGap) {
   const std::uint32_t count = std::max(request.per_group, 1U);
-  float least = count > kMany ? kLeastWidthOfMany : kLeastWidth;
-  const auto fitting_in = [&](float room) {
-    return static_cast<std::uint32_t>(std::max((room + gap_) / (least + gap_), 1.0F));
-  };
-  is_compact_ =
-      request.groups > 1 && request.groups * count >= kCompactFrom && fitting_in(request.width - request.gutter) < count;
-  if (is_compact_) {
-    least = kLeastCompactWidth;
-    gap_ = kCompactGap;
-  }
+  const float least = count > kMany ? kLeastWidthOfMany : kLeastWidth;
   const float room = std::max(request.width - request.gutter, least);
-  const std::uint32_t fitting = fitting_in(room);
+  set_per_line(static_cast<std::uint32_t>(std::max((room + gap_) / (least + gap_), 1.0F)), least);
+  const bool is_too_high = request.height > 0.0F && height() > request.height;
+  if (is_too_high && request.groups > 1 && request.groups * count >= kCompactFrom) lay_out_compactly(room);
+}
+
+void ThumbnailLayout::set_per_line(std::uint32_t fitting, float least) {
+  const std::uint32_t count = std::max(request_.per_group, 1U);
   lines_per_group_ = (count + fitting - 1) / fitting;
   per_line_ = (count + lines_per_group_ - 1) / lines_per_group_;  // lines of about equal length
-  if (is_compact_) group_gap_ = lines_per_group_ > 1 ? kCompactGroupGap : 0.0F;
+  const float room = std::max(request_.width - request_.gutter, least);
   const float share = (room - gap_ * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);
   map_width_ = std::floor(std::min(share, kMostWidth));
-  map_height_ = std::floor(map_width_ * std::clamp(request.aspect, 0.5F, 1.5F));
+  map_height_ = std::floor(map_width_ * std::clamp(request_.aspect, 0.5F, 1.5F));
+}
+
+void ThumbnailLayout::lay_out_compactly(float room) {
+  is_compact_ = true;
+  gap_ = kCompactGap;
+  const std::uint32_t count = std::max(request_.per_group, 1U);
+  const auto most = static_cast<std::uint32_t>(std::max((room + gap_) / (kLeastCompactWidth + gap_), 1.0F));
+  for (std::uint32_t fitting = 1; fitting <= std::min(count, most); ++fitting) {
+    set_per_line(fitting, kLeastCompactWidth);
+    group_gap_ = lines_per_group_ > 1 ? kCompactGroupGap : 0.0F;
+    if (height() <= request_.height) return;
+  }
 }
 
 float ThumbnailLayout::group_height() const { return static_cast<float>(lines_per_group_) * line_height() + group_gap_; }

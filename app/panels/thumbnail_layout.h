@@ -14,6 +14,7 @@ class ThumbnailLayout {
     std::uint32_t groups = 1;     ///< layers; 1 where all heads stand in one order
     std::uint32_t per_group = 1;  ///< heads
     float width = 0.0F;           ///< to fill
+    float height = 0.0F;          ///< to fit into if possible; 0: any
     float gutter = 0.0F;          ///< left of the thumbnails
     float aspect = 1.0F;          ///< height / width of a map
     float caption = 0.0F;         ///< height below each map
@@ -41,6 +42,9 @@ class ThumbnailLayout {
  private:
   float group_height() const;
 
+  /// Lines of at most so many maps; fills the width.
+  void set_per_line(std::uint32_t fitting, float least);
+  void lay_out_compactly(float room);
   float line_height() const { return map_height_ + caption() + gap_; }
 
   Request request_;
