@@ -36,7 +36,7 @@ struct PanelStage {
   /// Computes what the state asks for, as the engine does.
   void compute() {
     const RunSource::Source& built = source_.build(run_inputs(state));
-    result.timing = runner_.run(built.network, *built.input, state.masks);
+    result.timing = runner_.run(built.network, *built.input, state.masks, state.gains);
     ++result.run;
     result.network = built.network;
     result.input = built.input;

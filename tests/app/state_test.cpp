@@ -32,6 +32,22 @@ State unusual_state() {
                       .positions = false,
                       .merge = model::MergeOrder::WithoutTranspose};
   state.preset = "notebook-000";
+  state.model = {.path = "/models/gpt2",
+                 .pair_text = "second",
+                 .target_text = "zwei",
+                 .ids = {{1, 2}, {}},
+                 .target_ids = {{3}},
+                 .adds_special = false,
+                 .padding = inference::PaddingSide::Left,
+                 .precision = inference::Precision::F16};
+  state.model_masks[model::BlockKind::EncoderSelf].rule.causal = true;
+  state.gains[{{.kind = model::BlockKind::Cross, .layer = {3}}, 5}] = 0.5f;
+  state.generation = {.sampling = {.method = inference::SamplingMethod::Random,
+                                   .temperature = 0.5f,
+                                   .top_k = 40,
+                                   .top_p = 0.75f,
+                                   .seed = 18446744073709551614u},
+                      .tokens = 7};
   attention::MaskSpec& mask = state.masks[model::BlockKind::Cross];
   mask.rule = {.causal = true, .window = 4, .prefix = 2, .key_padding = false};
   mask.fill = attention::MaskFill::MinusTenBillion;

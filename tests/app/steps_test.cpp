@@ -66,7 +66,7 @@ class ReferenceNumbers final : public NumberSource {
 struct Run {
   explicit Run(const State& state) {
     source = sources.build(run_inputs(state));
-    runner.run(source.network, *source.input, state.masks);
+    runner.run(source.network, *source.input, state.masks, {});
     masks = state.masks;
   }
 

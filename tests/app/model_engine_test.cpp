@@ -1,0 +1,293 @@
+// Models on the engine's thread: loading, giving up, predictions; and texts that are continued.
+#include <chrono>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "app/continuation.h"
+#include "app/engine.h"
+#include "app/generation.h"
+#include "app/run_source.h"
+#include "fake_runner.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+const std::string kModels = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
+
+State model_state(const std::string& model, const std::string& text) {
+  State state;
+  state.text = text;
+  state.model.path = kModels + model;
+  return state;
+}
+
+struct Bench {
+  std::shared_ptr<FakeLog> log = std::make_shared<FakeLog>();
+  Engine engine{{.open = fake_factory(log), .device = "fake", .wake = {}}};
+  std::uint64_t revision = 0;
+
+  void request(const State& state, std::vector<PredictionRequest> predictions = {}) {
+    engine.request(
+        {.revision = ++revision, .inputs = run_inputs(state), .tiles = {}, .predictions = std::move(predictions)});
+  }
+  EngineResult finish() {
+    engine.wait_until_idle();
+    std::optional<EngineResult> result = engine.poll();
+    REQUIRE(result);
+    return *result;
+  }
+  /// Waits until a load is in progress.
+  LoadProgress await_progress(std::size_t least_done) {
+    for (int patience = 0; patience < 4000; ++patience) {
+      const std::optional<LoadProgress> progress = engine.load_progress();
+      if (progress && progress->done_bytes >= least_done) return *progress;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    FAIL("nothing is being loaded");
+    return {};
+  }
+};
+
+/// Continues a text to its end, as the window does.
+std::string generate(State& state, Generation& generation) {
+  Bench bench;
+  bench.request(state);
+  EngineResult result = bench.finish();
+  REQUIRE(result.error == "");
+  generation.start(state, result);
+  for (int patience = 0; generation.is_running() && patience < 200; ++patience) {
+    bench.request(state, {generation.wish(result)});
+    result = bench.finish();
+    REQUIRE(result.error == "");
+    generation.step(state, result);
+  }
+  CHECK_FALSE(generation.is_running());
+  return state.text;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a model's weights are loaded once, in the precision that was asked for") {
+    Bench bench;
+    State state = model_state("gpt2", "a b");
+    bench.request(state);
+    const EngineResult first = bench.finish();
+    CHECK(first.error == "");
+    CHECK(first.model);
+    CHECK(first.prompt);
+    CHECK(first.has_logits);
+    CHECK(bench.log->loads == 1);
+    CHECK_FALSE(bench.log->has_f16);
+    state.text = "a b c";
+    set_head_gain(state, {}, 1, 0.0f);
+    bench.request(state);
+    CHECK(bench.finish().run == 2);
+    CHECK(bench.log->loads == 1);
+    CHECK(bench.log->gains == 1);
+    state.model.precision = inference::Precision::F16;
+    bench.request(state);
+    bench.finish();
+    CHECK(bench.log->loads == 2);
+    CHECK(bench.log->has_f16);
+    select_model(state, "", {});
+    bench.request(state);
+    const EngineResult playground = bench.finish();
+    CHECK_FALSE(playground.model);
+    CHECK(bench.log->loads == 3);  // in its place, so that the device has room again
+    CHECK_FALSE(bench.log->has_f16);
+    CHECK_FALSE(bench.engine.load_progress());
+  }
+
+  TEST_CASE("loading shows how far it is, and can be given up") {
+    Bench bench;
+    State state;
+    bench.request(state);
+    bench.finish();
+    bench.log->is_load_held = true;
+    bench.request(model_state("gpt2", "a"));
+    const LoadProgress progress = bench.await_progress(100);
+    CHECK(progress.done_bytes == 100);
+    CHECK(progress.total_bytes == 1000);
+    CHECK(bench.engine.is_busy());
+    bench.engine.cancel_load();
+    const EngineResult cancelled = bench.finish();
+    CHECK(cancelled.is_load_error);
+    CHECK(cancelled.is_stale);
+    CHECK(cancelled.run == 1);
+    bench.log->is_load_held = false;
+    bench.request(state);
+    const EngineResult after = bench.finish();
+    CHECK(after.error == "");
+    CHECK_FALSE(after.is_load_error);
+  }
+
+  TEST_CASE("another model replaces one that is being loaded") {
+    Bench bench;
+    bench.log->is_load_held = true;
+    bench.request(model_state("gpt2", "a"));
+    bench.await_progress(100);
+    bench.log->is_load_held = false;
+    bench.request(model_state("bert", "a"));
+    const EngineResult result = bench.finish();
+    CHECK(result.error == "");
+    REQUIRE(result.model);
+    CHECK(result.model->description.model_type == "bert");
+  }
+
+  TEST_CASE("a model that the device can't hold leaves the run before in sight") {
+    Bench bench;
+    State state;
+    bench.request(state);
+    bench.finish();
+    bench.log->fails_to_load = true;
+    bench.request(model_state("gpt2", "a"));
+    const EngineResult result = bench.finish();
+    CHECK(result.is_load_error);
+    CHECK(result.error.find("16 GiB") != std::string::npos);
+    CHECK(result.run == 1);
+    CHECK_FALSE(result.model);
+  }
+
+  TEST_CASE("predictions are read where the run has such places, once for each run") {
+    Bench bench;
+    State state = model_state("gpt2", "a b");
+    bench.request(state);
+    const std::uint32_t tokens = bench.finish().input->source.length;
+    const PredictionRequest last{.batch = 0, .token = tokens - 1, .layer = 2, .keeps_logits = true};
+    const PredictionRequest lens{.batch = 0, .token = 0, .layer = 1, .keeps_logits = false};
+    bench.request(state, {last,
+                          lens,
+                          {.batch = 1, .token = 0, .layer = 0},
+                          {.batch = 0, .token = tokens, .layer = 0},
+                          {.batch = 0, .token = 0, .layer = 3}});
+    const EngineResult result = bench.finish();
+    CHECK(result.predictions.size() == 2);
+    REQUIRE(result.prediction(last));
+    REQUIRE(result.prediction(lens));
+    CHECK(result.prediction(last)->candidates.front().id == 1 + tokens - 1 + 2);
+    CHECK(result.prediction(last)->candidates.size() == kPredictedCandidates);
+    // e¹⁰ against 127 times e⁰.
+    CHECK(result.prediction(last)->candidates.front().probability ==
+          doctest::Approx(22026.47 / (22026.47 + 127.0)).epsilon(1e-5));
+    CHECK(result.prediction(last)->logits->size() == 128);
+    CHECK_FALSE(result.prediction(lens)->logits);
+    CHECK(bench.log->logit_rows == 2);
+    bench.request(state, {last, lens});
+    bench.finish();
+    CHECK(bench.log->logit_rows == 2);
+    state.text = "a c";
+    bench.request(state, {last, lens});
+    CHECK(bench.finish().prediction(last)->run == 2);
+    CHECK(bench.log->logit_rows == 4);
+  }
+
+  TEST_CASE("predictions are of the last token, of the first mask, or of a row somebody pinned") {
+    Bench bench;
+    State state = model_state("gpt2", "a b");
+    bench.request(state);
+    const EngineResult causal = bench.finish();
+    CHECK(prediction_place(state, causal).kind == PredictionPlace::Kind::Next);
+    CHECK(prediction_place(state, causal).token == causal.input->source.length - 1);
+    state.view.pinned = attention::Cell{.query = 0, .key = 1};
+    CHECK(prediction_place(state, causal).token == 0);
+    CHECK(prediction_place(state, causal).is_chosen);
+
+    state = model_state("bert", "a [MASK] b");
+    bench.request(state);
+    const EngineResult masked = bench.finish();
+    const PredictionPlace place = prediction_place(state, masked);
+    CHECK(place.kind == PredictionPlace::Kind::Masked);
+    CHECK(masked.input->source.ids[place.token] == mask_token(masked));
+    state.view.pinned = attention::Cell{.query = 1, .key = 0};
+    CHECK(prediction_place(state, masked).kind == PredictionPlace::Kind::InPlace);
+  }
+
+  TEST_CASE("a candidate is appended, takes the next token's place, or the mask's") {
+    Bench bench;
+    State state = model_state("gpt2", "the cat");
+    bench.request(state);
+    EngineResult result = bench.finish();
+    const text::Tokenizer& tokenizer = *result.model->tokenizer;
+    PredictionPlace place = prediction_place(state, result);
+    const std::vector<text::Token> more = tokenizer.encode("the cat sat");
+    const std::uint32_t next = more.at(result.prompt->tokens[0].size()).id;
+    CHECK(put_token(state, result, place, next));
+    CHECK(state.text.starts_with("the cat"));
+    CHECK(state.text.size() > 7);
+    CHECK(std::string("the cat sat").starts_with(state.text));
+
+    state.text = "the cat";
+    place.token = place.first;
+    const std::size_t before = state.text.size();
+    const text::Token& second = result.prompt->tokens[0].at(1);
+    CHECK(put_token(state, result, place, second.id));  // itself: nothing changes
+    CHECK(state.text.size() == before);
+    CHECK(state.text == "the cat");
+
+    state = model_state("bert", "a [MASK] b");
+    bench.request(state);
+    result = bench.finish();
+    const std::optional<std::uint32_t> word = result.model->tokenizer->find("b");
+    REQUIRE(word);
+    CHECK(put_token(state, result, prediction_place(state, result), *word));
+    CHECK(state.text == "a b b");
+    place = prediction_place(state, result);
+    place.token = 0;  // [CLS] has no characters
+    place.kind = PredictionPlace::Kind::InPlace;
+    CHECK_FALSE(put_token(state, result, place, *word));
+  }
+
+  TEST_CASE("greedy generation says the same twice and stops where it was told to") {
+    State state = model_state("gpt2", "the cat");
+    state.generation.tokens = 5;
+    Generation generation;
+    const std::string first = generate(state, generation);
+    CHECK(first.starts_with("the cat"));
+    CHECK(generation.count() <= 5);
+    CHECK(generation.outcome() != "");
+    State again = model_state("gpt2", "the cat");
+    again.generation.tokens = 5;
+    CHECK(generate(again, generation) == first);
+    CHECK(again.model.ids.empty());
+  }
+
+  TEST_CASE("generation stops at once, and when somebody types") {
+    Bench bench;
+    State state = model_state("gpt2", "the cat");
+    bench.request(state);
+    const EngineResult result = bench.finish();
+    Generation generation;
+    generation.start(state, result);
+    CHECK(generation.is_running());
+    generation.stop(state);
+    CHECK_FALSE(generation.is_running());
+    CHECK(state.text == "the cat");
+    generation.start(state, result);
+    state.text += "s";
+    generation.step(state, result);
+    CHECK_FALSE(generation.is_running());
+    CHECK(state.text == "the cats");
+  }
+
+  TEST_CASE("an encoder–decoder's words go to its target, to the selected line's") {
+    Bench bench;
+    State state = model_state("marian", "a b\nc");
+    state.selection.block = {.kind = model::BlockKind::DecoderSelf, .layer = {0}};
+    state.selection.batch = 1;
+    bench.request(state);
+    const EngineResult result = bench.finish();
+    REQUIRE(result.error == "");
+    const PredictionPlace place = prediction_place(state, result);
+    CHECK(place.kind == PredictionPlace::Kind::Next);
+    CHECK(place.batch == 1);
+    append_to_item(state, result, 1, " drei");
+    CHECK(state.model.target_text == "\ndrei");
+    append_to_item(state, result, 1, " vier");
+    CHECK(state.model.target_text == "\ndrei vier");
+    CHECK(state.text == "a b\nc");
+  }
+}

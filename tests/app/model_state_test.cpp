@@ -1,0 +1,182 @@
+// What the state, the settings and the text's lines know of models.
+#include <doctest/doctest.h>
+
+#include "app/blame.h"
+#include "app/opened_file.h"
+#include "app/prompt_lines.h"
+#include "app/run_source.h"
+#include "app/settings.h"
+#include "app/state.h"
+#include "core/error.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+const std::string kModels = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
+
+attention::MaskSet causal() {
+  attention::MaskSet masks;
+  masks[model::BlockKind::EncoderSelf].rule.causal = true;
+  return masks;
+}
+
+RunInputs inputs_of(const std::string& model, const std::string& text) {
+  State state;
+  state.text = text;
+  state.model.path = kModels + model;
+  return run_inputs(state);
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a model comes with its masks and leaves with them; the playground is as it was") {
+    State state;
+    state.masks[model::BlockKind::EncoderSelf].rule.window = 3;
+    const State before = state;
+    select_model(state, "/models/gpt2", causal());
+    CHECK(state.model.path == "/models/gpt2");
+    CHECK(state.masks == causal());
+    set_head_gain(state, {}, 2, 0.0f);
+    state.masks[model::BlockKind::EncoderSelf].rule.causal = false;
+    reset_masks(state);
+    CHECK(state.masks == causal());
+    CHECK(describe_change(before, state).label == "Open model");
+    select_preset(state, "notebook-000");
+    CHECK(state.model.path.empty());
+    CHECK(state.gains.empty());
+    CHECK(state.model_masks == attention::MaskSet{});
+    select_model(state, "/models/gpt2", causal());
+    CHECK(state.preset.empty());
+    select_model(state, "", {});
+    CHECK(state.masks == before.masks);
+    CHECK(state == before);
+    select_model(state, "/models/gpt2", causal());
+    select_preset(state, "");
+    CHECK(state == before);
+  }
+
+  TEST_CASE("a gain of one is none") {
+    State state;
+    const model::BlockRef block{.kind = model::BlockKind::Cross, .layer = {1}};
+    set_head_gain(state, block, 3, 0.25f);
+    CHECK(head_gain(state, block, 3) == 0.25f);
+    CHECK(head_gain(state, block, 2) == 1.0f);
+    CHECK(run_inputs(state).gains.size() == 1);
+    CHECK(describe_change(State{}, state).label == "Change head gain");
+    set_head_gain(state, block, 3, 1.0f);
+    CHECK(state == State{});
+  }
+
+  TEST_CASE("what is wrong with a prompt is the text's fault, with a path or a precision the model's") {
+    const RunInputs good = inputs_of("gpt2", "a");
+    RunInputs refused = good;
+    refused.model.adds_special = false;
+    CHECK(blame_for(good, refused) == Blame::Text);
+    refused.model.precision = inference::Precision::F16;
+    CHECK(blame_for(good, refused) == Blame::Model);
+  }
+
+  TEST_CASE("lines of the text are batch items; blank ones aren't") {
+    const std::string text = "one\n \ntwo\n";
+    const std::vector<LineRange> items = item_lines(text);
+    REQUIRE(items.size() == 2);
+    CHECK(text.substr(items[1].begin, items[1].end - items[1].begin) == "two");
+    // The second sentence of "two" is the third line of the pairs; a single line serves all.
+    const std::string pairs = "a\nb\nc";
+    CHECK(pairs[partner_line(text, 1, pairs).begin] == 'c');
+    CHECK(partner_line(text, 1, "all").end == 3);
+    CHECK(partner_line(text, 1, "a\nb").begin == partner_line(text, 1, "a\nb").end);
+    CHECK(line_ranges("").size() == 1);
+    CHECK(item_lines("").empty());
+  }
+
+  TEST_CASE("sentences and targets reach models that take them, and only those") {
+    RunInputs inputs = inputs_of("x", "one\ntwo");
+    inputs.model.pair_text = "1\n2";
+    inputs.model.target_text = "eins";
+    const inference::PromptText both = prompt_text(inputs, true, true);
+    CHECK(both.lines == std::vector<std::string>{"one", "two"});
+    CHECK(both.pair_lines == std::vector<std::string>{"1", "2"});
+    CHECK(both.target_lines == std::vector<std::string>{"eins", "eins"});
+    const inference::PromptText neither = prompt_text(inputs, false, false);
+    CHECK(neither.pair_lines.empty());
+    CHECK(neither.target_lines.empty());
+    inputs.model.pair_text = "\n";
+    CHECK(prompt_text(inputs, true, true).pair_lines.empty());
+    inputs.model.ids = {{4, 5}};
+    CHECK(prompt_text(inputs, true, true).lines.empty());
+    CHECK(prompt_text(inputs, true, true).ids.size() == 1);
+  }
+
+  TEST_CASE("a model's run has its prompt; another mask builds nothing, another text not the network") {
+    RunSource source;
+    RunInputs inputs = inputs_of("gpt2", "a b");
+    const RunSource::Source first = source.build(inputs);
+    REQUIRE(first.model);
+    REQUIRE(first.prompt);
+    CHECK(first.input.get() == &first.prompt->input);
+    CHECK(first.prompt->tokens.at(0).size() == first.input->source.length);
+    inputs.masks = causal();
+    inputs.gains[{{}, 0}] = 0.0f;
+    CHECK(source.build(inputs).input == first.input);
+    inputs.text = "a b c";
+    const RunSource::Source second = source.build(inputs);
+    CHECK(second.network == first.network);
+    CHECK(second.input != first.input);
+    CHECK_THROWS_AS(source.build(inputs_of("no such model", "a")), Error);
+    CHECK(source.build(inputs).input == second.input);
+  }
+
+  TEST_CASE("texts that a model can't take are refused in one line") {
+    RunSource source;
+    std::string much;
+    for (int i = 0; i < 2000; ++i) much += "a ";
+    for (const std::string& text : {std::string(), std::string(" \n "), much}) {
+      try {
+        source.build(inputs_of("gpt2", text));
+        FAIL("accepted");
+      } catch (const Error& error) {
+        CHECK(std::string(error.what()).find('\n') == std::string::npos);
+        CHECK(std::string(error.what()).size() > 20);
+      }
+    }
+    CHECK_THROWS_AS(source.build(inputs_of("bert-base-model", "no tokenizer")), Error);
+    RunInputs ids = inputs_of("bert-base-model", "");
+    ids.model.ids = {{1, 2, 3}};
+    CHECK(source.build(ids).input->source.length == 3);
+  }
+
+  TEST_CASE("models are opened once for everybody, and let go") {
+    ModelCache cache;
+    auto first = cache.open(kModels + "gpt2");
+    CHECK(cache.open(kModels + "gpt2") == first);
+    const std::weak_ptr<const inference::LanguageModel> watched = first;
+    first.reset();
+    CHECK(watched.expired());
+  }
+
+  TEST_CASE("recent models are kept, newest first, none twice, and not too many") {
+    Settings settings;
+    for (int i = 0; i < 20; ++i) remember_model(settings, "/m" + std::to_string(i));
+    remember_model(settings, "/m15");
+    CHECK(settings.recent_models.size() == kMostRecentModels);
+    CHECK(settings.recent_models[0] == "/m15");
+    CHECK(settings.recent_models[1] == "/m19");
+    settings.model_folder = "/models";
+    const TemporaryDirectory folder;
+    save_settings(folder.path() / "settings.json", settings);
+    CHECK(load_settings(folder.path() / "settings.json").settings == settings);
+  }
+
+  TEST_CASE("folders and model files are told from texts") {
+    CHECK(is_model_path(kModels + "gpt2"));
+    CHECK(is_model_path("/anywhere/model.gguf"));
+    CHECK(is_model_path("model.safetensors"));
+    CHECK_FALSE(is_model_path("text.txt"));
+    CHECK_FALSE(is_model_path("session.headlight.json"));
+  }
+}

@@ -1,0 +1,233 @@
+// Models in the window: opening, looking, continuing, leaving.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "app/continuation.h"
+#include "app/fake_runner.h"
+#include "app/hand.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using shell::kControl;
+using shell::Key;
+
+namespace {
+
+const std::string kModels = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
+
+/// A window that shows one of the golden models.
+void show(Hand& hand, const std::string& model) {
+  hand.window().open_model(kModels + model);
+  hand.settle();
+  REQUIRE_MESSAGE(hand.state().model.path == kModels + model, hand.window().notice().text);
+}
+
+State with_text(const std::string& text) {
+  State state;
+  state.text = text;
+  return state;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("a folder dropped on the window opens as a model, and closing it brings the playground back") {
+    Hand hand(with_text("the cat"));
+    const State before = hand.state();
+    hand.window().open_files({kModels + "gpt2"});
+    hand.settle();
+    CHECK(hand.result().error == "");
+    REQUIRE(hand.result().model);
+    CHECK(hand.result().shapes.size() == 2);
+    CHECK(hand.state().masks[model::BlockKind::EncoderSelf].rule.causal);
+    CHECK(hand.sees("chips.source.0.0"));
+    CHECK(hand.sees("model.name"));
+    CHECK(hand.window().undo().undo_label() == "Open model");
+    hand.click("model.close");
+    CHECK_FALSE(hand.result().model);
+    CHECK(hand.state().masks == before.masks);
+    hand.press(Key::Z, kControl);
+    CHECK(hand.result().model);
+  }
+
+  TEST_CASE("what is no model is refused in one line and changes nothing") {
+    Hand hand;
+    const State before = hand.state();
+    for (const std::string& path : {std::string("/no/such/folder"), kModels + "gpt2/config.json"}) {
+      hand.window().open_model(path);
+      hand.settle();
+      CHECK(hand.window().notice().is_warning);
+      CHECK(hand.window().notice().text.size() > 10);
+      CHECK(hand.state() == before);
+    }
+  }
+
+  TEST_CASE("a model without a tokenizer says so; a text doesn't run, ids do") {
+    State ids;
+    {
+      Hand hand(with_text("the cat"));
+      hand.window().open_model(kModels + "bert-base-model");
+      hand.settle();
+      CHECK(hand.window().notice().is_warning);
+      CHECK(hand.result().is_stale);
+      CHECK(hand.result().error != "");
+      ids = hand.state();
+    }
+    ids.model.ids = {{1, 2, 3}};
+    Hand other(ids);
+    CHECK(other.result().error == "");
+    CHECK(other.result().input->source.length == 3);
+    other.press(Key::Digit3);
+    CHECK(other.sees("prediction.none"));
+  }
+
+  TEST_CASE("the browser lists a folder's models, opens one and remembers it") {
+    Hand hand(with_text("the cat"));
+    hand.press(Key::O, kControl);
+    CHECK(hand.window().model_browser().is_open());
+    hand.fill_in("browser.path", kModels);
+    hand.click("browser.open");
+    CHECK(hand.sees("browser.model.0"));
+    CHECK(hand.sees("browser.model.3"));
+    CHECK(hand.window().model_browser().is_open());
+    hand.fill_in("browser.path", "/no/such/folder");
+    hand.click("browser.open");
+    CHECK(hand.sees("browser.trouble"));
+    hand.click("browser.model.0");
+    CHECK_FALSE(hand.window().model_browser().is_open());
+    CHECK(hand.state().model.path.starts_with(kModels));
+    CHECK(hand.window().settings().recent_models == std::vector<std::string>{hand.state().model.path});
+  }
+
+  TEST_CASE("a load can be given up in the window, and what was shown comes back") {
+    const auto log = std::make_shared<FakeLog>();
+    Hand hand(with_text("the cat"), fake_factory(log));
+    const State before = hand.state();
+    log->fails_to_load = true;
+    hand.window().open_model(kModels + "gpt2");
+    hand.settle();
+    CHECK(hand.state().model.path.empty());
+    CHECK(hand.state() == before);
+    CHECK(hand.window().notice().text.find("16 GiB") != std::string::npos);
+    CHECK(hand.result().error == "");
+  }
+
+  TEST_CASE("predictions are bars that add to the text when they are clicked") {
+    Hand hand(with_text("the cat"));
+    show(hand, "gpt2");
+    hand.click("tab.predictions");
+    CHECK(hand.sees("prediction.0"));
+    CHECK(hand.sees("lens.0"));
+    CHECK(hand.sees("lens.2"));
+    const PredictionPlace place = prediction_place(hand.state(), hand.result());
+    const Prediction* prediction =
+        hand.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = false});
+    REQUIRE(prediction);
+    // The lens' last row is the model's own prediction: the reference's logits, softmax by hand.
+    double sum = 0.0;
+    for (const inference::Candidate& candidate : prediction->candidates) sum += candidate.probability;
+    CHECK(sum <= 1.0 + 1e-9);
+    CHECK(prediction->candidates[0].probability >= prediction->candidates[1].probability);
+    State expected = hand.state();
+    std::size_t row = 0;
+    while (!put_token(expected, hand.result(), place, prediction->candidates[row].id)) ++row;
+    hand.click("prediction." + std::to_string(row));
+    CHECK(hand.state().text == expected.text);
+    CHECK(hand.window().undo().undo_label() == "Edit text");
+    hand.press(Key::Z, kControl);
+    CHECK(hand.state().text == "the cat");
+    hand.click("prediction.previous");
+    CHECK(hand.state().view.pinned->query == place.token - 1);
+    hand.click("prediction.automatic");
+    CHECK_FALSE(hand.state().view.pinned);
+  }
+
+  TEST_CASE("a continuation is one step to undo") {
+    State state = with_text("the cat");
+    state.generation.tokens = 4;
+    state.view.tab = Tab::Predictions;
+    Hand hand(state);
+    show(hand, "gpt2");
+    const std::size_t steps = hand.window().undo().step_count();
+    hand.click("generate.start");
+    CHECK_FALSE(hand.window().generation().is_running());
+    CHECK(hand.window().generation().count() > 0);
+    CHECK(hand.sees("generate.remark"));
+    if (hand.state().text != "the cat") {
+      CHECK(hand.window().undo().step_count() == steps + 1);
+      hand.press(Key::Z, kControl);
+    }
+    CHECK(hand.state().text == "the cat");
+    CHECK(hand.state().model.path == kModels + "gpt2");
+  }
+
+  TEST_CASE("a masked model offers a mask and fills it") {
+    State state = with_text("a b");
+    state.view.tab = Tab::Predictions;
+    Hand hand(state);
+    show(hand, "bert");
+    CHECK_FALSE(hand.sees("generate.start"));
+    REQUIRE(hand.sees("prediction.mask"));
+    hand.click("prediction.mask");
+    CHECK(hand.state().text == "[MASK] b");
+    CHECK(prediction_place(hand.state(), hand.result()).kind == PredictionPlace::Kind::Masked);
+    CHECK_FALSE(hand.sees("prediction.mask"));
+  }
+
+  TEST_CASE("second sentences and special tokens change the tokens") {
+    Hand hand(with_text("a b"));
+    show(hand, "bert");
+    const std::uint32_t alone = hand.result().input->source.length;
+    hand.fill_in("text.pair", "b a");
+    CHECK(hand.result().input->source.length > alone);
+    CHECK(hand.result().input->source.types.back() == 1);
+    hand.fill_in("text.pair", "");
+    hand.click("text.special");
+    CHECK(hand.result().input->source.length == alone - 2);
+    CHECK(hand.window().undo().undo_label() == "Switch special tokens");
+  }
+
+  TEST_CASE("a token under the pointer marks its characters, characters their token") {
+    Hand hand(with_text("a b"));
+    show(hand, "bert");
+    hand.move_to("chips.source.0.1");  // behind [CLS]
+    CHECK(hand.sees("text.edit.mark.0-1"));
+    hand.move_to("chips.source.0.0");  // [CLS] has none
+    CHECK_FALSE(hand.sees("text.edit.mark.0-1"));
+    const shell::UiRect box = hand.rect("text.edit");
+    hand.ui().feed({shell::MouseMove{(box.x + 11.0F) * hand.ui().scale(), (box.y + 14.0F) * hand.ui().scale()}});
+    hand.settle();
+    CHECK(hand.window().pointed_query() == 1U);
+  }
+
+  TEST_CASE("encoder–decoders have a target and three kinds of attention") {
+    Hand hand(with_text("a b"));
+    show(hand, "marian");
+    CHECK(hand.sees("text.target"));
+    hand.fill_in("text.target", "b");
+    CHECK(hand.result().input->target->length > 1);
+    for (const char* kind : {"grid.kind.0", "grid.kind.1", "grid.kind.2"}) {
+      hand.click(kind);
+      CHECK(hand.result().shapes.contains(hand.state().selection.block));
+    }
+    CHECK(hand.state().selection.block.kind == model::BlockKind::Cross);
+    hand.press(Key::Digit3);
+    CHECK(hand.sees("prediction.0"));
+  }
+
+  TEST_CASE("a head is knocked out, marked, and brought back") {
+    const auto log = std::make_shared<FakeLog>();
+    Hand hand(with_text("the cat"), fake_factory(log));
+    show(hand, "gpt2");
+    hand.click("head.knock_out");
+    CHECK(head_gain(hand.state(), hand.state().selection.block, hand.state().selection.head) == 0.0F);
+    CHECK(log->gains == 1);
+    CHECK(hand.window().undo().undo_label() == "Change head gain");
+    hand.press(Key::K);
+    CHECK(hand.state().gains.empty());
+    CHECK(log->gains == 0);
+    hand.press(Key::Z, kControl);
+    CHECK(hand.state().gains.size() == 1);
+  }
+}
