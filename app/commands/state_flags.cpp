@@ -38,7 +38,8 @@ void StateFlags::add_to(CLI::App& app) {
   add_index("--batch", "selected batch item, from 0", [](State& state, auto n) { state.selection.batch = n; });
   add_choice("--block", block_names(), "kind of the selected attention, in presets that have several",
              [](State& state, std::size_t n) { state.selection.block.kind = static_cast<model::BlockKind>(n); });
-  add_choice("--tab", {"head", "steps"}, "the heatmap, or the calculation step by step",
+  add_choice("--tab", {"head", "steps", "predictions"},
+             "the heatmap, the calculation step by step, or what the model expects next",
              [](State& state, std::size_t n) { state.view.tab = static_cast<Tab>(n); });
   add_choice("--stage", {"scores", "scaled", "masked", "weights"}, "what the heatmap shows",
              [](State& state, std::size_t n) {
