@@ -37,16 +37,15 @@ void main() {
   uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
   if (j0 >= visited.y || j0 + 8u * kLaneKeys <= visited.x) return;
 
-  uint q_at = item * p.q_stride4 + head * p.queries * p.d_k4;
 #ifdef SHUFFLE
-  uint upper_at = q_at + min(first + lane, last) * p.d_k4, lower_at = q_at + min(first + 8u + lane, last) * p.d_k4;
+  uint upper_at = q_at(item, head, min(first + lane, last)), lower_at = q_at(item, head, min(first + 8u + lane, last));
 #else
   uint row_at[kRows];
-  [[unroll]] for (int r = 0; r < kRows; ++r) row_at[r] = q_at + min(first + uint(r), last) * p.d_k4;
+  [[unroll]] for (int r = 0; r < kRows; ++r) row_at[r] = q_at(item, head, min(first + uint(r), last));
 #endif
   uint key_at[kLaneKeys];
   [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
-    key_at[t] = item * p.k_stride4 + (head * p.keys + min(j0 + uint(t) * 8u + lane, p.keys - 1u)) * p.d_k4;
+    key_at[t] = k_at(item, head, min(j0 + uint(t) * 8u + lane, p.keys - 1u));
   }
   float s[kRows * kLaneKeys];
   [[unroll]] for (int n = 0; n < kRows * kLaneKeys; ++n) s[n] = 0.0;

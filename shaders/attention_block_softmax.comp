@@ -13,12 +13,26 @@ layout(set = 0, binding = 2, std430) writeonly buffer weights_buffer { vec4 weig
 layout(set = 0, binding = 3, std430) writeonly buffer stats_buffer { vec2 stats[]; };
 #define MASK_WORDS(index) mask_words[index]
 #include "lib/mask.glsl"
+#ifdef EXTRAS
+#include "lib/score.glsl"
+#endif
 
 const uint kRows = 8u;
 
+// Four scaled scores of a row, with EXTRAS capped and with the position bias.
+vec4 scaled_scores(uint at, uint head, uint i, uint j4) {
+  vec4 s = LOAD(scores, at + j4);
+#ifdef EXTRAS
+  [[dont_unroll]] for (uint c = 0u; c < 4u; ++c) s[c] = scaled_score(s[c], head, i, j4 * 4u + c);
+  return s;
+#else
+  return s * p.scale;
+#endif
+}
+
 // Four masked scores of a row; hidden ones are kHidden.
-vec4 masked_scores(uint at, MapMask map, uint i, uint j4) {
-  vec4 s = LOAD(scores, at + j4) * p.scale;
+vec4 masked_scores(uint at, MapMask map, uint head, uint i, uint j4) {
+  vec4 s = scaled_scores(at, head, i, j4);
   [[dont_unroll]] for (uint c = 0u; c < 4u; ++c) {
     uint j = j4 * 4u + c;
     if (j >= p.keys || !is_visible(p.mask, map, i, j)) s[c] = kHidden;
@@ -47,17 +61,17 @@ void main() {
   if (open_end > begin4 * 4u && all_visible(p.mask, map, first, last, begin4 * 4u, open_end - 1u)) open4 = open_end / 4u;
 
   vec4 tops = vec4(kHidden);
-  for (uint j4 = begin4; j4 < open4; ++j4) tops = max(tops, LOAD(scores, at + j4) * p.scale);
-  for (uint j4 = open4; j4 < end4; ++j4) tops = max(tops, masked_scores(at, map, i, j4));
+  for (uint j4 = begin4; j4 < open4; ++j4) tops = max(tops, scaled_scores(at, head, i, j4));
+  for (uint j4 = open4; j4 < end4; ++j4) tops = max(tops, masked_scores(at, map, head, i, j4));
   float m = max(max(tops.x, tops.y), max(tops.z, tops.w));
   vec4 sums = vec4(0.0);
   for (uint j4 = begin4; j4 < open4; ++j4) {
-    vec4 w = exp(LOAD(scores, at + j4) * p.scale - m);
+    vec4 w = exp(scaled_scores(at, head, i, j4) - m);
     weights[at + j4] = w;
     sums += w;
   }
   for (uint j4 = open4; j4 < end4; ++j4) {
-    vec4 w = exponential(masked_scores(at, map, i, j4), m);
+    vec4 w = exponential(masked_scores(at, map, head, i, j4), m);
     weights[at + j4] = w;
     sums += w;
   }

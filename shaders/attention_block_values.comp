@@ -35,7 +35,7 @@ void main() {
   MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
   // Exactly where the softmax's group of the same 8 rows went: there the weights are.
   uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
-  uint v_at = item * p.v_stride4 + head * p.keys * p.d_v4;
+  uint values_at = v_at(item, head, 0u);
 #ifdef SHUFFLE
   uint row_at = scratch_at(item, head, min(block_row + lane, last - p.block_row));
 #else
@@ -58,7 +58,7 @@ void main() {
       [[unroll]] for (int r = 0; r < ROWS; ++r) w[r] = LOAD(weights, row_at[r] + j4) * counts;
 #endif
       [[unroll]] for (int c = 0; c < 4; ++c) {
-        uint key_at = v_at + min(j4 * 4u + uint(c), p.keys - 1u) * p.d_v4;  // weights beyond the last key are zero
+        uint key_at = values_at + min(j4 * 4u + uint(c), p.keys - 1u) * p.d_v4;  // weights beyond the last key are zero
         vec4 left_value = LOAD(v, key_at + min(left, last4)), right_value = LOAD(v, key_at + min(right, last4));
         [[unroll]] for (int r = 0; r < ROWS; ++r) {
           left_sum[r] = fma(vec4(w[r][c]), left_value, left_sum[r]);

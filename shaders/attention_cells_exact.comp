@@ -24,14 +24,14 @@ void main() {
   float s[kRows * kLaneKeys];
   [[unroll]] for (int n = 0; n < kRows * kLaneKeys; ++n) s[n] = 0.0;
   if (p.stage < kMasked || !is_hidden) {
-    uint q_at[kRows], k_at[kLaneKeys];
-    [[unroll]] for (int r = 0; r < kRows; ++r) q_at[r] = (head * p.queries + min(first + uint(r), last)) * p.d_k4;
-    [[unroll]] for (int t = 0; t < kLaneKeys; ++t) k_at[t] = (head * p.keys + min(j0 + uint(t) * 8u + lane, j1)) * p.d_k4;
+    uint row_at[kRows], key_at[kLaneKeys];
+    [[unroll]] for (int r = 0; r < kRows; ++r) row_at[r] = q_at(head, min(first + uint(r), last));
+    [[unroll]] for (int t = 0; t < kLaneKeys; ++t) key_at[t] = k_at(head, min(j0 + uint(t) * 8u + lane, j1));
     for (uint c = 0u; c < p.d_k4; ++c) {
       vec4 ks[kLaneKeys];
-      [[unroll]] for (int t = 0; t < kLaneKeys; ++t) ks[t] = LOAD(k, k_at[t] + c);
+      [[unroll]] for (int t = 0; t < kLaneKeys; ++t) ks[t] = LOAD(k, key_at[t] + c);
       [[unroll]] for (int r = 0; r < kRows; ++r) {
-        vec4 qs = LOAD(q, q_at[r] + c);
+        vec4 qs = LOAD(q, row_at[r] + c);
         [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
           s[r * 4 + t] = fma(qs.w, ks[t].w, fma(qs.z, ks[t].z, fma(qs.y, ks[t].y, fma(qs.x, ks[t].x, s[r * 4 + t]))));
         }
@@ -49,9 +49,12 @@ void main() {
       [[dont_unroll]] for (uint t = 0u; t < kLaneKeys; ++t) is_masked[t] = !is_visible(p.mask, map, first + r, j0 + t * 8u + lane);
     }
     vec4 value = p.stage == kScores ? scores[r] : scores[r] * p.scale;
+    if (p.stage != kScores && has_extras()) {
+      [[dont_unroll]] for (uint t = 0u; t < kLaneKeys; ++t) value[t] = scaled_score(scores[r][t], head, first + r, j0 + t * 8u + lane);
+    }
     if (p.stage >= kMasked) value = mix(value, vec4(p.fill), is_masked);
     if (p.stage == kWeights) {
-      vec2 ml = stats[(p.batch_item * p.heads + head) * p.queries + first + r];
+      vec2 ml = stats[stats_at(head, first + r)];
       value = ml.y > 0.0 ? exp(value - ml.x) / ml.y : vec4(0.0);
       if (p.has_finite_fill == 0u) value = mix(value, vec4(0.0), is_masked);
     }

@@ -31,21 +31,21 @@ void main() {
   for (uint dx = 0u; dx < p.pool; dx += kKeys) {
     uint j = p.column + tile_column * p.pool + dx;
     uint keys_here = min(min(kKeys, p.pool - dx), column_end - min(j, column_end));
-    uint k_at[kKeys];
-    [[unroll]] for (int t = 0; t < kKeys; ++t) k_at[t] = (head * p.keys + min(j + uint(t), p.keys - 1u)) * p.d_k4;
+    uint key_at[kKeys];
+    [[unroll]] for (int t = 0; t < kKeys; ++t) key_at[t] = k_at(head, min(j + uint(t), p.keys - 1u));
     for (uint dy = 0u; dy < p.pool; ++dy) {
       float s[kRows * kKeys];
       [[unroll]] for (int n = 0; n < kRows * kKeys; ++n) s[n] = 0.0;
       if (!is_hidden) {
-        uint q_at[kRows];
+        uint row_at[kRows];
         [[unroll]] for (int r = 0; r < kRows; ++r) {
-          q_at[r] = (head * p.queries + min(first + uint(r) * p.pool + dy, p.queries - 1u)) * p.d_k4;
+          row_at[r] = q_at(head, min(first + uint(r) * p.pool + dy, p.queries - 1u));
         }
         for (uint c = 0u; c < p.d_k4; ++c) {
           vec4 ks[kKeys];
-          [[unroll]] for (int t = 0; t < kKeys; ++t) ks[t] = LOAD(k, k_at[t] + c);
+          [[unroll]] for (int t = 0; t < kKeys; ++t) ks[t] = LOAD(k, key_at[t] + c);
           [[unroll]] for (int r = 0; r < kRows; ++r) {
-            vec4 qs = LOAD(q, q_at[r] + c);
+            vec4 qs = LOAD(q, row_at[r] + c);
             [[unroll]] for (int t = 0; t < kKeys; ++t) {
               s[r * 4 + t] = fma(qs.w, ks[t].w, fma(qs.z, ks[t].z, fma(qs.y, ks[t].y, fma(qs.x, ks[t].x, s[r * 4 + t]))));
             }
@@ -63,11 +63,14 @@ void main() {
           [[dont_unroll]] for (uint t = 0u; t < keys_here; ++t) shows[t] = is_visible(p.mask, map, i, j + t) ? 1.0 : 0.0;
         }
         vec4 value = p.stage == kScores ? scores[r] : scores[r] * p.scale;
+        if (p.stage != kScores && has_extras()) {
+          [[dont_unroll]] for (uint t = 0u; t < kKeys; ++t) value[t] = scaled_score(scores[r][t], head, i, j + t);
+        }
         if (p.stage == kWeights) {
           value = mix(vec4(p.has_finite_fill != 0u ? p.fill : kHidden), value, equal(shows, vec4(1.0)));
           value = mix(vec4(kHidden), value, equal(exists, vec4(1.0)));
           float top = max(max(value.x, value.y), max(value.z, value.w));  // the largest score has the largest weight
-          vec2 ml = stats[(p.batch_item * p.heads + head) * p.queries + i];
+          vec2 ml = stats[stats_at(head, i)];
           if (ml.y > 0.0) pooled[r] = max(pooled[r], exp(top - ml.x) / ml.y);
         } else {
           vec4 counted = p.stage == kMasked ? shows : exists;

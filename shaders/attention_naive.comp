@@ -6,34 +6,32 @@ layout(local_size_x = 16) in;
 #include "lib/attention.glsl"
 #include "lib/attention_io.glsl"
 
-float score(uint q_at, uint k_at) {
+float score(uint item, uint head, uint i, uint j) {
+  uint query_at = q_at(item, head, i), key_at = k_at(item, head, j);
   float sum = 0.0;
-  for (uint c = 0u; c < p.d_k4; ++c) sum += dot(LOAD(q, q_at + c), LOAD(k, k_at + c));
-  return sum * p.scale;
+  for (uint c = 0u; c < p.d_k4; ++c) sum += dot(LOAD(q, query_at + c), LOAD(k, key_at + c));
+  return scaled_score(sum, head, i, j);
 }
 
 void main() {
   uint column4 = gl_GlobalInvocationID.x;
-  uint i = gl_WorkGroupID.y;
+  uint i = p.block_row + gl_WorkGroupID.y;
   uint item = gl_WorkGroupID.z / p.heads;
   uint head = gl_WorkGroupID.z % p.heads;
   if (column4 >= p.d_v4) return;
   MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
-  uint q_at = item * p.q_stride4 + (head * p.queries + i) * p.d_k4;
-  uint k_at = item * p.k_stride4 + head * p.keys * p.d_k4;
-  uint v_at = item * p.v_stride4 + head * p.keys * p.d_v4 + column4;
 
   float m = kHidden;
   for (uint j = 0u; j < p.keys; ++j) {
-    if (is_visible(p.mask, map, i, j)) m = max(m, score(q_at, k_at + j * p.d_k4));
+    if (is_visible(p.mask, map, i, j)) m = max(m, score(item, head, i, j));
   }
   float l = 0.0;
   vec4 sum = vec4(0.0);
   for (uint j = 0u; j < p.keys; ++j) {
     if (!is_visible(p.mask, map, i, j)) continue;
-    float weight = exp(score(q_at, k_at + j * p.d_k4) - m);
+    float weight = exp(score(item, head, i, j) - m);
     l += weight;
-    sum += weight * LOAD(v, v_at + j * p.d_v4);
+    sum += weight * LOAD(v, v_at(item, head, j) + column4);
   }
   vec2 ml = row_stats(m, l);
   vec4 result = l > 0.0 ? sum / l : (is_uniform(ml) ? mean_value(item, head, column4) : vec4(0.0));

@@ -26,7 +26,7 @@ void main() {
   uint thread = gl_LocalInvocationID.x;
   uint row = thread / kLanes;
   uint lane = thread % kLanes;
-  uint first = gl_WorkGroupID.x * kRows;
+  uint first = p.block_row + gl_WorkGroupID.x * kRows;
   uint last = min(first + kRows, p.queries) - 1u;
   uint i = first + row;
   uint item = gl_WorkGroupID.y / p.heads;
@@ -35,9 +35,7 @@ void main() {
 
   MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
   uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
-  uint q_at = item * p.q_stride4 + head * p.queries * p.d_k4;
-  uint k_at = item * p.k_stride4 + head * p.keys * p.d_k4;
-  uint v_at = item * p.v_stride4 + head * p.keys * p.d_v4 + first_column4;
+  uint queries_at = q_at(item, head, 0u), keys_at = k_at(item, head, 0u), values_at = v_at(item, head, 0u) + first_column4;
 
   float m = kHidden, l = 0.0;
   vec4 sum[4];
@@ -50,8 +48,8 @@ void main() {
       // One vec4 of Q and one of K a lane: 32 rows × 4.
       uint c = slice + thread % kSlice4;
       uint staged = thread / kSlice4;
-      q_slice[thread] = c < p.d_k4 ? LOAD(q, q_at + min(first + staged, p.queries - 1u) * p.d_k4 + c) : vec4(0.0);
-      k_slice[thread] = c < p.d_k4 ? LOAD(k, k_at + min(j0 + staged, p.keys - 1u) * p.d_k4 + c) : vec4(0.0);
+      q_slice[thread] = c < p.d_k4 ? LOAD(q, queries_at + min(first + staged, p.queries - 1u) * p.d_k4 + c) : vec4(0.0);
+      k_slice[thread] = c < p.d_k4 ? LOAD(k, keys_at + min(j0 + staged, p.keys - 1u) * p.d_k4 + c) : vec4(0.0);
       barrier();
       [[unroll]] for (uint c4 = 0u; c4 < kSlice4; ++c4) {
         vec4 qs = q_slice[row * kSlice4 + c4];
@@ -64,7 +62,7 @@ void main() {
     [[unroll]] for (int j = 0; j < 8; ++j) {
       uint key = j0 + uint(j) * kLanes + lane;
       bool shows = is_open || (key < p.keys && i < p.queries && is_visible(p.mask, map, i, key));
-      s[j] = shows ? s[j] * p.scale : kHidden;
+      s[j] = !shows ? kHidden : has_extras() ? scaled_score(s[j], head, i, key) : s[j] * p.scale;
       top = max(top, s[j]);
     }
     part[thread] = top;
@@ -90,7 +88,7 @@ void main() {
       for (uint n = thread; n < kValueKeys * kColumns4; n += 128u) {
         uint key = min(j0 + part_key + n / kColumns4, p.keys - 1u);
         uint column4 = n % kColumns4;
-        value[n] = first_column4 + column4 < p.d_v4 ? LOAD(v, v_at + key * p.d_v4 + column4) : vec4(0.0);
+        value[n] = first_column4 + column4 < p.d_v4 ? LOAD(v, values_at + key * p.d_v4 + column4) : vec4(0.0);
       }
       barrier();
       for (uint key = 0u; key < kValueKeys; ++key) {

@@ -1,10 +1,16 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 // y[m, n] = Σ_k x[m, k] · W[n, k] + b[n], one lane per four outputs, nothing reused. The twin that the fast kernels are
 // checked and measured against.
 layout(local_size_x = 16) in;  // the tile's 16 vec4 columns
+#include "lib/load.glsl"
 layout(set = 0, binding = 0, std430) readonly buffer x_buffer { float x[]; };
+#ifdef HALF
+WEIGHT_INPUT(1, weight);
+#else
 layout(set = 0, binding = 1, std430) readonly buffer weight_buffer { float weight[]; };
+#endif
 #include "lib/linear.glsl"
 
 void main() {
@@ -16,7 +22,11 @@ void main() {
   for (uint c = 0u; c < 4u; ++c) {
     float dot_product = 0.0;
     for (uint i = 0u; i < p.inner4 * 4u; ++i) {
+#ifdef HALF
+      dot_product += x[x_at + i] * LOAD_WEIGHT(weight, (tile * p.inner4 * 4u + i) * 16u + column4)[c];
+#else
       dot_product += x[x_at + i] * weight[(tile * p.inner4 * 4u + i) * 64u + column4 * 4u + c];
+#endif
     }
     sum[c] = dot_product;
   }

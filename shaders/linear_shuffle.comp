@@ -11,7 +11,7 @@
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"
 VEC4_INPUT(0, x);
-VEC4_INPUT(1, weight);
+WEIGHT_INPUT(1, weight);
 #include "lib/linear.glsl"
 
 const uint kLanes = 8u;
@@ -35,16 +35,17 @@ void main() {
       vec4 mine[ROWS / 8];
       [[unroll]] for (int b = 0; b < ROWS / 8; ++b) mine[b] = LOAD(x, row_at[b] + i4) * counts;
       [[unroll]] for (int i = 0; i < 4; ++i) {
-        vec4 w = LOAD(weight, weight_at + (i4 * 4u + uint(i)) * kTile4);
+        vec4 w = LOAD_WEIGHT(weight, weight_at + (i4 * 4u + uint(i)) * kTile4);
         [[unroll]] for (int r = 0; r < ROWS; ++r) {
           sum[r] = fma(vec4(subgroupShuffle(mine[r / 8][i], uint(r % 8))), w, sum[r]);
         }
       }
     }
   }
-  [[unroll]] for (int r = 0; r < ROWS; ++r) {
+  vec4 result[ROWS] = sum;
+  OUTPUT_LOOP for (int r = 0; r < ROWS; ++r) {
     uint row = first_row + uint(r);
     if (row >= p.rows) break;
-    store(row, p.first_tile + tile, column4, sum[r]);
+    store(row, p.first_tile + tile, column4, result[r]);
   }
 }

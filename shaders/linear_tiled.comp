@@ -9,7 +9,7 @@
 layout(local_size_x = 128) in;  // 16 vec4 columns × 8 groups of ROWS rows
 #include "lib/load.glsl"
 VEC4_INPUT(0, x);
-VEC4_INPUT(1, weight);
+WEIGHT_INPUT(1, weight);
 #include "lib/linear.glsl"
 
 const uint kTileRows = 8u * ROWS;
@@ -34,7 +34,7 @@ void main() {
     }
     for (uint i = thread; i < kSlice4 * 4u * kTile4; i += 128u) {
       uint inner = slice * 4u + i / kTile4;
-      weight_slice[i] = inner < p.inner4 * 4u ? LOAD(weight, (tile * p.inner4 * 4u + inner) * kTile4 + i % kTile4) : vec4(0.0);
+      weight_slice[i] = inner < p.inner4 * 4u ? LOAD_WEIGHT(weight, (tile * p.inner4 * 4u + inner) * kTile4 + i % kTile4) : vec4(0.0);
     }
     barrier();
     [[unroll]] for (uint i4 = 0u; i4 < kSlice4; ++i4) {
@@ -47,8 +47,9 @@ void main() {
     }
     barrier();
   }
-  [[unroll]] for (int r = 0; r < ROWS; ++r) {
+  vec4 result[ROWS] = sum;
+  OUTPUT_LOOP for (int r = 0; r < ROWS; ++r) {
     uint row = first_row + group * ROWS + uint(r);
-    if (row < p.rows) store(row, p.first_tile + tile, column4, sum[r]);
+    if (row < p.rows) store(row, p.first_tile + tile, column4, result[r]);
   }
 }

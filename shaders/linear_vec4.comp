@@ -9,7 +9,7 @@
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"
 VEC4_INPUT(0, x);
-VEC4_INPUT(1, weight);
+WEIGHT_INPUT(1, weight);
 #include "lib/linear.glsl"
 
 void main() {
@@ -26,8 +26,8 @@ void main() {
     vec4 xs[ROWS];
     [[unroll]] for (int r = 0; r < ROWS; ++r) xs[r] = LOAD(x, rows_at[r] + i4);
     [[unroll]] for (int i = 0; i < 4; ++i) {
-      vec4 w_left = LOAD(weight, weight_at);
-      vec4 w_right = LOAD(weight, weight_at + 8u);
+      vec4 w_left = LOAD_WEIGHT(weight, weight_at);
+      vec4 w_right = LOAD_WEIGHT(weight, weight_at + 8u);
       weight_at += kTile4;
       [[unroll]] for (int r = 0; r < ROWS; ++r) {
         left[r] = fma(vec4(xs[r][i]), w_left, left[r]);
@@ -35,10 +35,11 @@ void main() {
       }
     }
   }
-  [[unroll]] for (int r = 0; r < ROWS; ++r) {
+  vec4 left_result[ROWS] = left, right_result[ROWS] = right;
+  OUTPUT_LOOP for (int r = 0; r < ROWS; ++r) {
     uint row = first_row + uint(r);
     if (row >= p.rows) break;
-    store(row, p.first_tile + tile, lane, left[r]);
-    store(row, p.first_tile + tile, lane + 8u, right[r]);
+    store(row, p.first_tile + tile, lane, left_result[r]);
+    store(row, p.first_tile + tile, lane + 8u, right_result[r]);
   }
 }

@@ -97,20 +97,25 @@ ops::AttentionKernel Workload::blocks() const {
   return tuning.texel_reads ? ops::AttentionKernel::BlocksTexel : ops::AttentionKernel::Blocks;
 }
 
+ops::AttentionInputs Workload::inputs() const {
+  return {.q = q_, .k = k_, .v = v_, .mask = mask_, .scale = scale_, .queries = q_.all(), .keys = size_.n};
+}
+
+ops::AttentionOutputs Workload::outputs() const { return {merged_, stats_, ops::concatenated(size_.heads, v_.width4())}; }
+
 void Workload::record_projection(gpu::Stream& stream, LinearKernel kernel) const {
   const OtherLinearKernel chosen(kernels_, kernel);
   project_heads(stream, kernels_, x_, projections_, &q_, &k_, &v_);
 }
 
 void Workload::record_steps(gpu::Stream& stream, ops::BlockSteps steps) const {
-  const ops::AttentionParameters parameters =
-      attention_parameters(q_, k_, v_, scale_, mask_, ops::concatenated(size_.heads, v_.width4()), merged_);
-  const ops::BlockInputs inputs{q_.buffer(), k_.buffer(), v_.buffer(), mask_words_, merged_.buffer(), stats_.buffer(), 1};
-  attention_blocks(stream, kernels_, blocks(), *scratch_, inputs, parameters, steps);
+  const ops::AttentionParameters parameters = attention_parameters(inputs(), outputs());
+  const ops::BlockInputs slices{q_.buffer(), k_.buffer(), v_.buffer(), mask_words_, merged_.buffer(), stats_.buffer(), 1};
+  attention_blocks(stream, kernels_, blocks(), *scratch_, slices, parameters, steps);
 }
 
 void Workload::record_tile(gpu::Stream& stream, const ops::Region& region) const {
-  map_cells(stream, kernels_, ops::MapStage::Weights, q_, k_, scale_, mask_, stats_, 0, 0, 1, region, cells_, 0);
+  map_cells(stream, kernels_, ops::MapStage::Weights, inputs(), stats_, {}, region, cells_, 0);
 }
 
 void Workload::record(gpu::Stream& stream, Operation operation) const {
@@ -137,8 +142,7 @@ void Workload::record(gpu::Stream& stream, Operation operation) const {
     case Operation::AttentionMerge:
       return record_steps(stream, {.scores = false, .softmax = false, .values = true});
     case Operation::Attention:
-      return ops::attention(stream, kernels_, q_, k_, v_, scale_, mask_, ops::concatenated(size_.heads, v_.width4()),
-                            merged_, stats_, scratch_.get());
+      return ops::attention(stream, kernels_, inputs(), outputs(), scratch_.get());
     case Operation::OutputProjection:
       return linear(stream, kernels_, merged_, output_, y_);
     case Operation::Tile:
@@ -214,8 +218,7 @@ std::size_t WholePass::weight_bytes() const {
   std::size_t bytes = 0;
   const model::AttentionWeights& weights = *network_->layers->encoder.front().weights;
   for (const model::Linear* linear : {&weights.query, &weights.key, &weights.value, &*weights.output}) {
-    const ops::LinearSource source{
-        .weight = linear->weight.values, .bias = linear->bias.values, .out = linear->out(), .in = linear->in()};
+    const ops::LinearSource source{.out = linear->out(), .in = linear->in()};
     bytes += ops::packed_bytes({&source, 1});
   }
   return bytes;

@@ -35,6 +35,8 @@ class Workload {
   void record_steps(gpu::Stream& stream, ops::BlockSteps steps) const;
   void record_tile(gpu::Stream& stream, const ops::Region& region) const;
   ops::AttentionKernel blocks() const;
+  ops::AttentionInputs inputs() const;
+  ops::AttentionOutputs outputs() const;
 
   ops::Kernels& kernels_;
   Size size_;

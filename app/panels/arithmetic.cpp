@@ -30,8 +30,16 @@ std::vector<Product> products(std::span<const float> left, std::span<const float
 }
 
 /// Row `index` of a linear layer's weight [out, in].
-std::span<const float> weight_row(const model::Linear& linear, std::uint32_t index) {
-  return std::span(linear.weight.values).subspan(std::size_t{index} * linear.in(), linear.in());
+std::vector<float> weight_row(const model::Linear& linear, std::uint32_t index) {
+  std::vector<float> row(linear.in());
+  linear.weight.read(index, 1, row);
+  return row;
+}
+
+float number_at(const model::Parameter& vector, std::uint32_t index) {
+  float number = 0.0F;
+  vector.read(index, 1, {&number, 1});
+  return number;
 }
 
 void set_sum(Arithmetic& arithmetic, std::vector<Product> terms, std::optional<float> constant) {
@@ -46,7 +54,7 @@ void explain_projection(Arithmetic& arithmetic, const model::Linear& linear, std
   arithmetic.numbers = kOnTheirWay;
   const NumberSource::Numbers x = numbers.row(input, row);
   if (!x || out >= linear.out()) return;
-  const std::optional<float> bias = linear.has_bias() ? std::optional(linear.bias.values[out]) : std::nullopt;
+  const std::optional<float> bias = linear.has_bias() ? std::optional(number_at(linear.bias, out)) : std::nullopt;
   set_sum(arithmetic, products(*x, weight_row(linear, out)), bias);
 }
 

@@ -7,4 +7,5 @@ layout(set = 0, binding = 4, std430) writeonly buffer merged_buffer { vec4 merge
 layout(set = 0, binding = 5, std430) writeonly buffer stats_buffer { vec2 stats[]; };
 #define MASK_WORDS(index) mask_words[index]
 #include "lib/mask.glsl"
+#include "lib/score.glsl"
 #include "lib/mean_value.glsl"

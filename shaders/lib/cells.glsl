@@ -5,12 +5,17 @@
 
 layout(push_constant) uniform Push { CellsParameters p; };
 VEC4_INPUT(0, q);  // [head, query, d_k4] of the batch item
-VEC4_INPUT(1, k);  // [head, key, d_k4]
+VEC4_INPUT(1, k);  // [key head, key, d_k4]
 layout(set = 0, binding = 2, std430) readonly buffer mask_buffer { uint mask_words[]; };
 layout(set = 0, binding = 3, std430) readonly buffer stats_buffer { vec2 stats[]; };  // [item, head, query]
 layout(set = 0, binding = 4, std430) writeonly buffer cells_buffer { vec2 cells[]; };
 #define MASK_WORDS(index) mask_words[index]
 #include "lib/mask.glsl"
+#include "lib/score.glsl"
+
+uint q_at(uint head, uint i) { return (head * p.q_tokens + i) * p.d_k4; }
+uint k_at(uint head, uint j) { return (head / p.group * p.k_tokens + j) * p.d_k4; }
+uint stats_at(uint head, uint i) { return (p.batch_item * p.heads + head) * p.q_tokens + i; }
 
 const uint kScores = 0u, kMasked = 2u, kWeights = 3u;  // MapStage
 

@@ -2,39 +2,55 @@
 //   x      [item, token, inner4]            vec4, items x_stride4 apart
 //   weight [tile, inner4·4, 16]             vec4: 64 output columns a tile, the row of W for each input column k
 //   bias   [tile, 16]                       vec4
-//   q, k   [item, head, token, d_k4], v [item, head, token, d_v4]   vec4; plain layers have one head as wide as y
+//   q [item, head, token, d_k4], k [item, key head, token, d_k4], v [item, key head, token, d_v4]   vec4; plain layers have
+//   one head as wide as y, and `other` of y's shape, which is multiplied or added
 // Workgroups count blocks of rows along x and tiles along y, so that a tile's weights (200 KB at 768 inputs) stay in the
 // processor's cache until all rows have used them.
 // A tile belongs to one section: queries, then keys from key_tile, values from value_tile on.
 #include "params/linear.h"
+#ifdef ACTIVATE
+#include "lib/activation.glsl"
+// Activations are long: a loop over copies of the sums, so that drivers compile them once and not for each sum.
+#define OUTPUT_LOOP [[dont_unroll]]
+#else
+#define OUTPUT_LOOP [[unroll]]
+#endif
 
 layout(push_constant) uniform Push { LinearParameters p; };
 layout(set = 0, binding = 2, std430) readonly buffer bias_buffer { vec4 bias[]; };
 layout(set = 0, binding = 3, std430) writeonly buffer q_buffer { vec4 q[]; };
 layout(set = 0, binding = 4, std430) writeonly buffer k_buffer { vec4 k[]; };
 layout(set = 0, binding = 5, std430) writeonly buffer v_buffer { vec4 v[]; };
+layout(set = 0, binding = 6, std430) readonly buffer other_buffer { vec4 other[]; };
 
 const uint kTile4 = 16u;  // vec4 columns of a tile
 
 // Where row `row` of x begins.
-uint x_row(uint row) { return row / p.tokens * p.x_stride4 + row % p.tokens * p.inner4; }
+uint x_row(uint row) { return row / p.tokens * p.x_stride4 + (p.x_first + row % p.tokens) * p.inner4; }
 
 // Adds the bias to four columns of y and puts them where they belong. `column4` counts from the tile's first column.
 void store(uint row, uint tile, uint column4, vec4 value) {
   value += bias[tile * kTile4 + column4];
-  if (p.activation == 1u) value = max(value, vec4(0.0));
-  bool is_value = tile >= p.value_tile;
-  uint section_tile = is_value ? p.value_tile : (tile >= p.key_tile ? p.key_tile : 0u);
+#ifdef ACTIVATE
+  [[dont_unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(p.activation, value[c]);
+#endif
+  bool is_value = tile >= p.value_tile, is_query = tile < p.key_tile;
+  uint section_tile = is_value ? p.value_tile : (is_query ? 0u : p.key_tile);
   uint slot4 = is_value ? p.d_v4 : p.d_k4;
   uint column = (tile - section_tile) * kTile4 + column4;
   uint head = column / slot4;
-  if (head >= p.heads) return;  // padding of the section's last tile
-  uint at = row / p.tokens * (is_value ? p.v_stride4 : p.qk_stride4) + (head * p.tokens + row % p.tokens) * slot4 + column % slot4;
+  if (head >= (is_query ? p.heads : p.key_heads)) return;  // padding of the section's last tile
+  uint item = row / p.tokens, token = p.y_first + row % p.tokens;
+  uint at = (head * (is_query ? p.q_tokens : p.k_tokens) + token) * slot4 + column % slot4;
   if (is_value) {
-    v[at] = value;
-  } else if (tile >= p.key_tile) {
-    k[at] = value;
-  } else {
+    v[item * p.v_stride4 + at] = value;
+  } else if (is_query) {
+    at += item * p.q_stride4;
+    if (p.combine == 1u) value *= other[at];
+    if (p.combine == 2u) value += other[at];
+    if (p.combine == 3u) k[at] = value + other[at];
     q[at] = value;
+  } else {
+    k[item * p.k_stride4 + at] = value;
   }
 }

@@ -1,5 +1,6 @@
 // Who sees whom. Needs params/mask.h; the including kernel declares MASK_WORDS(index) to read the mask buffer.
-//   buffer: [batch] lengths | [batch, heads] deny plane numbers | [batch, heads] allow plane numbers | planes
+//   buffer: [batch, 2] first key and one past the last | [batch, heads] deny plane numbers | [batch, heads] allow plane numbers
+//           | planes | position bias (lib/score.glsl)
 //   plane:  [query, word] bits, key j is bit j % 32 of word j / 32
 const uint kNoPlane = 0xffffffffu;
 const float kHidden = -3.402823466e38;  // stands for −inf without the arithmetic of infinities
@@ -17,21 +18,23 @@ bool plane_bit(MaskParameters mask, uint plane, uint i, uint j) {
 
 // What the mask knows about one map, read once per workgroup.
 struct MapMask {
-  uint key_count;  // keys in sight of the padding rule
+  uint key_begin;  // keys in sight of the padding rule
+  uint key_end;
   uint deny;    // plane number or kNoPlane
   uint allow;
 };
 
 MapMask load_map_mask(MaskParameters mask, uint item, uint head, uint heads, uint keys) {
   MapMask map;
-  map.key_count = mask.key_padding != 0u ? min(MASK_WORDS(item), keys) : keys;
+  map.key_begin = mask.key_padding != 0u ? MASK_WORDS(item * 2u) : 0u;
+  map.key_end = mask.key_padding != 0u ? min(MASK_WORDS(item * 2u + 1u), keys) : keys;
   map.deny = mask.deny_at != 0u ? MASK_WORDS(mask.deny_at + item * heads + head) : kNoPlane;
   map.allow = mask.allow_at != 0u ? MASK_WORDS(mask.allow_at + item * heads + head) : kNoPlane;
   return map;
 }
 
 bool is_visible(MaskParameters mask, MapMask map, uint i, uint j) {
-  bool shows = j < map.key_count && rule_shows(mask, i, j);
+  bool shows = j >= map.key_begin && j < map.key_end && rule_shows(mask, i, j);
   if (map.deny != kNoPlane && plane_bit(mask, map.deny, i, j)) shows = false;
   if (map.allow != kNoPlane && plane_bit(mask, map.allow, i, j)) shows = true;
   return shows;
@@ -40,19 +43,19 @@ bool is_visible(MaskParameters mask, MapMask map, uint i, uint j) {
 // Keys [x, y) that any query of [first, last] can see: what a kernel has to visit.
 uvec2 visited_keys(MaskParameters mask, MapMask map, uint first, uint last, uint keys) {
   if (map.allow != kNoPlane) return uvec2(0u, keys);
-  uint end = map.key_count;
-  uint begin = 0u;
+  uint end = map.key_end;
+  uint begin = map.key_begin;
   if (mask.causal != 0u) end = min(end, max(last + 1u, mask.prefix));
   if (mask.window != 0u) {
     end = min(end, max(last + mask.window, mask.prefix));
-    if (mask.prefix == 0u && first + 1u > mask.window) begin = first + 1u - mask.window;
+    if (mask.prefix == 0u && first + 1u > mask.window) begin = max(begin, first + 1u - mask.window);
   }
   return uvec2(min(begin, end), end);
 }
 
 // Does every query of [i0, i1] see every key of [j0, j1]? Then nobody has to ask cell by cell.
 bool all_visible(MaskParameters mask, MapMask map, uint i0, uint i1, uint j0, uint j1) {
-  if (map.deny != kNoPlane || j1 >= map.key_count) return false;
+  if (map.deny != kNoPlane || j0 < map.key_begin || j1 >= map.key_end) return false;
   if (j1 < mask.prefix) return true;
   bool is_past = mask.causal == 0u || j1 <= i0;
   bool is_near = mask.window == 0u || ((i1 < j0 || i1 - j0 < mask.window) && (j1 < i0 || j1 - i0 < mask.window));

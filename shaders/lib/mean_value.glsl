@@ -1,6 +1,6 @@
 // The output of a row that attends to all keys alike. Needs VEC4_INPUT v.
 vec4 mean_value(uint item, uint head, uint column4) {
-  uint at = item * p.v_stride4 + head * p.keys * p.d_v4 + column4;
+  uint at = v_at(item, head, 0u) + column4;
   vec4 sum = vec4(0.0);
   for (uint j = 0u; j < p.keys; ++j) sum += LOAD(v, at + j * p.d_v4);
   return sum / float(p.keys);

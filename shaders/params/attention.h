@@ -1,8 +1,12 @@
-// Parameters of attention_*.comp. Widths and strides count vec4. Needs params/mask.h before it.
+// Parameters of attention_*.comp. Widths and strides count vec4. Needs params/mask.h before it. 124 of the 128 bytes that every
+// device has.
 struct AttentionParameters {
   uint queries;
   uint keys;
   uint heads;
+  uint group;     // heads that share one head of keys and values (grouped-query attention)
+  uint q_tokens;  // rows that a head of q and a row of stats has room for
+  uint k_tokens;  // rows that a head of k and v has room for
   uint d_k4;
   uint d_v4;
   uint q_stride4;  // from one batch item of q [head, query, d_k] to the next
@@ -12,10 +16,12 @@ struct AttentionParameters {
   uint merged_row4;     // from one query's row to the next
   uint merged_head4;    // from one head's slot to the next
   float scale;
+  float softcap;         // 0: none
+  uint bias_at;          // word of the mask buffer where the position bias begins; 0: none
   uint has_finite_fill;  // 1: a fully masked row attends to all keys alike; 0: it has no weights
   float fill;
   uint first_item;  // batch item that this dispatch begins with, for the mask
-  uint block_row;   // attention_block_*.comp: first query of the block, a multiple of 8 …
-  uint block_rows;  // … and how many the scratch holds
+  uint block_row;   // first query of this dispatch …
+  uint block_rows;  // … and how many the scratch of attention_block_*.comp holds
   MaskParameters mask;
 };

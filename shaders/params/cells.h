@@ -4,6 +4,9 @@ struct CellsParameters {
   uint stage;       // 0 scores, 1 scaled, 2 masked, 3 weights
   uint batch_item;  // for the mask
   uint heads;
+  uint group;     // heads that share one head of keys
+  uint q_tokens;  // rows that a head of q and of stats has room for
+  uint k_tokens;
   uint queries;
   uint keys;
   uint d_k4;
@@ -15,6 +18,8 @@ struct CellsParameters {
   uint pool;    // edge of the square of cells behind one value
   uint out_at;  // vec2 where the first head's tile begins in the output
   float scale;
+  float softcap;
+  uint bias_at;
   uint has_finite_fill;
   float fill;
   MaskParameters mask;

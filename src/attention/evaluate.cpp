@@ -41,27 +41,28 @@ struct Stored {
 };
 
 Stored stored(const BlockRun& block, const TileRequest& request) {
-  const auto of_heads = [&](const ops::DeviceTensor& tensor) {
+  const auto of_heads = [](const ops::DeviceTensor& tensor, std::uint32_t head) {
     const std::uint32_t row = tensor.width4() * 4;
-    return Stored{&tensor, {request.head * tensor.tokens * row, row, tensor.width, 0}};
+    return Stored{&tensor, {head * tensor.tokens * row, row, tensor.width, 0}};
   };
+  const std::uint32_t key_head = request.head / (block.shape.heads / block.shape.key_heads);
   const auto whole = [](const ops::DeviceTensor& tensor) {
     return Stored{&tensor, {0, tensor.width4() * 4, tensor.width, 0}};
   };
-  const std::uint32_t slot = block.v.width4() * 4;
+  const std::uint32_t slot = block.v->width4() * 4;
   switch (request.stage) {
     case Stage::X:
       return whole(*block.x);
     case Stage::Q:
-      return of_heads(block.q);
+      return of_heads(*block.q, request.head);
     case Stage::K:
-      return of_heads(block.k);
+      return of_heads(*block.k, key_head);
     case Stage::V:
-      return of_heads(block.v);
+      return of_heads(*block.v, key_head);
     case Stage::Heads:
-      return {&block.merged, {request.head * block.layout.head4 * 4, block.layout.row4 * 4, block.shape.d_v, slot}};
+      return {block.merged.get(), {request.head * block.layout.head4 * 4, block.layout.row4 * 4, block.shape.d_v, slot}};
     case Stage::Merged:
-      return {&block.merged, {0, block.shape.heads * slot, block.shape.d_v, slot}};
+      return {block.merged.get(), {0, block.shape.heads * slot, block.shape.d_v, slot}};
     case Stage::Output:
       return whole(*block.output);
     default:
@@ -92,9 +93,8 @@ void record(gpu::Stream& stream, ops::Kernels& kernels, const AttentionRun& run,
     std::uint32_t heads = 1;
     if (is_map(request.stage)) {
       while (i + heads < requests.size() && continues(request, requests[i + heads], heads)) ++heads;
-      ops::map_cells(stream, kernels, map_stage(request.stage), block.q, block.k,
-                     block.config.scale.factor(block.config.d_k), mask_data(block.mask), block.stats, request.batch,
-                     request.head, heads, region, cells, out_at);
+      ops::map_cells(stream, kernels, map_stage(request.stage), block.inputs({0, block.shape.queries}), *block.stats,
+                     {request.batch, request.head, heads}, region, cells, out_at);
     } else {
       const Stored source = stored(block, request);
       ops::matrix_cells(stream, kernels, *source.tensor, request.batch, source.matrix, region, cells, out_at);
@@ -107,9 +107,8 @@ void record(gpu::Stream& stream, ops::Kernels& kernels, const AttentionRun& run,
 /// The rows' (m, l) of a map request.
 gpu::Slice stats_slice(const BlockRun& block, const TileRequest& request) {
   constexpr std::size_t kPair = 2 * sizeof(float);
-  const std::size_t first =
-      (std::size_t{request.batch} * block.shape.heads + request.head) * block.shape.queries + request.row;
-  return {block.stats.buffer(), first * kPair, request.rows * kPair};
+  const std::size_t first = (std::size_t{request.batch} * block.shape.heads + request.head) * block.q->tokens + request.row;
+  return {block.stats->buffer(), first * kPair, request.rows * kPair};
 }
 
 float restore_infinity(float value) {
@@ -135,6 +134,17 @@ Tile unpack(const TileRequest& request, std::span<const float> cells, std::span<
 }
 
 }  // namespace
+
+ops::AttentionInputs BlockRun::inputs(ops::Rows queries) const {
+  return {.q = *q,
+          .k = *k,
+          .v = *v,
+          .mask = mask_data(mask),
+          .scale = config.scale.factor(config.d_k),
+          .softcap = config.softcap,
+          .queries = queries,
+          .keys = shape.keys};
+}
 
 const BlockRun& AttentionRun::block(model::BlockRef ref) const {
   const auto found = std::find_if(blocks.begin(), blocks.end(), [&](const BlockRun& block) { return block.ref == ref; });

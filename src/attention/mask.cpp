@@ -1,5 +1,6 @@
 #include "attention/mask.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -51,8 +52,8 @@ Result<MaskFill> parse_fill(std::string_view text) {
   return Failure{fmt::format("unknown mask fill '{}': choose -inf, -1e9 or -1e10", text)};
 }
 
-bool MaskRule::is_visible(std::uint32_t query, std::uint32_t key, std::uint32_t key_length) const {
-  if (key_padding && key >= key_length) return false;
+bool MaskRule::is_visible(std::uint32_t query, std::uint32_t key, KeyRange keys) const {
+  if (key_padding && !keys.holds(key)) return false;
   if (key < prefix) return true;
   const bool looks_back_only = causal || prefix > 0;
   const std::uint32_t distance = query > key ? query - key : key - query;
@@ -121,9 +122,16 @@ std::optional<bool> MaskSpec::painted_state(std::uint32_t layer, std::uint32_t b
 }
 
 bool MaskSpec::is_visible(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, std::uint32_t query,
-                          std::uint32_t key, std::uint32_t key_length) const {
+                          std::uint32_t key, KeyRange keys) const {
   if (const std::optional<bool> state = painted_state(layer, batch_item, head, {query, key})) return *state;
-  return rule.is_visible(query, key, key_length) && (!matrix || matrix->is_kept(batch_item, head, query, key));
+  return rule.is_visible(query, key, keys) && (!matrix || matrix->is_kept(batch_item, head, query, key));
+}
+
+MaskSpec in_layer(const MaskSpec& mask, const model::AttentionConfig& config) {
+  MaskSpec narrowed = mask;
+  std::uint32_t& window = narrowed.rule.window;
+  if (config.window > 0) window = window == 0 ? config.window : std::min(window, config.window);
+  return narrowed;
 }
 
 void check(const MaskSpec& mask, std::uint32_t batch, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys) {

@@ -21,16 +21,26 @@ float fill_value(MaskFill fill);
 std::string_view to_string(MaskFill fill);
 Result<MaskFill> parse_fill(std::string_view text);
 
+/// Keys [begin, end) of a sequence that are real; the rest is padding.
+struct KeyRange {
+  std::uint32_t begin = 0, end = 0;
+
+  KeyRange(std::uint32_t length) : end(length) {}  // NOLINT: padding on the right alone
+  KeyRange(std::uint32_t first, std::uint32_t past_the_last) : begin(first), end(past_the_last) {}
+  bool holds(std::uint32_t key) const { return key >= begin && key < end; }
+};
+
 /// One formula for every cell (query i, key j):
 ///   visible = j < prefix  or  ((neither causal nor prefix, or j ≤ i) and (no window, or |i − j| < window))
-/// and, with key_padding, j < length of the keys' sequence. A prefix alone is the prefix-LM mask: causal after the prefix.
+/// and, with key_padding, j among the real keys of its sequence. A prefix alone is the prefix-LM mask: causal after the
+/// prefix.
 struct MaskRule {
   bool causal = false;
   std::uint32_t window = 0;  ///< 0: none; 1: only the token itself
   std::uint32_t prefix = 0;  ///< 0: none
   bool key_padding = true;
 
-  bool is_visible(std::uint32_t query, std::uint32_t key, std::uint32_t key_length) const;
+  bool is_visible(std::uint32_t query, std::uint32_t key, KeyRange keys) const;
   bool operator==(const MaskRule&) const = default;
 };
 
@@ -79,7 +89,7 @@ struct MaskSpec {
   PaintedCells painted = {};
 
   bool is_visible(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key,
-                  std::uint32_t key_length) const;
+                  KeyRange keys) const;
   /// The cell's painted state in this map: the narrowest scope that names it, or nullopt where nobody painted.
   std::optional<bool> painted_state(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, Cell cell) const;
   bool operator==(const MaskSpec&) const = default;
@@ -93,6 +103,9 @@ struct MaskSet {
   const MaskSpec& operator[](model::BlockKind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
   bool operator==(const MaskSet&) const = default;
 };
+
+/// The mask of one layer: what a person chose and, where the model was trained with a sliding window, that window too.
+MaskSpec in_layer(const MaskSpec& mask, const model::AttentionConfig& config);
 
 /// Throws Error in one line when a matrix doesn't fit the block: "the mask is [2, 1, 3, 3] but the attention is
 /// [batch 2, heads 2, queries 4, keys 4]; …".

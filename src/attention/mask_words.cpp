@@ -1,5 +1,7 @@
 #include "attention/mask_words.h"
 
+#include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 
@@ -104,7 +106,7 @@ class Planes {
 }  // namespace
 
 DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExtent& extent,
-                       std::span<const std::uint32_t> key_lengths) {
+                       std::span<const std::uint32_t> key_ranges, std::span<const std::uint32_t> bias) {
   Planes deny(mask, extent), allow(mask, extent);
   deny.add_maps(false);
   allow.add_maps(true);
@@ -120,7 +122,7 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
   data.words_per_row = deny.words_per_row();
   data.plane_words = deny.plane_words();
 
-  std::vector<std::uint32_t> words(key_lengths.begin(), key_lengths.end());
+  std::vector<std::uint32_t> words(key_ranges.begin(), key_ranges.end());
   if (!deny.is_empty()) {
     data.deny_at = static_cast<std::uint32_t>(words.size());
     words.insert(words.end(), deny.table.begin(), deny.table.end());
@@ -134,6 +136,8 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
   data.planes_at = static_cast<std::uint32_t>(words.size());
   words.insert(words.end(), deny.words.begin(), deny.words.end());
   words.insert(words.end(), allow.words.begin(), allow.words.end());
+  if (!bias.empty()) data.bias_at = static_cast<std::uint32_t>(words.size());
+  words.insert(words.end(), bias.begin(), bias.end());
 
   const std::size_t bytes = words.size() * sizeof(std::uint32_t);
   const gpu::DeviceInfo& info = stream.context().device();
@@ -146,6 +150,17 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
   device.words = gpu::Buffer(stream.context(), bytes, gpu::Memory::Device, "the mask");
   stream.upload(device.words, 0, std::span<const std::uint32_t>(words));
   return device;
+}
+
+std::vector<std::uint32_t> position_bias_words(const model::PositionBias& bias, std::uint32_t farthest) {
+  const std::uint32_t reach = std::min(bias.reach(), farthest);
+  std::vector<std::uint32_t> words{reach};
+  for (std::uint32_t head = 0; head < bias.heads(); ++head) {
+    for (std::int64_t distance = -std::int64_t{reach}; distance <= reach; ++distance) {
+      words.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(bias.value(head, distance))));
+    }
+  }
+  return words;
 }
 
 ops::MaskData mask_data(const DeviceMask& mask) {

@@ -7,6 +7,7 @@
 #include "attention/mask.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
+#include "model/positions.h"
 #include "ops/mask_data.h"
 
 namespace headlight::attention {
@@ -26,8 +27,12 @@ struct DeviceMask {
   gpu::Buffer words;
   ops::MaskData data;  ///< data.words is set by mask_data(), because the buffer may move
 };
+/// `key_ranges` [batch, 2]: first real key and one past the last. `bias`: position_bias_words(), or empty.
 DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExtent& extent,
-                       std::span<const std::uint32_t> key_lengths);
+                       std::span<const std::uint32_t> key_ranges, std::span<const std::uint32_t> bias = {});
+
+/// A position bias as shaders/lib/score.glsl reads it, for queries and keys up to this far apart.
+std::vector<std::uint32_t> position_bias_words(const model::PositionBias& bias, std::uint32_t farthest);
 
 /// As ops take it.
 ops::MaskData mask_data(const DeviceMask& mask);

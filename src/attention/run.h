@@ -15,25 +15,32 @@
 
 namespace headlight::attention {
 
+/// Tensors are shared between a run and the next one, which may take over what it would compute again.
+using DeviceTensorPtr = std::shared_ptr<const ops::DeviceTensor>;
+
 /// What one attention block left on the device: everything that its maps can be evaluated from.
 struct BlockRun {
   model::BlockRef ref;
   model::AttentionConfig config;
   BlockShape shape;
-  std::shared_ptr<const ops::DeviceTensor> x;       ///< [batch, 1, query, d_model]; null when Q, K and V were given
-  ops::DeviceTensor q, k, v;                        ///< [batch, head, token, d]
-  ops::DeviceTensor stats;                          ///< [batch, head, query] (m, l)
-  ops::DeviceTensor merged;                         ///< [batch, 1, query, heads · padded d_v]
-  std::shared_ptr<const ops::DeviceTensor> output;  ///< [batch, 1, query, d_out], null without an output projection
+  DeviceTensorPtr x;       ///< [batch, 1, query, d_model], what Q is projected from; null when Q, K and V were given
+  DeviceTensorPtr q;       ///< [batch, head, query, d_k], after norm and rotary positions where there are any
+  DeviceTensorPtr k, v;    ///< [batch, key head, key, d]
+  DeviceTensorPtr stats;   ///< [batch, head, query] (m, l)
+  DeviceTensorPtr merged;  ///< [batch, 1, query, heads · padded d_v]
+  DeviceTensorPtr output;  ///< [batch, 1, query, d_out], null without an output projection
   DeviceMask mask;
   ops::MergedLayout layout;
+
+  /// What attention reads for some of the queries.
+  ops::AttentionInputs inputs(ops::Rows queries) const;
 };
 
 /// What one forward pass left on the device. Left of it code computes, right of it code only looks.
 struct AttentionRun {
-  std::vector<BlockRun> blocks;                             ///< in the order of computation
-  std::shared_ptr<const ops::DeviceTensor> encoder_output;  ///< [batch, 1, token, d_model] or null
-  std::shared_ptr<const ops::DeviceTensor> logits;          ///< [batch, 1, token, vocabulary] or null
+  std::vector<BlockRun> blocks;  ///< in the order of computation
+  /// [batch, 1, token, d_model]: the token vectors, then what each layer returned; empty without such a stack.
+  std::vector<DeviceTensorPtr> encoder_states, decoder_states;
 
   /// Throws Error when the run has no such block.
   const BlockRun& block(model::BlockRef ref) const;

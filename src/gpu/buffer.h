@@ -49,9 +49,11 @@ struct Slice {
   const Buffer* buffer = nullptr;
   std::size_t offset = 0;
   std::size_t size = 0;
+  bool has_halves = false;  ///< a texel buffer of four float16 instead of four float32; storage buffers don't care
 
   Slice(const Buffer& whole) : buffer(&whole), size(whole.size()) {}  // NOLINT: a buffer is its own largest slice
-  Slice(const Buffer& of, std::size_t from, std::size_t bytes) : buffer(&of), offset(from), size(bytes) {}
+  Slice(const Buffer& of, std::size_t from, std::size_t bytes, bool halves = false)
+      : buffer(&of), offset(from), size(bytes), has_halves(halves) {}
 };
 
 }  // namespace headlight::gpu

@@ -11,7 +11,8 @@
 namespace headlight::gpu {
 namespace {
 
-constexpr std::size_t kTexelBytes = 16;  // texel buffers hold vec4
+/// Texel buffers hold vec4.
+std::size_t texel_bytes(const Slice& slice) { return slice.has_halves ? 8 : 16; }
 
 VkBuffer raw(const Buffer& buffer) { return static_cast<VkBuffer>(*buffer.handles().buffer); }
 
@@ -74,11 +75,14 @@ void Stream::dispatch(const Kernel& kernel, std::span<const Slice> bindings, std
       write.descriptorType = vk::DescriptorType::eStorageBuffer;
       write.pBufferInfo = &buffers[i];
     } else {
-      assert(slice.size / kTexelBytes <= info.max_texel_elements);
-      recording_->views.emplace_back(device, vk::BufferViewCreateInfo{.buffer = *slice.buffer->handles().buffer,
-                                                                      .format = vk::Format::eR32G32B32A32Sfloat,
-                                                                      .offset = slice.offset,
-                                                                      .range = slice.size / kTexelBytes * kTexelBytes});
+      const std::size_t texels = slice.size / texel_bytes(slice);
+      assert(texels <= info.max_texel_elements);
+      recording_->views.emplace_back(
+          device, vk::BufferViewCreateInfo{
+                      .buffer = *slice.buffer->handles().buffer,
+                      .format = slice.has_halves ? vk::Format::eR16G16B16A16Sfloat : vk::Format::eR32G32B32A32Sfloat,
+                      .offset = slice.offset,
+                      .range = texels * texel_bytes(slice)});
       views[i] = *recording_->views.back();
       write.descriptorType = vk::DescriptorType::eUniformTexelBuffer;
       write.pTexelBufferView = &views[i];

@@ -1,75 +1,203 @@
 #include "inference/device_layers.h"
 
 #include <array>
+#include <map>
+#include <utility>
+
+#include "core/error.h"
 
 namespace headlight::inference {
 namespace {
 
-ops::LinearSource source_of(const model::Linear& linear, std::uint32_t out_heads = 1, std::uint32_t in_heads = 1) {
-  return {.weight = linear.weight.values,
-          .bias = linear.bias.values,
-          .out = linear.out(),
-          .in = linear.in(),
-          .out_heads = out_heads,
-          .in_heads = in_heads};
-}
+/// A linear layer on its way to the device: the bias decoded, the weight read tile by tile from where it lies.
+class Source {
+ public:
+  explicit Source(const model::Linear& linear, std::uint32_t out_heads = 1, std::uint32_t in_heads = 1)
+      : bias_(linear.bias.tensor()), out_heads_(out_heads), in_heads_(in_heads), weight_(linear.weight) {}
+  explicit Source(const model::Linear& linear, float scale) : Source(linear) { scale_ = scale; }
 
-ops::PackedLinear pack_one(gpu::Context& context, const ops::LinearSource& source, std::string_view purpose) {
-  return ops::pack(context, {&source, 1}, purpose);
-}
-
-ops::DeviceLayerNorm upload(gpu::Context& context, const model::LayerNorm& norm) {
-  return ops::upload_layer_norm(context, norm.weight.values, norm.bias.values, norm.epsilon);
-}
-
-ops::PackedLinear pack_identity(gpu::Context& context, std::uint32_t width, std::uint32_t in_heads) {
-  std::vector<float> identity(std::size_t{width} * width, 0.0f);
-  for (std::size_t i = 0; i < width; ++i) identity[i * width + i] = 1.0f;
-  return pack_one(context, {.weight = identity, .bias = {}, .out = width, .in = width, .out_heads = 1, .in_heads = in_heads},
-                  "the merge of heads");
-}
-
-/// `is_last`: nothing reads what the layer returns.
-DeviceLayer upload(gpu::Context& context, const model::AttentionLayer& layer, bool is_last) {
-  DeviceLayer device;
-  const std::uint32_t heads = layer.config.heads;
-  if (layer.weights) {
-    const std::array projections{source_of(layer.weights->query, heads), source_of(layer.weights->key, heads),
-                                 source_of(layer.weights->value, heads)};
-    device.projections = ops::pack(context, projections, "the weights of Q, K and V");
+  ops::LinearSource view() const {
+    return {.bias = bias_.values,
+            .out = weight_.axis(0),
+            .in = weight_.axis(1),
+            .out_heads = out_heads_,
+            .in_heads = in_heads_,
+            .read = [this](std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) {
+              weight_.read_columns(first, count, to, stride);
+              if (scale_ == 1.0f) return;
+              for (std::uint32_t i = 0; i < weight_.axis(1); ++i) {
+                for (std::uint32_t r = 0; r < count; ++r) to[i * stride + r] *= scale_;
+              }
+            }};
   }
-  if (layer.weights && layer.weights->output) {
-    device.output = pack_one(context, source_of(*layer.weights->output, 1, heads), "the output projection");
-  } else if (layer.norm || layer.feed_forward || !is_last) {
-    device.unpad = pack_identity(context, heads * layer.config.d_v, heads);
+
+ private:
+  Tensor bias_;
+  std::uint32_t out_heads_, in_heads_;
+  model::Parameter weight_;
+  float scale_ = 1.0f;
+};
+
+/// Uploads, or only adds up what that would take.
+class Uploader {
+ public:
+  Uploader(gpu::Context* context, bool has_halves, const UploadObserver& observer, std::size_t total)
+      : context_(context), has_halves_(has_halves), observer_(observer), total_(total) {}
+
+  std::size_t bytes() const { return bytes_; }
+
+  DeviceLayers layers(const model::Layers& layers) {
+    DeviceLayers device;
+    const bool has_reader = layers.unembedding || layers.encoder_norm || layers.decoder_norm;
+    for (const model::AttentionLayer& layer : layers.encoder) {
+      const bool is_last = &layer == &layers.encoder.back() && layers.decoder.empty() && !has_reader;
+      device.encoder.push_back(shared(layer, is_last));
+    }
+    for (const model::DecoderLayer& layer : layers.decoder) {
+      DeviceDecoderLayer decoder;
+      if (layer.self) decoder.self = shared(*layer.self, false);
+      decoder.cross = shared(layer.cross, &layer == &layers.decoder.back() && !has_reader);
+      device.decoder.push_back(std::move(decoder));
+    }
+    device.encoder_norm = norm(layers.encoder_norm);
+    device.decoder_norm = norm(layers.decoder_norm);
+    if (layers.unembedding) {
+      const model::Unembedding& source = *layers.unembedding;
+      device.unembedding.emplace();
+      if (source.transform) device.unembedding->transform = linear(*source.transform, "the unembedding's transform");
+      device.unembedding->norm = norm(source.norm);
+      device.unembedding->linear = pack({Source(source.linear, source.scale)}, "the unembedding");
+    }
+    return device;
   }
-  if (layer.norm) device.norm = upload(context, *layer.norm);
-  if (layer.feed_forward) {
-    device.feed_forward_in = pack_one(context, source_of(layer.feed_forward->in), "a feed-forward layer");
-    device.feed_forward_width = layer.feed_forward->in.out();
-    device.feed_forward_out = pack_one(context, source_of(layer.feed_forward->out), "a feed-forward layer");
+
+ private:
+  ops::PackedLinear pack(const std::vector<Source>& sources, std::string_view purpose) {
+    std::vector<ops::LinearSource> views;
+    for (const Source& source : sources) views.push_back(source.view());
+    ops::PackedLinear packed;
+    if (context_ != nullptr) packed = ops::pack(*context_, views, purpose, has_halves_);
+    add(ops::packed_bytes(views, has_halves_));
+    return packed;
   }
-  if (layer.feed_forward_norm) device.feed_forward_norm = upload(context, *layer.feed_forward_norm);
-  return device;
-}
+
+  ops::PackedLinear linear(const model::Linear& linear, std::string_view purpose) { return pack({Source(linear)}, purpose); }
+
+  std::optional<ops::DeviceNorm> norm(const std::optional<model::Norm>& norm) {
+    if (!norm) return std::nullopt;
+    ops::DeviceNorm device;
+    if (context_ != nullptr) {
+      Tensor weight = norm->weight.tensor();
+      for (float& value : weight.values) value += norm->weight_offset;
+      device = ops::upload_norm(*context_, weight.values, norm->bias.tensor().values, norm->epsilon,
+                                norm->kind == model::Norm::Kind::RootMeanSquare);
+    }
+    add((norm->weight.element_count() + 3) / 4 * 4 * 2 * sizeof(float));
+    return device;
+  }
+
+  DeviceBranchNorms norms(const model::BranchNorms& norms) {
+    return {norm(norms.before), norm(norms.inside), norm(norms.after)};
+  }
+
+  /// A layer that has been uploaded already, or a new one.
+  std::shared_ptr<const DeviceLayer> shared(const model::AttentionLayer& layer, bool is_last) {
+    if (!layer.weights) return std::make_shared<const DeviceLayer>(upload(layer, is_last));
+    const auto key = std::pair(layer.weights->query.weight.address(), layer.weights->query.weight.first_row());
+    auto& known = known_[key];
+    if (!known) known = std::make_shared<const DeviceLayer>(upload(layer, is_last));
+    return known;
+  }
+
+  ops::PackedLinear identity(std::uint32_t width, std::uint32_t in_heads) {
+    Tensor identity({width, width});
+    for (std::size_t i = 0; i < width; ++i) identity.values[i * width + i] = 1.0f;
+    return pack({Source({.weight = std::move(identity)}, 1, in_heads)}, "the merge of heads");
+  }
+
+  /// `is_last`: nothing reads what the layer returns.
+  DeviceLayer upload(const model::AttentionLayer& layer, bool is_last) {
+    DeviceLayer device;
+    const std::uint32_t heads = layer.config.heads, key_heads = layer.config.keys_heads();
+    if (layer.weights) {
+      const model::AttentionWeights& weights = *layer.weights;
+      device.projections =
+          pack({Source(weights.query, heads), Source(weights.key, key_heads), Source(weights.value, key_heads)},
+               "the weights of Q, K and V");
+      device.query_norm = norm(weights.query_norm);
+      device.key_norm = norm(weights.key_norm);
+    }
+    if (layer.weights && layer.weights->output) {
+      device.output = pack({Source(*layer.weights->output, 1, heads)}, "the output projection");
+    } else if (!layer.norms.is_empty() || layer.feed_forward || !is_last) {
+      device.unpad = identity(heads * layer.config.d_v, heads);
+    }
+    device.norms = norms(layer.norms);
+    if (layer.feed_forward) {
+      const model::FeedForward& source = *layer.feed_forward;
+      device.feed_forward = DeviceFeedForward{.in = linear(source.in, "a feed-forward layer"),
+                                              .out = linear(source.out, "a feed-forward layer"),
+                                              .gate = {},
+                                              .width = source.in.out(),
+                                              .activation = static_cast<ops::Activation>(source.activation)};
+      if (source.gate) device.feed_forward->gate = linear(*source.gate, "a feed-forward layer");
+    }
+    device.feed_forward_norms = norms(layer.feed_forward_norms);
+    return device;
+  }
+
+  void add(std::size_t bytes) {
+    bytes_ += bytes;
+    if (context_ != nullptr && observer_ && !observer_(bytes_, total_)) throw Error("loading was cancelled");
+  }
+
+  gpu::Context* context_;
+  bool has_halves_;
+  const UploadObserver& observer_;
+  std::size_t total_ = 0, bytes_ = 0;
+  std::map<std::pair<const std::byte*, std::uint32_t>, std::shared_ptr<const DeviceLayer>> known_;
+};
+
+static_assert(static_cast<int>(model::Activation::Silu) == static_cast<int>(ops::Activation::Silu) &&
+              static_cast<int>(model::Activation::Relu) == static_cast<int>(ops::Activation::Relu));
 
 }  // namespace
 
-DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::Layers> layers) {
-  DeviceLayers device;
-  const bool has_reader = layers->unembedding.has_value();
-  for (const model::AttentionLayer& layer : layers->encoder) {
-    const bool is_last = &layer == &layers->encoder.back() && layers->decoder.empty() && !has_reader;
-    device.encoder.push_back(upload(context, layer, is_last));
+std::size_t device_bytes(const model::Layers& layers, bool has_halves) {
+  Uploader sums(nullptr, has_halves, {}, 0);
+  sums.layers(layers);
+  return sums.bytes();
+}
+
+DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::Layers> layers, bool has_halves,
+                           const UploadObserver& observer) {
+  const std::size_t total = device_bytes(*layers, has_halves);
+  const std::size_t room =
+      context.device().memory_bytes - std::min(context.device().memory_bytes, context.allocated_bytes());
+  if (total > room) {
+    constexpr double kMiB = 1024.0 * 1024.0;
+    throw Error("the weights take {:.0f} MiB, but '{}' has {:.0f} MiB left; {}choose a smaller model",
+                static_cast<double>(total) / kMiB, context.device().name, static_cast<double>(room) / kMiB,
+                !has_halves && device_bytes(*layers, true) <= room ? "keep them in float16 (--precision f16) or " : "");
   }
-  for (const model::DecoderLayer& layer : layers->decoder) {
-    DeviceDecoderLayer decoder;
-    if (layer.self) decoder.self = upload(context, *layer.self, false);
-    decoder.cross = upload(context, layer.cross, &layer == &layers->decoder.back() && !has_reader);
-    device.decoder.push_back(std::move(decoder));
-  }
-  if (layers->unembedding) device.unembedding = pack_one(context, source_of(*layers->unembedding), "the unembedding");
+  Uploader uploader(&context, has_halves, observer, total);
+  DeviceLayers device = uploader.layers(*layers);
   device.source = std::move(layers);
+  return device;
+}
+
+DeviceEmbedding upload_embedding(gpu::Context& context, std::shared_ptr<const model::Embedding> embedding) {
+  DeviceEmbedding device;
+  if (embedding->norm) {
+    device.norm = ops::upload_norm(context, embedding->norm->weight.tensor().values, embedding->norm->bias.tensor().values,
+                                   embedding->norm->epsilon, embedding->norm->kind == model::Norm::Kind::RootMeanSquare);
+  }
+  if (embedding->projection) {
+    const Source source(*embedding->projection);
+    const std::array views{source.view()};
+    device.projection = ops::pack(context, views, "the embedding's projection");
+  }
+  device.source = std::move(embedding);
   return device;
 }
 

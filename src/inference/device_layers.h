@@ -1,43 +1,82 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "gpu/context.h"
 #include "model/network.h"
-#include "ops/layer_norm.h"
+#include "ops/linear.h"
+#include "ops/norm.h"
 #include "ops/packed_linear.h"
 
 namespace headlight::inference {
 
+struct DeviceBranchNorms {
+  std::optional<ops::DeviceNorm> before, inside, after;
+
+  bool is_empty() const { return !before && !inside && !after; }
+};
+
+struct DeviceFeedForward {
+  ops::PackedLinear in, out;
+  std::optional<ops::PackedLinear> gate;
+  std::uint32_t width = 0;
+  ops::Activation activation = ops::Activation::None;
+};
+
 /// One attention layer's weights on the device.
 struct DeviceLayer {
-  std::optional<ops::PackedLinear> projections;  ///< sections query, key, value
+  std::optional<ops::PackedLinear> projections;  ///< sections query, key, value; none with given Q, K and V
   std::optional<ops::PackedLinear> output;
-  /// Without an output projection but with something behind it: the identity, which takes merged heads out of their padded
-  /// slots, so that they are a hidden state.
+  /// Where there is no output projection but something reads the layer's result: an identity that moves the heads out of
+  /// their padded slots, so that they are a hidden state.
   std::optional<ops::PackedLinear> unpad;
-  std::optional<ops::DeviceLayerNorm> norm;
-  std::optional<ops::PackedLinear> feed_forward_in, feed_forward_out;
-  std::uint32_t feed_forward_width = 0;
-  std::optional<ops::DeviceLayerNorm> feed_forward_norm;
+  std::optional<ops::DeviceNorm> query_norm, key_norm;
+  DeviceBranchNorms norms;
+  std::optional<DeviceFeedForward> feed_forward;
+  DeviceBranchNorms feed_forward_norms;
 };
 
 struct DeviceDecoderLayer {
-  std::optional<DeviceLayer> self;
-  DeviceLayer cross;
+  std::shared_ptr<const DeviceLayer> self;  ///< null where there is none
+  std::shared_ptr<const DeviceLayer> cross;
 };
 
-/// model::Layers on the device: uploaded once, constant until they go.
+struct DeviceUnembedding {
+  std::optional<ops::PackedLinear> transform;
+  std::optional<ops::DeviceNorm> norm;
+  ops::PackedLinear linear;
+};
+
+/// model::Layers on the device: uploaded once, constant until they go. Layers that share their weights (ALBERT) share them
+/// here.
 struct DeviceLayers {
   std::shared_ptr<const model::Layers> source;  ///< kept, so that no other layers can get its address meanwhile
-  std::vector<DeviceLayer> encoder;
+  std::vector<std::shared_ptr<const DeviceLayer>> encoder;
   std::vector<DeviceDecoderLayer> decoder;
-  std::optional<ops::PackedLinear> unembedding;
+  std::optional<ops::DeviceNorm> encoder_norm, decoder_norm;
+  std::optional<DeviceUnembedding> unembedding;
 };
 
-/// Throws Error when the device can't hold them.
-DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::Layers> layers);
+/// What follows the token vectors of an embedding.
+struct DeviceEmbedding {
+  std::shared_ptr<const model::Embedding> source;
+  std::optional<ops::DeviceNorm> norm;
+  std::optional<ops::PackedLinear> projection;
+};
+
+/// Bytes that are on the device, and all of them; false stops.
+using UploadObserver = std::function<bool(std::size_t done_bytes, std::size_t total_bytes)>;
+
+/// Bytes that upload_layers() will take on the device.
+std::size_t device_bytes(const model::Layers& layers, bool has_halves);
+
+/// Throws Error when the device can't hold them, before anything is allocated, and when the observer says stop.
+DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::Layers> layers, bool has_halves,
+                           const UploadObserver& observer = {});
+
+DeviceEmbedding upload_embedding(gpu::Context& context, std::shared_ptr<const model::Embedding> embedding);
 
 }  // namespace headlight::inference

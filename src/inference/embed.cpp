@@ -1,20 +1,66 @@
 #include "inference/embed.h"
 
-namespace headlight::inference {
+#include <algorithm>
+#include <utility>
 
-Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens) {
-  if (!tokens.vectors.is_empty()) return tokens.vectors;
-  const std::uint32_t d_model = embedding->table.axis(1);
-  Tensor x({tokens.batch, tokens.length, d_model});
-  for (std::size_t row = 0; row < std::size_t{tokens.batch} * tokens.length; ++row) {
-    float* target = x.values.data() + row * d_model;
-    if (tokens.ids[row] != model::kPaddingId) {
-      const float* vector = embedding->table.values.data() + std::size_t{tokens.ids[row]} * d_model;
-      for (std::uint32_t d = 0; d < d_model; ++d) target[d] = vector[d] * embedding->scale;
+namespace headlight::inference {
+namespace {
+
+void add_row(const model::Parameter& table, std::uint32_t row, std::vector<float>& scratch, float* target) {
+  table.read(row, 1, scratch);
+  for (std::size_t i = 0; i < scratch.size(); ++i) target[i] += scratch[i];
+}
+
+bool places_follow_projection(const model::Embedding& embedding) {
+  return embedding.is_projected_first && embedding.projection.has_value();
+}
+
+/// Position and type of one token.
+void add_places(const model::Embedding& embedding, const model::TokenBatch& tokens,
+                std::pair<std::uint32_t, std::uint32_t> item_and_token, std::vector<float>& scratch, float* target) {
+  const auto [item, token] = item_and_token;
+  if (!embedding.positions.is_empty()) {
+    add_row(embedding.positions, tokens.position(item, token) + embedding.position_offset, scratch, target);
+  }
+  if (!embedding.types.is_empty()) {
+    const std::size_t at = std::size_t{item} * tokens.length + token;
+    add_row(embedding.types, tokens.types.empty() ? 0 : tokens.types[at], scratch, target);
+  }
+}
+
+}  // namespace
+
+Tensor embed_places(const model::Embedding& embedding, const model::TokenBatch& tokens, ops::Rows rows) {
+  if (!places_follow_projection(embedding)) return {};
+  const std::uint32_t width = embedding.projection->out();
+  Tensor places({tokens.batch, rows.count, width});
+  std::vector<float> scratch(width);
+  float* target = places.values.data();
+  for (std::uint32_t item = 0; item < tokens.batch; ++item) {
+    for (std::uint32_t token = rows.first; token < rows.end(); ++token, target += width) {
+      add_places(embedding, tokens, {item, token}, scratch, target);
     }
-    if (!embedding->positions.is_empty()) {
-      const float* position = embedding->positions.values.data() + row % tokens.length * d_model;
-      for (std::uint32_t d = 0; d < d_model; ++d) target[d] += position[d];
+  }
+  return places;
+}
+
+Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens, ops::Rows rows) {
+  const std::uint32_t width = embedding != nullptr ? embedding->table.axis(1) : tokens.vectors.axis(2);
+  Tensor x({tokens.batch, rows.count, width});
+  std::vector<float> scratch(width);
+  float* target = x.values.data();
+  for (std::uint32_t item = 0; item < tokens.batch; ++item) {
+    for (std::uint32_t token = rows.first; token < rows.end(); ++token, target += width) {
+      const std::size_t at = std::size_t{item} * tokens.length + token;
+      if (embedding == nullptr) {
+        std::copy_n(tokens.vectors.values.begin() + static_cast<std::ptrdiff_t>(at * width), width, target);
+        continue;
+      }
+      if (tokens.ids[at] != model::kPaddingId) {
+        embedding->table.read(tokens.ids[at], 1, {target, width});
+        for (std::uint32_t i = 0; i < width; ++i) target[i] *= embedding->scale;
+      }
+      if (!places_follow_projection(*embedding)) add_places(*embedding, tokens, {item, token}, scratch, target);
     }
   }
   return x;

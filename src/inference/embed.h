@@ -2,12 +2,17 @@
 
 #include "core/tensor.h"
 #include "model/network.h"
+#include "ops/rows.h"
 
 namespace headlight::inference {
 
-/// What the first layer sees, [batch, token, d_model]: the batch's own vectors, or table[id]·scale + positions[i] in float32
-/// as PyTorch computes it; padding has a zero vector, plus its position.
-/// `embedding` may be null when the batch brings vectors.
-Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens);
+/// The token vectors [batch, rows.count, d] of some tokens of every batch item: rows of the embedding's table scaled, with
+/// positions and types unless those come behind a projection (zero vectors for padding, plus their position), or those that
+/// the input brings itself. On the host: the table stays in its file, where a text needs few of its rows.
+Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens, ops::Rows rows);
+
+/// What is added to the vectors behind their projection (OPT-350m): positions and types [batch, rows.count, d_model]; empty
+/// where embed() has added them.
+Tensor embed_places(const model::Embedding& embedding, const model::TokenBatch& tokens, ops::Rows rows);
 
 }  // namespace headlight::inference

@@ -3,165 +3,106 @@
 #include <utility>
 
 #include "inference/embed.h"
+#include "inference/layer_recorder.h"
 #include "ops/linear.h"
 
 namespace headlight::inference {
 namespace {
 
-using Hidden = std::shared_ptr<const ops::DeviceTensor>;  // [batch, 1, token, width]
+using model::BlockKind;
 
-class Recorder {
- public:
-  Recorder(gpu::Stream& stream, ops::Kernels& kernels, const model::ModelInput& input, const attention::MaskSet& masks)
-      : stream_(stream), kernels_(kernels), input_(input), masks_(masks) {}
-
-  Forward forward;
-
-  Hidden embedding(const model::Embedding* table, const model::TokenBatch& tokens) {
-    const Tensor x = embed(table, tokens);
-    auto hidden =
-        std::make_shared<const ops::DeviceTensor>(stream_, x.axis(0), 1, x.axis(1), x.axis(2), "the token vectors");
-    hidden->upload(stream_, x);
-    forward.intermediates.push_back(hidden);
-    return hidden;
+/// Token vectors of one side, through the embedding's norm and projection.
+Hidden embedding(gpu::Stream& stream, ops::Kernels& kernels, LayerRecorder& recorder, BlockKind kind,
+                 const model::Embedding* source, const DeviceEmbedding* device, const model::TokenBatch& tokens,
+                 const StackPlan& plan) {
+  const ops::Rows rows = plan.embedded;
+  const bool has_more = device != nullptr && (device->norm || device->projection);
+  const std::uint32_t width = source != nullptr ? source->table.axis(1) : tokens.vectors.axis(2);
+  const Hidden vectors =
+      recorder.tensor({kind, 0, has_more ? Role::Vectors : Role::State}, plan.capacity, width, "the token vectors");
+  if (rows.count > 0) vectors->upload_rows(stream, embed(source, tokens, rows), rows);
+  if (!has_more) return vectors;
+  const TensorKey state{kind, 0, Role::State};
+  const Hidden normed = !device->norm        ? vectors
+                        : device->projection ? recorder.normed({kind, 0, Role::NormedVectors}, vectors, *device->norm, rows)
+                                             : recorder.normed(state, vectors, *device->norm, rows);
+  if (!device->projection) return normed;
+  const Hidden projected = recorder.tensor(state, plan.capacity, device->projection->width, "the token vectors");
+  if (rows.count == 0) return projected;
+  if (const Tensor places = embed_places(*source, tokens, rows); !places.is_empty()) {
+    const Hidden added = recorder.tensor({kind, 0, Role::Places}, plan.capacity, device->projection->width, "the positions");
+    added->upload_rows(stream, places, rows);
+    ops::linear(stream, kernels, *normed, *device->projection, *projected,
+                {.combine = ops::Combine::Add, .other = added.get(), .rows = rows});
+  } else {
+    ops::linear(stream, kernels, *normed, *device->projection, *projected, {.rows = rows});
   }
-
-  /// One attention block and what follows it; returns the next hidden state. x and memory are null with given Q, K, V.
-  Hidden layer(model::BlockRef ref, const model::AttentionLayer& layer, const DeviceLayer& device, const Hidden& x,
-               const Hidden& memory) {
-    attention::BlockRun block = begin_block(ref, layer, x);
-    project(block, device, x, memory);
-    attend(block);
-    Hidden y = finish(block, device);
-    if (device.norm) y = normalised(x, y, *device.norm);
-    if (device.feed_forward_in) y = feed_forward(device, y);
-    forward.run.blocks.push_back(std::move(block));
-    return y;
-  }
-
-  Hidden linear(const ops::DeviceTensor& x, const ops::PackedLinear& weight, std::uint32_t out,
-                ops::Activation activation = ops::Activation::None) {
-    auto y = std::make_shared<const ops::DeviceTensor>(stream_, x.items, 1, x.tokens, out, "a linear layer's output");
-    ops::linear(stream_, kernels_, x, weight, *y, activation);
-    forward.intermediates.push_back(y);
-    return y;
-  }
-
- private:
-  attention::BlockRun begin_block(model::BlockRef ref, const model::AttentionLayer& layer, const Hidden& x) {
-    const model::TokenBatch& queries = input_.queries(ref.kind);
-    const model::TokenBatch& keys = input_.keys(ref.kind);
-    const model::AttentionConfig& config = layer.config;
-    attention::BlockRun block;
-    block.ref = ref;
-    block.config = config;
-    block.x = x;
-    block.shape = {.batch = queries.batch,
-                   .heads = config.heads,
-                   .queries = queries.length,
-                   .keys = keys.length,
-                   .d_model = config.d_model,
-                   .d_k = config.d_k,
-                   .d_v = config.d_v,
-                   .d_merged = config.heads * config.d_v,
-                   .d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0,
-                   .has_input = x != nullptr};
-    block.mask = attention::upload_mask(
-        stream_, masks_[ref.kind], {ref.layer.value, block.shape.batch, config.heads, block.shape.queries, block.shape.keys},
-        keys.lengths);
-    block.q = ops::DeviceTensor(stream_, queries.batch, config.heads, queries.length, config.d_k, "the queries");
-    block.k = ops::DeviceTensor(stream_, keys.batch, config.heads, keys.length, config.d_k, "the keys");
-    block.v = ops::DeviceTensor(stream_, keys.batch, config.heads, keys.length, config.d_v, "the values");
-    return block;
-  }
-
-  void project(const attention::BlockRun& block, const DeviceLayer& device, const Hidden& x, const Hidden& memory) {
-    if (!device.projections) {
-      block.q.upload(stream_, input_.qkv->query);
-      block.k.upload(stream_, input_.qkv->key);
-      block.v.upload(stream_, input_.qkv->value);
-    } else if (x == memory) {
-      ops::project_heads(stream_, kernels_, *x, *device.projections, &block.q, &block.k, &block.v);
-    } else {
-      ops::project_heads(stream_, kernels_, *x, *device.projections, &block.q, nullptr, nullptr);
-      ops::project_heads(stream_, kernels_, *memory, *device.projections, nullptr, &block.k, &block.v);
-    }
-  }
-
-  void attend(attention::BlockRun& block) {
-    const attention::BlockShape& shape = block.shape;
-    const std::uint32_t d_v4 = block.v.width4();
-    block.layout = block.config.merge == model::MergeOrder::Concatenate ? ops::concatenated(shape.heads, d_v4)
-                                                                        : ops::without_transpose(shape.queries, d_v4);
-    block.merged = ops::DeviceTensor(stream_, shape.batch, 1, shape.queries, shape.heads * d_v4 * 4, "the merged heads");
-    block.stats = ops::make_stats(stream_, shape.batch, shape.heads, shape.queries);
-    ops::attention(stream_, kernels_, block.q, block.k, block.v, block.config.scale.factor(block.config.d_k),
-                   attention::mask_data(block.mask), block.layout, block.merged, block.stats, scratch(shape));
-  }
-
-  /// One scratch serves every block of the same sizes; the stream's barriers keep them apart.
-  const ops::AttentionScratch* scratch(const attention::BlockShape& shape) {
-    if (!ops::needs_scratch(kernels_.tuning().attention)) return nullptr;
-    auto& scratch = forward.scratches[{shape.heads, shape.queries, shape.keys}];
-    if (!scratch) {
-      scratch =
-          std::make_unique<ops::AttentionScratch>(stream_.context(), shape.heads, shape.queries, shape.keys, shape.batch);
-    }
-    return scratch.get();
-  }
-
-  /// The output projection where there is one; what the residual adds; null when nothing follows the merged heads.
-  Hidden finish(attention::BlockRun& block, const DeviceLayer& device) {
-    if (device.output) return block.output = linear(block.merged, *device.output, block.shape.d_output);
-    if (device.unpad) return linear(block.merged, *device.unpad, block.shape.d_merged);
-    return nullptr;
-  }
-
-  Hidden normalised(const Hidden& x, const Hidden& y, const ops::DeviceLayerNorm& norm) {
-    auto result = std::make_shared<const ops::DeviceTensor>(stream_, x->items, 1, x->tokens, x->width, "a hidden state");
-    ops::add_layer_norm(stream_, kernels_, *x, *y, norm, *result);
-    forward.intermediates.push_back(result);
-    return result;
-  }
-
-  Hidden feed_forward(const DeviceLayer& device, const Hidden& x) {
-    const Hidden inner = linear(*x, *device.feed_forward_in, device.feed_forward_width, ops::Activation::Relu);
-    return normalised(x, linear(*inner, *device.feed_forward_out, x->width), *device.feed_forward_norm);
-  }
-
-  gpu::Stream& stream_;
-  ops::Kernels& kernels_;
-  const model::ModelInput& input_;
-  const attention::MaskSet& masks_;
-};
+  return projected;
+}
 
 }  // namespace
 
-Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const model::Network& network, const DeviceLayers& layers,
-                       const model::ModelInput& input, const attention::MaskSet& masks) {
-  using model::BlockKind;
-  Recorder recorder(stream, kernels, input, masks);
-  const model::Layers& source = *network.layers;
-  const auto layer_index = [](std::size_t index) { return LayerIndex{static_cast<std::uint32_t>(index)}; };
+Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceNetwork& device, const PassInputs& pass,
+                       const PassPlan& plan, TensorPool& pool) {
+  const model::Network& network = *pass.network;
+  const model::Layers& layers = *network.layers;
+  const model::ModelInput& input = pass.input;
+  Forward forward;
+  LayerRecorder recorder(stream, kernels, pass, pool, forward);
+  const auto key = [](BlockKind kind, std::size_t layer, Role role) {
+    return TensorKey{kind, static_cast<std::uint32_t>(layer), role};
+  };
+  const auto ref = [](BlockKind kind, std::size_t layer) {
+    return model::BlockRef{kind, LayerIndex{static_cast<std::uint32_t>(layer)}};
+  };
 
-  Hidden x = input.qkv ? nullptr : recorder.embedding(network.source_embedding.get(), input.source);
-  for (std::size_t i = 0; i < source.encoder.size(); ++i) {
-    x = recorder.layer({BlockKind::EncoderSelf, layer_index(i)}, source.encoder[i], layers.encoder[i], x, x);
+  const StackPlan& encoder = plan.encoder;
+  Hidden x = input.qkv ? nullptr
+                       : embedding(stream, kernels, recorder, BlockKind::EncoderSelf, network.source_embedding.get(),
+                                   device.source_embedding, input.source, encoder);
+  if (!layers.encoder.empty() && x) forward.run.encoder_states.push_back(x);
+  for (std::size_t i = 0; i < layers.encoder.size(); ++i) {
+    const LayerPlace place{.ref = ref(BlockKind::EncoderSelf, i),
+                           .rows = encoder.layers[i],
+                           .capacity = encoder.capacity,
+                           .key_capacity = encoder.capacity,
+                           .key_rows = encoder.layers[i],
+                           .result = key(BlockKind::EncoderSelf, i + 1, Role::State)};
+    x = recorder.layer(place, layers.encoder[i], *device.layers->encoder[i], x, x);
+    if (x) forward.run.encoder_states.push_back(x);
   }
-  if (!source.encoder.empty()) recorder.forward.run.encoder_output = x;
+  if (layers.decoder.empty()) return forward;
 
-  if (!source.decoder.empty()) {
-    const Hidden memory = x;
-    x = input.qkv ? nullptr : recorder.embedding(network.target_embedding.get(), *input.target);
-    for (std::size_t i = 0; i < source.decoder.size(); ++i) {
-      const model::DecoderLayer& layer = source.decoder[i];
-      if (layer.self)
-        x = recorder.layer({BlockKind::DecoderSelf, layer_index(i)}, *layer.self, *layers.decoder[i].self, x, x);
-      x = recorder.layer({BlockKind::Cross, layer_index(i)}, layer.cross, layers.decoder[i].cross, x, memory);
+  const ops::Rows memory_rows = encoder.computes_nothing() ? ops::Rows{} : ops::Rows{0, input.source.length};
+  const Hidden memory = device.layers->encoder_norm ? recorder.normed(key(BlockKind::EncoderSelf, 0, Role::Memory), x,
+                                                                      *device.layers->encoder_norm, memory_rows)
+                                                    : x;
+  const StackPlan& decoder = plan.decoder;
+  x = input.qkv ? nullptr
+                : embedding(stream, kernels, recorder, BlockKind::DecoderSelf, network.target_embedding.get(),
+                            device.target_embedding, *input.target, decoder);
+  if (x) forward.run.decoder_states.push_back(x);
+  for (std::size_t i = 0; i < layers.decoder.size(); ++i) {
+    const model::DecoderLayer& layer = layers.decoder[i];
+    if (layer.self) {
+      const LayerPlace place{.ref = ref(BlockKind::DecoderSelf, i),
+                             .rows = decoder.layers[i],
+                             .capacity = decoder.capacity,
+                             .key_capacity = decoder.capacity,
+                             .key_rows = decoder.layers[i],
+                             .result = key(BlockKind::DecoderSelf, i, Role::Middle)};
+      x = recorder.layer(place, *layer.self, *device.layers->decoder[i].self, x, x);
     }
+    const LayerPlace place{.ref = ref(BlockKind::Cross, i),
+                           .rows = decoder.layers[i],
+                           .capacity = decoder.capacity,
+                           .key_capacity = encoder.capacity,
+                           .key_rows = memory_rows,
+                           .result = key(BlockKind::DecoderSelf, i + 1, Role::State)};
+    x = recorder.layer(place, layer.cross, *device.layers->decoder[i].cross, x, memory);
+    if (x) forward.run.decoder_states.push_back(x);
   }
-  if (source.unembedding) recorder.forward.run.logits = recorder.linear(*x, *layers.unembedding, source.unembedding->out());
-  return std::move(recorder.forward);
+  return forward;
 }
 
 }  // namespace headlight::inference

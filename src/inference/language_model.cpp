@@ -30,7 +30,12 @@ std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
   model->masks = trained_masks(model->description);
   try {
     model->tokenizer = std::make_shared<const text::Tokenizer>(open_tokenizer(model->path));
+    model->target_tokenizer = model->tokenizer;
+    if (has_target_tokenizer(model->path)) {
+      model->target_tokenizer = std::make_shared<const text::Tokenizer>(open_target_tokenizer(model->path));
+    }
   } catch (const Error& error) {
+    model->tokenizer.reset();
     model->tokenizer_problem = error.what();  // the network can be shown nevertheless: ids do for it
   }
   return model;

@@ -19,7 +19,9 @@ struct LanguageModel {
   model::ModelDescription description;
   std::shared_ptr<const model::Network> network;
   std::shared_ptr<const text::Tokenizer> tokenizer;  ///< null where the files have none: only ids can be given
-  std::string tokenizer_problem;                     ///< why there is no tokenizer, in one line
+  /// Of what an encoder–decoder writes; the same object but for Marian's folders.
+  std::shared_ptr<const text::Tokenizer> target_tokenizer;
+  std::string tokenizer_problem;  ///< why there is no tokenizer, in one line
   attention::MaskSet masks;
 };
 
@@ -33,5 +35,10 @@ std::filesystem::path find_model(const std::filesystem::path& name);
 
 /// The tokenizer of a model's folder or GGUF file, without the model. Throws Error in one line.
 text::Tokenizer open_tokenizer(const std::filesystem::path& path);
+
+/// Does what an encoder–decoder writes have a tokenizer of its own (Marian's target.spm)?
+bool has_target_tokenizer(const std::filesystem::path& path);
+/// That tokenizer; the other one where there is only one.
+text::Tokenizer open_target_tokenizer(const std::filesystem::path& path);
 
 }  // namespace headlight::inference

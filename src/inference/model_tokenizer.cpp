@@ -19,7 +19,7 @@ bool has_tokenizer_files(const fs::path& folder) {
   if (std::any_of(kNames.begin(), kNames.end(), [&](const char* name) { return fs::exists(folder / name); })) return true;
   std::error_code failure;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure)) {
-    if (entry.path().extension() == ".model") return true;
+    if (entry.path().extension() == ".model" || entry.path().extension() == ".spm") return true;
   }
   return false;
 }
@@ -64,6 +64,11 @@ text::GgufVocabulary vocabulary_of(const model::GgufFile& file) {
       vocabulary.token_types.push_back(static_cast<std::int32_t>(type));
     }
   }
+  if (file.has("tokenizer.ggml.precompiled_charsmap")) {
+    for (const std::int64_t byte : file.integers("tokenizer.ggml.precompiled_charsmap")) {
+      vocabulary.character_map += static_cast<char>(byte);
+    }
+  }
   if (file.has("tokenizer.ggml.merges")) vocabulary.merges = file.texts("tokenizer.ggml.merges");
   const auto id = [&](const char* key) { return token_id(file, key, vocabulary.tokens.size()); };
   vocabulary.special = {.beginning = id("bos_token_id"),
@@ -79,7 +84,18 @@ text::GgufVocabulary vocabulary_of(const model::GgufFile& file) {
   return vocabulary;
 }
 
+fs::path folder_of(const fs::path& path) { return fs::is_directory(path) ? path : path.parent_path(); }
+
 }  // namespace
+
+bool has_target_tokenizer(const fs::path& name) {
+  const fs::path folder = folder_of(find_model(name));
+  return fs::exists(folder / "target.spm") && !fs::exists(folder / "tokenizer.json");
+}
+
+text::Tokenizer open_target_tokenizer(const fs::path& name) {
+  return has_target_tokenizer(name) ? text::Tokenizer::load_target(folder_of(find_model(name))) : open_tokenizer(name);
+}
 
 text::Tokenizer open_tokenizer(const fs::path& name) {
   const fs::path path = find_model(name);
@@ -87,7 +103,7 @@ text::Tokenizer open_tokenizer(const fs::path& name) {
   if (!is_folder && model::GgufFile::is_gguf(path)) {
     return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(path)));
   }
-  const fs::path folder = is_folder ? path : path.parent_path();
+  const fs::path folder = folder_of(path);
   const fs::path gguf = has_tokenizer_files(folder) ? fs::path() : only_gguf(folder);
   if (!gguf.empty()) return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(gguf)));
   return text::Tokenizer::load(folder);

@@ -21,7 +21,7 @@ std::shared_ptr<const model::Embedding> draw_embedding(model::TorchRandom& rando
   return embedding;
 }
 
-model::LayerNorm fresh_norm() {
+model::Norm fresh_norm() {
   return {.weight = Tensor(Shape{kWidth}, std::vector<float>(kWidth, 1.0f)), .bias = Tensor(Shape{kWidth})};
 }
 
@@ -32,13 +32,13 @@ model::AttentionLayer draw_attention(model::TorchRandom& random) {
                                   .value = random.linear(kWidth, kWidth),
                                   .output = random.linear(kWidth, kWidth)};
   model::AttentionLayer layer = attention_layer(kAttention, std::move(weights));
-  layer.norm = fresh_norm();
+  layer.norms.after = fresh_norm();
   return layer;
 }
 
 void draw_feed_forward(model::TorchRandom& random, model::AttentionLayer& layer) {
   layer.feed_forward = {.in = random.linear(kWidth, kHidden), .out = random.linear(kHidden, kWidth)};
-  layer.feed_forward_norm = fresh_norm();
+  layer.feed_forward_norms.after = fresh_norm();
 }
 
 model::TokenBatch tokens(const std::vector<std::vector<std::uint32_t>>& lines) {
@@ -78,7 +78,7 @@ Notebook encoder_decoder() {
     layer.cross = draw_attention(random);
     draw_feed_forward(random, layer.cross);
   }
-  layers->unembedding = random.linear(kWidth, 13);
+  layers->unembedding = {.linear = random.linear(kWidth, 13)};
   network.layers = layers;
 
   Notebook notebook{

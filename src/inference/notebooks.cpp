@@ -44,11 +44,11 @@ std::shared_ptr<const model::Network> encoder_network(std::vector<model::Attenti
       model::Network{.source_embedding = std::move(embedding),
                      .target_embedding = nullptr,
                      .layers = std::make_shared<model::Layers>(
-                         model::Layers{.encoder = std::move(layers), .decoder = {}, .unembedding = std::nullopt})});
+                         model::Layers{.encoder = std::move(layers)})});
 }
 
 model::AttentionLayer attention_layer(const model::AttentionConfig& config, model::AttentionWeights weights) {
-  return {.config = config, .weights = std::move(weights), .norm = {}, .feed_forward = {}, .feed_forward_norm = {}};
+  return {.config = config, .weights = std::move(weights)};
 }
 
 model::TokenBatch numbered_tokens(std::uint32_t batch, std::uint32_t length) {

@@ -90,7 +90,7 @@ std::shared_ptr<const model::Layers> draw_layers(const PlaygroundSettings& setti
     if (settings.output_projection) weights.output = random.linear(d_merged, config.d_model, settings.bias);
     if (settings.layers > 1) {
       const Shape width = {config.d_model};
-      layer.norm = {.weight = Tensor(width, std::vector<float>(config.d_model, 1.0f)), .bias = Tensor(width)};
+      layer.norms.after = {.weight = Tensor(width, std::vector<float>(config.d_model, 1.0f)), .bias = Tensor(width)};
     }
     if (cross) {
       layers->decoder.push_back({.self = std::nullopt, .cross = std::move(layer)});

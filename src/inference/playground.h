@@ -26,10 +26,10 @@ struct PlaygroundSettings {
   bool operator==(const PlaygroundSettings&) const = default;
 };
 
-inline constexpr std::uint32_t kMaxTokens = 32'768;                ///< a line; more is refused
-inline constexpr std::uint32_t kMaxBatchTokens = 262'144;          ///< all lines together, padding included
-inline constexpr std::uint32_t kMaxWidth = model::kMaxModelWidth;  ///< d_model, d_k and d_v
-inline constexpr std::uint32_t kMaxHeads = model::kMaxModelHeads;
+inline constexpr std::uint32_t kMaxTokens = 32'768;        ///< a line; more is refused
+inline constexpr std::uint32_t kMaxBatchTokens = 262'144;  ///< all lines together, padding included
+inline constexpr std::uint32_t kMaxWidth = 8'192;          ///< d_model, d_k and d_v
+inline constexpr std::uint32_t kMaxHeads = 64;
 inline constexpr std::uint32_t kMaxHeadsWidth = 32'768;  ///< heads·d_k and heads·d_v
 inline constexpr std::uint32_t kMaxLayers = 6;
 

@@ -21,8 +21,15 @@ std::string count_of(std::size_t count, std::string_view noun) {
 /// One side of a prompt on its way to a batch: the encoder's tokens or the decoder's.
 class Side {
  public:
-  Side(const LanguageModel& model, const model::Embedding* embedding, std::string_view name)
-      : model_(model), embedding_(embedding), name_(name) {}
+  Side(const LanguageModel& model, const model::Embedding* embedding, const text::Tokenizer* tokenizer,
+       std::string_view name)
+      : model_(model), embedding_(embedding), tokenizer_(tokenizer), name_(name) {}
+
+  /// Throws Error when there is none.
+  const text::Tokenizer& tokenizer() const {
+    if (tokenizer_ == nullptr) throw Error("{}; give token ids instead of text", model_.tokenizer_problem);
+    return *tokenizer_;
+  }
 
   Lines from_ids(const std::vector<std::vector<std::uint32_t>>& lines) const {
     Lines result;
@@ -36,7 +43,7 @@ class Side {
   text::Token token(std::uint32_t id) const {
     text::Token result;
     result.id = id;
-    result.text = model_.tokenizer ? std::string(model_.tokenizer->spelling(id)) : std::to_string(id);
+    result.text = tokenizer_ != nullptr ? std::string(tokenizer_->spelling(id)) : std::to_string(id);
     return result;
   }
 
@@ -108,19 +115,15 @@ class Side {
   }
 
   std::string label(std::uint32_t id) const {
-    std::string text = model_.tokenizer ? model_.tokenizer->label(id) : std::string();
+    std::string text = tokenizer_ != nullptr ? tokenizer_->label(id) : std::string();
     return text.empty() ? std::to_string(id) : text;
   }
 
   const LanguageModel& model_;
   const model::Embedding* embedding_;
+  const text::Tokenizer* tokenizer_;  ///< null where the model has none
   std::string_view name_;
 };
-
-const text::Tokenizer& tokenizer_of(const LanguageModel& model) {
-  if (!model.tokenizer) throw Error("{}; give token ids instead of text", model.tokenizer_problem);
-  return *model.tokenizer;
-}
 
 /// The other side's lines, one for each: a single one serves all.
 const std::string& partner(const std::vector<std::string>& lines, std::size_t index, std::size_t count,
@@ -131,9 +134,9 @@ const std::string& partner(const std::vector<std::string>& lines, std::size_t in
   return lines.size() == 1 ? lines.front() : lines[index];
 }
 
-Lines source_tokens(const LanguageModel& model, const PromptText& text, const Side& side) {
+Lines source_tokens(const PromptText& text, const Side& side) {
   if (!text.ids.empty()) return side.from_ids(text.ids);
-  const text::Tokenizer& tokenizer = tokenizer_of(model);
+  const text::Tokenizer& tokenizer = side.tokenizer();
   Lines result;
   for (std::size_t i = 0; i < text.lines.size(); ++i) {
     const bool has_pair = !text.pair_lines.empty();
@@ -167,7 +170,7 @@ Lines target_tokens(const LanguageModel& model, const PromptText& text, const Si
   }
   Lines result(count, {start_token(model, side)});
   if (text.target_lines.empty()) return result;
-  const text::Tokenizer& tokenizer = tokenizer_of(model);
+  const text::Tokenizer& tokenizer = side.tokenizer();
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<text::Token> tokens = tokenizer.encode(partner(text.target_lines, i, count, "target"), text.adds_special);
     if (!tokens.empty() && is_end(tokens.back(), tokenizer)) tokens.pop_back();
@@ -180,8 +183,8 @@ Lines target_tokens(const LanguageModel& model, const PromptText& text, const Si
 
 Prompt make_prompt(const LanguageModel& model, const PromptText& text) {
   Prompt prompt;
-  const Side source(model, model.network->source_embedding.get(), "text");
-  prompt.tokens = source_tokens(model, text, source);
+  const Side source(model, model.network->source_embedding.get(), model.tokenizer.get(), "text");
+  prompt.tokens = source_tokens(text, source);
   source.check(prompt.tokens);
   prompt.input.source = source.batch(prompt.tokens, text.padding);
   const bool has_target = !text.target_lines.empty() || !text.target_ids.empty();
@@ -189,7 +192,7 @@ Prompt make_prompt(const LanguageModel& model, const PromptText& text) {
     if (has_target) throw Error("{} has no decoder: it takes no target", model.description.family);
     return prompt;
   }
-  const Side target(model, model.network->target_embedding.get(), "target");
+  const Side target(model, model.network->target_embedding.get(), model.target_tokenizer.get(), "target");
   prompt.target_tokens = target_tokens(model, text, target, prompt.tokens.size());
   target.check(prompt.target_tokens);
   if (prompt.target_tokens.size() != prompt.tokens.size()) {

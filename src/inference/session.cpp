@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ranges>
+#include <optional>
 
 #include "core/error.h"
 #include "gpu/context.h"
 #include "inference/device_layers.h"
 #include "inference/forward.h"
+#include "inference/reuse.h"
+#include "inference/state_reader.h"
+#include "inference/tensor_pool.h"
 #include "ops/kernels.h"
 
 namespace headlight::inference {
@@ -28,50 +31,86 @@ struct Session::State {
   ops::Kernels kernels;
   std::filesystem::path tuning_file;
   std::uint32_t next_tuning_step = 0;
+  Precision precision = Precision::F32;
   std::optional<DeviceLayers> layers;
+  Precision layers_precision = Precision::F32;
+  std::vector<DeviceEmbedding> embeddings;  ///< of the last network, at most two
+  TensorPool pool;
   attention::AttentionRun run;
+  std::optional<PassInputs> inputs;  ///< what `run` was computed from; none: nothing can be taken over
 
-  const DeviceLayers& upload(const std::shared_ptr<const model::Layers>& source) {
-    if (!layers || layers->source != source) {
-      layers.reset();  // the old ones make room first
-      layers = upload_layers(kernels.context(), source);
-    }
-    return *layers;
+  void upload(const std::shared_ptr<const model::Layers>& source, const LoadObserver& observer = {}) {
+    if (layers && layers->source == source && layers_precision == precision) return;
+    drop_run();
+    layers.reset();  // the old ones make room first
+    layers = upload_layers(kernels.context(), source, precision == Precision::F16, observer);
+    layers_precision = precision;
   }
 
-  RunTiming forward(const model::Network& network, const model::ModelInput& input, const attention::MaskSet& masks) {
-    const DeviceLayers& weights = upload(network.layers);
+  const DeviceEmbedding* upload(const std::shared_ptr<const model::Embedding>& source) {
+    if (!source || (!source->norm && !source->projection)) return nullptr;
+    for (const DeviceEmbedding& known : embeddings) {
+      if (known.source == source) return &known;
+    }
+    if (embeddings.size() > 1) embeddings.clear();
+    embeddings.reserve(2);
+    return &embeddings.emplace_back(upload_embedding(kernels.context(), source));
+  }
+
+  void drop_run() {
+    run = {};
+    inputs.reset();
+    pool = {};
+  }
+
+  RunTiming forward(const PassInputs& pass) {
+    upload(pass.network->layers);
     const auto start = std::chrono::steady_clock::now();
+    const PassPlan plan = plan_pass(pass, inputs ? &*inputs : nullptr);
+    TensorPool next = pool;  // the one that the last run is in stays as it is when this one can't be recorded
     gpu::Stream stream(kernels.context());
-    Forward forward = record_forward(stream, kernels, network, weights, input, masks);
+    const DeviceEmbedding* source = upload(pass.network->source_embedding);
+    const DeviceEmbedding* target = upload(pass.network->target_embedding);
+    const DeviceNetwork device{&*layers, source, target};
+    Forward forward = record_forward(stream, kernels, device, pass, plan, next);
+    inputs.reset();
     gpu::Submission submission = std::move(stream).submit();
     submission.wait();
     run = std::move(forward.run);
+    next.drop_unused();
+    pool = std::move(next);
+    inputs = pass;
     return {.gpu_ms = submission.gpu_ms(),
             .wall_ms = milliseconds_since(start),
             .dispatches = submission.dispatches(),
-            .device_bytes = kernels.context().allocated_bytes()};
+            .device_bytes = kernels.context().allocated_bytes(),
+            .reused_tokens = plan.reused_tokens(),
+            .reused_layers = plan.reused_layers()};
   }
 
-  /// A hidden state or logits in host memory.
-  Tensor download(const ops::DeviceTensor* tensor) {
-    if (tensor == nullptr) return {};
-    Tensor result({tensor->items, tensor->tokens, tensor->width});
-    gpu::Stream stream(kernels.context());
-    const gpu::Download bytes = stream.download(tensor->buffer());
-    gpu::Submission submission = std::move(stream).submit();
-    submission.wait();
-    const auto padded = submission.values<float>(bytes);
-    const std::size_t row_width = std::size_t{tensor->width4()} * 4;
-    for (std::uint32_t item = 0; item < tensor->items; ++item) {
-      for (std::uint32_t row = 0; row < tensor->tokens; ++row) {
-        const auto source = padded.subspan(item * tensor->item_bytes() / sizeof(float) + row * row_width, tensor->width);
-        std::copy(
-            source.begin(), source.end(),
-            result.values.begin() + static_cast<std::ptrdiff_t>((std::size_t{item} * tensor->tokens + row) * tensor->width));
-      }
-    }
-    return result;
+  const model::Layers& network_layers() const { return *inputs->network->layers; }
+
+  /// The states of a stack of the last run; none without such a stack.
+  std::optional<StateReader> reader(Stack stack) {
+    const auto& states = stack == Stack::Encoder ? run.encoder_states : run.decoder_states;
+    if (states.empty() || !layers) return std::nullopt;
+    const auto& norm = stack == Stack::Encoder ? layers->encoder_norm : layers->decoder_norm;
+    const model::TokenBatch& tokens = stack == Stack::Encoder ? inputs->input.source : *inputs->input.target;
+    return StateReader(kernels, states, norm ? &*norm : nullptr, tokens.length);
+  }
+
+  Stack last_stack() const { return run.decoder_states.empty() ? Stack::Encoder : Stack::Decoder; }
+  std::uint32_t last_layer() const {
+    const auto& states = run.decoder_states.empty() ? run.encoder_states : run.decoder_states;
+    return static_cast<std::uint32_t>(states.size()) - 1;
+  }
+
+  /// Rows whose logits fit into one tensor comfortably.
+  std::uint32_t rows_at_once() const {
+    constexpr std::size_t kBytes = std::size_t{64} << 20;
+    const std::size_t row = std::size_t{layers->unembedding->linear.width + 3} / 4 * 16;
+    const std::size_t budget = std::min(kBytes, kernels.context().device().max_storage_range / 2);
+    return static_cast<std::uint32_t>(std::max<std::size_t>(1, budget / row / inputs->input.source.batch));
   }
 };
 
@@ -108,21 +147,38 @@ Session::Session(gpu::Context& context, const std::filesystem::path& tuning_file
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 
+void Session::load(std::shared_ptr<const model::Layers> layers, Precision precision, const LoadObserver& observer) {
+  state_->precision = precision;
+  state_->upload(layers, observer);
+}
+
+void Session::unload() {
+  state_->drop_run();
+  state_->layers.reset();
+  state_->embeddings.clear();
+}
+
+void Session::forget() { state_->inputs.reset(); }
+
 RunTiming Session::run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
-                       const attention::MaskSet& masks) {
+                       const attention::MaskSet& masks, const HeadGains& gains) {
   model::check(*network, input);
   check_masks(*network, input, masks);
+  const PassInputs pass{std::move(network), input, masks, gains};
   try {
     const std::size_t kernels_before = state_->kernels.loaded_count();
-    RunTiming timing = state_->forward(*network, input, masks);
+    RunTiming timing = state_->forward(pass);
     const bool has_compiled = state_->kernels.loaded_count() > kernels_before;
-    if (has_compiled && multiply_adds(state_->run) < kCheapWork) timing = state_->forward(*network, input, masks);
+    if (has_compiled && timing.reused_tokens + timing.reused_layers == 0 && multiply_adds(state_->run) < kCheapWork) {
+      state_->inputs.reset();
+      timing = state_->forward(pass);
+    }
     return timing;
   } catch (const Error&) {
     // Perhaps the run before holds the memory that is missing; without it there may be enough.
     if (state_->run.blocks.empty()) throw;
-    state_->run = {};
-    return state_->forward(*network, input, masks);
+    state_->drop_run();
+    return state_->forward(pass);
   }
 }
 
@@ -153,14 +209,20 @@ Tensor Session::stage(model::BlockRef block, attention::Stage stage) {
   const auto extent = shape.extent(stage);
   if (!extent) throw Error("the {} attention has no stage '{}'", to_string(block.kind), to_string(stage));
   const bool is_per_head = attention::is_per_head(stage);
-  const std::uint32_t heads = is_per_head ? shape.heads : 1;
+  const bool is_of_keys = stage == attention::Stage::K || stage == attention::Stage::V;
+  const std::uint32_t heads = !is_per_head ? 1 : is_of_keys ? shape.key_heads : shape.heads;
+  const std::uint32_t step = is_of_keys ? shape.heads / shape.key_heads : 1;  // requests name heads of queries
   Tensor result(is_per_head ? Shape{shape.batch, heads, extent->rows, extent->columns}
                             : Shape{shape.batch, extent->rows, extent->columns});
   std::vector<attention::TileRequest> requests;
   for (std::uint32_t batch = 0; batch < shape.batch; ++batch) {
     for (std::uint32_t head = 0; head < heads; ++head) {
-      requests.push_back(
-          {.block = block, .batch = batch, .head = head, .stage = stage, .rows = extent->rows, .columns = extent->columns});
+      requests.push_back({.block = block,
+                          .batch = batch,
+                          .head = head * step,
+                          .stage = stage,
+                          .rows = extent->rows,
+                          .columns = extent->columns});
     }
   }
   auto target = result.values.begin();
@@ -168,14 +230,62 @@ Tensor Session::stage(model::BlockRef block, attention::Stage stage) {
   return result;
 }
 
-Tensor Session::encoder_output() {
-  if (state_->run.encoder_output) return state_->download(state_->run.encoder_output.get());
-  // Bare heads with nothing behind them: no hidden state was made of the last layer's.
-  for (const attention::BlockRun& block : std::views::reverse(state_->run.blocks)) {
-    if (block.ref.kind == model::BlockKind::EncoderSelf) return stage(block.ref, attention::Stage::Merged);
-  }
-  return {};
+Tensor Session::hidden(Stack stack) {
+  const auto reader = state_->reader(stack);
+  return reader ? reader->hidden() : Tensor();
 }
-Tensor Session::logits() { return state_->download(state_->run.logits.get()); }
+
+Tensor Session::encoder_output() {
+  // Bare heads with nothing behind them: no hidden state was made of the last layer's.
+  std::uint32_t layers = 0;
+  for (const attention::BlockRun& block : state_->run.blocks) layers += block.ref.kind == model::BlockKind::EncoderSelf;
+  if (layers > 0 && state_->run.encoder_states.size() < layers + 1) {
+    return stage({model::BlockKind::EncoderSelf, LayerIndex{layers - 1}}, attention::Stage::Merged);
+  }
+  const auto reader = layers > 0 ? state_->reader(Stack::Encoder) : std::nullopt;
+  return reader ? reader->output() : Tensor();
+}
+
+bool Session::has_logits() const { return state_->inputs && state_->layers && state_->layers->unembedding.has_value(); }
+
+Tensor Session::logits() {
+  if (!has_logits()) return {};
+  const Stack stack = state_->last_stack();
+  const model::TokenBatch& tokens = stack == Stack::Encoder ? state_->inputs->input.source : *state_->inputs->input.target;
+  const std::uint32_t width = state_->layers->unembedding->linear.width;
+  Tensor result({tokens.batch, tokens.length, width});
+  const std::uint32_t step = state_->rows_at_once();
+  for (std::uint32_t first = 0; first < tokens.length; first += step) {
+    const StateRows rows{state_->last_layer(), {first, std::min(step, tokens.length - first)}};
+    const Tensor some = state_->reader(stack)->logits(*state_->layers->unembedding, *state_->network_layers().unembedding,
+                                                      std::span(&rows, 1));
+    const auto row_bytes = static_cast<std::ptrdiff_t>(std::size_t{rows.tokens.count} * width);
+    for (std::uint32_t item = 0; item < tokens.batch; ++item) {
+      std::copy_n(some.values.begin() + item * row_bytes, row_bytes,
+                  result.values.begin() + static_cast<std::ptrdiff_t>((std::size_t{item} * tokens.length + first) * width));
+    }
+  }
+  return result;
+}
+
+Tensor Session::logits(std::span<const StateRef> states) {
+  if (!has_logits() || states.empty()) return {};
+  const std::uint32_t width = state_->layers->unembedding->linear.width;
+  Tensor result({static_cast<std::uint32_t>(states.size()), width});
+  const std::size_t step = state_->rows_at_once();
+  for (std::size_t first = 0; first < states.size(); first += step) {
+    const auto some = states.subspan(first, std::min(step, states.size() - first));
+    std::vector<StateRows> rows;
+    for (const StateRef& state : some) rows.push_back({std::min(state.layer, state_->last_layer()), {state.token, 1}});
+    const Tensor logits = state_->reader(state_->last_stack())
+                              ->logits(*state_->layers->unembedding, *state_->network_layers().unembedding, rows);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const std::size_t from = (some[i].batch * some.size() + i) * width;
+      std::copy_n(logits.values.begin() + static_cast<std::ptrdiff_t>(from), width,
+                  result.values.begin() + static_cast<std::ptrdiff_t>((first + i) * width));
+    }
+  }
+  return result;
+}
 
 }  // namespace headlight::inference

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include "attention/mask.h"
 #include "attention/stage.h"
 #include "core/tensor.h"
+#include "inference/reuse.h"
 #include "model/network.h"
 
 namespace headlight::gpu {
@@ -27,7 +29,25 @@ struct RunTiming {
   double wall_ms = 0.0;          ///< recording, submission and wait
   std::uint32_t dispatches = 0;  ///< in the one submission of the pass
   std::size_t device_bytes = 0;  ///< weights and run state on the device
+  /// What the pass took over from the run before it: the first tokens of each item, and the first layers.
+  std::uint32_t reused_tokens = 0, reused_layers = 0;
 };
+
+/// How weights are kept on the device; arithmetic is in float32 with either.
+enum class Precision : std::uint8_t { F32, F16 };
+
+/// The two stacks of an encoder–decoder; models with a single one have it as Encoder.
+enum class Stack : std::uint8_t { Encoder, Decoder };
+
+/// A hidden state of the last run: after `layer` layers (0: the token vectors), one token.
+struct StateRef {
+  std::uint32_t batch = 0;
+  std::uint32_t token = 0;
+  std::uint32_t layer = 0;
+};
+
+/// Bytes of weights that are on the device, and all of them. Returning false cancels: load() throws Error.
+using LoadObserver = std::function<bool(std::size_t done_bytes, std::size_t total_bytes)>;
 
 /// Runs networks on one device. Not thread-safe: one owner calls it, and its calls block until the GPU is done.
 class Session {
@@ -38,11 +58,21 @@ class Session {
   ~Session();
   Session(Session&&) noexcept;
 
-  /// One forward pass: a single submission. Weights go up once for each model::Layers object. When it throws, the run before
-  /// is still there, unless the device had to make room.
-  /// Throws Error in one line when the input is not valid or the device can't hold it (needed and available bytes).
+  /// Streams a network's weights to the device, in place of those there. Throws Error before anything is allocated when the
+  /// device can't hold them, with the sum and what to do about it.
+  void load(std::shared_ptr<const model::Layers> layers, Precision precision, const LoadObserver& observer = {});
+  /// Frees weights and run.
+  void unload();
+
+  /// One forward pass: a single submission. Weights go up once for each model::Layers object, in the precision that load()
+  /// chose last. What the run before computed and this one would compute again is taken over: the tokens before the first
+  /// edit of a causal model, the layers before the first changed mask or gain. When it throws, the run before is still
+  /// there, unless the device had to make room. Throws Error in one line when the input is not valid or the device can't
+  /// hold it (needed and available bytes).
   RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
-                const attention::MaskSet& masks);
+                const attention::MaskSet& masks, const HeadGains& gains = {});
+  /// Makes the next run compute everything anew.
+  void forget();
 
   /// Has the device been measured? If not, each step takes up to a second the first time a machine sees a kernel; do them
   /// when nobody waits. The numbers of the last run stay.
@@ -56,14 +86,23 @@ class Session {
   /// Evaluates tiles of the last run on the GPU, all in one submission. Requests must lie inside their stage's extent.
   std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests);
 
-  /// One stage of one block, all batch items and heads, exact: [batch, head, row, column] for per-head stages,
-  /// [batch, row, column] for the others.
+  /// One stage of one block, all batch items and heads, exact: [batch, head, row, column] for per-head stages (Q has all
+  /// heads, K and V those of the keys), [batch, row, column] for the others.
   Tensor stage(model::BlockRef block, attention::Stage stage);
 
-  /// Hidden state after the last layer [batch, token, d_model] of the encoder / decoder, and logits when the network has
-  /// an unembedding; empty otherwise.
+  /// Hidden states [layer + 1, batch, token, d_model] of a stack: the token vectors, then what each layer returned, the last
+  /// one after the final norm (transformers' output_hidden_states). Empty when there is no such stack.
+  Tensor hidden(Stack stack);
+  /// The stack's result after the final norm [batch, token, d_model]; empty when there is no such stack.
   Tensor encoder_output();
+
+  /// Does the network of the last run have an unembedding?
+  bool has_logits() const;
+  /// [batch, token, vocabulary] of the last run's last stack; empty without an unembedding.
   Tensor logits();
+  /// Logits [state, vocabulary] of some states of the last stack: every layer through the final norm and the unembedding
+  /// ("logit lens", nostalgebraist 2020); of the last layer they are the model's own.
+  Tensor logits(std::span<const StateRef> states);
 
  private:
   struct State;

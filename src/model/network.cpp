@@ -1,27 +1,75 @@
 #include "model/network.h"
 
+#include <algorithm>
+#include <set>
+#include <utility>
+
 #include "core/error.h"
 
 namespace headlight::model {
 namespace {
 
-std::size_t count(const Linear& linear) { return linear.weight.values.size() + linear.bias.values.size(); }
-std::size_t count(const LayerNorm& norm) { return norm.weight.values.size() + norm.bias.values.size(); }
-std::size_t count(const FeedForward& feed_forward) { return count(feed_forward.in) + count(feed_forward.out); }
-std::size_t count(const Embedding& embedding) { return embedding.table.values.size() + embedding.positions.values.size(); }
+/// Adds numbers up, each weight once: layers may share them (ALBERT), and so may embedding and unembedding.
+class Counter {
+ public:
+  std::size_t total = 0;
 
-std::size_t count(const AttentionWeights& weights) {
-  return count(weights.query) + count(weights.key) + count(weights.value) + (weights.output ? count(*weights.output) : 0);
-}
+  void add(const Parameter& parameter) {
+    if (parameter.is_empty() || !seen_.insert({parameter.address(), parameter.first_row()}).second) return;
+    total += parameter.element_count();
+  }
+  void add(const Linear& linear) {
+    add(linear.weight);
+    add(linear.bias);
+  }
+  void add(const Norm& norm) {
+    add(norm.weight);
+    add(norm.bias);
+  }
+  void add(const BranchNorms& norms) {
+    add(norms.before);
+    add(norms.inside);
+    add(norms.after);
+  }
+  void add(const FeedForward& feed_forward) {
+    add(feed_forward.in);
+    add(feed_forward.gate);
+    add(feed_forward.out);
+  }
+  void add(const Embedding& embedding) {
+    add(embedding.table);
+    add(embedding.positions);
+    add(embedding.types);
+    add(embedding.norm);
+    add(embedding.projection);
+  }
+  void add(const AttentionWeights& weights) {
+    add(weights.query);
+    add(weights.key);
+    add(weights.value);
+    add(weights.output);
+    add(weights.query_norm);
+    add(weights.key_norm);
+  }
+  void add(const AttentionLayer& layer) {
+    add(layer.weights);
+    add(layer.norms);
+    add(layer.feed_forward);
+    add(layer.feed_forward_norms);
+  }
+  void add(const Unembedding& unembedding) {
+    add(unembedding.transform);
+    add(unembedding.norm);
+    add(unembedding.linear);
+  }
+  template <typename Part>
+  void add(const std::optional<Part>& part) {
+    if (part) add(*part);
+  }
 
-std::size_t count(const AttentionLayer& layer) {
-  std::size_t sum = 0;
-  if (layer.weights) sum += count(*layer.weights);
-  if (layer.norm) sum += count(*layer.norm);
-  if (layer.feed_forward) sum += count(*layer.feed_forward);
-  if (layer.feed_forward_norm) sum += count(*layer.feed_forward_norm);
-  return sum;
-}
+ private:
+  std::set<std::pair<const std::byte*, std::uint32_t>> seen_;
+};
 
 }  // namespace
 
@@ -48,12 +96,26 @@ const AttentionLayer& Network::layer(BlockRef block) const {
 }
 
 std::size_t Network::parameter_count() const {
-  std::size_t sum = 0;
-  if (source_embedding) sum += count(*source_embedding);
-  if (target_embedding && target_embedding != source_embedding) sum += count(*target_embedding);
-  for (const BlockRef block : blocks()) sum += count(layer(block));
-  if (layers && layers->unembedding) sum += count(*layers->unembedding);
-  return sum;
+  Counter counter;
+  if (source_embedding) counter.add(*source_embedding);
+  if (target_embedding) counter.add(*target_embedding);
+  for (const BlockRef block : blocks()) counter.add(layer(block));
+  if (!layers) return counter.total;
+  for (const PositionBias& bias : layers->position_biases) counter.total += bias.table.values.size();
+  counter.add(layers->encoder_norm);
+  counter.add(layers->decoder_norm);
+  counter.add(layers->unembedding);
+  return counter.total;
+}
+
+std::uint32_t TokenBatch::position(std::uint32_t item, std::uint32_t token) const {
+  if (!positions.empty()) return positions[std::size_t{item} * length + token];
+  return token - std::min(token, start(item));
+}
+
+std::uint32_t TokenBatch::position_count() const {
+  if (!positions.empty()) return *std::max_element(positions.begin(), positions.end()) + 1;
+  return length - (starts.empty() ? 0 : *std::min_element(starts.begin(), starts.end()));
 }
 
 const TokenBatch& ModelInput::queries(BlockKind kind) const {

@@ -7,25 +7,44 @@
 
 #include "core/tensor.h"
 #include "model/config.h"
+#include "model/positions.h"
 #include "model/weights.h"
 
 namespace headlight::model {
 
-/// Token vectors: table[id]·scale + positions[i].
+/// Token vectors: norm(table[id]·scale + positions[position + position_offset] + types[type]), then the projection.
+/// Projected first: projection(norm(table[id]·scale)) + positions[position + position_offset] + types[type].
 struct Embedding {
-  Tensor table = {};      ///< [vocabulary, d_model]
-  float scale = 1.0f;     ///< notebook 002 multiplies by √d_model
-  Tensor positions = {};  ///< [max_length, d_model] or empty: nothing is added
+  Parameter table = {};                   ///< [vocabulary, d_embedding]
+  float scale = 1.0f;                     ///< notebook 002, Marian and Gemma multiply by √d_model
+  Parameter positions = {};               ///< [max_length + position_offset, d_embedding] or empty: nothing is added
+  std::uint32_t position_offset = 0;      ///< 2 in OPT, BART and RoBERTa
+  Parameter types = {};                   ///< [types, d_embedding] or empty: BERT's token types
+  std::optional<Norm> norm = {};          ///< BERT, BLOOM
+  std::optional<Linear> projection = {};  ///< [d_model, d_embedding]: ALBERT, ELECTRA, OPT-350m
+  bool is_projected_first = false;        ///< OPT-350m, whose positions and types are [.., d_model]
 };
 
-/// One attention block and what follows it. Post-norm residuals ("Attention Is All You Need", §3.1):
-///   y = attention(x, memory);  x ← norm ? LayerNorm(x + y) : y;  x ← feed_forward ? LayerNorm(x + ff(x)) : x
+/// The three places of a norm around one branch (attention or feed-forward) of a layer:
+///   y = inside(branch(before(x)));  x ← after(x + y)
+/// A branch without any norm has no residual either: x ← branch(x), the notebooks' bare heads.
+struct BranchNorms {
+  std::optional<Norm> before = {};  ///< pre-norm: GPT-2, Llama, T5
+  std::optional<Norm> inside = {};  ///< of what the branch returns: Gemma 2 and 3
+  std::optional<Norm> after = {};   ///< post-norm ("Attention Is All You Need", §3.1): BERT, Marian
+
+  bool is_empty() const { return !before && !inside && !after; }
+};
+
+/// One attention block and what follows it.
 struct AttentionLayer {
   AttentionConfig config;
-  std::optional<AttentionWeights> weights = {};  ///< none: Q, K, V come with the input (notebooks 000 and 003)
-  std::optional<LayerNorm> norm = {};
+  std::optional<AttentionWeights> weights = {};  ///< none: Q, K and V come with the input (notebooks 000 and 003)
+  BranchNorms norms = {};
   std::optional<FeedForward> feed_forward = {};
-  std::optional<LayerNorm> feed_forward_norm = {};  ///< exactly when there is a feed_forward
+  BranchNorms feed_forward_norms = {};  ///< not empty when there is a feed_forward
+  /// The feed-forward reads the layer's own input beside the attention: x ← x + attention(x) + feed_forward(x) (GPT-NeoX).
+  bool is_parallel = false;
 };
 
 /// A decoder layer: self-attention (absent in a pure cross-attention stack), then attention to the memory.
@@ -34,11 +53,24 @@ struct DecoderLayer {
   AttentionLayer cross;  ///< the feed-forward, if any, follows the cross-attention
 };
 
-/// Everything of a network but its token vectors.
+/// From hidden states to logits: softcap(linear(norm(activation(transform(x))) · scale)).
+struct Unembedding {
+  std::optional<Linear> transform = {};      ///< BERT's prediction head, OPT-350m's projection
+  Activation activation = Activation::None;  ///< after the transform
+  std::optional<Norm> norm = {};             ///< after the transform
+  Linear linear;                             ///< [vocabulary, d]; often the embedding's own table
+  float scale = 1.0f;                        ///< T5 with tied embeddings: 1/√d_model
+  float softcap = 0.0f;                      ///< Gemma 2: logits z become softcap · tanh(z / softcap); 0: they stay
+};
+
+/// Everything of a network but its token vectors. Models with a single stack (GPT-2, BERT, …) have it in `encoder`.
 struct Layers {
   std::vector<AttentionLayer> encoder = {};
   std::vector<DecoderLayer> decoder = {};
-  std::optional<Linear> unembedding = {};  ///< [vocabulary, d_model]: logits of the decoder's (else encoder's) last state
+  std::optional<Norm> encoder_norm = {}, decoder_norm = {};  ///< after the last layer of pre-norm stacks
+  std::vector<Rotary> rotaries = {};
+  std::vector<PositionBias> position_biases = {};
+  std::optional<Unembedding> unembedding = {};  ///< logits of the decoder's (else encoder's) last state
 };
 
 /// Immutable weights of one network. Encoder only, encoder–decoder, or a decoder whose memory is the embedded source
@@ -63,11 +95,21 @@ struct TokenBatch {
   std::uint32_t batch = 1;
   std::uint32_t length = 0;                 ///< padded length n
   std::vector<std::uint32_t> lengths = {};  ///< [batch] real tokens; the rest is padding
+  std::vector<std::uint32_t> starts = {};   ///< [batch] where the real tokens begin (padding on the left); empty: at 0
   /// [batch·length] rows of Embedding::table, kPaddingId for padding (a zero vector, like nn.Embedding's padding_idx);
   /// unused when `vectors` is given.
   std::vector<std::uint32_t> ids = {};
-  Tensor vectors = {};  ///< [batch, length, d_model] when the input brings vectors instead of ids
+  /// [batch·length] positions as the embedding and rotary positions count them; empty: from each item's first real token on.
+  std::vector<std::uint32_t> positions = {};
+  std::vector<std::uint32_t> types = {};  ///< [batch·length] rows of Embedding::types; empty: 0
+  Tensor vectors = {};                    ///< [batch, length, d_model] when the input brings vectors instead of ids
   std::vector<std::vector<std::string>> texts = {};  ///< [batch][length] what people read on the axes; "<pad>" for padding
+
+  std::uint32_t start(std::uint32_t item) const { return starts.empty() ? 0 : starts[item]; }
+  /// Position of a token; padding before the first real one has position 0.
+  std::uint32_t position(std::uint32_t item, std::uint32_t token) const;
+  /// One more than the largest position.
+  std::uint32_t position_count() const;
 };
 inline constexpr std::uint32_t kPaddingId = 0xffffffffu;
 
@@ -90,8 +132,8 @@ struct ModelInput {
 };
 
 /// Largest sizes of one attention that check() accepts; what a device can hold is the device's own question.
-inline constexpr std::uint32_t kMaxModelWidth = 8'192;  ///< d_model, d_k and d_v
-inline constexpr std::uint32_t kMaxModelHeads = 64;
+inline constexpr std::uint32_t kMaxModelWidth = 16'384;  ///< d_model, d_k and d_v
+inline constexpr std::uint32_t kMaxModelHeads = 128;
 
 /// Throws Error in one line when network and input don't fit together or sizes are out of range.
 void check(const Network& network, const ModelInput& input);

@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 
 #include "core/error.h"
 #include "model/network.h"
@@ -12,9 +13,9 @@ void expect_range(const std::string& where, std::string_view what, std::uint32_t
   if (value < 1 || value > largest) throw Error("{}: {} is {}, but must be 1 … {}", where, what, value, largest);
 }
 
-void expect_shape(const std::string& where, std::string_view what, const Tensor& tensor, const Shape& expected) {
-  if (tensor.shape != expected) {
-    throw Error("{}: {} has shape {}, but must be {}", where, what, headlight::to_string(tensor.shape),
+void expect_shape(const std::string& where, std::string_view what, const Shape& found, const Shape& expected) {
+  if (found != expected) {
+    throw Error("{}: {} has shape {}, but must be {}", where, what, headlight::to_string(found),
                 headlight::to_string(expected));
   }
 }
@@ -25,51 +26,86 @@ void expect_width(const std::string& where, std::uint32_t found, std::uint32_t e
   }
 }
 
-void check_norm(const std::string& where, const LayerNorm& norm, std::uint32_t width) {
-  expect_shape(where, "a LayerNorm weight", norm.weight, {width});
-  expect_shape(where, "a LayerNorm bias", norm.bias, {width});
+void check_norm(const std::string& where, const std::optional<Norm>& norm, std::uint32_t width) {
+  if (!norm) return;
+  const std::string_view kind = norm->kind == Norm::Kind::Layer ? "LayerNorm" : "RMSNorm";
+  expect_shape(where, fmt::format("a {} weight", kind), norm->weight.shape(), {width});
+  if (!norm->bias.is_empty()) expect_shape(where, fmt::format("a {} bias", kind), norm->bias.shape(), {width});
+}
+
+void check_norms(const std::string& where, const BranchNorms& norms, std::uint32_t width) {
+  check_norm(where, norms.before, width);
+  check_norm(where, norms.inside, width);
+  check_norm(where, norms.after, width);
 }
 
 void check_linear(const std::string& where, std::string_view what, const Linear& linear, std::uint32_t in) {
-  if (linear.weight.shape.size() != 2 || linear.in() != in) {
+  if (linear.weight.shape().size() != 2 || linear.in() != in) {
     throw Error("{}: the {} weight has shape {}, but must be [out, {}]", where, what,
-                headlight::to_string(linear.weight.shape), in);
+                headlight::to_string(linear.weight.shape()), in);
   }
-  if (linear.has_bias()) expect_shape(where, fmt::format("the {} bias", what), linear.bias, {linear.out()});
+  if (linear.has_bias()) expect_shape(where, fmt::format("the {} bias", what), linear.bias.shape(), {linear.out()});
 }
 
-/// Width of the vectors that leave the layer.
-std::uint32_t check_layer(BlockRef block, const AttentionLayer& layer) {
-  const std::string where = name(block);
-  const AttentionConfig& config = layer.config;
+/// Heads of keys divide those of queries, and what the config points to exists.
+void check_config(const std::string& where, const AttentionConfig& config, const Layers& layers) {
   expect_range(where, "heads", config.heads, kMaxModelHeads);
   expect_range(where, "d_k", config.d_k, kMaxModelWidth);
   expect_range(where, "d_v", config.d_v, kMaxModelWidth);
+  if (config.heads % config.keys_heads() != 0) {
+    throw Error("{}: {} heads can't share {} heads of keys: choose a number that divides them", where, config.heads,
+                config.key_heads);
+  }
+  if (config.rotary) {
+    const std::uint32_t dimensions = layers.rotaries.at(*config.rotary).dimensions;
+    if (dimensions % 2 != 0 || dimensions > config.d_k) {
+      throw Error("{}: {} numbers of a head of {} can't turn in pairs: choose an even number", where, dimensions,
+                  config.d_k);
+    }
+  }
+  if (config.position_bias && layers.position_biases.at(*config.position_bias).heads() != config.heads) {
+    throw Error("{}: the position bias is for {} heads, the layer has {}", where,
+                layers.position_biases[*config.position_bias].heads(), config.heads);
+  }
+}
+
+/// Width of the vectors that leave the layer.
+std::uint32_t check_layer(BlockRef block, const AttentionLayer& layer, const Layers& layers) {
+  const std::string where = name(block);
+  const AttentionConfig& config = layer.config;
+  check_config(where, config, layers);
   std::uint32_t width = config.heads * config.d_v;
   if (layer.weights) {
     expect_range(where, "d_model", config.d_model, kMaxModelWidth);
     check_shapes(*layer.weights, config);
     if (layer.weights->output) width = layer.weights->output->out();
   }
-  if (layer.norm) {
-    if (!layer.weights) throw Error("{}: given Q, K and V leave no x to add: take the LayerNorm away", where);
+  if (!layer.norms.is_empty()) {
+    if (!layer.weights) throw Error("{}: given Q, K and V leave no x to add: take the norm away", where);
     if (width != config.d_model) {
       throw Error("{}: a residual adds {} numbers to {}: set heads·d_v to d_model or give the layer an output projection",
                   where, width, config.d_model);
     }
-    check_norm(where, *layer.norm, width);
+    check_norms(where, layer.norms, width);
   }
-  if (layer.feed_forward.has_value() != layer.feed_forward_norm.has_value()) {
-    throw Error("{}: a feed-forward and its LayerNorm come together: give both or neither", where);
+  if (layer.feed_forward.has_value() == layer.feed_forward_norms.is_empty()) {
+    throw Error("{}: a feed-forward and its norms come together: give both or neither", where);
   }
   if (layer.feed_forward) {
-    check_linear(where, "inner feed-forward", layer.feed_forward->in, width);
-    check_linear(where, "outer feed-forward", layer.feed_forward->out, layer.feed_forward->in.out());
-    if (layer.feed_forward->out.out() != width) {
-      throw Error("{}: the feed-forward returns {} numbers for {}: make them equal", where, layer.feed_forward->out.out(),
-                  width);
+    const FeedForward& feed_forward = *layer.feed_forward;
+    check_linear(where, "inner feed-forward", feed_forward.in, width);
+    check_linear(where, "outer feed-forward", feed_forward.out, feed_forward.in.out());
+    if (feed_forward.gate) {
+      check_linear(where, "gate", *feed_forward.gate, width);
+      expect_shape(where, "the gate weight", feed_forward.gate->weight.shape(), feed_forward.in.weight.shape());
     }
-    check_norm(where, *layer.feed_forward_norm, width);
+    if (feed_forward.out.out() != width) {
+      throw Error("{}: the feed-forward returns {} numbers for {}: make them equal", where, feed_forward.out.out(), width);
+    }
+    check_norms(where, layer.feed_forward_norms, width);
+  }
+  if (layer.is_parallel && (!layer.feed_forward || layer.norms.after)) {
+    throw Error("{}: a feed-forward beside the attention needs one, and no norm between them", where);
   }
   return width;
 }
@@ -87,6 +123,15 @@ std::uint32_t check_tokens(std::string_view side, const TokenBatch& tokens, cons
   for (const std::uint32_t length : tokens.lengths) {
     if (length > tokens.length) throw Error("{}: a length of {} exceeds the padded length {}", where, length, tokens.length);
   }
+  if (!tokens.starts.empty() && tokens.starts.size() != tokens.batch) {
+    throw Error("{}: {} starts for {} sequences: give one for each or none", where, tokens.starts.size(), tokens.batch);
+  }
+  for (std::uint32_t item = 0; item < tokens.batch; ++item) {
+    if (std::uint64_t{tokens.start(item)} + tokens.lengths[item] > tokens.length) {
+      throw Error("{}: {} tokens from {} on exceed the padded length {}", where, tokens.lengths[item], tokens.start(item),
+                  tokens.length);
+    }
+  }
   bool labels_fit = tokens.texts.empty() || tokens.texts.size() == tokens.batch;
   for (const std::vector<std::string>& line : tokens.texts) labels_fit = labels_fit && line.size() == tokens.length;
   if (!labels_fit)
@@ -96,12 +141,12 @@ std::uint32_t check_tokens(std::string_view side, const TokenBatch& tokens, cons
   if (embedding == nullptr) {
     const Tensor& vectors = tokens.vectors;
     const std::uint32_t width = vectors.shape.size() == 3 ? vectors.axis(2) : 0;
-    expect_shape(where, "the vectors", vectors, {tokens.batch, tokens.length, width});
+    expect_shape(where, "the vectors", vectors.shape, {tokens.batch, tokens.length, width});
     return width;
   }
-  if (embedding->table.shape.size() != 2) {
+  if (embedding->table.shape().size() != 2) {
     throw Error("{}: the embedding has shape {}, but must be [vocabulary, d_model]", where,
-                headlight::to_string(embedding->table.shape));
+                headlight::to_string(embedding->table.shape()));
   }
   const std::uint32_t rows = embedding->table.axis(0);
   const std::uint32_t width = embedding->table.axis(1);
@@ -112,13 +157,40 @@ std::uint32_t check_tokens(std::string_view side, const TokenBatch& tokens, cons
   for (const std::uint32_t id : tokens.ids) {
     if (id != kPaddingId && id >= rows) throw Error("{}: id {} is not among the embedding's {} rows", where, id, rows);
   }
-  const Tensor& positions = embedding->positions;
-  if (!positions.is_empty() &&
-      (positions.shape.size() != 2 || positions.axis(0) < tokens.length || positions.axis(1) != width)) {
-    throw Error("{}: the positions are {}, but {} tokens of width {} need at least [{}, {}]", where,
-                headlight::to_string(positions.shape), tokens.length, width, tokens.length, width);
+  for (const auto& [what, values] : {std::pair{"positions", &tokens.positions}, std::pair{"types", &tokens.types}}) {
+    if (!values->empty() && values->size() != tokens.ids.size()) {
+      throw Error("{}: {} {} for {} tokens: give one for each or none", where, values->size(), what, tokens.ids.size());
+    }
   }
-  return width;
+  check_norm(where, embedding->norm, width);
+  if (embedding->projection) check_linear(where, "embedding projection", *embedding->projection, width);
+  const std::uint32_t projected = embedding->projection ? embedding->projection->out() : width;
+  const std::uint32_t added = embedding->is_projected_first ? projected : width;
+  const Parameter& positions = embedding->positions;
+  const std::uint32_t needed = tokens.position_count() + embedding->position_offset;
+  if (!positions.is_empty() && (positions.shape().size() != 2 || positions.axis(0) < needed || positions.axis(1) != added)) {
+    throw Error("{}: the positions are {}, but {} tokens of width {} need at least [{}, {}]: shorten the text", where,
+                headlight::to_string(positions.shape()), tokens.length, added, needed, added);
+  }
+  if (!embedding->types.is_empty()) {
+    expect_shape(where, "the token types", embedding->types.shape(), {embedding->types.axis(0), added});
+    for (const std::uint32_t type : tokens.types) {
+      if (type >= embedding->types.axis(0)) {
+        throw Error("{}: type {} is not among the model's {}", where, type, embedding->types.axis(0));
+      }
+    }
+  }
+  return projected;
+}
+
+void check_unembedding(const Unembedding& unembedding, std::uint32_t width) {
+  const std::string where = "the unembedding";
+  if (unembedding.transform) {
+    check_linear(where, "transform", *unembedding.transform, width);
+    width = unembedding.transform->out();
+  }
+  check_norm(where, unembedding.norm, width);
+  check_linear(where, "vocabulary", unembedding.linear, width);
 }
 
 void check_given(const Network& network, const ModelInput& input) {
@@ -127,9 +199,9 @@ void check_given(const Network& network, const ModelInput& input) {
   const TokenBatch& queries = input.queries(block.kind);
   const TokenBatch& keys = input.keys(block.kind);
   const GivenQkv& qkv = *input.qkv;
-  expect_shape("given Q, K and V", "Q", qkv.query, {queries.batch, config.heads, queries.length, config.d_k});
-  expect_shape("given Q, K and V", "K", qkv.key, {keys.batch, config.heads, keys.length, config.d_k});
-  expect_shape("given Q, K and V", "V", qkv.value, {keys.batch, config.heads, keys.length, config.d_v});
+  expect_shape("given Q, K and V", "Q", qkv.query.shape, {queries.batch, config.heads, queries.length, config.d_k});
+  expect_shape("given Q, K and V", "K", qkv.key.shape, {keys.batch, config.keys_heads(), keys.length, config.d_k});
+  expect_shape("given Q, K and V", "V", qkv.value.shape, {keys.batch, config.keys_heads(), keys.length, config.d_v});
 }
 
 }  // namespace
@@ -155,7 +227,7 @@ void check(const Network& network, const ModelInput& input) {
     const BlockRef block{BlockKind::EncoderSelf, LayerIndex{i}};
     if (!given)
       expect_width(name(block), layers.encoder[i].config.d_model, memory, i == 0 ? "its input" : "the layer before");
-    memory = check_layer(block, layers.encoder[i]);
+    memory = check_layer(block, layers.encoder[i], layers);
   }
   std::uint32_t state = memory;
   if (!layers.decoder.empty()) {
@@ -170,17 +242,19 @@ void check(const Network& network, const ModelInput& input) {
       if (layer.self) {
         const BlockRef block{BlockKind::DecoderSelf, LayerIndex{i}};
         if (!given) expect_width(name(block), layer.self->config.d_model, state, "its input");
-        state = check_layer(block, *layer.self);
+        state = check_layer(block, *layer.self, layers);
       }
       const BlockRef block{BlockKind::Cross, LayerIndex{i}};
       if (!given) {
         expect_width(name(block), layer.cross.config.d_model, state, "its query input");
         expect_width(name(block), layer.cross.config.d_model, memory, "its memory");
       }
-      state = check_layer(block, layer.cross);
+      state = check_layer(block, layer.cross, layers);
     }
   }
-  if (layers.unembedding) check_linear("the unembedding", "vocabulary", *layers.unembedding, state);
+  if (!layers.encoder.empty()) check_norm("the norm after the last layer", layers.encoder_norm, memory);
+  check_norm("the norm after the last decoder layer", layers.decoder_norm, state);
+  if (layers.unembedding) check_unembedding(*layers.unembedding, state);
   if (given) check_given(network, input);
 }
 

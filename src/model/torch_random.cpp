@@ -72,16 +72,16 @@ Linear TorchRandom::linear(std::uint32_t in, std::uint32_t out, bool bias) {
   if (in == 0 || out == 0)
     throw Error("a Linear of {} inputs and {} outputs has no weights: give it at least one of each", in, out);
   const auto draw = [this] { return uniform(); };
-  Linear linear{.weight = Tensor(Shape{out, in}), .bias = {}};
+  Tensor weight(Shape{out, in}), offsets;
   // kaiming_uniform_ with a = √5: gain √(2/(1 + a²)), standard deviation gain/√in, bound √3 times that, in this order.
   const double root = std::sqrt(static_cast<double>(in));
   const double deviation = std::sqrt(2.0 / (1.0 + std::sqrt(5.0) * std::sqrt(5.0))) / root;
-  fill_uniform(linear.weight.values, std::sqrt(3.0) * deviation, draw);
+  fill_uniform(weight.values, std::sqrt(3.0) * deviation, draw);
   if (bias) {
-    linear.bias = Tensor(Shape{out});
-    fill_uniform(linear.bias.values, 1.0 / root, draw);
+    offsets = Tensor(Shape{out});
+    fill_uniform(offsets.values, 1.0 / root, draw);
   }
-  return linear;
+  return {.weight = std::move(weight), .bias = std::move(offsets)};
 }
 
 Tensor TorchRandom::embedding(std::uint32_t count, std::uint32_t width) { return randn({count, width}); }

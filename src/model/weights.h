@@ -4,48 +4,68 @@
 
 #include "core/tensor.h"
 #include "model/config.h"
+#include "model/parameter.h"
 
 namespace headlight::model {
 
 /// torch.nn.Linear: y = x · weightᵀ + bias.
 struct Linear {
-  Tensor weight;     ///< [out, in]
-  Tensor bias = {};  ///< [out], or empty for none
+  Parameter weight;     ///< [out, in]
+  Parameter bias = {};  ///< [out], or empty for none
 
   std::uint32_t in() const { return weight.axis(1); }
   std::uint32_t out() const { return weight.axis(0); }
   bool has_bias() const { return !bias.is_empty(); }
 };
 
-/// torch.nn.LayerNorm over the last axis.
-struct LayerNorm {
-  Tensor weight;  ///< [d]
-  Tensor bias;    ///< [d]
+/// Normalisation over the last axis.
+struct Norm {
+  enum class Kind : std::uint8_t {
+    Layer,           ///< torch.nn.LayerNorm: (x − mean) / √(variance + ε) · weight + bias
+    RootMeanSquare,  ///< torch.nn.RMSNorm (Zhang & Sennrich 2019): x / √(mean(x²) + ε) · weight
+  };
+  Parameter weight;     ///< [d]
+  Parameter bias = {};  ///< [d], or empty for none
   float epsilon = 1e-5f;
+  Kind kind = Kind::Layer;
+  float weight_offset = 0.0f;  ///< added to the weight: 1 in Gemma, whose weights are stored as differences from 1
 };
 
-/// Position-wise feed-forward: out(relu(in(x))).
+enum class Activation : std::uint8_t {
+  None,
+  Relu,
+  Gelu,      ///< x · Φ(x), by the error function (torch.nn.GELU)
+  GeluTanh,  ///< its approximation by tanh (torch.nn.GELU(approximate="tanh"), "gelu_new", "gelu_pytorch_tanh")
+  Silu,      ///< x · sigmoid(x), "swish"
+};
+
+/// Position-wise feed-forward: out(activation(in(x))), or gated (Shazeer 2020): out(activation(gate(x)) · in(x)).
 struct FeedForward {
-  Linear in;   ///< [d_ff, d_model]
-  Linear out;  ///< [d_model, d_ff]
+  Linear in;                        ///< [d_ff, d_model]
+  Linear out;                       ///< [d_model, d_ff]
+  std::optional<Linear> gate = {};  ///< [d_ff, d_model]
+  Activation activation = Activation::Relu;
 };
 
-/// The projections of one attention in canonical form: rows of query, key and value weights are [head][d].
+/// The projections of one attention in canonical form: rows of query, key and value weights are [head][d]. With grouped
+/// queries keys and values have config.key_heads heads.
 struct AttentionWeights {
-  Linear query;                       ///< [heads·d_k, d_model]
-  Linear key;                         ///< [heads·d_k, d_model]
-  Linear value;                       ///< [heads·d_v, d_model]
-  std::optional<Linear> output = {};  ///< [d_out, heads·d_v], or none: merged heads are the output
+  Linear query;                                        ///< [heads·d_k, d_model]
+  Linear key;                                          ///< [key_heads·d_k, d_model]
+  Linear value;                                        ///< [key_heads·d_v, d_model]
+  std::optional<Linear> output = {};                   ///< [d_out, heads·d_v], or none: merged heads are the output
+  std::optional<Norm> query_norm = {}, key_norm = {};  ///< over d_k of each head, before rotary positions (Qwen 3)
 };
 
 /// Where Q, K and V rows stand in one fused weight.
 enum class FusedLayout : std::uint8_t {
-  QueryKeyValue,  ///< [q | k | v], each [head][d]: torch.nn.MultiheadAttention.in_proj_weight, GPT-2's c_attn
-  PerHead,        ///< [head][q | k | v][d_k]: notebook 003, GPT-NeoX
+  QueryKeyValue,  ///< [q | k | v], each [head][d]: torch.nn.MultiheadAttention.in_proj_weight, GPT-2's c_attn, Phi-3's
+                  ///< qkv_proj
+  PerHead,        ///< [head][q | k | v][d_k]: notebook 003, GPT-NeoX, BLOOM
 };
 
-/// Canonical projections from one fused weight [heads·(2·d_k + d_v), d_model].
-/// Throws Error naming expected and found shape.
+/// Canonical projections from one fused weight [heads·d_k + key_heads·(d_k + d_v), d_model]; views, nothing is copied.
+/// PerHead needs as many key heads as heads. Throws Error naming expected and found shape.
 AttentionWeights split_fused(const Linear& fused, FusedLayout layout, const AttentionConfig& config);
 
 /// Canonical projections from one weight per head (notebook 004): query and key [heads, d_k, d_model], value

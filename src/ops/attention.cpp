@@ -1,6 +1,7 @@
 #include "ops/attention.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/error.h"
 #include "ops/attention_blocks.h"
@@ -9,8 +10,9 @@ namespace headlight::ops {
 namespace {
 
 /// How many batch items one dispatch can take, so that no binding and no grid exceeds the device's limits.
-std::uint32_t items_per_slice(const Kernels& kernels, std::size_t in_range, const DeviceTensor& q, const DeviceTensor& k,
-                              const DeviceTensor& v, const DeviceTensor& merged) {
+std::uint32_t items_per_slice(const Kernels& kernels, std::size_t in_range, const AttentionInputs& inputs,
+                              const DeviceTensor& merged) {
+  const auto& [q, k, v] = std::tie(inputs.q, inputs.k, inputs.v);
   const gpu::DeviceInfo& device = kernels.context().device();
   const std::size_t items = std::min<std::size_t>(
       {q.items, in_range / q.item_bytes(), in_range / k.item_bytes(), in_range / v.item_bytes(),
@@ -27,12 +29,12 @@ std::uint32_t items_per_slice(const Kernels& kernels, std::size_t in_range, cons
 void record_whole(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, const AttentionParameters& parameters) {
   constexpr std::uint32_t kNaiveColumns4 = 16, kTiledRows = 32, kTiledColumns4 = 16;
   const std::uint32_t maps = inputs.items * parameters.heads;
+  const std::uint32_t rows = parameters.queries - parameters.block_row;
   const bool is_naive = kernels.tuning().attention == AttentionKernel::Naive;
-  stream.dispatch(
-      kernels[is_naive ? "attention_naive" : "attention_tiled"],
-      {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.merged, inputs.stats}, parameters,
-      is_naive ? gpu::Groups{divide_up(parameters.d_v4, kNaiveColumns4), parameters.queries, maps}
-               : gpu::Groups{divide_up(parameters.queries, kTiledRows), maps, divide_up(parameters.d_v4, kTiledColumns4)});
+  stream.dispatch(kernels[is_naive ? "attention_naive" : "attention_tiled"],
+                  {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.merged, inputs.stats}, parameters,
+                  is_naive ? gpu::Groups{divide_up(parameters.d_v4, kNaiveColumns4), rows, maps}
+                           : gpu::Groups{divide_up(rows, kTiledRows), maps, divide_up(parameters.d_v4, kTiledColumns4)});
 }
 
 }  // namespace
@@ -57,53 +59,59 @@ DeviceTensor make_stats(gpu::Stream& stream, std::uint32_t items, std::uint32_t 
   return {stream, 1, 1, 1, items * heads * queries * 2, "the rows' softmax statistics"};
 }
 
-AttentionParameters attention_parameters(const DeviceTensor& q, const DeviceTensor& k, const DeviceTensor& v, float scale,
-                                         const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged) {
+AttentionParameters attention_parameters(const AttentionInputs& inputs, const AttentionOutputs& outputs) {
+  const auto& [q, k, v] = std::tie(inputs.q, inputs.k, inputs.v);
   AttentionParameters parameters{};
-  parameters.queries = q.tokens;
-  parameters.keys = k.tokens;
+  parameters.queries = inputs.queries.end();
+  parameters.keys = inputs.keys;
   parameters.heads = q.heads;
+  parameters.group = q.heads / k.heads;
+  parameters.q_tokens = q.tokens;
+  parameters.k_tokens = k.tokens;
   parameters.d_k4 = q.width4();
   parameters.d_v4 = v.width4();
   parameters.q_stride4 = q.stride4();
   parameters.k_stride4 = k.stride4();
   parameters.v_stride4 = v.stride4();
-  parameters.merged_stride4 = merged.stride4();
-  parameters.merged_row4 = layout.row4;
-  parameters.merged_head4 = layout.head4;
-  parameters.scale = scale;
-  parameters.has_finite_fill = mask.has_finite_fill ? 1 : 0;
-  parameters.fill = mask.fill;
-  parameters.mask = mask_parameters(mask);
+  parameters.merged_stride4 = outputs.merged.stride4();
+  parameters.merged_row4 = outputs.layout.row4;
+  parameters.merged_head4 = outputs.layout.head4;
+  parameters.scale = inputs.scale;
+  parameters.softcap = inputs.softcap;
+  parameters.bias_at = inputs.mask.bias_at;
+  parameters.has_finite_fill = inputs.mask.has_finite_fill ? 1 : 0;
+  parameters.fill = inputs.mask.fill;
+  parameters.block_row = inputs.queries.first;
+  parameters.mask = mask_parameters(inputs.mask);
   return parameters;
 }
 
-void attention(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& q, const DeviceTensor& k, const DeviceTensor& v,
-               float scale, const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged,
-               const DeviceTensor& stats, const AttentionScratch* scratch) {
+void attention(gpu::Stream& stream, Kernels& kernels, const AttentionInputs& inputs, const AttentionOutputs& outputs,
+               const AttentionScratch* scratch) {
+  const auto& [q, k, v] = std::tie(inputs.q, inputs.k, inputs.v);
   AttentionKernel kind = kernels.tuning().attention;
   const std::size_t largest =
       std::max({q.item_bytes(), k.item_bytes(), v.item_bytes(), needs_scratch(kind) ? scratch->scores().size() : 0});
   if (is_texel(kind) && largest > kernels.max_binding(true)) {
     kind = is_shuffle(kind) ? AttentionKernel::BlocksShuffle : AttentionKernel::Blocks;
   }
-  std::uint32_t slice = items_per_slice(kernels, kernels.max_binding(is_texel(kind)), q, k, v, merged);
+  std::uint32_t slice = items_per_slice(kernels, kernels.max_binding(is_texel(kind)), inputs, outputs.merged);
   if (needs_scratch(kind)) slice = std::min(slice, scratch->items());
-  AttentionParameters parameters = attention_parameters(q, k, v, scale, mask, layout, merged);
+  AttentionParameters parameters = attention_parameters(inputs, outputs);
   for (std::uint32_t item = 0; item < q.items; item += slice) {
     const std::uint32_t items = std::min(slice, q.items - item);
     parameters.first_item = item;
-    const BlockInputs inputs{q.slice(item, items),
-                             k.slice(item, items),
-                             v.slice(item, items),
-                             *mask.words,
-                             merged.slice(item, items),
-                             stats.buffer(),
-                             items};
+    const BlockInputs part{q.slice(item, items),
+                           k.slice(item, items),
+                           v.slice(item, items),
+                           *inputs.mask.words,
+                           outputs.merged.slice(item, items),
+                           outputs.stats.buffer(),
+                           items};
     if (needs_scratch(kind)) {
-      attention_blocks(stream, kernels, kind, *scratch, inputs, parameters);
+      attention_blocks(stream, kernels, kind, *scratch, part, parameters);
     } else {
-      record_whole(stream, kernels, inputs, parameters);
+      record_whole(stream, kernels, part, parameters);
     }
   }
 }

@@ -26,19 +26,36 @@ constexpr bool needs_scratch(AttentionKernel kind) {
   return kind != AttentionKernel::Naive && kind != AttentionKernel::Tiled;
 }
 
-/// Push constants of every attention kernel, first_item and the block aside.
-AttentionParameters attention_parameters(const DeviceTensor& q, const DeviceTensor& k, const DeviceTensor& v, float scale,
-                                         const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged);
+/// What an attention reads. Heads of queries share heads of keys where there are fewer of those (grouped-query attention).
+///   q [item, head, query, d_k], k [item, key head, key, d_k], v [item, key head, key, d_v]
+struct AttentionInputs {
+  const DeviceTensor& q;
+  const DeviceTensor& k;
+  const DeviceTensor& v;
+  MaskData mask;
+  float scale = 1.0f;
+  float softcap = 0.0f;  ///< scaled scores s become softcap · tanh(s / softcap) (Gemma 2); 0: they stay
+  Rows queries;          ///< those that are computed; there is no query behind them
+  std::uint32_t keys = 0;
+};
+
+/// Where its results go.
+///   merged [item, 1, query, heads · padded d_v]
+///   stats  [item, head, query] (m, l) float pairs: the row's largest visible score and Σ exp(score − m)
+struct AttentionOutputs {
+  const DeviceTensor& merged;
+  const DeviceTensor& stats;
+  MergedLayout layout;
+};
+
+/// Push constants of every attention kernel, first_item and the scratch's rows aside.
+AttentionParameters attention_parameters(const AttentionInputs& inputs, const AttentionOutputs& outputs);
 
 /// O = softmax(masked(scale · Q·Kᵀ)) · V, written straight into the merged matrix; no n × n matrix is stored
 /// ("Attention Is All You Need", eq. 1; torch.nn.functional.scaled_dot_product_attention).
-///   q [item, head, query, d_k], k [item, head, key, d_k], v [item, head, key, d_v]
-///   merged [item, 1, query, heads · padded d_v]
-///   stats  [item, head, query] (m, l) float pairs: the row's largest visible score and Σ exp(score − m)
 /// `scratch` is needed when needs_scratch(kernels.tuning().attention), made for at least these sizes.
-void attention(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& q, const DeviceTensor& k, const DeviceTensor& v,
-               float scale, const MaskData& mask, const MergedLayout& layout, const DeviceTensor& merged,
-               const DeviceTensor& stats, const AttentionScratch* scratch);
+void attention(gpu::Stream& stream, Kernels& kernels, const AttentionInputs& inputs, const AttentionOutputs& outputs,
+               const AttentionScratch* scratch);
 
 /// The (m, l) tensor that attention() writes.
 DeviceTensor make_stats(gpu::Stream& stream, std::uint32_t items, std::uint32_t heads, std::uint32_t queries);

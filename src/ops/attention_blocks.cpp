@@ -40,7 +40,8 @@ void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kin
   constexpr std::uint32_t kScoreKeys = 32, kSoftmaxRows = 8, kValueRows = 8, kValueColumns4 = 16;
   const std::uint32_t maps = inputs.items * parameters.heads;
   parameters.block_rows = scratch.rows();
-  for (parameters.block_row = 0; parameters.block_row < parameters.queries; parameters.block_row += scratch.rows()) {
+  const bool has_extras = parameters.softcap > 0.0f || parameters.bias_at != 0;
+  for (; parameters.block_row < parameters.queries; parameters.block_row += scratch.rows()) {
     const std::uint32_t rows = std::min(scratch.rows(), parameters.queries - parameters.block_row);
     if (steps.scores) {
       stream.dispatch(kernels.load(shuffle ? "attention_block_scores_shuffle" : "attention_block_scores", texel),
@@ -48,7 +49,7 @@ void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kin
                       {divide_up(parameters.keys, kScoreKeys), divide_up(rows, score_rows), maps});
     }
     if (steps.softmax) {
-      stream.dispatch(kernels.load("attention_block_softmax", texel),
+      stream.dispatch(kernels.load(has_extras ? "attention_block_softmax_extras" : "attention_block_softmax", texel),
                       {scratch.scores(), inputs.mask, scratch.weights(), inputs.stats}, parameters,
                       {divide_up(rows, kSoftmaxRows), maps, 1});
     }

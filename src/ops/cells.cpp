@@ -1,38 +1,46 @@
 #include "ops/cells.h"
 
+#include <tuple>
+
 #include "ops/attention.h"
 
 namespace headlight::ops {
 
-void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const DeviceTensor& q, const DeviceTensor& k,
-               float scale, const MaskData& mask, const DeviceTensor& stats, std::uint32_t item, std::uint32_t first_head,
-               std::uint32_t heads, const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {
+void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const AttentionInputs& inputs,
+               const DeviceTensor& stats, const HeadRun& heads, const Region& region, const gpu::Buffer& out,
+               std::uint32_t out_at) {
+  const auto& [q, k] = std::tie(inputs.q, inputs.k);
   const bool is_exact = region.pool == 1;
   // Of a workgroup of attention_cells_exact.comp or attention_cells_pooled.comp.
   const std::uint32_t group_columns = is_exact ? 32 : 8, group_rows = is_exact ? 8 : 4;
   CellsParameters parameters{};
   parameters.stage = static_cast<std::uint32_t>(stage);
-  parameters.batch_item = item;
+  parameters.batch_item = heads.item;
   parameters.heads = q.heads;
-  parameters.queries = q.tokens;
-  parameters.keys = k.tokens;
+  parameters.group = q.heads / k.heads;
+  parameters.q_tokens = q.tokens;
+  parameters.k_tokens = k.tokens;
+  parameters.queries = inputs.queries.end();
+  parameters.keys = inputs.keys;
   parameters.d_k4 = q.width4();
-  parameters.first_head = first_head;
+  parameters.first_head = heads.first_head;
   parameters.row = region.row;
   parameters.rows = region.rows;
   parameters.column = region.column;
   parameters.columns = region.columns;
   parameters.pool = region.pool;
   parameters.out_at = out_at;
-  parameters.scale = scale;
-  parameters.has_finite_fill = mask.has_finite_fill ? 1 : 0;
-  parameters.fill = mask.fill;
-  parameters.mask = mask_parameters(mask);
+  parameters.scale = inputs.scale;
+  parameters.softcap = inputs.softcap;
+  parameters.bias_at = inputs.mask.bias_at;
+  parameters.has_finite_fill = inputs.mask.has_finite_fill ? 1 : 0;
+  parameters.fill = inputs.mask.fill;
+  parameters.mask = mask_parameters(inputs.mask);
   const bool texel = kernels.tuning().texel_reads && q.item_bytes() <= kernels.max_binding(true) &&
                      k.item_bytes() <= kernels.max_binding(true);
   stream.dispatch(kernels.load(is_exact ? "attention_cells_exact" : "attention_cells_pooled", texel),
-                  {q.item(item), k.item(item), *mask.words, stats.buffer(), out}, parameters,
-                  {divide_up(region.tile_columns(), group_columns), divide_up(region.tile_rows(), group_rows), heads});
+                  {q.item(heads.item), k.item(heads.item), *inputs.mask.words, stats.buffer(), out}, parameters,
+                  {divide_up(region.tile_columns(), group_columns), divide_up(region.tile_rows(), group_rows), heads.heads});
 }
 
 void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item,

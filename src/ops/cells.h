@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "gpu/stream.h"
+#include "ops/attention.h"
 #include "ops/device_tensor.h"
 #include "ops/kernels.h"
-#include "ops/mask_data.h"
 
 namespace headlight::ops {
 
@@ -24,12 +24,16 @@ enum class MapStage : std::uint32_t { Scores, Scaled, Masked, Weights };
 /// Bytes of one value of a tile: (value, 1 where everything behind it is masked).
 inline constexpr std::size_t kCellBytes = 8;
 
-/// Evaluates a region of the maps of `heads` consecutive heads of one batch item, tile after tile into `out` from pair
-/// `out_at` on.
-///   q [item, head, query, d_k], k [item, head, key, d_k], stats as attention() left them
-void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const DeviceTensor& q, const DeviceTensor& k,
-               float scale, const MaskData& mask, const DeviceTensor& stats, std::uint32_t item, std::uint32_t first_head,
-               std::uint32_t heads, const Region& region, const gpu::Buffer& out, std::uint32_t out_at);
+/// Consecutive heads of one batch item.
+struct HeadRun {
+  std::uint32_t item = 0, first_head = 0, heads = 1;
+};
+
+/// Evaluates a region of the maps of some heads, tile after tile into `out` from pair `out_at` on, from an attention's
+/// inputs and the statistics that it left.
+void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const AttentionInputs& inputs,
+               const DeviceTensor& stats, const HeadRun& heads, const Region& region, const gpu::Buffer& out,
+               std::uint32_t out_at);
 
 /// A matrix inside one item of a stored tensor, in floats from the item's begin.
 struct StoredMatrix {

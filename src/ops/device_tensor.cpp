@@ -28,4 +28,18 @@ void DeviceTensor::upload(gpu::Stream& stream, const Tensor& values) const {
   }
 }
 
+void DeviceTensor::upload_rows(gpu::Stream& stream, const Tensor& values, Rows rows) const {
+  if (heads != 1 || values.values.size() != std::size_t{items} * rows.count * width || rows.end() > tokens) {
+    throw Error("a tensor of shape {} is not {} rows of [{}, 1, {}, {}]", to_string(values.shape), rows.count, items, tokens,
+                width);
+  }
+  const std::size_t padded = std::size_t{width4()} * 4;
+  std::vector<float> some(rows.count * padded);
+  for (std::uint32_t i = 0; i < items; ++i) {
+    const float* source = values.values.data() + std::size_t{i} * rows.count * width;
+    for (std::size_t row = 0; row < rows.count; ++row) std::copy_n(source + row * width, width, some.data() + row * padded);
+    stream.upload(buffer_, i * item_bytes() + rows.first * padded * sizeof(float), std::span<const float>(some));
+  }
+}
+
 }  // namespace headlight::ops

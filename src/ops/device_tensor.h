@@ -7,6 +7,7 @@
 #include "core/tensor.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
+#include "ops/rows.h"
 
 namespace headlight::ops {
 
@@ -22,6 +23,7 @@ class DeviceTensor {
   DeviceTensor(gpu::Stream& stream, std::uint32_t items, std::uint32_t heads, std::uint32_t tokens, std::uint32_t width,
                std::string_view purpose);
 
+  /// `tokens` is what a head has room for; a run may fill fewer.
   std::uint32_t items = 0, heads = 0, tokens = 0, width = 0;
 
   bool is_empty() const { return buffer_.is_empty(); }
@@ -37,6 +39,12 @@ class DeviceTensor {
 
   /// Copies [item, head, token, width] values (any leading shape with as many elements) to the device.
   void upload(gpu::Stream& stream, const Tensor& values) const;
+  /// Copies [item, 1, rows.count, width] values into these rows of every item; of tensors with one head.
+  void upload_rows(gpu::Stream& stream, const Tensor& values, Rows rows) const;
+  Rows all() const { return {0, tokens}; }
+  bool has_shape(std::uint32_t of_items, std::uint32_t of_heads, std::uint32_t of_tokens, std::uint32_t of_width) const {
+    return items == of_items && heads == of_heads && tokens == of_tokens && width == of_width;
+  }
 
   static constexpr std::size_t kVec4Bytes = 16;
   static constexpr std::uint32_t kItemAlignment4 = 16;

@@ -16,18 +16,32 @@ struct Choice {
   std::uint32_t groups_per_tile = 1;
 };
 
-Choice choose(Kernels& kernels, LinearKernel kind, std::uint32_t rows) {
+/// What the kernels of one call are compiled with.
+struct Variant {
+  bool has_halves = false, has_activation = false;
+
+  /// "linear_vec4_8_texel_activate"; texel buffers convert halves by themselves.
+  std::string name(std::string name, bool texel) const {
+    if (texel) name += "_texel";
+    if (has_halves && !texel) name += "_half";
+    if (has_activation) name += "_activate";
+    return name;
+  }
+};
+
+Choice choose(Kernels& kernels, LinearKernel kind, const Variant& variant, std::uint32_t rows) {
   constexpr std::uint32_t kFewestToShuffle = 5;  // with fewer rows most lanes would have none to pass on
+  const auto load = [&](const std::string& name) { return &kernels[variant.name(name, is_texel(kind))]; };
   if (is_shuffle(kind) && can_shuffle(kernels.context().device()) && rows >= kFewestToShuffle) {
     const std::uint32_t per_group = rows <= 8 ? 8 : 16;
-    return {&kernels.load(fmt::format("linear_shuffle_{}", per_group), is_texel(kind)), per_group, 2};
+    return {load(fmt::format("linear_shuffle_{}", per_group)), per_group, 2};
   }
   switch (kind) {
     case LinearKernel::Naive:
-      return {&kernels["linear_naive"], 1};
+      return {load("linear_naive"), 1};
     case LinearKernel::Tiled: {
       const std::uint32_t per_lane = rows <= 16 ? 2 : 8;
-      return {&kernels[fmt::format("linear_tiled_{}", per_lane)], per_lane * 8};
+      return {load(fmt::format("linear_tiled_{}", per_lane)), per_lane * 8};
     }
     case LinearKernel::Vec4:
     case LinearKernel::Vec4Texel:
@@ -36,7 +50,7 @@ Choice choose(Kernels& kernels, LinearKernel kind, std::uint32_t rows) {
       break;
   }
   const std::uint32_t per_group = rows == 1 ? 1 : (rows <= 4 ? 4 : 8);
-  return {&kernels.load(fmt::format("linear_vec4_{}", per_group), is_texel(kind)), per_group};
+  return {load(fmt::format("linear_vec4_{}", per_group)), per_group};
 }
 
 /// Which part of the weight a call uses and where its columns go.
@@ -45,6 +59,7 @@ struct Target {
   const DeviceTensor* q;
   const DeviceTensor* k;
   const DeviceTensor* v;
+  const DeviceTensor* other = nullptr;
 };
 
 constexpr std::uint32_t kNever = 0xffffffffu;
@@ -52,14 +67,15 @@ constexpr std::uint32_t kNever = 0xffffffffu;
 /// One dispatch, or several where a binding would span more than the device allows: runs of batch items × runs of tiles.
 void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight, const Target& target,
             LinearParameters parameters) {
-  const std::uint32_t all_rows = x.items * x.tokens;
+  const std::uint32_t all_rows = x.items * parameters.tokens;
   const Tuning& tuning = kernels.tuning();
   LinearKernel kind = all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows;
   if (std::max(x.item_bytes(), weight.tile_bytes()) > kernels.max_binding(true) && is_texel(kind)) {
     kind = is_shuffle(kind) ? LinearKernel::Shuffle
                             : LinearKernel::Vec4;  // texel buffers may be far smaller than storage buffers
   }
-  const Choice choice = choose(kernels, kind, all_rows);
+  const Choice choice =
+      choose(kernels, kind, {.has_halves = weight.has_halves, .has_activation = parameters.activation != 0}, all_rows);
   const std::size_t in_range = kernels.max_binding(is_texel(kind));
   const std::size_t out_range = kernels.max_binding(false);
 
@@ -68,7 +84,7 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
     items_per_slice = std::min(items_per_slice, out_range / output->item_bytes());
   }
   const std::size_t max_rows = std::size_t{kernels.context().device().max_groups[0]} * choice.rows;
-  items_per_slice = std::min(items_per_slice, max_rows / x.tokens);
+  items_per_slice = std::min(items_per_slice, max_rows / parameters.tokens);
   const auto tiles_per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
       {in_range / weight.tile_bytes(), kernels.context().device().max_groups[1] / choice.groups_per_tile,
        target.end_tile - target.first_tile}));
@@ -81,14 +97,15 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   const auto slice = static_cast<std::uint32_t>(items_per_slice);
   for (std::uint32_t item = 0; item < x.items; item += slice) {
     const std::uint32_t items = std::min(slice, x.items - item);
-    parameters.rows = items * x.tokens;
+    parameters.rows = items * parameters.tokens;
     for (std::uint32_t tile = target.first_tile; tile < target.end_tile; tile += tiles_per_slice) {
       const std::uint32_t tiles = std::min(tiles_per_slice, target.end_tile - tile);
       parameters.first_tile = tile;
-      const gpu::Slice weights(weight.weight, tile * weight.tile_bytes(), tiles * weight.tile_bytes());
+      const gpu::Slice weights(weight.weight, tile * weight.tile_bytes(), tiles * weight.tile_bytes(), weight.has_halves);
       stream.dispatch(*choice.kernel,
                       {x.slice(item, items), weights, weight.bias, target.q->slice(item, items),
-                       target.k->slice(item, items), target.v->slice(item, items)},
+                       target.k->slice(item, items), target.v->slice(item, items),
+                       target.other != nullptr ? target.other->slice(item, items) : gpu::Slice(weight.bias)},
                       parameters, {divide_up(parameters.rows, choice.rows), tiles * choice.groups_per_tile, 1});
     }
   }
@@ -97,10 +114,12 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
 }  // namespace
 
 void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight, const DeviceTensor& y,
-            Activation activation) {
-  const PackedLinear::Section& section = weight.sections.front();
+            const LinearOptions& options) {
+  const Rows rows = options.rows.value_or(y.all());
   LinearParameters parameters{};
-  parameters.tokens = x.tokens;
+  parameters.tokens = rows.count;
+  parameters.x_first = options.x_first.value_or(rows.first);
+  parameters.y_first = rows.first;
   parameters.inner4 = weight.inner4;
   parameters.x_stride4 = x.stride4();
   parameters.key_tile = kNever;
@@ -108,32 +127,44 @@ void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   parameters.heads = 1;
   parameters.d_k4 = y.width4();
   parameters.d_v4 = y.width4();
-  parameters.qk_stride4 = y.stride4();
-  parameters.v_stride4 = y.stride4();
-  parameters.activation = activation == Activation::Relu ? 1 : 0;
-  record(stream, kernels, x, weight, {0, section.tiles, &y, &y, &y}, parameters);
+  parameters.q_tokens = y.tokens;
+  parameters.q_stride4 = y.stride4();
+  parameters.activation = static_cast<std::uint32_t>(options.activation);
+  parameters.combine = static_cast<std::uint32_t>(options.combine);
+  record(stream, kernels, x, weight,
+         {0, weight.sections.front().tiles, &y, options.sum != nullptr ? options.sum : &y, &y, options.other}, parameters);
 }
 
 void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight,
-                   const DeviceTensor* q, const DeviceTensor* k, const DeviceTensor* v) {
+                   const DeviceTensor* q, const DeviceTensor* k, const DeviceTensor* v, std::optional<Rows> rows) {
   const auto& [query, key, value] = std::tie(weight.sections.at(0), weight.sections.at(1), weight.sections.at(2));
-  const DeviceTensor* queries_or_keys = q != nullptr ? q : k;
+  const DeviceTensor* any = q != nullptr ? q : k;
+  const Rows some = rows.value_or(any->all());
   LinearParameters parameters{};
-  parameters.tokens = x.tokens;
+  parameters.tokens = some.count;
+  parameters.x_first = some.first;
+  parameters.y_first = some.first;
   parameters.inner4 = weight.inner4;
   parameters.x_stride4 = x.stride4();
   parameters.key_tile = key.first_tile;
   parameters.value_tile = value.first_tile;
   parameters.heads = query.heads;
+  parameters.key_heads = key.heads;
   parameters.d_k4 = query.slot4;
   parameters.d_v4 = value.slot4;
-  parameters.qk_stride4 = queries_or_keys->stride4();
-  parameters.v_stride4 = v != nullptr ? v->stride4() : 0;
+  if (q != nullptr) {
+    parameters.q_tokens = q->tokens;
+    parameters.q_stride4 = q->stride4();
+  }
+  if (k != nullptr) {
+    parameters.k_tokens = k->tokens;
+    parameters.k_stride4 = k->stride4();
+    parameters.v_stride4 = v->stride4();
+  }
   const std::uint32_t first = q != nullptr ? query.first_tile : key.first_tile;
   const std::uint32_t end = v != nullptr ? value.first_tile + value.tiles : key.first_tile;
   // A binding that no tile writes still needs a buffer.
-  record(stream, kernels, x, weight,
-         {first, end, queries_or_keys, k != nullptr ? k : queries_or_keys, v != nullptr ? v : queries_or_keys}, parameters);
+  record(stream, kernels, x, weight, {first, end, any, k != nullptr ? k : any, v != nullptr ? v : any}, parameters);
 }
 
 }  // namespace headlight::ops

@@ -20,7 +20,8 @@ struct MaskData {
   std::uint32_t words_per_row = 0;
   std::uint32_t plane_words = 0;
   bool has_finite_fill = false;
-  float fill = 0.0f;  ///< only with has_finite_fill
+  float fill = 0.0f;          ///< only with has_finite_fill
+  std::uint32_t bias_at = 0;  ///< word of the position bias (shaders/lib/score.glsl); 0: none
   const gpu::Buffer* words = nullptr;
 };
 

@@ -1,8 +1,13 @@
 #include "ops/packed_linear.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
 
 #include "core/error.h"
+#include "core/half.h"
 #include "gpu/transfer.h"
 #include "ops/device_tensor.h"
 
@@ -20,46 +25,110 @@ std::uint32_t padded_index(std::uint32_t index, std::uint32_t size, std::uint32_
 
 std::uint32_t padded_width4(std::uint32_t size, std::uint32_t heads) { return heads * divide_up(size / heads, 4); }
 
+bool has_gaps(std::uint32_t size, std::uint32_t heads) { return heads > 1 && size / heads % 4 != 0; }
+
 PackedLinear::Section section_of(const LinearSource& source, std::uint32_t first_tile) {
   const std::uint32_t slot4 = divide_up(source.out / source.out_heads, 4);
   return {first_tile, divide_up(source.out_heads * slot4 * 4, kTileColumns), slot4, source.out_heads};
 }
 
-/// The numbers of tiles [first, first + count) of one section, zeros where nothing is.
-void pack_tiles(const LinearSource& source, std::uint32_t inner, std::uint32_t first, std::uint32_t count,
-                std::vector<float>& tiles) {
-  tiles.assign(std::size_t{count} * inner * kTileColumns, 0.0f);
-  for (std::uint32_t row = 0; row < source.out; ++row) {
-    const std::uint32_t column = padded_index(row, source.out, source.out_heads);
-    const std::uint32_t tile = column / kTileColumns;
-    if (tile < first || tile >= first + count) continue;
-    float* target = tiles.data() + std::size_t{tile - first} * inner * kTileColumns + column % kTileColumns;
-    const float* weights = source.weight.data() + std::size_t{row} * source.in;
-    for (std::uint32_t i = 0; i < source.in; ++i) {
-      target[std::size_t{padded_index(i, source.in, source.in_heads)} * kTileColumns] = weights[i];
+void read_columns(const LinearSource& source, std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) {
+  if (source.read) return source.read(first, count, to, stride);
+  for (std::uint32_t r = 0; r < count; ++r) {
+    const float* row = source.weight.data() + std::size_t{first + r} * source.in;
+    for (std::uint32_t i = 0; i < source.in; ++i) to[i * stride + r] = row[i];
+  }
+}
+
+/// Packs one tile: 64 output columns, [inner, 64] floats.
+class TilePacker {
+ public:
+  explicit TilePacker(const LinearSource& source) : source_(source), inner_(padded_width4(source.in, source.in_heads) * 4) {}
+
+  void pack(std::uint32_t tile, float* to) {
+    const std::uint32_t first = tile * kTileColumns;
+    if (!has_gaps(source_.out, source_.out_heads) && !has_gaps(source_.in, source_.in_heads)) {
+      const std::uint32_t count = std::min(kTileColumns, source_.out - std::min(first, source_.out));
+      if (count < kTileColumns) std::fill_n(to, std::size_t{inner_} * kTileColumns, 0.0f);
+      read_columns(source_, first, count, to, kTileColumns);
+      std::fill(to + std::size_t{source_.in} * kTileColumns, to + std::size_t{inner_} * kTileColumns, 0.0f);
+      return;
+    }
+    // Heads with gaps between them: every row of the weight that falls into the tile finds its own column.
+    std::fill_n(to, std::size_t{inner_} * kTileColumns, 0.0f);
+    column_.resize(source_.in);
+    for (std::uint32_t row = 0; row < source_.out; ++row) {
+      const std::uint32_t column = padded_index(row, source_.out, source_.out_heads);
+      if (column / kTileColumns != tile) continue;
+      read_columns(source_, row, 1, column_.data(), 1);
+      for (std::uint32_t i = 0; i < source_.in; ++i) {
+        to[std::size_t{padded_index(i, source_.in, source_.in_heads)} * kTileColumns + column % kTileColumns] = column_[i];
+      }
     }
   }
+
+ private:
+  const LinearSource& source_;
+  std::uint32_t inner_;
+  std::vector<float> column_;
+};
+
+/// Packs tiles [first, first + count) of a section into memory, on every core when there are many.
+void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uint32_t first, std::uint32_t count,
+                std::byte* to) {
+  const std::size_t numbers = std::size_t{packed.inner4} * 4 * kTileColumns;
+  std::atomic<std::uint32_t> next = 0;
+  std::mutex failing;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    try {
+      TilePacker packer(source);
+      std::vector<float> tile(packed.has_halves ? numbers : 0);
+      for (std::uint32_t i = next++; i < count; i = next++) {
+        std::byte* target = to + i * packed.tile_bytes();
+        if (!packed.has_halves) {
+          packer.pack(first + i, reinterpret_cast<float*>(target));
+          continue;
+        }
+        packer.pack(first + i, tile.data());
+        to_halves(tile.data(), numbers, reinterpret_cast<std::uint16_t*>(target));
+      }
+    } catch (...) {
+      const std::scoped_lock lock(failing);
+      failure = std::current_exception();
+    }
+  };
+  constexpr std::size_t kWorthAThread = std::size_t{1} << 20;  // bytes
+  const std::size_t threads =
+      std::min<std::size_t>({std::thread::hardware_concurrency(), count, count * packed.tile_bytes() / kWorthAThread + 1});
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace
 
-std::size_t packed_bytes(std::span<const LinearSource> sources) {
+std::size_t packed_bytes(std::span<const LinearSource> sources, bool has_halves) {
   std::size_t bytes = 0;
   for (const LinearSource& source : sources) {
-    const std::size_t inner4 = padded_width4(source.in, source.in_heads);
-    bytes += section_of(source, 0).tiles * (inner4 * 4 + 1) * kTileColumns * sizeof(float);
+    const std::size_t inner = padded_width4(source.in, source.in_heads) * std::size_t{4};
+    bytes += section_of(source, 0).tiles * kTileColumns * (inner * (has_halves ? 2 : 4) + sizeof(float));
   }
   return bytes;
 }
 
-PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose) {
+PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose, bool has_halves) {
   PackedLinear packed;
+  packed.has_halves = has_halves;
+  packed.width = sources.front().out;
   packed.inner4 = padded_width4(sources.front().in, sources.front().in_heads);
-  const std::uint32_t inner = packed.inner4 * 4;
   std::uint32_t tiles = 0;
   for (const LinearSource& source : sources) {
-    if (source.weight.size() != std::size_t{source.out} * source.in || source.in != sources.front().in ||
-        (!source.bias.empty() && source.bias.size() != source.out)) {
+    const bool fits = source.read || source.weight.size() == std::size_t{source.out} * source.in;
+    if (!fits || source.in != sources.front().in || (!source.bias.empty() && source.bias.size() != source.out)) {
       throw Error("{}: a weight of {} numbers is not [{}, {}]", purpose, source.weight.size(), source.out, source.in);
     }
     packed.sections.push_back(section_of(source, tiles));
@@ -69,17 +138,25 @@ PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, 
   packed.bias = gpu::Buffer(context, std::size_t{tiles} * kTileColumns * sizeof(float), gpu::Memory::Device, purpose);
 
   std::vector<float> bias(std::size_t{tiles} * kTileColumns, 0.0f);
-  std::vector<float> chunk;
+  std::vector<std::byte> chunk;
   const auto tiles_per_chunk = static_cast<std::uint32_t>(std::max<std::size_t>(1, kChunkBytes / packed.tile_bytes()));
   for (std::size_t s = 0; s < sources.size(); ++s) {
     const LinearSource& source = sources[s];
     const PackedLinear::Section& section = packed.sections[s];
-    for (std::uint32_t tile = 0; tile < section.tiles; tile += tiles_per_chunk) {
-      pack_tiles(source, inner, tile, std::min(tiles_per_chunk, section.tiles - tile), chunk);
-      gpu::write(context, packed.weight, (section.first_tile + tile) * packed.tile_bytes(), std::span<const float>(chunk));
-    }
     for (std::uint32_t row = 0; row < source.bias.size(); ++row) {
       bias[section.first_tile * kTileColumns + padded_index(row, source.out, source.out_heads)] = source.bias[row];
+    }
+    // Where host and device share memory, tiles are packed where they stay.
+    if (const std::span<std::byte> mapped = packed.weight.mapped(); !mapped.empty()) {
+      pack_tiles(source, packed, 0, section.tiles, mapped.data() + section.first_tile * packed.tile_bytes());
+      continue;
+    }
+    for (std::uint32_t tile = 0; tile < section.tiles; tile += tiles_per_chunk) {
+      const std::uint32_t count = std::min(tiles_per_chunk, section.tiles - tile);
+      chunk.resize(count * packed.tile_bytes());
+      pack_tiles(source, packed, tile, count, chunk.data());
+      gpu::write(context, packed.weight, (section.first_tile + tile) * packed.tile_bytes(),
+                 std::span<const std::byte>(chunk));
     }
   }
   gpu::write(context, packed.bias, 0, std::span<const float>(bias));

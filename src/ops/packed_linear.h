@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,18 +11,24 @@
 
 namespace headlight::ops {
 
+/// Reads rows [first, first + count) of a weight [out, in] as columns: number i of row first + r goes to `to[i · stride +
+/// r]`. Called from several threads at once.
+using ColumnReader = std::function<void(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride)>;
+
 /// One weight of torch.nn.Linear in host memory, and how its rows and columns fall into heads.
 struct LinearSource {
-  std::span<const float> weight;  ///< [out, in]
-  std::span<const float> bias;    ///< [out], or empty for none
+  std::span<const float> weight = {};  ///< [out, in], or empty: `read` brings it
+  std::span<const float> bias = {};    ///< [out], or empty for none
   std::uint32_t out = 0;
   std::uint32_t in = 0;
   std::uint32_t out_heads = 1;  ///< rows are [out_heads, out / out_heads]; each head's columns of y are padded to vec4
   std::uint32_t in_heads = 1;   ///< columns likewise, for inputs that lie in padded head slots
+  ColumnReader read = {};
 };
 
 /// Up to three weights over the same input (queries, keys, values; or a single one) on the device, in the order in which the
-/// kernels walk them: [tile of 64 outputs][input][16] vec4, each weight beginning a tile of its own.
+/// kernels walk them: [tile of 64 outputs][input][16] vec4, each weight beginning a tile of its own. Numbers are float32, or
+/// float16 where that was asked for.
 struct PackedLinear {
   struct Section {
     std::uint32_t first_tile = 0;
@@ -30,18 +37,22 @@ struct PackedLinear {
     std::uint32_t heads = 1;
   };
   gpu::Buffer weight;
-  gpu::Buffer bias;  ///< [tile, 16] vec4, zeros without a bias
+  gpu::Buffer bias;  ///< [tile, 16] vec4, zeros without a bias; always float32
   std::uint32_t inner4 = 0;
+  std::uint32_t width = 0;  ///< outputs of the first section: a plain layer's columns of y
+  bool has_halves = false;
   std::vector<Section> sections;
 
-  std::size_t tile_bytes() const { return std::size_t{inner4} * 4 * 16 * 16; }
+  std::size_t tile_bytes() const { return std::size_t{inner4} * 4 * 16 * (has_halves ? 8 : 16); }
   std::size_t bytes() const { return weight.size() + bias.size(); }
 };
 
 /// Bytes that pack() will take on the device.
-std::size_t packed_bytes(std::span<const LinearSource> sources);
+std::size_t packed_bytes(std::span<const LinearSource> sources, bool has_halves = false);
 
-/// Packs and copies to the device, a few megabytes at a time. Throws Error when the device can't hold it.
-PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose);
+/// Packs and copies to the device with every processor core, some megabytes at a time. Throws Error when the device can't
+/// hold it.
+PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose,
+                  bool has_halves = false);
 
 }  // namespace headlight::ops

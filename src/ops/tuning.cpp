@@ -110,13 +110,15 @@ AttentionKernel fastest_attention(Kernels& kernels, Tuning tuning) {
   return fastest(context, candidates, [&](gpu::Stream& stream, AttentionKernel kernel) {
     tuning.attention = kernel;
     kernels.set_tuning(tuning);
-    attention(stream, kernels, q, k, v, 0.125f, mask, concatenated(Trial::kHeads, v.width4()), merged, stats, &scratch);
+    attention(stream, kernels,
+              {.q = q, .k = k, .v = v, .mask = mask, .scale = 0.125f, .queries = q.all(), .keys = Trial::kTokens},
+              {merged, stats, concatenated(Trial::kHeads, v.width4())}, &scratch);
   });
 }
 
 /// What a tuning is valid for.
 std::string cache_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 3;  // of the kernels: a choice among others says nothing about these
+  constexpr int kGeneration = 4;  // of the kernels: a choice among others says nothing about these
   return fmt::format("{} | {} | {} | kernels {}", device.name, device.driver, device.uuid, kGeneration);
 }
 

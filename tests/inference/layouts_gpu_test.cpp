@@ -20,8 +20,8 @@ constexpr double kClose = 2e-6;  // observed 2.8e-7 and less
 
 /// Runs one layer with these weights and compares Q, K and V with x times the rows that `row_of` names for (head, column).
 struct Layout {
-  const Tensor& weight;  ///< [rows, d_model], whatever its axes are called
-  const Tensor& bias;    ///< [rows] or empty
+  model::Parameter weight;  ///< [rows, d_model], whatever its axes are called
+  model::Parameter bias;    ///< [rows] or empty
   std::function<std::uint32_t(std::uint32_t head, std::uint32_t column)> row_of;
 };
 
@@ -34,10 +34,10 @@ double off(Session& session, Stage stage, const Tensor& x, const Layout& layout)
       for (std::uint32_t token = 0; token < kTokens; ++token) {
         for (std::uint32_t column = 0; column < d; ++column) {
           const std::uint32_t row = layout.row_of(head, column);
-          double sum = layout.bias.is_empty() ? 0.0 : static_cast<double>(layout.bias.values[row]);
+          double sum = layout.bias.is_empty() ? 0.0 : static_cast<double>(layout.bias.values()[row]);
           for (std::uint32_t i = 0; i < kConfig.d_model; ++i) {
             sum += static_cast<double>(x.at({item, token, i})) *
-                   static_cast<double>(layout.weight.values[row * kConfig.d_model + i]);
+                   static_cast<double>(layout.weight.values()[row * kConfig.d_model + i]);
           }
           expected.push_back(sum);
         }

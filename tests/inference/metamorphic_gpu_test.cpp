@@ -79,17 +79,20 @@ TEST_SUITE("gpu") {
     const std::vector<std::uint32_t> order{2, 0, 3, 1};
     model::AttentionWeights permuted = weights;
     for (auto* linear : {&permuted.query, &permuted.key}) {
-      linear->weight = permute_rows(linear->weight, order, kConfig.d_k);
-      linear->bias = permute_rows(linear->bias, order, kConfig.d_k);
+      linear->weight = permute_rows(linear->weight.tensor(), order, kConfig.d_k);
+      linear->bias = permute_rows(linear->bias.tensor(), order, kConfig.d_k);
     }
-    permuted.value.weight = permute_rows(permuted.value.weight, order, kConfig.d_v);
-    permuted.value.bias = permute_rows(permuted.value.bias, order, kConfig.d_v);
+    permuted.value.weight = permute_rows(permuted.value.weight.tensor(), order, kConfig.d_v);
+    permuted.value.bias = permute_rows(permuted.value.bias.tensor(), order, kConfig.d_v);
+    const Tensor output = weights.output->weight.tensor();
+    Tensor permuted_output = output;
     for (std::uint32_t row = 0; row < kConfig.d_model; ++row) {
       for (std::uint32_t column = 0; column < kConfig.heads * kConfig.d_v; ++column) {
-        permuted.output->weight.at({row, column}) =
-            weights.output->weight.at({row, order[column / kConfig.d_v] * kConfig.d_v + column % kConfig.d_v});
+        permuted_output.at({row, column}) =
+            output.at({row, order[column / kConfig.d_v] * kConfig.d_v + column % kConfig.d_v});
       }
     }
+    permuted.output->weight = std::move(permuted_output);
     const model::ModelInput input = vectors(random.tensor({kBatch, kTokens, kConfig.d_model}), {kTokens, 9});
     const attention::MaskSet masks = masks_of("causal");
     Session plain(context), moved(context);
@@ -119,7 +122,9 @@ TEST_SUITE("gpu") {
       Session plain(context), shifted(context);
       plain.run(test::single_layer(kConfig, weights), input, masks_of(rule));
       model::AttentionWeights moved = weights;
-      for (float& value : moved.key.bias.values) value += random.number(3.0f);  // all keys move by the same vector
+      Tensor moved_bias = moved.key.bias.tensor();
+      for (float& value : moved_bias.values) value += random.number(3.0f);  // all keys move by the same vector
+      moved.key.bias = std::move(moved_bias);
       shifted.run(test::single_layer(kConfig, moved), input, masks_of(rule));
       CAPTURE(rule);
       CHECK(largest_difference(plain.stage(kFirst, Stage::Scores), shifted.stage(kFirst, Stage::Scores)) > 0.5);
@@ -294,8 +299,10 @@ TEST_SUITE("gpu") {
     bare.scale = {.kind = model::Scale::Kind::None};
     const model::AttentionWeights weights = test::random_weights(random, kConfig, true, true);
     model::AttentionWeights quartered = weights;
-    for (Tensor* tensor : {&quartered.query.weight, &quartered.query.bias}) {
-      for (float& value : tensor->values) value *= 0.25f;
+    for (model::Parameter* parameter : {&quartered.query.weight, &quartered.query.bias}) {
+      Tensor quarter = parameter->tensor();
+      for (float& value : quarter.values) value *= 0.25f;
+      *parameter = std::move(quarter);
     }
     const model::ModelInput input = vectors(random.tensor({kBatch, kTokens, kConfig.d_model}), {kTokens, 9});
     Session one(context), other(context);

@@ -51,8 +51,9 @@ Notebook merged_without_transpose(Notebook notebook) {
 /// The network with logits that are the last hidden state itself.
 std::shared_ptr<const model::Network> with_identity_unembedding(const model::Network& network, std::uint32_t d_model) {
   model::Layers layers = *network.layers;
-  layers.unembedding = model::Linear{.weight = Tensor({d_model, d_model})};
-  for (std::uint32_t i = 0; i < d_model; ++i) layers.unembedding->weight.at({i, i}) = 1.0f;
+  Tensor identity({d_model, d_model});
+  for (std::uint32_t i = 0; i < d_model; ++i) identity.at({i, i}) = 1.0f;
+  layers.unembedding = {.linear = {.weight = std::move(identity)}};
   model::Network changed = network;
   changed.layers = std::make_shared<model::Layers>(std::move(layers));
   return std::make_shared<model::Network>(std::move(changed));

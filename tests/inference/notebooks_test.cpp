@@ -21,6 +21,9 @@ model::reference::Run run(const Notebook& notebook) {
 }
 
 bool is_equal(const Tensor& tensor, const nlohmann::json& expected) { return test::is_same(tensor.values, expected); }
+bool is_equal(const model::Parameter& parameter, const nlohmann::json& expected) {
+  return is_equal(parameter.tensor(), expected);
+}
 
 }  // namespace
 
@@ -70,7 +73,7 @@ TEST_SUITE("cpu") {
     CHECK(is_equal(layers.encoder[1].feed_forward->out.bias, state["encoder.layers.1.fc_2.bias"]));
     CHECK(
         is_equal(layers.decoder[1].cross.weights->output->weight, state["decoder.layers.1.encoder_attention.fc_o.weight"]));
-    CHECK(is_equal(layers.unembedding->weight, state["fc_out.weight"]));
+    CHECK(is_equal(layers.unembedding->linear.weight, state["fc_out.weight"]));
     CHECK(notebook.input.source.lengths == std::vector<std::uint32_t>{6, 4});
     CHECK(notebook.input.target->texts[1] == std::vector<std::string>{"<sos>", "w8", "w9", "<pad>", "<pad>"});
 

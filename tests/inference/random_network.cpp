@@ -11,7 +11,7 @@ struct Style {
   bool has_bias = true, has_output = true, has_norm = true, has_feed_forward = true;
 };
 
-model::LayerNorm random_norm(Random& random, std::uint32_t width) {
+model::Norm random_norm(Random& random, std::uint32_t width) {
   return {.weight = random.tensor({width}, 2.0f), .bias = random.tensor({width})};
 }
 
@@ -26,12 +26,12 @@ model::AttentionLayer random_layer(Random& random, const Style& style) {
   if (random.chance(0.2)) config.scale = {.kind = model::Scale::Kind::Value, .value = random.number()};
   if (random.chance(0.2)) config.merge = model::MergeOrder::WithoutTranspose;
   model::AttentionLayer layer{.config = config, .weights = random_weights(random, config, style.has_bias, style.has_output)};
-  if (style.has_norm) layer.norm = random_norm(random, style.d_model);
+  if (style.has_norm) layer.norms.after = random_norm(random, style.d_model);
   if (style.has_feed_forward) {
     const std::uint32_t inner = random.between(1, 20);
     layer.feed_forward = model::FeedForward{.in = random_linear(random, style.d_model, inner, style.has_bias),
                                             .out = random_linear(random, inner, style.d_model, style.has_bias)};
-    layer.feed_forward_norm = random_norm(random, style.d_model);
+    layer.feed_forward_norms.after = random_norm(random, style.d_model);
   }
   return layer;
 }
@@ -86,11 +86,13 @@ NetworkCase random_network(Random& random) {
     if (kind == 1) {
       layer.self = random_layer(random, style);
       layer.self->feed_forward.reset();
-      layer.self->feed_forward_norm.reset();
+      layer.self->feed_forward_norms = {};
     }
     layer.cross = random_layer(random, style);
   }
-  if (random.chance(0.4)) layers.unembedding = random_linear(random, style.d_model, random.between(1, 30), style.has_bias);
+  if (random.chance(0.4)) {
+    layers.unembedding = {.linear = random_linear(random, style.d_model, random.between(1, 30), style.has_bias)};
+  }
   NetworkCase one;
   const std::uint32_t batch = random.between(1, 3);
   one.input.source = random_tokens(random, batch, random.between(1, 20), style.d_model);

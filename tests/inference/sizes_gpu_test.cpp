@@ -39,10 +39,10 @@ std::vector<double> project(const model::Linear& linear, const Tensor& x, std::u
                             std::uint32_t count) {
   std::vector<double> y;
   for (std::uint32_t o = first; o < first + count; ++o) {
-    double sum = linear.has_bias() ? static_cast<double>(linear.bias.values[o]) : 0.0;
+    double sum = linear.has_bias() ? static_cast<double>(linear.bias.values()[o]) : 0.0;
     for (std::uint32_t i = 0; i < linear.in(); ++i) {
       sum += static_cast<double>(x.values[std::size_t{row} * linear.in() + i]) *
-             static_cast<double>(linear.weight.values[std::size_t{o} * linear.in() + i]);
+             static_cast<double>(linear.weight.values()[std::size_t{o} * linear.in() + i]);
     }
     y.push_back(sum);
   }

@@ -15,13 +15,13 @@ Linear zero_linear(std::uint32_t out, std::uint32_t in) {
 
 /// Two heads of width 2 on d_model 4, with output projection, LayerNorm and feed-forward.
 AttentionLayer full_layer() {
-  const Linear square = zero_linear(4, 4);
-  const LayerNorm norm{.weight = Tensor(Shape{4}), .bias = Tensor(Shape{4})};
+  const auto square = [] { return zero_linear(4, 4); };
+  const auto norm = [] { return Norm{.weight = Tensor(Shape{4}), .bias = Tensor(Shape{4})}; };
   return {.config = {.d_model = 4, .heads = 2, .d_k = 2, .d_v = 2},
-          .weights = AttentionWeights{.query = square, .key = square, .value = square, .output = square},
-          .norm = norm,
+          .weights = AttentionWeights{.query = square(), .key = square(), .value = square(), .output = square()},
+          .norms = {.after = norm()},
           .feed_forward = FeedForward{.in = zero_linear(8, 4), .out = zero_linear(4, 8)},
-          .feed_forward_norm = norm};
+          .feed_forward_norms = {.after = norm()}};
 }
 
 TokenBatch two_lines() {
@@ -37,7 +37,7 @@ struct Fixture {
   Fixture() {
     layers.encoder = {full_layer(), full_layer()};
     layers.decoder = {{.self = full_layer(), .cross = full_layer()}, {.self = std::nullopt, .cross = full_layer()}};
-    layers.unembedding = zero_linear(5, 4);
+    layers.unembedding = {.linear = zero_linear(5, 4)};
     embedding = {.table = Tensor(Shape{3, 4}), .positions = Tensor(Shape{6, 4})};
     input = {.source = two_lines(), .target = two_lines()};
   }
@@ -81,6 +81,9 @@ TEST_SUITE("cpu") {
     const std::size_t attention = 4 * (4 * 4 + 4), norm = 8, feed_forward = 8 * 4 + 8 + 4 * 8 + 4;
     const std::size_t embedding = 3 * 4 + 6 * 4, unembedding = 5 * 4 + 5;
     CHECK(fixture.network().parameter_count() == 5 * (attention + 2 * norm + feed_forward) + embedding + unembedding);
+    Fixture shared;
+    shared.layers.encoder[1] = shared.layers.encoder[0];  // ALBERT's layers
+    CHECK(shared.network().parameter_count() == 4 * (attention + 2 * norm + feed_forward) + embedding + unembedding);
   }
 
   TEST_CASE("each side of a block has its own tokens") {
@@ -107,8 +110,8 @@ TEST_SUITE("cpu") {
           "the key projection weight has shape [4, 3] but must be [4, 4]: check d_model, heads, d_k and d_v "
           "against the weights");
     reset();
-    broken.layers.encoder[1].config.heads = 65;
-    CHECK(broken.error() == "encoder layer 1: heads is 65, but must be 1 … 64");
+    broken.layers.encoder[1].config.heads = 129;
+    CHECK(broken.error() == "encoder layer 1: heads is 129, but must be 1 … 128");
     reset();
     broken.layers.decoder[0].cross.config.d_model = 5;
     CHECK(broken.error() == "cross layer 0: d_model is 5, but its query input is 4 wide: make them equal");
@@ -118,27 +121,28 @@ TEST_SUITE("cpu") {
         broken.error() ==
         "encoder layer 0: a residual adds 3 numbers to 4: set heads·d_v to d_model or give the layer an output projection");
     reset();
-    broken.layers.encoder[0].norm->bias = Tensor(Shape{3});
+    broken.layers.encoder[0].norms.after->bias = Tensor(Shape{3});
     CHECK(broken.error() == "encoder layer 0: a LayerNorm bias has shape [3], but must be [4]");
     reset();
-    broken.layers.encoder[0].feed_forward_norm.reset();
-    CHECK(broken.error() == "encoder layer 0: a feed-forward and its LayerNorm come together: give both or neither");
+    broken.layers.encoder[0].feed_forward_norms.after.reset();
+    CHECK(broken.error() == "encoder layer 0: a feed-forward and its norms come together: give both or neither");
     reset();
     broken.layers.encoder[0].feed_forward->out = zero_linear(4, 7);
     CHECK(broken.error() == "encoder layer 0: the outer feed-forward weight has shape [4, 7], but must be [out, 8]");
     reset();
-    broken.layers.unembedding = zero_linear(5, 3);
+    broken.layers.unembedding = {.linear = zero_linear(5, 3)};
     CHECK(broken.error() == "the unembedding: the vocabulary weight has shape [5, 3], but must be [out, 4]");
     reset();
     broken.layers.encoder[0].weights.reset();
-    broken.layers.encoder[0].norm.reset();
+    broken.layers.encoder[0].norms.after.reset();
     CHECK(broken.error() == "encoder layer 0 has no weights and the input gives no Q, K and V: give either");
     reset();
     broken.layers = {};
     CHECK(broken.error() == "the network has no attention layer: give it at least one");
     reset();
     broken.embedding.positions = Tensor(Shape{2, 4});
-    CHECK(broken.error() == "source tokens: the positions are [2, 4], but 3 tokens of width 4 need at least [3, 4]");
+    CHECK(broken.error() ==
+          "source tokens: the positions are [2, 4], but 3 tokens of width 4 need at least [3, 4]: shorten the text");
     reset();
     broken.input.source.ids[1] = 3;
     CHECK(broken.error() == "source tokens: id 3 is not among the embedding's 3 rows");

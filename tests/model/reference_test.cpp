@@ -97,8 +97,8 @@ TEST_SUITE("cpu") {
     layers.encoder = {
         {.config = {.d_model = 2, .heads = 1, .d_k = 2, .d_v = 2},
          .weights = AttentionWeights{.query = identity, .key = identity, .value = identity},
-         .norm = LayerNorm{.weight = Tensor(Shape{2}, {1, 1}), .bias = Tensor(Shape{2}, {0, 5}), .epsilon = 0.0f}}};
-    layers.unembedding = Linear{.weight = Tensor(Shape{1, 2}, {1, 1})};
+         .norms = {.after = Norm{.weight = Tensor(Shape{2}, {1, 1}), .bias = Tensor(Shape{2}, {0, 5}), .epsilon = 0.0f}}}};
+    layers.unembedding = {.linear = {.weight = Tensor(Shape{1, 2}, {1, 1})}};
     Embedding embedding{
         .table = Tensor(Shape{2, 2}, {0, 0, 1, 2}), .scale = 2.0f, .positions = Tensor(Shape{2, 2}, {0, 0, 10, 20})};
     const Network network{.source_embedding = std::make_shared<Embedding>(embedding),

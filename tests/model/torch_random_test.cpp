@@ -20,8 +20,10 @@ std::vector<float> draw(TorchRandom& random, const nlohmann::json& call) {
   if (kind == "randn") return random.randn(sizes).values;
   if (kind == "embedding") return random.embedding(sizes[0], sizes[1]).values;
   model::Linear linear = random.linear(sizes[0], sizes[1], sizes[2] != 0);
-  linear.weight.values.insert(linear.weight.values.end(), linear.bias.values.begin(), linear.bias.values.end());
-  return linear.weight.values;
+  std::vector<float> values = linear.weight.tensor().values;
+  const std::vector<float> bias = linear.bias.tensor().values;
+  values.insert(values.end(), bias.begin(), bias.end());
+  return values;
 }
 
 std::uint64_t bit_sum(const std::vector<float>& values) {
@@ -62,8 +64,8 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("shapes are those of PyTorch's modules") {
     TorchRandom random(1);
-    CHECK(random.linear(3, 2).weight.shape == Shape{2, 3});
-    CHECK(random.linear(3, 2).bias.shape == Shape{2});
+    CHECK(random.linear(3, 2).weight.shape() == Shape{2, 3});
+    CHECK(random.linear(3, 2).bias.shape() == Shape{2});
     CHECK_FALSE(random.linear(3, 2, false).has_bias());
     CHECK(random.embedding(4, 6).shape == Shape{4, 6});
     CHECK_THROWS(random.linear(0, 2));

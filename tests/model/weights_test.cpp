@@ -16,12 +16,12 @@ constexpr AttentionConfig kConfig{.d_model = 2, .heads = 2, .d_k = 1, .d_v = 2};
 
 /// Row r is filled with r, and its bias is r: what stands where is plain to see.
 Linear numbered(std::uint32_t rows, std::uint32_t in) {
-  Linear linear{.weight = Tensor(Shape{rows, in}), .bias = Tensor(Shape{rows})};
+  Tensor weight(Shape{rows, in}), bias(Shape{rows});
   for (std::uint32_t row = 0; row < rows; ++row) {
-    for (std::uint32_t i = 0; i < in; ++i) linear.weight.at({row, i}) = static_cast<float>(row);
-    linear.bias.at({row}) = static_cast<float>(row);
+    for (std::uint32_t i = 0; i < in; ++i) weight.at({row, i}) = static_cast<float>(row);
+    bias.at({row}) = static_cast<float>(row);
   }
-  return linear;
+  return {.weight = std::move(weight), .bias = std::move(bias)};
 }
 
 }  // namespace
@@ -30,16 +30,16 @@ TEST_SUITE("cpu") {
   TEST_CASE("a fused weight splits into the rows of its layout") {
     using Rows = std::vector<float>;
     const AttentionWeights flat = split_fused(numbered(8, 2), FusedLayout::QueryKeyValue, kConfig);
-    CHECK(flat.query.bias.values == Rows{0, 1});
-    CHECK(flat.key.bias.values == Rows{2, 3});
-    CHECK(flat.value.bias.values == Rows{4, 5, 6, 7});
-    CHECK(flat.value.weight.values == Rows{4, 4, 5, 5, 6, 6, 7, 7});
+    CHECK(flat.query.bias.tensor().values == Rows{0, 1});
+    CHECK(flat.key.bias.tensor().values == Rows{2, 3});
+    CHECK(flat.value.bias.tensor().values == Rows{4, 5, 6, 7});
+    CHECK(flat.value.weight.tensor().values == Rows{4, 4, 5, 5, 6, 6, 7, 7});
 
     const AttentionWeights per_head = split_fused(numbered(8, 2), FusedLayout::PerHead, kConfig);
-    CHECK(per_head.query.bias.values == Rows{0, 4});
-    CHECK(per_head.key.bias.values == Rows{1, 5});
-    CHECK(per_head.value.bias.values == Rows{2, 3, 6, 7});
-    CHECK(per_head.key.weight.values == Rows{1, 1, 5, 5});
+    CHECK(per_head.query.bias.tensor().values == Rows{0, 4});
+    CHECK(per_head.key.bias.tensor().values == Rows{1, 5});
+    CHECK(per_head.value.bias.tensor().values == Rows{2, 3, 6, 7});
+    CHECK(per_head.key.weight.tensor().values == Rows{1, 1, 5, 5});
     CHECK_NOTHROW(check_shapes(per_head, kConfig));
 
     Linear bare = numbered(8, 2);
@@ -51,8 +51,8 @@ TEST_SUITE("cpu") {
     Tensor query(Shape{2, 1, 2}), key(Shape{2, 1, 2}), value(Shape{2, 2, 2});
     std::iota(value.values.begin(), value.values.end(), 0.0f);
     const AttentionWeights weights = from_per_head(query, key, value, kConfig);
-    CHECK(weights.value.weight.shape == Shape{4, 2});
-    CHECK(weights.value.weight.values == value.values);
+    CHECK(weights.value.weight.shape() == Shape{4, 2});
+    CHECK(weights.value.weight.tensor().values == value.values);
     CHECK_FALSE(weights.output.has_value());
     CHECK_NOTHROW(check_shapes(weights, kConfig));
     CHECK_THROWS_WITH_AS(

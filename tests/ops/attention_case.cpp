@@ -47,11 +47,16 @@ std::size_t work(const AttentionCase& one) {
 void fill_numbers(Random& random, AttentionCase& one, float range) {
   const std::uint32_t heads = one.config.heads;
   one.q = random.tensor({one.batch, heads, one.queries, one.config.d_k}, range);
-  one.k = random.tensor({one.batch, heads, one.keys, one.config.d_k}, range);
-  one.v = random.tensor({one.batch, heads, one.keys, one.config.d_v});
+  one.k = random.tensor({one.batch, one.config.keys_heads(), one.keys, one.config.d_k}, range);
+  one.v = random.tensor({one.batch, one.config.keys_heads(), one.keys, one.config.d_v});
 }
 
 }  // namespace
+
+attention::KeyRange AttentionCase::keys_of(std::uint32_t item) const {
+  const std::uint32_t start = key_starts.empty() ? 0 : key_starts[item];
+  return {start, start + key_lengths[item]};
+}
 
 AttentionCase random_attention(Random& random) {
   AttentionCase one;
@@ -118,11 +123,36 @@ AttentionResult<double> expected(const AttentionCase& one) {
   stages.v = widened(one.v);
   const auto is_visible = [&](model::BlockRef, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
                               std::uint32_t key) {
-    return one.mask.is_visible(one.layer, batch, head, query, key, one.key_lengths[batch]);
+    return one.mask.is_visible(one.layer, batch, head, query, key, one.keys_of(batch));
   };
   model::reference::attend(one.config, {.layer = LayerIndex{one.layer}}, is_visible,
                            static_cast<double>(attention::fill_value(one.mask.fill)), stages);
   return {stages.heads.values, stages.row_max.values, stages.row_sum.values};
+}
+
+attention::DeviceMask put_mask(gpu::Stream& stream, const AttentionCase& one) {
+  std::vector<std::uint32_t> ranges;
+  for (std::uint32_t item = 0; item < one.batch; ++item) {
+    ranges.push_back(one.keys_of(item).begin);
+    ranges.push_back(one.keys_of(item).end);
+  }
+  const std::vector<std::uint32_t> bias =
+      one.position_bias ? attention::position_bias_words(*one.position_bias, std::max(one.queries, one.keys))
+                        : std::vector<std::uint32_t>();
+  return attention::upload_mask(stream, one.mask, {one.layer, one.batch, one.config.heads, one.queries, one.keys}, ranges,
+                                bias);
+}
+
+ops::AttentionInputs attention_inputs(const AttentionCase& one, const ops::DeviceTensor& q, const ops::DeviceTensor& k,
+                                      const ops::DeviceTensor& v, const attention::DeviceMask& mask) {
+  return {.q = q,
+          .k = k,
+          .v = v,
+          .mask = attention::mask_data(mask),
+          .scale = one.config.scale.factor(one.config.d_k),
+          .softcap = one.config.softcap,
+          .queries = {one.first_query, one.queries - one.first_query},
+          .keys = one.keys};
 }
 
 AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops::AttentionKernel kind) {
@@ -134,13 +164,12 @@ AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops:
                                        : ops::without_transpose(one.queries, d_v4);
   gpu::Stream stream(context);
   const ops::DeviceTensor q = put(stream, one.q), k = put(stream, one.k), v = put(stream, one.v);
-  const attention::DeviceMask mask =
-      attention::upload_mask(stream, one.mask, {one.layer, one.batch, heads, one.queries, one.keys}, one.key_lengths);
+  const attention::DeviceMask mask = put_mask(stream, one);
   const ops::DeviceTensor merged(stream, one.batch, 1, one.queries, heads * d_v4 * 4, "a test");
   const ops::DeviceTensor stats = ops::make_stats(stream, one.batch, heads, one.queries);
   const ops::AttentionScratch scratch(context, heads, one.queries, one.keys, one.batch);
-  ops::attention(stream, kernels, q, k, v, one.config.scale.factor(one.config.d_k), attention::mask_data(mask), layout,
-                 merged, stats, ops::needs_scratch(kind) ? &scratch : nullptr);
+  ops::attention(stream, kernels, attention_inputs(one, q, k, v, mask), {merged, stats, layout},
+                 ops::needs_scratch(kind) ? &scratch : nullptr);
   const gpu::Download merged_bytes = stream.download(merged.buffer()), stats_bytes = stream.download(stats.buffer());
   gpu::Submission submission = std::move(stream).submit();
   submission.wait();

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "attention/mask.h"
+#include "attention/mask_words.h"
 #include "core/tensor.h"
 #include "model/config.h"
+#include "model/positions.h"
+#include "ops/attention.h"
 #include "ops/kernels.h"
 #include "support/deviation.h"
 #include "support/random.h"
@@ -16,8 +20,13 @@ struct AttentionCase {
   model::AttentionConfig config;
   std::uint32_t batch = 1, queries = 1, keys = 1, layer = 0;
   std::vector<std::uint32_t> key_lengths;  ///< [batch]
+  std::vector<std::uint32_t> key_starts;   ///< [batch] padding on the left; empty: none
+  std::optional<model::PositionBias> position_bias = {};
+  std::uint32_t first_query = 0;  ///< queries before it are left as they are
   attention::MaskSpec mask;
-  Tensor q, k, v;  ///< [batch, head, token, d]
+  Tensor q, k, v;  ///< [batch, head or key head, token, d]
+
+  attention::KeyRange keys_of(std::uint32_t item) const;
 };
 
 /// Random sizes, rule, fill, matrix, painted cells, scale and merge order; small enough for the naive kernel.
@@ -37,6 +46,11 @@ struct AttentionResult {
   bool is_padding_zero = true;  ///< of the merged matrix
   std::uint32_t dispatches = 0;
 };
+
+/// The case's mask, key ranges and position bias on the device, and what attention reads.
+attention::DeviceMask put_mask(gpu::Stream& stream, const AttentionCase& one);
+ops::AttentionInputs attention_inputs(const AttentionCase& one, const ops::DeviceTensor& q, const ops::DeviceTensor& k,
+                                      const ops::DeviceTensor& v, const attention::DeviceMask& mask);
 
 AttentionResult<double> expected(const AttentionCase& one);
 AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops::AttentionKernel kind);

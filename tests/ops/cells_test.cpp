@@ -64,7 +64,7 @@ Cells expected(const AttentionCase& one, const Look& look) {
         for (std::uint32_t i = region.row + top; i < region.row + std::min(region.rows, top + region.pool); ++i) {
           for (std::uint32_t j = region.column + left; j < region.column + std::min(region.columns, left + region.pool);
                ++j) {
-            const bool is_visible = one.mask.is_visible(one.layer, look.item, head, i, j, one.key_lengths[look.item]);
+            const bool is_visible = one.mask.is_visible(one.layer, look.item, head, i, j, one.keys_of(look.item));
             const double value = cell(one, result, look, head, i, j, is_visible);
             is_masked = is_masked && !is_visible;
             largest = std::max(largest, value);
@@ -96,18 +96,16 @@ Evaluated run(Kernels& kernels, const AttentionCase& one, const Look& look, bool
   const std::uint32_t heads = one.config.heads;
   gpu::Stream stream(kernels.context());
   const DeviceTensor q = test::put(stream, one.q), k = test::put(stream, one.k), v = test::put(stream, one.v);
-  const attention::DeviceMask mask =
-      attention::upload_mask(stream, one.mask, {one.layer, one.batch, heads, one.queries, one.keys}, one.key_lengths);
+  const attention::DeviceMask mask = test::put_mask(stream, one);
   const DeviceTensor merged(stream, one.batch, 1, one.queries, heads * v.width4() * 4, "a test");
   const DeviceTensor stats = make_stats(stream, one.batch, heads, one.queries);
   const std::size_t count = look.heads * look.region.tile_values();
   const gpu::Buffer cells(kernels.context(), (kOutAt + count + kBehind) * kCellBytes, gpu::Memory::Device, "a test");
   stream.clear(cells);
-  const float scale = one.config.scale.factor(one.config.d_k);
-  ops::attention(stream, kernels, q, k, v, scale, attention::mask_data(mask), concatenated(heads, v.width4()), merged, stats,
-                 nullptr);
-  map_cells(stream, kernels, look.stage, q, k, scale, attention::mask_data(mask), stats, look.item, look.first_head,
-            look.heads, look.region, cells, kOutAt);
+  const AttentionInputs inputs = test::attention_inputs(one, q, k, v, mask);
+  ops::attention(stream, kernels, inputs, {merged, stats, concatenated(heads, v.width4())}, nullptr);
+  map_cells(stream, kernels, look.stage, inputs, stats, {look.item, look.first_head, look.heads}, look.region, cells,
+            kOutAt);
   const gpu::Download bytes = stream.download(cells);
   gpu::Submission submission = std::move(stream).submit();
   submission.wait();

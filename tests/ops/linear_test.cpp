@@ -67,7 +67,7 @@ Outcome run(Kernels& kernels, const LinearCase& one, LinearKernel kind) {
   gpu::Stream stream(context);
   const DeviceTensor x = test::put(stream, one.x);
   const DeviceTensor y(stream, one.items, 1, one.tokens, one.out, "a test");
-  linear(stream, kernels, x, packed, y, one.activation);
+  linear(stream, kernels, x, packed, y, {.activation = one.activation});
   const gpu::Download bytes = stream.download(y.buffer());
   gpu::Submission submission = std::move(stream).submit();
   submission.wait();

@@ -1,4 +1,4 @@
-#include "ops/layer_norm.h"
+#include "ops/norm.h"
 
 #include <doctest/doctest.h>
 
@@ -37,11 +37,11 @@ test::Deviation check(Kernels& kernels, Shape shape, float offset) {
   for (float& value : x.values) value += offset;
   const Tensor y = random.tensor(shape), weight = random.tensor({shape[3]}), bias = random.tensor({shape[3]});
   constexpr float kEpsilon = 1e-5f;
-  const DeviceLayerNorm norm = upload_layer_norm(kernels.context(), weight.values, bias.values, kEpsilon);
+  const DeviceNorm weights = upload_norm(kernels.context(), weight.values, bias.values, kEpsilon);
   gpu::Stream stream(kernels.context());
   const DeviceTensor x_device = test::put(stream, x), y_device = test::put(stream, y);
   const DeviceTensor result(stream, shape[0], 1, shape[2], shape[3], "a test");
-  add_layer_norm(stream, kernels, x_device, y_device, norm, result);
+  norm(stream, kernels, x_device, weights, result, {.y = &y_device});
   const gpu::Download bytes = stream.download(result.buffer());
   gpu::Submission submission = std::move(stream).submit();
   submission.wait();
@@ -53,7 +53,7 @@ test::Deviation check(Kernels& kernels, Shape shape, float offset) {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "add_layer_norm: awkward widths, rows and batches") {
+  TEST_CASE_FIXTURE(test::OnGpu, "norm of a sum: awkward widths, rows and batches") {
     test::Deviation worst;
     for (const std::uint32_t width : {2u, 3u, 4u, 5u, 63u, 64u, 65u, 127u, 129u, 768u}) {
       for (const std::uint32_t tokens : {1u, 2u, 63u, 65u}) {
@@ -68,17 +68,17 @@ TEST_SUITE("gpu") {
     CHECK(worst.max_abs < 5e-6);  // observed 9.4e-7
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "add_layer_norm: one column is its own mean: the bias is left") {
+  TEST_CASE_FIXTURE(test::OnGpu, "norm of a sum: one column is its own mean: the bias is left") {
     CHECK(check(test::shared_kernels(), {2, 1, 3, 1}, 0.0f).max_abs == 0.0);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "add_layer_norm: a mean far from zero doesn't cancel the variance") {
+  TEST_CASE_FIXTURE(test::OnGpu, "norm of a sum: a mean far from zero doesn't cancel the variance") {
     const test::Deviation deviation = check(test::shared_kernels(), {1, 1, 5, 96}, 1000.0f);
     CAPTURE(deviation);
     CHECK(deviation.max_abs < 1e-3);  // observed 1.5e-4: x itself carries 6e-5; one pass over squares is off by 0.1 and more
   }
 
-  TEST_CASE("add_layer_norm: slices of a device with small bindings") {
+  TEST_CASE("norm of a sum: slices of a device with small bindings") {
     test::WatchedContext context({.max_storage_range = 65'536});
     Kernels kernels(context);
     CHECK(check(kernels, {5, 1, 100, 80}, 0.0f).max_abs < 5e-6);  // observed 4.7e-7

@@ -1,0 +1,19 @@
+// From a raw score q·k to what the mask and the softmax see: scaled, capped, with the position bias. Needs MASK_WORDS and push
+// constants p with scale, softcap and bias_at.
+//   position bias at p.bias_at: reach, then [head, 2·reach + 1] floats by distance key − query, clamped to ±reach
+#include "lib/tanh.glsl"
+
+bool has_extras() { return p.softcap > 0.0 || p.bias_at != 0u; }
+
+float position_bias(uint head, uint i, uint j) {
+  int reach = int(MASK_WORDS(p.bias_at));
+  int distance = clamp(int(j) - int(i), -reach, reach);
+  return uintBitsToFloat(MASK_WORDS(p.bias_at + 1u + head * uint(2 * reach + 1) + uint(distance + reach)));
+}
+
+float scaled_score(float score, uint head, uint i, uint j) {
+  float s = score * p.scale;
+  if (p.softcap > 0.0) s = p.softcap * safe_tanh(s / p.softcap);
+  if (p.bias_at != 0u) s += position_bias(head, i, j);
+  return s;
+}

@@ -1,0 +1,75 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// result = norm(x), norm(x + y) or y + norm(x) over the last axis: torch.nn.LayerNorm, or torch.nn.RMSNorm, which neither subtracts the mean
+// nor divides by the variance around it. Two passes for the variance, so that large means don't cancel it. x, y and result are
+// [item, head, token, width4] vec4; only some tokens of each item are computed.
+// LANES lanes share a row: 1 on processors, where neighbours have rows of their own, a whole workgroup on GPUs.
+#ifndef LANES
+#define LANES 1
+#endif
+#if LANES == 1
+layout(local_size_x = 8) in;
+#else
+layout(local_size_x = LANES) in;
+#endif
+#include "lib/load.glsl"
+#include "params/norm.h"
+
+layout(push_constant) uniform Push { NormParameters p; };
+VEC4_INPUT(0, x);
+VEC4_INPUT(1, y);
+layout(set = 0, binding = 2, std430) readonly buffer affine_buffer { vec4 affine[]; };  // [2, width4]: weight, then bias
+layout(set = 0, binding = 3, std430) writeonly buffer result_buffer { vec4 result[]; };
+
+#if LANES == 1
+float whole_row(float part) { return part; }
+#else
+shared float parts[LANES];
+float whole_row(float part) {
+  uint lane = gl_LocalInvocationID.x;
+  parts[lane] = part;
+  barrier();
+  for (uint half_lanes = LANES / 2u; half_lanes > 0u; half_lanes /= 2u) {
+    if (lane < half_lanes) parts[lane] += parts[lane + half_lanes];
+    barrier();
+  }
+  float sum = parts[0];
+  barrier();
+  return sum;
+}
+#endif
+
+// 1 for the components of column4 that exist, 0 for the padding.
+vec4 inside(uint column4) { return vec4(lessThan(uvec4(column4 * 4u) + uvec4(0u, 1u, 2u, 3u), uvec4(p.width))); }
+
+vec4 input_at(uint at) { return p.adds == 1u ? LOAD(x, at) + LOAD(y, at) : LOAD(x, at); }
+
+void main() {
+#if LANES == 1
+  uint row = gl_GlobalInvocationID.x, lane = 0u;
+  if (row >= p.rows) return;
+#else
+  uint row = gl_WorkGroupID.x, lane = gl_LocalInvocationID.x;
+#endif
+  uint map = row / p.tokens, token = row % p.tokens;
+  uint in_item = map / p.heads * p.stride4 + map % p.heads * p.capacity * p.width4;
+  uint in_at = in_item + (p.first + token) * p.width4;
+  uint out_at = map / p.heads * p.out_stride4 + (map % p.heads * p.out_capacity + p.out_first + token) * p.width4;
+  float mean = 0.0;
+  if (p.is_rms == 0u) {
+    vec4 total = vec4(0.0);
+    for (uint c = lane; c < p.width4; c += LANES) total += input_at(in_at + c);  // padding holds zeros
+    mean = whole_row(dot(total, vec4(1.0))) / float(p.width);
+  }
+  vec4 squares = vec4(0.0);
+  for (uint c = lane; c < p.width4; c += LANES) {
+    vec4 centred = (input_at(in_at + c) - mean) * inside(c);
+    squares += centred * centred;
+  }
+  float inverse = 1.0 / sqrt(whole_row(dot(squares, vec4(1.0))) / float(p.width) + p.epsilon);
+  for (uint c = lane; c < p.width4; c += LANES) {
+    vec4 normal = (input_at(in_at + c) - mean) * inverse;
+    normal = (normal * affine[c] + affine[p.width4 + c]) * inside(c);
+    result[out_at + c] = p.adds == 2u ? LOAD(y, in_at + c) + normal : normal;
+  }
+}

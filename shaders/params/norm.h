@@ -1,0 +1,17 @@
+// Parameters of norm.comp. Strides count vec4.
+struct NormParameters {
+  uint rows;       // items · heads · tokens
+  uint tokens;     // of each head that are computed …
+  uint first;      // … from this one on
+  uint out_first;  // where they go in the result
+  uint heads;
+  uint capacity;  // tokens that a head of x and y has room for
+  uint out_capacity;
+  uint width;    // of a row, floats
+  uint width4;   // rounded up to 4, /4
+  uint stride4;  // from one batch item of x and y to the next
+  uint out_stride4;
+  uint adds;    // 0: norm(x); 1: norm(x + y); 2: y + norm(x)
+  uint is_rms;  // 1: RMSNorm
+  float epsilon;
+};

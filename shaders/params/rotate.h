@@ -1,0 +1,13 @@
+// Parameters of rotate.comp. Widths and strides count floats.
+struct RotateParameters {
+  uint first_item;  // of this dispatch, for the positions
+  uint heads;
+  uint tokens;      // of each head that turn …
+  uint first;       // … from this one on
+  uint all_tokens;  // of an item, in the table of positions
+  uint capacity;    // tokens that a head has room for
+  uint width;       // of a row, padded
+  uint stride;      // from one batch item to the next
+  uint pairs;
+  uint is_interleaved;
+};

@@ -1,0 +1,259 @@
+#include "inference/layer_recorder.h"
+
+#include "attention/mask_words.h"
+#include "ops/scale_head.h"
+
+namespace headlight::inference {
+namespace {
+
+/// [batch, 2]: first real token and one past the last.
+std::vector<std::uint32_t> token_ranges(const model::TokenBatch& tokens) {
+  std::vector<std::uint32_t> ranges;
+  for (std::uint32_t item = 0; item < tokens.batch; ++item) {
+    ranges.push_back(tokens.start(item));
+    ranges.push_back(tokens.start(item) + tokens.lengths[item]);
+  }
+  return ranges;
+}
+
+}  // namespace
+
+Hidden LayerRecorder::tensor(const TensorKey& key, std::uint32_t capacity, std::uint32_t width, std::string_view purpose) {
+  return pool_.get(stream_, key, {pass_.input.source.batch, 1, capacity, width}, purpose);
+}
+
+Hidden LayerRecorder::normed(const TensorKey& key, const Hidden& x, const ops::DeviceNorm& norm, ops::Rows rows) {
+  const Hidden result = tensor(key, x->tokens, x->width, "a normalised state");
+  if (rows.count > 0) ops::norm(stream_, kernels_, *x, norm, *result, {.rows = rows});
+  return result;
+}
+
+Hidden LayerRecorder::layer(const LayerPlace& place, const model::AttentionLayer& layer, const DeviceLayer& device,
+                            const Hidden& x, const Hidden& memory) {
+  const model::BlockRef ref = place.ref;
+  const Hidden read =
+      device.norms.before ? normed({ref.kind, ref.layer.value, Role::Normed}, x, *device.norms.before, place.rows) : x;
+  attention::BlockRun block = begin_block(place, layer, read);
+  project(place, block, device, memory);
+  attend(place, block);
+  const TensorKey attended{ref.kind, 0, Role::Attended};
+  Hidden y = finish(place, block, device, x, device.feed_forward ? attended : place.result);
+  if (device.feed_forward) y = feed_forward(place, device, layer.is_parallel ? x : y, y);
+  forward_.run.blocks.push_back(std::move(block));
+  return y;
+}
+
+attention::BlockRun LayerRecorder::begin_block(const LayerPlace& place, const model::AttentionLayer& layer,
+                                               const Hidden& x) {
+  const model::BlockRef ref = place.ref;
+  const model::TokenBatch& queries = pass_.input.queries(ref.kind);
+  const model::TokenBatch& keys = pass_.input.keys(ref.kind);
+  const model::AttentionConfig& config = layer.config;
+  attention::BlockRun block;
+  block.ref = ref;
+  block.config = config;
+  block.x = x;
+  block.shape = {.batch = queries.batch,
+                 .heads = config.heads,
+                 .queries = queries.length,
+                 .keys = keys.length,
+                 .d_model = config.d_model,
+                 .d_k = config.d_k,
+                 .d_v = config.d_v,
+                 .key_heads = config.keys_heads(),
+                 .d_merged = config.heads * config.d_v,
+                 .d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0,
+                 .has_input = x != nullptr};
+  std::vector<std::uint32_t> bias;
+  if (config.position_bias) {
+    bias = attention::position_bias_words(pass_.network->layers->position_biases[*config.position_bias],
+                                          std::max(queries.length, keys.length));
+  }
+  block.mask = attention::upload_mask(stream_, attention::in_layer(pass_.masks[ref.kind], config),
+                                      {ref.layer.value, queries.batch, config.heads, queries.length, keys.length},
+                                      token_ranges(keys), bias);
+  const auto of_heads = [&](Role role, std::uint32_t heads, std::uint32_t capacity, std::uint32_t width,
+                            const char* purpose) {
+    return pool_.get(stream_, {ref.kind, ref.layer.value, role}, {queries.batch, heads, capacity, width}, purpose);
+  };
+  block.q = of_heads(Role::Query, config.heads, place.capacity, config.d_k, "the queries");
+  block.k = of_heads(Role::Key, config.keys_heads(), place.key_capacity, config.d_k, "the keys");
+  block.v = of_heads(Role::Value, config.keys_heads(), place.key_capacity, config.d_v, "the values");
+  return block;
+}
+
+void LayerRecorder::project(const LayerPlace& place, const attention::BlockRun& block, const DeviceLayer& device,
+                            const Hidden& memory) {
+  const bool is_self = place.ref.kind != model::BlockKind::Cross;
+  const ops::Rows key_rows = is_self ? place.rows : place.key_rows;
+  if (!device.projections) {
+    block.q->upload(stream_, pass_.input.qkv->query);
+    block.k->upload(stream_, pass_.input.qkv->key);
+    block.v->upload(stream_, pass_.input.qkv->value);
+    return;
+  }
+  if (is_self && place.rows.count > 0) {
+    ops::project_heads(stream_, kernels_, *block.x, *device.projections, block.q.get(), block.k.get(), block.v.get(),
+                       place.rows);
+  } else if (!is_self) {
+    if (place.rows.count > 0) {
+      ops::project_heads(stream_, kernels_, *block.x, *device.projections, block.q.get(), nullptr, nullptr, place.rows);
+    }
+    if (key_rows.count > 0) {
+      ops::project_heads(stream_, kernels_, *memory, *device.projections, nullptr, block.k.get(), block.v.get(), key_rows);
+    }
+  }
+  if (device.query_norm && place.rows.count > 0) {
+    ops::norm(stream_, kernels_, *block.q, *device.query_norm, *block.q, {.rows = place.rows});
+  }
+  if (device.key_norm && key_rows.count > 0) {
+    ops::norm(stream_, kernels_, *block.k, *device.key_norm, *block.k, {.rows = key_rows});
+  }
+  rotate(block, place, key_rows, is_self);
+}
+
+void LayerRecorder::rotate(const attention::BlockRun& block, const LayerPlace& place, ops::Rows key_rows, bool is_self) {
+  if (!block.config.rotary || !is_self || place.rows.count == 0) return;
+  const ops::RotaryAngles turn = angles(*block.config.rotary, pass_.input.queries(place.ref.kind));
+  ops::rotate(stream_, kernels_, *block.q, turn, place.rows);
+  ops::rotate(stream_, kernels_, *block.k, turn, key_rows);
+}
+
+ops::RotaryAngles LayerRecorder::angles(std::uint32_t number, const model::TokenBatch& tokens) {
+  const auto found = angles_.find({number, &tokens});
+  if (found != angles_.end()) return found->second;
+  const model::Rotary& rotary = pass_.network->layers->rotaries[number];
+  std::vector<std::uint32_t> positions;
+  for (std::uint32_t item = 0; item < tokens.batch; ++item) {
+    for (std::uint32_t token = 0; token < tokens.length; ++token) positions.push_back(tokens.position(item, token));
+  }
+  const Tensor table = rotary.angles(tokens.position_count());
+  const auto upload = [&]<typename T>(const std::vector<T>& values, const char* purpose) -> const gpu::Buffer& {
+    auto buffer =
+        std::make_shared<const gpu::Buffer>(stream_.context(), values.size() * sizeof(T), gpu::Memory::Device, purpose);
+    stream_.upload(*buffer, 0, std::span<const T>(values));
+    forward_.tables.push_back(buffer);
+    return *buffer;
+  };
+  const gpu::Buffer& angle_buffer = upload(table.values, "the angles of rotary positions");
+  const gpu::Buffer& position_buffer = upload(positions, "the positions of tokens");
+  const ops::RotaryAngles result{.angles = angle_buffer,
+                                 .positions = position_buffer,
+                                 .tokens = tokens.length,
+                                 .pairs = rotary.dimensions / 2,
+                                 .is_interleaved = rotary.is_interleaved};
+  angles_.emplace(std::pair(number, &tokens), result);
+  return result;
+}
+
+void LayerRecorder::attend(const LayerPlace& place, attention::BlockRun& block) {
+  const attention::BlockShape& shape = block.shape;
+  const model::BlockRef ref = place.ref;
+  const std::uint32_t d_v4 = block.v->width4();
+  block.layout = block.config.merge == model::MergeOrder::Concatenate ? ops::concatenated(shape.heads, d_v4)
+                                                                      : ops::without_transpose(shape.queries, d_v4);
+  block.merged =
+      tensor({ref.kind, ref.layer.value, Role::Merged}, place.capacity, shape.heads * d_v4 * 4, "the merged heads");
+  // The shader indexes pairs without gaps between items: to the tensor it is one long row.
+  block.stats = pool_.get(stream_, {ref.kind, ref.layer.value, Role::Stats},
+                          {1, 1, 1, shape.batch * shape.heads * place.capacity * 2}, "the rows' softmax statistics");
+  if (place.rows.count == 0) return;
+  const ops::AttentionScratch* scratch =
+      ops::needs_scratch(kernels_.tuning().attention)
+          ? pool_.scratch(stream_.context(), shape.heads, place.capacity, place.key_capacity, shape.batch)
+          : nullptr;
+  ops::attention(stream_, kernels_, block.inputs(place.rows), {*block.merged, *block.stats, block.layout}, scratch);
+  for (const auto& [head, gain] : pass_.gains) {
+    if (head.first != ref || gain == 1.0f || head.second >= shape.heads) continue;
+    ops::scale_head(stream_, kernels_, *block.merged, block.layout, head.second, d_v4, gain, place.rows);
+  }
+}
+
+Hidden LayerRecorder::finish(const LayerPlace& place, attention::BlockRun& block, const DeviceLayer& device, const Hidden& x,
+                             const TensorKey& result) {
+  const bool has_output = device.output.has_value();
+  if (!has_output && !device.unpad) return nullptr;
+  const TensorKey plain{place.ref.kind, place.ref.layer.value, Role::Output};
+  const auto [state, output] = end_branch(place, {.input = block.merged,
+                                                  .linear = has_output ? *device.output : *device.unpad,
+                                                  .norms = device.norms,
+                                                  .residual = x,
+                                                  .plain = plain,
+                                                  .keeps_plain = has_output,
+                                                  .result = result});
+  if (has_output) block.output = output;
+  return state;
+}
+
+Hidden LayerRecorder::feed_forward(const LayerPlace& place, const DeviceLayer& device, const Hidden& input,
+                                   const Hidden& residual) {
+  const DeviceFeedForward& weights = *device.feed_forward;
+  const auto scratch = [&](Role role) { return TensorKey{place.ref.kind, 0, role}; };
+  const ops::Rows rows = place.rows;
+  Hidden inner;
+  if (rows.count > 0) {
+    const Hidden read = device.feed_forward_norms.before
+                            ? normed(scratch(Role::NormedState), input, *device.feed_forward_norms.before, rows)
+                            : input;
+    inner = tensor(scratch(Role::Inner), place.capacity, weights.width, "a feed-forward layer");
+    if (weights.gate) {
+      const Hidden gate = tensor(scratch(Role::Gate), place.capacity, weights.width, "a feed-forward layer's gate");
+      ops::linear(stream_, kernels_, *read, *weights.gate, *gate, {.activation = weights.activation, .rows = rows});
+      ops::linear(stream_, kernels_, *read, weights.in, *inner,
+                  {.combine = ops::Combine::Multiply, .other = gate.get(), .rows = rows});
+    } else {
+      ops::linear(stream_, kernels_, *read, weights.in, *inner, {.activation = weights.activation, .rows = rows});
+    }
+  }
+  return end_branch(place, {.input = inner,
+                            .linear = weights.out,
+                            .norms = device.feed_forward_norms,
+                            .residual = residual,
+                            .plain = scratch(Role::Branch),
+                            .result = place.result})
+      .first;
+}
+
+std::pair<Hidden, Hidden> LayerRecorder::end_branch(const LayerPlace& place, const Branch& branch) {
+  const ops::Rows rows = place.rows;
+  const std::uint32_t width = branch.linear.width;
+  const DeviceBranchNorms& norms = branch.norms;
+  const auto run_linear = [&](const Hidden& y, ops::LinearOptions options) {
+    if (rows.count == 0) return;
+    options.rows = rows;
+    ops::linear(stream_, kernels_, *branch.input, branch.linear, *y, options);
+  };
+  const auto run_norm = [&](const Hidden& x, const ops::DeviceNorm& norm, const Hidden& y, ops::NormOptions options) {
+    if (rows.count == 0) return;
+    options.rows = rows;
+    ops::norm(stream_, kernels_, *x, norm, *y, options);
+  };
+  const Hidden result = tensor(branch.result, place.capacity, width, "a hidden state");
+  if (norms.is_empty()) {  // no residual either: the branch is the state
+    if (!branch.keeps_plain) {
+      run_linear(result, {});
+      return {result, result};
+    }
+    const Hidden plain = tensor(branch.plain, place.capacity, width, "a linear layer's output");
+    run_linear(plain, {});
+    return {plain, plain};
+  }
+  if (!norms.inside && !norms.after && !branch.keeps_plain) {
+    run_linear(result, {.combine = ops::Combine::Add, .other = branch.residual.get()});
+    return {result, nullptr};
+  }
+  const Hidden plain = tensor(branch.plain, place.capacity, width, "a linear layer's output");
+  if (norms.inside) {
+    run_linear(plain, {});
+    run_norm(plain, *norms.inside, result, {.y = branch.residual.get(), .adds_after = true});
+    if (norms.after) run_norm(result, *norms.after, result, {});
+  } else if (norms.after) {
+    run_linear(plain, {});
+    run_norm(branch.residual, *norms.after, result, {.y = plain.get()});
+  } else {
+    run_linear(plain, {.combine = ops::Combine::AddBeside, .other = branch.residual.get(), .sum = result.get()});
+  }
+  return {result, plain};
+}
+
+}  // namespace headlight::inference

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "inference/forward.h"
+#include "ops/rotate.h"
+
+namespace headlight::inference {
+
+using Hidden = attention::DeviceTensorPtr;  // [batch, 1, token, width]
+
+/// Where a layer stands: which tokens it computes, and of an attention to other keys which of those are new.
+struct LayerPlace {
+  model::BlockRef ref;
+  ops::Rows rows;
+  std::uint32_t capacity = 0;      ///< tokens that the queries' tensors have room for
+  std::uint32_t key_capacity = 0;  ///< likewise of the keys'
+  ops::Rows key_rows;              ///< of an attention to a memory; otherwise the queries' rows
+  TensorKey result;                ///< the layer's state goes there
+};
+
+/// Records layers: attention with its norms and residual, then the feed-forward with its own.
+class LayerRecorder {
+ public:
+  LayerRecorder(gpu::Stream& stream, ops::Kernels& kernels, const PassInputs& pass, TensorPool& pool, Forward& forward)
+      : stream_(stream), kernels_(kernels), pass_(pass), pool_(pool), forward_(forward) {}
+
+  /// One attention block and what follows it; returns the next hidden state. x and memory are null with given Q, K, V.
+  Hidden layer(const LayerPlace& place, const model::AttentionLayer& layer, const DeviceLayer& device, const Hidden& x,
+               const Hidden& memory);
+
+  Hidden tensor(const TensorKey& key, std::uint32_t capacity, std::uint32_t width, std::string_view purpose);
+  Hidden normed(const TensorKey& key, const Hidden& x, const ops::DeviceNorm& norm, ops::Rows rows);
+
+ private:
+  struct Branch {
+    const Hidden& input;  ///< of the linear layer that ends the branch
+    const ops::PackedLinear& linear;
+    const DeviceBranchNorms& norms;
+    const Hidden& residual;    ///< what is added
+    TensorKey plain;           ///< where the linear layer's own result goes …
+    bool keeps_plain = false;  ///< … because somebody looks at it
+    TensorKey result;
+  };
+
+  attention::BlockRun begin_block(const LayerPlace& place, const model::AttentionLayer& layer, const Hidden& x);
+  void project(const LayerPlace& place, const attention::BlockRun& block, const DeviceLayer& device, const Hidden& memory);
+  void rotate(const attention::BlockRun& block, const LayerPlace& place, ops::Rows key_rows, bool is_self);
+  void attend(const LayerPlace& place, attention::BlockRun& block);
+  Hidden finish(const LayerPlace& place, attention::BlockRun& block, const DeviceLayer& device, const Hidden& x,
+                const TensorKey& result);
+  Hidden feed_forward(const LayerPlace& place, const DeviceLayer& device, const Hidden& input, const Hidden& residual);
+  /// The end of a branch: linear layer, norm, residual, norm. Returns the new state and the linear layer's own result.
+  std::pair<Hidden, Hidden> end_branch(const LayerPlace& place, const Branch& branch);
+  /// Tables of a rotary model for the tokens of one side.
+  ops::RotaryAngles angles(std::uint32_t rotary, const model::TokenBatch& tokens);
+
+  gpu::Stream& stream_;
+  ops::Kernels& kernels_;
+  const PassInputs& pass_;
+  TensorPool& pool_;
+  Forward& forward_;
+  std::map<std::pair<std::uint32_t, const model::TokenBatch*>, ops::RotaryAngles> angles_;
+};
+
+}  // namespace headlight::inference

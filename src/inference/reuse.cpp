@@ -1,0 +1,162 @@
+#include "inference/reuse.h"
+
+#include <algorithm>
+
+namespace headlight::inference {
+namespace {
+
+using model::BlockKind;
+
+/// Rows that only ever see keys at or before themselves: computing more tokens behind them changes nothing.
+bool looks_back_only(const attention::MaskSpec& mask, const model::AttentionConfig& config) {
+  const bool allows_later_keys = std::any_of(mask.painted.begin(), mask.painted.end(), [](const auto& scope) {
+    return std::any_of(scope.second.begin(), scope.second.end(),
+                       [](const auto& cell) { return cell.second && cell.first.key > cell.first.query; });
+  });
+  // With a finite fill a row that sees nothing attends to all keys alike, also to those that come later.
+  return mask.rule.causal && mask.rule.prefix == 0 && mask.fill == attention::MaskFill::NegativeInfinity &&
+         !allows_later_keys && config.merge == model::MergeOrder::Concatenate;
+}
+
+bool is_stack_causal(const PassInputs& pass, BlockKind kind) {
+  const model::Layers& layers = *pass.network->layers;
+  const auto is_causal = [&](const model::AttentionLayer& layer) { return looks_back_only(pass.masks[kind], layer.config); };
+  if (kind == BlockKind::EncoderSelf) return std::all_of(layers.encoder.begin(), layers.encoder.end(), is_causal);
+  return std::all_of(layers.decoder.begin(), layers.decoder.end(), [&](const model::DecoderLayer& layer) {
+    return layer.self ? is_causal(*layer.self) : layer.cross.config.merge == model::MergeOrder::Concatenate;
+  });
+}
+
+/// Room for typing on: doubling up to 1,024 tokens, then in steps of 512.
+std::uint32_t roomy(std::uint32_t length) {
+  constexpr std::uint32_t kLeast = 64, kDoubling = 1024, kStep = 512;
+  std::uint32_t capacity = kLeast;
+  while (capacity < length && capacity < kDoubling) capacity *= 2;
+  return capacity >= length ? capacity : (length + kStep - 1) / kStep * kStep;
+}
+
+/// The first token that differs in any item; the new length when all that is there is the same.
+std::uint32_t first_difference(const model::TokenBatch& now, const model::TokenBatch& before) {
+  if (now.batch != before.batch || now.starts != before.starts || !now.vectors.is_empty() || !before.vectors.is_empty()) {
+    return 0;
+  }
+  const auto type = [](const model::TokenBatch& tokens, std::size_t at) {
+    return tokens.types.empty() ? 0 : tokens.types[at];
+  };
+  std::uint32_t same = std::min(now.length, before.length);
+  for (std::uint32_t item = 0; item < now.batch; ++item) {
+    for (std::uint32_t token = 0; token < same; ++token) {
+      const std::size_t at = std::size_t{item} * now.length + token, was = std::size_t{item} * before.length + token;
+      const bool is_real = token < now.start(item) + now.lengths[item];
+      const bool was_real = token < before.start(item) + before.lengths[item];
+      if (now.ids[at] != before.ids[was] || now.position(item, token) != before.position(item, token) ||
+          type(now, at) != type(before, was) || is_real != was_real) {
+        same = token;
+      }
+    }
+  }
+  return same;
+}
+
+/// Do masks and gains of a layer give the same maps?
+bool is_same_attention(const PassInputs& now, const PassInputs& before, model::BlockRef block) {
+  const attention::MaskSpec &left = now.masks[block.kind], &right = before.masks[block.kind];
+  if (left.rule != right.rule || left.fill != right.fill || left.matrix != right.matrix) return false;
+  const auto concerned = [&](const attention::MaskSpec& mask) {
+    attention::PaintedCells cells;
+    for (const auto& [scope, painted] : mask.painted) {
+      if ((!scope.layer || *scope.layer == block.layer.value) && !painted.empty()) cells.emplace(scope, painted);
+    }
+    return cells;
+  };
+  const auto gains_of = [&](const HeadGains& gains) {
+    HeadGains mine;
+    for (const auto& [head, gain] : gains) {
+      if (head.first == block && gain != 1.0f) mine.emplace(head, gain);
+    }
+    return mine;
+  };
+  return gains_of(now.gains) == gains_of(before.gains) &&
+         (left.painted == right.painted || concerned(left) == concerned(right));
+}
+
+/// The first layer of the stack whose maps may differ; how many there are when none does.
+std::uint32_t first_changed_layer(const PassInputs& now, const PassInputs& before, bool is_decoder) {
+  const model::Layers& layers = *now.network->layers;
+  const auto count = static_cast<std::uint32_t>(is_decoder ? layers.decoder.size() : layers.encoder.size());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto is_same = [&](BlockKind kind) { return is_same_attention(now, before, {kind, LayerIndex{i}}); };
+    if (is_decoder ? !is_same(BlockKind::DecoderSelf) || !is_same(BlockKind::Cross) : !is_same(BlockKind::EncoderSelf)) {
+      return i;
+    }
+  }
+  return count;
+}
+
+/// LongRoPE turns all tokens by other angles once a text is long.
+bool has_same_angles(const model::Layers& layers, const model::TokenBatch& now, const model::TokenBatch& before) {
+  return std::all_of(layers.rotaries.begin(), layers.rotaries.end(), [&](const model::Rotary& rotary) {
+    const auto is_long = [&](const model::TokenBatch& tokens) { return tokens.position_count() > rotary.original_length; };
+    return rotary.long_inverse_frequencies.empty() || is_long(now) == is_long(before);
+  });
+}
+
+StackPlan plan_stack(const PassInputs& now, const PassInputs* before, bool is_decoder, bool is_memory_same) {
+  const model::Layers& layers = *now.network->layers;
+  const BlockKind kind = is_decoder ? BlockKind::DecoderSelf : BlockKind::EncoderSelf;
+  const model::TokenBatch& tokens = is_decoder ? *now.input.target : now.input.source;
+  const std::size_t count = is_decoder ? layers.decoder.size() : layers.encoder.size();
+  const bool is_causal = !now.input.qkv && is_stack_causal(now, kind);
+  StackPlan plan;
+  plan.capacity = is_causal ? roomy(tokens.length) : tokens.length;
+  std::uint32_t same = 0, unchanged_layers = 0;
+  if (before != nullptr && is_memory_same && !now.input.qkv && !before->input.qkv) {
+    const model::TokenBatch& was = is_decoder ? *before->input.target : before->input.source;
+    const auto& embedding = is_decoder ? now.network->target_embedding : now.network->source_embedding;
+    const auto& old_embedding = is_decoder ? before->network->target_embedding : before->network->source_embedding;
+    const std::uint32_t old_capacity = is_causal && is_stack_causal(*before, kind) ? roomy(was.length) : was.length;
+    if (embedding != nullptr && embedding == old_embedding && old_capacity == plan.capacity &&
+        has_same_angles(layers, tokens, was)) {
+      same = first_difference(tokens, was);
+      if (!is_causal && (same != tokens.length || tokens.length != was.length)) same = 0;
+      unchanged_layers = first_changed_layer(now, *before, is_decoder);
+    }
+  }
+  plan.embedded = {same, tokens.length - same};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    plan.layers.push_back(i < unchanged_layers ? plan.embedded : ops::Rows{0, tokens.length});
+  }
+  return plan;
+}
+
+}  // namespace
+
+bool StackPlan::computes_nothing() const {
+  return embedded.count == 0 && std::all_of(layers.begin(), layers.end(), [](ops::Rows rows) { return rows.count == 0; });
+}
+
+std::uint32_t PassPlan::reused_tokens() const {
+  const StackPlan& last = decoder.layers.empty() ? encoder : decoder;
+  return last.embedded.first;
+}
+
+std::uint32_t PassPlan::reused_layers() const {
+  std::uint32_t reused = 0;
+  for (const StackPlan* stack : {&encoder, &decoder}) {
+    for (const ops::Rows rows : stack->layers) reused += rows.count == 0 ? 1 : 0;
+  }
+  return reused;
+}
+
+PassPlan plan_pass(const PassInputs& now, const PassInputs* before) {
+  if (before != nullptr && before->network->layers != now.network->layers) before = nullptr;
+  PassPlan plan;
+  plan.encoder = plan_stack(now, before, false, true);
+  if (now.network->layers->decoder.empty()) return plan;
+  const bool is_memory_same =
+      before != nullptr && plan.encoder.computes_nothing() && now.input.source.length == before->input.source.length;
+  plan.decoder = plan_stack(now, before, true, is_memory_same);
+  return plan;
+}
+
+}  // namespace headlight::inference

@@ -1,0 +1,113 @@
+#include "inference/state_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "ops/linear.h"
+#include "ops/norm.h"
+
+namespace headlight::inference {
+namespace {
+
+/// Copies the first `tokens` rows of every item to `to` [item, token, width].
+void unpad(const ops::DeviceTensor& tensor, std::span<const float> padded, std::uint32_t tokens, float* to) {
+  const std::size_t row_width = std::size_t{tensor.width4()} * 4;
+  for (std::uint32_t item = 0; item < tensor.items; ++item) {
+    for (std::uint32_t row = 0; row < tokens; ++row, to += tensor.width) {
+      const auto source = padded.subspan(item * tensor.item_bytes() / sizeof(float) + row * row_width, tensor.width);
+      std::copy(source.begin(), source.end(), to);
+    }
+  }
+}
+
+}  // namespace
+
+Tensor StateReader::hidden() const {
+  if (states_.empty()) return {};
+  const ops::DeviceTensor& first = *states_.front();
+  Tensor result({static_cast<std::uint32_t>(states_.size()), first.items, length_, first.width});
+  const std::size_t one = result.values.size() / states_.size();
+  for (std::size_t layer = 0; layer + 1 < states_.size(); ++layer) {
+    gpu::Stream stream(kernels_.context());
+    const gpu::Download bytes = stream.download(states_[layer]->buffer());
+    gpu::Submission submission = std::move(stream).submit();
+    submission.wait();
+    unpad(*states_[layer], submission.values<float>(bytes), length_, result.values.data() + layer * one);
+  }
+  const Tensor last = output();
+  std::copy(last.values.begin(), last.values.end(), result.values.end() - static_cast<std::ptrdiff_t>(one));
+  return result;
+}
+
+Tensor StateReader::output() const {
+  if (states_.empty()) return {};
+  const ops::DeviceTensor& last = *states_.back();
+  gpu::Stream stream(kernels_.context());
+  std::optional<ops::DeviceTensor> normed;
+  if (final_norm_ != nullptr) {
+    normed.emplace(stream, last.items, 1, last.tokens, last.width, "the result");
+    ops::norm(stream, kernels_, last, *final_norm_, *normed, {.rows = ops::Rows{0, length_}});
+  }
+  const ops::DeviceTensor& source = normed ? *normed : last;
+  const gpu::Download bytes = stream.download(source.buffer());
+  gpu::Submission submission = std::move(stream).submit();
+  submission.wait();
+  Tensor result({last.items, length_, last.width});
+  unpad(source, submission.values<float>(bytes), length_, result.values.data());
+  return result;
+}
+
+Tensor StateReader::logits(const DeviceUnembedding& weights, const model::Unembedding& source,
+                           std::span<const StateRows> rows) const {
+  std::uint32_t count = 0;
+  for (const StateRows& some : rows) count += some.tokens.count;
+  const ops::DeviceTensor& first = *states_.front();
+  gpu::Stream stream(kernels_.context());
+  const auto make = [&](std::uint32_t width) {
+    return ops::DeviceTensor(stream, first.items, 1, count, width, "the logits");
+  };
+  std::optional<ops::DeviceTensor> normed, transformed;
+  if (final_norm_ != nullptr) normed.emplace(make(first.width));
+  if (weights.transform) transformed.emplace(make(weights.transform->width));
+  const ops::DeviceTensor logits = make(weights.linear.width);
+
+  /// Where the wanted rows are so far: spread over states, or together in one tensor.
+  const auto through = [&](const ops::DeviceTensor* together, auto&& record) {
+    if (together != nullptr) return record(*together, ops::Rows{0, count}, 0u);
+    std::uint32_t at = 0;
+    for (const StateRows& some : rows) {
+      record(*states_[some.layer], ops::Rows{at, some.tokens.count}, some.tokens.first);
+      at += some.tokens.count;
+    }
+  };
+  const ops::DeviceTensor* together = nullptr;
+  if (normed) {
+    through(together, [&](const ops::DeviceTensor& x, ops::Rows to, std::uint32_t from) {
+      ops::norm(stream, kernels_, x, *final_norm_, *normed, {.rows = ops::Rows{from, to.count}, .out_first = to.first});
+    });
+    together = &*normed;
+  }
+  if (transformed) {
+    through(together, [&](const ops::DeviceTensor& x, ops::Rows to, std::uint32_t from) {
+      ops::linear(stream, kernels_, x, *weights.transform, *transformed,
+                  {.activation = static_cast<ops::Activation>(source.activation), .rows = to, .x_first = from});
+    });
+    together = &*transformed;
+    if (weights.norm) ops::norm(stream, kernels_, *transformed, *weights.norm, *transformed);
+  }
+  through(together, [&](const ops::DeviceTensor& x, ops::Rows to, std::uint32_t from) {
+    ops::linear(stream, kernels_, x, weights.linear, logits, {.rows = to, .x_first = from});
+  });
+  const gpu::Download bytes = stream.download(logits.buffer());
+  gpu::Submission submission = std::move(stream).submit();
+  submission.wait();
+  Tensor result({first.items, count, logits.width});
+  unpad(logits, submission.values<float>(bytes), count, result.values.data());
+  if (source.softcap > 0.0f) {
+    for (float& logit : result.values) logit = source.softcap * std::tanh(logit / source.softcap);
+  }
+  return result;
+}
+
+}  // namespace headlight::inference

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attention/run.h"
+#include "core/tensor.h"
+#include "inference/device_layers.h"
+#include "ops/kernels.h"
+
+namespace headlight::inference {
+
+/// Consecutive tokens' states after some layers, of every batch item.
+struct StateRows {
+  std::uint32_t layer = 0;
+  ops::Rows tokens;
+};
+
+/// Reads what a pass left: hidden states, and logits computed from them when somebody asks, so that a pass needn't compute a
+/// vocabulary's worth of numbers for every token.
+class StateReader {
+ public:
+  /// `states`: the stack's, [layer + 1]; `final_norm` and `unembedding` null where there are none; `length`: tokens.
+  StateReader(ops::Kernels& kernels, std::span<const attention::DeviceTensorPtr> states, const ops::DeviceNorm* final_norm,
+              std::uint32_t length)
+      : kernels_(kernels), states_(states), final_norm_(final_norm), length_(length) {}
+
+  /// [layer + 1, batch, token, d]; the last one after the final norm.
+  Tensor hidden() const;
+  /// [batch, token, d]: the last state after the final norm.
+  Tensor output() const;
+  /// [batch, all rows, vocabulary]; one submission. The rows together must be few enough for a tensor.
+  Tensor logits(const DeviceUnembedding& weights, const model::Unembedding& source, std::span<const StateRows> rows) const;
+
+ private:
+  ops::Kernels& kernels_;
+  std::span<const attention::DeviceTensorPtr> states_;
+  const ops::DeviceNorm* final_norm_;
+  std::uint32_t length_;
+};
+
+}  // namespace headlight::inference

@@ -1,0 +1,62 @@
+#include "ops/norm.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/error.h"
+#include "gpu/transfer.h"
+#include "ops/parameters.h"
+
+namespace headlight::ops {
+
+DeviceNorm upload_norm(gpu::Context& context, std::span<const float> weight, std::span<const float> bias, float epsilon,
+                       bool is_rms) {
+  const std::size_t padded = (weight.size() + 3) / 4 * 4;
+  std::vector<float> affine(2 * padded, 0.0f);
+  std::copy(weight.begin(), weight.end(), affine.begin());
+  std::copy(bias.begin(), bias.end(), affine.begin() + static_cast<std::ptrdiff_t>(padded));
+  DeviceNorm norm{gpu::Buffer(context, affine.size() * sizeof(float), gpu::Memory::Device, "a norm"), epsilon, is_rms};
+  gpu::write(context, norm.affine, 0, std::span<const float>(affine));
+  return norm;
+}
+
+void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const DeviceNorm& weights,
+          const DeviceTensor& result, const NormOptions& options) {
+  constexpr std::uint32_t kRowsPerGroup = 8;  // one lane a row
+  const gpu::DeviceInfo& device = kernels.context().device();
+  const Rows rows = options.rows.value_or(x.all());
+  NormParameters parameters{};
+  parameters.tokens = rows.count;
+  parameters.first = rows.first;
+  parameters.out_first = options.out_first.value_or(rows.first);
+  parameters.heads = x.heads;
+  parameters.capacity = x.tokens;
+  parameters.out_capacity = result.tokens;
+  parameters.width = x.width;
+  parameters.width4 = x.width4();
+  parameters.stride4 = x.stride4();
+  parameters.out_stride4 = result.stride4();
+  parameters.adds = options.y == nullptr ? 0 : options.adds_after ? 2 : 1;
+  parameters.is_rms = weights.is_rms ? 1 : 0;
+  parameters.epsilon = weights.epsilon;
+  const bool texel = kernels.tuning().texel_reads && x.item_bytes() <= kernels.max_binding(true);
+  const std::uint32_t per_group = device.is_cpu ? kRowsPerGroup : 1;
+  const std::size_t by_range =
+      std::min(kernels.max_binding(texel) / x.item_bytes(), kernels.max_binding(false) / result.item_bytes());
+  const std::size_t by_grid = std::size_t{device.max_groups[0]} * per_group / (std::size_t{x.heads} * rows.count);
+  const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>({x.items, by_range, by_grid}));
+  if (per_slice == 0) {
+    throw Error("{} tokens × {} numbers are more than '{}' can bind at once; make the text shorter", x.tokens, x.width,
+                device.name);
+  }
+  for (std::uint32_t item = 0; item < x.items; item += per_slice) {
+    const std::uint32_t items = std::min(per_slice, x.items - item);
+    parameters.rows = items * x.heads * rows.count;
+    const DeviceTensor& y = options.y != nullptr ? *options.y : x;
+    stream.dispatch(kernels.load(device.is_cpu ? "norm" : "norm_wide", texel),
+                    {x.slice(item, items), y.slice(item, items), weights.affine, result.slice(item, items)}, parameters,
+                    {divide_up(parameters.rows, per_group), 1, 1});
+  }
+}
+
+}  // namespace headlight::ops

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+
+#include "gpu/stream.h"
+#include "ops/device_tensor.h"
+#include "ops/kernels.h"
+
+namespace headlight::ops {
+
+/// Weight and bias of a norm on the device, [2, width].
+struct DeviceNorm {
+  gpu::Buffer affine;
+  float epsilon = 1e-5f;
+  bool is_rms = false;  ///< torch.nn.RMSNorm instead of torch.nn.LayerNorm
+};
+/// `weight` is [width], `bias` too or empty.
+DeviceNorm upload_norm(gpu::Context& context, std::span<const float> weight, std::span<const float> bias, float epsilon,
+                       bool is_rms = false);
+
+struct NormOptions {
+  const DeviceTensor* y = nullptr;              ///< of x's shape: norm(x + y) …
+  bool adds_after = false;                      ///< … or y + norm(x)
+  std::optional<Rows> rows = {};                ///< tokens of x; none: all that it has room for
+  std::optional<std::uint32_t> out_first = {};  ///< row of the result behind the first of `rows`; none: the same
+};
+
+/// result = norm(x) over the last axis (torch.nn.LayerNorm, torch.nn.RMSNorm) of [item, head, token, width]; the result may
+/// be x itself.
+void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const DeviceNorm& weights,
+          const DeviceTensor& result, const NormOptions& options = {});
+
+}  // namespace headlight::ops

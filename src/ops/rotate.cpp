@@ -1,0 +1,31 @@
+#include "ops/rotate.h"
+
+#include <algorithm>
+
+#include "ops/parameters.h"
+
+namespace headlight::ops {
+
+void rotate(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const RotaryAngles& angles, Rows rows) {
+  constexpr std::uint32_t kLanes = 64;
+  RotateParameters parameters{};
+  parameters.heads = x.heads;
+  parameters.tokens = rows.count;
+  parameters.first = rows.first;
+  parameters.all_tokens = angles.tokens;
+  parameters.capacity = x.tokens;
+  parameters.width = x.width4() * 4;
+  parameters.stride = x.stride4() * 4;
+  parameters.pairs = angles.pairs;
+  parameters.is_interleaved = angles.is_interleaved ? 1 : 0;
+  const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
+      {x.items, kernels.max_binding(false) / x.item_bytes(), kernels.context().device().max_groups[1] / x.heads}));
+  for (std::uint32_t item = 0; item < x.items; item += per_slice) {
+    const std::uint32_t items = std::min(per_slice, x.items - item);
+    parameters.first_item = item;
+    stream.dispatch(kernels["rotate"], {x.slice(item, items), angles.angles, angles.positions}, parameters,
+                    {divide_up(rows.count * angles.pairs, kLanes), items * x.heads, 1});
+  }
+}
+
+}  // namespace headlight::ops
