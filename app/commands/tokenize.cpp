@@ -19,6 +19,7 @@ constexpr const char* kText = "Text";
 
 struct TextFlags {
   std::string model;
+  bool is_target = false;     ///< what an encoder-decoder writes
   bool adds_special = true;   ///< tokenize
   bool skips_special = true;  ///< detokenize
   bool writes_json = false;   ///< detokenize
@@ -47,7 +48,7 @@ void answer_lines(const std::function<std::string(const std::string& line)>& ans
 
 text::Tokenizer open(const TextFlags& flags) {
   if (flags.model.empty()) throw UsageError("--model is missing: name a model's folder or .gguf file");
-  return inference::open_tokenizer(flags.model);
+  return flags.is_target ? inference::open_target_tokenizer(flags.model) : inference::open_tokenizer(flags.model);
 }
 
 std::string tokens_json(const std::vector<text::Token>& tokens) {
@@ -103,6 +104,8 @@ void add_tokenizer_flag(CLI::App& app, TextFlags* flags) {
   add_flag(app, "--model", "PATH",
            "a model's folder, a .gguf file, or organisation/name in the local Hugging Face cache; needed", kText,
            [=](const std::string& text) { flags->model = text; });
+  add_plain_flag(app, "--target", "the tokenizer of what an encoder-decoder writes, where it has one of its own (Marian)",
+                 kText, [=] { flags->is_target = true; });
 }
 
 }  // namespace

@@ -97,11 +97,10 @@ Worst deviation(const Exported& exported, const test::GoldenCase& golden) {
     const std::size_t count = found.values.size() / layers;
     double largest = 0.0;
     for (std::size_t layer = 0; layer < layers; ++layer) {
-      const auto begin = static_cast<std::ptrdiff_t>(layer * count), end = static_cast<std::ptrdiff_t>((layer + 1) * count);
-      const std::vector<double> numbers(found.values.begin() + begin, found.values.begin() + end);
       const Shape shape(found.shape.begin() + static_cast<std::ptrdiff_t>(axis), found.shape.end());
       const test::RowDeviation rows_off =
-          test::row_deviation(shape, numbers, std::span(expected.values).subspan(layer * count, count), rows);
+          test::row_deviation(shape, std::span<const float>(found.values).subspan(layer * count, count),
+                              std::span<const float>(expected.values).subspan(layer * count, count), rows);
       const bool is_map = std::string_view(file).ends_with("weights");
       largest = std::max(largest, is_map ? rows_off.largest : rows_off.largest / rows_off.root_square);
     }
