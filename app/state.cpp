@@ -204,7 +204,7 @@ Change describe_change(const State& before, const State& after) {
     const attention::MaskSpec& new_mask = after.masks.by_kind[kind];
     if (old_mask != new_mask) return describe_mask_change(old_mask, new_mask);
   }
-  if (before.gains != after.gains) return {.label = "Change head gain", .is_continuous = true};
+  if (before.gains != after.gains) return {.label = "Change head gain"};
   if (before.generation != after.generation) return {.label = "Change generation", .is_continuous = true};
   if (before.selection != after.selection) return {.label = "Select head", .is_continuous = true};
   if (before.view != after.view) return describe_view_change(before.view, after.view);

@@ -10,7 +10,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kSliderWidth = 92.0F;
+constexpr float kFieldWidth = 92.0F;
 constexpr float kLargestGain = 2.0F;
 constexpr float kLeastGain = -1.0F;
 
@@ -21,7 +21,7 @@ const char* button_label(float gain) { return gain == 1.0F ? "Knock out" : "Rest
 float gain_control_width(const Frame& frame) {
   // As wide as with the longer label, so that nothing moves.
   const float button = text_width(frame.ui.fonts().small, "Knock out") + 2.0F * ImGui::GetStyle().FramePadding.x;
-  return kSliderWidth + ImGui::GetStyle().ItemSpacing.x + button;
+  return kFieldWidth + ImGui::GetStyle().ItemSpacing.x + button;
 }
 
 void draw_gain_control(Frame& frame) {
@@ -29,18 +29,16 @@ void draw_gain_control(Frame& frame) {
   const float gain = head_gain(frame.state, selection.block, selection.head);
   const Ink ink(frame.ui.fonts().small, gain == 1.0F ? frame.ui.theme().text_dim : frame.ui.theme().warning);
   float edited = gain;
-  ImGui::SetNextItemWidth(kSliderWidth);
-  // Steps of 1/20, so that 0 and 1 are met exactly.
-  ImGui::SliderFloat("##gain", &edited, kLeastGain, kLargestGain, "gain %.2f", ImGuiSliderFlags_AlwaysClamp);
+  ImGui::SetNextItemWidth(kFieldWidth);
+  // The format rounds to hundredths, so that 0 and 1 are met exactly.
+  ImGui::DragFloat("##gain", &edited, 0.01F, kLeastGain, kLargestGain, "gain %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "head.gain");
   explain_last_item(frame,
                     "What this head adds is multiplied by it before the output projection: 0 knocks it out. Ctrl and "
                     "click to type.");
-  constexpr float kSteps = 20.0F;
-  edited = std::round(edited * kSteps) / kSteps;
-  if (edited != gain) set_head_gain(frame.state, selection.block, selection.head, edited);
+  if (edited != gain && std::isfinite(edited)) set_head_gain(frame.state, selection.block, selection.head, edited);
   ImGui::SameLine();
-  const float button = gain_control_width(frame) - kSliderWidth - ImGui::GetStyle().ItemSpacing.x;
+  const float button = gain_control_width(frame) - kFieldWidth - ImGui::GetStyle().ItemSpacing.x;
   if (ImGui::Button(button_label(gain), {button, 0.0F})) {
     set_head_gain(frame.state, selection.block, selection.head, gain == 1.0F ? 0.0F : 1.0F);
   }

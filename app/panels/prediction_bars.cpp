@@ -13,6 +13,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kRowHeight = 26.0F;
+constexpr std::size_t kMostRows = 20;
 constexpr float kPercentRoom = 72.0F;
 constexpr float kGap = 10.0F;
 constexpr float kMostLabelShare = 0.34F;  // of the width
@@ -56,11 +57,13 @@ void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate,
     const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
     ImGui::TextUnformatted(candidate_label(frame.result, candidate.id).c_str());
   }
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::Text("probability %.6g", candidate.probability);
-  ImGui::Text("logit %.5g", double{candidate.logit});
-  ImGui::Text("id %u", candidate.id);
-  if (hint) ImGui::TextUnformatted(hint);
+  {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::Text("probability %.6g", candidate.probability);
+    ImGui::Text("logit %.5g", double{candidate.logit});
+    ImGui::Text("id %u", candidate.id);
+    if (hint) ImGui::TextUnformatted(hint);
+  }
   ImGui::EndTooltip();
 }
 
@@ -70,7 +73,7 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   const shell::FontSet& fonts = frame.ui.fonts();
   const float width = ImGui::GetContentRegionAvail().x;
   const auto fitting = static_cast<std::size_t>(std::max((height - kRowHeight) / kRowHeight, 1.0F));
-  const std::size_t count = std::min(fitting, prediction.candidates.size());
+  const std::size_t count = std::min({fitting, kMostRows, prediction.candidates.size()});
   if (count == 0) return std::nullopt;
   Columns columns;
   std::vector<std::string> labels;

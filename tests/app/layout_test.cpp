@@ -78,4 +78,16 @@ TEST_SUITE("cpu") {
     refused.masks.by_kind[0].rule.causal = true;
     CHECK(blame_for(good, refused) == Blame::Masks);
   }
+
+  TEST_CASE("what is wrong with a prompt is the text's fault, with a path or a precision the model's") {
+    State state;
+    state.model.path = "/models/gpt2";
+    const RunInputs good = run_inputs(state);
+    RunInputs refused = good;
+    refused.model.adds_special = false;
+    CHECK(blame_for(good, refused) == Blame::Text);
+    refused.model.precision = inference::Precision::F16;
+    CHECK(blame_for(good, refused) == Blame::Model);
+    CHECK(blame_for(run_inputs(State{}), good) == Blame::Model);
+  }
 }

@@ -1,7 +1,6 @@
 // What the state, the settings and the text's lines know of models.
 #include <doctest/doctest.h>
 
-#include "app/blame.h"
 #include "app/opened_file.h"
 #include "app/prompt_lines.h"
 #include "app/run_source.h"
@@ -69,15 +68,6 @@ TEST_SUITE("cpu") {
     CHECK(describe_change(State{}, state).label == "Change head gain");
     set_head_gain(state, block, 3, 1.0f);
     CHECK(state == State{});
-  }
-
-  TEST_CASE("what is wrong with a prompt is the text's fault, with a path or a precision the model's") {
-    const RunInputs good = inputs_of("gpt2", "a");
-    RunInputs refused = good;
-    refused.model.adds_special = false;
-    CHECK(blame_for(good, refused) == Blame::Text);
-    refused.model.precision = inference::Precision::F16;
-    CHECK(blame_for(good, refused) == Blame::Model);
   }
 
   TEST_CASE("lines of the text are batch items; blank ones aren't") {

@@ -87,7 +87,7 @@ TEST_SUITE("cpu") {
     expect_warning("\x01\x02 garbage", "no JSON (something unexpected at byte 1 of 10)", "settings.json.bad");
     expect_warning(R"({"window": {"width": "wide"}})",
                    "window.width: expected a whole number from 64 to 32768, found \"wide\"", "settings.json.bad.1");
-    expect_warning(R"({"state": {"view": {"tab": 7}}})", "state.view.tab: expected one of head, steps, found 7",
+    expect_warning(R"({"state": {"view": {"tab": 7}}})", "state.view.tab: expected one of head, steps, predictions, found 7",
                    "settings.json.bad.2");
     expect_warning("", "no JSON (something unexpected at byte 1 of 0)", "settings.json.bad.3");
     expect_warning("[]", "the file: expected an object, found []", "settings.json.bad.4");

@@ -86,12 +86,15 @@ TEST_SUITE("gpu") {
     Hand hand(with_text("the cat"));
     hand.press(Key::O, kControl);
     CHECK(hand.window().model_browser().is_open());
-    hand.fill_in("browser.path", kModels);
-    hand.click("browser.open");
+    hand.click("browser.path");
+    hand.type(kModels);
+    hand.press(Key::Enter);
     CHECK(hand.sees("browser.model.0"));
     CHECK(hand.sees("browser.model.3"));
     CHECK(hand.window().model_browser().is_open());
-    hand.fill_in("browser.path", "/no/such/folder");
+    hand.click("browser.path");
+    hand.press(Key::A, kControl);
+    hand.type("/no/such/folder");
     hand.click("browser.open");
     CHECK(hand.sees("browser.trouble"));
     hand.click("browser.model.0");
