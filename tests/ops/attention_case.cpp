@@ -1,6 +1,8 @@
 #include "ops/attention_case.h"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -40,6 +42,19 @@ attention::PaintedCells random_paint(Random& random, const AttentionCase& one) {
   return painted;
 }
 
+model::PositionBias random_position_bias(Random& random, const AttentionCase& one) {
+  model::PositionBias bias;
+  if (random.chance(0.4)) {
+    bias.kind = model::PositionBias::Kind::Slopes;
+    bias.table = random.tensor({one.config.heads}, 0.1f);
+    return bias;
+  }
+  bias.table = random.tensor({random.pick({8u, 32u}), one.config.heads}, 2.0f);
+  bias.max_distance = random.pick({20u, 128u});
+  bias.is_bidirectional = random.chance(0.5);
+  return bias;
+}
+
 std::size_t work(const AttentionCase& one) {
   return std::size_t{one.batch} * one.config.heads * one.queries * one.keys * (one.config.d_k + one.config.d_v);
 }
@@ -69,6 +84,11 @@ AttentionCase random_attention(Random& random) {
     one.queries = tokens();
     one.keys = random.chance(0.5) ? one.queries : tokens();
     one.config.heads = random.between(1, 5);
+    one.config.key_heads = 0;
+    if (random.chance(0.35)) {
+      one.config.key_heads = random.between(1, 2);
+      one.config.heads = one.config.key_heads * random.between(2, 3);
+    }
     one.config.d_k = width();
     one.config.d_v = width();
   } while (work(one) > kMostWork);
@@ -77,9 +97,14 @@ AttentionCase random_attention(Random& random) {
   if (random.chance(0.2)) one.config.scale = {.kind = model::Scale::Kind::None};
   if (random.chance(0.2)) one.config.scale = {.kind = model::Scale::Kind::Value, .value = random.number(0.5f)};
   if (random.chance(0.25)) one.config.merge = model::MergeOrder::WithoutTranspose;
+  if (random.chance(0.25)) one.config.softcap = random.pick({0.5f, 2.0f, 30.0f});
+  if (random.chance(0.3)) one.position_bias = random_position_bias(random, one);
+  if (random.chance(0.3)) one.first_query = random.below(one.queries);
 
+  const bool is_padded_left = random.chance(0.3);
   for (std::uint32_t item = 0; item < one.batch; ++item) {
     one.key_lengths.push_back(random.chance(0.5) ? one.keys : random.between(0, one.keys));
+    if (is_padded_left) one.key_starts.push_back(random.between(0, one.keys - one.key_lengths.back()));
   }
   attention::MaskRule& rule = one.mask.rule;
   rule.causal = random.chance(0.4);
@@ -107,10 +132,16 @@ AttentionCase plain_attention(Random& random, std::uint32_t batch, std::uint32_t
 }
 
 std::string describe(const AttentionCase& one) {
-  return fmt::format("batch {}, {} heads, {} × {} tokens, d {} and {}, mask {}, padding {}, fill {}{}{}", one.batch,
-                     one.config.heads, one.queries, one.keys, one.config.d_k, one.config.d_v,
-                     attention::to_string(one.mask.rule), one.mask.rule.key_padding, attention::to_string(one.mask.fill),
-                     one.mask.matrix ? ", a matrix" : "", one.mask.painted.empty() ? "" : ", painted");
+  return fmt::format(
+      "batch {}, {} heads of queries, {} of keys, {} × {} tokens from query {} on, d {} and {}, mask {}, padding {}, fill "
+      "{}{}{}, softcap {}{}{}",
+      one.batch, one.config.heads, one.config.keys_heads(), one.queries, one.keys, one.first_query, one.config.d_k,
+      one.config.d_v, attention::to_string(one.mask.rule), one.mask.rule.key_padding, attention::to_string(one.mask.fill),
+      one.mask.matrix ? ", a matrix" : "", one.mask.painted.empty() ? "" : ", painted", one.config.softcap,
+      !one.position_bias                                             ? ""
+      : one.position_bias->kind == model::PositionBias::Kind::Slopes ? ", slopes"
+                                                                     : ", distance buckets",
+      one.key_starts.empty() ? "" : ", padded on the left");
 }
 
 AttentionResult<double> expected(const AttentionCase& one) {
@@ -126,7 +157,8 @@ AttentionResult<double> expected(const AttentionCase& one) {
     return one.mask.is_visible(one.layer, batch, head, query, key, one.keys_of(batch));
   };
   model::reference::attend(one.config, {.layer = LayerIndex{one.layer}}, is_visible,
-                           static_cast<double>(attention::fill_value(one.mask.fill)), stages);
+                           static_cast<double>(attention::fill_value(one.mask.fill)), stages,
+                           one.position_bias ? &*one.position_bias : nullptr);
   return {stages.heads.values, stages.row_max.values, stages.row_sum.values};
 }
 
@@ -155,6 +187,34 @@ ops::AttentionInputs attention_inputs(const AttentionCase& one, const ops::Devic
           .keys = one.keys};
 }
 
+namespace {
+
+constexpr float kMarker = 7.25f;  // no output and no statistics of small numbers is exactly that
+
+Tensor marked(Shape shape) {
+  Tensor tensor(std::move(shape));
+  std::fill(tensor.values.begin(), tensor.values.end(), kMarker);
+  return tensor;
+}
+
+bool all_are(std::span<const float> values, float wanted) {
+  return std::all_of(values.begin(), values.end(), [&](float value) { return value == wanted; });
+}
+
+/// [.., query, width] without the queries that weren't computed.
+template <typename Number>
+std::vector<Number> computed(const std::vector<Number>& rows, const AttentionCase& one, std::uint32_t width) {
+  std::vector<Number> kept;
+  for (std::size_t at = 0; at < rows.size(); at += width) {
+    if (at / width % one.queries < one.first_query) continue;
+    kept.insert(kept.end(), rows.begin() + static_cast<std::ptrdiff_t>(at),
+                rows.begin() + static_cast<std::ptrdiff_t>(at + width));
+  }
+  return kept;
+}
+
+}  // namespace
+
 AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops::AttentionKernel kind) {
   gpu::Context& context = kernels.context();
   kernels.set_tuning({.attention = kind});
@@ -168,6 +228,8 @@ AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops:
   const ops::DeviceTensor merged(stream, one.batch, 1, one.queries, heads * d_v4 * 4, "a test");
   const ops::DeviceTensor stats = ops::make_stats(stream, one.batch, heads, one.queries);
   const ops::AttentionScratch scratch(context, heads, one.queries, one.keys, one.batch);
+  merged.upload(stream, marked({one.batch, 1, one.queries, merged.width}));
+  stats.upload(stream, marked({1, 1, 1, stats.width}));
   ops::attention(stream, kernels, attention_inputs(one, q, k, v, mask), {merged, stats, layout},
                  ops::needs_scratch(kind) ? &scratch : nullptr);
   const gpu::Download merged_bytes = stream.download(merged.buffer()), stats_bytes = stream.download(stats.buffer());
@@ -184,9 +246,13 @@ AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops:
             (std::size_t{item} * merged.stride4() + std::size_t{i} * layout.row4 + std::size_t{head} * layout.head4) * 4;
         const auto slot = values.subspan(at, std::size_t{d_v4} * 4);
         result.heads.insert(result.heads.end(), slot.begin(), slot.begin() + one.config.d_v);
-        for (const float padding : slot.subspan(one.config.d_v))
-          result.is_padding_zero = result.is_padding_zero && padding == 0.0f;
         const std::size_t row = (std::size_t{item} * heads + head) * one.queries + i;
+        if (i < one.first_query) {
+          result.is_rest_untouched =
+              result.is_rest_untouched && all_are(slot, kMarker) && all_are(pairs.subspan(2 * row, 2), kMarker);
+        } else {
+          result.is_padding_zero = result.is_padding_zero && all_are(slot.subspan(one.config.d_v), 0.0f);
+        }
         const bool is_hidden = pairs[2 * row] == std::numeric_limits<float>::lowest();
         result.row_max.push_back(is_hidden ? -std::numeric_limits<float>::infinity() : pairs[2 * row]);
         result.row_sum.push_back(pairs[2 * row + 1]);
@@ -196,9 +262,13 @@ AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops:
   return result;
 }
 
-AttentionDeviation deviation(const AttentionResult<float>& result, const AttentionResult<double>& expected) {
-  return {deviation(result.heads, expected.heads), deviation(result.row_max, expected.row_max),
-          deviation(result.row_sum, expected.row_sum)};
+AttentionDeviation deviation(const AttentionCase& one, const AttentionResult<float>& result,
+                             const AttentionResult<double>& expected) {
+  const auto of = [&](const std::vector<float>& found, const std::vector<double>& wanted, std::uint32_t width) {
+    return deviation(computed(found, one, width), computed(wanted, one, width));
+  };
+  return {of(result.heads, expected.heads, one.config.d_v), of(result.row_max, expected.row_max, 1),
+          of(result.row_sum, expected.row_sum, 1)};
 }
 
 }  // namespace headlight::test

@@ -29,7 +29,8 @@ struct AttentionCase {
   attention::KeyRange keys_of(std::uint32_t item) const;
 };
 
-/// Random sizes, rule, fill, matrix, painted cells, scale and merge order; small enough for the naive kernel.
+/// Random sizes, grouped queries, rule, fill, matrix, painted cells, padding on both sides, scale, softcap, position bias,
+/// merge order and first query; small enough for the naive kernel.
 AttentionCase random_attention(Random& random);
 /// No mask, random numbers, every key in sight.
 AttentionCase plain_attention(Random& random, std::uint32_t batch, std::uint32_t heads, std::uint32_t queries,
@@ -40,10 +41,11 @@ std::string describe(const AttentionCase& one);
 /// What attention() leaves, or what it should.
 template <typename Number>
 struct AttentionResult {
-  std::vector<Number> heads;    ///< [batch, head, query, d_v]
-  std::vector<Number> row_max;  ///< [batch, head, query], −inf where nothing is visible
-  std::vector<Number> row_sum;  ///< likewise, 0
-  bool is_padding_zero = true;  ///< of the merged matrix
+  std::vector<Number> heads;      ///< [batch, head, query, d_v]
+  std::vector<Number> row_max;    ///< [batch, head, query], −inf where nothing is visible
+  std::vector<Number> row_sum;    ///< likewise, 0
+  bool is_padding_zero = true;    ///< of the merged matrix
+  bool is_rest_untouched = true;  ///< are the rows before the first query as they were?
   std::uint32_t dispatches = 0;
 };
 
@@ -55,10 +57,11 @@ ops::AttentionInputs attention_inputs(const AttentionCase& one, const ops::Devic
 AttentionResult<double> expected(const AttentionCase& one);
 AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops::AttentionKernel kind);
 
-/// How far the heads' outputs and the rows' statistics are off.
+/// How far the heads' outputs and the rows' statistics are off, from the first query on.
 struct AttentionDeviation {
   Deviation heads, row_max, row_sum;
 };
-AttentionDeviation deviation(const AttentionResult<float>& result, const AttentionResult<double>& expected);
+AttentionDeviation deviation(const AttentionCase& one, const AttentionResult<float>& result,
+                             const AttentionResult<double>& expected);
 
 }  // namespace headlight::test
