@@ -70,13 +70,16 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   const std::uint32_t all_rows = x.items * parameters.tokens;
   const Tuning& tuning = kernels.tuning();
   LinearKernel kind = all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows;
-  if (std::max(x.item_bytes(), weight.tile_bytes()) > kernels.max_binding(true) && is_texel(kind)) {
+  const std::size_t texel_range = kernels.max_binding(true);  // of vec4; an element of halves has half the bytes
+  const std::size_t weight_texel_range = weight.has_halves ? texel_range / 2 : texel_range;
+  if (is_texel(kind) && (x.item_bytes() > texel_range || weight.tile_bytes() > weight_texel_range)) {
     kind = is_shuffle(kind) ? LinearKernel::Shuffle
                             : LinearKernel::Vec4;  // texel buffers may be far smaller than storage buffers
   }
   const Choice choice =
       choose(kernels, kind, {.has_halves = weight.has_halves, .has_activation = parameters.activation != 0}, all_rows);
   const std::size_t in_range = kernels.max_binding(is_texel(kind));
+  const std::size_t weight_range = is_texel(kind) ? weight_texel_range : in_range;
   const std::size_t out_range = kernels.max_binding(false);
 
   std::size_t items_per_slice = std::min<std::size_t>(x.items, in_range / x.item_bytes());
@@ -86,7 +89,7 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   const std::size_t max_rows = std::size_t{kernels.context().device().max_groups[0]} * choice.rows;
   items_per_slice = std::min(items_per_slice, max_rows / parameters.tokens);
   const auto tiles_per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
-      {in_range / weight.tile_bytes(), kernels.context().device().max_groups[1] / choice.groups_per_tile,
+      {weight_range / weight.tile_bytes(), kernels.context().device().max_groups[1] / choice.groups_per_tile,
        target.end_tile - target.first_tile}));
   if (items_per_slice == 0 || tiles_per_slice == 0) {
     throw Error(
