@@ -146,7 +146,7 @@ void set_head_gain(State& state, model::BlockRef block, std::uint32_t head, floa
 attention::MaskSpec& selected_mask(State& state) { return state.masks[state.selection.block.kind]; }
 const attention::MaskSpec& selected_mask(const State& state) { return state.masks[state.selection.block.kind]; }
 
-void paint(State& state, attention::Cell cell, bool is_visible, std::uint32_t key_length) {
+void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRange keys, bool has_trained_window) {
   attention::MaskSpec& mask = selected_mask(state);
   const attention::PaintScope scope = paint_scope(state);
   // A wider brush paints over what narrower ones left in the same maps.
@@ -157,8 +157,8 @@ void paint(State& state, attention::Cell cell, bool is_visible, std::uint32_t ke
   const Selection& selection = state.selection;
   const bool heads_differ = mask.matrix && mask.matrix->heads > 1 && !scope.head;
   const bool is_visible_unpainted =
-      mask.is_visible(selection.block.layer.value, selection.batch, selection.head, cell.query, cell.key, key_length);
-  if (heads_differ || is_visible_unpainted != is_visible) mask.painted[scope][cell] = is_visible;
+      mask.is_visible(selection.block.layer.value, selection.batch, selection.head, cell.query, cell.key, keys);
+  if (heads_differ || has_trained_window || is_visible_unpainted != is_visible) mask.painted[scope][cell] = is_visible;
 }
 
 void reset_masks(State& state) {

@@ -141,9 +141,9 @@ attention::MaskSpec& selected_mask(State& state);
 const attention::MaskSpec& selected_mask(const State& state);
 
 /// Shows (true) or masks one cell in the reach the person chose, around the selected map. A cell that the rules show or mask
-/// anyway needs no paint, so painting there and back leaves nothing. `key_length`: tokens of the keys' sequence of the
-/// selected batch item, without padding.
-void paint(State& state, attention::Cell cell, bool is_visible, std::uint32_t key_length);
+/// anyway needs no paint, so painting there and back leaves nothing. `keys`: of the selected batch item, without padding.
+/// `has_trained_window`: some of the model's layers mask by a window of their own, which only paint can overrule.
+void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRange keys, bool has_trained_window = false);
 /// Back to no rule, no matrix, nothing painted, and key padding (playground) or the notebook's or model's own masks.
 void reset_masks(State& state);
 

@@ -20,7 +20,7 @@ constexpr float kBarRoom = 104.0F;  // right of the map: colour bar, and the las
 constexpr float kBarWidth = 14.0F;
 constexpr float kBarDrop = 24.0F;  // the bar's caption stands beside the map, below the slanted labels
 
-AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, std::uint32_t real) {
+AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real) {
   const std::uint32_t batch = frame.state.selection.batch;
   return {.texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr, .count = count, .real = real};
 }
@@ -128,8 +128,8 @@ void draw_head_panel(Frame& frame) {
   if (shape == frame.result.shapes.end() || !frame.result.input) return;
   const model::BlockKind kind = selection.block.kind;
   draw_head_header(frame);
-  draw_map(frame, axis_tokens(frame, frame.result.input->queries(kind), shape->second.queries, query_length(frame, kind)),
-           axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_length(frame, kind)));
+  draw_map(frame, axis_tokens(frame, frame.result.input->queries(kind), shape->second.queries, query_range(frame, kind)),
+           axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind)));
 }
 
 }  // namespace headlight::app

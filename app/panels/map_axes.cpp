@@ -94,7 +94,7 @@ class AxisPainter {
       DrawnLabel label{.text = text_of(queries, row, placed.labels.shows_indices, margins_.left - kGap - 8.0F),
                        .at = {},
                        .is_marked = marked == row,
-                       .is_padding = row >= queries.real};
+                       .is_padding = !queries.real.holds(row)};
       label.at = ImVec2(std::round(cells_.x - kGap - text_width(font_, label.text)),
                         std::round(cells_.y + center - font_size(font_) * 0.5F));
       draw(label, theme_.query_fill);
@@ -111,8 +111,11 @@ class AxisPainter {
     const PlacedLabels placed = place(frame_, view::AxisSide::Columns, keys, cell, matrix_.x - cells_.x, cells_.width, up);
     const bool is_level = placed.labels.angle == view::LabelAngle::Horizontal && !placed.is_upright;
     const auto draw_column = [&](std::uint32_t column, float center) {
-      DrawnLabel label{
-          .text = {}, .at = {}, .is_turned = !is_level, .is_marked = marked == column, .is_padding = column >= keys.real};
+      DrawnLabel label{.text = {},
+                       .at = {},
+                       .is_turned = !is_level,
+                       .is_marked = marked == column,
+                       .is_padding = !keys.real.holds(column)};
       const float x = cells_.x + center;
       if (is_level) {
         label.text = text_of(keys, column, false, std::max(cell - 4.0F, 1.0F));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/mask.h"
 #include "panels/panel.h"
 #include "view/viewport.h"
 
@@ -13,7 +14,7 @@ namespace headlight::app {
 struct AxisTokens {
   const std::vector<std::string>* texts = nullptr;  ///< may be null or shorter than the map: then numbers stand there
   std::uint32_t count = 0;
-  std::uint32_t real = 0;
+  attention::KeyRange real = 0;
 
   std::string label(std::uint32_t index) const;
 };

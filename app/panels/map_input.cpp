@@ -5,6 +5,7 @@
 
 #include <imgui.h>
 
+#include "panels/shown_mask.h"
 #include "panels/thumbnail.h"
 
 namespace headlight::app {
@@ -79,7 +80,7 @@ class MapInput {
       return;
     }
     const bool is_visible = is_visible_now(cell);
-    paint(frame_.state, cell, !is_visible, key_length(frame_, frame_.state.selection.block.kind));
+    paint_one(cell, !is_visible);
     // The second click of a double click has just undone what the first one did.
     if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && viewport_.zoom() > 1.0F) {
       fit();
@@ -105,9 +106,12 @@ class MapInput {
 
   bool is_visible_now(attention::Cell cell) const {
     const Selection& selection = frame_.state.selection;
-    return selected_mask(frame_.state)
-        .is_visible(selection.block.layer.value, selection.batch, selection.head, cell.query, cell.key,
-                    key_length(frame_, selection.block.kind));
+    return ShownMask(frame_).spec().is_visible(selection.block.layer.value, selection.batch, selection.head, cell.query,
+                                               cell.key, key_range(frame_, selection.block.kind));
+  }
+
+  void paint_one(attention::Cell cell, bool is_visible) {
+    paint(frame_.state, cell, is_visible, key_range(frame_, frame_.state.selection.block.kind), has_trained_window(frame_));
   }
 
   /// Every cell between the last painted one and this one, so that a quick drag leaves no gaps.
@@ -117,14 +121,13 @@ class MapInput {
     const int rows = static_cast<int>(to.query) - row;
     const int columns = static_cast<int>(to.key) - column;
     const int steps = std::max(std::abs(rows), std::abs(columns));
-    const std::uint32_t keys = key_length(frame_, frame_.state.selection.block.kind);
     for (int step = 1; step <= steps; ++step) {
       const auto along = [&](int from, int distance) {
         return static_cast<std::uint32_t>(
             std::lround(static_cast<double>(from) + static_cast<double>(distance) * step / steps));
       };
       const attention::Cell cell{.query = along(row, rows), .key = along(column, columns)};
-      if (is_visible_now(cell) != is_visible) paint(frame_.state, cell, is_visible, keys);
+      if (is_visible_now(cell) != is_visible) paint_one(cell, is_visible);
     }
     row = static_cast<int>(to.query);
     column = static_cast<int>(to.key);

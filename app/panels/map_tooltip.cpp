@@ -8,6 +8,7 @@
 #include "panels/arithmetic.h"
 #include "panels/ink.h"
 #include "panels/mask_reason.h"
+#include "panels/shown_mask.h"
 #include "panels/stage_text.h"
 #include "panels/thumbnail.h"
 #include "panels/tile_numbers.h"
@@ -74,11 +75,11 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
               fonts.mono);
   draw_number(frame, "scaled score", written(scaled), fonts.mono);
   if (weights && has_weights) draw_number(frame, "row entropy", fmt::format("{:.3f} nats", entropy(*weights)), fonts.mono);
-  const std::string reason = mask_reason(selected_mask(frame.state), {.layer = selection.block.layer.value,
-                                                                      .batch = selection.batch,
-                                                                      .head = selection.head,
-                                                                      .cell = cell,
-                                                                      .key_length = key_length(frame, kind)});
+  const std::string reason = mask_reason(ShownMask(frame).spec(), {.layer = selection.block.layer.value,
+                                                                   .batch = selection.batch,
+                                                                   .head = selection.head,
+                                                                   .cell = cell,
+                                                                   .keys = key_range(frame, kind)});
   if (!reason.empty()) draw_number(frame, "masked by", reason, fonts.body);
   if (!has_weights) {
     const Ink ink(fonts.small, theme.warning);

@@ -8,7 +8,7 @@ namespace headlight::app {
 
 std::string mask_reason(const attention::MaskSpec& mask, const MapCell& where) {
   const auto [query, key] = where.cell;
-  if (mask.is_visible(where.layer, where.batch, where.head, query, key, where.key_length)) return {};
+  if (mask.is_visible(where.layer, where.batch, where.head, query, key, where.keys)) return {};
   if (mask.painted_state(where.layer, where.batch, where.head, where.cell)) return "paint";
 
   const attention::MaskRule& rule = mask.rule;
@@ -19,7 +19,7 @@ std::string mask_reason(const attention::MaskSpec& mask, const MapCell& where) {
     const std::uint32_t distance = query > key ? query - key : key - query;
     if (rule.window > 0 && distance >= rule.window) causes.push_back(fmt::format("window of {}", rule.window));
   }
-  if (rule.key_padding && key >= where.key_length) causes.emplace_back("padding");
+  if (rule.key_padding && !where.keys.holds(key)) causes.emplace_back("padding");
   if (mask.matrix && !mask.matrix->is_kept(where.batch, where.head, query, key)) causes.emplace_back("mask matrix");
   return causes.empty() ? "mask" : fmt::format("{}", fmt::join(causes, " and "));
 }

@@ -11,7 +11,7 @@ namespace headlight::app {
 struct MapCell {
   std::uint32_t layer = 0, batch = 0, head = 0;
   attention::Cell cell;
-  std::uint32_t key_length = 0;  ///< tokens of the keys' sequence, without padding
+  attention::KeyRange keys = 0;  ///< of its sequence, without padding
 };
 
 /// Why the cell is masked: "causal rule", "padding", "window of 4 and mask matrix", "paint". Empty when it is visible.

@@ -8,6 +8,7 @@
 #include "panels/cell_numbers.h"
 #include "panels/label_text.h"
 #include "panels/mask_reason.h"
+#include "panels/shown_mask.h"
 #include "panels/stage_text.h"
 #include "panels/thumbnail.h"
 
@@ -116,8 +117,10 @@ MatrixView make_view(const Frame& frame, const StepSubject& subject, Stage stage
   view.title = stage_title(stage == Stage::Scaled || stage == Stage::Masked ? Stage::Scores : stage);
   view.formula = stage_formula(stage, subject.block, subject.layer, subject.geometry.head);
   if (stage == Stage::Masked) {
-    const attention::MaskSpec& mask = frame.state.masks[kind];
-    const std::string summary = mask_summary(mask, key_length(frame, kind) < shape.keys);
+    const ShownMask shown(frame);
+    const attention::KeyRange keys = key_range(frame, kind);
+    const attention::MaskSpec& mask = shown.spec();
+    const std::string summary = mask_summary(mask, keys.end - keys.begin < shape.keys);
     view.formula = summary.empty() ? "nothing is masked" : fmt::format("{} → {}", summary, fill_text(mask.fill));
   }
   view.shape = fmt::format("{} = {} × {}", stage_space(stage, shape, kind), extent->rows, extent->columns);

@@ -11,6 +11,7 @@
 #include "panels/label_text.h"
 #include "panels/mask_reason.h"
 #include "panels/math_text.h"
+#include "panels/shown_mask.h"
 #include "panels/stage_text.h"
 #include "panels/steps_flow.h"
 #include "panels/thumbnail.h"
@@ -108,7 +109,7 @@ MapCell map_cell(const Frame& frame, attention::Cell cell) {
           .batch = selection.batch,
           .head = selection.head,
           .cell = cell,
-          .key_length = key_length(frame, selection.block.kind)};
+          .keys = key_range(frame, selection.block.kind)};
 }
 
 /// "query 2 “short” · key 5 “first”": whose row and column the cell is.
@@ -130,7 +131,8 @@ std::string tokens_of(const Frame& frame, const StepCell& where) {
 
 Arithmetic explain(Frame& frame, const StepSubject& subject, const StepCell& where) {
   const Selection& selection = frame.state.selection;
-  const attention::MaskSpec& mask = frame.state.masks[selection.block.kind];
+  const ShownMask shown(frame);
+  const attention::MaskSpec& mask = shown.spec();
   CellQuestion question{.geometry = subject.geometry,
                         .layer = subject.layer,
                         .kind = selection.block.kind,

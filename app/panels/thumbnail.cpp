@@ -13,8 +13,9 @@ namespace {
 constexpr float kPreviewEdge = 220.0F;
 constexpr std::uint32_t kPreviewPlace = 0x9E;
 
-std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) {
-  return batch < tokens.lengths.size() ? tokens.lengths[batch] : tokens.length;
+attention::KeyRange real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) {
+  if (batch >= tokens.lengths.size()) return tokens.length;
+  return {tokens.start(batch), tokens.start(batch) + tokens.lengths[batch]};
 }
 
 }  // namespace
@@ -24,12 +25,14 @@ const char* kind_name(const Frame& frame, model::BlockKind kind) {
   return has_one_stack ? "self-attention" : kind_text(kind);
 }
 
-std::uint32_t query_length(const Frame& frame, model::BlockKind kind) {
-  return frame.result.input ? real_tokens(frame.result.input->queries(kind), frame.state.selection.batch) : 0;
+attention::KeyRange query_range(const Frame& frame, model::BlockKind kind) {
+  return frame.result.input ? real_tokens(frame.result.input->queries(kind), frame.state.selection.batch)
+                            : attention::KeyRange(0);
 }
 
-std::uint32_t key_length(const Frame& frame, model::BlockKind kind) {
-  return frame.result.input ? real_tokens(frame.result.input->keys(kind), frame.state.selection.batch) : 0;
+attention::KeyRange key_range(const Frame& frame, model::BlockKind kind) {
+  return frame.result.input ? real_tokens(frame.result.input->keys(kind), frame.state.selection.batch)
+                            : attention::KeyRange(0);
 }
 
 attention::TileRequest thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {
@@ -93,7 +96,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     ImGui::Dummy(size);
     const attention::Tile* tile = frame.result.tile(thumbnail_request(frame, block, head, kPreviewEdge));
     if (tile) {
-      ImGui::Text("concentration %.3f", double{concentration(*tile, query_length(frame, block.kind), ~0U)});
+      ImGui::Text("concentration %.3f", double{concentration(*tile, query_range(frame, block.kind), ~0U)});
       ImGui::TextUnformatted("mean of the rows' largest weights");
     }
   }

@@ -19,9 +19,9 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
 /// "encoder self-attention", or just "self-attention" in a model with a single stack.
 const char* kind_name(const Frame& frame, model::BlockKind kind);
 
-/// Queries of the selected batch item without padding.
-std::uint32_t query_length(const Frame& frame, model::BlockKind kind);
-/// Keys of the selected batch item without padding.
-std::uint32_t key_length(const Frame& frame, model::BlockKind kind);
+/// Queries of the selected batch item that are no padding.
+attention::KeyRange query_range(const Frame& frame, model::BlockKind kind);
+/// Keys of the selected batch item that are no padding.
+attention::KeyRange key_range(const Frame& frame, model::BlockKind kind);
 
 }  // namespace headlight::app

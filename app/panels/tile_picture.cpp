@@ -99,12 +99,13 @@ std::vector<float> row_normalizers(const attention::Tile& tile) {
   return factors;
 }
 
-float concentration(const attention::Tile& tile, std::uint32_t queries, std::uint32_t max_rows) {
+float concentration(const attention::Tile& tile, attention::KeyRange queries, std::uint32_t max_rows) {
   double total = 0.0;
   std::uint32_t count = 0;
-  const std::size_t rows = std::min<std::size_t>(queries, tile.row_sum.size());
+  const std::size_t end = std::min<std::size_t>(queries.end, tile.row_sum.size());
+  const std::size_t rows = end > queries.begin ? end - queries.begin : 0;
   const std::size_t step = rows > max_rows ? rows / max_rows : 1;
-  for (std::size_t row = 0; row < rows; row += step) {
+  for (std::size_t row = queries.begin; row < end; row += step) {
     if (!(tile.row_sum[row] > 0.0F)) continue;
     total += 1.0 / double{tile.row_sum[row]};
     ++count;

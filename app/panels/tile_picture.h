@@ -45,9 +45,9 @@ float largest_weight(const attention::Tile& tile);
 /// Factor of each tile row that makes its largest weight 1: l, of pooled rows the least l; 0 for rows without weights.
 std::vector<float> row_normalizers(const attention::Tile& tile);
 
-/// Mean of the first `queries` rows' largest weights, 1/l: 1 when every query looks at one key, 1/n when it looks at all
+/// Mean of the `queries` rows' largest weights, 1/l: 1 when every query looks at one key, 1/n when it looks at all
 /// alike. Rows without weights don't count. Of longer inputs about `max_rows` evenly spaced rows are looked at.
-float concentration(const attention::Tile& tile, std::uint32_t queries, std::uint32_t max_rows);
+float concentration(const attention::Tile& tile, attention::KeyRange queries, std::uint32_t max_rows);
 
 /// Key and revision for the renderer: the same tile of the same run keeps both, in each `place` of the window.
 void name_image(shell::HeatmapImage& image, const PictureTile& picture, std::uint32_t place);

@@ -223,7 +223,7 @@ TEST_CASE("weights, scale and masks are written out with their real numbers") {
     question.stage = stage;
     question.row = row;
     question.column = column;
-    question.mask_reason = mask_reason(state.masks[block.kind], {.cell = {.query = row, .key = column}, .key_length = 3});
+    question.mask_reason = mask_reason(state.masks[block.kind], {.cell = {.query = row, .key = column}, .keys = 3});
     return explain_cell(question, numbers);
   };
   const Arithmetic scaled = explain(Stage::Scaled, 1, 0);
@@ -256,7 +256,7 @@ TEST_CASE("every stage of every preset can be explained") {
 TEST_CASE("a mask's reasons are named") {
   attention::MaskSpec mask;
   const auto reason = [&](std::uint32_t query, std::uint32_t key) {
-    return mask_reason(mask, {.cell = {.query = query, .key = key}, .key_length = 5});
+    return mask_reason(mask, {.cell = {.query = query, .key = key}, .keys = 5});
   };
   CHECK(reason(0, 4).empty());
   CHECK(reason(0, 5) == "padding");
@@ -306,6 +306,36 @@ TEST_CASE("thumbnails wrap, fill the width and only visible lines count") {
     const bool is_visible = y < 1300.0F && y + layout.map_height() + 16.0F >= 1000.0F;
     CHECK(is_visible == (line >= lines.first && line < lines.end));
   }
+}
+
+TEST_CASE("a large model's heads shrink only as far as it takes to see them all") {
+  const ThumbnailLayout::Request request{
+      .groups = 12, .per_group = 12, .width = 280.0F, .height = 800.0F, .gutter = 24.0F, .aspect = 1.0F, .caption = 16.0F};
+  const ThumbnailLayout all(request);
+  CHECK(all.is_compact());
+  CHECK(all.height() <= 800.0F);
+  CHECK(all.caption() == 0.0F);
+  CHECK(all.box(0, all.per_line() - 1).x + all.map_width() <= 280.0F);
+  ThumbnailLayout::Request shallow = request;
+  shallow.groups = 6;
+  const ThumbnailLayout larger(shallow);
+  CHECK(larger.height() <= 800.0F);
+  CHECK(larger.map_width() > all.map_width());
+  ThumbnailLayout::Request roomy = request;
+  roomy.width = 900.0F;
+  roomy.height = 1200.0F;
+  CHECK_FALSE(ThumbnailLayout(roomy).is_compact());
+  // 48 × 64 heads don't fit; they stay large enough to be told apart, and scroll.
+  ThumbnailLayout::Request most = request;
+  most.groups = 48;
+  most.per_group = 64;
+  const ThumbnailLayout scrolled(most);
+  CHECK(scrolled.is_compact());
+  CHECK(scrolled.height() > 800.0F);
+  CHECK(scrolled.map_width() >= 14.0F);
+  const ThumbnailLayout::Lines lines = scrolled.visible_lines(0.0F, 800.0F);
+  CHECK(lines.first == 0);
+  CHECK((lines.end - lines.first) * scrolled.per_line() < 900);
 }
 
 TEST_CASE("pooled rows are normalised by their largest weight, and empty rows don't count") {

@@ -233,4 +233,23 @@ TEST_SUITE("gpu") {
     hand.press(Key::Z, kControl);
     CHECK(hand.state().gains.size() == 1);
   }
+
+  TEST_CASE("padding on the left is padding everywhere") {
+    State state = with_text("a b a b\nb");
+    state.view.tab = Tab::Predictions;
+    Hand hand(state);
+    show(hand, "gpt2");
+    hand.click("model.padding.1");
+    REQUIRE(hand.state().model.padding == inference::PaddingSide::Left);
+    hand.press(Key::PageDown);
+    CHECK(hand.result().error == "");
+    const model::TokenBatch& tokens = hand.result().input->source;
+    REQUIRE(tokens.starts.size() == 2);
+    CHECK(tokens.starts[1] > 0);
+    const PredictionPlace place = prediction_place(hand.state(), hand.result());
+    CHECK(place.batch == 1);
+    CHECK(place.first == tokens.starts[1]);
+    CHECK(place.token == tokens.length - 1);
+    CHECK(hand.sees("prediction.0"));
+  }
 }
