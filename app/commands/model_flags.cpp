@@ -166,7 +166,7 @@ void ModelFlags::apply_model(State& state) {
     throw UsageError("{}: {} has no decoder beside an encoder", targets_.empty() ? "--target-ids" : "--target",
                      description.family);
   }
-  if ((description.is_encoder_decoder || description.is_causal) && !pairs_.empty()) {
+  if (!inference::takes_pairs(description) && !pairs_.empty()) {
     throw UsageError("--pair: {} isn't trained on pairs of sentences", description.family);
   }
 }

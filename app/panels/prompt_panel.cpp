@@ -145,7 +145,7 @@ void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::strin
   State& state = frame.state;
   const inference::LanguageModel* model = frame.result.model.get();
   const bool has_target = model && model->description.is_encoder_decoder;
-  const bool has_pairs = model && model->description.token_types > 1;
+  const bool has_pairs = model && inference::takes_pairs(model->description);
   const std::optional<Side> source = side_of(frame, false);
   const std::optional<Side> target = side_of(frame, true);
   NumberBeingTyped no_numbers;

@@ -41,6 +41,10 @@ std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
   return model;
 }
 
+bool takes_pairs(const model::ModelDescription& description) {
+  return !description.is_causal && !description.is_encoder_decoder;
+}
+
 fs::path find_model(const fs::path& name) {
   if (name.empty()) throw Error("a model has a name: give its folder or .gguf file");
   std::error_code failure;

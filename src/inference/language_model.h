@@ -30,6 +30,9 @@ struct LanguageModel {
 /// Headlight can show.
 std::shared_ptr<const LanguageModel> open_model(const std::filesystem::path& path);
 
+/// Is the model made for pairs of sentences too (BERT and its kin)?
+bool takes_pairs(const model::ModelDescription& description);
+
 /// Where a model lies that a person named by path or as "organisation/name". Throws Error in one line when it is nowhere.
 std::filesystem::path find_model(const std::filesystem::path& name);
 

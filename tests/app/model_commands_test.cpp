@@ -138,6 +138,40 @@ Worst exported_deviation(std::string_view model, const test::GoldenCase& golden,
   return deviation(Exported(model, flags), golden);
 }
 
+/// A Llama of 70 billion numbers in float16 whose file takes no room: its weights are a hole.
+void write_huge_model(const fs::path& folder) {
+  constexpr std::uint32_t kWidth = 8192, kInner = 28672, kKeys = 1024, kLayers = 80, kVocabulary = 128256;
+  nlohmann::json header = nlohmann::json::object();
+  std::uint64_t end = 0;
+  const auto add = [&](const std::string& name, const Shape& shape) {
+    const std::uint64_t begin = end;
+    end += 2 * element_count(shape);
+    header[name + ".weight"] = {{"dtype", "F16"}, {"shape", shape}, {"data_offsets", {begin, end}}};
+  };
+  add("model.embed_tokens", {kVocabulary, kWidth});
+  for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
+    const std::string prefix = fmt::format("model.layers.{}.", layer);
+    for (const char* name : {"self_attn.q_proj", "self_attn.o_proj"}) add(prefix + name, {kWidth, kWidth});
+    for (const char* name : {"self_attn.k_proj", "self_attn.v_proj"}) add(prefix + name, {kKeys, kWidth});
+    for (const char* name : {"mlp.gate_proj", "mlp.up_proj"}) add(prefix + name, {kInner, kWidth});
+    add(prefix + "mlp.down_proj", {kWidth, kInner});
+    for (const char* name : {"input_layernorm", "post_attention_layernorm"}) add(prefix + name, {kWidth});
+  }
+  add("model.norm", {kWidth});
+  add("lm_head", {kVocabulary, kWidth});
+  const std::string text = header.dump();
+  std::string bytes(8, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(text.size() >> (8 * i) & 0xff);
+  write_file_atomically(folder / "model.safetensors", bytes + text);
+  fs::resize_file(folder / "model.safetensors", bytes.size() + text.size() + end);
+  const nlohmann::json config = {{"model_type", "llama"},       {"hidden_size", kWidth},
+                                 {"intermediate_size", kInner}, {"num_hidden_layers", kLayers},
+                                 {"num_attention_heads", 64},   {"num_key_value_heads", 8},
+                                 {"vocab_size", kVocabulary},   {"max_position_embeddings", 8192},
+                                 {"rms_norm_eps", 1e-5},        {"tie_word_embeddings", false}};
+  write_file_atomically(folder / "config.json", config.dump());
+}
+
 }  // namespace
 
 TEST_SUITE("cpu") {
@@ -222,7 +256,7 @@ TEST_SUITE("cpu") {
     CHECK(listed.out.find("2 × 4 + 2 × 4") != std::string::npos);
     CHECK(listed.out.find("can't be shown") == std::string::npos);
     const Outcome json = run_headlight({"models", "--json", "--folder", golden_path("gpt2")});
-    CHECK(nlohmann::json::parse(json.out).at(0)["parameters"] == 26820);
+    CHECK(nlohmann::json::parse(json.out).at(0)["parameters"] == 26776);
     const TemporaryDirectory empty;
     const Outcome none = run_headlight({"models"}, "HF_HUB_CACHE='" + empty.path().string() + "'");
     CHECK(none.status == 0);
@@ -299,6 +333,8 @@ TEST_SUITE("gpu") {
     CHECK(run["tokens"]["ids"][0] == nlohmann::json({2, 38, 39, 3, 40, 3}));
     CHECK(run["tokens"]["texts"][0][0] == "[CLS]");
     CHECK(bert.npy("logits").shape == Shape{1, 6, 104});
+    const Exported no_pair("bert", {"--text", "the cat", "--stages", "weights"});
+    CHECK(no_pair.npy("weights").axis(3) == 4);
     const Exported marian("marian", {"--text", "the cat", "--text", "sat", "--target", "on the", "--padding-side", "left"});
     CHECK(marian.npy("cross_weights").shape == Shape{2, 2, 4, 3, 3});
     const nlohmann::json both = marian.run_json();
@@ -326,6 +362,29 @@ TEST_SUITE("gpu") {
     CHECK(base.has("hidden.npy"));
     CHECK_FALSE(base.has("logits.npy"));
     CHECK(base.outcome.err == "headlight: note: logits is left out: this network has none\n");
+  }
+
+  TEST_CASE("a model that no device holds is refused before anything is read") {
+    const TemporaryDirectory folder;
+    write_huge_model(folder.path());
+    const Outcome info = run_headlight({"info", "--model", folder.path().string()});
+    CHECK(info.out.find("70.6 B") != std::string::npos);
+    const std::string refusal =
+        complaint({"export", "--model", folder.path().string(), "--ids", "1,2", "--out", folder.path().string()}, 1);
+    CHECK(refusal.starts_with("the weights take 265164 MiB, but '"));
+    CHECK(refusal.find("choose a smaller model") != std::string::npos);
+  }
+
+  TEST_CASE("screenshot shows a model") {
+    const TemporaryDirectory directory;
+    const std::string file = (directory.path() / "bart.png").string();
+    const Outcome outcome = run_headlight({"screenshot", "--model", golden_path("marian"), "--text", "the cat", "--target",
+                                           "sat", "--block", "cross", "--size", "800x600", "--out", file});
+    INFO(outcome.err);
+    CHECK(outcome.status == 0);
+    CHECK(read_file(file).starts_with("\x89PNG"));
+    CHECK(complaint({"screenshot", "--model", golden_path("gpt2"), "--ids", "999", "--out", file}, 1).find("999") !=
+          std::string::npos);
   }
 
   TEST_CASE("what a model can't take is one line") {
