@@ -114,7 +114,7 @@ StackPlan plan_stack(const PassInputs& now, const PassInputs* before, bool is_de
     const model::TokenBatch& was = is_decoder ? *before->input.target : before->input.source;
     const auto& embedding = is_decoder ? now.network->target_embedding : now.network->source_embedding;
     const auto& old_embedding = is_decoder ? before->network->target_embedding : before->network->source_embedding;
-    const std::uint32_t old_capacity = is_causal && is_stack_causal(*before, kind) ? roomy(was.length) : was.length;
+    const std::uint32_t old_capacity = is_stack_causal(*before, kind) ? roomy(was.length) : was.length;
     if (embedding != nullptr && embedding == old_embedding && old_capacity == plan.capacity &&
         has_same_angles(layers, tokens, was)) {
       same = first_difference(tokens, was);

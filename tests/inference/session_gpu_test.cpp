@@ -176,6 +176,7 @@ TEST_SUITE("gpu") {
       CAPTURE(ops::to_string(kernel));
       Session session = session_with(context, {.attention = kernel});
       session.run(playground.network, playground.input, {});
+      session.forget();
       const std::uint64_t before = context.submissions();
       const RunTiming timing = session.run(playground.network, playground.input, {});
       CHECK(context.submissions() == before + 1);
@@ -196,10 +197,22 @@ TEST_SUITE("gpu") {
     CHECK(with_run > before);
     attention::MaskSet causal;
     for (attention::MaskSpec& mask : causal.by_kind) mask.rule.causal = true;
-    for (int i = 0; i < 5; ++i) session.run(first.network, first.input, causal);
-    CHECK(context.allocated_bytes() == with_run);
-    const Playground second = make_playground({}, "the dog sat", "", first);
+    session.run(first.network, first.input, causal);
+    const std::size_t with_room = context.allocated_bytes();  // for typing on
+    CHECK(with_room > with_run);
+    const Playground second = make_playground({}, "the dog sat", "", first),
+                     third = make_playground({}, "a longer text about it", "", first);
     CHECK(second.network == first.network);
+    for (const Playground* playground : {&first, &second, &third, &first}) {
+      session.forget();
+      session.run(playground->network, playground->input, causal);
+      CHECK(context.allocated_bytes() < with_room + 256);  // the lengths and tables of a text
+    }
+    for (const std::uint32_t window : {1u, 2u, 3u}) {
+      for (attention::MaskSpec& mask : causal.by_kind) mask.rule.window = window;
+      session.run(first.network, first.input, causal);
+      CHECK(context.allocated_bytes() == with_room);
+    }
     session.run(second.network, second.input, {});
     CHECK(context.allocated_bytes() == with_run);
   }
