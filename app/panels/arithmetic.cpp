@@ -36,6 +36,11 @@ std::vector<float> weight_row(const model::Linear& linear, std::uint32_t index) 
   return row;
 }
 
+/// The head of keys and values that a head reads.
+std::uint32_t key_head(const model::AttentionConfig& config, std::uint32_t head) {
+  return head / std::max(config.heads / std::max(config.keys_heads(), 1U), 1U);
+}
+
 float number_at(const model::Parameter& vector, std::uint32_t index) {
   float number = 0.0F;
   vector.read(index, 1, {&number, 1});
@@ -58,6 +63,16 @@ void explain_projection(Arithmetic& arithmetic, const model::Linear& linear, std
   set_sum(arithmetic, products(*x, weight_row(linear, out)), bias);
 }
 
+/// What happens to a head's queries or keys between the projection and the scores; empty when nothing does.
+std::string turned_by(const model::AttentionLayer& layer, Stage stage) {
+  if (stage == Stage::V) return {};
+  const bool has_norm = stage == Stage::Q ? layer.weights->query_norm.has_value() : layer.weights->key_norm.has_value();
+  const bool is_turned = layer.config.rotary.has_value();
+  if (has_norm && is_turned) return "normed over the head's width, then turned by the token's position";
+  if (has_norm) return "normed over the head's width";
+  return is_turned ? "turned by the token's position (rotary), which mixes pairs of its numbers" : "";
+}
+
 void explain_input_projection(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
   const Stage stage = question.stage;
   const char letter = stage == Stage::Q ? 'Q' : stage == Stage::K ? 'K' : 'V';
@@ -70,13 +85,23 @@ void explain_input_projection(const CellQuestion& question, Arithmetic& arithmet
   const model::Linear& linear = stage == Stage::Q ? weights.query : stage == Stage::K ? weights.key : weights.value;
   const std::uint32_t width = stage == Stage::V ? geometry.shape.d_v : geometry.shape.d_k;
   const bool reads_x = stage == Stage::Q || geometry.is_self;
-  arithmetic.formula = fmt::format("{}{} · W_{}[{},:]{}", reads_x ? "x" : "memory", subscript(question.row), letter,
-                                   geometry.head * width + question.column, linear.has_bias() ? " + b" : "");
+  // Several heads may share one head of keys and values.
+  const std::uint32_t head = stage == Stage::Q ? geometry.head : key_head(question.layer->config, geometry.head);
+  const std::string turn = turned_by(*question.layer, stage);
+  const std::string columns = turn.empty() ? fmt::format("{},:", head * width + question.column)
+                                           : fmt::format("{}…{},:", head * width, (head + 1) * width - 1);
+  arithmetic.formula = fmt::format("{}{} · W_{}[{}]{}", reads_x ? "x" : "memory", subscript(question.row), letter, columns,
+                                   linear.has_bias() ? " + b" : "");
+  if (!turn.empty()) {
+    arithmetic.formula += fmt::format(", then [{}]", question.column);
+    arithmetic.note = fmt::format("The projected vector is {}: this number is no single sum of products.", turn);
+    return;
+  }
   if (!reads_x) {
     arithmetic.note = "The memory is the other sequence: the encoder's output, or the second text's token vectors.";
     return;
   }
-  explain_projection(arithmetic, linear, geometry.head * width + question.column, Stage::X, question.row, numbers);
+  explain_projection(arithmetic, linear, head * width + question.column, Stage::X, question.row, numbers);
 }
 
 void explain_scores(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
@@ -108,6 +133,20 @@ void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, Number
       arithmetic.note = "This attention doesn't scale its scores.";
       break;
   }
+  if (!question.layer) return;
+  const model::AttentionConfig& config = question.layer->config;
+  if (config.softcap > 0.0F) {
+    const std::string cap = write_number(double{config.softcap});
+    arithmetic.formula = fmt::format("{} · tanh({} / {})", cap, arithmetic.formula, cap);
+    arithmetic.numbers = fmt::format("{} · tanh({} / {})", cap, arithmetic.numbers, cap);
+  }
+  if (!config.position_bias) return;
+  arithmetic.formula += " + bias";
+  if (score && arithmetic.result && config.softcap == 0.0F) {
+    const double bias = double{*arithmetic.result} - double{*score} * double{scale.factor(d_k)};
+    arithmetic.numbers += fmt::format(" + {}", write_factor(bias));
+  }
+  arithmetic.note = "The bias depends on head and distance alone (relative positions).";
 }
 
 void explain_masked(const CellQuestion& question, Arithmetic& arithmetic) {
@@ -208,7 +247,9 @@ Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {
   arithmetic.result = numbers.value(stage, question.row, question.column);
   switch (stage) {
     case Stage::X:
-      arithmetic.note = "One number of the vector that enters this layer.";
+      arithmetic.note = question.layer && question.layer->norms.before
+                            ? "One number of the vector that enters this layer, behind its norm."
+                            : "One number of the vector that enters this layer.";
       break;
     case Stage::Q:
     case Stage::K:

@@ -1,8 +1,10 @@
 #include "panels/prompt_panel.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/prompt_lines.h"
 #include "panels/form.h"
@@ -128,30 +130,68 @@ void draw_chips(Frame& frame, const char* name, const Side& side, ChipLayout& la
   remembered = hovered;
 }
 
-/// In place of the text while ids are given.
-void draw_ids(Frame& frame, Form& form) {
-  form.note("Token ids are given instead of a text.");
-  if (form.button("from_text", "Use the text again")) {
-    frame.state.model.ids.clear();
-    frame.state.model.target_ids.clear();
+using IdLines = std::vector<std::vector<std::uint32_t>>;
+
+/// Numbers with anything between them, line by line; lines without any are left out.
+IdLines read_ids(const std::string& text) {
+  IdLines lines;
+  for (const LineRange range : line_ranges(text)) {
+    std::vector<std::uint32_t> ids;
+    const char* end = text.data() + range.end;
+    for (const char* at = text.data() + range.begin; at < end;) {
+      std::uint32_t id = 0;
+      const auto [next, failure] = std::from_chars(at, end, id);
+      if (failure == std::errc()) ids.push_back(id);
+      at = next > at ? next : at + 1;
+    }
+    if (!ids.empty()) lines.push_back(std::move(ids));
   }
+  return lines;
 }
 
-}  // namespace
+std::string write_ids(const IdLines& lines) {
+  std::string text;
+  for (const std::vector<std::uint32_t>& line : lines) {
+    text += fmt::format("{}{}", text.empty() ? "" : "\n", fmt::join(line, ", "));
+  }
+  return text;
+}
 
-void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
-  frame.transient.pointed_query.reset();
-  frame.transient.pointed_key.reset();
+/// In place of the text while ids are given. An empty field keeps the last ids, so that there is always something to run.
+void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
+  IdLines& ids = frame.state.model.ids;
+  draw_caption(frame, "Token ids instead of a text: each line is one item of the batch");
+  if (read_ids(memory.typed_ids) != ids && !memory.typed_ids.empty()) memory.typed_ids.clear();
+  if (memory.typed_ids.empty()) memory.typed_ids = write_ids(ids);
+  frame.ui.text_field("##ids", memory.typed_ids, {.height = 2.0F * ImGui::GetFrameHeight()});
+  mark_last_item(frame, "text.ids");
+  if (IdLines read = read_ids(memory.typed_ids); !read.empty()) ids = std::move(read);
+  if (!form.button("from_text", "Use the text again")) return;
+  ids.clear();
+  frame.state.model.target_ids.clear();
+}
+
+/// The ids that the text has now, to go on from them; a single one where the text has none.
+void offer_ids(Frame& frame, Form& form) {
+  if (!form.button("to_ids", "Give token ids instead")) return;
+  IdLines& ids = frame.state.model.ids;
+  const inference::LanguageModel* model = frame.result.model.get();
+  if (model && frame.result.prompt && model->path.string() == frame.state.model.path) {
+    for (const std::vector<text::Token>& line : frame.result.prompt->tokens) {
+      std::vector<std::uint32_t>& item = ids.emplace_back();
+      for (const text::Token& token : line) item.push_back(token.id);
+    }
+  }
+  if (ids.empty()) ids = {{0}};
+}
+
+/// The text, its second sentence where the model takes one, and their tokens.
+void draw_source(Frame& frame, PromptPanelMemory& memory, Form& form, const std::string& error) {
   State& state = frame.state;
   const inference::LanguageModel* model = frame.result.model.get();
   const bool has_target = model && model->description.is_encoder_decoder;
   const bool has_pairs = model && inference::takes_pairs(model->description);
   const std::optional<Side> source = side_of(frame, false);
-  const std::optional<Side> target = side_of(frame, true);
-  NumberBeingTyped no_numbers;
-  Form form(frame, no_numbers, "text");
-  if (!state.model.ids.empty()) draw_ids(frame, form);
-
   draw_caption(frame, has_target ? "Source: each line is one item of the batch" : "Each line is one item of the batch");
   std::optional<ChipTarget> in_text = draw_box(frame, {.name = "text.edit", .text = state.text, .hint = "Type a text"},
                                                source ? &*source : nullptr, memory.pointed_source);
@@ -164,6 +204,28 @@ void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::strin
     if (in_pair) in_text = in_pair;
   }
   if (source) draw_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, in_text);
+}
+
+}  // namespace
+
+void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
+  frame.transient.pointed_query.reset();
+  frame.transient.pointed_key.reset();
+  State& state = frame.state;
+  const inference::LanguageModel* model = frame.result.model.get();
+  const bool has_target = model && model->description.is_encoder_decoder;
+  const std::optional<Side> source = side_of(frame, false);
+  const std::optional<Side> target = side_of(frame, true);
+  NumberBeingTyped no_numbers;
+  Form form(frame, no_numbers, "text");
+  const bool has_ids = !state.model.ids.empty();
+  if (has_ids) {
+    draw_ids(frame, memory, form);
+    if (!error.empty()) form.warning(error);
+    if (source) draw_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, {});
+  } else {
+    draw_source(frame, memory, form, error);
+  }
   if (has_target) {
     draw_caption(frame, "Target: what the decoder has written so far");
     const std::optional<ChipTarget> in_target =
@@ -172,8 +234,10 @@ void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::strin
     if (target) draw_chips(frame, "chips.target", *target, memory.target, memory.pointed_target, in_target);
   }
   if (source) draw_caption(frame, token_count_text(source->tokens).c_str());
+  if (has_ids) return;
   form.toggle("special", "Special tokens", state.model.adds_special, {},
               "Those that the model's tokenizer adds, like [CLS] or <s>. Models were trained with them.");
+  offer_ids(frame, form);
 }
 
 }  // namespace headlight::app

@@ -12,6 +12,7 @@ namespace headlight::app {
 struct PromptPanelMemory {
   ChipLayout source, target;
   std::optional<ChipTarget> pointed_source, pointed_target;  ///< chips under the pointer in the last frame
+  std::string typed_ids;  ///< as they are being typed: "5, 7," is no other list than "5, 7"
 };
 
 /// A model's text: the box, its tokens as chips, a second sentence or a target where the model takes one. Pointing at a

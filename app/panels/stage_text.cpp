@@ -10,21 +10,33 @@ using attention::Stage;
 /// The factor of the scores as it stands in a formula: "S / √d_k".
 std::string scaled_formula(const model::AttentionLayer* layer) {
   if (!layer) return "scaled = c · S";
-  switch (layer->config.scale.kind) {
-    case model::Scale::Kind::InverseSqrtKey:
-      return "scaled = S / √d_k";
-    case model::Scale::Kind::None:
-      return "scaled = S (no scale)";
-    case model::Scale::Kind::Value:
-      return fmt::format("scaled = {:.4g} · S", layer->config.scale.value);
-  }
-  return {};
+  const model::AttentionConfig& config = layer->config;
+  const bool is_plain = config.softcap == 0.0F && !config.position_bias;
+  std::string scaled = is_plain ? "S (no scale)" : "S";
+  if (config.scale.kind == model::Scale::Kind::InverseSqrtKey) scaled = "S / √d_k";
+  if (config.scale.kind == model::Scale::Kind::Value) scaled = fmt::format("{:.4g} · S", config.scale.value);
+  if (config.softcap > 0.0F) scaled = fmt::format("{0:.4g} · tanh( {1} / {0:.4g} )", config.softcap, scaled);
+  if (config.position_bias) scaled += " + bias";
+  return "scaled = " + scaled;
 }
 
 /// "Q = X W_Q + b_Q" for one of the three input projections.
 std::string projection_formula(char letter, const char* input, const model::Linear* linear) {
   if (!linear) return fmt::format("{} is given", letter);
   return fmt::format("{0} = {1} W_{0}{2}", letter, input, linear->has_bias() ? fmt::format(" + b_{}", letter) : "");
+}
+
+/// The same for queries and keys that are normed or turned by their positions afterwards.
+std::string turned_formula(char letter, const char* input, const model::AttentionLayer* layer) {
+  const model::AttentionWeights* weights = layer && layer->weights ? &*layer->weights : nullptr;
+  const model::Linear* linear = !weights ? nullptr : letter == 'Q' ? &weights->query : &weights->key;
+  const std::string formula = projection_formula(letter, input, linear);
+  const bool has_norm = weights && (letter == 'Q' ? weights->query_norm.has_value() : weights->key_norm.has_value());
+  const bool is_turned = weights && layer->config.rotary.has_value();
+  if (!has_norm && !is_turned) return formula;
+  const std::string inside = formula.substr(4);
+  if (has_norm && is_turned) return fmt::format("{} = rotate(norm( {} ))", letter, inside);
+  return fmt::format("{} = {}( {} )", letter, has_norm ? "norm" : "rotate", inside);
 }
 
 }  // namespace
@@ -106,12 +118,15 @@ std::string stage_formula(Stage stage, model::BlockRef block, const model::Atten
   const char* memory = block.kind == model::BlockKind::Cross ? "memory" : "X";
   switch (stage) {
     case Stage::X:
-      if (block.layer.value > 0) return fmt::format("state after layer {}", block.layer.value - 1);
+      if (block.layer.value > 0) {
+        const std::string state = fmt::format("state after layer {}", block.layer.value - 1);
+        return layer && layer->norms.before ? fmt::format("norm( {} )", state) : state;
+      }
       return block.kind == model::BlockKind::Cross ? "the queries' tokens" : "token vectors";
     case Stage::Q:
-      return projection_formula('Q', "X", weights ? &weights->query : nullptr);
+      return turned_formula('Q', "X", layer);
     case Stage::K:
-      return projection_formula('K', memory, weights ? &weights->key : nullptr);
+      return turned_formula('K', memory, layer);
     case Stage::V:
       return projection_formula('V', memory, weights ? &weights->value : nullptr);
     case Stage::Scores:

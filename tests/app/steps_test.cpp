@@ -113,6 +113,31 @@ double largest_error(Run& run, model::BlockRef block, std::uint32_t batch, std::
 
 }  // namespace
 
+TEST_CASE("a model's sums give its numbers too: heads that share keys, turned and normed queries") {
+  for (const char* name : {"llama", "qwen3", "gpt2", "gemma2", "t5"}) {
+    CAPTURE(name);
+    State state;
+    state.model.path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + name;
+    state.model.ids = {{5, 7, 9, 11}};
+    Run run(state);
+    const model::BlockRef block = run.source.network->blocks().front();
+    const std::uint32_t last = run.source.network->layer(block).config.heads - 1;
+    for (const Stage stage : {Stage::Q, Stage::K, Stage::V, Stage::Scores, Stage::Heads, Stage::Output}) {
+      CAPTURE(attention::to_string(stage));
+      CHECK(largest_error(run, block, 0, last, stage) < 1e-5);
+    }
+    CellQuestion question = run.question(block, 0, last);
+    ReferenceNumbers numbers(run.runner, block, 0, last);
+    question.stage = Stage::Q;
+    const bool is_turned = question.layer->config.rotary.has_value();
+    CHECK(explain_cell(question, numbers).terms.empty() == is_turned);
+    question.stage = Stage::Scaled;
+    const Arithmetic scaled = explain_cell(question, numbers);
+    CHECK((scaled.formula.find("tanh") != std::string::npos) == (question.layer->config.softcap > 0.0F));
+    CHECK((scaled.formula.find("bias") != std::string::npos) == question.layer->config.position_bias.has_value());
+  }
+}
+
 TEST_CASE("written-out sums give the number on screen, in every stage that is a sum") {
   State state;
   state.text = "one two three\nfour five";

@@ -1,7 +1,8 @@
 // Models in the window: opening, looking, continuing, leaving.
 #include <doctest/doctest.h>
 
-#include <filesystem>
+#include <chrono>
+#include <thread>
 
 #include "app/continuation.h"
 #include "app/fake_runner.h"
@@ -74,8 +75,9 @@ TEST_SUITE("gpu") {
       CHECK(hand.result().error != "");
       ids = hand.state();
     }
-    ids.model.ids = {{1, 2, 3}};
     Hand other(ids);
+    other.click("text.to_ids");
+    other.fill_in("text.ids", "1, 2,3 x");
     CHECK(other.result().error == "");
     CHECK(other.result().input->source.length == 3);
     other.press(Key::Digit3);
@@ -113,6 +115,35 @@ TEST_SUITE("gpu") {
     CHECK(hand.state().model.path.empty());
     CHECK(hand.state() == before);
     CHECK(hand.window().notice().text.find("16 GiB") != std::string::npos);
+    CHECK(hand.result().error == "");
+  }
+
+  TEST_CASE("a load has a bar and a button that gives up; the window goes on meanwhile") {
+    const auto log = std::make_shared<FakeLog>();
+    Hand hand(with_text("the cat"), fake_factory(log));
+    const State before = hand.state();
+    log->is_load_held = true;
+    hand.window().open_model(kModels + "gpt2");
+    double now_s = 100.0;
+    const auto frames_until = [&](const auto& is_there) {
+      for (int patience = 0; patience < 4000 && !is_there(); ++patience) {
+        hand.window().frame({.width = 1600, .height = 1000}, 1.0F, now_s += 0.01);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      return is_there();
+    };
+    REQUIRE(frames_until([&] { return hand.sees("loading.cancel"); }));
+    CHECK(hand.rect("loading.bar").width > 0.0F);
+    CHECK(hand.rect("loading.bar").width < 1600.0F);
+    CHECK(hand.sees("head.map"));  // what was shown before
+    const shell::UiRect cancel = hand.rect("loading.cancel");
+    hand.ui().feed(shell::click_at(cancel.x + cancel.width * 0.5F, cancel.y + cancel.height * 0.5F));
+    REQUIRE(frames_until([&] { return hand.state().model.path.empty(); }));
+    log->is_load_held = false;
+    hand.settle();
+    CHECK(hand.state() == before);
+    CHECK(hand.window().notice().text == "Loading was cancelled");
+    CHECK_FALSE(hand.window().notice().is_warning);
     CHECK(hand.result().error == "");
   }
 
