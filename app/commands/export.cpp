@@ -127,7 +127,9 @@ void add_output_flags(CLI::App& app, ExportOptions* options) {
 
 int run_command(ExportFlags& flags) {
   ExportOptions options = flags.options;
-  if (!flags.model.has_input()) throw UsageError("--text or --preset is missing: say what to compute");
+  if (!flags.model.has_input()) {
+    throw UsageError("--text or {} is missing: say what to compute", flags.model.names_model() ? "--ids" : "--preset");
+  }
   if (options.directory.empty()) throw UsageError("--out is missing: name the folder to write into");
   State state;
   flags.model.apply(state);

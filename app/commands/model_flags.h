@@ -22,6 +22,8 @@ class ModelFlags {
   /// Was anything to compute on given: a text, ids or a preset?
   bool has_input() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty(); }
 
+  bool names_model() const { return !model_.empty(); }
+
   /// `state` with the given flags applied; what wasn't given stays. Opens the model, if any. Throws UsageError for flags
   /// that exclude each other, and Error when a file can't be read, is no mask or holds no model.
   void apply(State& state);

@@ -35,15 +35,16 @@ TEST_SUITE("cpu") {
     CHECK(version.out.starts_with("headlight "));
     const Outcome help = run_headlight({"--help"});
     CHECK(help.status == 0);
-    for (const char* command : {"view", "screenshot", "export", "devices"})
+    for (const char* command : {"view", "screenshot", "export", "info", "models", "tokenize", "detokenize", "devices"})
       CHECK(help.out.find(command) != std::string::npos);
     const Outcome flags = run_headlight({"export", "--help"});
     CHECK(flags.status == 0);
     for (const char* flag :
-         {"--text",      "--key-text", "--layer",  "--head",   "--batch",     "--mask",           "--padding",
-          "--fill",      "--d-model",  "--heads",  "--d-k",    "--d-v",       "--layers",         "--seed",
-          "--scale",     "--bias",     "--format", "--out",    "--color-map", "--row-normalised", "--stages",
-          "--mask-file", "--preset",   "--device", "Examples:"}) {
+         {"--text",       "--key-text",     "--layer",      "--head",      "--batch",     "--mask",           "--padding",
+          "--fill",       "--d-model",      "--heads",      "--d-k",       "--d-v",       "--layers",         "--seed",
+          "--scale",      "--bias",         "--format",     "--out",       "--color-map", "--row-normalised", "--stages",
+          "--mask-file",  "--preset",       "--device",     "--model",     "--ids",       "--pair",           "--target",
+          "--target-ids", "--padding-side", "--no-special", "--precision", "Examples:"}) {
       INFO(flag);
       CHECK(flags.out.find(flag) != std::string::npos);
     }

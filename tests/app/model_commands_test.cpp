@@ -265,7 +265,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("flags that don't go together are one line") {
-    CHECK(export_complaint("gpt2", {}, 2) == "--text or --preset is missing: say what to compute");
+    CHECK(export_complaint("gpt2", {}, 2) == "--text or --ids is missing: say what to compute");
     CHECK(export_complaint("gpt2", {"--text", "a", "--heads", "2"}, 2) ==
           "--heads and --model exclude each other: --heads belongs to the playground");
     CHECK(export_complaint("gpt2", {"--text", "a", "--key-text", "b"}, 2).find("--key-text and --model") == 0);
