@@ -6,6 +6,7 @@
 
 #include "app/bench/bench.h"
 #include "app/bench/check.h"
+#include "app/bench/model_bench.h"
 #include "app/bench/report.h"
 #include "app/commands/usage.h"
 #include "app/settings.h"
@@ -33,14 +34,19 @@ std::string footer() {
          "--format json prints one object a line: op, n, d_model, heads, causal, wall_ms, gpu_ms, gflops, device, driver, "
          "variant,\n"
          "dispatches, device_bytes and state_bytes (forward: with and without the weights).\n\n"
+         "With --model: load (file to device), forward (a new text and the last token's logits), append (one more token) "
+         "and\n"
+         "stream (every core reads the weights' bytes once), with the process' largest resident size.\n\n"
          "Examples:\n"
          "  headlight bench --quick\n"
          "  headlight bench --ops qkv_gemm,linear_naive --n 64,256 --d-model 768 --heads 12 --format json\n"
+         "  headlight bench --model gpt2 --n 16,64,256\n"
          "  headlight bench --check";
 }
 
 struct BenchFlags {
-  std::string device;
+  std::string device, model;
+  bool keeps_halves = false;
   std::vector<bench::Operation> operations{bench::operations().begin(), bench::operations().end()};
   std::vector<std::uint32_t> tokens;
   std::vector<std::uint32_t> widths = {512, 768};
@@ -99,7 +105,38 @@ bench::Plan make_plan(const BenchFlags& flags) {
   return plan;
 }
 
+void print(const bench::ModelResult& result, bool is_json) {
+  if (is_json) {
+    std::cout << fmt::format(
+        "{{\"op\": \"model_{}\", \"n\": {}, \"wall_ms\": {:.3f}, \"gpu_ms\": {:.3f}, \"dispatches\": {}, \"peak_mib\": "
+        "{:.0f}}}\n",
+        result.op, result.n, result.wall_ms, result.gpu_ms, result.dispatches, result.peak_mib);
+  } else {
+    std::cout << fmt::format("{:<10} {:>6} {:>12.2f} {:>12.2f} {:>11} {:>10.0f}\n", result.op, result.n, result.wall_ms,
+                             result.gpu_ms, result.dispatches, result.peak_mib);
+  }
+  std::cout << std::flush;
+}
+
+int run_model_bench(const BenchFlags& flags) {
+  gpu::ContextOptions options;
+  options.device = flags.device;
+  gpu::Context context(options);
+  const bench::ModelPlan plan{.path = flags.model,
+                              .tuning_file = cache_directory() / "kernels.json",
+                              .tokens = token_counts(flags),
+                              .precision = flags.keeps_halves ? inference::Precision::F16 : inference::Precision::F32,
+                              .rounds = {.count = flags.rounds}};
+  if (!flags.is_json) {
+    std::cout << fmt::format("{:<10} {:>6} {:>12} {:>12} {:>11} {:>10}\n", "op", "n", "wall ms", "GPU ms", "dispatches",
+                             "peak MiB");
+  }
+  bench::run_model(context, plan, [&](const bench::ModelResult& result) { print(result, flags.is_json); });
+  return 0;
+}
+
 int run_bench(const BenchFlags& flags) {
+  if (!flags.model.empty()) return run_model_bench(flags);
   const bench::Plan plan = make_plan(flags);
   gpu::ContextOptions options;
   options.device = flags.device;
@@ -151,6 +188,13 @@ void add_size_flags(CLI::App& app, BenchFlags& flags) {
 void add_effort_flags(CLI::App& app, BenchFlags& flags) {
   constexpr const char* kGroup = "How thoroughly";
   constexpr std::uint64_t kMostRounds = 1000;
+  add_flag(app, "--model", "PATH", "instead: measure this model, a folder or a GGUF file", kGroup,
+           [&flags](const std::string& value) { flags.model = value; });
+  add_flag(app, "--precision", "P", "with --model: weights as f32 (default) or f16", kGroup,
+           [&flags](const std::string& value) {
+             const std::vector<std::string> precisions = {"f32", "f16"};
+             flags.keeps_halves = parse_choice("--precision", value, precisions) == 1;
+           });
   add_plain_flag(app, "--quick", "n = 16, 64, 256 and fewer rounds", kGroup, [&flags] {
     flags.is_quick = true;
     flags.longest = 256;

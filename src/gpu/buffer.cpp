@@ -1,5 +1,8 @@
 #include "gpu/buffer.h"
 
+#include <sys/mman.h>
+
+#include <cstdint>
 #include <optional>
 
 #include "core/error.h"
@@ -33,6 +36,20 @@ std::uint32_t choose_type(const Context::Handles& handles, std::uint32_t allowed
   if (const auto type = find_type(handles.memory, allowed, preferred[index])) return *type;
   if (const auto type = find_type(handles.memory, allowed, needed[index])) return *type;
   throw Error("the device '{}' offers no memory that the host can see; choose another device", handles.info.name);
+}
+
+/// A processor's device memory is the process' own: with large pages half a gigabyte of weights costs hundreds of page
+/// faults instead of a hundred thousand, and reading it fewer misses of the address cache. A wish; without it nothing is
+/// lost.
+void use_large_pages(std::span<std::byte> memory) {
+#ifdef MADV_HUGEPAGE
+  constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(memory.data()) + kLargePage - 1) / kLargePage * kLargePage;
+  const auto end = reinterpret_cast<std::uintptr_t>(memory.data() + memory.size()) / kLargePage * kLargePage;
+  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#else
+  static_cast<void>(memory);
+#endif
 }
 
 vk::BufferUsageFlags usage_of(Memory memory) {
@@ -77,6 +94,7 @@ Buffer::Buffer(Context& context, std::size_t bytes, Memory memory, std::string_v
     const Flags flags = device.memory.memoryTypes[type].propertyFlags;
     if ((flags & Flag::eHostVisible) && (flags & Flag::eHostCoherent)) {
       mapped_ = {static_cast<std::byte*>(handles_->memory.mapMemory(0, VK_WHOLE_SIZE)), bytes};
+      if (device.info.is_cpu) use_large_pages(mapped_);
     }
   } catch (const vk::OutOfDeviceMemoryError&) {
     refuse();

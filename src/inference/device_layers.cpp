@@ -31,6 +31,8 @@ class Source {
             }};
   }
 
+  void release() const { weight_.release_pages(); }
+
  private:
   Tensor bias_;
   std::uint32_t out_heads_, in_heads_;
@@ -77,6 +79,10 @@ class Uploader {
     for (const Source& source : sources) views.push_back(source.view());
     ops::PackedLinear packed;
     if (context_ != nullptr) packed = ops::pack(*context_, views, purpose, has_halves_);
+    // What is on the device needn't stay in this process' memory as well.
+    if (context_ != nullptr) {
+      for (const Source& source : sources) source.release();
+    }
     add(ops::packed_bytes(views, has_halves_));
     return packed;
   }

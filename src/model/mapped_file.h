@@ -19,6 +19,8 @@ class MappedFile {
 
   const std::filesystem::path& path() const { return path_; }
   std::span<const std::byte> bytes() const { return bytes_; }
+  /// Gives the pages of a part back to the system: they come again from the file when somebody looks.
+  void release(std::span<const std::byte> part) const;
 
  private:
   std::filesystem::path path_;

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "model/columns.h"
+#include "model/mapped_file.h"
 
 namespace headlight::model {
 namespace {
@@ -24,6 +25,7 @@ struct Parameter::Source {
   ElementType type = ElementType::F32;
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
+  const MappedFile* file = nullptr;  ///< the owner, where it is a file
 
   std::size_t row_bytes() const { return std::size_t{columns} / block_numbers(type) * block_bytes(type); }
 
@@ -60,6 +62,17 @@ Parameter::Parameter(Shape shape, ElementType type, std::span<const std::byte> b
                 source->rows * source->row_bytes(), bytes.size());
   }
   source_ = std::move(source);
+}
+
+Parameter::Parameter(Shape shape, ElementType type, std::span<const std::byte> bytes, std::shared_ptr<const MappedFile> file)
+    : Parameter(std::move(shape), type, bytes, std::shared_ptr<const void>(file)) {
+  auto source = std::make_shared<Source>(*source_);
+  source->file = file.get();
+  source_ = std::move(source);
+}
+
+void Parameter::release_pages() const {
+  if (source_ && source_->file != nullptr) source_->file->release(source_->bytes);
 }
 
 ElementType Parameter::type() const { return source_ ? source_->type : ElementType::F32; }

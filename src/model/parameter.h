@@ -11,6 +11,8 @@
 
 namespace headlight::model {
 
+class MappedFile;
+
 /// The numbers of one weight wherever they lie, in a tensor of our own or in a mapped file, in any element type, perhaps as
 /// a transposed or rearranged view. Copies are cheap and share the numbers; nothing is decoded before somebody reads.
 class Parameter {
@@ -20,6 +22,7 @@ class Parameter {
   /// `bytes` are of `shape` (one or two axes), row after row; `owner` keeps them in memory. Throws Error when they aren't as
   /// many as shape and type need, or when blocks don't fill rows.
   Parameter(Shape shape, ElementType type, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+  Parameter(Shape shape, ElementType type, std::span<const std::byte> bytes, std::shared_ptr<const MappedFile> file);
 
   const Shape& shape() const { return shape_; }
   std::uint32_t axis(std::size_t index) const { return shape_.at(index); }
@@ -46,6 +49,8 @@ class Parameter {
   void read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const;
   /// The same as binary16, rounded to nearest even; numbers that are stored as binary16 keep their bits.
   void read_columns_half(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) const;
+  /// Gives back the memory that the mapped file behind the whole stored weight takes, when nobody will read it soon.
+  void release_pages() const;
   /// All numbers.
   Tensor tensor() const;
   /// The numbers themselves where they lie as float32 in order; asserts that they do (is_plain()).

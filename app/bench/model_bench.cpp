@@ -1,0 +1,140 @@
+#include "app/bench/model_bench.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "inference/language_model.h"
+#include "inference/prompt.h"
+
+namespace headlight::app::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// VmHWM of /proc/self/status in MiB; 0 where there is no such file.
+double peak_mib() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    double kib = 0.0;
+    if (word == "VmHWM:" && status >> kib) return kib / 1024.0;
+  }
+  return 0.0;
+}
+
+/// Every core reads its share of `bytes` once.
+double stream_ms(std::size_t bytes) {
+  const std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t), 1);
+  const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  std::atomic<std::uint64_t> sum = 0;
+  double best = 0.0;
+  for (int round = 0; round < 5; ++round) {
+    const auto start = Clock::now();
+    {
+      std::vector<std::jthread> readers;
+      for (std::size_t i = 0; i < threads; ++i) {
+        readers.emplace_back([&, i] {
+          const auto begin = words.begin() + static_cast<std::ptrdiff_t>(words.size() * i / threads);
+          const auto end = words.begin() + static_cast<std::ptrdiff_t>(words.size() * (i + 1) / threads);
+          sum += std::accumulate(begin, end, std::uint64_t{0});
+        });
+      }
+    }
+    const double ms = milliseconds_since(start);
+    best = round == 0 ? ms : std::min(best, ms);
+  }
+  return sum == 0 ? 0.0 : best;
+}
+
+/// A text of random tokens as a prompt.
+model::ModelInput random_text(const inference::LanguageModel& model, std::uint32_t n, std::mt19937& bits) {
+  std::uniform_int_distribution<std::uint32_t> id(0, model.network->source_embedding->table.axis(0) - 1);
+  inference::PromptText text;
+  text.ids.emplace_back(n);
+  for (std::uint32_t& token : text.ids.front()) token = id(bits);
+  return inference::make_prompt(model, text).input;
+}
+
+class ModelBench {
+ public:
+  ModelBench(gpu::Context& context, const ModelPlan& plan, const std::function<void(const ModelResult&)>& report)
+      : plan_(plan), report_(report), session_(context, plan.tuning_file) {}
+
+  void run() {
+    auto start = Clock::now();
+    model_ = inference::open_model(plan_.path);
+    report_({.op = "open", .wall_ms = milliseconds_since(start), .peak_mib = peak_mib()});
+    start = Clock::now();
+    session_.load(model_->network->layers, plan_.precision);
+    const double load_ms = milliseconds_since(start);
+    while (!session_.is_tuned()) session_.tune_step();
+    report_({.op = "load", .wall_ms = load_ms, .peak_mib = peak_mib()});
+    for (const std::uint32_t n : plan_.tokens) {
+      if (model_->description.max_length != 0 && n >= model_->description.max_length + 1) continue;
+      forward(n);
+    }
+    report_(
+        {.op = "stream", .wall_ms = stream_ms(model_->network->parameter_count() * sizeof(float)), .peak_mib = peak_mib()});
+  }
+
+ private:
+  void forward(std::uint32_t n) {
+    Timing timing = measure(plan_.rounds, [&] { return pass(random_text(*model_, n, bits_)); });
+    report("forward", n, timing);
+    if (n < 2) return;
+    timing = measure(plan_.rounds, [&] {
+      // The text before comes first and isn't timed.
+      const model::ModelInput longer = random_text(*model_, n, bits_);
+      model::ModelInput shorter = longer;
+      shorter.source.ids.pop_back();
+      shorter.source.length = n - 1;
+      shorter.source.lengths = {n - 1};
+      shorter.source.texts = {};
+      session_.run(model_->network, shorter, model_->masks);
+      return pass(longer);
+    });
+    report("append", n, timing);
+  }
+
+  /// A run and the last token's logits.
+  Timing pass(const model::ModelInput& input) {
+    const auto start = Clock::now();
+    const inference::RunTiming run = session_.run(model_->network, input, model_->masks);
+    const inference::StateRef last{.token = input.source.length - 1,
+                                   .layer = static_cast<std::uint32_t>(model_->network->layers->encoder.size())};
+    session_.logits(std::span(&last, 1));
+    return {milliseconds_since(start), run.gpu_ms, run.dispatches};
+  }
+
+  void report(const char* op, std::uint32_t n, const Timing& timing) {
+    report_({.op = op,
+             .n = n,
+             .wall_ms = timing.wall_ms,
+             .gpu_ms = timing.gpu_ms,
+             .dispatches = timing.dispatches,
+             .peak_mib = peak_mib()});
+  }
+
+  const ModelPlan& plan_;
+  const std::function<void(const ModelResult&)>& report_;
+  inference::Session session_;
+  std::shared_ptr<const inference::LanguageModel> model_;
+  std::mt19937 bits_{1};
+};
+
+}  // namespace
+
+void run_model(gpu::Context& context, const ModelPlan& plan, const std::function<void(const ModelResult&)>& report) {
+  ModelBench(context, plan, report).run();
+}
+
+}  // namespace headlight::app::bench

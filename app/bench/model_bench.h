@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/bench/stopwatch.h"
+#include "gpu/context.h"
+#include "inference/session.h"
+
+namespace headlight::app::bench {
+
+/// What is measured with a model instead of random matrices.
+struct ModelPlan {
+  std::filesystem::path path;  ///< a folder or GGUF file
+  std::filesystem::path tuning_file;
+  std::vector<std::uint32_t> tokens;  ///< lengths of texts; those that the model has no positions for are left out
+  inference::Precision precision = inference::Precision::F32;
+  Rounds rounds;
+};
+
+/// One row of the report.
+struct ModelResult {
+  /// "open": everything but the weights, tokenizer included. "load": weights from file to device. "stream": every core reads as many bytes as the weights have, once. "forward": all layers of a
+  /// new text and the last token's logits. "append": one more token and its logits.
+  std::string op;
+  std::uint32_t n = 0;  ///< tokens; 0 where none play a part
+  double wall_ms = 0.0, gpu_ms = 0.0;
+  std::uint32_t dispatches = 0;
+  double peak_mib = 0.0;  ///< the process' largest resident size so far
+};
+
+/// Measures and reports row by row. Throws Error like inference::open_model.
+void run_model(gpu::Context& context, const ModelPlan& plan, const std::function<void(const ModelResult&)>& report);
+
+}  // namespace headlight::app::bench
