@@ -283,4 +283,34 @@ TEST_SUITE("gpu") {
     CHECK(place.token == tokens.length - 1);
     CHECK(hand.sees("prediction.0"));
   }
+
+  TEST_CASE("on the device: a continuation, a knocked-out head, half precision, and back") {
+    State state = with_text("the cat");
+    state.generation.tokens = 3;
+    state.view.tab = Tab::Predictions;
+    Hand hand(state, open_gpu_runner);
+    show(hand, "gpt2");
+    REQUIRE(hand.result().error == "");
+    const auto best = [&] {
+      const PredictionPlace place = prediction_place(hand.state(), hand.result());
+      const Prediction* prediction =
+          hand.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = false});
+      REQUIRE(prediction);
+      return prediction->candidates.front();
+    };
+    const inference::Candidate whole = best();
+    hand.press(Key::K);
+    CHECK(best().logit != whole.logit);
+    hand.press(Key::K);
+    CHECK(best().logit == doctest::Approx(whole.logit).epsilon(1e-5));
+    hand.click("model.precision.1");
+    CHECK(hand.result().error == "");
+    CHECK(best().logit == doctest::Approx(whole.logit).epsilon(0.02));  // 1.4e-4 measured
+    hand.click("generate.start");
+    CHECK(hand.window().generation().count() > 0);
+    CHECK(hand.result().error == "");
+    hand.click("model.close");
+    CHECK(hand.result().error == "");
+    CHECK_FALSE(hand.result().model);
+  }
 }
