@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "attention/mask.h"
+#include "inference/session.h"
+#include "model/load_network.h"
+#include "support/golden_model.h"
+
+namespace headlight::test {
+
+/// The mask that a case was computed with, as a person would set it.
+attention::MaskSet masks_of(const model::ModelDescription& description, const GoldenCase& golden);
+
+/// The largest differences from golden numbers: of maps as they are, of states and logits divided by their root mean square.
+struct GoldenDifference {
+  double attention = 0.0, hidden = 0.0, logits = 0.0;
+  std::size_t unordered = 0;  ///< tokens whose ten most likely successors come in another order
+};
+
+/// Runs all cases of a model one after the other.
+GoldenDifference run_golden(gpu::Context& context, const model::LoadedNetwork& loaded, const std::vector<GoldenCase>& cases,
+                            inference::Precision precision);
+
+}  // namespace headlight::test

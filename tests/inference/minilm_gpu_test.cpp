@@ -1,0 +1,64 @@
+// Real weights: all-MiniLM-L6-v2, which isn't in the repository (tests/download/minilm.sh).
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "inference/golden_run.h"
+#include "model/safetensors.h"
+#include "support/gpu.h"
+
+using namespace headlight;
+using namespace headlight::inference;
+
+namespace {
+
+/// Token ids, padded on the right.
+model::TokenBatch read_tokens(const model::SafetensorsFile& file) {
+  const Shape shape = file.shape("ids");
+  model::TokenBatch tokens{.batch = shape[0], .length = shape[1]};
+  for (const std::int64_t id : file.integers("ids")) tokens.ids.push_back(static_cast<std::uint32_t>(id));
+  tokens.lengths.assign(tokens.batch, 0);
+  const auto mask = file.integers("mask");
+  for (std::size_t i = 0; i < mask.size(); ++i) tokens.lengths[i / tokens.length] += static_cast<std::uint32_t>(mask[i]);
+  return tokens;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE_FIXTURE(test::OnGpu, "MiniLM: maps of every head and the last state are transformers'") {
+    const char* folder = std::getenv("HEADLIGHT_MINILM");
+    if (folder == nullptr) {
+      MESSAGE("skipped: HEADLIGHT_MINILM doesn't name a folder with all-MiniLM-L6-v2's config.json and model.safetensors");
+      return;
+    }
+    const model::SafetensorsFile golden(std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "minilm.safetensors");
+    const model::LoadedNetwork loaded = model::load_network(std::filesystem::path(folder));
+    const auto network = std::make_shared<const model::Network>(loaded.network);
+    CHECK(loaded.description.layers == 6);
+    CHECK(loaded.description.heads == 12);
+    const model::ModelInput input{.source = read_tokens(golden)};
+    const Tensor maps = golden.tensor("attentions"), last = golden.tensor("last_hidden");
+    for (const Precision precision : {Precision::F32, Precision::F16}) {
+      Session session(context);
+      session.load(network->layers, precision);
+      session.run(network, input, {});
+      double worst = 0.0;
+      for (const model::BlockRef block : session.blocks()) {
+        const Tensor found = session.stage(block, attention::Stage::Weights);
+        worst = std::max(
+            worst,
+            test::row_deviation(found.shape, found.values, test::part_of(maps, block.layer.value), input.source).largest);
+      }
+      const Tensor output = session.encoder_output();
+      const test::RowDeviation states = test::row_deviation(output.shape, output.values, last.values, input.source);
+      const double relative = states.largest / states.root_square;
+      const bool is_exact = precision == Precision::F32;
+      INFO("attention ", worst, ", hidden ", relative);
+      CHECK(worst < (is_exact ? 1e-5 : 3e-3));     // observed 1.5e-6 and 6.8e-4
+      CHECK(relative < (is_exact ? 3e-5 : 1e-2));  // observed 5.3e-6 and 2.8e-3
+    }
+  }
+}

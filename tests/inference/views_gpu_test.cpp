@@ -1,0 +1,150 @@
+// What a person does to a model's heads, and what is read from its layers, against the double-precision reference.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "inference/golden_run.h"
+#include "model/reference_layers.h"
+#include "support/deviation.h"
+#include "support/gpu.h"
+#include "support/stages.h"
+
+using namespace headlight;
+using namespace headlight::inference;
+using attention::Stage;
+using model::BlockKind;
+using model::reference::Array;
+
+namespace {
+
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+
+struct Loaded {
+  std::shared_ptr<const model::Network> network;
+  model::ModelDescription description;
+  std::vector<test::GoldenCase> cases;
+};
+
+Loaded load(const std::string& name) {
+  model::LoadedNetwork loaded = model::load_network(test::golden_model_path(name));
+  return {std::make_shared<const model::Network>(std::move(loaded.network)), std::move(loaded.description),
+          test::load_golden_cases(name)};
+}
+
+/// The network whose W_O has one head's columns times `factor`; b_O stays.
+std::shared_ptr<const model::Network> with_scaled_columns(const model::Network& network, model::BlockRef block,
+                                                          std::uint32_t head, float factor) {
+  auto layers = std::make_shared<model::Layers>(*network.layers);
+  const std::uint32_t number = block.layer.value;
+  model::AttentionLayer& layer = block.kind == BlockKind::EncoderSelf   ? layers->encoder[number]
+                                 : block.kind == BlockKind::DecoderSelf ? *layers->decoder[number].self
+                                                                        : layers->decoder[number].cross;
+  model::Parameter& weight = layer.weights->output->weight;
+  Tensor scaled = weight.tensor();
+  const std::uint32_t d_v = layer.config.d_v;
+  for (std::uint32_t row = 0; row < scaled.axis(0); ++row) {
+    for (std::uint32_t i = head * d_v; i < (head + 1) * d_v; ++i) scaled.at({row, i}) *= factor;
+  }
+  weight = std::move(scaled);
+  auto result = std::make_shared<model::Network>(network);
+  result->layers = std::move(layers);
+  return result;
+}
+
+/// The largest difference from the reference: of maps, and of logits divided by their root mean square.
+double off(Session& session, const model::reference::Run& expected) {
+  double worst = 0.0, squares = 0.0;
+  for (std::size_t i = 0; i < expected.blocks.size(); ++i) {
+    worst = std::max(
+        worst, test::deviation(session.stage(expected.blocks[i], Stage::Weights).values, expected.stages[i].weights.values)
+                   .max_abs);
+  }
+  const std::vector<double>& logits = expected.logits.values;
+  for (const double value : logits) squares += value * value;
+  const double root_square = std::sqrt(squares / static_cast<double>(logits.size()));
+  return std::max(worst, test::deviation(session.logits().values, logits).max_abs / root_square);
+}
+
+/// Logits of every state [layer + 1, batch, token, vocabulary], on the host from the hidden states.
+std::vector<double> lens_of(const model::Layers& layers, const Tensor& hidden) {
+  const auto& norm = layers.decoder.empty() ? layers.encoder_norm : layers.decoder_norm;
+  std::vector<double> result;
+  for (std::uint32_t layer = 0; layer < hidden.axis(0); ++layer) {
+    const auto part = test::part_of(hidden, layer);
+    Array state{{hidden.axis(1), hidden.axis(2), hidden.axis(3)}, std::vector<double>(part.begin(), part.end())};
+    if (layer + 1 < hidden.axis(0)) state = apply(norm, std::move(state));  // the last one has been through it
+    const Array logits = unembed(*layers.unembedding, std::move(state));
+    result.insert(result.end(), logits.values.begin(), logits.values.end());
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a head's gain is a factor of its columns of W_O, the bias stays: 0 knocks it out") {
+    for (const std::string name : {"gpt2", "llama", "gemma2", "gpt_neox", "bert", "t5", "marian"}) {
+      const Loaded loaded = load(name);
+      const test::GoldenCase& golden = loaded.cases.at(0);
+      const attention::MaskSet masks = test::masks_of(loaded.description, golden);
+      const auto is_visible = test::trained_mask(loaded.description, golden);
+      Session session(context), other(context);
+      for (const model::BlockRef block : loaded.network->blocks()) {
+        const std::uint32_t heads = loaded.network->layer(block).config.heads;
+        const std::uint32_t head = (block.layer.value + 1) % heads;
+        for (const float gain : {0.0f, 0.5f, -2.0f}) {
+          INFO(name, ", ", to_string(block.kind), " layer ", block.layer.value, ", gain ", gain);
+          const auto scaled = with_scaled_columns(*loaded.network, block, head, gain);
+          session.run(loaded.network, golden.input, masks, {{{block, head}, gain}});
+          CHECK(off(session, model::reference::run(*scaled, golden.input, is_visible, kMinusInfinity)) <
+                2e-5);  // observed 2.4e-6
+          other.run(scaled, golden.input, masks);
+          const Tensor logits = other.logits();
+          CHECK(test::deviation(session.logits().values, std::vector<double>(logits.values.begin(), logits.values.end()))
+                    .max_abs < 2e-5);  // observed 0: the factors are powers of two
+          CHECK(session.stage(block, Stage::Weights).values == other.stage(block, Stage::Weights).values);
+          session.run(loaded.network, golden.input, masks);
+          CHECK(session.logits().values != logits.values);  // or the head does nothing
+        }
+      }
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "logit lens: every layer through the final norm and the unembedding, the last is the model") {
+    for (const std::string name :
+         {"gpt2", "llama", "gemma2", "bert", "albert", "electra", "opt-post-norm", "t5", "flan-t5", "marian", "bart"}) {
+      CAPTURE(name);
+      const Loaded loaded = load(name);
+      const test::GoldenCase& golden = loaded.cases.at(2);  // several lines
+      Session session(context);
+      session.run(loaded.network, golden.input, test::masks_of(loaded.description, golden));
+      const Tensor hidden = session.hidden(loaded.network->layers->decoder.empty() ? Stack::Encoder : Stack::Decoder);
+      std::vector<StateRef> states;
+      for (std::uint32_t layer = 0; layer < hidden.axis(0); ++layer) {
+        for (std::uint32_t batch = 0; batch < hidden.axis(1); ++batch) {
+          for (std::uint32_t token = 0; token < hidden.axis(2); ++token) states.push_back({batch, token, layer});
+        }
+      }
+      const Tensor lens = session.logits(states);
+      const std::vector<double> expected = lens_of(*loaded.network->layers, hidden);
+      const test::Deviation deviation = test::deviation(lens.values, expected);
+      CHECK(deviation.nmse < 1e-11);  // observed 4.0e-14
+      const Tensor logits = session.logits();
+      const std::vector<double> model(logits.values.begin(), logits.values.end());
+      CHECK(test::deviation(test::part_of(Tensor({hidden.axis(0), static_cast<std::uint32_t>(model.size())}, lens.values),
+                                          hidden.axis(0) - 1),
+                            model)
+                .max_abs < 1e-5);  // observed 0
+      // One state alone goes through kernels for few rows.
+      const StateRef last{.batch = 1, .token = 2, .layer = hidden.axis(0) - 1};
+      const Tensor one = session.logits(std::span(&last, 1));
+      CHECK(one.shape == Shape{1, logits.axis(2)});
+      for (std::uint32_t i = 0; i < logits.axis(2); ++i) {
+        CHECK(one.values[i] == doctest::Approx(logits.at({1, 2, i})).epsilon(1e-4));
+      }
+    }
+  }
+}
