@@ -23,8 +23,9 @@ struct ModelPlan {
 
 /// One row of the report.
 struct ModelResult {
-  /// "open": everything but the weights, tokenizer included. "load": weights from file to device. "stream": every core reads as many bytes as the weights have, once. "forward": all layers of a
-  /// new text and the last token's logits. "append": one more token and its logits.
+  /// "open": everything but the weights, tokenizer included. "load": weights from file to device. "stream": every core reads
+  /// as many bytes as the weights have, once. "forward": all layers of a new text and the last token's logits. "append": one
+  /// more token and its logits.
   std::string op;
   std::uint32_t n = 0;  ///< tokens; 0 where none play a part
   double wall_ms = 0.0, gpu_ms = 0.0;

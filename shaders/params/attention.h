@@ -1,5 +1,5 @@
-// Parameters of attention_*.comp. Widths and strides count vec4. Needs params/mask.h before it. 124 of the 128 bytes that every
-// device has.
+// Parameters of attention_*.comp. Widths and strides count vec4. Needs params/mask.h before it. 124 of the 128 bytes that
+// every device has.
 struct AttentionParameters {
   uint queries;
   uint keys;

@@ -1,7 +1,9 @@
 #include "gpu/device_info.h"
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -44,6 +46,17 @@ std::size_t device_memory(const vk::raii::PhysicalDevice& physical, bool has_bud
     largest = std::max(largest, bytes);
   }
   return largest;
+}
+
+/// What this computer has left for one program: nine tenths of what the system calls available; 0 where it doesn't say.
+std::size_t available_memory() {
+  std::ifstream system("/proc/meminfo");
+  std::string word;
+  while (system >> word) {
+    std::size_t kib = 0;
+    if (word == "MemAvailable:" && system >> kib) return kib * 1024 / 10 * 9;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -97,6 +110,8 @@ DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
   info.driver = has_driver_properties ? fmt::format("{} {}", driver.driverName.data(), driver.driverInfo.data())
                                       : fmt::format("driver {:#x}", basic.driverVersion);
   info.memory_bytes = device_memory(physical, has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
+  // llvmpipe calls 2 GiB its own whatever the computer has; a processor's device memory is the computer's.
+  if (info.is_cpu) info.memory_bytes = std::max(info.memory_bytes, available_memory());
 
   const auto family = find_compute_family(physical);
   if (!family) {

@@ -17,7 +17,8 @@ struct DeviceInfo {
   std::uint32_t index = 0;  ///< position in list_devices()
   bool is_cpu = false;
 
-  std::size_t memory_bytes = 0;       ///< largest device-local heap, or what the driver says is left of it
+  std::size_t memory_bytes =
+      0;  ///< largest device-local heap, or what the driver says is left of it; of a processor what the computer has left
   std::size_t max_storage_range = 0;  ///< bytes one storage buffer binding may span
   std::size_t max_allocation = 0;     ///< bytes of one allocation
   std::uint32_t max_texel_elements = 0;

@@ -43,8 +43,7 @@ std::shared_ptr<const model::Network> encoder_network(std::vector<model::Attenti
   return std::make_shared<model::Network>(
       model::Network{.source_embedding = std::move(embedding),
                      .target_embedding = nullptr,
-                     .layers = std::make_shared<model::Layers>(
-                         model::Layers{.encoder = std::move(layers)})});
+                     .layers = std::make_shared<model::Layers>(model::Layers{.encoder = std::move(layers)})});
 }
 
 model::AttentionLayer attention_layer(const model::AttentionConfig& config, model::AttentionWeights weights) {
