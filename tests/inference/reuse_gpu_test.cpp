@@ -4,17 +4,25 @@
 #include <algorithm>
 #include <string>
 
+#include "inference/desk.h"
 #include "inference/session.h"
+#include "ops/tuning.h"
 #include "support/deviation.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
 #include "support/random.h"
+#include "support/temporary_directory.h"
 
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
 using model::BlockKind;
+using ops::AttentionKernel;
+using ops::LinearKernel;
+using test::Desk;
+using test::open_golden_model;
+using test::OpenModel;
 
 namespace {
 
@@ -22,61 +30,7 @@ namespace {
 // that is more than 1.
 constexpr double kSame = 1e-6;  // observed 0 on llvmpipe
 
-struct Loaded {
-  std::shared_ptr<const model::Network> network;
-  model::ModelDescription description;
-};
-
-Loaded load(std::string_view name) {
-  model::LoadedNetwork loaded = model::load_network(test::golden_model_path(name));
-  return {std::make_shared<const model::Network>(std::move(loaded.network)), std::move(loaded.description)};
-}
-
-/// What a person edits.
-struct Desk {
-  std::vector<std::vector<std::uint32_t>> source, target;  ///< [item][token]
-  attention::MaskSet masks;
-  HeadGains gains;
-  bool pads_left = false;
-
-  model::TokenBatch batch_of(const std::vector<std::vector<std::uint32_t>>& texts) const {
-    model::TokenBatch tokens{.batch = static_cast<std::uint32_t>(texts.size())};
-    for (const auto& text : texts) tokens.length = std::max(tokens.length, static_cast<std::uint32_t>(text.size()));
-    for (const auto& text : texts) {
-      const auto padding = tokens.length - static_cast<std::uint32_t>(text.size());
-      if (pads_left) tokens.ids.insert(tokens.ids.end(), padding, 0u);
-      tokens.ids.insert(tokens.ids.end(), text.begin(), text.end());
-      if (!pads_left) tokens.ids.insert(tokens.ids.end(), padding, 0u);
-      tokens.lengths.push_back(static_cast<std::uint32_t>(text.size()));
-      tokens.starts.push_back(pads_left ? padding : 0);
-    }
-    return tokens;
-  }
-  model::ModelInput input() const {
-    model::ModelInput input{.source = batch_of(source)};
-    if (!target.empty()) input.target = batch_of(target);
-    return input;
-  }
-};
-
-std::vector<std::uint32_t> random_text(test::Random& random, std::uint32_t length, std::uint32_t vocabulary) {
-  std::vector<std::uint32_t> text(length);
-  for (std::uint32_t& id : text) id = random.below(vocabulary);
-  return text;
-}
-
-Desk make_desk(test::Random& random, const Loaded& model) {
-  Desk desk;
-  desk.source = {random_text(random, 9, model.description.vocabulary)};
-  if (model.description.is_encoder_decoder) desk.target = {random_text(random, 6, model.description.vocabulary)};
-  for (const BlockKind kind : {BlockKind::EncoderSelf, BlockKind::DecoderSelf, BlockKind::Cross}) {
-    desk.masks[kind].rule.causal = test::is_causal(model.description, kind);
-    desk.masks[kind].rule.key_padding = true;
-  }
-  return desk;
-}
-
-RunTiming run(Session& session, const Loaded& model, const Desk& desk) {
+RunTiming run(Session& session, const OpenModel& model, const Desk& desk) {
   return session.run(model.network, desk.input(), desk.masks, desk.gains);
 }
 
@@ -103,105 +57,6 @@ double difference(Session& left, Session& right) {
   return std::max(worst, relative_difference(left.logits(), right.logits()));
 }
 
-/// Edits at random, one after the other; each returns its name.
-class Editor {
- public:
-  Editor(test::Random& random, const Loaded& model, Desk& desk) : random_(random), model_(model), desk_(desk) {}
-
-  std::string edit() {
-    const bool in_target = !desk_.target.empty() && random_.chance(0.6);
-    auto& texts = in_target ? desk_.target : desk_.source;
-    auto& text = texts[random_.below(static_cast<std::uint32_t>(texts.size()))];
-    const auto length = static_cast<std::uint32_t>(text.size());
-    const std::string where = in_target ? " in the target" : "";
-    switch (random_.below(12)) {
-      case 0:
-      case 1:
-        return append(text, random_.between(1, 3)) + where;
-      case 2:
-        return append(text, is_limited() ? 9 : 58) + where;
-      case 3:
-        text[random_.below(length)] = id();
-        return "change a token" + where;
-      case 4:
-        text.resize(length - random_.below(std::min(length, 12u)));
-        return "delete at the end" + where;
-      case 5:
-        if (length >= most()) return "nothing";
-        text.insert(text.begin() + random_.below(length + 1), id());
-        return "insert" + where;
-      case 6:
-        return change_batch();
-      case 7:
-      case 8:
-        return paint();
-      case 9: {
-        attention::MaskRule& rule = desk_.masks[kind()].rule;
-        rule.causal = !rule.causal;
-        return "toggle causal";
-      }
-      case 10:
-        desk_.gains[{block(), random_.below(heads())}] = random_.pick({0.0f, 0.5f, 1.0f});
-        return "change a gain";
-      default:
-        break;
-    }
-    desk_.pads_left = !desk_.pads_left;
-    return "pad on the other side";
-  }
-
- private:
-  std::uint32_t id() { return random_.below(model_.description.vocabulary); }
-  bool is_limited() const { return model_.description.is_length_limited; }
-  std::uint32_t most() const { return is_limited() ? model_.description.max_length : 140; }
-  std::uint32_t heads() const { return model_.description.heads; }
-  model::BlockRef block() {
-    const auto blocks = model_.network->blocks();
-    return blocks[random_.below(static_cast<std::uint32_t>(blocks.size()))];
-  }
-  BlockKind kind() { return block().kind; }
-
-  std::string append(std::vector<std::uint32_t>& text, std::uint32_t count) {
-    if (text.size() + count > most()) {
-      text.resize(4);
-      return "cut";
-    }
-    for (std::uint32_t i = 0; i < count; ++i) text.push_back(id());
-    return "append " + std::to_string(count);
-  }
-
-  std::string change_batch() {
-    for (auto* texts : {&desk_.source, &desk_.target}) {
-      if (texts->empty()) continue;
-      if (texts->size() > 2) {
-        texts->pop_back();
-      } else {
-        texts->push_back(random_text(random_, random_.between(1, 10), model_.description.vocabulary));
-      }
-    }
-    return "change the batch";
-  }
-
-  std::string paint() {
-    attention::MaskSpec& mask = desk_.masks[kind()];
-    if (mask.painted.size() > 3) {
-      mask.painted.clear();
-      return "erase the paint";
-    }
-    attention::PaintScope scope;
-    if (random_.chance(0.7)) scope.layer = random_.below(model_.description.layers);
-    if (random_.chance(0.5)) scope.head = random_.below(heads());
-    const bool is_visible = random_.chance(0.4);
-    const std::uint32_t query = random_.below(10);
-    mask.painted[scope][{query, random_.chance(0.7) ? random_.below(query + 1) : random_.below(10)}] = is_visible;
-    return is_visible ? "show a cell" : "hide a cell";
-  }
-
-  test::Random& random_;
-  const Loaded& model_;
-  Desk& desk_;
-};
-
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -209,12 +64,12 @@ TEST_SUITE("gpu") {
     double worst = 0.0;
     std::uint32_t reusing = 0, seed = 0;
     for (const std::string name : {"gpt2", "llama", "gemma2", "bloom", "bert", "t5", "marian"}) {
-      const Loaded model = load(name);
+      const OpenModel model = open_golden_model(name);
       test::Random random(++seed);
       Desk desk = make_desk(random, model);
       Session session(context), fresh(context);
       for (int i = 0; i < 45; ++i) {
-        const std::string edit = i == 0 ? "open" : Editor(random, model, desk).edit();
+        const std::string edit = i == 0 ? "open" : edit_at_random(random, model, desk);
         fresh.unload();
         const RunTiming anew = run(fresh, model, desk), timing = run(session, model, desk);
         CHECK(anew.reused_tokens + anew.reused_layers == 0);
@@ -234,7 +89,7 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "typing recomputes the new tokens, an edit what follows it, nothing costs nothing") {
     for (const std::string name : {"gpt2", "llama", "gemma2", "bloom"}) {
       CAPTURE(name);
-      const Loaded model = load(name);
+      const OpenModel model = open_golden_model(name);
       test::Random random(3);
       Desk desk = make_desk(random, model);
       Session session(context);
@@ -264,7 +119,7 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "a mask or a gain of one layer recomputes from there") {
     for (const std::string name : {"llama", "gemma2", "t5"}) {
       CAPTURE(name);
-      const Loaded model = load(name);
+      const OpenModel model = open_golden_model(name);
       test::Random random(4);
       Desk desk = make_desk(random, model);
       Session session(context);
@@ -286,10 +141,38 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE_FIXTURE(test::OnGpu, "typing and editing give the same by every kernel, also with weights as float16") {
+    const OpenModel model = open_golden_model("llama");
+    for (const auto& [linear, attention] : {std::pair{LinearKernel::Naive, AttentionKernel::Naive},
+                                            {LinearKernel::Vec4, AttentionKernel::Blocks},
+                                            {LinearKernel::Tiled, AttentionKernel::Tiled},
+                                            {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel}}) {
+      CAPTURE(ops::to_string(attention));
+      const TemporaryDirectory folder;
+      const auto tuning = folder.path() / "tuning.json";
+      ops::save_tuning(context.device(), tuning, {linear, linear, attention, ops::is_texel(linear)});
+      Session session(context, tuning), fresh(context, tuning);
+      const Precision precision = attention == AttentionKernel::Blocks ? Precision::F16 : Precision::F32;
+      session.load(model.network->layers, precision);
+      test::Random random(9);
+      Desk desk = make_desk(random, model);
+      for (int i = 0; i < 6; ++i) {
+        desk.source[0].push_back(random.below(100));
+        if (i == 3) desk.source[0][7] = random.below(100);
+        const RunTiming timing = run(session, model, desk);
+        CHECK((i == 0 ? 0 : i == 3 ? 7 : 9 + i) == static_cast<int>(timing.reused_tokens));
+        fresh.unload();
+        fresh.load(model.network->layers, precision);
+        run(fresh, model, desk);
+        CHECK(difference(session, fresh) < kSame);
+      }
+    }
+  }
+
   TEST_CASE_FIXTURE(test::OnGpu, "a new target of an encoder–decoder leaves the encoder as it is") {
     for (const std::string name : {"t5", "marian"}) {
       CAPTURE(name);
-      const Loaded model = load(name);
+      const OpenModel model = open_golden_model(name);
       test::Random random(5);
       Desk desk = make_desk(random, model);
       Session session(context);
@@ -308,14 +191,14 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "a text that is too long is refused, and the run before is still there and taken over") {
-    const Loaded model = load("gpt2");
+    const OpenModel model = open_golden_model("gpt2");
     test::Random random(6);
     const Desk desk = make_desk(random, model);
     Session session(context);
     run(session, model, desk);
     const Tensor weights = session.stage({}, Stage::Weights), logits = session.logits();
     Desk too_long = desk;
-    too_long.source[0] = random_text(random, model.description.max_length + 1, model.description.vocabulary);
+    too_long.source[0] = test::random_text(random, model.description.max_length + 1, model.description.vocabulary);
     const std::string message = test::error_message([&] { run(session, model, too_long); });
     CAPTURE(message);
     CHECK(test::is_one_line(message));
@@ -327,7 +210,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "two sessions on one device don't disturb each other") {
-    const Loaded gpt2 = load("gpt2"), llama = load("llama");
+    const OpenModel gpt2 = open_golden_model("gpt2"), llama = open_golden_model("llama");
     test::Random random(7);
     Desk left = make_desk(random, gpt2), right = make_desk(random, llama);
     Session first(context), second(context), fresh(context);
@@ -348,7 +231,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "one session, another model and back: nothing of the one is taken for the other's") {
-    const Loaded gpt2 = load("gpt2"), llama = load("llama");
+    const OpenModel gpt2 = open_golden_model("gpt2"), llama = open_golden_model("llama");
     test::Random random(8);
     Desk desk = make_desk(random, gpt2);
     Session session(context), fresh(context);
