@@ -39,7 +39,7 @@ void draw_sampling(Form& form, inference::SamplingSettings& sampling) {
 float generation_controls_height(const Frame& frame) {
   const bool is_random = frame.state.generation.sampling.method == SamplingMethod::Random;
   const float row = ImGui::GetFrameHeight() + ImGui::GetStyle().ItemSpacing.y;
-  return row * (is_random ? 8.0F : 4.0F) + 8.0F;
+  return row * (is_random ? 7.0F : 3.0F) + 8.0F;
 }
 
 PredictionChoice draw_generation_controls(Frame& frame, NumberBeingTyped& typed, const GenerationStatus& generation) {

@@ -172,8 +172,15 @@ void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
 }
 
 /// The ids that the text has now, to go on from them; a single one where the text has none.
-void offer_ids(Frame& frame, Form& form) {
-  if (!form.button("to_ids", "Give token ids instead")) return;
+void offer_ids(Frame& frame) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const char* label = "As ids";
+  const float width = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
+  const bool was_clicked = ImGui::SmallButton(label);
+  mark_last_item(frame, "text.to_ids");
+  explain_last_item(frame, "Give token ids instead of a text");
+  if (!was_clicked) return;
   IdLines& ids = frame.state.model.ids;
   const inference::LanguageModel* model = frame.result.model.get();
   if (model && frame.result.prompt && model->path.string() == frame.state.model.path) {
@@ -193,6 +200,7 @@ void draw_source(Frame& frame, PromptPanelMemory& memory, Form& form, const std:
   const bool has_pairs = model && inference::takes_pairs(model->description);
   const std::optional<Side> source = side_of(frame, false);
   draw_caption(frame, has_target ? "Source: each line is one item of the batch" : "Each line is one item of the batch");
+  offer_ids(frame);
   std::optional<ChipTarget> in_text = draw_box(frame, {.name = "text.edit", .text = state.text, .hint = "Type a text"},
                                                source ? &*source : nullptr, memory.pointed_source);
   if (!error.empty()) form.warning(error);
@@ -237,7 +245,6 @@ void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::strin
   if (has_ids) return;
   form.toggle("special", "Special tokens", state.model.adds_special, {},
               "Those that the model's tokenizer adds, like [CLS] or <s>. Models were trained with them.");
-  offer_ids(frame, form);
 }
 
 }  // namespace headlight::app

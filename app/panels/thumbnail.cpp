@@ -13,6 +13,16 @@ namespace {
 constexpr float kPreviewEdge = 220.0F;
 constexpr std::uint32_t kPreviewPlace = 0x9E;
 
+/// Processors' Vulkan (llvmpipe) ends a shader's loops after 65,536 rounds, which squares of 128 cells and more exceed; the
+/// renderer takes the largest of several cells a pixel as well. Of very long texts tiles would be too large otherwise.
+std::uint32_t most_pool(std::uint32_t tokens) {
+  constexpr std::uint32_t kSafePool = 64;
+  constexpr std::uint32_t kMostCells = 128;  // an edge
+  std::uint32_t pool = kSafePool;
+  while (tokens / pool > kMostCells) pool *= 2;
+  return pool;
+}
+
 attention::KeyRange real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) {
   if (batch >= tokens.lengths.size()) return tokens.length;
   return {tokens.start(batch), tokens.start(batch) + tokens.lengths[batch]};
@@ -46,7 +56,7 @@ attention::TileRequest thumbnail_request(const Frame& frame, model::BlockRef blo
           .rows = shape.queries,
           .column = 0,
           .columns = shape.keys,
-          .pool = pool_for(shape.queries, shape.keys, pixels)};
+          .pool = std::min(pool_for(shape.queries, shape.keys, pixels), most_pool(std::max(shape.queries, shape.keys)))};
 }
 
 void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const shell::UiRect& box, std::uint32_t place) {
