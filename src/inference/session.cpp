@@ -37,7 +37,8 @@ struct Session::State {
   std::vector<DeviceEmbedding> embeddings;  ///< of the last network, at most two
   TensorPool pool;
   attention::AttentionRun run;
-  std::optional<PassInputs> inputs;  ///< what `run` was computed from; none: nothing can be taken over
+  std::optional<PassInputs> inputs;  ///< what `run` was computed from; none without a run
+  bool can_take_over = false;        ///< may the next pass keep some of it?
 
   void upload(const std::shared_ptr<const model::Layers>& source, const LoadObserver& observer = {}) {
     if (layers && layers->source == source && layers_precision == precision) return;
@@ -66,20 +67,21 @@ struct Session::State {
   RunTiming forward(const PassInputs& pass) {
     upload(pass.network->layers);
     const auto start = std::chrono::steady_clock::now();
-    const PassPlan plan = plan_pass(pass, inputs ? &*inputs : nullptr);
+    const PassPlan plan = plan_pass(pass, inputs && can_take_over ? &*inputs : nullptr);
     TensorPool next = pool;  // the one that the last run is in stays as it is when this one can't be recorded
     gpu::Stream stream(kernels.context());
     const DeviceEmbedding* source = upload(pass.network->source_embedding);
     const DeviceEmbedding* target = upload(pass.network->target_embedding);
     const DeviceNetwork device{&*layers, source, target};
     Forward forward = record_forward(stream, kernels, device, pass, plan, next);
-    inputs.reset();
+    can_take_over = false;  // if this throws, nobody knows how far it came
     gpu::Submission submission = std::move(stream).submit();
     submission.wait();
     run = std::move(forward.run);
     next.drop_unused();
     pool = std::move(next);
     inputs = pass;
+    can_take_over = true;
     return {.gpu_ms = submission.gpu_ms(),
             .wall_ms = milliseconds_since(start),
             .dispatches = submission.dispatches(),
@@ -158,7 +160,7 @@ void Session::unload() {
   state_->embeddings.clear();
 }
 
-void Session::forget() { state_->inputs.reset(); }
+void Session::forget() { state_->can_take_over = false; }
 
 RunTiming Session::run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
                        const attention::MaskSet& masks, const HeadGains& gains) {
@@ -170,7 +172,7 @@ RunTiming Session::run(std::shared_ptr<const model::Network> network, const mode
     RunTiming timing = state_->forward(pass);
     const bool has_compiled = state_->kernels.loaded_count() > kernels_before;
     if (has_compiled && timing.reused_tokens + timing.reused_layers == 0 && multiply_adds(state_->run) < kCheapWork) {
-      state_->inputs.reset();
+      state_->can_take_over = false;
       timing = state_->forward(pass);
     }
     return timing;

@@ -1,7 +1,10 @@
 // Weights on their way to the device and back.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "inference/memory_estimate.h"
 #include "inference/random_network.h"

@@ -209,6 +209,23 @@ TEST_SUITE("gpu") {
     CHECK(session.logits().values == logits.values);
   }
 
+  TEST_CASE_FIXTURE(test::OnGpu, "forgetting leaves everything to look at, and the next run is a fresh one") {
+    const OpenModel model = open_golden_model("t5");
+    test::Random random(10);
+    const Desk desk = make_desk(random, model);
+    Session session(context);
+    const RunTiming first = run(session, model, desk);
+    const Tensor hidden = session.hidden(Stack::Decoder), logits = session.logits();
+    session.forget();
+    CHECK(session.has_logits());
+    CHECK(session.hidden(Stack::Decoder).values == hidden.values);
+    CHECK(session.logits().values == logits.values);
+    const RunTiming again = run(session, model, desk);
+    CHECK(again.reused_tokens + again.reused_layers == 0);
+    CHECK(again.dispatches == first.dispatches);
+    CHECK(session.logits().values == logits.values);
+  }
+
   TEST_CASE_FIXTURE(test::OnGpu, "two sessions on one device don't disturb each other") {
     const OpenModel gpt2 = open_golden_model("gpt2"), llama = open_golden_model("llama");
     test::Random random(7);

@@ -1,9 +1,12 @@
 // What a person does to a model's heads, and what is read from its layers, against the double-precision reference.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "inference/golden_run.h"
 #include "model/reference_layers.h"
