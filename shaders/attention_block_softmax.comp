@@ -23,7 +23,7 @@ const uint kRows = 8u;
 vec4 scaled_scores(uint at, uint head, uint i, uint j4) {
   vec4 s = LOAD(scores, at + j4);
 #ifdef EXTRAS
-  [[dont_unroll]] for (uint c = 0u; c < 4u; ++c) s[c] = scaled_score(s[c], head, i, j4 * 4u + c);
+  [[unroll]] for (uint c = 0u; c < 4u; ++c) s[c] = scaled_score(s[c], head, i, j4 * 4u + c);
   return s;
 #else
   return s * p.scale;
@@ -33,7 +33,8 @@ vec4 scaled_scores(uint at, uint head, uint i, uint j4) {
 // Four masked scores of a row; hidden ones are kHidden.
 vec4 masked_scores(uint at, MapMask map, uint head, uint i, uint j4) {
   vec4 s = scaled_scores(at, head, i, j4);
-  [[dont_unroll]] for (uint c = 0u; c < 4u; ++c) {
+  // Unrolled: llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together, and texts may be long.
+  [[unroll]] for (uint c = 0u; c < 4u; ++c) {
     uint j = j4 * 4u + c;
     if (j >= p.keys || !is_visible(p.mask, map, i, j)) s[c] = kHidden;
   }

@@ -76,9 +76,13 @@ void main() {
     if (right <= last4) merged[merged_at(item, head, i) + right] = right_sum[r] * inverse;
   }
   if (p.has_finite_fill == 0u) return;
+  bool is_any_uniform = false;
+  for (uint i = first; i <= last; ++i) is_any_uniform = is_any_uniform || is_uniform(stats[stats_at(item, head, i)]);
+  if (!is_any_uniform) return;
+  vec4 left_mean = mean_value(item, head, min(left, last4)), right_mean = mean_value(item, head, min(right, last4));
   for (uint i = first; i <= last; ++i) {
     if (!is_uniform(stats[stats_at(item, head, i)])) continue;
-    if (left <= last4) merged[merged_at(item, head, i) + left] = mean_value(item, head, left);
-    if (right <= last4) merged[merged_at(item, head, i) + right] = mean_value(item, head, right);
+    if (left <= last4) merged[merged_at(item, head, i) + left] = left_mean;
+    if (right <= last4) merged[merged_at(item, head, i) + right] = right_mean;
   }
 }

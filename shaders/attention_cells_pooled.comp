@@ -4,7 +4,10 @@
 // The cells of one head's map at a distance: each value stands for a pool × pool square of cells, the maximum for weights (a
 // peak never vanishes), the mean for the rest, masked cells left out of the masked scores' mean. A lane owns one square in each
 // of 4 tile rows and works through them 4 keys at a time. Workgroup z counts heads from first_head.
-//   cells [head, tile row, tile column] (value, 1 where every cell behind it is masked)
+// llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together, and GPUs lose patience: large squares are
+// done by strips of their rows, several dispatches after each other.
+//   cells [head, tile row, tile column] (value, 1 where every cell behind it is masked); before the last strip (sum or
+//   maximum, cells shown)
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"
 #include "lib/cells.glsl"
@@ -26,14 +29,20 @@ void main() {
   bool is_open = all_visible(p.mask, map, first, last, j0, j1);
   bool is_hidden = p.stage >= kMasked && !any_visited(map, first, last, j0, j1);
 
-  float pooled[kRows], count[kRows], shown_here[kRows];
-  [[unroll]] for (int r = 0; r < kRows; ++r) { pooled[r] = 0.0; count[r] = 0.0; shown_here[r] = 0.0; }
+  uint out_at = p.out_at + (gl_WorkGroupID.z * tile_rows + tile_row) * tile_columns + tile_column;
+  float pooled[kRows], shown_here[kRows];
+  [[unroll]] for (int r = 0; r < kRows; ++r) {
+    bool is_new = p.strip_begin == 0u || tile_row + uint(r) >= tile_rows;
+    vec2 before = is_new ? vec2(0.0) : cells[out_at + uint(r) * tile_columns];
+    pooled[r] = before.x;
+    shown_here[r] = before.y;
+  }
   for (uint dx = 0u; dx < p.pool; dx += kKeys) {
     uint j = p.column + tile_column * p.pool + dx;
     uint keys_here = min(min(kKeys, p.pool - dx), column_end - min(j, column_end));
     uint key_at[kKeys];
     [[unroll]] for (int t = 0; t < kKeys; ++t) key_at[t] = k_at(head, min(j + uint(t), p.keys - 1u));
-    for (uint dy = 0u; dy < p.pool; ++dy) {
+    for (uint dy = p.strip_begin; dy < p.strip_end; ++dy) {
       float s[kRows * kKeys];
       [[unroll]] for (int n = 0; n < kRows * kKeys; ++n) s[n] = 0.0;
       if (!is_hidden) {
@@ -73,18 +82,22 @@ void main() {
           vec2 ml = stats[stats_at(head, i)];
           if (ml.y > 0.0) pooled[r] = max(pooled[r], exp(top - ml.x) / ml.y);
         } else {
-          vec4 counted = p.stage == kMasked ? shows : exists;
-          pooled[r] += dot(value, counted);
-          count[r] += dot(counted, vec4(1.0));
+          pooled[r] += dot(value, p.stage == kMasked ? shows : exists);
         }
         shown_here[r] += dot(shows, vec4(1.0));
       }
     }
   }
-  uint out_at = p.out_at + (gl_WorkGroupID.z * tile_rows + tile_row) * tile_columns + tile_column;
+  uint width = min(p.pool, column_end - (p.column + tile_column * p.pool));
   [[dont_unroll]] for (uint r = 0u; r < kRows; ++r) {
     if (tile_row + r >= tile_rows) break;
-    float value = p.stage == kWeights ? pooled[r] : (count[r] > 0.0 ? pooled[r] / count[r] : p.fill);
+    if (p.strip_end < p.pool) {
+      cells[out_at + r * tile_columns] = vec2(pooled[r], shown_here[r]);
+      continue;
+    }
+    uint height = min(p.pool, row_end - (first + r * p.pool));
+    float count = p.stage == kMasked ? shown_here[r] : float(width * height);
+    float value = p.stage == kWeights ? pooled[r] : (count > 0.0 ? pooled[r] / count : p.fill);
     cells[out_at + r * tile_columns] = vec2(value, shown_here[r] > 0.0 ? 0.0 : 1.0);
   }
 }

@@ -1,5 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 // The twin: one lane per (query, four columns of its output), two passes over the keys, any size, nothing clever.
 layout(local_size_x = 16) in;
 #include "lib/load.glsl"

@@ -2,6 +2,11 @@
 vec4 mean_value(uint item, uint head, uint column4) {
   uint at = v_at(item, head, 0u) + column4;
   vec4 sum = vec4(0.0);
-  for (uint j = 0u; j < p.keys; ++j) sum += LOAD(v, at + j * p.d_v4);
+  // Four keys a round: llvmpipe allows 65,535 rounds.
+  for (uint j = 0u; j < p.keys; j += 4u) {
+    [[unroll]] for (uint step = 0u; step < 4u; ++step) {
+      if (j + step < p.keys) sum += LOAD(v, at + (j + step) * p.d_v4);
+    }
+  }
   return sum / float(p.keys);
 }

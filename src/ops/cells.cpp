@@ -1,10 +1,24 @@
 #include "ops/cells.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include "ops/attention.h"
 
 namespace headlight::ops {
+
+namespace {
+
+/// Rows of a pool × pool square that one dispatch of attention_cells_pooled.comp may walk through: llvmpipe ends loops
+/// silently after 65,535 rounds of all loops of a shader together.
+std::uint32_t strip_rows(std::uint32_t pool, std::uint32_t d_k4) {
+  constexpr std::uint32_t kRounds = 60'000;
+  constexpr std::uint32_t kKeys = 4, kRoundsOfMask = 40;  // a step: so many keys, 4 rows · (mask and score of each key)
+  const std::uint32_t rounds_of_row = divide_up(pool, kKeys) * (d_k4 + kRoundsOfMask);
+  return std::max(1u, kRounds / std::max(1u, rounds_of_row));
+}
+
+}  // namespace
 
 void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const AttentionInputs& inputs,
                const DeviceTensor& stats, const HeadRun& heads, const Region& region, const gpu::Buffer& out,
@@ -38,9 +52,14 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   parameters.mask = mask_parameters(inputs.mask);
   const bool texel = kernels.tuning().texel_reads && q.item_bytes() <= kernels.max_binding(true) &&
                      k.item_bytes() <= kernels.max_binding(true);
-  stream.dispatch(kernels.load(is_exact ? "attention_cells_exact" : "attention_cells_pooled", texel),
-                  {q.item(heads.item), k.item(heads.item), *inputs.mask.words, stats.buffer(), out}, parameters,
-                  {divide_up(region.tile_columns(), group_columns), divide_up(region.tile_rows(), group_rows), heads.heads});
+  const std::uint32_t strip = is_exact ? 1 : strip_rows(region.pool, parameters.d_k4);
+  for (parameters.strip_begin = 0; parameters.strip_begin < region.pool; parameters.strip_begin += strip) {
+    parameters.strip_end = std::min(parameters.strip_begin + strip, region.pool);
+    stream.dispatch(
+        kernels.load(is_exact ? "attention_cells_exact" : "attention_cells_pooled", texel),
+        {q.item(heads.item), k.item(heads.item), *inputs.mask.words, stats.buffer(), out}, parameters,
+        {divide_up(region.tile_columns(), group_columns), divide_up(region.tile_rows(), group_rows), heads.heads});
+  }
 }
 
 void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item,

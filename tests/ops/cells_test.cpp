@@ -210,4 +210,16 @@ TEST_SUITE("gpu") {
     check(one, {.stage = MapStage::Weights, .item = 1, .first_head = 2, .heads = 1, .region = {8, 1, 6, 1, 1}}, worst);
     check(one, {.stage = MapStage::Scores, .item = 1, .first_head = 2, .heads = 1, .region = {8, 1, 6, 1, 16}}, worst);
   }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "squares of more cells than one dispatch may walk through are whole") {
+    test::Random random(94);
+    AttentionCase one = test::plain_attention(random, 1, 2, 700, 700, 64, 4);
+    one.mask.rule.causal = true;
+    test::Deviation worst;
+    for (const MapStage stage : {MapStage::Scores, MapStage::Scaled, MapStage::Masked, MapStage::Weights}) {
+      check(one, {.stage = stage, .heads = 2, .region = {0, 700, 0, 700, 300}}, worst);
+    }
+    CAPTURE(worst);
+    CHECK(worst.max_abs < 2e-6);  // observed 8.1e-8
+  }
 }
