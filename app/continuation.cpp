@@ -112,10 +112,11 @@ bool put_token(State& state, const EngineResult& result, const PredictionPlace& 
     if (!is_next) ids.at(index) = id;
     return true;
   }
-  if (!result.model->tokenizer) return false;
+  const text::Tokenizer* tokenizer = result.model->predicted_tokenizer();
+  if (tokenizer == nullptr) return false;
   if (!is_next) return replace_token(state, result, place.batch, index, id);
   if (!is_last) return replace_token(state, result, place.batch, index + 1, id);
-  const std::string text = continuation_text(*result.model->tokenizer, predicted_ids(result, place.batch), std::vector{id});
+  const std::string text = continuation_text(*tokenizer, predicted_ids(result, place.batch), std::vector{id});
   if (text.empty() || has_line_end(text) || ends_inside_character(text)) return false;
   append_to_item(state, result, place.batch, text);
   return true;

@@ -15,7 +15,7 @@ constexpr std::size_t kMostPending = 4;  // bytes of the longest character
 bool ends_text(const EngineResult& result, std::uint32_t id) {
   const inference::LanguageModel& model = *result.model;
   if (std::ranges::find(model.description.ids.eos, id) != model.description.ids.eos.end()) return true;
-  return model.tokenizer && model.tokenizer->special().end == id;
+  return model.predicted_tokenizer() != nullptr && model.predicted_tokenizer()->special().end == id;
 }
 
 /// The items' ids, as they are or with more behind one of them.
@@ -87,10 +87,11 @@ void Generation::take(State& state, const EngineResult& result, std::uint32_t id
     ++count_;
     return;
   }
-  if (!result.model->tokenizer) return stop(state, "the model has no tokenizer");
+  const text::Tokenizer* tokenizer = result.model->predicted_tokenizer();
+  if (tokenizer == nullptr) return stop(state, "the model has no tokenizer");
   if (pending_.empty()) before_ = predicted_ids(result, item_);
   pending_.push_back(id);
-  const std::string text = continuation_text(*result.model->tokenizer, before_, pending_);
+  const std::string text = continuation_text(*tokenizer, before_, pending_);
   if (text.find('\n') != std::string::npos) return stop(state, "the model began a new line");
   ++count_;
   if (text.empty() || (ends_inside_character(text) && pending_.size() < kMostPending)) {

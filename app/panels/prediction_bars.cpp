@@ -47,7 +47,9 @@ void draw_row(Frame& frame, const inference::Candidate& candidate, const std::st
 }  // namespace
 
 std::string candidate_label(const EngineResult& result, std::uint32_t id) {
-  std::string label = result.model && result.model->tokenizer ? result.model->tokenizer->label(id) : std::string();
+  std::string label = result.model && result.model->predicted_tokenizer() != nullptr
+                          ? result.model->predicted_tokenizer()->label(id)
+                          : std::string();
   return label.empty() ? fmt::format("id {}", id) : label;
 }
 

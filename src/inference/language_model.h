@@ -23,6 +23,9 @@ struct LanguageModel {
   std::shared_ptr<const text::Tokenizer> target_tokenizer;
   std::string tokenizer_problem;  ///< why there is no tokenizer, in one line
   attention::MaskSet masks;
+
+  /// Of the tokens that the model predicts: the target's of an encoder–decoder; null where there is none.
+  const text::Tokenizer* predicted_tokenizer() const { return target_tokenizer ? target_tokenizer.get() : tokenizer.get(); }
 };
 
 /// Opens a folder as Hugging Face writes it, or a GGUF file; reads headers only, milliseconds. Where there is no such path,
