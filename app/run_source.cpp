@@ -24,8 +24,8 @@ const RunSource::Source& RunSource::build(const RunInputs& inputs) {
   if (!inputs.model.path.empty()) {
     std::shared_ptr<const inference::LanguageModel> model = models_->open(inputs.model.path);
     const model::ModelDescription& description = model->description;
-    auto prompt = std::make_shared<const inference::Prompt>(
-        inference::make_prompt(*model, prompt_text(inputs, inference::takes_pairs(description), description.is_encoder_decoder)));
+    auto prompt = std::make_shared<const inference::Prompt>(inference::make_prompt(
+        *model, prompt_text(inputs, inference::takes_pairs(description), description.is_encoder_decoder)));
     source_ = {.network = model->network, .input = {prompt, &prompt->input}, .model = std::move(model), .prompt = prompt};
   } else if (inputs.preset.empty()) {
     inference::Playground playground =

@@ -15,7 +15,7 @@ struct CellsParameters {
   uint rows;
   uint column;  // first key
   uint columns;
-  uint pool;    // edge of the square of cells behind one value …
+  uint pool;         // edge of the square of cells behind one value …
   uint strip_begin;  // … and which of its rows this dispatch adds: sums wait in the output until the last ones are in
   uint strip_end;
   uint out_at;  // vec2 where the first head's tile begins in the output
