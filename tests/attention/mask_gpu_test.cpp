@@ -27,12 +27,23 @@ AttentionRun blank_run(const Sizes& sizes, const MaskSpec& mask, std::span<const
   BlockRun block;
   block.ref = {.layer = LayerIndex{kLayer}};
   block.config = {.d_model = sizes.heads, .heads = sizes.heads, .d_k = 1, .d_v = 1};
-  block.shape = {
-      .batch = sizes.batch, .heads = sizes.heads, .queries = sizes.queries, .keys = sizes.keys, .d_k = 1, .d_v = 1};
-  block.q = ops::DeviceTensor(stream, sizes.batch, sizes.heads, sizes.queries, 1, "a test");
-  block.k = ops::DeviceTensor(stream, sizes.batch, sizes.heads, sizes.keys, 1, "a test");
-  block.stats = ops::make_stats(stream, sizes.batch, sizes.heads, sizes.queries);
-  block.mask = upload_mask(stream, mask, {kLayer, sizes.batch, sizes.heads, sizes.queries, sizes.keys}, key_lengths);
+  block.shape = {.batch = sizes.batch,
+                 .heads = sizes.heads,
+                 .queries = sizes.queries,
+                 .keys = sizes.keys,
+                 .d_k = 1,
+                 .d_v = 1,
+                 .key_heads = sizes.heads};
+  const auto zeros = [&](std::uint32_t tokens) {
+    return std::make_shared<const ops::DeviceTensor>(stream, sizes.batch, sizes.heads, tokens, 1, "a test");
+  };
+  block.q = zeros(sizes.queries);
+  block.k = zeros(sizes.keys);
+  block.v = zeros(sizes.keys);
+  block.stats = std::make_shared<const ops::DeviceTensor>(ops::make_stats(stream, sizes.batch, sizes.heads, sizes.queries));
+  std::vector<std::uint32_t> key_ranges;
+  for (const std::uint32_t length : key_lengths) key_ranges.insert(key_ranges.end(), {0u, length});
+  block.mask = upload_mask(stream, mask, {kLayer, sizes.batch, sizes.heads, sizes.queries, sizes.keys}, key_ranges);
   std::move(stream).submit().wait();
   AttentionRun run;
   run.blocks.push_back(std::move(block));
