@@ -3,7 +3,7 @@
 //   weight [tile, inner4·4, 16]             vec4: 64 output columns a tile, the row of W for each input column k
 //   bias   [tile, 16]                       vec4
 //   q [item, head, token, d_k4], k [item, key head, token, d_k4], v [item, key head, token, d_v4]   vec4; plain layers have
-//   one head as wide as y, and `other` of y's shape, which is multiplied or added
+//   one head as wide as y, and in the place of v what is multiplied or added, of y's shape
 // Workgroups count blocks of rows along x and tiles along y, so that a tile's weights (200 KB at 768 inputs) stay in the
 // processor's cache until all rows have used them.
 // A tile belongs to one section: queries, then keys from key_tile, values from value_tile on.
@@ -20,8 +20,7 @@ layout(push_constant) uniform Push { LinearParameters p; };
 layout(set = 0, binding = 2, std430) readonly buffer bias_buffer { vec4 bias[]; };
 layout(set = 0, binding = 3, std430) writeonly buffer q_buffer { vec4 q[]; };
 layout(set = 0, binding = 4, std430) writeonly buffer k_buffer { vec4 k[]; };
-layout(set = 0, binding = 5, std430) writeonly buffer v_buffer { vec4 v[]; };
-layout(set = 0, binding = 6, std430) readonly buffer other_buffer { vec4 other[]; };
+layout(set = 0, binding = 5, std430) buffer v_buffer { vec4 v[]; };
 
 const uint kTile4 = 16u;  // vec4 columns of a tile
 
@@ -46,9 +45,9 @@ void store(uint row, uint tile, uint column4, vec4 value) {
     v[item * p.v_stride4 + at] = value;
   } else if (is_query) {
     at += item * p.q_stride4;
-    if (p.combine == 1u) value *= other[at];
-    if (p.combine == 2u) value += other[at];
-    if (p.combine == 3u) k[at] = value + other[at];
+    if (p.combine == 1u) value *= v[at];
+    if (p.combine == 2u) value += v[at];
+    if (p.combine == 3u) k[at] = value + v[at];
     q[at] = value;
   } else {
     k[item * p.k_stride4 + at] = value;

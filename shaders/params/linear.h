@@ -19,5 +19,5 @@ struct LinearParameters {
   uint k_stride4;
   uint v_stride4;
   uint activation;  // lib/activation.glsl
-  uint combine;     // 0: y; 1: y · other; 2: y + other; 3: y, and y + other as k
+  uint combine;     // 0: y; 1: y · v; 2: y + v; 3: y, and y + v as k
 };

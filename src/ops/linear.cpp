@@ -59,7 +59,6 @@ struct Target {
   const DeviceTensor* q;
   const DeviceTensor* k;
   const DeviceTensor* v;
-  const DeviceTensor* other = nullptr;
 };
 
 constexpr std::uint32_t kNever = 0xffffffffu;
@@ -107,8 +106,7 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
       const gpu::Slice weights(weight.weight, tile * weight.tile_bytes(), tiles * weight.tile_bytes(), weight.has_halves);
       stream.dispatch(*choice.kernel,
                       {x.slice(item, items), weights, weight.bias, target.q->slice(item, items),
-                       target.k->slice(item, items), target.v->slice(item, items),
-                       target.other != nullptr ? target.other->slice(item, items) : gpu::Slice(weight.bias)},
+                       target.k->slice(item, items), target.v->slice(item, items)},
                       parameters, {divide_up(parameters.rows, choice.rows), tiles * choice.groups_per_tile, 1});
     }
   }
@@ -135,7 +133,9 @@ void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   parameters.activation = static_cast<std::uint32_t>(options.activation);
   parameters.combine = static_cast<std::uint32_t>(options.combine);
   record(stream, kernels, x, weight,
-         {0, weight.sections.front().tiles, &y, options.sum != nullptr ? options.sum : &y, &y, options.other}, parameters);
+         {0, weight.sections.front().tiles, &y, options.sum != nullptr ? options.sum : &y,
+          options.other != nullptr ? options.other : &y},
+         parameters);
 }
 
 void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight,

@@ -159,7 +159,7 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "maps that mask the same cells share one plane") {
     const Sizes sizes{4, 8, 64, 64};
     const std::vector<std::uint32_t> lengths(4, 64);
-    const std::size_t plane = 64 * 64 / 8, table = 4 * 8 * 4, head_of_words = 4 * 4;
+    const std::size_t plane = 64 * 64 / 8, table = 4 * 8 * 4, head_of_words = 4 * 2 * 4;
     test::Random random(3);
     MaskSpec mask;
     const auto words_bytes = [&] { return blank_run(sizes, mask, lengths).blocks[0].mask.words.size(); };

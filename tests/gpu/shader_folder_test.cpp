@@ -60,12 +60,12 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a broken shader: one line with file, line number and what is wrong") {
     const TemporaryDirectory folder;
-    copy_shaders(folder.path() / "shaders", "add_layer_norm.comp", "float mean =", "float average =");
+    copy_shaders(folder.path() / "shaders", "norm.comp", "float mean =", "float average =");
     test::WatchedContext context({.shader_folder = folder.path() / "shaders"});
-    const std::string message = error_message([&] { gpu::Kernel(context, source_named("add_layer_norm")); });
+    const std::string message = error_message([&] { gpu::Kernel(context, source_named("norm")); });
     CAPTURE(message);
     CHECK(test::is_one_line(message));
-    CHECK(message.starts_with("shader add_layer_norm.comp:"));
+    CHECK(message.starts_with("shader norm.comp:"));
     CHECK(message.find("'mean' : undeclared identifier") != std::string::npos);
   }
 
@@ -89,8 +89,8 @@ TEST_SUITE("gpu") {
   TEST_CASE("a folder without the shader: one line with the path") {
     const TemporaryDirectory folder;
     test::WatchedContext context({.shader_folder = folder.path()});
-    const std::string message = error_message([&] { gpu::Kernel(context, source_named("add_layer_norm")); });
+    const std::string message = error_message([&] { gpu::Kernel(context, source_named("norm")); });
     CHECK(test::is_one_line(message));
-    CHECK(message.find((folder.path() / "add_layer_norm.comp").string()) != std::string::npos);
+    CHECK(message.find((folder.path() / "norm.comp").string()) != std::string::npos);
   }
 }
