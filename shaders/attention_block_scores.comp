@@ -20,6 +20,8 @@ layout(set = 0, binding = 3, std430) writeonly buffer scores_buffer { float scor
 
 #ifdef SHUFFLE
 const uint kRows = 16u;
+#elif defined(ONE_ROW)
+const uint kRows = 1u;  // typing one more token asks for a single query
 #else
 const uint kRows = 8u;
 #endif

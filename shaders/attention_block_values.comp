@@ -8,7 +8,11 @@
 // 8 lanes own 8 rows × 16 vec4 columns in registers. With SHUFFLE, where subgroups are exactly these lanes, lane r loads row r of
 // the weights and the others take it out of its registers.
 //   weights [item, head, row of the block, keys4]
+#ifdef ONE_ROW
+#define ROWS 1
+#else
 #define ROWS 8
+#endif
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"
 #include "lib/attention.glsl"

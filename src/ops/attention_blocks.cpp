@@ -1,6 +1,7 @@
 #include "ops/attention_blocks.h"
 
 #include <algorithm>
+#include <string>
 
 #include "core/error.h"
 
@@ -36,15 +37,17 @@ AttentionScratch::AttentionScratch(gpu::Context& context, std::uint32_t heads, s
 void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kind, const AttentionScratch& scratch,
                       const BlockInputs& inputs, AttentionParameters parameters, BlockSteps steps) {
   const bool texel = is_texel(kind), shuffle = is_shuffle(kind) && can_shuffle(kernels.context().device());
-  const std::uint32_t score_rows = shuffle ? 16 : 8;
-  constexpr std::uint32_t kScoreKeys = 32, kSoftmaxRows = 8, kValueRows = 8, kValueColumns4 = 16;
+  const bool is_one_row = parameters.queries == parameters.block_row + 1;
+  const std::uint32_t score_rows = is_one_row ? 1 : shuffle ? 16 : 8, value_rows = is_one_row ? 1 : 8;
+  const std::string variant = is_one_row ? "_one" : shuffle ? "_shuffle" : "";
+  constexpr std::uint32_t kScoreKeys = 32, kSoftmaxRows = 8, kValueColumns4 = 16;
   const std::uint32_t maps = inputs.items * parameters.heads;
   parameters.block_rows = scratch.rows();
   const bool has_extras = parameters.softcap > 0.0f || parameters.bias_at != 0;
   for (; parameters.block_row < parameters.queries; parameters.block_row += scratch.rows()) {
     const std::uint32_t rows = std::min(scratch.rows(), parameters.queries - parameters.block_row);
     if (steps.scores) {
-      stream.dispatch(kernels.load(shuffle ? "attention_block_scores_shuffle" : "attention_block_scores", texel),
+      stream.dispatch(kernels.load("attention_block_scores" + variant, texel),
                       {inputs.q, inputs.k, inputs.mask, scratch.scores()}, parameters,
                       {divide_up(parameters.keys, kScoreKeys), divide_up(rows, score_rows), maps});
     }
@@ -54,9 +57,9 @@ void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kin
                       {divide_up(rows, kSoftmaxRows), maps, 1});
     }
     if (steps.values) {
-      stream.dispatch(kernels.load(shuffle ? "attention_block_values_shuffle" : "attention_block_values", texel),
+      stream.dispatch(kernels.load("attention_block_values" + variant, texel),
                       {scratch.weights(), inputs.v, inputs.mask, inputs.stats, inputs.merged}, parameters,
-                      {divide_up(rows, kValueRows), maps, divide_up(parameters.d_v4, kValueColumns4)});
+                      {divide_up(rows, value_rows), maps, divide_up(parameters.d_v4, kValueColumns4)});
     }
   }
 }
