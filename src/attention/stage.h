@@ -11,15 +11,15 @@ namespace headlight::attention {
 
 /// Every matrix of the calculation that a person may look at, in the order in which it is computed.
 enum class Stage : std::uint8_t {
-  X,        ///< query_input [token, d_model]
-  Q,        ///< [token, d_k] of one head
-  K,        ///< [key token, d_k]
+  X,        ///< query_input [token, d_model], after the norm before it
+  Q,        ///< [token, d_k] of one head, after its norm and rotary positions where the model has them
+  K,        ///< [key token, d_k], likewise
   V,        ///< [key token, d_v]
   Scores,   ///< Q·Kᵀ [query, key]
-  Scaled,   ///< scale · scores
+  Scaled,   ///< scale · scores, capped and with the position bias where the model has them
   Masked,   ///< scaled, masked cells replaced by the fill
   Weights,  ///< softmax over the keys
-  Heads,    ///< weights · V [token, d_v]
+  Heads,    ///< weights · V [token, d_v], times the head's gain
   Merged,   ///< all heads side by side [token, heads·d_v]
   Output,   ///< merged · W_Oᵀ + b_O [token, d_model]
 };

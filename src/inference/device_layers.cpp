@@ -40,6 +40,13 @@ class Source {
   float scale_ = 1.0f;
 };
 
+ops::DeviceNorm upload(gpu::Context& context, const model::Norm& norm) {
+  Tensor weight = norm.weight.tensor();
+  for (float& value : weight.values) value += norm.weight_offset;
+  return ops::upload_norm(context, weight.values, norm.bias.tensor().values, norm.epsilon,
+                          norm.kind == model::Norm::Kind::RootMeanSquare);
+}
+
 /// Uploads, or only adds up what that would take.
 class Uploader {
  public:
@@ -92,12 +99,7 @@ class Uploader {
   std::optional<ops::DeviceNorm> norm(const std::optional<model::Norm>& norm) {
     if (!norm) return std::nullopt;
     ops::DeviceNorm device;
-    if (context_ != nullptr) {
-      Tensor weight = norm->weight.tensor();
-      for (float& value : weight.values) value += norm->weight_offset;
-      device = ops::upload_norm(*context_, weight.values, norm->bias.tensor().values, norm->epsilon,
-                                norm->kind == model::Norm::Kind::RootMeanSquare);
-    }
+    if (context_ != nullptr) device = upload(*context_, *norm);
     add((norm->weight.element_count() + 3) / 4 * 4 * 2 * sizeof(float));
     return device;
   }
@@ -108,10 +110,10 @@ class Uploader {
 
   /// A layer that has been uploaded already, or a new one.
   std::shared_ptr<const DeviceLayer> shared(const model::AttentionLayer& layer, bool is_last) {
-    if (!layer.weights) return std::make_shared<const DeviceLayer>(upload(layer, is_last));
+    if (!layer.weights) return std::make_shared<const DeviceLayer>(upload_layer(layer, is_last));
     const auto key = std::pair(layer.weights->query.weight.address(), layer.weights->query.weight.first_row());
     auto& known = known_[key];
-    if (!known) known = std::make_shared<const DeviceLayer>(upload(layer, is_last));
+    if (!known) known = std::make_shared<const DeviceLayer>(upload_layer(layer, is_last));
     return known;
   }
 
@@ -122,7 +124,7 @@ class Uploader {
   }
 
   /// `is_last`: nothing reads what the layer returns.
-  DeviceLayer upload(const model::AttentionLayer& layer, bool is_last) {
+  DeviceLayer upload_layer(const model::AttentionLayer& layer, bool is_last) {
     DeviceLayer device;
     const std::uint32_t heads = layer.config.heads, key_heads = layer.config.keys_heads();
     if (layer.weights) {
@@ -194,10 +196,7 @@ DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::L
 
 DeviceEmbedding upload_embedding(gpu::Context& context, std::shared_ptr<const model::Embedding> embedding) {
   DeviceEmbedding device;
-  if (embedding->norm) {
-    device.norm = ops::upload_norm(context, embedding->norm->weight.tensor().values, embedding->norm->bias.tensor().values,
-                                   embedding->norm->epsilon, embedding->norm->kind == model::Norm::Kind::RootMeanSquare);
-  }
+  if (embedding->norm) device.norm = upload(context, *embedding->norm);
   if (embedding->projection) {
     const Source source(*embedding->projection);
     const std::array views{source.view()};

@@ -96,8 +96,7 @@ std::uint32_t first_changed_layer(const PassInputs& now, const PassInputs& befor
 /// LongRoPE turns all tokens by other angles once a text is long.
 bool has_same_angles(const model::Layers& layers, const model::TokenBatch& now, const model::TokenBatch& before) {
   return std::all_of(layers.rotaries.begin(), layers.rotaries.end(), [&](const model::Rotary& rotary) {
-    const auto is_long = [&](const model::TokenBatch& tokens) { return tokens.position_count() > rotary.original_length; };
-    return rotary.long_inverse_frequencies.empty() || is_long(now) == is_long(before);
+    return rotary.is_long(now.position_count()) == rotary.is_long(before.position_count());
   });
 }
 

@@ -40,7 +40,8 @@ void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const De
   parameters.is_rms = weights.is_rms ? 1 : 0;
   parameters.epsilon = weights.epsilon;
   const bool texel = kernels.tuning().texel_reads && x.item_bytes() <= kernels.max_binding(true);
-  const std::uint32_t per_group = device.is_cpu ? kRowsPerGroup : 1;
+  const bool is_wide = options.is_wide.value_or(!device.is_cpu);
+  const std::uint32_t per_group = is_wide ? 1 : kRowsPerGroup;
   const std::size_t by_range =
       std::min(kernels.max_binding(texel) / x.item_bytes(), kernels.max_binding(false) / result.item_bytes());
   const std::size_t by_grid = std::size_t{device.max_groups[0]} * per_group / (std::size_t{x.heads} * rows.count);
@@ -53,7 +54,7 @@ void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const De
     const std::uint32_t items = std::min(per_slice, x.items - item);
     parameters.rows = items * x.heads * rows.count;
     const DeviceTensor& y = options.y != nullptr ? *options.y : x;
-    stream.dispatch(kernels.load(device.is_cpu ? "norm" : "norm_wide", texel),
+    stream.dispatch(kernels.load(is_wide ? "norm_wide" : "norm", texel),
                     {x.slice(item, items), y.slice(item, items), weights.affine, result.slice(item, items)}, parameters,
                     {divide_up(parameters.rows, per_group), 1, 1});
   }

@@ -23,6 +23,7 @@ struct NormOptions {
   bool adds_after = false;                      ///< … or y + norm(x)
   std::optional<Rows> rows = {};                ///< tokens of x; none: all that it has room for
   std::optional<std::uint32_t> out_first = {};  ///< row of the result behind the first of `rows`; none: the same
+  std::optional<bool> is_wide = {};  ///< a workgroup a row instead of a lane; none: as the device likes it, GPUs wide
 };
 
 /// result = norm(x) over the last axis (torch.nn.LayerNorm, torch.nn.RMSNorm) of [item, head, token, width]; the result may

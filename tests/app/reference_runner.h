@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "model/reference.h"
 #include "model/reference_layers.h"
+#include "support/stages.h"
 #include "support/visibility.h"
 
 namespace headlight::app {
@@ -89,35 +90,6 @@ class ReferenceRunner final : public Runner {
   }
 
  private:
-  const model::reference::Array& array(const attention::TileRequest& request) const {
-    const model::reference::AttentionStages& stages = stages_.at(request.block);
-    switch (request.stage) {
-      case attention::Stage::X:
-        return stages.x;
-      case attention::Stage::Q:
-        return stages.q;
-      case attention::Stage::K:
-        return stages.k;
-      case attention::Stage::V:
-        return stages.v;
-      case attention::Stage::Scores:
-        return stages.scores;
-      case attention::Stage::Scaled:
-        return stages.scaled;
-      case attention::Stage::Masked:
-        return stages.masked;
-      case attention::Stage::Weights:
-        return stages.weights;
-      case attention::Stage::Heads:
-        return stages.heads;
-      case attention::Stage::Merged:
-        return stages.merged;
-      case attention::Stage::Output:
-        break;
-    }
-    return stages.output;
-  }
-
   attention::Tile tile(const attention::TileRequest& request) const {
     const inference::BlockShape block = shape(request.block);
     const auto extent = block.extent(request.stage);
@@ -127,7 +99,8 @@ class ReferenceRunner final : public Runner {
     const std::uint32_t head = is_keys_side ? request.head / (block.heads / block.key_heads) : request.head;
     const std::size_t plane =
         attention::is_per_head(request.stage) ? std::size_t{request.batch} * heads + head : request.batch;
-    const double* matrix = array(request).values.data() + plane * extent->rows * extent->columns;
+    const double* matrix =
+        stage_of(stages_.at(request.block), request.stage).values.data() + plane * extent->rows * extent->columns;
     attention::Tile tile{.request = request, .values = {}, .masked = {}, .row_max = {}, .row_sum = {}};
     const bool is_map = attention::is_map(request.stage);
     for (std::uint32_t row = request.row; row < request.row + request.rows; row += request.pool) {

@@ -93,31 +93,6 @@ std::vector<double> expected(const NormCase& one, const Numbers& numbers) {
   return result;
 }
 
-/// The kernel of GPUs, whatever the device is.
-void record_wide(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const DeviceNorm& weights,
-                 const DeviceTensor& result, const NormOptions& options, bool texel) {
-  const Rows rows = options.rows.value_or(x.all());
-  NormParameters parameters{};
-  parameters.rows = x.items * x.heads * rows.count;
-  parameters.tokens = rows.count;
-  parameters.first = rows.first;
-  parameters.out_first = options.out_first.value_or(rows.first);
-  parameters.heads = x.heads;
-  parameters.capacity = x.tokens;
-  parameters.out_capacity = result.tokens;
-  parameters.width = x.width;
-  parameters.width4 = x.width4();
-  parameters.stride4 = x.stride4();
-  parameters.out_stride4 = result.stride4();
-  parameters.adds = options.y == nullptr ? 0 : options.adds_after ? 2 : 1;
-  parameters.is_rms = weights.is_rms ? 1 : 0;
-  parameters.epsilon = weights.epsilon;
-  const DeviceTensor& y = options.y != nullptr ? *options.y : x;
-  stream.dispatch(kernels.load("norm_wide", texel),
-                  {x.slice(0, x.items), y.slice(0, y.items), weights.affine, result.slice(0, result.items)}, parameters,
-                  {parameters.rows, 1, 1});
-}
-
 enum class Way : std::uint8_t { Storage, Texel, Wide, WideTexel };
 constexpr std::array kWays{Way::Storage, Way::Texel, Way::Wide, Way::WideTexel};
 
@@ -135,12 +110,9 @@ test::Deviation run(Kernels& kernels, const NormCase& one, const Numbers& number
   const NormOptions options{.y = one.adds == Adds::Nothing ? nullptr : &y,
                             .adds_after = one.adds == Adds::After,
                             .rows = one.rows,
-                            .out_first = one.out_first};
-  if (way == Way::Wide || way == Way::WideTexel) {
-    record_wide(stream, kernels, x, weights, result, options, texel);
-  } else {
-    norm(stream, kernels, x, weights, result, options);
-  }
+                            .out_first = one.out_first,
+                            .is_wide = way == Way::Wide || way == Way::WideTexel};
+  norm(stream, kernels, x, weights, result, options);
   const gpu::Download bytes = stream.download(result.buffer());
   gpu::Submission submission = std::move(stream).submit();
   submission.wait();
