@@ -160,7 +160,7 @@ std::string write_ids(const IdLines& lines) {
 /// In place of the text while ids are given. An empty field keeps the last ids, so that there is always something to run.
 void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
   IdLines& ids = frame.state.model.ids;
-  draw_caption(frame, "Token ids instead of a text: each line is one item of the batch");
+  draw_caption(frame, "Token ids; each line is one item of the batch");
   if (read_ids(memory.typed_ids) != ids && !memory.typed_ids.empty()) memory.typed_ids.clear();
   if (memory.typed_ids.empty()) memory.typed_ids = write_ids(ids);
   frame.ui.text_field("##ids", memory.typed_ids, {.height = 2.0F * ImGui::GetFrameHeight()});
@@ -236,9 +236,12 @@ void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::strin
   }
   if (has_target) {
     draw_caption(frame, "Target: what the decoder has written so far");
+    IdLines& ids = state.model.target_ids;
+    const std::string hint = ids.empty() ? "May be empty" : "Ids are given: " + write_ids(ids) + "; type to replace them";
     const std::optional<ChipTarget> in_target =
-        draw_box(frame, {.name = "text.target", .text = state.model.target_text, .hint = "May be empty"},
+        draw_box(frame, {.name = "text.target", .text = state.model.target_text, .hint = hint.c_str()},
                  target ? &*target : nullptr, memory.pointed_target);
+    if (!state.model.target_text.empty()) ids.clear();  // what is typed counts
     if (target) draw_chips(frame, "chips.target", *target, memory.target, memory.pointed_target, in_target);
   }
   if (source) draw_caption(frame, token_count_text(source->tokens).c_str());

@@ -100,7 +100,7 @@ class ReferenceRunner final : public Runner {
     const std::size_t plane =
         attention::is_per_head(request.stage) ? std::size_t{request.batch} * heads + head : request.batch;
     const double* matrix =
-        stage_of(stages_.at(request.block), request.stage).values.data() + plane * extent->rows * extent->columns;
+        test::stage_of(stages_.at(request.block), request.stage).values.data() + plane * extent->rows * extent->columns;
     attention::Tile tile{.request = request, .values = {}, .masked = {}, .row_max = {}, .row_sum = {}};
     const bool is_map = attention::is_map(request.stage);
     for (std::uint32_t row = request.row; row < request.row + request.rows; row += request.pool) {
