@@ -51,7 +51,7 @@ class Side {
   void check(const Lines& lines) const {
     if (lines.empty()) throw Error("the {} has no line: type at least one token", name_);
     const std::uint32_t vocabulary = embedding_ == nullptr ? 0 : embedding_->table.axis(0);
-    const std::uint32_t longest = position_limit();
+    const std::uint32_t longest = position_limit(model_, embedding_);
     std::size_t padded = 0;
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::vector<text::Token>& line = lines[i];
@@ -102,16 +102,6 @@ class Side {
  private:
   std::string where(std::size_t line, std::size_t lines) const {
     return lines == 1 ? fmt::format("the {}", name_) : fmt::format("line {} of the {}", line, name_);
-  }
-
-  /// 0: there is none. Rotary positions and distances go on for ever, well or badly.
-  std::uint32_t position_limit() const {
-    std::uint32_t limit = model_.description.is_length_limited ? model_.description.max_length : 0;
-    if (embedding_ != nullptr && !embedding_->positions.is_empty()) {
-      const std::uint32_t rows = embedding_->positions.axis(0) - embedding_->position_offset;
-      limit = limit == 0 ? rows : std::min(limit, rows);
-    }
-    return limit;
   }
 
   std::string label(std::uint32_t id) const {
@@ -180,6 +170,15 @@ Lines target_tokens(const LanguageModel& model, const PromptText& text, const Si
 }
 
 }  // namespace
+
+std::uint32_t position_limit(const LanguageModel& model, const model::Embedding* embedding) {
+  std::uint32_t limit = model.description.is_length_limited ? model.description.max_length : 0;
+  if (embedding != nullptr && !embedding->positions.is_empty()) {
+    const std::uint32_t rows = embedding->positions.axis(0) - embedding->position_offset;
+    limit = limit == 0 ? rows : std::min(limit, rows);
+  }
+  return limit;
+}
 
 Prompt make_prompt(const LanguageModel& model, const PromptText& text) {
   Prompt prompt;

@@ -39,4 +39,8 @@ struct Prompt {
 /// which training only ever asks for.
 Prompt make_prompt(const LanguageModel& model, const PromptText& text);
 
+/// Tokens that have a position on the side with this embedding; 0: there is no limit. Rotary positions and distances go on
+/// for ever, well or badly.
+std::uint32_t position_limit(const LanguageModel& model, const model::Embedding* embedding);
+
 }  // namespace headlight::inference

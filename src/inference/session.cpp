@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "core/error.h"
 #include "gpu/context.h"
@@ -274,17 +276,30 @@ Tensor Session::logits(std::span<const StateRef> states) {
   if (!has_logits() || states.empty()) return {};
   const std::uint32_t width = state_->layers->unembedding->linear.width;
   Tensor result({static_cast<std::uint32_t>(states.size()), width});
+  // A row is computed for every batch item: those that share layer and token are asked for once.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::size_t>> wanted;  // (layer, token) → states
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    wanted[{std::min(states[i].layer, state_->last_layer()), states[i].token}].push_back(i);
+  }
   const std::size_t step = state_->rows_at_once();
-  for (std::size_t first = 0; first < states.size(); first += step) {
-    const auto some = states.subspan(first, std::min(step, states.size() - first));
+  for (auto first = wanted.begin(); first != wanted.end();) {
     std::vector<StateRows> rows;
-    for (const StateRef& state : some) rows.push_back({std::min(state.layer, state_->last_layer()), {state.token, 1}});
+    std::size_t count = 0;
+    auto end = first;
+    for (; end != wanted.end() && count < step; ++end, ++count) {
+      const auto [layer, token] = end->first;
+      const bool goes_on = !rows.empty() && rows.back().layer == layer && rows.back().tokens.end() == token;
+      if (goes_on) ++rows.back().tokens.count;
+      if (!goes_on) rows.push_back({layer, {token, 1}});
+    }
     const Tensor logits = state_->reader(state_->last_stack())
                               ->logits(*state_->layers->unembedding, *state_->network_layers().unembedding, rows);
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      const std::size_t from = (some[i].batch * some.size() + i) * width;
-      std::copy_n(logits.values.begin() + static_cast<std::ptrdiff_t>(from), width,
-                  result.values.begin() + static_cast<std::ptrdiff_t>((first + i) * width));
+    for (std::size_t row = 0; first != end; ++first, ++row) {
+      for (const std::size_t state : first->second) {
+        const std::size_t from = (states[state].batch * count + row) * width;
+        std::copy_n(logits.values.begin() + static_cast<std::ptrdiff_t>(from), width,
+                    result.values.begin() + static_cast<std::ptrdiff_t>(state * width));
+      }
     }
   }
   return result;

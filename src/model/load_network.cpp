@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/atomic_file.h"
 #include "core/error.h"
 #include "model/architectures/families.h"
 #include "model/architectures/gguf_settings.h"
@@ -31,6 +32,23 @@ SpecialIds read_ids(const Settings& settings, std::uint32_t vocabulary) {
           .separator = settings.id("sep_token_id", vocabulary),
           .classify = settings.id("cls_token_id", vocabulary),
           .eos = settings.ids("eos_token_id", vocabulary)};
+}
+
+/// generation_config.json may name more tokens that end a text than config.json does. It decides nothing about the network,
+/// so one that can't be read is as good as none.
+void add_ends(SpecialIds& ids, const std::filesystem::path& folder, std::uint32_t vocabulary) {
+  const std::filesystem::path path = folder / "generation_config.json";
+  std::error_code failure;
+  if (!std::filesystem::is_regular_file(path, failure)) return;
+  try {
+    const std::string json = read_file(path);
+    const Settings settings(std::string_view(json), path.string());
+    for (const std::uint32_t id : settings.ids("eos_token_id", vocabulary)) {
+      if (std::ranges::find(ids.eos, id) == ids.eos.end()) ids.eos.push_back(id);
+    }
+  } catch (const Error&) {
+    return;
+  }
 }
 
 ModelDescription describe(const Family& family, const Settings& settings, const Sizes& sizes, const Checkpoint& checkpoint) {
@@ -69,7 +87,9 @@ LoadedNetwork load(const Family& family, const Settings& settings, const Setting
   FamilyTensors tensors(checkpoint, family);
   LoadedNetwork loaded{.network = build_network(family, settings, sizes, tensors),
                        .description = describe(family, settings, sizes, checkpoint)};
-  loaded.description.ids = read_ids(whole, std::max(sizes.vocabulary, sizes.target_vocabulary));
+  const std::uint32_t vocabulary = std::max(sizes.vocabulary, sizes.target_vocabulary);
+  loaded.description.ids = read_ids(whole, vocabulary);
+  if (checkpoint.gguf() == nullptr) add_ends(loaded.description.ids, checkpoint.folder(), vocabulary);
   loaded.description.unused_tensors = tensors.leftovers();
   loaded.description.parameter_count = loaded.network.parameter_count();
   loaded.description.has_logits = loaded.network.layers->unembedding.has_value();
