@@ -7,6 +7,7 @@ find_package(glm REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(ZLIB REQUIRED)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(imgui REQUIRED IMPORTED_TARGET imgui)

@@ -1,0 +1,173 @@
+#include "evaluation/head_survey.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
+#include "evaluation/batches.h"
+#include "evaluation/scored_line.h"
+#include "inference/prompt.h"
+
+namespace headlight::evaluation {
+namespace {
+
+using Ids = std::vector<std::uint32_t>;
+
+constexpr std::size_t kMostLines = 16;
+/// Weights of one layer of a batch in host memory: 64 MiB.
+constexpr std::size_t kBatchWeights = std::size_t{16} << 20;
+
+void check_has_one_stack(const inference::LanguageModel& model) {
+  if (!model.description.is_encoder_decoder) return;
+  throw Error("{} has an encoder and a decoder: head scores are defined for a model with one stack",
+              model.description.family);
+}
+
+/// Means over texts of what `measure(map, ids, score)` adds to a head's score.
+template <typename Measure>
+std::vector<HeadScore> survey(inference::Session& session, const inference::LanguageModel& model, std::span<const Ids> lines,
+                              const Measure& measure, const Progress& progress) {
+  const std::uint32_t layers = model.description.layers, heads = model.description.heads;
+  std::vector<HeadScore> scores;
+  for (std::uint32_t layer = 0; layer < layers; ++layer) {
+    for (std::uint32_t head = 0; head < heads; ++head) scores.push_back({.layer = layer, .head = head});
+  }
+  std::vector<std::size_t> lengths;
+  for (const Ids& ids : lines) lengths.push_back(ids.size());
+  const std::size_t longest = *std::ranges::max_element(lengths);
+  std::size_t done = 0;
+  std::vector<double> map;
+  for (const auto& batch : batches_by_length(lengths, kMostLines, kBatchWeights / (heads * longest))) {
+    inference::PromptText text;
+    for (const std::size_t line : batch) text.ids.push_back(lines[line]);
+    session.run(model.network, inference::make_prompt(model, text).input, model.masks);
+    for (std::uint32_t layer = 0; layer < layers; ++layer) {
+      const Tensor weights = session.stage({model::BlockKind::EncoderSelf, LayerIndex{layer}}, attention::Stage::Weights);
+      for (std::uint32_t item = 0; item < batch.size(); ++item) {
+        const Ids& ids = lines[batch[item]];
+        const auto size = static_cast<std::uint32_t>(ids.size());
+        for (std::uint32_t head = 0; head < heads; ++head) {
+          map.clear();
+          for (std::uint32_t query = 0; query < size; ++query) {
+            for (std::uint32_t key = 0; key < size; ++key) {
+              map.push_back(static_cast<double>(weights.at({item, head, query, key})));
+            }
+          }
+          measure(WeightMap{map, size}, batch[item], scores[std::size_t{layer} * heads + head]);
+        }
+      }
+    }
+    done += batch.size();
+    if (progress) progress(done, lines.size());
+  }
+  const auto count = static_cast<double>(lines.size());
+  for (HeadScore& score : scores) {
+    for (double* sum : {&score.previous_token, &score.duplicate_token, &score.induction, &score.spread.entropy,
+                        &score.spread.relative_entropy, &score.spread.sink_share, &score.spread.distance}) {
+      *sum /= count;
+    }
+  }
+  return scores;
+}
+
+void add_spread(const inference::LanguageModel& model, const WeightMap& map, HeadScore& score) {
+  const Spread of_map = spread(map, model.description.is_causal);
+  score.spread.entropy += of_map.entropy;
+  score.spread.relative_entropy += of_map.relative_entropy;
+  score.spread.sink_share += of_map.sink_share;
+  score.spread.distance += of_map.distance;
+}
+
+std::set<std::uint32_t> special_ids(const inference::LanguageModel& model) {
+  const model::SpecialIds& ids = model.description.ids;
+  std::set<std::uint32_t> special(ids.eos.begin(), ids.eos.end());
+  for (const auto& id : {ids.bos, ids.pad, ids.decoder_start, ids.mask, ids.separator, ids.classify}) {
+    if (id) special.insert(*id);
+  }
+  if (!model.tokenizer) return special;
+  const text::SpecialTokens& named = model.tokenizer->special();
+  for (const auto& id :
+       {named.beginning, named.end, named.padding, named.unknown, named.mask, named.separator, named.classification}) {
+    if (id) special.insert(*id);
+  }
+  return special;
+}
+
+/// A text behind the begin token, without an end.
+Ids text_ids(const inference::LanguageModel& model, const std::string& text) {
+  ScoredLine line = scored_line(model, text);
+  if (line.ends) line.tokens.pop_back();
+  return std::move(line.tokens);
+}
+
+}  // namespace
+
+std::vector<Ids> random_repeats(const inference::LanguageModel& model, const RandomTokens& settings) {
+  const std::uint32_t limit = inference::position_limit(model, model.network->source_embedding.get());
+  if (settings.sequences == 0 || settings.span < 2) throw Error("random tokens need a sequence and two tokens at least");
+  if (limit != 0 && settings.span > limit / 2) {
+    throw Error("{} random tokens twice are more than the model's {} positions: choose at most {}", settings.span, limit,
+                limit / 2);
+  }
+  const std::set<std::uint32_t> special = special_ids(model);
+  Ids ordinary;
+  for (std::uint32_t id = 0; id < model.description.vocabulary; ++id) {
+    if (!special.contains(id)) ordinary.push_back(id);
+  }
+  if (ordinary.empty()) throw Error("the model has no ordinary tokens to draw from");
+  std::mt19937_64 generator(settings.seed);
+  std::vector<Ids> sequences;
+  for (std::uint32_t i = 0; i < settings.sequences; ++i) {
+    Ids& ids = sequences.emplace_back();
+    for (std::uint32_t t = 0; t < settings.span; ++t) ids.push_back(ordinary[generator() % ordinary.size()]);
+    ids.resize(std::size_t{2} * settings.span);
+    std::copy_n(ids.begin(), settings.span, ids.begin() + settings.span);
+  }
+  return sequences;
+}
+
+std::vector<HeadScore> survey_random(inference::Session& session, const inference::LanguageModel& model,
+                                     const RandomTokens& settings, const Progress& progress) {
+  check_has_one_stack(model);
+  const auto measure = [&](const WeightMap& map, std::size_t, HeadScore& score) {
+    const StripeScores stripes = stripe_scores(map);
+    score.previous_token += stripes.previous_token;
+    score.duplicate_token += stripes.duplicate_token;
+    score.induction += stripes.induction;
+    add_spread(model, map, score);
+  };
+  return survey(session, model, random_repeats(model, settings), measure, progress);
+}
+
+std::vector<HeadScore> survey_texts(inference::Session& session, const inference::LanguageModel& model,
+                                    std::span<const std::string> lines, PatternMeasure measure, Exclusions exclusions,
+                                    const Progress& progress) {
+  check_has_one_stack(model);
+  if (!model.tokenizer) throw Error("{}; texts can't be read without it", model.tokenizer_problem);
+  std::vector<Ids> texts;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    try {
+      texts.push_back(text_ids(model, lines[i]));
+    } catch (const Error& error) {
+      throw Error("line {}: {}", i + 1, error.what());
+    }
+    if (texts.back().empty()) throw Error("line {} has no token", i + 1);
+  }
+  if (texts.empty()) throw Error("there is no text: give a line at least");
+  const auto of_pattern = [&](HeadPattern pattern, const WeightMap& map, const Ids& ids) {
+    const std::vector<std::uint8_t> cells = detection_pattern(pattern, ids);
+    return measure == PatternMeasure::Share ? pattern_share(map, cells, exclusions)
+                                            : pattern_agreement(map, cells, exclusions);
+  };
+  const auto add = [&](const WeightMap& map, std::size_t line, HeadScore& score) {
+    score.previous_token += of_pattern(HeadPattern::PreviousToken, map, texts[line]);
+    score.duplicate_token += of_pattern(HeadPattern::DuplicateToken, map, texts[line]);
+    score.induction += of_pattern(HeadPattern::Induction, map, texts[line]);
+    add_spread(model, map, score);
+  };
+  return survey(session, model, texts, add, progress);
+}
+
+}  // namespace headlight::evaluation

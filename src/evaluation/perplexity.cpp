@@ -1,0 +1,148 @@
+#include "evaluation/perplexity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "core/error.h"
+#include "evaluation/batches.h"
+#include "evaluation/words.h"
+#include "inference/prompt.h"
+
+namespace headlight::evaluation {
+namespace {
+
+constexpr std::size_t kMostLines = 32;
+/// Logits that are in host memory at a time: 64 MiB.
+constexpr std::size_t kMostLogits = std::size_t{16} << 20;
+constexpr std::size_t kMostTokens = 4096;  ///< of a batch, padding included
+
+double negative_log_probability(std::span<const float> logits, std::uint32_t id) {
+  const auto largest = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
+  double sum = 0.0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
+  return std::log(sum) + largest - static_cast<double>(logits[id]);
+}
+
+class Scorer {
+ public:
+  Scorer(inference::Session& session, const inference::LanguageModel& model, std::span<const ScoredLine> lines)
+      : session_(session), model_(model), lines_(lines) {}
+
+  /// Adds each line's sum to `totals` [line].
+  void score(std::span<const std::size_t> batch, std::vector<double>& totals) {
+    const inference::Prompt prompt = inference::make_prompt(model_, batch_of(batch));
+    session_.run(model_.network, prompt.input, model_.masks);
+    const std::vector<Wanted> wanted = predictions_of(batch);
+    const std::size_t width = model_.network->layers->unembedding->linear.out();
+    const std::size_t step = std::max<std::size_t>(1, kMostLogits / width);
+    for (std::size_t first = 0; first < wanted.size(); first += step) {
+      const auto some = std::span(wanted).subspan(first, std::min(step, wanted.size() - first));
+      std::vector<inference::StateRef> states;
+      for (const Wanted& prediction : some) states.push_back(prediction.state);
+      const Tensor logits = session_.logits(states);  // [state, vocabulary]
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const auto row = std::span(logits.values).subspan(i * width, width);
+        totals[batch[some[i].state.batch]] += negative_log_probability(row, some[i].id);
+      }
+    }
+  }
+
+ private:
+  /// The id that should follow a state of the last layer.
+  struct Wanted {
+    inference::StateRef state;
+    std::uint32_t id = 0;
+  };
+
+  /// Token by token, of all lines together: states of one token are computed at once.
+  std::vector<Wanted> predictions_of(std::span<const std::size_t> batch) const {
+    std::size_t longest = 0;
+    for (const std::size_t line : batch) longest = std::max(longest, lines_[line].read_tokens());
+    std::vector<Wanted> wanted;
+    for (std::uint32_t t = 0; t < longest; ++t) {
+      for (std::uint32_t item = 0; item < batch.size(); ++item) {
+        const ScoredLine& line = lines_[batch[item]];
+        if (t < line.read_tokens()) wanted.push_back({{item, t, last_layer()}, line.tokens[t + 1]});
+      }
+    }
+    return wanted;
+  }
+
+  inference::PromptText batch_of(std::span<const std::size_t> batch) const {
+    inference::PromptText text;
+    for (const std::size_t index : batch) {
+      const ScoredLine& line = lines_[index];
+      std::vector<std::uint32_t> read(line.tokens.begin(), line.tokens.end() - 1);
+      if (line.source.empty()) {
+        text.ids.push_back(std::move(read));
+      } else {
+        text.ids.push_back(line.source);
+        text.target_ids.push_back(std::move(read));
+      }
+    }
+    return text;
+  }
+
+  std::uint32_t last_layer() const {
+    const model::Layers& layers = *model_.network->layers;
+    return static_cast<std::uint32_t>(layers.decoder.empty() ? layers.encoder.size() : layers.decoder.size());
+  }
+
+  inference::Session& session_;
+  const inference::LanguageModel& model_;
+  std::span<const ScoredLine> lines_;
+};
+
+double quotient(double sum, std::uint64_t count) { return count == 0 ? 0.0 : sum / static_cast<double>(count); }
+
+}  // namespace
+
+double Likelihood::perplexity_per_token() const { return std::exp(quotient(nats, tokens)); }
+double Likelihood::perplexity_per_word() const { return std::exp(quotient(nats, words)); }
+double Likelihood::bits_per_byte() const { return quotient(nats / std::numbers::ln2, bytes); }
+
+std::vector<double> negative_log_likelihoods(inference::Session& session, const inference::LanguageModel& model,
+                                             std::span<const ScoredLine> lines, const Progress& progress) {
+  if (!model.network->layers->unembedding) throw Error("{} predicts no token", model.description.name);
+  std::vector<std::size_t> lengths;
+  for (const ScoredLine& line : lines) lengths.push_back(std::max(line.read_tokens(), line.source.size()));
+  std::vector<double> totals(lines.size(), 0.0);
+  Scorer scorer(session, model, lines);
+  std::size_t done = 0;
+  for (std::vector<std::size_t>& batch : batches_by_length(lengths, kMostLines, kMostTokens)) {
+    done += batch.size();
+    std::erase_if(batch, [&](std::size_t line) { return lines[line].read_tokens() == 0; });
+    if (!batch.empty()) scorer.score(batch, totals);
+    if (progress) progress(done, lines.size());
+  }
+  return totals;
+}
+
+Likelihood likelihood(inference::Session& session, const inference::LanguageModel& model,
+                      std::span<const std::string> sources, std::span<const std::string> texts, const Progress& progress) {
+  check_predicts_text(model);
+  if (model.description.is_encoder_decoder && sources.size() != texts.size()) {
+    throw Error("{} sources for {} targets: give one for each", sources.size(), texts.size());
+  }
+  Likelihood result;
+  std::vector<ScoredLine> lines;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    try {
+      lines.push_back(model.description.is_encoder_decoder ? scored_pair(model, sources[i], texts[i])
+                                                           : scored_line(model, texts[i]));
+    } catch (const Error& error) {
+      throw Error("line {}: {}", i + 1, error.what());
+    }
+    const std::uint64_t end = lines.back().ends ? 1 : 0;
+    result.tokens += lines.back().read_tokens();
+    result.words += words_of(texts[i]).size() + end;
+    result.bytes += texts[i].size() + end;
+  }
+  if (result.tokens == 0) throw Error("the text has nothing to predict: give more than one token");
+  for (const double nats : negative_log_likelihoods(session, model, lines, progress)) result.nats += nats;
+  return result;
+}
+
+}  // namespace headlight::evaluation

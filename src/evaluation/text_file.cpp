@@ -1,0 +1,64 @@
+#include "evaluation/text_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <system_error>
+
+#include <zlib.h>
+
+#include "core/error.h"
+#include "text/utf8_repair.h"
+
+namespace headlight::evaluation {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Close {
+  void operator()(gzFile_s* file) const { gzclose(file); }
+};
+
+/// gzread() hands a file that isn't compressed through as it is.
+std::string read_unpacked(const fs::path& path) {
+  if (fs::is_directory(path)) throw Error("{} is a folder: name a text file", path.string());
+  errno = 0;
+  const std::unique_ptr<gzFile_s, Close> file(gzopen(path.c_str(), "rb"));
+  if (!file) throw Error("{} can't be read: {}", path.string(), std::generic_category().message(errno));
+  std::string content;
+  std::array<char, 1u << 16> part;
+  while (true) {
+    const int bytes = gzread(file.get(), part.data(), static_cast<unsigned>(part.size()));
+    if (bytes > 0) content.append(part.data(), static_cast<std::size_t>(bytes));
+    if (bytes < static_cast<int>(part.size())) break;
+  }
+  int failure = Z_OK;
+  gzerror(file.get(), &failure);
+  if (failure == Z_ERRNO) throw Error("{} can't be read: {}", path.string(), std::generic_category().message(errno));
+  if (failure != Z_OK && failure != Z_STREAM_END) {
+    throw Error("{} can't be unpacked: it is damaged or cut off; fetch it again", path.string());
+  }
+  return content;
+}
+
+bool is_valid_utf8(std::string_view text) { return text::RepairedUtf8(text).text().data() == text.data(); }
+
+}  // namespace
+
+std::vector<std::string> read_lines(const fs::path& path) {
+  const std::string content = read_unpacked(path);
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < content.size();) {
+    const std::size_t end = std::min(content.find('\n', begin), content.size());
+    std::string line = content.substr(begin, end - begin);
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (!is_valid_utf8(line)) throw Error("{} line {} is not UTF-8: convert the file", path.string(), lines.size() + 1);
+    lines.push_back(std::move(line));
+    begin = end + 1;
+  }
+  if (lines.empty()) throw Error("{} is empty: it needs a line of text at least", path.string());
+  return lines;
+}
+
+}  // namespace headlight::evaluation

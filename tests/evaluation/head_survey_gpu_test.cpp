@@ -1,0 +1,111 @@
+// Head scores of whole models: means over texts of what the pure functions say of each map.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include "evaluation/head_survey.h"
+#include "inference/prompt.h"
+#include "support/error_message.h"
+#include "support/golden_model.h"
+#include "support/gpu.h"
+
+using namespace headlight;
+using namespace headlight::evaluation;
+
+namespace {
+
+std::shared_ptr<const inference::LanguageModel> golden(std::string_view name) {
+  return inference::open_model(test::golden_model_path(name));
+}
+
+std::vector<double> map_of(const Tensor& weights, std::uint32_t head) {
+  const std::size_t cells = std::size_t{weights.axis(2)} * weights.axis(3);
+  const auto begin = weights.values.begin() + static_cast<std::ptrdiff_t>(head * cells);
+  return {begin, begin + static_cast<std::ptrdiff_t>(cells)};
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("random tokens come twice, without special ones, and are the same on every machine") {
+    const auto gpt2 = golden("gpt2");
+    const auto sequences = random_repeats(*gpt2, {.sequences = 3, .span = 5, .seed = 1});
+    REQUIRE(sequences.size() == 3);
+    std::set<std::uint32_t> seen;
+    for (const auto& ids : sequences) {
+      REQUIRE(ids.size() == 10);
+      CHECK(std::equal(ids.begin(), ids.begin() + 5, ids.begin() + 5));
+      seen.insert(ids.begin(), ids.end());
+    }
+    CHECK(seen.size() > 8);
+    CHECK_FALSE(seen.contains(gpt2->description.ids.bos.value()));
+    CHECK(random_repeats(*gpt2, {.sequences = 3, .span = 5, .seed = 1}) == sequences);
+    CHECK(random_repeats(*gpt2, {.sequences = 3, .span = 5, .seed = 2}) != sequences);
+    CHECK(test::error_message([&] { random_repeats(*gpt2, {.span = 17}); }) ==
+          "17 random tokens twice are more than the model's 32 positions: choose at most 16");
+  }
+}
+
+TEST_SUITE("gpu") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a survey is the mean over texts, whatever stands beside them in a batch") {
+    const std::vector<std::string> lines = {"the cat sat on the mat the cat", "the cat", "on the mat on the mat"};
+    for (const char* name : {"gpt2", "llama", "bert"}) {
+      CAPTURE(name);
+      const auto model = golden(name);
+      inference::Session session(context);
+      const auto scores = survey_texts(session, *model, lines, PatternMeasure::Share, {.first_token = true});
+      REQUIRE(scores.size() == std::size_t{model->description.layers} * model->description.heads);
+      std::vector<HeadScore> sums = scores;
+      for (HeadScore& sum : sums) sum = {.layer = sum.layer, .head = sum.head};
+      for (const std::string& line : lines) {
+        const auto one = survey_texts(session, *model, std::span(&line, 1), PatternMeasure::Share, {.first_token = true});
+        for (std::size_t i = 0; i < one.size(); ++i) {
+          sums[i].previous_token += one[i].previous_token / 3.0;
+          sums[i].induction += one[i].induction / 3.0;
+          sums[i].spread.entropy += one[i].spread.entropy / 3.0;
+        }
+      }
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        CHECK(std::abs(scores[i].previous_token - sums[i].previous_token) < 1e-6);
+        CHECK(std::abs(scores[i].induction - sums[i].induction) < 1e-6);
+        CHECK(std::abs(scores[i].spread.entropy - sums[i].spread.entropy) < 1e-5);
+      }
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "a head's stripes are those of its own map") {
+    const auto model = golden("gpt2");
+    inference::Session session(context);
+    const RandomTokens settings = {.sequences = 1, .span = 7, .seed = 5};
+    const auto scores = survey_random(session, *model, settings);
+    const inference::PromptText text = {.lines = {}, .ids = random_repeats(*model, settings)};
+    const auto prompt = inference::make_prompt(*model, text);
+    session.run(model->network, prompt.input, model->masks);
+    for (const HeadScore& score : scores) {
+      const Tensor weights =
+          session.stage({model::BlockKind::EncoderSelf, LayerIndex{score.layer}}, attention::Stage::Weights);
+      const std::vector<double> map = map_of(weights, score.head);
+      const StripeScores stripes = stripe_scores({map, 14});
+      CHECK(score.previous_token == doctest::Approx(stripes.previous_token).epsilon(1e-9));
+      CHECK(score.duplicate_token == doctest::Approx(stripes.duplicate_token).epsilon(1e-9));
+      CHECK(score.induction == doctest::Approx(stripes.induction).epsilon(1e-9));
+      CHECK(score.spread.sink_share == doctest::Approx(spread({map, 14}, true).sink_share).epsilon(1e-9));
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "what can't be surveyed is one line") {
+    inference::Session session(context);
+    const std::vector<std::string> lines = {"the cat"};
+    const auto complaint = [&](std::string_view name, const std::vector<std::string>& texts) {
+      return test::error_message([&] { survey_texts(session, *golden(name), texts, PatternMeasure::Share, {}); });
+    };
+    CHECK(complaint("marian", lines) ==
+          "Marian has an encoder and a decoder: head scores are defined for a model with one stack");
+    CHECK(complaint("gpt2", {}) == "there is no text: give a line at least");
+    std::string many;
+    for (int i = 0; i < 40; ++i) many += " cat";
+    CHECK(complaint("gpt2", {"the", many}).starts_with("line 2: "));
+  }
+}
