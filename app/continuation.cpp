@@ -1,6 +1,7 @@
 #include "app/continuation.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "app/prompt_lines.h"
@@ -99,8 +100,10 @@ void append_to_item(State& state, const EngineResult& result, std::uint32_t item
   target.insert(line.end, words);
 }
 
-bool put_token(State& state, const EngineResult& result, const PredictionPlace& place, std::uint32_t id) {
-  if (!result.model || !result.prompt) return false;
+namespace {
+
+/// put_token() where the target, if there is one, is the person's own.
+bool put(State& state, const EngineResult& result, const PredictionPlace& place, std::uint32_t id) {
   const std::uint32_t index = place.token - place.first;
   const bool is_next = place.kind == PredictionPlace::Kind::Next;
   const bool is_last = place.token + 1 >= place.end;
@@ -119,6 +122,17 @@ bool put_token(State& state, const EngineResult& result, const PredictionPlace& 
   const std::string text = continuation_text(*tokenizer, predicted_ids(result, place.batch), std::vector{id});
   if (text.empty() || has_line_end(text) || ends_inside_character(text)) return false;
   append_to_item(state, result, place.batch, text);
+  return true;
+}
+
+}  // namespace
+
+bool put_token(State& state, const EngineResult& result, const PredictionPlace& place, std::uint32_t id) {
+  if (!result.model || !result.prompt) return false;
+  State changed = state;
+  take_over_translation(changed, result.translated.get());
+  if (!put(changed, result, place, id)) return false;
+  state = std::move(changed);
   return true;
 }
 

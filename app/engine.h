@@ -13,6 +13,7 @@
 #include "app/runner.h"
 #include "app/state.h"
 #include "app/tile_cache.h"
+#include "app/translation.h"
 
 namespace headlight::app {
 
@@ -25,6 +26,9 @@ struct EngineRequest {
   std::vector<attention::TileRequest> tiles = {};
   /// Places outside the run, and all where the model has no logits, are ignored.
   std::vector<PredictionRequest> predictions = {};
+  /// Of the run for which the tiles were listed: one that showed a whole matrix shows the whole of a later run's. Empty: the
+  /// newest run's.
+  BlockShapes laid_out_for = {};
 };
 
 /// A model on its way to the device.
@@ -40,6 +44,8 @@ struct EngineResult {
   std::shared_ptr<const model::ModelInput> input;         ///< tokens of both sides
   std::shared_ptr<const inference::LanguageModel> model;  ///< none: playground or notebook
   std::shared_ptr<const inference::Prompt> prompt;        ///< of the model's text; none without a model
+  std::shared_ptr<const RunInputs> inputs;                ///< what the run was asked to compute
+  std::shared_ptr<const Translated> translated;           ///< the target that the model has written itself; none: it doesn't
   std::vector<model::BlockRef> blocks;                    ///< in the order of computation
   BlockShapes shapes;
   inference::RunTiming timing;

@@ -1,6 +1,7 @@
 #include "app/engine_worker.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "core/error.h"
@@ -11,6 +12,8 @@ namespace {
 /// Cells evaluated before the first heatmap of a run may be seen, and between two looks at newer requests after that.
 constexpr std::size_t kFirstChunkCells = std::size_t{1} << 18;
 constexpr std::size_t kChunkCells = std::size_t{1} << 21;
+/// Tokens are shown a few at a time: a picture of each one would cost more than the token.
+constexpr std::chrono::milliseconds kTranslationSlice{20};
 /// Logits read at once.
 constexpr std::size_t kChunkLogits = std::size_t{1} << 22;
 
@@ -60,6 +63,7 @@ void EngineWorker::open(const std::string& device) {
   runner_has_run_ = false;
   loaded_.reset();
   attempted_.reset();
+  translation_.reset();
   pending_.clear();
   pending_predictions_.clear();
   if (const std::optional<EngineRequest> again = request_) begin(*again);
@@ -71,8 +75,11 @@ void EngineWorker::begin(const EngineRequest& request) {
   pending_.clear();
   pending_predictions_.clear();
   if (!runner_) return fail(device_error_);
-  laid_out_for_ = picture_.shapes;
-  if (attempted_ != request.inputs) run_forward(request.inputs);
+  laid_out_for_ = request.laid_out_for.empty() ? picture_.shapes : request.laid_out_for;
+  if (attempted_ != request.inputs) {
+    translation_.reset();
+    run_forward(request.inputs);
+  }
   collect_tiles();
   collect_predictions();
 }
@@ -102,26 +109,55 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
   try {
     const RunSource::Source& source = source_.build(inputs);
     load_weights(source, inputs.model.precision);
-    runner_has_run_ = false;
-    picture_.timing = runner_->run(source.network, *source.input, inputs.masks, inputs.gains);
-    runner_has_run_ = true;
-    picture_.network = source.network;
-    picture_.input = source.input;
-    picture_.model = source.model;
-    picture_.prompt = source.prompt;
+    run(source, inputs);
+    picture_.inputs = std::make_shared<const RunInputs>(inputs);
+    picture_.translated.reset();
+    if (source.model && translates_itself(inputs.model, *source.model)) {
+      translation_.emplace(*source.model, *source.prompt);
+      picture_.translated = std::make_shared<const Translated>(translation_->written());
+    }
   } catch (const std::exception& error) {
     return fail(first_line(error.what()));
   }
+}
+
+void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs) {
+  runner_has_run_ = false;
+  picture_.timing = runner_->run(source.network, *source.input, inputs.masks, inputs.gains);
+  runner_has_run_ = true;
+  picture_.network = source.network;
+  picture_.input = source.input;
+  picture_.model = source.model;
+  picture_.prompt = source.prompt;
   picture_.blocks = runner_->blocks();
-  laid_out_for_ = std::exchange(picture_.shapes, {});
+  const BlockShapes before = std::exchange(picture_.shapes, {});
   for (const model::BlockRef block : picture_.blocks) picture_.shapes[block] = runner_->shape(block);
   picture_.parameter_count = picture_.network->parameter_count();
   picture_.has_logits = runner_->has_logits();
   if (!picture_.has_logits) picture_.predictions.clear();
   picture_.error.clear();
   picture_.is_stale = false;
-  tiles_.begin_run(++picture_.run, laid_out_for_, picture_.shapes);
+  tiles_.begin_run(++picture_.run, before, picture_.shapes);
   is_first_chunk_ = true;
+}
+
+void EngineWorker::translate_some() {
+  const auto until = std::chrono::steady_clock::now() + kTranslationSlice;
+  try {
+    bool has_grown = true;
+    while (has_grown && translation_->is_running() && std::chrono::steady_clock::now() < until) {
+      const auto states = translation_->states(*picture_.input->target, predicting_layers(*picture_.network));
+      has_grown = translation_->take(runner_->logits(states));
+      if (has_grown) run(source_.with_target(*translation_), *attempted_);
+    }
+    picture_.translated = std::make_shared<const Translated>(translation_->written());
+    if (!translation_->is_running()) translation_.reset();
+  } catch (const std::exception& error) {
+    translation_.reset();
+    return fail(first_line(error.what()));
+  }
+  collect_tiles();
+  collect_predictions();
 }
 
 void EngineWorker::collect_tiles() {
@@ -152,6 +188,7 @@ void EngineWorker::collect_predictions() {
 }
 
 void EngineWorker::evaluate_some() {
+  if (translation_) translate_some();
   // A first picture, then what the model expects, then the other heads.
   const bool is_tiles_turn = is_first_chunk_ || pending_predictions_.empty();
   if (is_tiles_turn && !pending_.empty()) return evaluate_tiles();

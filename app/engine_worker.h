@@ -31,9 +31,10 @@ class EngineWorker {
   /// Takes a new request: the forward pass when its inputs changed, and the lists of what to evaluate.
   void begin(const EngineRequest& request);
 
-  /// Evaluates the next tiles or predictions, few enough that a newer request needn't wait long.
+  /// Translates the next tokens, or evaluates the next tiles or predictions, few enough that a newer request needn't wait
+  /// long.
   void evaluate_some();
-  bool has_more() const { return !pending_.empty() || !pending_predictions_.empty(); }
+  bool has_more() const { return translation_ || !pending_.empty() || !pending_predictions_.empty(); }
 
   /// A little of what makes later runs faster, for when nobody waits and a first picture is there.
   bool has_idle_work() const { return runner_ && picture_.run > 0 && runner_->has_idle_work(); }
@@ -43,6 +44,8 @@ class EngineWorker {
 
  private:
   void run_forward(const RunInputs& inputs);
+  void run(const RunSource::Source& source, const RunInputs& inputs);
+  void translate_some();
   void load_weights(const RunSource::Source& source, inference::Precision precision);
   void collect_tiles();
   void collect_predictions();
@@ -63,6 +66,7 @@ class EngineWorker {
   BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
   EngineResult picture_;      ///< all but the tiles
   TileCache tiles_;
+  std::optional<Translation> translation_;              ///< while it is being written
   std::vector<attention::TileRequest> pending_;         ///< least important first
   std::vector<PredictionRequest> pending_predictions_;  ///< least important first
   bool is_first_chunk_ = true;

@@ -14,7 +14,7 @@ shell::UiRect splitter_at(float x, float y, float height) {
 
 }  // namespace
 
-Layout layout_window(float width, float height, float menu_height, const Panes& panes, bool has_notice) {
+Layout layout_window(float width, float height, const Strips& strips, const Panes& panes) {
   float sidebar = std::max(panes.sidebar, kSidebarMin);
   float grid = std::max(panes.grid, kGridMin);
   if (sidebar + kCenterMin + grid > width) grid = width - sidebar - kCenterMin;
@@ -29,14 +29,20 @@ Layout layout_window(float width, float height, float menu_height, const Panes& 
   sidebar = std::round(sidebar);
   grid = std::round(grid);
 
-  const float top = menu_height + (has_notice ? kNoticeHeight : 0.0F);
+  const float notice = strips.has_notice ? kNoticeHeight : 0.0F;
+  const float room = std::max(height - strips.menu - notice - kBodyMin, 0.0F);
+  const float texts = std::round(std::min(strips.texts, room));
+  const float welcome = std::round(std::min(strips.welcome, room - texts));
+  const float top = strips.menu + notice + welcome + texts;
   const float status = std::min(kStatusHeight, std::max(height - top, 0.0F));
   const float body = std::max(height - top - status, 0.0F);
   const float tabs = std::min(kTabsHeight, body);
   const float center = std::max(width - sidebar - grid, 0.0F);
 
   Layout layout;
-  layout.notice = {.x = 0.0F, .y = menu_height, .width = width, .height = top - menu_height};
+  layout.notice = {.x = 0.0F, .y = strips.menu, .width = width, .height = notice};
+  layout.welcome = {.x = 0.0F, .y = strips.menu + notice, .width = width, .height = welcome};
+  layout.texts = {.x = 0.0F, .y = top - texts, .width = width, .height = texts};
   layout.sidebar = {.x = 0.0F, .y = top, .width = sidebar, .height = body};
   layout.tabs = {.x = sidebar, .y = top, .width = center, .height = tabs};
   layout.center = {.x = sidebar, .y = top + tabs, .width = center, .height = body - tabs};

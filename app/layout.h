@@ -8,13 +8,17 @@ namespace headlight::app {
 /// Where the panes of the window stand, in UI units. Pure arithmetic: the same window gives the same layout.
 ///
 ///   menu bar
+///   welcome
+///   texts
 ///   sidebar │ tabs     │ grid
 ///           │ centre   │
 ///   status line
 ///
 /// A window too narrow for all three narrows the grid, then the sidebar, then gives up the grid; the text and the map stay.
 struct Layout {
-  shell::UiRect notice;  ///< a line under the menu bar; no height when there is nothing to say
+  shell::UiRect notice;   ///< a line under the menu bar; no height when there is nothing to say
+  shell::UiRect welcome;  ///< what to begin with; no height once it was closed
+  shell::UiRect texts;    ///< a translator's two texts side by side; no height otherwise
   shell::UiRect sidebar;
   shell::UiRect tabs;
   shell::UiRect center;
@@ -33,9 +37,18 @@ inline constexpr float kCenterMin = 400.0F;
 inline constexpr float kTabsHeight = 40.0F;
 inline constexpr float kStatusHeight = 28.0F;
 inline constexpr float kNoticeHeight = 36.0F;
+inline constexpr float kBodyMin = 280.0F;  // of the panes and the status line, before strips give way
 
-/// `menu_height`: what the menu bar takes. The panes' widths are wishes: they are cut to what fits.
-Layout layout_window(float width, float height, float menu_height, const Panes& panes, bool has_notice);
+/// Heights of the strips above the panes; 0: not there.
+struct Strips {
+  float menu = 0.0F;
+  bool has_notice = false;
+  float welcome = 0.0F;
+  float texts = 0.0F;
+};
+
+/// The panes' widths and the strips' heights are wishes: they are cut to what fits, and the strips leave the map some room.
+Layout layout_window(float width, float height, const Strips& strips, const Panes& panes);
 
 /// What a splitter's drag to `x` makes of the wishes; kept inside what the window can show.
 void drag_sidebar(Panes& panes, const Layout& layout, float x);

@@ -5,6 +5,7 @@
 #include <set>
 #include <system_error>
 
+#include "app/bundled_models.h"
 #include "model/hub_cache.h"
 #include "model/load_network.h"
 
@@ -12,16 +13,6 @@ namespace headlight::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Beside the program as it is installed, or as it stands in its source tree.
-std::vector<fs::path> bundled_folders() {
-  std::error_code failure;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failure);
-  if (failure) return {};
-  const fs::path folder = program.parent_path();
-  return {folder / "../share/headlight/models", folder / "assets/models", folder / "../assets/models",
-          folder / "../../assets/models"};
-}
 
 fs::path real_path(const fs::path& path) {
   std::error_code failure;

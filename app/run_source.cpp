@@ -46,4 +46,10 @@ const RunSource::Source& RunSource::build(const RunInputs& inputs) {
   return source_;
 }
 
+RunSource::Source RunSource::with_target(const Translation& translation) const {
+  const inference::PromptText text = prompt_text(inputs_, false, false);
+  auto prompt = std::make_shared<const inference::Prompt>(translation.prompt(*source_.model, text));
+  return {.network = source_.network, .input = {prompt, &prompt->input}, .model = source_.model, .prompt = prompt};
+}
+
 }  // namespace headlight::app

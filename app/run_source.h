@@ -4,6 +4,7 @@
 
 #include "app/model_cache.h"
 #include "app/state.h"
+#include "app/translation.h"
 #include "inference/language_model.h"
 #include "inference/playground.h"
 #include "model/network.h"
@@ -26,6 +27,9 @@ class RunSource {
   /// Throws Error in one line (see inference::open_model, inference::make_prompt, inference::make_playground,
   /// inference::make_notebook); then the last source stays.
   const Source& build(const RunInputs& inputs);
+
+  /// The last source, an encoder–decoder's, with what it has translated so far as its target.
+  Source with_target(const Translation& translation) const;
 
  private:
   std::shared_ptr<ModelCache> models_;

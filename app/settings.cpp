@@ -83,6 +83,7 @@ Settings settings_from_json(const json& value) {
   reader.read("device", settings.device);
   reader.read("export_directory", settings.export_directory);
   reader.read("model_folder", settings.model_folder);
+  reader.read("shows_welcome", settings.shows_welcome);
   settings.recent_models = recent_from_json(reader);
   if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
   if (const json* panes = reader.find("panes")) settings.panes = panes_from_json(*panes, "panes");
@@ -145,7 +146,8 @@ LoadedSettings load_settings(const fs::path& path) {
     return loaded;
   }
   try {
-    return {.settings = settings_from_json(json::parse(content)), .warning = std::nullopt};
+    const json value = json::parse(content);
+    return {.settings = settings_from_json(value), .has_state = value.contains("state"), .warning = std::nullopt};
   } catch (const Error& error) {
     return defaults_after(path, error.what());
   } catch (const json::parse_error& error) {
@@ -158,6 +160,7 @@ void save_settings(const fs::path& path, const Settings& settings) {
                       {"export_directory", settings.export_directory},
                       {"recent_models", settings.recent_models},
                       {"model_folder", settings.model_folder},
+                      {"shows_welcome", settings.shows_welcome},
                       {"window", to_json(settings.window)},
                       {"panes", to_json(settings.panes)},
                       {"state", to_json(settings.state)}};

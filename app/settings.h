@@ -39,6 +39,7 @@ struct Settings {
   std::vector<std::string> recent_models;  ///< the newest first, at most kMostRecentModels
   std::string model_folder;                ///< where the model browser looks besides; empty: nowhere
   std::string export_directory;            ///< where the Export dialog wrote last; empty: none yet
+  bool shows_welcome = true;               ///< until somebody closes the welcome panel
 
   bool operator==(const Settings&) const = default;
 };
@@ -57,6 +58,7 @@ std::filesystem::path settings_path();
 
 struct LoadedSettings {
   Settings settings;
+  bool has_state = false;              ///< false: nothing is remembered, as at the first start
   std::optional<std::string> warning;  ///< one line for the terminal and the window, when the file was no settings file
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "app/bundled_models.h"
 #include "inference/notebooks.h"
 
 namespace headlight::app {
@@ -35,6 +36,13 @@ const std::vector<gpu::DeviceInfo>& Shelves::devices() {
     devices_.emplace();  // the menu says that there is none
   }
   return *devices_;
+}
+
+const std::optional<std::string>& Shelves::bundled_model(std::string_view name) {
+  const auto known = bundled_.find(name);
+  if (known != bundled_.end()) return known->second;
+  const std::optional<std::filesystem::path> path = find_bundled_model(name);
+  return bundled_.emplace(name, path ? std::optional(path->string()) : std::nullopt).first->second;
 }
 
 }  // namespace headlight::app

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/device_info.h"
@@ -17,10 +19,13 @@ class Shelves {
   /// nullptr when there is no such notebook.
   const PresetInfo* preset(const std::string& name);
   const std::vector<gpu::DeviceInfo>& devices();
+  /// Path of a bundled model; nothing where this installation lacks it.
+  const std::optional<std::string>& bundled_model(std::string_view name);
 
  private:
   std::vector<PresetInfo> presets_;
   std::optional<std::vector<gpu::DeviceInfo>> devices_;
+  std::map<std::string, std::optional<std::string>, std::less<>> bundled_;
 };
 
 }  // namespace headlight::app

@@ -72,6 +72,9 @@ std::string describe_playground_change(const inference::PlaygroundSettings& befo
 
 Change describe_model_change(const ModelChoice& before, const ModelChoice& after) {
   if (before.pair_text != after.pair_text) return {.label = "Edit second sentence", .is_continuous = true};
+  if (before.translates != after.translates) {
+    return {.label = after.translates ? "Translate by itself" : "Write the target"};
+  }
   if (before.target_text != after.target_text) return {.label = "Edit target", .is_continuous = true};
   if (before.adds_special != after.adds_special) return {.label = "Switch special tokens"};
   if (before.padding != after.padding) return {.label = "Choose padding side"};

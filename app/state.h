@@ -60,6 +60,8 @@ struct ModelChoice {
   std::string target_text = {};  ///< the decoder's side of encoder–decoders, line by line; may be empty
   /// Instead of the texts, as they are; empty: the texts. One list for each item of the batch.
   std::vector<std::vector<std::uint32_t>> ids = {}, target_ids = {};
+  /// An encoder–decoder writes its target itself, as long as neither `target_text` nor `target_ids` gives one.
+  bool translates = true;
   bool adds_special = true;  ///< [CLS], <s>, …
   inference::PaddingSide padding = inference::PaddingSide::Right;
   inference::Precision precision = inference::Precision::F32;
@@ -105,6 +107,8 @@ struct Transient {
   attention::Stage hovered_stage = attention::Stage::Weights;
   /// The token whose chip is under the pointer, as a row and as a column of the map; set and cleared by the text panel.
   std::optional<std::uint32_t> pointed_query, pointed_key;
+  /// The row whose weights shade the keys' chips: under the pointer on the map or among the chips, else the pinned one.
+  std::optional<std::uint32_t> followed_query;
   float zoom = 1.0f;                 ///< of the big heatmap; 1 fits the area
   float pan_x = 0.0f, pan_y = 0.0f;  ///< of the big heatmap, in cells
 };

@@ -103,6 +103,7 @@ json model_to_json(const ModelChoice& model) {
           {"target_text", model.target_text},
           {"ids", model.ids},
           {"target_ids", model.target_ids},
+          {"translates", model.translates},
           {"adds_special", model.adds_special},
           {"padding", name_in(kPaddingSides, model.padding)},
           {"precision", name_in(kPrecisions, model.precision)}};
@@ -116,6 +117,7 @@ ModelChoice model_from_json(const json& value, const std::string& path) {
   reader.read("target_text", model.target_text);
   model.ids = ids_from_json(reader, "ids");
   model.target_ids = ids_from_json(reader, "target_ids");
+  reader.read("translates", model.translates);
   reader.read("adds_special", model.adds_special);
   read_enum(reader, "padding", model.padding, kPaddingSides);
   read_enum(reader, "precision", model.precision, kPrecisions);

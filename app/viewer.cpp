@@ -86,8 +86,10 @@ int run_viewer(const ViewOptions& options) {
   EngineOptions engine;
   engine.device = settings.device;
   engine.wake = &shell::Window::wake;
+  engine.models = options.models;
   Workspace workspace(ui, {.engine = engine,
                            .settings = settings,
+                           .model = options.model,
                            .warning = options.warning,
                            .renderer = device.name(),
                            .may_use_another_device = options.device.empty()});
@@ -118,11 +120,16 @@ void take_screenshot(const ScreenshotOptions& options) {
   shell::Ui ui(device);
   EngineOptions engine;
   engine.device = options.device;
+  engine.models = options.models;
   Settings settings;
   settings.state = options.state;
-  Workspace workspace(
-      ui,
-      {.engine = engine, .settings = settings, .warning = {}, .renderer = device.name(), .may_use_another_device = false});
+  settings.shows_welcome = options.shows_welcome;
+  Workspace workspace(ui, {.engine = engine,
+                           .settings = settings,
+                           .model = options.model,
+                           .warning = options.warning,
+                           .renderer = device.name(),
+                           .may_use_another_device = false});
   workspace.settle({.width = options.width, .height = options.height}, options.scale, 0.0);
   if (workspace.result().run == 0 || workspace.result().is_stale) throw Error("{}", workspace.result().error);
   write_png(options.out, ui.read_pixels());

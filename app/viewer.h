@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "app/model_cache.h"
 #include "app/settings.h"
 
 namespace headlight::app {
@@ -15,6 +17,8 @@ struct ViewOptions {
   std::filesystem::path settings_file;  ///< where to save them on closing; empty: don't
   std::optional<std::string> warning;   ///< to show in the window once
   std::string device;                   ///< --device; empty: settings.device
+  std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
+  std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
 };
 
 /// How `headlight screenshot` was started.
@@ -25,6 +29,10 @@ struct ScreenshotOptions {
   std::uint32_t height = 1000;
   float scale = 1.0f;  ///< of fonts and spacing, as on a HiDPI monitor
   std::string device;
+  bool shows_welcome = false;
+  std::optional<std::string> warning = {};  ///< to show in the window
+  std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
+  std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
 };
 
 /// Opens the window and returns when it is closed: the exit status. Throws Error in one line when there is no display or no

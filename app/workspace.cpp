@@ -25,6 +25,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       may_use_another_device_(options.may_use_another_device && !settings_.device.empty()),
       shown_inputs_(run_inputs(State{})),
       model_jobs_(options.engine.models, std::move(options.find_models), options.engine.wake),
+      opened_model_(std::move(options.model)),
       export_dialog_(options.engine.open, options.engine.wake) {
   if (options.warning) notice_ = {.text = *options.warning, .is_warning = true};
   ui_.ensure_glyphs(state_.text);
@@ -138,6 +139,10 @@ void Workspace::act(Action action) {
     case Action::Quit:
       wants_to_quit_ = true;
       break;
+    case Action::ShowWelcome:
+      settings_.shows_welcome = true;
+      welcome_memory_ = {};
+      break;
     case Action::ShowShortcuts:
       shows_shortcuts_ = !shows_shortcuts_;
       break;
@@ -164,6 +169,8 @@ void Workspace::dismiss() {
   if (generation_.is_running()) return stop_generating();
   if (notice_.is_shown()) {
     notice_ = {};
+  } else if (settings_.shows_welcome) {
+    settings_.shows_welcome = false;
   } else {
     state_.view.pinned.reset();
   }
@@ -188,7 +195,18 @@ void Workspace::request_what_is_seen() {
   engine_.request({.revision = revision_,
                    .inputs = requested_inputs_,
                    .tiles = requested_wishes_,
-                   .predictions = requested_predictions_});
+                   .predictions = requested_predictions_,
+                   .laid_out_for = result_.shapes});
+}
+
+bool Workspace::shows_selected_map() const {
+  return is_current() && requested_inputs_ == run_inputs(state_) && !wishes_.empty() && result_.is_current(wishes_.front());
+}
+
+bool Workspace::shows_all_maps() const {
+  const auto is_shown = [&](const attention::TileRequest& wish) { return result_.is_current(wish); };
+  return shows_selected_map() && (!result_.translated || result_.translated->is_done) &&
+         std::ranges::all_of(wishes_, is_shown);
 }
 
 void Workspace::report(const std::optional<std::string>& trouble) {

@@ -24,14 +24,16 @@
 #include "panels/prompt_panel.h"
 #include "panels/screenshot_dialog.h"
 #include "panels/text_panel.h"
+#include "panels/welcome_panel.h"
 
 namespace headlight::app {
 
 struct WorkspaceOptions {
   EngineOptions engine;
   Settings settings;
-  std::optional<std::string> warning;  ///< shown once
-  std::string renderer;                ///< name of the device that draws, for the About dialog
+  std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the settings' state, if it is open already
+  std::optional<std::string> warning;                          ///< shown once
+  std::string renderer;                                        ///< name of the device that draws, for the About dialog
   /// The device stands in the settings and nobody asked for it just now: when it is gone, the best one will do.
   bool may_use_another_device = false;
   ModelFinder find_models = list_models;
@@ -61,6 +63,11 @@ class Workspace {
   /// Looks into a model in the background and shows it when it can be shown.
   void open_model(const std::string& path);
 
+  /// Does the last frame show the selected map of what is typed now, and no older one?
+  bool shows_selected_map() const;
+  /// … and all the others that are in sight, and the whole translation?
+  bool shows_all_maps() const;
+
   bool wants_to_quit() const { return wants_to_quit_; }
   const State& state() const { return state_; }
   const EngineResult& result() const { return result_; }
@@ -88,6 +95,9 @@ class Workspace {
   void dismiss();
   void draw(Frame& frame);
   void draw_menu(Frame& frame);
+  void draw_welcome(Frame& frame);
+  /// Are the two texts of an encoder–decoder above the panes, instead of in the sidebar?
+  bool has_two_texts() const;
   void draw_sidebar(Frame& frame);
   void draw_tabs(Frame& frame);
   void draw_center(Frame& frame);
@@ -100,6 +110,8 @@ class Workspace {
   void save_screenshot();
   // workspace_models.cpp
   void browse_models();
+  std::vector<WelcomeCard> welcome_cards();
+  void begin_with(const WelcomeCard& card);
   void take_model_news();
   void show_model(const ModelJobs::Opened& opened);
   /// Weights that can't be on the device: back to what was shown before, with the reason.
@@ -139,13 +151,16 @@ class Workspace {
   Shelves shelves_;
   TextPanelMemory text_memory_;
   PromptPanelMemory prompt_memory_;
+  float texts_height_ = 150.0F;  ///< that the two texts wanted in the last frame
   ModelJobs model_jobs_;
   ModelBrowser model_browser_;
   std::shared_ptr<const inference::LanguageModel> opened_model_;  ///< held until the engine has it
+  std::optional<std::string> text_to_show_;                       ///< with the model that is being opened
   bool is_load_cancelled_ = false;
   Generation generation_;
   NumberBeingTyped typed_;
   Notice notice_;
+  WelcomeMemory welcome_memory_;
   ExportDialog export_dialog_;
   ScreenshotDialog screenshot_dialog_;
   bool shows_shortcuts_ = false;

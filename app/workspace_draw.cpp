@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -15,6 +16,7 @@
 #include "panels/status_panel.h"
 #include "panels/steps_panel.h"
 #include "panels/tabs_panel.h"
+#include "panels/translator_panel.h"
 
 namespace headlight::app {
 namespace {
@@ -69,8 +71,12 @@ void Workspace::pane(const char* name, const shell::UiRect& rect, shell::Color g
 
 void Workspace::draw(Frame& frame) {
   draw_menu(frame);
-  layout_ = layout_window(ui_.width(), ui_.height(), ImGui::GetFrameHeight(), settings_.panes,
-                          notice_.is_shown() || engine_.load_progress());
+  layout_ = layout_window(ui_.width(), ui_.height(),
+                          {.menu = ImGui::GetFrameHeight(),
+                           .has_notice = notice_.is_shown() || engine_.load_progress(),
+                           .welcome = settings_.shows_welcome ? welcome_height(welcome_cards().size(), ui_.width()) : 0.0F,
+                           .texts = has_two_texts() ? texts_height_ : 0.0F},
+                          settings_.panes);
   const shell::Theme& theme = ui_.theme();
   pane("notice", layout_.notice, theme.popup, false, [&] {
     if (engine_.load_progress()) {
@@ -79,11 +85,16 @@ void Workspace::draw(Frame& frame) {
       draw_notice_panel(frame, notice_);
     }
   });
+  draw_welcome(frame);
   draw_tabs(frame);
   // The map first: it is the most important wish.
   draw_center(frame);
   pane("grid", layout_.grid, theme.panel, true, [&] {
     if (result_.run != 0) draw_grid_panel(frame);
+  });
+  pane("texts", layout_.texts, theme.panel, false, [&] {
+    const float wanted = draw_translator_panel(frame, prompt_memory_, error_of(Blame::Text));
+    if (wanted != std::exchange(texts_height_, wanted)) ui_.request_redraw();
   });
   draw_sidebar(frame);
   draw_status(frame);
@@ -102,6 +113,15 @@ void Workspace::draw_menu(Frame& frame) {
     engine_.set_device(*choice.device);
     chosen_device_ = choice.device;
   }
+}
+
+void Workspace::draw_welcome(Frame& frame) {
+  pane("welcome", layout_.welcome, ui_.theme().panel, false, [&] {
+    const std::vector<WelcomeCard> cards = welcome_cards();
+    const WelcomeChoice choice = draw_welcome_panel(frame, cards, welcome_memory_);
+    if (choice.card) begin_with(cards[*choice.card]);
+    if (choice.is_closed) act(Action::Dismiss);
+  });
 }
 
 void Workspace::draw_tabs(Frame& frame) {
@@ -140,7 +160,7 @@ void Workspace::draw_sidebar(Frame& frame) {
     };
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
     const PresetInfo* preset = shelves_.preset(state_.preset);
-    section("text", preset ? "Tokens" : "Text", panes.is_text_open, [&] { draw_text_section(frame); });
+    section("text", preset || has_two_texts() ? "Tokens" : "Text", panes.is_text_open, [&] { draw_text_section(frame); });
     section("model", preset ? "Notebook" : "Model", panes.is_model_open, [&] { draw_model_section(frame, preset); });
     section("mask", "Mask", panes.is_mask_open, [&] { draw_masks_panel(frame, typed_, error_of(Blame::Masks)); });
     ImGui::PopStyleVar();

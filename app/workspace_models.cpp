@@ -1,6 +1,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/first_sight.h"
 #include "app/opened_file.h"
 #include "app/workspace.h"
 #include "panels/language_model_panel.h"
@@ -14,7 +15,54 @@ void Workspace::browse_models() {
   model_jobs_.look_for_models({.recent = settings_.recent_models, .folder = settings_.model_folder});
 }
 
+std::vector<WelcomeCard> Workspace::welcome_cards() {
+  using Kind = WelcomeCard::Kind;
+  std::vector<WelcomeCard> cards;
+  const auto add_model = [&](Kind kind, const FirstSight& sight, const char* title, const char* summary) {
+    const std::optional<std::string> path = shelves_.bundled_model(sight.model);
+    if (!path) return;
+    cards.push_back({.kind = kind, .title = title, .summary = summary, .is_shown = state_.model.path == *path});
+  };
+  add_model(Kind::Captions, kCaptionsSight, "Repeated captions", "A head that finds repeats");
+  add_model(Kind::Translator, kTranslatorSight, "Translate German", "Type it, read English");
+  for (const PresetInfo& preset : shelves_.presets()) {
+    const std::size_t split = preset.title.find(" · ");
+    const bool is_numbered = split != std::string::npos;
+    cards.push_back({.kind = Kind::Preset,
+                     .title = is_numbered ? "Notebook " + preset.title.substr(0, split) : preset.title,
+                     .summary = is_numbered ? preset.title.substr(split + 4) : preset.summary,
+                     .preset = preset.name,
+                     .is_shown = state_.preset == preset.name});
+  }
+  cards.push_back({.kind = Kind::Browse, .title = "Open a model\u2026", .summary = "A folder or .gguf file"});
+  return cards;
+}
+
+void Workspace::begin_with(const WelcomeCard& card) {
+  const auto show = [&](const FirstSight& sight) {
+    const std::optional<std::string> path = shelves_.bundled_model(sight.model);
+    if (!path) return;
+    open_model(*path);
+    text_to_show_ = sight.text;
+  };
+  switch (card.kind) {
+    case WelcomeCard::Kind::Captions:
+      return show(kCaptionsSight);
+    case WelcomeCard::Kind::Translator:
+      return show(kTranslatorSight);
+    case WelcomeCard::Kind::Preset:
+      undo_.seal();
+      select_preset(state_, card.preset);
+      break;
+    case WelcomeCard::Kind::Browse:
+      browse_models();
+      break;
+  }
+  ui_.request_redraw(2);
+}
+
 void Workspace::open_model(const std::string& path) {
+  text_to_show_.reset();
   try {
     model_jobs_.open(expand_home(path).string());
   } catch (const std::exception& error) {
@@ -27,6 +75,7 @@ void Workspace::take_model_news() {
   const std::optional<ModelJobs::Opened> opened = model_jobs_.poll();
   if (opened) ui_.request_redraw(2);
   if (opened && opened->model) return show_model(*opened);
+  if (opened) text_to_show_.reset();
   if (!opened) return leave_what_cannot_be_loaded();
   if (opened->holds_models) {
     settings_.model_folder = opened->path;
@@ -43,7 +92,18 @@ void Workspace::show_model(const ModelJobs::Opened& opened) {
   stop_generating();
   opened_model_ = opened.model;
   undo_.seal();
-  select_model(state_, opened.path, opened.model->masks);
+  if (state_.model.path != opened.path) {
+    select_model(state_, opened.path, opened.model->masks);
+    select_first_head(state_, *opened.model);
+  }
+  if (const std::optional<std::string> text = std::exchange(text_to_show_, std::nullopt)) {
+    state_.text = *text;
+    state_.model.ids.clear();
+    state_.model.target_text.clear();
+    state_.model.target_ids.clear();
+    select_first_head(state_, *opened.model);
+    ui_.ensure_glyphs(state_.text);
+  }
   remember_model(settings_, opened.path);
   model_browser_.close();
   notice_ = {};
@@ -100,6 +160,7 @@ void Workspace::draw_predictions(Frame& frame) {
   if (choice.starts_generation && is_current()) {
     undo_.observe(state_, last_frame_s_, false);
     undo_.seal();
+    take_over_translation(state_, result_.translated.get());
     generation_.start(state_, result_);
     ui_.request_redraw();
   }
@@ -114,8 +175,14 @@ void Workspace::draw_model_browser(Frame& frame) {
   if (choice.path) open_model(*choice.path);
 }
 
+bool Workspace::has_two_texts() const {
+  return result_.model && result_.model->description.is_encoder_decoder && result_.model->path == state_.model.path;
+}
+
 void Workspace::draw_text_section(Frame& frame) {
-  if (state_.model.path.empty()) {
+  if (has_two_texts()) {
+    draw_prompt_switches(frame);
+  } else if (state_.model.path.empty()) {
     draw_text_panel(frame, text_memory_, error_of(Blame::Text));
   } else {
     draw_prompt_panel(frame, prompt_memory_, error_of(Blame::Text));

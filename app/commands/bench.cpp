@@ -9,13 +9,16 @@
 #include "app/bench/model_bench.h"
 #include "app/bench/report.h"
 #include "app/commands/usage.h"
+#include "app/first_sight.h"
 #include "app/settings.h"
+#include "app/viewer_bench.h"
 #include "model/network.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr std::uint32_t kLongest = 4096;
+constexpr std::uint32_t kKeystrokes = 40;
 constexpr std::uint32_t kMostHeads = model::kMaxModelHeads;
 
 constexpr const char* kDescription =
@@ -53,7 +56,7 @@ struct BenchFlags {
   std::vector<std::uint32_t> heads = {8, 12};
   std::uint32_t longest = 1024;
   std::uint32_t rounds = 0;
-  bool is_quick = false, is_full = false, is_check = false, is_json = false;
+  bool is_quick = false, is_full = false, is_check = false, is_viewer = false, is_json = false;
 };
 
 std::vector<std::uint32_t> parse_list(std::string_view flag, const std::vector<std::string>& values, std::uint32_t low,
@@ -135,7 +138,57 @@ int run_model_bench(const BenchFlags& flags) {
   return 0;
 }
 
+/// Median and worst of one of the costs.
+std::string spread(const std::vector<KeystrokeCost>& costs, double KeystrokeCost::*cost) {
+  std::vector<double> values;
+  for (const KeystrokeCost& keystroke : costs) values.push_back(keystroke.*cost);
+  return fmt::format("{:>10.1f} {:>10.1f}", bench::median(values), *std::ranges::max_element(values));
+}
+
+/// The window offscreen: how long until the first heatmap is there, and until a typed character's maps are.
+int run_viewer_bench(const BenchFlags& flags) {
+  ScreenshotOptions options;
+  options.device = flags.device;
+  options.shows_welcome = true;
+  FirstState first = first_state(*options.models);
+  if (!flags.model.empty()) {
+    first = {};
+    first.model = options.models->open(inference::find_model(flags.model));
+    select_model(first.state, first.model->path.string(), first.model->masks);
+    select_first_head(first.state, *first.model);
+    if (const FirstSight* sight = find_sight(*first.model)) first.state.text = sight->text;
+  }
+  options.state = std::move(first.state);
+  options.model = std::move(first.model);
+  const ViewerBench result = bench_viewer(options, flags.rounds > 0 ? flags.rounds : kKeystrokes);
+  const KeystrokeCost& earliest = result.keystrokes.front();
+  if (flags.is_json) {
+    std::cout << fmt::format("{{\"op\": \"launch\", \"wall_ms\": {:.0f}, \"all_maps_ms\": {:.0f}}}\n", result.launch_ms,
+                             result.launch_maps_ms);
+    for (const KeystrokeCost& cost : result.keystrokes) {
+      std::cout << fmt::format(
+          "{{\"op\": \"keystroke\", \"wall_ms\": {:.2f}, \"typed_ms\": {:.2f}, \"map_ms\": {:.2f}, \"run_ms\": {:.2f}, "
+          "\"frame_ms\": {:.2f}, \"frames\": {}}}\n",
+          cost.maps_ms, cost.typed_ms, cost.map_ms, cost.run_ms, cost.frame_ms, cost.frames);
+    }
+    return 0;
+  }
+  std::cout << fmt::format("launch to the first heatmap   {:>7.0f} ms\nlaunch to all heatmaps        {:>7.0f} ms\n",
+                           result.launch_ms, result.launch_maps_ms);
+  std::cout << fmt::format("the first keystroke's maps    {:>7.1f} ms\n\n", earliest.maps_ms);
+  std::cout << fmt::format("{} keystrokes, ms             {:>6} {:>10}\n", result.keystrokes.size(), "median", "worst");
+  const std::vector<std::pair<const char*, double KeystrokeCost::*>> rows = {
+      {"character on screen", &KeystrokeCost::typed_ms},
+      {"selected map on screen", &KeystrokeCost::map_ms},
+      {"all maps on screen", &KeystrokeCost::maps_ms},
+      {"of it: forward pass", &KeystrokeCost::run_ms},
+      {"of it: one picture", &KeystrokeCost::frame_ms}};
+  for (const auto& [name, cost] : rows) std::cout << fmt::format("{:<24} {}\n", name, spread(result.keystrokes, cost));
+  return 0;
+}
+
 int run_bench(const BenchFlags& flags) {
+  if (flags.is_viewer) return run_viewer_bench(flags);
   if (!flags.model.empty()) return run_model_bench(flags);
   const bench::Plan plan = make_plan(flags);
   gpu::ContextOptions options;
@@ -207,6 +260,11 @@ void add_effort_flags(CLI::App& app, BenchFlags& flags) {
            [&flags](const std::string& value) {
              flags.rounds = static_cast<std::uint32_t>(parse_integer("--rounds", value, 1, kMostRounds));
            });
+  add_plain_flag(
+      app, "--viewer",
+      "instead: open the window offscreen and type into it (--rounds N characters): from launch to the first heatmap, "
+      "from a keystroke to its maps",
+      kGroup, [&flags] { flags.is_viewer = true; });
   add_plain_flag(app, "--check", "instead: check a few ratios that hold on any machine; exit status 1 when one doesn't",
                  kGroup, [&flags] { flags.is_check = true; });
 }

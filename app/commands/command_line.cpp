@@ -6,13 +6,18 @@
 #include <string>
 #include <vector>
 
+#include <fmt/ranges.h>
+
 #include "app/commands/bench.h"
 #include "app/commands/devices.h"
+#include "app/commands/evaluate.h"
 #include "app/commands/export.h"
 #include "app/commands/flags.h"
+#include "app/commands/generate.h"
 #include "app/commands/info.h"
 #include "app/commands/screenshot.h"
 #include "app/commands/tokenize.h"
+#include "app/commands/translate.h"
 #include "app/commands/usage.h"
 #include "app/commands/view.h"
 
@@ -32,16 +37,36 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-/// What no flag took: misspelled flags, and words without a flag before them.
-void refuse_leftovers(const CLI::App& command) {
+/// The commands inside `app`.
+std::vector<CLI::App*> commands_in(CLI::App& app) {
+  return app.get_subcommands([](CLI::App*) { return true; });
+}
+
+/// What no flag took: misspelled flags, and words without a flag before them. `path` is how the command is called.
+void refuse_leftovers(CLI::App& command, const std::string& path) {
   const std::vector<std::string> leftovers = command.remaining();
-  if (leftovers.empty()) return;
+  if (leftovers.empty()) {
+    for (CLI::App* inner : command.get_subcommands()) refuse_leftovers(*inner, path + " " + inner->get_name());
+    return;
+  }
   const std::string word = leftovers.front().substr(0, leftovers.front().find('='));
-  const std::string where = fmt::format("see headlight {} --help", command.get_name());
-  if (!word.starts_with("-")) throw UsageError("'{}' belongs to no flag ({})", word, where);
+  const std::string where = fmt::format("see {} --help", path);
+  if (!word.starts_with("-")) {
+    std::vector<std::string> names;
+    for (const CLI::App* inner : commands_in(command)) names.push_back(inner->get_name());
+    if (names.empty()) throw UsageError("'{}' belongs to no flag ({})", word, where);
+    throw UsageError("there is no '{}' among {} ({})", word, fmt::join(names, ", "), where);
+  }
   const std::string meant = nearest(word, flag_names(command));
   if (meant.empty()) throw UsageError("unknown flag {} ({})", word, where);
   throw UsageError("unknown flag {}, did you mean {}? ({})", word, meant, where);
+}
+
+/// Flags that nobody knows are ours to refuse, with a better word than CLI11's.
+void take_over(CLI::App& command) {
+  command.allow_extras();
+  set_help_layout(command);
+  for (CLI::App* inner : commands_in(command)) take_over(*inner);
 }
 
 /// `headlight --text …` is `headlight view --text …`; a first word that is no command is refused here.
@@ -81,14 +106,11 @@ int parse_and_run(std::vector<std::string> arguments) {
   CLI::App app;
   describe(app);
   const std::vector<Command> commands = {
-      add_view_command(app),       add_screenshot_command(app), add_export_command(app),
-      add_info_command(app),       add_models_command(app),     add_tokenize_command(app),
-      add_detokenize_command(app), add_devices_command(app),    add_bench_command(app),
+      add_view_command(app),     add_screenshot_command(app), add_export_command(app),     add_info_command(app),
+      add_models_command(app),   add_tokenize_command(app),   add_detokenize_command(app), add_translate_command(app),
+      add_generate_command(app), add_evaluate_command(app),   add_devices_command(app),    add_bench_command(app),
   };
-  for (const Command& command : commands) {
-    command.app->allow_extras();
-    set_help_layout(*command.app);
-  }
+  for (const Command& command : commands) take_over(*command.app);
   complete(arguments, commands);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
@@ -105,7 +127,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   }
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;
-    refuse_leftovers(*command.app);
+    refuse_leftovers(*command.app, "headlight " + command.app->get_name());
     return command.run();
   }
   return 0;

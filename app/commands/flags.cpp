@@ -32,6 +32,11 @@ std::string wrapped(const std::string& text, std::size_t column) {
   return result + "\n";
 }
 
+/// "headlight evaluate bleu"
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
 class ManualFormatter final : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool /*is_positional*/) const override {
@@ -58,9 +63,7 @@ class ManualFormatter final : public CLI::Formatter {
 
   std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
     const bool has_commands = !app->get_subcommands([](const CLI::App*) { return true; }).empty();
-    return app->get_parent() ? "\nUsage: headlight " + app->get_name() + " [FLAG VALUE]...\n"
-           : has_commands    ? "\nUsage: headlight [COMMAND] [FLAG VALUE]...\n"
-                             : "\nUsage: headlight [FLAG VALUE]...\n";
+    return "\nUsage: " + full_name(*app) + (has_commands ? " [COMMAND] [FLAG VALUE]...\n" : " [FLAG VALUE]...\n");
   }
 
   std::string make_subcommand(const CLI::App* command) const override {

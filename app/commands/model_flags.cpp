@@ -11,6 +11,7 @@
 #include "app/commands/flags.h"
 #include "app/commands/id_line.h"
 #include "app/commands/usage.h"
+#include "app/first_sight.h"
 #include "app/mask_file.h"
 #include "core/atomic_file.h"
 #include "inference/notebooks.h"
@@ -146,7 +147,10 @@ void ModelFlags::apply_model(State& state) {
   if (!model_.empty()) {
     const std::filesystem::path path = std::filesystem::absolute(inference::find_model(model_)).lexically_normal();
     opened_ = models_->open(path);
-    select_model(state, path.string(), opened_->masks);
+    if (state.model.path != path) {
+      select_model(state, path.string(), opened_->masks);
+      select_first_head(state, *opened_);
+    }
   }
   if (!first_model_flag_.empty() && state.model.path.empty()) {
     throw UsageError("{} is for trained models: name one with --model", first_model_flag_);

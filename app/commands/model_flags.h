@@ -24,6 +24,11 @@ class ModelFlags {
 
   bool names_model() const { return !model_.empty(); }
 
+  /// Was a model, a preset or something of the playground's given: anything but a text for whatever is shown?
+  bool chooses_model() const {
+    return !model_.empty() || !preset_.empty() || !first_playground_flag_.empty() || !first_model_flag_.empty();
+  }
+
   /// `state` with the given flags applied; what wasn't given stays. Opens the model, if any. Throws UsageError for flags
   /// that exclude each other, and Error when a file can't be read, is no mask or holds no model.
   void apply(State& state);

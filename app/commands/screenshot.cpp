@@ -1,10 +1,12 @@
 #include "app/commands/screenshot.h"
 
 #include <memory>
+#include <utility>
 
 #include "app/commands/model_flags.h"
 #include "app/commands/state_flags.h"
 #include "app/commands/usage.h"
+#include "app/first_sight.h"
 #include "app/viewer.h"
 
 namespace headlight::app {
@@ -33,6 +35,13 @@ int run_screenshot(ScreenshotFlags& flags) {
   ScreenshotOptions& options = flags.options;
   if (options.out.empty()) throw UsageError("--out is missing: name the .png file to write");
   if (options.out.extension() != ".png") throw UsageError("--out: '{}' doesn't end in .png", options.out.string());
+  options.models = flags.model.models();
+  if (!flags.model.chooses_model()) {
+    FirstState first = first_state(*options.models);
+    options.state = std::move(first.state);
+    options.model = std::move(first.model);
+    options.warning = std::move(first.warning);
+  }
   flags.model.apply(options.state);
   flags.shown.apply(options.state);
   take_screenshot(options);
@@ -44,8 +53,8 @@ int run_screenshot(ScreenshotFlags& flags) {
 Command add_screenshot_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("screenshot",
                                          "Write the window as an image, without a display\n\n"
-                                         "Draws the same window offscreen, waits until everything in it is computed, and "
-                                         "writes a PNG.");
+                                         "Draws the window as it first opens, offscreen, waits until everything in it is "
+                                         "computed, and writes a PNG.");
   const auto flags = std::make_shared<ScreenshotFlags>();
   ScreenshotOptions* options = &flags->options;
   add_flag(*command, "--out", "FILE", "the .png file to write; needed", "Image",
@@ -54,6 +63,8 @@ Command add_screenshot_command(CLI::App& app) {
            [=](const std::string& text) { read_size(text, *options); });
   add_flag(*command, "--scale", "S", "size of fonts and spacing, as on a HiDPI monitor, 0.5 to 4 (default 1)", "Image",
            [=](const std::string& text) { options->scale = parse_number("--scale", text, 0.5f, 4.0f); });
+  add_plain_flag(*command, "--welcome", "with the welcome panel, as at the first start", "Image",
+                 [=] { options->shows_welcome = true; });
   flags->model.add_to(*command, "--score-scale");
   flags->shown.add_to(*command);
   add_device_flag(*command, options->device);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands/id_line.h"
+#include "app/commands/text_lines.h"
 #include "app/commands/usage.h"
 #include "core/error.h"
 #include "inference/language_model.h"
@@ -67,21 +68,6 @@ int run_tokenize(const TextFlags& flags) {
   const text::Tokenizer tokenizer = open(flags);
   answer_lines([&](const std::string& line) { return tokens_json(tokenizer.encode(line, flags.adds_special)); });
   return 0;
-}
-
-/// A text on one line: its line breaks become \n and \r.
-std::string on_one_line(const std::string& text) {
-  std::string result;
-  for (const char letter : text) {
-    if (letter == '\n') {
-      result += "\\n";
-    } else if (letter == '\r') {
-      result += "\\r";
-    } else {
-      result += letter;
-    }
-  }
-  return result;
 }
 
 int run_detokenize(const TextFlags& flags) {

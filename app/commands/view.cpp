@@ -2,10 +2,12 @@
 
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "app/commands/model_flags.h"
 #include "app/commands/state_flags.h"
 #include "app/commands/usage.h"
+#include "app/first_sight.h"
 #include "app/state_json.h"
 #include "app/viewer.h"
 #include "core/error.h"
@@ -31,6 +33,15 @@ int run_view(ViewFlags& flags) {
   options.warning = std::move(loaded.warning);
   State& state = options.settings.state;
   if (flags.is_fresh) state = {};
+  find_moved_model(state);
+  const bool is_first = flags.is_fresh || !loaded.has_state;
+  options.models = flags.model.models();
+  if (is_first && flags.session.empty() && !flags.model.chooses_model()) {
+    FirstState first = first_state(*options.models);
+    state = std::move(first.state);
+    options.model = std::move(first.model);
+    if (!options.warning) options.warning = std::move(first.warning);
+  }
   if (!flags.session.empty()) {
     Result<State> session = load_session(flags.session);
     if (!session) throw Error(session.error());
@@ -49,8 +60,8 @@ Command add_view_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "view",
       "Open the window (what `headlight` alone does)\n\n"
-      "Type a sentence and see every head of its attention, live. The window continues where it was closed; flags change\n"
-      "what they name and leave the rest.");
+      "Type a sentence and see every head of its attention, live. The first time the window opens on the bundled model\n"
+      "captions-gpt2; then it continues where it was closed. Flags change what they name and leave the rest.");
   const auto flags = std::make_shared<ViewFlags>();
   flags->model.add_to(*command, "--score-scale");
   flags->shown.add_to(*command);

@@ -39,6 +39,7 @@ constexpr std::array kShortcuts = {
     Shortcut{Action::SmallerUi, Key::Minus, kControl, "Ctrl+-", "Smaller interface", "View"},
     Shortcut{Action::ResetUiScale, Key::Digit0, kControl, "Ctrl+0", "Interface as the monitor asks", "View"},
     Shortcut{Action::Dismiss, Key::Escape, {}, "Esc", "Close, or unpin the cell", "Help"},
+    Shortcut{Action::ShowWelcome, Key::F2, {}, "F2", "Welcome panel: Tab and Enter choose", "Help"},
     Shortcut{Action::ShowShortcuts, Key::F1, {}, "F1", "This list", "Help"},
 };
 

@@ -36,6 +36,7 @@ enum class Action : std::uint8_t {
   LargerUi,
   SmallerUi,
   ResetUiScale,
+  ShowWelcome,
   ShowShortcuts,
   ShowAbout,
   Dismiss,  ///< closes what is open, else unpins the cell

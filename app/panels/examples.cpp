@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "app/first_sight.h"
+
 namespace headlight::app {
 namespace {
 
@@ -21,8 +23,29 @@ constexpr std::array kExamples = {
         nullptr},
 };
 
+constexpr std::array kCaptionExamples = {
+    Example{"A sentence twice", kCaptionsSight.text.data(), nullptr},
+    Example{"Two captions that share words", "A brown dog runs through the snow. A brown dog jumps over a fence.", nullptr},
+    Example{"Words in no order, twice", "ball street red two water ball street red two water", nullptr},
+    Example{"A batch of captions",
+            "Two children play on a beach.\nA woman in a blue dress plays the guitar.\nPeople wait for a bus.", nullptr},
+};
+
+constexpr std::array kTranslatorExamples = {
+    Example{"A dog and a ball", kTranslatorSight.text.data(), nullptr},
+    Example{"The verb waits for the end", "Eine Frau in einem roten Kleid hat auf der Straße ein Lied gesungen.", nullptr},
+    Example{"While something else happens", "Zwei Arbeiter reparieren ein Dach, während ein Kind zuschaut.", nullptr},
+    Example{"A batch", "Ein Mann fährt Fahrrad.\nDrei Kinder bauen eine Burg aus Sand.", nullptr},
+};
+
 }  // namespace
 
 std::span<const Example> examples() { return kExamples; }
+
+std::span<const Example> examples_of(std::string_view folder) {
+  if (folder == kCaptionsSight.model) return kCaptionExamples;
+  if (folder == kTranslatorSight.model) return kTranslatorExamples;
+  return {};
+}
 
 }  // namespace headlight::app

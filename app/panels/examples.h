@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 namespace headlight::app {
 
@@ -11,6 +12,10 @@ struct Example {
   const char* key_text;  ///< the second text of cross-attention, or nullptr
 };
 
+/// For the playground.
 std::span<const Example> examples();
+
+/// For the bundled model in a folder of this name; none for others.
+std::span<const Example> examples_of(std::string_view folder);
 
 }  // namespace headlight::app

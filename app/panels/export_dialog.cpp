@@ -76,7 +76,7 @@ ExportDialog::ExportDialog(RunnerFactory open_runner, std::function<void()> wake
 ExportOptions ExportDialog::options(const Frame& frame) const {
   const State& state = frame.state;
   ExportOptions options;
-  options.inputs = run_inputs(state);
+  options.inputs = inputs_on_screen(state, frame.result);
   options.stages.clear();
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     if (stages_[i]) options.stages.push_back(static_cast<attention::Stage>(i));

@@ -163,6 +163,7 @@ class Menus {
   }
 
   void draw_help() {
+    entry("Welcome", Action::ShowWelcome);
     entry("Shortcuts", Action::ShowShortcuts);
     entry("About", Action::ShowAbout);
   }

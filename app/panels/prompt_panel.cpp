@@ -1,134 +1,21 @@
 #include "panels/prompt_panel.h"
 
-#include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/prompt_lines.h"
+#include "panels/examples.h"
 #include "panels/form.h"
 #include "panels/ink.h"
+#include "panels/prompt_box.h"
 #include "panels/token_side.h"
 
 namespace headlight::app {
 namespace {
-
-constexpr int kFewestRows = 2;
-constexpr int kMostRows = 7;
-
-/// One box of text and where its items' lines stand in it.
-struct Box {
-  const char* name;
-  std::string& text;
-  const char* hint;
-  std::uint32_t sequence = 0;  ///< of the tokens that come from it
-};
-
-/// The tokens of one side of the run.
-struct Side {
-  const model::TokenBatch& tokens;
-  const std::vector<std::vector<text::Token>>& prompt;  ///< [batch][real token]
-  bool is_query = false, is_key = false;                ///< in the selected kind of attention
-};
-
-LineRange line_of(const State& state, const Box& box, std::uint32_t item) {
-  if (&box.text != &state.text) return partner_line(state.text, item, box.text);
-  const std::vector<LineRange> items = item_lines(state.text);
-  return item < items.size() ? items[item] : LineRange{};
-}
-
-/// The bytes of a token in its box; none for special tokens and those of another box.
-std::optional<LineRange> bytes_of(const State& state, const Box& box, const Side& side, ChipTarget target) {
-  if (target.item >= side.prompt.size() || target.token < side.tokens.start(target.item)) return std::nullopt;
-  const std::vector<text::Token>& line = side.prompt[target.item];
-  const std::uint32_t index = target.token - side.tokens.start(target.item);
-  if (index >= line.size() || line[index].bytes.is_empty() || line[index].sequence != box.sequence) return std::nullopt;
-  const LineRange range = line_of(state, box, target.item);
-  return LineRange{.begin = range.begin + line[index].bytes.begin,
-                   .end = std::min(range.begin + line[index].bytes.end, range.end)};
-}
-
-/// The token whose characters a byte of the box belongs to.
-std::optional<ChipTarget> token_at(const State& state, const Box& box, const Side& side, std::size_t byte) {
-  for (std::uint32_t item = 0; item < side.prompt.size(); ++item) {
-    const LineRange range = line_of(state, box, item);
-    if (byte < range.begin || byte > range.end) continue;
-    for (std::uint32_t i = 0; i < side.prompt[item].size(); ++i) {
-      const text::Token& token = side.prompt[item][i];
-      if (token.sequence != box.sequence || token.bytes.is_empty()) continue;
-      if (byte - range.begin < token.bytes.begin || byte - range.begin >= token.bytes.end) continue;
-      return ChipTarget{.item = item, .token = side.tokens.start(item) + i};
-    }
-  }
-  return std::nullopt;
-}
-
-void draw_caption(Frame& frame, const char* text) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(text);
-}
-
-/// Tokens under the pointer, on the map or among the chips, tinted in their roles' colours.
-std::vector<shell::TextMark> marks_of(const Frame& frame, const Box& box, const Side& side,
-                                      const std::optional<ChipTarget>& pointed) {
-  const shell::Theme& theme = frame.ui.theme();
-  const std::uint32_t item = frame.state.selection.batch;
-  std::vector<shell::TextMark> marks;
-  const auto mark = [&](ChipTarget target, shell::Color color) {
-    if (const auto bytes = bytes_of(frame.state, box, side, target)) {
-      marks.push_back({.begin = bytes->begin, .end = bytes->end, .color = color});
-    }
-  };
-  const std::optional<attention::Cell>& hovered = frame.transient.hovered;
-  if (hovered && attention::is_map(frame.transient.hovered_stage)) {
-    if (side.is_query) mark({.item = item, .token = hovered->query}, theme.query);
-    if (side.is_key) mark({.item = item, .token = hovered->key}, theme.key);
-  }
-  if (pointed) mark(*pointed, theme.accent);
-  return marks;
-}
-
-/// Draws a box; returns the token that somebody points at in it, with the mouse or else the caret.
-std::optional<ChipTarget> draw_box(Frame& frame, const Box& box, const Side* side,
-                                   const std::optional<ChipTarget>& pointed) {
-  const auto lines = static_cast<int>(std::count(box.text.begin(), box.text.end(), '\n')) + 1;
-  const float rows = static_cast<float>(std::clamp(lines, kFewestRows, kMostRows));
-  const float height = rows * ImGui::GetTextLineHeight() + 2.0F * ImGui::GetStyle().FramePadding.y + 2.0F;
-  std::vector<shell::TextMark> marks;
-  if (side) marks = marks_of(frame, box, *side, pointed);
-  shell::TextPointer pointer;
-  frame.ui.text_field(fmt::format("##{}", box.name).c_str(), box.text,
-                      {.height = height, .hint = box.hint, .marks = marks, .pointer = &pointer});
-  mark_last_item(frame, box.name);
-  for (const shell::TextMark& mark : marks)
-    frame.mark(fmt::format("{}.mark.{}-{}", box.name, mark.begin, mark.end), last_item_rect());
-  if (!side) return std::nullopt;
-  if (pointer.hovered) return token_at(frame.state, box, *side, *pointer.hovered);
-  if (!pointer.caret) return std::nullopt;
-  // The caret stands behind what was typed last.
-  return token_at(frame.state, box, *side, *pointer.caret > 0 ? *pointer.caret - 1 : 0);
-}
-
-std::optional<Side> side_of(const Frame& frame, bool is_target) {
-  const EngineResult& result = frame.result;
-  if (result.run == 0 || !result.prompt || (is_target && !result.input->target)) return std::nullopt;
-  const model::TokenBatch& tokens = is_target ? *result.input->target : result.input->source;
-  const model::BlockKind kind = frame.state.selection.block.kind;
-  return Side{.tokens = tokens,
-              .prompt = is_target ? result.prompt->target_tokens : result.prompt->tokens,
-              .is_query = &result.input->queries(kind) == &tokens,
-              .is_key = &result.input->keys(kind) == &tokens};
-}
-
-void draw_chips(Frame& frame, const char* name, const Side& side, ChipLayout& layout, std::optional<ChipTarget>& remembered,
-                const std::optional<ChipTarget>& in_text) {
-  const std::optional<ChipTarget> hovered = draw_token_side(frame, name, side.tokens, layout, in_text);
-  const bool is_same = hovered.has_value() == remembered.has_value() &&
-                       (!hovered || (hovered->item == remembered->item && hovered->token == remembered->token));
-  if (!is_same) frame.ui.request_redraw();  // the boxes above are drawn already
-  remembered = hovered;
-}
 
 using IdLines = std::vector<std::vector<std::uint32_t>>;
 
@@ -149,20 +36,12 @@ IdLines read_ids(const std::string& text) {
   return lines;
 }
 
-std::string write_ids(const IdLines& lines) {
-  std::string text;
-  for (const std::vector<std::uint32_t>& line : lines) {
-    text += fmt::format("{}{}", text.empty() ? "" : "\n", fmt::join(line, ", "));
-  }
-  return text;
-}
-
 /// In place of the text while ids are given. An empty field keeps the last ids, so that there is always something to run.
 void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
   IdLines& ids = frame.state.model.ids;
-  draw_caption(frame, "Token ids; each line is one item of the batch");
+  draw_prompt_caption(frame, "Token ids; each line is one item of the batch");
   if (read_ids(memory.typed_ids) != ids && !memory.typed_ids.empty()) memory.typed_ids.clear();
-  if (memory.typed_ids.empty()) memory.typed_ids = write_ids(ids);
+  if (memory.typed_ids.empty()) memory.typed_ids = ids_text(ids);
   frame.ui.text_field("##ids", memory.typed_ids, {.height = 2.0F * ImGui::GetFrameHeight()});
   mark_last_item(frame, "text.ids");
   if (IdLines read = read_ids(memory.typed_ids); !read.empty()) ids = std::move(read);
@@ -192,62 +71,98 @@ void offer_ids(Frame& frame) {
   if (ids.empty()) ids = {{0}};
 }
 
-/// The text, its second sentence where the model takes one, and their tokens.
-void draw_source(Frame& frame, PromptPanelMemory& memory, Form& form, const std::string& error) {
-  State& state = frame.state;
-  const inference::LanguageModel* model = frame.result.model.get();
-  const bool has_target = model && model->description.is_encoder_decoder;
-  const bool has_pairs = model && inference::takes_pairs(model->description);
-  const std::optional<Side> source = side_of(frame, false);
-  draw_caption(frame, has_target ? "Source: each line is one item of the batch" : "Each line is one item of the batch");
-  offer_ids(frame);
-  std::optional<ChipTarget> in_text = draw_box(frame, {.name = "text.edit", .text = state.text, .hint = "Type a text"},
-                                               source ? &*source : nullptr, memory.pointed_source);
-  if (!error.empty()) form.warning(error);
-  if (has_pairs) {
-    draw_caption(frame, "Second sentence; may be empty");
-    const std::optional<ChipTarget> in_pair = draw_box(
-        frame, {.name = "text.pair", .text = state.model.pair_text, .hint = "Read together with the first", .sequence = 1},
-        source ? &*source : nullptr, memory.pointed_source);
-    if (in_pair) in_text = in_pair;
+/// A popup with texts that are worth a look in this model; nothing where it isn't a bundled one.
+void offer_examples(Frame& frame, std::span<const Example> examples) {
+  if (examples.empty()) return;
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::SameLine();
+  if (ImGui::SmallButton("Examples")) ImGui::OpenPopup("examples");
+  mark_last_item(frame, "text.examples");
+  if (!ImGui::BeginPopup("examples")) return;
+  int index = 0;
+  for (const Example& example : examples) {
+    if (ImGui::MenuItem(example.title)) {
+      frame.state.text = example.text;
+      frame.state.model.target_text.clear();
+      frame.state.model.target_ids.clear();
+    }
+    mark_last_item(frame, fmt::format("text.example.{}", index++));
   }
-  if (source) draw_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, in_text);
+  ImGui::EndPopup();
 }
 
 }  // namespace
 
-void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
-  frame.transient.pointed_query.reset();
-  frame.transient.pointed_key.reset();
+std::string ids_text(const IdLines& lines) {
+  std::string text;
+  for (const std::vector<std::uint32_t>& line : lines) {
+    text += fmt::format("{}{}", text.empty() ? "" : "\n", fmt::join(line, ", "));
+  }
+  return text;
+}
+
+void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
   State& state = frame.state;
   const inference::LanguageModel* model = frame.result.model.get();
   const bool has_target = model && model->description.is_encoder_decoder;
-  const std::optional<Side> source = side_of(frame, false);
-  const std::optional<Side> target = side_of(frame, true);
+  const bool has_pairs = model && inference::takes_pairs(model->description);
+  const std::optional<PromptSide> source = prompt_side(frame, false);
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "text");
-  const bool has_ids = !state.model.ids.empty();
-  if (has_ids) {
+  if (!state.model.ids.empty()) {
     draw_ids(frame, memory, form);
     if (!error.empty()) form.warning(error);
-    if (source) draw_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, {});
-  } else {
-    draw_source(frame, memory, form, error);
+    if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, {});
+    return;
   }
-  if (has_target) {
-    draw_caption(frame, "Target: what the decoder has written so far");
-    IdLines& ids = state.model.target_ids;
-    const std::string hint = ids.empty() ? "May be empty" : "Ids are given: " + write_ids(ids) + "; type to replace them";
-    const std::optional<ChipTarget> in_target =
-        draw_box(frame, {.name = "text.target", .text = state.model.target_text, .hint = hint.c_str()},
-                 target ? &*target : nullptr, memory.pointed_target);
-    if (!state.model.target_text.empty()) ids.clear();  // what is typed counts
-    if (target) draw_chips(frame, "chips.target", *target, memory.target, memory.pointed_target, in_target);
+  const std::string folder = std::filesystem::path(state.model.path).filename().string();
+  draw_prompt_caption(frame, has_target ? "Source" : "Text");
+  explain_last_item(frame, "Each line is one item of the batch.");
+  offer_examples(frame, examples_of(folder));
+  offer_ids(frame);
+  std::optional<ChipTarget> in_text =
+      draw_prompt_box(frame, {.name = "text.edit", .text = state.text, .hint = "Type a text; each line is one item"},
+                      source ? &*source : nullptr, memory.pointed_source);
+  if (!error.empty()) form.warning(error);
+  if (has_pairs) {
+    draw_prompt_caption(frame, "Second sentence; may be empty");
+    const std::optional<ChipTarget> in_pair = draw_prompt_box(
+        frame, {.name = "text.pair", .text = state.model.pair_text, .hint = "Read together with the first", .sequence = 1},
+        source ? &*source : nullptr, memory.pointed_source);
+    if (in_pair) in_text = in_pair;
   }
-  if (source) draw_caption(frame, token_count_text(source->tokens).c_str());
-  if (has_ids) return;
+  if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, in_text);
+}
+
+void draw_prompt_switches(Frame& frame) {
+  State& state = frame.state;
+  if (const std::optional<PromptSide> source = prompt_side(frame, false)) {
+    std::string count = token_count_text(source->tokens);
+    if (const std::optional<PromptSide> target = prompt_side(frame, true)) {
+      count += fmt::format(" → {}", token_count_text(target->tokens));
+    }
+    draw_prompt_caption(frame, count.c_str());
+  }
+  if (!state.model.ids.empty()) return;
+  NumberBeingTyped no_numbers;
+  Form form(frame, no_numbers, "text");
   form.toggle("special", "Special tokens", state.model.adds_special, {},
               "Those that the model's tokenizer adds, like [CLS] or <s>. Models were trained with them.");
+}
+
+void forget_pointed_tokens(Frame& frame) {
+  Transient& transient = frame.transient;
+  const bool is_on_map = transient.hovered && attention::is_map(transient.hovered_stage);
+  transient.followed_query = is_on_map ? std::optional(transient.hovered->query) : transient.pointed_query;
+  if (!transient.followed_query && frame.state.view.pinned) transient.followed_query = frame.state.view.pinned->query;
+  transient.pointed_query.reset();
+  transient.pointed_key.reset();
+}
+
+void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
+  forget_pointed_tokens(frame);
+  draw_prompt_source(frame, memory, error);
+  draw_prompt_switches(frame);
 }
 
 }  // namespace headlight::app

@@ -18,6 +18,8 @@ constexpr float kPadding = 7.0F;
 constexpr float kPadPadding = 4.0F;  // of pad tokens, which are many and say little
 constexpr float kTallest = 132.0F;   // of the area; more tokens scroll
 
+constexpr float kDeepestShade = 140.0F;  // of 255: the text stays readable
+
 const char* const kPaddingText = "pad";
 
 const std::string& token_text(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
@@ -139,6 +141,10 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     const ImVec2 low(rect.x, rect.y);
     const ImVec2 high(rect.x + rect.width, rect.y + rect.height);
     list->AddRectFilled(low, high, colors.ground, 4.0F);
+    if (chip->item == marks.item && chip->token < marks.shades.size()) {
+      const float shade = std::clamp(marks.shades[chip->token], 0.0F, 1.0F);
+      list->AddRectFilled(low, high, shell::with_alpha(theme.key, static_cast<std::uint32_t>(kDeepestShade * shade)), 4.0F);
+    }
     if (colors.border != 0) list->AddRect(low, high, colors.border, 4.0F);
     const char* text = chip->is_padding ? kPaddingText : token_text(tokens, chip->item, chip->token).c_str();
     const ImVec4 clip(low.x + 2.0F, low.y, high.x - 2.0F, high.y);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct ChipMarks {
   std::optional<std::uint32_t> query, key;   ///< under the pointer: tinted in the role's colour
   std::optional<std::uint32_t> pinned = {};  ///< outlined
   std::optional<ChipTarget> pointed = {};    ///< lit like the one under the pointer
+  /// [token] of the selected line, 0 … 1: how much the chips are shaded in the keys' colour; empty: not at all.
+  std::span<const float> shades = {};
   /// [batch][real token] of a model's prompt, to set special ones apart; null without a model.
   const std::vector<std::vector<text::Token>>* special = nullptr;
 };

@@ -26,6 +26,30 @@ const std::vector<std::vector<text::Token>>* special_tokens(const EngineResult& 
   return &tokens == &result.input->source ? &result.prompt->tokens : &result.prompt->target_tokens;
 }
 
+/// The selected head's weights [key] of one query; empty until they are there.
+std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
+  const Selection& selection = frame.state.selection;
+  const auto shape = frame.result.shapes.find(selection.block);
+  if (shape == frame.result.shapes.end() || query >= shape->second.queries) return {};
+  attention::TileRequest request{.block = selection.block,
+                                 .batch = selection.batch,
+                                 .head = selection.head,
+                                 .stage = attention::Stage::Weights,
+                                 .rows = shape->second.queries,
+                                 .columns = shape->second.keys};
+  const attention::Tile* whole = frame.result.tile(request);  // as the map shows a short text
+  std::uint32_t row = query;
+  if (whole == nullptr) {
+    request.row = query;
+    request.rows = 1;
+    row = 0;
+  }
+  const attention::Tile* tile = whole != nullptr ? whole : frame.tile(request);
+  std::vector<float> weights;
+  for (std::uint32_t key = 0; tile != nullptr && key < request.columns; ++key) weights.push_back(tile->at(row, key));
+  return weights;
+}
+
 }  // namespace
 
 std::string token_count_text(const model::TokenBatch& tokens) {
@@ -51,6 +75,10 @@ std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const 
   marks.pointed = also_marked;
   marks.special = special_tokens(frame.result, tokens);
   if (pinned && (is_query || is_key)) marks.pinned = is_query ? pinned->query : pinned->key;
+
+  std::vector<float> shades;
+  if (is_key && frame.transient.followed_query) shades = weights_of_row(frame, *frame.transient.followed_query);
+  marks.shades = shades;
 
   const ChipEvents events = draw_token_chips(frame, name, tokens, marks, layout);
   const std::optional<ChipTarget>& pointed = events.hovered ? events.hovered : also_marked;

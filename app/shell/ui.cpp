@@ -100,6 +100,8 @@ void Ui::end_frame() {
   self.frames_wanted = std::max(self.frames_wanted - 1, 0);
 }
 
+void Ui::wait_until_drawn() { impl_->canvas.wait(); }
+
 PixelImage Ui::read_pixels() { return impl_->canvas.read(); }
 
 float Ui::width() const { return ImGui::GetIO().DisplaySize.x; }

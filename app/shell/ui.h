@@ -72,6 +72,8 @@ class Ui {
   void begin_frame(PixelSize size, float scale, double elapsed_s);
   /// Draws the frame into the image (asynchronously).
   void end_frame();
+  /// Waits until the frame is in the image.
+  void wait_until_drawn();
   /// The frame that end_frame() drew.
   PixelImage read_pixels();
 

@@ -17,7 +17,8 @@ namespace headlight::app {
 class Hand {
  public:
   /// `device`: as the settings of the last time have it.
-  explicit Hand(State state = {}, RunnerFactory open = open_reference_runner, const std::string& device = {})
+  explicit Hand(State state = {}, RunnerFactory open = open_reference_runner, const std::string& device = {},
+                bool shows_welcome = false)
       : device_({.device = {}, .validation = true}), ui_(device_) {
     EngineOptions engine;
     engine.open = std::move(open);
@@ -25,6 +26,7 @@ class Hand {
     Settings settings;
     settings.state = std::move(state);
     settings.device = device;
+    settings.shows_welcome = shows_welcome;
     workspace_ = std::make_unique<Workspace>(ui_, WorkspaceOptions{.engine = engine,
                                                                    .settings = settings,
                                                                    .warning = {},

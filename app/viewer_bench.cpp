@@ -1,0 +1,166 @@
+#include "app/viewer_bench.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+
+#include "app/workspace.h"
+#include "core/error.h"
+#include "shell/render_device.h"
+
+namespace headlight::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kTyped = " A woman in a blue dress plays the guitar on a street.";
+constexpr int kMostFrames = 2'000;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// How long this process has been running, to a hundredth of a second: field 22 of /proc/self/stat is its start in ticks
+/// since the machine's.
+double process_age_ms() {
+  std::ifstream stat("/proc/self/stat");
+  std::ifstream uptime("/proc/uptime");
+  std::string line;
+  std::getline(stat, line);
+  std::istringstream fields(line.substr(line.rfind(')') + 2));
+  std::string skipped;
+  constexpr int kFieldsBetween = 19;
+  for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
+  double start_ticks = 0.0;
+  double uptime_s = 0.0;
+  fields >> start_ticks;
+  uptime >> uptime_s;
+  return 1e3 * (uptime_s - start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
+/// The viewer's loop without its window: draws when there is something new.
+class OffscreenLoop {
+ public:
+  OffscreenLoop(shell::Ui& ui, Workspace& workspace, shell::PixelSize size) : ui_(ui), workspace_(workspace), size_(size) {}
+
+  /// From the engine's thread.
+  void wake() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_woken_ = true;
+    }
+    changed_.notify_all();
+  }
+
+  /// Draws one picture and waits until it is one.
+  void draw() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_woken_ = false;
+    }
+    workspace_.frame(size_, 1.0F, std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
+    ui_.wait_until_drawn();
+  }
+
+  void sleep() {
+    std::unique_lock lock(mutex_);
+    const double wait_s = std::min(workspace_.redraw_after_s(), 1.0);
+    if (wait_s > 0.0) changed_.wait_for(lock, std::chrono::duration<double>(wait_s), [this] { return is_woken_; });
+  }
+
+  /// Until nothing more is computed or drawn.
+  void rest() {
+    for (int i = 0; i < kMostFrames && !workspace_.is_settled(); ++i) {
+      draw();
+      sleep();
+    }
+  }
+
+ private:
+  shell::Ui& ui_;
+  Workspace& workspace_;
+  shell::PixelSize size_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_woken_ = false;
+};
+
+KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, char character) {
+  KeystrokeCost cost;
+  const auto start = Clock::now();
+  ui.feed(shell::TextInput{std::string(1, character)});
+  for (int i = 0; i < kMostFrames && cost.maps_ms == 0.0; ++i) {
+    const auto frame = Clock::now();
+    loop.draw();
+    ++cost.frames;
+    cost.frame_ms += milliseconds_since(frame);
+    const double now_ms = milliseconds_since(start);
+    if (i == 0) cost.typed_ms = now_ms;
+    if (cost.map_ms == 0.0 && workspace.shows_selected_map()) cost.map_ms = now_ms;
+    if (workspace.shows_all_maps()) cost.maps_ms = now_ms;
+    if (cost.maps_ms == 0.0) loop.sleep();
+  }
+  cost.frame_ms /= cost.frames;
+  cost.run_ms = workspace.result().timing.wall_ms;
+  return cost;
+}
+
+}  // namespace
+
+ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes) {
+  shell::RenderDevice device;
+  shell::Ui ui(device);
+  OffscreenLoop* woken = nullptr;
+  std::mutex woken_mutex;
+  EngineOptions engine;
+  engine.device = options.device;
+  engine.models = options.models;
+  engine.wake = [&] {
+    const std::lock_guard lock(woken_mutex);
+    if (woken != nullptr) woken->wake();
+  };
+  Settings settings;
+  settings.state = options.state;
+  settings.shows_welcome = options.shows_welcome;
+  Workspace workspace(ui, {.engine = engine,
+                           .settings = settings,
+                           .model = options.model,
+                           .warning = options.warning,
+                           .renderer = device.name(),
+                           .may_use_another_device = false});
+  OffscreenLoop loop(ui, workspace, {.width = options.width, .height = options.height});
+  {
+    const std::lock_guard lock(woken_mutex);
+    woken = &loop;
+  }
+  ViewerBench bench;
+  for (int i = 0; i < kMostFrames && bench.launch_maps_ms == 0.0; ++i) {
+    loop.draw();
+    if (bench.launch_ms == 0.0 && workspace.shows_selected_map()) bench.launch_ms = process_age_ms();
+    if (workspace.shows_all_maps()) bench.launch_maps_ms = process_age_ms();
+    if (bench.launch_maps_ms == 0.0) loop.sleep();
+    if (!workspace.result().error.empty()) throw Error("{}", workspace.result().error);
+  }
+  const std::optional<shell::UiRect> box = workspace.item_rect("text.edit");
+  if (!box) throw Error("there is no text to type into; choose a model or the playground");
+  // The first character comes at once: somebody who starts typing doesn't wait.
+  ui.feed(shell::click_at(box->x + 8.0F, box->y + 8.0F));
+  ui.feed(shell::tap(shell::Key::End));
+  for (int i = 0; i < kMostFrames && ui.has_pending_input(); ++i) loop.draw();
+  for (std::uint32_t i = 0; i < keystrokes; ++i) {
+    bench.keystrokes.push_back(type(ui, workspace, loop, kTyped[i % kTyped.size()]));
+    loop.rest();
+  }
+  {
+    const std::lock_guard lock(woken_mutex);
+    woken = nullptr;
+  }
+  return bench;
+}
+
+}  // namespace headlight::app
