@@ -1,0 +1,76 @@
+#include "app/commands/evaluation_flags.h"
+
+#include <cstdlib>
+
+#include "app/bundled_models.h"
+#include "app/commands/flags.h"
+#include "app/commands/usage.h"
+#include "app/settings.h"
+#include "evaluation/multi30k.h"
+
+namespace headlight::app {
+namespace {
+
+gpu::ContextOptions context_options(const std::string& device) {
+  gpu::ContextOptions options;
+  options.device = device;
+  return options;
+}
+
+}  // namespace
+
+void EvaluationFlags::add_to(CLI::App& app, const std::string& default_model) {
+  add_flag(app, "--model", "PATH",
+           "a model's folder, a .gguf file, organisation/name in the local Hugging Face cache, or a bundled model's name "
+           "(default: " +
+               default_model + ")",
+           "Model", [this](const std::string& text) { model = text; });
+  add_flag(app, "--format", "FORMAT", "text for people, or json (default text)", "Output", [this](const std::string& text) {
+    static const std::vector<std::string> kNames = {"text", "json"};
+    writes_json = parse_choice("--format", text, kNames) == 1;
+  });
+  add_plain_flag(app, "--quiet", "no progress on standard error", "Output", [this] { is_quiet = true; });
+  add_device_flag(app, device);
+}
+
+void EvaluationFlags::add_data_to(CLI::App& app) {
+  add_flag(app, "--data", "DIR",
+           "Multi30k's folder, for the texts that no other flag names (default: the variable HEADLIGHT_MULTI30K): its files "
+           "side by side, or a clone of github.com/multi30k/dataset",
+           "Text", [this](const std::string& text) { data = text; });
+}
+
+std::shared_ptr<const inference::LanguageModel> EvaluationFlags::open_model(std::string_view bundled) const {
+  const std::string name = model.empty() ? std::string(bundled) : model;
+  if (model.empty() || !std::filesystem::exists(name)) {
+    if (const auto folder = find_bundled_model(name)) return inference::open_model(*folder);
+  }
+  if (model.empty()) throw Error("this installation lacks the model {}: name another with --model", bundled);
+  return inference::open_model(name);
+}
+
+std::filesystem::path EvaluationFlags::multi30k(std::string_view text, std::string_view missing) const {
+  const char* variable = std::getenv(evaluation::kMulti30kVariable);
+  const std::string folder = !data.empty() ? data : variable != nullptr ? variable : "";
+  if (folder.empty()) {
+    throw UsageError(
+        "no text is given: name {}, or Multi30k's folder with --data or {} (a clone of "
+        "github.com/multi30k/dataset)",
+        missing, evaluation::kMulti30kVariable);
+  }
+  return evaluation::find_multi30k(folder, text);
+}
+
+void check_same_count(const std::filesystem::path& first, std::size_t first_lines, const std::filesystem::path& second,
+                      std::size_t second_lines) {
+  if (first_lines == second_lines) return;
+  throw Error("{} has {} lines and {} has {}: line by line they must belong together", first.string(), first_lines,
+              second.string(), second_lines);
+}
+
+EvaluationSession::EvaluationSession(const std::string& device, const inference::LanguageModel& model)
+    : context_(context_options(device)), session_(context_, cache_directory() / "kernels.json") {
+  session_.load(model.network->layers, inference::Precision::F32);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,71 @@
+#include "app/commands/progress_bar.h"
+
+#include <csignal>
+#include <iostream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace headlight::app {
+namespace {
+
+constexpr std::size_t kBarWidth = 30;
+constexpr auto kRedraw = std::chrono::milliseconds(100);
+constexpr auto kLineEvery = std::chrono::seconds(10);
+
+/// The shell's prompt begins on a line of its own; then the signal does what it always does.
+extern "C" void end_line_and_die(int signal) {
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, "\n", 1);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  if (whole < 100) return fmt::format("{} s", whole);
+  if (whole < 6000) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+}  // namespace
+
+std::string progress_text(std::size_t done, std::size_t total, const std::string& unit, double elapsed_seconds) {
+  std::string text = fmt::format("{} of {} {}", done, total, unit);
+  if (done == 0 || elapsed_seconds <= 0.0) return text;
+  const double rate = static_cast<double>(done) / elapsed_seconds;
+  text += fmt::format(", {:.{}f} a second", rate, rate < 10.0 ? 1 : 0);
+  if (done < total) text += fmt::format(", {} left", duration(static_cast<double>(total - done) / rate));
+  return text;
+}
+
+ProgressBar::ProgressBar(std::string unit, bool is_quiet)
+    : unit_(std::move(unit)), is_quiet_(is_quiet), is_terminal_(isatty(STDERR_FILENO) == 1) {
+  if (!is_quiet_ && is_terminal_) std::signal(SIGINT, end_line_and_die);
+}
+
+ProgressBar::~ProgressBar() {
+  if (is_drawn_ && is_terminal_) std::cerr << "\r\033[K" << std::flush;
+  if (!is_quiet_ && is_terminal_) std::signal(SIGINT, SIG_DFL);
+}
+
+void ProgressBar::show(std::size_t done, std::size_t total) {
+  if (is_quiet_) return;
+  const Clock::time_point now = Clock::now();
+  if (is_terminal_) {
+    if (is_drawn_ && now - last_ < kRedraw) return;
+    const std::size_t filled = total == 0 ? kBarWidth : done * kBarWidth / total;
+    std::cerr << fmt::format("\r[{}{}] {}\033[K", std::string(filled, '='), std::string(kBarWidth - filled, ' '),
+                             progress_text(done, total, unit_, elapsed_seconds()))
+              << std::flush;
+  } else {
+    if (now - last_ < kLineEvery) return;
+    std::cerr << progress_text(done, total, unit_, elapsed_seconds()) << '\n';
+  }
+  last_ = now;
+  is_drawn_ = true;
+}
+
+double ProgressBar::elapsed_seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace headlight::app {
+
+/// Says on standard error how far a long command is: a bar drawn in place on a terminal, a line every ten seconds elsewhere.
+/// Standard output stays for results. Gone from the terminal when it goes out of scope; Ctrl-C leaves it and ends the line.
+class ProgressBar {
+ public:
+  /// `unit` is what is counted, in the plural: "sentences". A quiet one says nothing.
+  ProgressBar(std::string unit, bool is_quiet);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void show(std::size_t done, std::size_t total);
+  double elapsed_seconds() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string unit_;
+  bool is_quiet_, is_terminal_;
+  Clock::time_point start_ = Clock::now(), last_ = start_;
+  bool is_drawn_ = false;
+};
+
+/// "412 of 1000 sentences, 35.2 a second, 17 s left": what a line says; before the first one is done only the counts.
+std::string progress_text(std::size_t done, std::size_t total, const std::string& unit, double elapsed_seconds);
+
+}  // namespace headlight::app
