@@ -59,7 +59,7 @@ void ProgressBar::show(std::size_t done, std::size_t total) {
                              progress_text(done, total, unit_, elapsed_seconds()))
               << std::flush;
   } else {
-    if (now - last_ < kLineEvery) return;
+    if (now - last_ < kLineEvery || done == 0 || done == total) return;
     std::cerr << progress_text(done, total, unit_, elapsed_seconds()) << '\n';
   }
   last_ = now;
