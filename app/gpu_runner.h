@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "app/runner.h"
+#include "gpu/context.h"
+#include "inference/session.h"
+
+namespace headlight::app {
+
+/// The real Runner: a device and a session on it.
+class GpuRunner final : public Runner {
+ public:
+  /// Throws Error in one line when there is no such device.
+  explicit GpuRunner(const std::string& device);
+
+  /// For what asks more than a Runner can do.
+  inference::Session& session() { return session_; }
+
+  std::string device_name() const override { return context_.device().name; }
+  void load(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
+            const inference::LoadObserver& observer) override {
+    session_.load(std::move(layers), precision, observer);
+  }
+  void unload() override { session_.unload(); }
+  inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
+                           const attention::MaskSet& masks, const inference::HeadGains& gains) override {
+    return session_.run(std::move(network), input, masks, gains);
+  }
+  std::vector<model::BlockRef> blocks() const override { return session_.blocks(); }
+  inference::BlockShape shape(model::BlockRef block) const override { return session_.shape(block); }
+  std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) override {
+    return session_.evaluate(requests);
+  }
+  Tensor encoder_output() override { return session_.encoder_output(); }
+  Tensor hidden(inference::Stack stack) override { return session_.hidden(stack); }
+  bool has_logits() const override { return session_.has_logits(); }
+  Tensor logits() override { return session_.logits(); }
+  Tensor logits(std::span<const inference::StateRef> states) override { return session_.logits(states); }
+  bool has_idle_work() const override { return !session_.is_tuned(); }
+  void work_while_idle() override { session_.tune_step(); }
+
+ private:
+  gpu::Context context_;
+  inference::Session session_;
+};
+
+}  // namespace headlight::app
