@@ -85,7 +85,7 @@ class Batch {
 
   void step() {
     // Another batch is computed from its first token on, which pays where most of this one would be computed for nothing.
-    constexpr std::size_t kWorthwhile = 8;
+    constexpr std::size_t kWorthwhile = 4;
     if (alive_ * kWorthwhile <= items_.size()) drop_ended();
     task_.session.run(task_.model.network, input_, task_.model.masks);
     const auto layer = static_cast<std::uint32_t>(input_.target ? task_.model.network->layers->decoder.size()
@@ -176,7 +176,7 @@ void check(const LanguageModel& model, const DecodingSettings& settings) {
   const model::ModelDescription& description = model.description;
   if (!description.has_logits) throw Error("{} has no head over a vocabulary: it can't write", description.name);
   if (!can_write(description)) {
-    throw Error("{} is a {} that fills gaps: it can't write on", description.name, description.family);
+    throw Error("{} ({}) fills gaps at most: it can't write", description.name, description.family);
   }
   if (settings.most_tokens == 0 || settings.items_at_once == 0) throw Error("decoding needs room for at least one token");
 }

@@ -164,6 +164,10 @@ Lines target_tokens(const LanguageModel& model, const PromptText& text, const Si
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<text::Token> tokens = tokenizer.encode(partner(text.target_lines, i, count, "target"), text.adds_special);
     if (!tokens.empty() && is_end(tokens.back(), tokenizer)) tokens.pop_back();
+    // A template that begins texts with the very token that the decoder starts with would have it twice.
+    const bool repeats_start = !tokens.empty() && tokens.front().is_special && tokens.front().bytes.is_empty() &&
+                               tokens.front().id == result[i].front().id;
+    if (repeats_start) tokens.erase(tokens.begin());
     result[i].insert(result[i].end(), std::make_move_iterator(tokens.begin()), std::make_move_iterator(tokens.end()));
   }
   return result;

@@ -176,7 +176,7 @@ TEST_SUITE("gpu") {
       const auto model = open_model(test::golden_model_path(name));
       return test::error_message([&] { decode(session, *model, text, settings); });
     };
-    CHECK(refusal("bert", {.lines = {}, .ids = {{1}}}) == "bert is a BERT that fills gaps: it can't write on");
+    CHECK(refusal("bert", {.lines = {}, .ids = {{1}}}) == "bert (BERT) fills gaps at most: it can't write");
     CHECK(refusal("bert-base-model", {.lines = {}, .ids = {{1}}}).find("no head over a vocabulary") != std::string::npos);
     CHECK(refusal("gpt2", {.lines = {}, .ids = {{1}, Ids(33, 1)}}).find("positions for 32") != std::string::npos);
     CHECK(refusal("gpt2", {.lines = {}, .ids = {{}}}).find("has no token") != std::string::npos);

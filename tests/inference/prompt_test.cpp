@@ -92,6 +92,22 @@ TEST_SUITE("cpu") {
     CHECK(ids.input.target->ids == Ids{103, 9, 9});
   }
 
+  TEST_CASE("a template that begins texts with the decoder's start token doesn't give it twice") {
+    LanguageModel model = *open_golden("marian");
+    model.target_tokenizer = open_golden("llama")->tokenizer;
+    const std::vector<text::Token> tokens = model.target_tokenizer->encode("a a");
+    REQUIRE(tokens.front().is_special);
+    Ids expected;
+    for (const text::Token& token : tokens) expected.push_back(token.id);
+    model.description.ids.decoder_start = expected.front();
+    const PromptText text{.lines = {"a a"}, .target_lines = {"a a"}};
+    CHECK(make_prompt(model, text).input.target->ids == expected);
+    model.description.ids.decoder_start = 103;  // another one stands before it
+    Ids both = {103};
+    both.insert(both.end(), expected.begin(), expected.end());
+    CHECK(make_prompt(model, text).input.target->ids == both);
+  }
+
   TEST_CASE("what the network can't take is one line") {
     const auto gpt2 = open_golden("gpt2");
     const auto refusal = [&](const LanguageModel& model, const PromptText& text) {
