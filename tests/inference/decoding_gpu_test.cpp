@@ -7,10 +7,12 @@
 
 #include <doctest/doctest.h>
 
+#include "core/atomic_file.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
 #include "support/random.h"
+#include "support/temporary_directory.h"
 
 using namespace headlight;
 using namespace headlight::inference;
@@ -139,6 +141,30 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(decoded[1].has_ended);
   }
 
+  TEST_CASE_FIXTURE(test::OnGpu, "the last lines of a batch go on without those that have ended") {
+    for (const char* name : {"gpt2", "marian"}) {
+      CAPTURE(name);
+      LanguageModel model = *open_model(test::golden_model_path(name));  // 32 positions each
+      model.description.ids.eos.clear();
+      model.tokenizer.reset();
+      model.target_tokenizer.reset();
+      test::Random random(3);
+      // Four lines have no more positions after a few tokens, the fifth has many.
+      const std::vector<Ids> lines = some_lines(random, model, {30, 29, 4, 30, 28});
+      PromptText together{.lines = {}, .ids = lines};
+      if (model.description.is_encoder_decoder)
+        together = {.lines = {}, .ids = some_lines(random, model, {5, 9, 7, 1, 3}), .target_ids = lines};
+      Session session(context), alone(context);
+      const std::vector<Decoded> decoded = decode(session, model, together, {.most_tokens = 20});
+      for (std::size_t line = 0; line < lines.size(); ++line) {
+        CHECK(decoded[line].ids.size() == std::min<std::size_t>(20, 33 - lines[line].size()));
+        PromptText one{.lines = {}, .ids = {together.ids[line]}};
+        if (model.description.is_encoder_decoder) one.target_ids = {lines[line]};
+        CHECK(decode(alone, model, one, {.most_tokens = 20})[0].ids == decoded[line].ids);
+      }
+    }
+  }
+
   TEST_CASE_FIXTURE(test::OnGpu, "sampling: a line is what its seed makes it, whatever is beside it") {
     const auto model = open_model(test::golden_model_path("llama"));
     Session session(context);
@@ -193,5 +219,20 @@ TEST_SUITE("cpu") {
     CHECK(suppressed_tokens(*gpt2).empty());
     CHECK(end_tokens(*gpt2) == Ids{0});
     CHECK_FALSE(can_write(open_model(test::golden_model_path("bert"))->description));
+  }
+
+  TEST_CASE("generation_config.json may name more ends; one that can't be read names none") {
+    const TemporaryDirectory directory;
+    for (const char* file : {"config.json", "model.safetensors", "tokenizer.json"}) {
+      std::filesystem::copy(test::golden_model_path("gpt2") / file, directory.path() / file);
+    }
+    const auto ends = [&] { return end_tokens(*open_model(directory.path())); };
+    CHECK(ends() == Ids{0});
+    write_file_atomically(directory.path() / "generation_config.json", R"({"eos_token_id": [7, 0, 9]})");
+    CHECK(ends() == Ids{0, 7, 9});
+    write_file_atomically(directory.path() / "generation_config.json", R"({"eos_token_id": "seven"})");
+    CHECK(ends() == Ids{0});
+    write_file_atomically(directory.path() / "generation_config.json", "{");
+    CHECK(ends() == Ids{0});
   }
 }
