@@ -1,4 +1,5 @@
-# `cmake --install build/release [--prefix …]`: the program, its menu entry and icons, the licence. Shaders are inside the program.
+# `cmake --install build/release [--prefix …]`: the program, the bundled models and example texts, the menu entry and icons, the
+# licence. Shaders are inside the program, which finds the models beside itself (app/bundled_models.cpp).
 include(GNUInstallDirs)
 install(TARGETS headlight RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES assets/headlight.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)
@@ -6,5 +7,8 @@ install(FILES assets/icon/headlight.svg DESTINATION ${CMAKE_INSTALL_DATADIR}/ico
 foreach(size 16 32 48 64 128 256)
   install(FILES assets/icon/headlight-${size}.png
     DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/${size}x${size}/apps RENAME headlight.png)
+endforeach()
+foreach(folder models examples)
+  install(DIRECTORY assets/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight)
 endforeach()
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
