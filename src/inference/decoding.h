@@ -18,7 +18,7 @@ struct DecodingSettings {
   SamplingSettings sampling = {};   ///< line i draws from seed + i, so that what comes beside it changes nothing
   std::uint32_t most_tokens = 256;  ///< for each line, its end token not counted; at least 1
   /// Lines that are computed together, those of similar length; at least 1. More save waiting until the device is busy: on
-  /// a processor 1,000 captions cost the same with 32, 64 and 96, and three times as much one by one.
+  /// a processor captions take about as long with 32, 64 and 96, and about five times as long one by one.
   std::uint32_t items_at_once = 64;
 };
 
