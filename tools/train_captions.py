@@ -5,10 +5,11 @@
 
 Its text is Multi30k's 145,000 English captions. A share of the rows repeats random spans, in which only a head that looks up
 what followed a token's last occurrence can know what comes next: so induction heads form (Olsson et al. 2022). Interrupted,
-the same command goes on. Without the script: the packages in
-tools/requirements.txt.
+the same command goes on. Without the script: the packages in tools/requirements.txt.
 """
 
+import collections
+import itertools
 import math
 import random
 
@@ -23,9 +24,11 @@ NAME = "captions-gpt2"
 END = "<|endoftext|>"
 VOCABULARY, LENGTH, DROPOUT = 4000, 256, 0.1
 SHAPE = Shape(layers=4, heads=8, d_model=256, d_ff=768)
-TOKENS = 8192  # of a batch
+TOKENS = 4096  # of a batch
+PARTS = 3  # an epoch reads every third image: checkpoints come more often
 ROW_LENGTHS = (64, 64, 64, LENGTH)  # taken in turn: captions are short, and all positions have to be learned
-REPEATING = 0.25  # share of rows with a repeated span
+REPEATING = 0.5  # share of rows with a repeated span
+RANDOM = 0.7  # of those, with random tokens instead of text
 
 
 def make_tokenizer(images):
@@ -56,7 +59,19 @@ def text_row(captions, length, end, shuffle):
     return row[:length + 1]
 
 
-def repeat_span(row, vocabulary, shuffle):
+class RandomTokens:
+    """Draws tokens, each in proportion to the square root of its count in the text: rare ones come up, and are not most."""
+
+    def __init__(self, images):
+        counts = collections.Counter(token for image in images for caption in image for token in caption)
+        self.tokens, weights = list(counts), [count ** 0.5 for count in counts.values()]
+        self.sums = list(itertools.accumulate(weights))
+
+    def draw(self, count, shuffle):
+        return shuffle.choices(self.tokens, cum_weights=self.sums, k=count)
+
+
+def repeat_span(row, random_tokens, shuffle):
     """Puts a span into the row, from a random place to its end, over and over: random tokens, or the text that stood there.
 
     Returns which tokens can't be known: a random span's first time.
@@ -64,17 +79,17 @@ def repeat_span(row, vocabulary, shuffle):
     length = len(row)
     begin = shuffle.randrange(0, length // 4)
     size = shuffle.randrange(6, (length - begin) // 2 + 1)
-    is_random = shuffle.random() < 0.6
-    span = [shuffle.randrange(1, vocabulary) for _ in range(size)] if is_random else row[begin:begin + size]
+    is_random = shuffle.random() < RANDOM
+    span = random_tokens.draw(size, shuffle) if is_random else row[begin:begin + size]
     for place in range(begin, length):
         row[place] = span[(place - begin) % size]
     return range(begin, begin + size) if is_random else range(0)
 
 
-def batches_of(images, end, seed, epoch, device):
+def batches_of(images, random_tokens, end, seed, epoch, device):
     """[(ids [row, length + 1], which of ids[:, 1:] count)]"""
     shuffle = random.Random(seed * 1000 + epoch)
-    captions = stream(images, end, shuffle, groups=epoch % 2 == 0)
+    captions = stream(images[epoch % PARTS::PARTS], end, shuffle, groups=epoch % 2 == 0)
     batches = []
     while True:
         length = ROW_LENGTHS[len(batches) % len(ROW_LENGTHS)]
@@ -83,7 +98,7 @@ def batches_of(images, end, seed, epoch, device):
             row = text_row(captions, length, end, shuffle)
             if row is None:
                 return batches
-            unknown = repeat_span(row, VOCABULARY, shuffle) if shuffle.random() < REPEATING else range(0)
+            unknown = repeat_span(row, random_tokens, shuffle) if shuffle.random() < REPEATING else range(0)
             rows.append(row)
             counts.append([place not in unknown for place in range(1, length + 1)])
         batches.append((torch.tensor(rows, device=device), torch.tensor(counts, device=device)))
@@ -124,11 +139,12 @@ def stripes(model, device, span=48):
 
 
 def main():
-    arguments = parse(__doc__, NAME, epochs=10)
+    arguments = parse(__doc__, NAME, epochs=15)
     images = multi30k.captions(arguments.data)
     tokenizer = make_tokenizer(images)
     end = tokenizer.token_to_id(END)
     ids = [[row.ids for row in tokenizer.encode_batch(list(image))] for image in images]
+    random_tokens = RandomTokens(ids)
     val = [english for _, english in multi30k.pairs(arguments.data, "val")]
     checks = alone([row.ids for row in tokenizer.encode_batch(val)], end, arguments.device)
     words = sum(len(multi30k.words(text)) + 1 for text in val)
@@ -140,10 +156,10 @@ def main():
         total = sum(mean.item() * count for mean, count in (loss_of(model, batch) for batch in checks))
         return {"perplexity per word": math.exp(total / words), **stripes(model, arguments.device)}
 
-    settings = loop.Settings(epochs=arguments.epochs, learning_rate=2e-3, warmup_steps=300, weight_decay=0.1,
+    settings = loop.Settings(epochs=arguments.epochs, learning_rate=1e-3, warmup_steps=200, weight_decay=0.1,
                              seed=arguments.seed, precision=arguments.precision)
     loop.train(model, settings, arguments.work, arguments.device,
-               lambda epoch: batches_of(ids, end, arguments.seed, epoch, arguments.device), loss_of, validate)
+               lambda epoch: batches_of(ids, random_tokens, end, arguments.seed, epoch, arguments.device), loss_of, validate)
     folder.write(arguments.output, model.tensors(), model.config(), tokenizer, {
         "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": LENGTH, "bos_token": END, "eos_token": END,
         "pad_token": END})

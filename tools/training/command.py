@@ -18,11 +18,13 @@ def parse(description, name, epochs):
                         + " (default: the variable HEADLIGHT_MULTI30K)")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("out/training") / name,
                         help="folder of the checkpoint; an interrupted run goes on from there (default: %(default)s)")
-    parser.add_argument("--output", type=pathlib.Path, default=MODELS / name, help="the model's folder (default: %(default)s)")
+    parser.add_argument("--output", type=pathlib.Path, default=MODELS / name,
+                        help="the model's folder (default: %(default)s)")
     parser.add_argument("--epochs", type=int, default=epochs, help="(default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1234, help="(default: %(default)s)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the processor (default: all)")
-    parser.add_argument("--precision", choices=("bf16", "f32"), default="bf16", help="of matrix products (default: %(default)s)")
+    parser.add_argument("--precision", choices=("bf16", "f32"), default="bf16",
+                        help="of matrix products (default: %(default)s)")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="(default: %(default)s)")
     arguments = parser.parse_args()
     if not arguments.data:

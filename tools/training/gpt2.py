@@ -67,6 +67,12 @@ class Block(nn.Module):
         return x + drop(self.mlp(self.ln_2(x)), self.dropout, self.training)
 
 
+def sinusoids(length, width, longest=40.0):
+    """[position, width], sines beside cosines (Vaswani et al. 2017), wavelengths from 2π to 2π · `longest`."""
+    angles = torch.arange(length)[:, None] * longest ** (-torch.arange(width // 2) / (width // 2))
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
 class CaptionWriter(nn.Module):
     def __init__(self, vocabulary, length, end, shape, dropout):
         """end: id of the token between texts."""
@@ -74,7 +80,8 @@ class CaptionWriter(nn.Module):
         self.shape, self.length, self.end, self.dropout = shape, length, end, dropout
         self.wte, self.wpe = nn.Embedding(vocabulary, shape.d_model), nn.Embedding(length, shape.d_model)
         nn.init.normal_(self.wte.weight, std=0.02)
-        nn.init.normal_(self.wpe.weight, std=0.02)
+        with torch.no_grad():  # learned from there: so the place before is a rotation away, and louder than the token itself
+            self.wpe.weight.copy_(sinusoids(length, shape.d_model) * 0.05 * 2 ** 0.5)
         self.h = nn.ModuleList(Block(shape, dropout) for _ in range(shape.layers))
         self.ln_f = nn.LayerNorm(shape.d_model)
 

@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-# Of random bytes, how many are dropped: nn.Dropout draws a number for each element, which on a processor is a fifth of the time.
+# Which elements are dropped is read from random bytes: nn.Dropout draws a number for each element, and on a processor that
+# takes a fifth of the time.
 BYTES = 256
 
 

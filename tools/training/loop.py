@@ -73,11 +73,11 @@ def train(model, settings, folder, device, make_batches, loss_of, validate):
     """
     checkpoint = Checkpoint(folder, settings)
     optimizer = torch.optim.AdamW(decayed(model, settings.weight_decay), lr=0.0, betas=settings.betas, eps=1e-9, fused=True)
-    seconds, history, step = 0.0, [], 0
+    seconds, history = 0.0, []
     if found := checkpoint.load(device):
         model.load_state_dict(found["model"])
         optimizer.load_state_dict(found["optimizer"])
-        seconds, history, step = found["seconds"], found["history"], found["step"]
+        seconds, history = found["seconds"], found["history"]
         print(f"goes on after epoch {len(history)} of {settings.epochs} ({seconds / 60:.0f} minutes so far)", flush=True)
     for epoch in range(len(history), settings.epochs):
         begin = time.monotonic()
@@ -105,8 +105,9 @@ def train(model, settings, folder, device, make_batches, loss_of, validate):
             figures = {"loss": total / tokens, **validate(model)}
         seconds += time.monotonic() - begin
         history.append(figures)
-        checkpoint.save(model=model.state_dict(), optimizer=optimizer.state_dict(), seconds=seconds, history=history, step=step)
+        checkpoint.save(model=model.state_dict(), optimizer=optimizer.state_dict(), seconds=seconds, history=history)
         print(f"epoch {epoch + 1}: " + ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
               + f", {seconds / 60:.1f} minutes", flush=True)
-        (pathlib.Path(folder) / "history.json").write_text(json.dumps({"seconds": seconds, "epochs": history}, indent=1) + "\n")
+        record = {"seconds": seconds, "epochs": history}
+        (pathlib.Path(folder) / "history.json").write_text(json.dumps(record, indent=1) + "\n")
     return {"seconds": seconds, "history": history}
