@@ -30,4 +30,11 @@ std::optional<fs::path> find_bundled_model(std::string_view name) {
   return std::nullopt;
 }
 
+std::string named_model(const std::string& name) {
+  std::error_code failure;
+  if (name.empty() || fs::exists(name, failure)) return name;
+  const std::optional<fs::path> bundled = find_bundled_model(name);
+  return bundled ? bundled->string() : name;
+}
+
 }  // namespace headlight::app

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,5 +14,13 @@ std::vector<std::filesystem::path> bundled_folders();
 
 /// The bundled model of this name; nothing where this installation lacks it.
 std::optional<std::filesystem::path> find_bundled_model(std::string_view name);
+
+/// What --model names: a bundled model's folder where `name` is its name and no file's, else `name` itself
+/// (inference::find_model).
+std::string named_model(const std::string& name);
+/// What --model takes, for its help.
+inline constexpr const char* kModelNames =
+    "its folder, a .gguf file, organisation/name in the local Hugging Face cache, or one that comes along: captions-gpt2, "
+    "multi30k-de-en";
 
 }  // namespace headlight::app

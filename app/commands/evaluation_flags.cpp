@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include <fmt/format.h>
+
 #include "app/bundled_models.h"
 #include "app/commands/flags.h"
 #include "app/commands/usage.h"
@@ -20,11 +22,8 @@ gpu::ContextOptions context_options(const std::string& device) {
 }  // namespace
 
 void EvaluationFlags::add_to(CLI::App& app, const std::string& default_model) {
-  add_flag(app, "--model", "PATH",
-           "a model's folder, a .gguf file, organisation/name in the local Hugging Face cache, or a bundled model's name "
-           "(default: " +
-               default_model + ")",
-           "Model", [this](const std::string& text) { model = text; });
+  add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, default_model), "Model",
+           [this](const std::string& text) { model = named_model(text); });
   add_flag(app, "--format", "FORMAT", "text for people, or json (default text)", "Output", [this](const std::string& text) {
     static const std::vector<std::string> kNames = {"text", "json"};
     writes_json = parse_choice("--format", text, kNames) == 1;
@@ -41,12 +40,9 @@ void EvaluationFlags::add_data_to(CLI::App& app) {
 }
 
 std::shared_ptr<const inference::LanguageModel> EvaluationFlags::open_model(std::string_view bundled) const {
-  const std::string name = model.empty() ? std::string(bundled) : model;
-  if (model.empty() || !std::filesystem::exists(name)) {
-    if (const auto folder = find_bundled_model(name)) return inference::open_model(*folder);
-  }
-  if (model.empty()) throw Error("this installation lacks the model {}: name another with --model", bundled);
-  return inference::open_model(name);
+  if (!model.empty()) return inference::open_model(model);
+  if (const auto folder = find_bundled_model(bundled)) return inference::open_model(*folder);
+  throw Error("this installation lacks the model {}: name another one with --model", bundled);
 }
 
 std::filesystem::path EvaluationFlags::multi30k(std::string_view text, std::string_view missing) const {

@@ -6,6 +6,9 @@
 #include <optional>
 #include <string>
 
+#include <fmt/format.h>
+
+#include "app/bundled_models.h"
 #include "app/commands/model_info.h"
 #include "app/commands/usage.h"
 #include "core/error.h"
@@ -127,9 +130,8 @@ Command add_info_command(CLI::App& app) {
   constexpr const char* kModel = "Model";
   const auto flags = std::make_shared<InfoFlags>();
   InfoFlags* into = flags.get();
-  add_flag(*command, "--model", "PATH",
-           "a model's folder, a .gguf file, or organisation/name in the local Hugging Face cache; needed", kModel,
-           [=](const std::string& text) { into->model = text; });
+  add_flag(*command, "--model", "PATH", fmt::format("a model: {}; needed", kModelNames), kModel,
+           [=](const std::string& text) { into->model = named_model(text); });
   add_flag(*command, "--tokens", "N", "length of the text whose memory is told (default 512, or the model's most)", kModel,
            [=](const std::string& text) {
              into->tokens = static_cast<std::uint32_t>(parse_integer("--tokens", text, 1, kMostTokens));

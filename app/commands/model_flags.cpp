@@ -6,8 +6,10 @@
 #include <sstream>
 #include <utility>
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/bundled_models.h"
 #include "app/commands/flags.h"
 #include "app/commands/id_line.h"
 #include "app/commands/usage.h"
@@ -76,9 +78,8 @@ void ModelFlags::add_model_flags(CLI::App& app) {
     if (first_model_flag_.empty()) first_model_flag_ = flag;
   };
   add_flag(app, "--model", "PATH",
-           "a trained model: its folder, a .gguf file, or organisation/name in the local Hugging Face cache (default: the "
-           "playground's seeded weights)",
-           kModel, [this](const std::string& path) { model_ = path; });
+           fmt::format("a trained model: {} (default: the playground's seeded weights)", kModelNames), kModel,
+           [this](const std::string& path) { model_ = named_model(path); });
   add_repeatable_flag(app, "--ids", "LIST",
                       "token ids instead of a text, as 464,3797; given several times a batch; no special tokens are added",
                       kModel, [this, note](const std::vector<std::string>& lists) {

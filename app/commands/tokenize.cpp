@@ -5,8 +5,10 @@
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/bundled_models.h"
 #include "app/commands/id_line.h"
 #include "app/commands/text_lines.h"
 #include "app/commands/usage.h"
@@ -87,9 +89,8 @@ int run_detokenize(const TextFlags& flags) {
 }
 
 void add_tokenizer_flag(CLI::App& app, TextFlags* flags) {
-  add_flag(app, "--model", "PATH",
-           "a model's folder, a .gguf file, or organisation/name in the local Hugging Face cache; needed", kText,
-           [=](const std::string& text) { flags->model = text; });
+  add_flag(app, "--model", "PATH", fmt::format("a model: {}; needed", kModelNames), kText,
+           [=](const std::string& text) { flags->model = named_model(text); });
   add_plain_flag(app, "--target", "the tokenizer of what an encoder-decoder writes, where it has one of its own (Marian)",
                  kText, [=] { flags->is_target = true; });
 }

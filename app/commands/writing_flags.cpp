@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "app/bundled_models.h"
 #include "app/commands/flags.h"
 #include "app/commands/usage.h"
@@ -40,11 +42,8 @@ void WritingFlags::add_to(CLI::App& app, std::string_view bundled, const std::st
            "write what the model attended to: a folder for each line in this one, line-0001 and so on, with the weights of "
            "every block as .npy, figures, and the tokens as JSON",
            kText, [this](const std::string& value) { attention = value; });
-  add_flag(app, "--model", "PATH",
-           fmt::format("a trained model: its folder, a .gguf file, or organisation/name in the local Hugging Face cache "
-                       "(default: {}, which comes with Headlight)",
-                       bundled),
-           kModel, [this](const std::string& value) { model = value; });
+  add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, bundled), kModel,
+           [this](const std::string& value) { model = named_model(value); });
   add_flag(app, "--precision", "f32|f16", "how weights are kept on the device; arithmetic is float32 (default f32)", kModel,
            [this](const std::string& value) {
              static const std::vector<std::string> kNames = {"f32", "f16"};
