@@ -87,6 +87,11 @@ class Engine::Worker {
     return !is_idle() || published_.has_value();
   }
 
+  bool wait_for(std::uint64_t revision, std::chrono::microseconds longest) const {
+    std::unique_lock lock(mutex_);
+    return idle_.wait_for(lock, longest, [&] { return published_ && published_->revision >= revision; });
+  }
+
   void wait_until_idle() {
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [this] { return is_idle(); });
@@ -120,7 +125,8 @@ class Engine::Worker {
     std::unique_lock lock(mutex_);
     while (true) {
       const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more(); };
-      while (worker.has_idle_work() && !changed_.wait_for(lock, kIdle, has_work)) {
+      const auto rest = [&] { return worker.warms_up() ? std::chrono::milliseconds(0) : kIdle; };
+      while (worker.has_idle_work() && !changed_.wait_for(lock, rest(), has_work)) {
         lock.unlock();
         worker.work_while_idle();
         lock.lock();
@@ -150,7 +156,8 @@ class Engine::Worker {
 
   EngineOptions options_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_, idle_;
+  std::condition_variable changed_;
+  mutable std::condition_variable idle_;  ///< something was published
   std::optional<EngineRequest> wanted_;
   std::optional<std::string> device_;  ///< to open; the first one is set by the constructor
   std::optional<EngineResult> published_;
@@ -171,6 +178,9 @@ void Engine::set_device(std::string device) { worker_->set_device(std::move(devi
 std::optional<LoadProgress> Engine::load_progress() const { return worker_->load_progress(); }
 void Engine::cancel_load() { worker_->cancel_load(); }
 bool Engine::is_busy() const { return worker_->is_busy(); }
+bool Engine::wait_for(std::uint64_t revision, std::chrono::microseconds longest) const {
+  return worker_->wait_for(revision, longest);
+}
 void Engine::wait_until_idle() { worker_->wait_until_idle(); }
 
 }  // namespace headlight::app

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -106,6 +107,8 @@ class Engine {
 
   /// Is anything requested that poll() hasn't fully answered?
   bool is_busy() const;
+  /// Blocks until poll() has something for this revision or a newer one, but no longer than that. Returns whether it has.
+  bool wait_for(std::uint64_t revision, std::chrono::microseconds longest) const;
   /// Blocks until everything requested is done (tests, screenshots, exports).
   void wait_until_idle();
 

@@ -39,6 +39,8 @@ class EngineWorker {
   /// A little of what makes later runs faster, for when nobody waits and a first picture is there.
   bool has_idle_work() const { return runner_ && picture_.run > 0 && runner_->has_idle_work(); }
   void work_while_idle();
+  /// Is it what the next keystroke needs, so that there is no time to lose?
+  bool warms_up() const { return runner_ && runner_->warms_up(); }
 
   EngineResult picture() const;
 

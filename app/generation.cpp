@@ -30,13 +30,14 @@ std::vector<std::vector<std::uint32_t>> all_ids(const EngineResult& result, std:
 
 }  // namespace
 
-void Generation::start(const State& state, const EngineResult& result) {
+void Generation::start(State& state, const EngineResult& result) {
   outcome_.clear();
   count_ = 0;
   pending_.clear();
   if (!result.model || !result.prompt || !result.has_logits || !predicts_next(result)) return;
   item_ = prediction_place(state, result).batch;
   most_ = state.generation.tokens;
+  take_over_translation(state, result.translated.get());
   text_ = state.text;
   model_ = state.model;
   sampler_.emplace(state.generation.sampling);

@@ -16,8 +16,9 @@ namespace headlight::app {
 /// the maps, the next distribution – goes the way of any other change, so that everything on screen follows along.
 class Generation {
  public:
-  /// Continues the selected line as `state.generation` says. `result` is current and predicts what comes next.
-  void start(const State& state, const EngineResult& result);
+  /// Continues the selected line as `state.generation` says; a translation that the model has written becomes the person's
+  /// own first. `result` is current and predicts what comes next.
+  void start(State& state, const EngineResult& result);
   /// Bytes that are no whole character yet are dropped.
   void stop(State& state, std::string outcome = "stopped");
   bool is_running() const { return sampler_.has_value(); }

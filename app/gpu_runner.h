@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/runner.h"
+#include "app/warm_up.h"
 #include "gpu/context.h"
 #include "inference/session.h"
 
@@ -23,11 +24,17 @@ class GpuRunner final : public Runner {
   void load(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
             const inference::LoadObserver& observer) override {
     session_.load(std::move(layers), precision, observer);
+    warm_up_ = {};
   }
-  void unload() override { session_.unload(); }
+  void unload() override {
+    session_.unload();
+    warm_up_ = {};
+  }
   inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
                            const attention::MaskSet& masks, const inference::HeadGains& gains) override {
-    return session_.run(std::move(network), input, masks, gains);
+    const inference::RunTiming timing = session_.run(network, input, masks, gains);
+    warm_up_.note(network, input, masks, gains);
+    return timing;
   }
   std::vector<model::BlockRef> blocks() const override { return session_.blocks(); }
   inference::BlockShape shape(model::BlockRef block) const override { return session_.shape(block); }
@@ -39,12 +46,18 @@ class GpuRunner final : public Runner {
   bool has_logits() const override { return session_.has_logits(); }
   Tensor logits() override { return session_.logits(); }
   Tensor logits(std::span<const inference::StateRef> states) override { return session_.logits(states); }
-  bool has_idle_work() const override { return !session_.is_tuned(); }
-  void work_while_idle() override { session_.tune_step(); }
+  bool has_idle_work() const override { return warms_up() || !session_.is_tuned(); }
+  void work_while_idle() override {
+    if (warm_up_.is_pending()) return warm_up_.step(session_);
+    session_.tune_step();
+    if (session_.is_tuned()) warm_up_ = {};  // other kernels from now on
+  }
+  bool warms_up() const override { return warm_up_.is_pending(); }
 
  private:
   gpu::Context context_;
   inference::Session session_;
+  WarmUp warm_up_;
 };
 
 }  // namespace headlight::app

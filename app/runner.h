@@ -33,9 +33,11 @@ class Runner {
   virtual bool has_logits() const = 0;
   virtual Tensor logits() = 0;
   virtual Tensor logits(std::span<const inference::StateRef> states) = 0;
-  /// Work for when nobody waits (Session::tune_step); fakes have none.
+  /// Work for when nobody waits (compiling what later passes need, Session::tune_step); fakes have none.
   virtual bool has_idle_work() const { return false; }
   virtual void work_while_idle() {}
+  /// Is that work what the next keystroke will need?
+  virtual bool warms_up() const { return false; }
 };
 
 /// Opens a device by name or index; an empty one means the best. Throws Error in one line when there is none.

@@ -39,8 +39,8 @@ WindowPlacement from_shell(const shell::WindowPlacement& placement) {
 /// Draws when there is something new and sleeps otherwise.
 class ViewerLoop {
  public:
-  ViewerLoop(shell::Window& window, Workspace& workspace, SettingsKeeper& keeper)
-      : window_(window), workspace_(workspace), keeper_(keeper) {}
+  ViewerLoop(shell::Ui& ui, shell::Window& window, Workspace& workspace, SettingsKeeper& keeper)
+      : ui_(ui), window_(window), workspace_(workspace), keeper_(keeper) {}
 
   void run() {
     double next_frame_s = 0.0;
@@ -49,9 +49,11 @@ class ViewerLoop {
       const double wait_until_s = std::min(window_.is_visible() ? next_frame_s : kNever, next_keeping_s);
       window_.wait_events(std::max(wait_until_s - steady_now_s(), 0.0));
       const double now_s = steady_now_s();
-      if (window_.is_visible() && (window_.take_redraw() || now_s >= next_frame_s)) {
+      const bool is_asked = window_.is_visible() && window_.take_redraw();
+      if (is_asked || (window_.is_visible() && now_s >= next_frame_s)) {
+        const std::uint64_t pictures = ui_.pictures();
         workspace_.frame(window_.framebuffer_size(), window_.content_scale(), now_s);
-        window_.present();
+        if (is_asked || ui_.pictures() != pictures) window_.present();
         next_frame_s = now_s + workspace_.redraw_after_s();
       }
       next_keeping_s = now_s + keeper_.keep(settings(), now_s);
@@ -66,6 +68,7 @@ class ViewerLoop {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
+  shell::Ui& ui_;
   shell::Window& window_;
   Workspace& workspace_;
   SettingsKeeper& keeper_;
@@ -74,6 +77,13 @@ class ViewerLoop {
 }  // namespace
 
 int run_viewer(const ViewOptions& options) {
+  Settings settings = options.settings;
+  if (!options.device.empty()) settings.device = options.device;
+  EngineOptions engine;
+  engine.device = settings.device;
+  engine.wake = &shell::Window::wake;
+  engine.models = options.models;
+  std::unique_ptr<Engine> started = start_engine(engine, settings.state);
   shell::RenderDevice device;
   shell::Ui ui(device);
   Result<std::unique_ptr<shell::Window>> opened =
@@ -81,13 +91,8 @@ int run_viewer(const ViewOptions& options) {
   if (!opened) throw Error("{}", opened.error());
   const std::unique_ptr<shell::Window> window = std::move(opened).value();
 
-  Settings settings = options.settings;
-  if (!options.device.empty()) settings.device = options.device;
-  EngineOptions engine;
-  engine.device = settings.device;
-  engine.wake = &shell::Window::wake;
-  engine.models = options.models;
   Workspace workspace(ui, {.engine = engine,
+                           .started = std::move(started),
                            .settings = settings,
                            .model = options.model,
                            .warning = options.warning,
@@ -96,7 +101,7 @@ int run_viewer(const ViewOptions& options) {
   window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
 
   SettingsKeeper keeper(options.settings_file, options.settings);
-  ViewerLoop loop(*window, workspace, keeper);
+  ViewerLoop loop(ui, *window, workspace, keeper);
   try {
     loop.run();
   } catch (...) {
@@ -116,15 +121,17 @@ int run_viewer(const ViewOptions& options) {
 }
 
 void take_screenshot(const ScreenshotOptions& options) {
-  shell::RenderDevice device;
-  shell::Ui ui(device);
   EngineOptions engine;
   engine.device = options.device;
   engine.models = options.models;
   Settings settings;
   settings.state = options.state;
   settings.shows_welcome = options.shows_welcome;
+  std::unique_ptr<Engine> started = start_engine(engine, settings.state);
+  shell::RenderDevice device;
+  shell::Ui ui(device);
   Workspace workspace(ui, {.engine = engine,
+                           .started = std::move(started),
                            .settings = settings,
                            .model = options.model,
                            .warning = options.warning,

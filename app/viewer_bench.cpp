@@ -92,6 +92,7 @@ class OffscreenLoop {
 
 KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, char character) {
   KeystrokeCost cost;
+  const std::uint64_t pictures = ui.pictures();
   const auto start = Clock::now();
   ui.feed(shell::TextInput{std::string(1, character)});
   for (int i = 0; i < kMostFrames && cost.maps_ms == 0.0; ++i) {
@@ -106,6 +107,7 @@ KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, cha
     if (cost.maps_ms == 0.0) loop.sleep();
   }
   cost.frame_ms /= cost.frames;
+  cost.pictures = static_cast<std::uint32_t>(ui.pictures() - pictures);
   cost.run_ms = workspace.result().timing.wall_ms;
   return cost;
 }
@@ -113,8 +115,6 @@ KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, cha
 }  // namespace
 
 ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes) {
-  shell::RenderDevice device;
-  shell::Ui ui(device);
   OffscreenLoop* woken = nullptr;
   std::mutex woken_mutex;
   EngineOptions engine;
@@ -127,7 +127,11 @@ ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystro
   Settings settings;
   settings.state = options.state;
   settings.shows_welcome = options.shows_welcome;
+  std::unique_ptr<Engine> started = start_engine(engine, settings.state);
+  shell::RenderDevice device;
+  shell::Ui ui(device);
   Workspace workspace(ui, {.engine = engine,
+                           .started = std::move(started),
                            .settings = settings,
                            .model = options.model,
                            .warning = options.warning,

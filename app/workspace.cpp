@@ -1,6 +1,7 @@
 #include "app/workspace.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <exception>
 #include <utility>
@@ -14,13 +15,25 @@
 #include "core/error.h"
 
 namespace headlight::app {
+namespace {
+
+/// How long a picture waits for the engine's answer to what was just typed.
+constexpr std::chrono::microseconds kPatience{15'000};
+
+}  // namespace
+
+std::unique_ptr<Engine> start_engine(const EngineOptions& options, const State& state) {
+  auto engine = std::make_unique<Engine>(options);
+  engine->request({.revision = 0, .inputs = run_inputs(state)});
+  return engine;
+}
 
 Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
     : ui_(ui),
       settings_(std::move(options.settings)),
       state_(settings_.state),
       undo_(state_),
-      engine_(options.engine),
+      engine_(options.started ? std::move(options.started) : std::make_unique<Engine>(options.engine)),
       renderer_(std::move(options.renderer)),
       may_use_another_device_(options.may_use_another_device && !settings_.device.empty()),
       shown_inputs_(run_inputs(State{})),
@@ -36,6 +49,20 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
 }
 
 void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) {
+  const std::uint64_t asked = inputs_revision_;
+  build(size, content_scale, now_s);
+  // What was typed and its maps in one picture, where the engine is that fast: two would take twice as long to draw.
+  const bool may_be_fast =
+      result_.run != 0 && !result_.translated && result_.timing.wall_ms < 1e-3 * static_cast<double>(kPatience.count());
+  if (inputs_revision_ != asked && may_be_fast && engine_->wait_for(revision_, kPatience)) {
+    ui_.drop_frame();
+    build(size, content_scale, now_s);
+  }
+  ui_.end_frame();
+  save_screenshot();
+}
+
+void Workspace::build(shell::PixelSize size, float content_scale, double now_s) {
   const float zoom = state_.view.ui_scale > 0.0F ? state_.view.ui_scale : 1.0F;
   ui_.set_theme(state_.view.theme == Theme::Dark ? shell::ThemeKind::Dark : shell::ThemeKind::Light);
   ui_.begin_frame(size, content_scale * zoom, std::max(now_s - last_frame_s_, 0.0));
@@ -66,19 +93,17 @@ void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) 
   handle_keys();
   draw(frame);
   is_mouse_held_ = ImGui::IsAnyMouseDown();
-  ui_.end_frame();
 
   if (!is_current() && state_.selection == drawn) state_.selection = chosen;
   if (!is_current() && state_.view.pinned == drawn_pin) state_.view.pinned = chosen_pin;
   remember(now_s);
   request_what_is_seen();
-  save_screenshot();
 }
 
 bool Workspace::is_current() const { return result_.run != 0 && !result_.is_stale && result_.revision >= inputs_revision_; }
 
 void Workspace::take_news() {
-  if (std::optional<EngineResult> news = engine_.poll()) {
+  if (std::optional<EngineResult> news = engine_->poll()) {
     const bool is_other_run = news->run != result_.run;
     result_ = std::move(*news);
     if (is_other_run && result_.input) {
@@ -103,7 +128,7 @@ void Workspace::settle_device() {
     may_use_another_device_ = false;
     notice_ = {.text = result_.error + " Another device is used instead.", .is_warning = true};
     settings_.device.clear();
-    engine_.set_device("");
+    engine_->set_device("");
   }
   if (chosen_device_ && result_.error.empty()) settings_.device = *std::exchange(chosen_device_, std::nullopt);
 }
@@ -192,11 +217,11 @@ void Workspace::request_what_is_seen() {
   requested_inputs_ = std::move(inputs);
   requested_wishes_ = wishes_;
   requested_predictions_ = predictions_;
-  engine_.request({.revision = revision_,
-                   .inputs = requested_inputs_,
-                   .tiles = requested_wishes_,
-                   .predictions = requested_predictions_,
-                   .laid_out_for = result_.shapes});
+  engine_->request({.revision = revision_,
+                    .inputs = requested_inputs_,
+                    .tiles = requested_wishes_,
+                    .predictions = requested_predictions_,
+                    .laid_out_for = result_.shapes});
 }
 
 bool Workspace::shows_selected_map() const {
@@ -250,7 +275,7 @@ double Workspace::redraw_after_s() const {
 }
 
 bool Workspace::is_settled() const {
-  return !engine_.is_busy() && !ui_.has_pending_input() && ui_.redraw_after_s() > 0.0 && !export_dialog_.is_running() &&
+  return !engine_->is_busy() && !ui_.has_pending_input() && ui_.redraw_after_s() > 0.0 && !export_dialog_.is_running() &&
          !screenshot_dialog_.is_waiting() && !model_jobs_.is_opening() && !model_jobs_.is_looking() &&
          !generation_.is_running();
 }
@@ -264,7 +289,7 @@ double Workspace::settle(shell::PixelSize size, float content_scale, double now_
     now_s += kFrame_s;
     export_dialog_.wait();
     model_jobs_.wait();
-    engine_.wait_until_idle();
+    engine_->wait_until_idle();
   }
   throw Error("the window never came to rest in {} frames", kMostFrames);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,8 +29,12 @@
 
 namespace headlight::app {
 
+/// An engine that computes what a state shows already, while there is nothing yet to show it on.
+std::unique_ptr<Engine> start_engine(const EngineOptions& options, const State& state);
+
 struct WorkspaceOptions {
   EngineOptions engine;
+  std::unique_ptr<Engine> started = {};  ///< of start_engine(engine, settings.state); none: the workspace starts one
   Settings settings;
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the settings' state, if it is open already
   std::optional<std::string> warning;                          ///< shown once
@@ -77,14 +82,20 @@ class Workspace {
   const ModelBrowser& model_browser() const { return model_browser_; }
   /// The token that somebody points at, among the chips or in the text, as a row of the map.
   std::optional<std::uint32_t> pointed_query() const { return transient_.pointed_query; }
+  /// The row whose weights shade the keys' chips.
+  std::optional<std::uint32_t> followed_query() const { return transient_.followed_query; }
+  /// What the target's box shows while the model writes it.
+  const std::string& shown_translation() const { return prompt_memory_.translation; }
   const Generation& generation() const { return generation_; }
-  std::optional<LoadProgress> load_progress() const { return engine_.load_progress(); }
+  std::optional<LoadProgress> load_progress() const { return engine_->load_progress(); }
   /// What to remember; the window's placement is the caller's.
   const Settings& settings();
   /// Where a widget was drawn in the last frame, in UI units; by the names that panels give (panels/panel.h).
   std::optional<shell::UiRect> item_rect(std::string_view name) const;
 
  private:
+  /// One frame without drawing it: `ui_.end_frame()` or `ui_.drop_frame()` comes next.
+  void build(shell::PixelSize size, float content_scale, double now_s);
   void take_news();
   /// Remembers a chosen device once it works, or goes without one that is gone.
   void settle_device();
@@ -132,7 +143,7 @@ class Workspace {
   Settings settings_;
   State state_;
   Undo undo_;
-  Engine engine_;
+  std::unique_ptr<Engine> engine_;
   std::string renderer_;
   std::optional<std::string> chosen_device_;  ///< in the menu; not remembered until it works
   bool may_use_another_device_ = false;

@@ -59,11 +59,10 @@ void Workspace::pane(const char* name, const shell::UiRect& rect, shell::Color g
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0.0F);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, ground);
+  if (ground != ui_.theme().background) ui_.paint_ground(rect, ground);
   // The decoration that a pane may have is its scroll bar.
   const ImGuiWindowFlags flags = is_padded ? kPaneFlags & ~ImGuiWindowFlags_NoScrollbar : kPaneFlags;
-  ImGui::Begin(name, nullptr, flags);
-  ImGui::PopStyleColor();
+  ImGui::Begin(name, nullptr, flags | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(4);
   report(draw_guarded(draw_content));
   ImGui::End();
@@ -73,13 +72,13 @@ void Workspace::draw(Frame& frame) {
   draw_menu(frame);
   layout_ = layout_window(ui_.width(), ui_.height(),
                           {.menu = ImGui::GetFrameHeight(),
-                           .has_notice = notice_.is_shown() || engine_.load_progress(),
+                           .has_notice = notice_.is_shown() || engine_->load_progress(),
                            .welcome = settings_.shows_welcome ? welcome_height(welcome_cards().size(), ui_.width()) : 0.0F,
                            .texts = has_two_texts() ? texts_height_ : 0.0F},
                           settings_.panes);
   const shell::Theme& theme = ui_.theme();
   pane("notice", layout_.notice, theme.popup, false, [&] {
-    if (engine_.load_progress()) {
+    if (engine_->load_progress()) {
       draw_loading(frame);
     } else {
       draw_notice_panel(frame, notice_);
@@ -93,7 +92,10 @@ void Workspace::draw(Frame& frame) {
     if (result_.run != 0) draw_grid_panel(frame);
   });
   pane("texts", layout_.texts, theme.panel, false, [&] {
-    const float wanted = draw_translator_panel(frame, prompt_memory_, error_of(Blame::Text));
+    float wanted = draw_translator_panel(frame, prompt_memory_, error_of(Blame::Text));
+    // While a translation grows, what is below must not move with each of its lines.
+    const bool is_growing = !is_current() || (result_.translated && !result_.translated->is_done);
+    if (is_growing) wanted = std::max(wanted, texts_height_);
     if (wanted != std::exchange(texts_height_, wanted)) ui_.request_redraw();
   });
   draw_sidebar(frame);
@@ -110,7 +112,7 @@ void Workspace::draw_menu(Frame& frame) {
   const MenuChoice choice = draw_menu_panel(frame, context);
   if (choice.action) act(*choice.action);
   if (choice.device) {
-    engine_.set_device(*choice.device);
+    engine_->set_device(*choice.device);
     chosen_device_ = choice.device;
   }
 }
@@ -131,7 +133,7 @@ void Workspace::draw_tabs(Frame& frame) {
 void Workspace::draw_center(Frame& frame) {
   pane("center", layout_.center, ui_.theme().background, true, [&] {
     if (result_.run == 0) {
-      draw_empty_panel(frame, engine_.is_busy());
+      draw_empty_panel(frame, engine_->is_busy());
     } else if (state_.view.tab == Tab::Head) {
       draw_head_panel(frame);
     } else if (state_.view.tab == Tab::Predictions) {
@@ -169,7 +171,7 @@ void Workspace::draw_sidebar(Frame& frame) {
 
 void Workspace::draw_status(Frame& frame) {
   pane("status", layout_.status, ui_.theme().panel, false,
-       [&] { draw_status_panel(frame, {.is_computing = engine_.is_busy(), .job = export_dialog_.status()}); });
+       [&] { draw_status_panel(frame, {.is_computing = engine_->is_busy(), .job = export_dialog_.status()}); });
 }
 
 void Workspace::draw_splitters(Frame& frame) {

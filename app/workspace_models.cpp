@@ -146,10 +146,10 @@ void Workspace::stop_generating() {
 }
 
 void Workspace::draw_loading(Frame& frame) {
-  const std::optional<LoadProgress> progress = engine_.load_progress();
+  const std::optional<LoadProgress> progress = engine_->load_progress();
   if (!progress || !draw_loading_panel(frame, model_name(result_, state_.model.path), *progress)) return;
   is_load_cancelled_ = true;
-  engine_.cancel_load();
+  engine_->cancel_load();
 }
 
 void Workspace::draw_predictions(Frame& frame) {
@@ -160,7 +160,6 @@ void Workspace::draw_predictions(Frame& frame) {
   if (choice.starts_generation && is_current()) {
     undo_.observe(state_, last_frame_s_, false);
     undo_.seal();
-    take_over_translation(state_, result_.translated.get());
     generation_.start(state_, result_);
     ui_.request_redraw();
   }

@@ -168,8 +168,8 @@ int run_viewer_bench(const BenchFlags& flags) {
     for (const KeystrokeCost& cost : result.keystrokes) {
       std::cout << fmt::format(
           "{{\"op\": \"keystroke\", \"wall_ms\": {:.2f}, \"typed_ms\": {:.2f}, \"map_ms\": {:.2f}, \"run_ms\": {:.2f}, "
-          "\"frame_ms\": {:.2f}, \"frames\": {}}}\n",
-          cost.maps_ms, cost.typed_ms, cost.map_ms, cost.run_ms, cost.frame_ms, cost.frames);
+          "\"frame_ms\": {:.2f}, \"pictures\": {}}}\n",
+          cost.maps_ms, cost.typed_ms, cost.map_ms, cost.run_ms, cost.frame_ms, cost.pictures);
     }
     return 0;
   }

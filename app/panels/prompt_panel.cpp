@@ -150,15 +150,6 @@ void draw_prompt_switches(Frame& frame) {
               "Those that the model's tokenizer adds, like [CLS] or <s>. Models were trained with them.");
 }
 
-void forget_pointed_tokens(Frame& frame) {
-  Transient& transient = frame.transient;
-  const bool is_on_map = transient.hovered && attention::is_map(transient.hovered_stage);
-  transient.followed_query = is_on_map ? std::optional(transient.hovered->query) : transient.pointed_query;
-  if (!transient.followed_query && frame.state.view.pinned) transient.followed_query = frame.state.view.pinned->query;
-  transient.pointed_query.reset();
-  transient.pointed_key.reset();
-}
-
 void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
   forget_pointed_tokens(frame);
   draw_prompt_source(frame, memory, error);

@@ -24,9 +24,6 @@ void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::strin
 
 // Its parts, for a panel that sets them out otherwise.
 
-/// Before anything of a prompt is drawn: tokens that were pointed at in the last frame aren't any more, but the row that was
-/// stays lit (Transient::followed_query).
-void forget_pointed_tokens(Frame& frame);
 /// Box and chips of the text, or of the ids given instead.
 void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::string& error);
 /// How many tokens there are, and whether special ones are added.

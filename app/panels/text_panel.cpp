@@ -74,8 +74,7 @@ void draw_preset_tokens(Frame& frame, TextPanelMemory& memory) {
 
 void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& error) {
   const bool has_run = frame.result.run != 0 && frame.result.input != nullptr;
-  frame.transient.pointed_query.reset();
-  frame.transient.pointed_key.reset();
+  forget_pointed_tokens(frame);
   if (!frame.state.preset.empty()) {
     if (has_run) draw_preset_tokens(frame, memory);
     return;

@@ -58,6 +58,15 @@ std::string token_count_text(const model::TokenBatch& tokens) {
   return text;
 }
 
+void forget_pointed_tokens(Frame& frame) {
+  Transient& transient = frame.transient;
+  const bool is_on_map = transient.hovered && attention::is_map(transient.hovered_stage);
+  transient.followed_query = is_on_map ? std::optional(transient.hovered->query) : transient.pointed_query;
+  if (!transient.followed_query && frame.state.view.pinned) transient.followed_query = frame.state.view.pinned->query;
+  transient.pointed_query.reset();
+  transient.pointed_key.reset();
+}
+
 std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const model::TokenBatch& tokens,
                                           ChipLayout& layout, const std::optional<ChipTarget>& also_marked) {
   const model::ModelInput& input = *frame.result.input;

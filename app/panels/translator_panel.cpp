@@ -7,6 +7,7 @@
 
 #include "panels/ink.h"
 #include "panels/prompt_box.h"
+#include "panels/token_side.h"
 
 namespace headlight::app {
 namespace {

@@ -109,7 +109,7 @@ void Canvas::wait() {
   is_in_flight_ = false;
 }
 
-vk::CommandBuffer Canvas::begin(const std::array<float, 3>& ground) {
+vk::CommandBuffer Canvas::begin(const std::array<float, 3>& ground, std::span<const Ground> grounds) {
   wait();
   commands_.reset();
   commands_.begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
@@ -120,6 +120,17 @@ vk::CommandBuffer Canvas::begin(const std::array<float, 3>& ground) {
                              .clearValueCount = 1,
                              .pClearValues = &clear},
                             vk::SubpassContents::eInline);
+  for (const Ground& rect : grounds) {
+    const vk::ClearAttachment fill{
+        .aspectMask = vk::ImageAspectFlagBits::eColor,
+        .colorAttachment = 0,
+        .clearValue = {.color = {.float32 = std::array{rect.color[0], rect.color[1], rect.color[2], 1.0F}}}};
+    const vk::ClearRect area{
+        .rect = {.offset = {.x = rect.x, .y = rect.y}, .extent = {.width = rect.width, .height = rect.height}},
+        .baseArrayLayer = 0,
+        .layerCount = 1};
+    commands_.clearAttachments(fill, area);
+  }
   return *commands_;
 }
 

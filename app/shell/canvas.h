@@ -1,9 +1,20 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <span>
+
 #include "shell/pixels.h"
 #include "shell/vulkan_handles.h"
 
 namespace headlight::shell {
+
+/// A plain rectangle of a picture, in pixels.
+struct Ground {
+  std::int32_t x = 0, y = 0;
+  std::uint32_t width = 0, height = 0;
+  std::array<float, 3> color = {};
+};
 
 /// The image that a frame is drawn into, with its render pass, and the way back to host memory. One frame is in flight at a
 /// time; between frames the image lies ready to be copied from (TRANSFER_SRC_OPTIMAL).
@@ -23,8 +34,8 @@ class Canvas {
   void resize(PixelSize size);
   /// Waits until the frame in flight is drawn.
   void wait();
-  /// Begins the render pass on a ground of [r, g, b], 0 … 1.
-  vk::CommandBuffer begin(const std::array<float, 3>& ground);
+  /// Begins the render pass on a ground of [r, g, b], 0 … 1, with other grounds on it.
+  vk::CommandBuffer begin(const std::array<float, 3>& ground, std::span<const Ground> grounds);
   void end_and_submit();
   PixelImage read();
 

@@ -154,6 +154,22 @@ void ImGuiLayer::end_frame(float scale) {
   to_pixels(*ImGui::GetDrawData(), scale);
 }
 
+void ImGuiLayer::drop_frame() { ImGui::EndFrame(); }
+
+void ImGuiLayer::add_to(PictureHash& hash) const {
+  const ImDrawData* data = ImGui::GetDrawData();
+  for (int i = 0; data != nullptr && i < data->CmdListsCount; ++i) {
+    const ImDrawList* list = data->CmdLists[i];
+    hash.add_bytes(list->VtxBuffer.Data, static_cast<std::size_t>(list->VtxBuffer.size_in_bytes()));
+    hash.add_bytes(list->IdxBuffer.Data, static_cast<std::size_t>(list->IdxBuffer.size_in_bytes()));
+    for (const ImDrawCmd& command : list->CmdBuffer) {
+      hash.add(command.ClipRect);
+      hash.add(command.ElemCount);
+      hash.add(command.UserCallback != nullptr);
+    }
+  }
+}
+
 void ImGuiLayer::record(vk::CommandBuffer commands) { ImGui_ImplVulkan_RenderDrawData(ImGui::GetDrawData(), commands); }
 
 void ImGuiLayer::leave_text_field() { ImGui::ClearActiveID(); }

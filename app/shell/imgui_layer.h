@@ -3,6 +3,7 @@
 #include <string>
 
 #include "shell/input.h"
+#include "shell/picture_hash.h"
 #include "shell/pixels.h"
 #include "shell/ui.h"
 #include "shell/vulkan_handles.h"
@@ -30,6 +31,10 @@ class ImGuiLayer {
   /// Ends ImGui's frame, lays it out in pixels. record() then draws it.
   void end_frame(float scale);
   void record(vk::CommandBuffer commands);
+  /// Instead of end_frame(): nothing of the frame will be drawn.
+  void drop_frame();
+  /// What end_frame() laid out, but for the heatmaps.
+  void add_to(PictureHash& hash) const;
 
   /// Ends the editing of the text field that has the focus, keeping its text.
   void leave_text_field();

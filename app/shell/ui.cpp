@@ -68,9 +68,11 @@ void Ui::begin_frame(PixelSize size, float scale, double elapsed_s) {
   Impl& self = *impl_;
   self.canvas.wait();
   self.canvas.resize(size);
+  self.grounds.clear();
   if (self.atlas_scale != scale || self.has_new_glyphs) {
     self.atlas.build(self.layer.font_atlas(), scale);
     self.layer.upload_fonts(scale);
+    ++self.font_uploads;
     ImGui::GetIO().FontDefault = self.atlas.fonts().body;
     self.atlas_scale = scale;
     self.has_new_glyphs = false;
@@ -93,11 +95,52 @@ void Ui::end_frame() {
   Impl& self = *impl_;
   self.layer.end_frame(self.scale);
   if (const std::string pasted = self.layer.take_pasted(); !pasted.empty()) ensure_glyphs(pasted);
-  const vk::CommandBuffer commands = self.canvas.begin(channels(self.theme->background));
+  self.frames_wanted = std::max(self.frames_wanted - 1, 0);
+  const std::uint64_t picture = self.hash();
+  if (self.drawn == picture) return;
+  const vk::CommandBuffer commands = self.canvas.begin(channels(self.theme->background), self.grounds);
   self.heatmaps.pipeline().recording = commands;
   self.layer.record(commands);
   self.canvas.end_and_submit();
-  self.frames_wanted = std::max(self.frames_wanted - 1, 0);
+  self.drawn = picture;
+  ++self.pictures;
+}
+
+void Ui::drop_frame() {
+  impl_->layer.drop_frame();
+  if (const std::string pasted = impl_->layer.take_pasted(); !pasted.empty()) ensure_glyphs(pasted);
+}
+
+std::uint64_t Ui::pictures() const { return impl_->pictures; }
+
+void Ui::paint_ground(const UiRect& rect, Color color) {
+  const float scale = impl_->scale;
+  const auto pixels = [&](float units, std::uint32_t limit) {
+    return static_cast<std::int32_t>(std::clamp(std::round(units * scale), 0.0F, static_cast<float>(limit)));
+  };
+  const PixelSize size = impl_->canvas.size();
+  const std::int32_t left = pixels(rect.x, size.width);
+  const std::int32_t top = pixels(rect.y, size.height);
+  const std::int32_t right = pixels(rect.x + rect.width, size.width);
+  const std::int32_t bottom = pixels(rect.y + rect.height, size.height);
+  if (right <= left || bottom <= top) return;
+  impl_->grounds.push_back({.x = left,
+                            .y = top,
+                            .width = static_cast<std::uint32_t>(right - left),
+                            .height = static_cast<std::uint32_t>(bottom - top),
+                            .color = channels(color)});
+}
+
+std::uint64_t Ui::Impl::hash() {
+  PictureHash hash;
+  hash.add(canvas.size());
+  hash.add(theme->background);
+  for (const Ground& ground : grounds) hash.add(ground);
+  hash.add(heatmaps.uploads());
+  hash.add(font_uploads);
+  layer.add_to(hash);
+  for (const HeatmapRenderer::Pipeline::Draw& draw : heatmaps.pipeline().draws) hash.add(draw.parameters);
+  return hash.value();
 }
 
 void Ui::wait_until_drawn() { impl_->canvas.wait(); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,8 +71,15 @@ class Ui {
   /// `size` in pixels, `scale` pixels per UI unit (the display's content scale × the person's zoom), `elapsed_s` since the
   /// previous frame. Waits until the previous frame was drawn.
   void begin_frame(PixelSize size, float scale, double elapsed_s);
-  /// Draws the frame into the image (asynchronously).
+  /// A plain rectangle below everything that this frame draws; later ones lie over earlier ones. Far cheaper than drawing it
+  /// where a processor fills the pixels.
+  void paint_ground(const UiRect& rect, Color color);
+  /// Draws the frame into the image (asynchronously); nothing where the image shows just that already.
   void end_frame();
+  /// Instead of end_frame(): ends the frame without drawing it, because another one follows at once.
+  void drop_frame();
+  /// Pictures drawn so far; end_frame() adds one where something changed.
+  std::uint64_t pictures() const;
   /// Waits until the frame is in the image.
   void wait_until_drawn();
   /// The frame that end_frame() drew.

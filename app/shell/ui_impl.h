@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "shell/heatmap_pipeline.h"
 #include "shell/imgui_layer.h"
 #include "shell/input_queue.h"
+#include "shell/picture_hash.h"
 #include "shell/ui.h"
 
 namespace headlight::shell {
@@ -24,6 +26,8 @@ struct Ui::Impl {
 
   /// Lets ImGui and is_pressed() see the next frame's events.
   void apply_input();
+  /// Of all that the frame's picture depends on, as ended frames leave it.
+  std::uint64_t hash();
 
   Canvas canvas;
   ImGuiLayer layer;
@@ -37,6 +41,10 @@ struct Ui::Impl {
   float atlas_scale = 0.0F;  ///< 0: not built yet
   bool has_new_glyphs = false;
   int frames_wanted = 1;
+  std::vector<Ground> grounds;  ///< of this frame
+  std::uint64_t pictures = 0;
+  std::uint64_t font_uploads = 0;
+  std::optional<std::uint64_t> drawn;  ///< what the image shows, as a hash
 
   std::vector<KeyPress> pressed;  ///< in this frame
   Modifiers modifiers;

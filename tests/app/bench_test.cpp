@@ -129,6 +129,20 @@ TEST_SUITE("cpu") {
   }
 }
 
+namespace {
+
+std::vector<nlohmann::json> json_lines(const std::string& text) {
+  std::vector<nlohmann::json> rows;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    rows.push_back(nlohmann::json::parse(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return rows;
+}
+
+}  // namespace
+
 TEST_SUITE("gpu") {
   TEST_CASE("every operation is measured, and merging heads costs nothing") {
     gpu::Context context;
@@ -185,17 +199,27 @@ TEST_SUITE("gpu") {
     const Outcome outcome = run_headlight({"bench", "--ops", "qkv_gemm,forward", "--n", "5", "--d-model", "16", "--heads",
                                            "2", "--rounds", "1", "--format", "json"});
     REQUIRE(outcome.status == 0);
-    std::vector<nlohmann::json> rows;
-    for (std::size_t begin = 0; begin < outcome.out.size();) {
-      const std::size_t end = outcome.out.find('\n', begin);
-      rows.push_back(nlohmann::json::parse(outcome.out.substr(begin, end - begin)));
-      begin = end + 1;
-    }
+    const std::vector<nlohmann::json> rows = json_lines(outcome.out);
     REQUIRE(rows.size() == 2);
     CHECK(rows[0]["op"] == "qkv_gemm");
     CHECK(rows[1]["op"] == "forward");
     CHECK(rows[1]["n"] == 5);
     CHECK(rows[1]["device_bytes"].is_number());
+  }
+
+  TEST_CASE("the window is launched and typed into offscreen, and each keystroke's maps come to be seen") {
+    const Outcome outcome = run_headlight({"bench", "--viewer", "--rounds", "3", "--format", "json"});
+    REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+    const std::vector<nlohmann::json> rows = json_lines(outcome.out);
+    REQUIRE(rows.size() == 4);
+    CHECK(rows[0]["op"] == "launch");
+    CHECK(rows[0]["all_maps_ms"] >= rows[0]["wall_ms"]);
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      CHECK(rows[i]["op"] == "keystroke");
+      CHECK(rows[i]["wall_ms"] >= rows[i]["map_ms"]);
+      CHECK(rows[i]["map_ms"] >= rows[i]["run_ms"]);
+      CHECK(rows[i]["pictures"] >= 1);
+    }
   }
 }
 

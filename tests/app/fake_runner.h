@@ -30,6 +30,7 @@ struct FakeLog {
   std::atomic<int> gains{0};         ///< of the last run
   std::atomic<int> logit_rows{0};    ///< read in all
   std::atomic<bool> is_held{false};  ///< evaluations wait while this is set
+  std::atomic<int> run_ms{0};        ///< a pass takes at least so long
 };
 
 /// A device without a GPU: sizes are right, and a cell's value tells where it stands: run·1000 + head·100 + row +
@@ -70,6 +71,7 @@ class FakeRunner final : public Runner {
     model::check(*network, input);
     if (log_->fails_to_run) throw Error("the device can't hold it\nand a second line");
     if (network != network_) ++log_->uploads;
+    std::this_thread::sleep_for(std::chrono::milliseconds(log_->run_ms));
     network_ = std::move(network);
     input_ = input;
     run_ = ++log_->runs;

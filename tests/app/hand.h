@@ -28,6 +28,7 @@ class Hand {
     settings.device = device;
     settings.shows_welcome = shows_welcome;
     workspace_ = std::make_unique<Workspace>(ui_, WorkspaceOptions{.engine = engine,
+                                                                   .started = {},
                                                                    .settings = settings,
                                                                    .warning = {},
                                                                    .renderer = device_.name(),

@@ -57,11 +57,14 @@ TEST_SUITE("cpu") {
     settings.window = {.width = 800, .height = 600, .x = -5, .y = 12, .is_maximized = true};
     settings.device = "llvmpipe";
     settings.export_directory = "/tmp/figures";
+    settings.shows_welcome = false;
     settings.state.text = "remember me";
+    settings.state.model.translates = false;
     settings.state.view.theme = Theme::Light;
     save_settings(path, settings);
     const LoadedSettings loaded = load_settings(path);
     CHECK_FALSE(loaded.warning);
+    CHECK(loaded.has_state);
     CHECK(loaded.settings == settings);
   }
 
@@ -69,6 +72,8 @@ TEST_SUITE("cpu") {
     const TemporaryDirectory directory;
     const LoadedSettings loaded = load_settings(directory.path() / "settings.json");
     CHECK_FALSE(loaded.warning);
+    CHECK_FALSE(loaded.has_state);
+    CHECK(loaded.settings.shows_welcome);
     CHECK(loaded.settings == Settings{});
   }
 

@@ -89,13 +89,15 @@ open_window
 colors=$(count_colors)
 [ "$colors" -gt 100 ] || fail "the window shows $colors colours"
 
+xdotool key Escape  # closes the welcome panel
+sleep 0.3
 xdotool mousemove --window "$window" 150 130 click 1
 sleep 0.3
 xdotool key End
 xdotool type --delay 40 ' tonight'
 xdotool key Escape
 sleep 0.3
-xdotool key c
+xdotool key p
 sleep 0.3
 xdotool key t
 wait_until_quiet
@@ -110,8 +112,10 @@ close_window
 
 settings=$folder/config/headlight/settings.json
 [ -f "$settings" ] || fail "no settings.json"
-grep -q '"text": "Life is short, eat dessert first tonight"' "$settings" || fail "the typed text is not in settings.json: $(cat "$settings")"
-grep -q '"rule": "causal"' "$settings" || fail "the causal mask is not in settings.json: $(cat "$settings")"
+grep -q '"text": ".* tonight"' "$settings" || fail "the typed text is not in settings.json: $(cat "$settings")"
+grep -q '"key_padding": false' "$settings" || fail "the padding mask is not in settings.json: $(cat "$settings")"
+grep -q '/captions-gpt2"' "$settings" || fail "the first start did not open the bundled model: $(cat "$settings")"
+grep -q '"shows_welcome": false' "$settings" || fail "the welcome panel is not remembered as closed"
 grep -q '"theme": "light"' "$settings" || fail "the theme is not in settings.json"
 
 # What was remembered is there again; the second closing changes nothing.
