@@ -73,12 +73,13 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
 
   // A run that is older than the state may lack the selected block or cell: something else is drawn meanwhile, and what was
   // chosen comes back unless the person chooses anew.
+  const bool shows_state = is_current() && requested_inputs_ == run_inputs(state_);
   const Selection chosen = state_.selection;
   const std::optional<attention::Cell> chosen_pin = state_.view.pinned;
   clamp_selection(state_, result_.shapes);
   const Selection drawn = state_.selection;
   const std::optional<attention::Cell> drawn_pin = state_.view.pinned;
-  if (is_current() && (chosen != drawn || chosen_pin != drawn_pin)) undo_.adopt(state_);
+  if (shows_state && (chosen != drawn || chosen_pin != drawn_pin)) undo_.adopt(state_);
 
   wishes_.clear();
   predictions_.clear();
@@ -94,8 +95,8 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
   draw(frame);
   is_mouse_held_ = ImGui::IsAnyMouseDown();
 
-  if (!is_current() && state_.selection == drawn) state_.selection = chosen;
-  if (!is_current() && state_.view.pinned == drawn_pin) state_.view.pinned = chosen_pin;
+  if (!shows_state && state_.selection == drawn) state_.selection = chosen;
+  if (!shows_state && state_.view.pinned == drawn_pin) state_.view.pinned = chosen_pin;
   remember(now_s);
   request_what_is_seen();
 }

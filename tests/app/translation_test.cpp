@@ -145,7 +145,7 @@ TEST_SUITE("cpu") {
     const auto log = std::make_shared<FakeLog>();
     EngineWorker worker = make_worker(fake_factory(log));
     State state = marian_state("a b");
-    state.model.target_text = "b";
+    state.model.target_text = std::string("b");
     CHECK_FALSE(finish(worker, state).translated);
     state.model.target_text.clear();
     state.model.target_ids = {{1, 2}};
@@ -170,7 +170,7 @@ TEST_SUITE("cpu") {
     CHECK(endless.error.find("shorten it") != std::string::npos);
     CHECK(endless.error.find('\n') == std::string::npos);
     State other;
-    other.text = "one two";
+    other.text = std::string("one two");
     const EngineResult playground = finish(worker, other);
     CHECK(playground.error == "");
     CHECK_FALSE(playground.translated);
@@ -198,7 +198,7 @@ TEST_SUITE("cpu") {
     REQUIRE(inputs.model.target_ids.size() == 1);
     CHECK(inputs.model.target_ids.front() == target_ids(result, 0));
     State other = state;
-    other.text = "b";
+    other.text = std::string("b");
     CHECK(inputs_on_screen(other, result).model.target_ids.empty());
   }
 }
