@@ -151,6 +151,8 @@ void ModelFlags::apply_model(State& state) {
     if (state.model.path != path) {
       select_model(state, path.string(), opened_->masks);
       select_first_head(state, *opened_);
+      const FirstSight* sight = find_sight(*opened_);
+      if (sight != nullptr && text_flag_.empty() && state.text == State{}.text) state.text = sight->text;
     }
   }
   if (!first_model_flag_.empty() && state.model.path.empty()) {
