@@ -90,7 +90,7 @@ colors=$(count_colors)
 [ "$colors" -gt 100 ] || fail "the window shows $colors colours"
 
 xdotool key Escape  # closes the welcome panel
-sleep 0.3
+sleep 1
 xdotool mousemove --window "$window" 150 130 click 1
 sleep 0.3
 xdotool key End
