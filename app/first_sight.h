@@ -21,14 +21,14 @@ struct FirstSight {
 inline constexpr FirstSight kCaptionsSight = {
     .model = "captions-gpt2",
     .text = "A man in a red shirt rides a horse. A man in a red shirt rides a horse.",
-    .block = {.kind = model::BlockKind::EncoderSelf, .layer = {2}},
-    .head = 0};
+    .block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}},
+    .head = 4};
 
 /// What the welcome panel opens to translate: the head of cross-attention that aligns best.
 inline constexpr FirstSight kTranslatorSight = {.model = "multi30k-de-en",
                                                 .text = "Ein kleiner Hund läuft am Strand und ein Mädchen wirft einen Ball.",
                                                 .block = {.kind = model::BlockKind::Cross, .layer = {2}},
-                                                .head = 0};
+                                                .head = 6};
 
 /// The sight of a bundled model; nullptr for any other model.
 const FirstSight* find_sight(const inference::LanguageModel& model);

@@ -12,6 +12,9 @@ WHERE = ("Give the folder of train.de.gz, train.en.gz, val.*, test_2016_flickr.*
          "or of a clone of github.com/multi30k/dataset")
 
 
+WORD = r"\w+|[^\w\s]"
+
+
 class MissingText(Exception):
     """One line: which file is missing, and what to do."""
 
@@ -48,4 +51,4 @@ def captions(folder):
 
 def words(text):
     """Lower-cased, each punctuation mark a word of its own: what BLEU and the perplexity of a word count here."""
-    return re.findall(r"\w+|[^\w\s]", text.lower())
+    return re.findall(WORD, text.lower())
