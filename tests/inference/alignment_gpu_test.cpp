@@ -46,7 +46,7 @@ TEST_SUITE("gpu") {
             const AlignedToken& token = aligned[item][i];
             CHECK(token.target == i + 1);
             const double mean = mean_weight(weights, item, first_row + i, first_key + token.source);
-            CHECK(std::abs(mean - static_cast<double>(token.weight)) < 1e-6);  // observed 3e-8
+            CHECK(std::abs(mean - static_cast<double>(token.weight)) < 1e-6);  // observed 4.5e-8
             const auto real = static_cast<std::uint32_t>(text.ids[item].size()) - 1;
             CHECK(token.source < real);
             for (std::uint32_t key = 0; key < real; ++key) {
