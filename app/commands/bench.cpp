@@ -4,10 +4,13 @@
 #include <iostream>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "app/bench/bench.h"
 #include "app/bench/check.h"
 #include "app/bench/model_bench.h"
 #include "app/bench/report.h"
+#include "app/bundled_models.h"
 #include "app/commands/usage.h"
 #include "app/first_sight.h"
 #include "app/settings.h"
@@ -241,8 +244,8 @@ void add_size_flags(CLI::App& app, BenchFlags& flags) {
 void add_effort_flags(CLI::App& app, BenchFlags& flags) {
   constexpr const char* kGroup = "How thoroughly";
   constexpr std::uint64_t kMostRounds = 1000;
-  add_flag(app, "--model", "PATH", "instead: measure this model, a folder or a GGUF file", kGroup,
-           [&flags](const std::string& value) { flags.model = value; });
+  add_flag(app, "--model", "PATH", fmt::format("instead: measure this model: {}", kModelNames), kGroup,
+           [&flags](const std::string& value) { flags.model = named_model(value); });
   add_flag(app, "--precision", "P", "with --model: weights as f32 (default) or f16", kGroup,
            [&flags](const std::string& value) {
              const std::vector<std::string> precisions = {"f32", "f16"};
