@@ -2,6 +2,9 @@
 
 #include <system_error>
 
+#include "core/error.h"
+#include "inference/language_model.h"
+
 namespace headlight::app {
 
 namespace fs = std::filesystem;
@@ -35,6 +38,12 @@ std::string named_model(const std::string& name) {
   if (name.empty() || fs::exists(name, failure)) return name;
   const std::optional<fs::path> bundled = find_bundled_model(name);
   return bundled ? bundled->string() : name;
+}
+
+fs::path chosen_model(const std::string& given, std::string_view bundled) {
+  if (!given.empty()) return fs::absolute(inference::find_model(given)).lexically_normal();
+  if (const std::optional<fs::path> found = find_bundled_model(bundled)) return *found;
+  throw Error("this installation lacks the model {}: name another one with --model", bundled);
 }
 
 }  // namespace headlight::app

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/bundled_models.h"
 #include "app/model_cache.h"
 #include "app/state.h"
 
@@ -19,13 +20,13 @@ struct FirstSight {
 
 /// What the window opens on: an induction head, which looks from each repeated word at the word that followed it before.
 inline constexpr FirstSight kCaptionsSight = {
-    .model = "captions-gpt2",
+    .model = kCaptionWriter,
     .text = "A man in a red shirt rides a horse. A man in a red shirt rides a horse.",
     .block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}},
     .head = 4};
 
 /// What the welcome panel opens to translate: the head of cross-attention that aligns best.
-inline constexpr FirstSight kTranslatorSight = {.model = "multi30k-de-en",
+inline constexpr FirstSight kTranslatorSight = {.model = kTranslator,
                                                 .text = "Ein kleiner Hund läuft am Strand und ein Mädchen wirft einen Ball.",
                                                 .block = {.kind = model::BlockKind::Cross, .layer = {2}},
                                                 .head = 6};

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "app/picture_file.h"
 #include "app/settings_keeper.h"
 #include "app/workspace.h"
 #include "core/error.h"
@@ -118,28 +117,6 @@ int run_viewer(const ViewOptions& options) {
     status = 1;
   }
   return status;
-}
-
-void take_screenshot(const ScreenshotOptions& options) {
-  EngineOptions engine;
-  engine.device = options.device;
-  engine.models = options.models;
-  Settings settings;
-  settings.state = options.state;
-  settings.shows_welcome = options.shows_welcome;
-  std::unique_ptr<Engine> started = start_engine(engine, settings.state);
-  shell::RenderDevice device;
-  shell::Ui ui(device);
-  Workspace workspace(ui, {.engine = engine,
-                           .started = std::move(started),
-                           .settings = settings,
-                           .model = options.model,
-                           .warning = options.warning,
-                           .renderer = device.name(),
-                           .may_use_another_device = false});
-  workspace.settle({.width = options.width, .height = options.height}, options.scale, 0.0);
-  if (workspace.result().run == 0 || workspace.result().is_stale) throw Error("{}", workspace.result().error);
-  write_png(options.out, ui.read_pixels());
 }
 
 }  // namespace headlight::app

@@ -9,9 +9,8 @@
 #include <mutex>
 #include <sstream>
 
-#include "app/workspace.h"
+#include "app/offscreen_viewer.h"
 #include "core/error.h"
-#include "shell/render_device.h"
 
 namespace headlight::app {
 namespace {
@@ -43,34 +42,47 @@ double process_age_ms() {
   return 1e3 * (uptime_s - start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK)));
 }
 
-/// The viewer's loop without its window: draws when there is something new.
-class OffscreenLoop {
+/// The engine's news, from its thread to the loop.
+class News {
  public:
-  OffscreenLoop(shell::Ui& ui, Workspace& workspace, shell::PixelSize size) : ui_(ui), workspace_(workspace), size_(size) {}
-
-  /// From the engine's thread.
-  void wake() {
+  void tell() {
     {
       const std::lock_guard lock(mutex_);
-      is_woken_ = true;
+      is_there_ = true;
     }
     changed_.notify_all();
   }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    is_there_ = false;
+  }
+  void wait(double most_s) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::duration<double>(most_s), [this] { return is_there_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_there_ = false;
+};
+
+/// The viewer's loop without its window: draws when there is something new.
+class OffscreenLoop {
+ public:
+  OffscreenLoop(shell::Ui& ui, Workspace& workspace, shell::PixelSize size, News& news)
+      : ui_(ui), workspace_(workspace), size_(size), news_(news) {}
 
   /// Draws one picture and waits until it is one.
   void draw() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_woken_ = false;
-    }
+    news_.forget();
     workspace_.frame(size_, 1.0F, std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
     ui_.wait_until_drawn();
   }
 
   void sleep() {
-    std::unique_lock lock(mutex_);
     const double wait_s = std::min(workspace_.redraw_after_s(), 1.0);
-    if (wait_s > 0.0) changed_.wait_for(lock, std::chrono::duration<double>(wait_s), [this] { return is_woken_; });
+    if (wait_s > 0.0) news_.wait(wait_s);
   }
 
   /// Until nothing more is computed or drawn.
@@ -85,9 +97,7 @@ class OffscreenLoop {
   shell::Ui& ui_;
   Workspace& workspace_;
   shell::PixelSize size_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_woken_ = false;
+  News& news_;
 };
 
 KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, char character) {
@@ -115,33 +125,11 @@ KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, cha
 }  // namespace
 
 ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes) {
-  OffscreenLoop* woken = nullptr;
-  std::mutex woken_mutex;
-  EngineOptions engine;
-  engine.device = options.device;
-  engine.models = options.models;
-  engine.wake = [&] {
-    const std::lock_guard lock(woken_mutex);
-    if (woken != nullptr) woken->wake();
-  };
-  Settings settings;
-  settings.state = options.state;
-  settings.shows_welcome = options.shows_welcome;
-  std::unique_ptr<Engine> started = start_engine(engine, settings.state);
-  shell::RenderDevice device;
-  shell::Ui ui(device);
-  Workspace workspace(ui, {.engine = engine,
-                           .started = std::move(started),
-                           .settings = settings,
-                           .model = options.model,
-                           .warning = options.warning,
-                           .renderer = device.name(),
-                           .may_use_another_device = false});
-  OffscreenLoop loop(ui, workspace, {.width = options.width, .height = options.height});
-  {
-    const std::lock_guard lock(woken_mutex);
-    woken = &loop;
-  }
+  News news;
+  OffscreenViewer viewer(options, [&] { news.tell(); });
+  shell::Ui& ui = viewer.ui();
+  Workspace& workspace = viewer.workspace();
+  OffscreenLoop loop(ui, workspace, {.width = options.width, .height = options.height}, news);
   ViewerBench bench;
   for (int i = 0; i < kMostFrames && bench.launch_maps_ms == 0.0; ++i) {
     loop.draw();
@@ -159,10 +147,6 @@ ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystro
   for (std::uint32_t i = 0; i < keystrokes; ++i) {
     bench.keystrokes.push_back(type(ui, workspace, loop, kTyped[i % kTyped.size()]));
     loop.rest();
-  }
-  {
-    const std::lock_guard lock(woken_mutex);
-    woken = nullptr;
   }
   return bench;
 }

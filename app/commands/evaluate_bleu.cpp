@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "app/bundled_models.h"
 #include "app/commands/evaluation_flags.h"
 #include "app/commands/progress_bar.h"
 #include "app/commands/usage.h"
@@ -47,17 +48,17 @@ std::vector<Lines> in_words(const Lines& lines) {
 }
 
 Lines translate(const EvaluationFlags& flags, const Lines& sources) {
-  const auto model = flags.open_model(kBundledTranslator);
+  const auto model = flags.open_model(kTranslator);
   if (!model->description.is_encoder_decoder) {
     throw Error("{} translates nothing: BLEU needs an encoder-decoder", model->description.family);
   }
   if (!model->tokenizer) throw Error("{}; texts can't be translated without it", model->tokenizer_problem);
-  EvaluationSession device(flags.device, *model);
+  const std::unique_ptr<GpuRunner> runner = flags.open_runner(*model);
   ProgressBar bar("sentences", flags.is_quiet);
   bar.show(0, sources.size());
   inference::PromptText text;
   text.lines = sources;
-  const auto decoded = inference::decode(device.session(), *model, text, {}, [&](const auto& progress) {
+  const auto decoded = inference::decode(runner->session(), *model, text, {}, [&](const auto& progress) {
     bar.show(progress.done, sources.size());
     return true;
   });
@@ -126,7 +127,7 @@ Command add_evaluate_bleu_command(CLI::App& evaluate) {
   add_file("--reference", "how people translated it, line by line", &flags->reference);
   add_file("--hypothesis", "translations that are there already: no model is run", &flags->hypothesis);
   flags->common.add_data_to(*command);
-  flags->common.add_to(*command, kBundledTranslator);
+  flags->common.add_to(*command, kTranslator);
   command->footer(kFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/bundled_models.h"
 #include "app/commands/evaluation_flags.h"
 #include "app/commands/progress_bar.h"
 #include "app/commands/usage.h"
@@ -125,16 +126,16 @@ int run_command(const HeadsFlags& flags) {
   if (flags.text.empty() && !flags.text_flag.empty()) {
     throw UsageError("{} is for texts: name some with --text-file", flags.text_flag);
   }
-  const auto model = flags.common.open_model(kBundledWriter);
+  const auto model = flags.common.open_model(kCaptionWriter);
   const std::vector<std::string> lines =
       flags.text.empty() ? std::vector<std::string>() : evaluation::read_lines(flags.text);
-  EvaluationSession device(flags.common.device, *model);
+  const std::unique_ptr<GpuRunner> runner = flags.common.open_runner(*model);
   std::vector<HeadScore> scores = [&] {
     ProgressBar bar(flags.text.empty() ? "sequences" : "lines", flags.common.is_quiet);
     const auto progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); };
     return flags.text.empty()
-               ? evaluation::survey_random(device.session(), *model, flags.random, progress)
-               : evaluation::survey_texts(device.session(), *model, lines, flags.measure, flags.exclusions, progress);
+               ? evaluation::survey_random(runner->session(), *model, flags.random, progress)
+               : evaluation::survey_texts(runner->session(), *model, lines, flags.measure, flags.exclusions, progress);
   }();
   std::ranges::stable_sort(scores, std::ranges::greater(), kColumns[flags.sort].value);
   if (flags.common.writes_json) {
@@ -195,7 +196,7 @@ Command add_evaluate_heads_command(CLI::App& evaluate) {
              for (const Column& column : kColumns) names.emplace_back(column.name);
              flags->sort = parse_choice("--sort", text, names);
            });
-  flags->common.add_to(*command, kBundledWriter);
+  flags->common.add_to(*command, kCaptionWriter);
   command->footer(kFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/bundled_models.h"
 #include "app/commands/evaluation_flags.h"
 #include "app/commands/progress_bar.h"
 #include "app/commands/usage.h"
@@ -90,7 +91,7 @@ std::string likelihood_json(const Likelihood& found, std::size_t lines) {
 
 int run_command(const PerplexityFlags& flags) {
   refuse_contradictions(flags);
-  const auto model = flags.common.open_model(flags.text.empty() ? kBundledTranslator : kBundledWriter);
+  const auto model = flags.common.open_model(flags.text.empty() ? kTranslator : kCaptionWriter);
   const bool is_encoder_decoder = model->description.is_encoder_decoder;
   if (is_encoder_decoder && !flags.text.empty()) {
     throw UsageError("--text-file: {} needs a source for each text: give --source and --target", model->description.family);
@@ -100,10 +101,10 @@ int run_command(const PerplexityFlags& flags) {
   }
   evaluation::check_predicts_text(*model);
   const Texts texts = read_texts(flags, is_encoder_decoder);
-  EvaluationSession device(flags.common.device, *model);
+  const std::unique_ptr<GpuRunner> runner = flags.common.open_runner(*model);
   const Likelihood found = [&] {
     ProgressBar bar("lines", flags.common.is_quiet);
-    return evaluation::likelihood(device.session(), *model, texts.sources, texts.texts,
+    return evaluation::likelihood(runner->session(), *model, texts.sources, texts.texts,
                                   [&](std::size_t done, std::size_t total) { bar.show(done, total); });
   }();
   const std::size_t lines = texts.texts.size();
@@ -123,7 +124,7 @@ Command add_evaluate_perplexity_command(CLI::App& evaluate) {
   add_file("--source", "what an encoder-decoder reads, a sentence a line", &flags->source);
   add_file("--target", "what it should write, line by line", &flags->target);
   flags->common.add_data_to(*command);
-  flags->common.add_to(*command, fmt::format("{} for --text-file, else {}", kBundledWriter, kBundledTranslator));
+  flags->common.add_to(*command, fmt::format("{} for --text-file, else {}", kCaptionWriter, kTranslator));
   command->footer(kFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }

@@ -7,20 +7,9 @@
 #include "app/bundled_models.h"
 #include "app/commands/flags.h"
 #include "app/commands/usage.h"
-#include "app/settings.h"
 #include "evaluation/multi30k.h"
 
 namespace headlight::app {
-namespace {
-
-gpu::ContextOptions context_options(const std::string& device) {
-  gpu::ContextOptions options;
-  options.device = device;
-  return options;
-}
-
-}  // namespace
-
 void EvaluationFlags::add_to(CLI::App& app, const std::string& default_model) {
   add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, default_model), "Model",
            [this](const std::string& text) { model = named_model(text); });
@@ -40,9 +29,7 @@ void EvaluationFlags::add_data_to(CLI::App& app) {
 }
 
 std::shared_ptr<const inference::LanguageModel> EvaluationFlags::open_model(std::string_view bundled) const {
-  if (!model.empty()) return inference::open_model(model);
-  if (const auto folder = find_bundled_model(bundled)) return inference::open_model(*folder);
-  throw Error("this installation lacks the model {}: name another one with --model", bundled);
+  return inference::open_model(chosen_model(model, bundled));
 }
 
 std::filesystem::path EvaluationFlags::multi30k(std::string_view text, std::string_view missing) const {
@@ -64,9 +51,10 @@ void check_same_count(const std::filesystem::path& first, std::size_t first_line
               second.string(), second_lines);
 }
 
-EvaluationSession::EvaluationSession(const std::string& device, const inference::LanguageModel& model)
-    : context_(context_options(device)), session_(context_, cache_directory() / "kernels.json") {
-  session_.load(model.network->layers, inference::Precision::F32);
+std::unique_ptr<GpuRunner> EvaluationFlags::open_runner(const inference::LanguageModel& of) const {
+  auto runner = std::make_unique<GpuRunner>(device);
+  runner->load(of.network->layers, inference::Precision::F32, {});
+  return runner;
 }
 
 }  // namespace headlight::app

@@ -8,9 +8,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "gpu/context.h"
+#include "app/gpu_runner.h"
 #include "inference/language_model.h"
-#include "inference/session.h"
 
 namespace headlight::app {
 
@@ -27,27 +26,16 @@ struct EvaluationFlags {
   /// The model of --model, else the bundled one of this name. Throws Error in one line.
   std::shared_ptr<const inference::LanguageModel> open_model(std::string_view bundled) const;
 
+  /// The device of --device with the model's weights as 32-bit floats.
+  std::unique_ptr<GpuRunner> open_runner(const inference::LanguageModel& of) const;
+
   /// A text of Multi30k, in the folder of --data or of the environment's variable. `missing` is what could be given
   /// instead: "--source and --reference". Throws UsageError when there is no folder, Error when it lacks the text.
   std::filesystem::path multi30k(std::string_view text, std::string_view missing) const;
 };
 
-inline constexpr const char* kBundledTranslator = "multi30k-de-en";
-inline constexpr const char* kBundledWriter = "captions-gpt2";
-
 /// Two files whose lines belong together. Throws Error in one line when their counts differ.
 void check_same_count(const std::filesystem::path& first, std::size_t first_lines, const std::filesystem::path& second,
                       std::size_t second_lines);
-
-/// A session on a device of its own, with a model's weights as 32-bit floats.
-class EvaluationSession {
- public:
-  EvaluationSession(const std::string& device, const inference::LanguageModel& model);
-  inference::Session& session() { return session_; }
-
- private:
-  gpu::Context context_;
-  inference::Session session_;
-};
 
 }  // namespace headlight::app

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "app/bundled_models.h"
 #include "app/commands/text_lines.h"
 #include "app/commands/usage.h"
 #include "app/commands/writing_flags.h"
@@ -15,7 +16,6 @@
 namespace headlight::app {
 namespace {
 
-constexpr const char* kBundled = "captions-gpt2";
 constexpr const char* kSampling = "Sampling";
 constexpr std::uint64_t kMostSamples = 100'000;
 
@@ -42,7 +42,7 @@ class GrowingLine {
 
 class Generator {
  public:
-  explicit Generator(const GenerateFlags& flags) : flags_(flags), writer_(flags.writing, kBundled) {
+  explicit Generator(const GenerateFlags& flags) : flags_(flags), writer_(flags.writing, kCaptionWriter) {
     const model::ModelDescription& description = writer_.model().description;
     if (description.is_encoder_decoder) {
       throw UsageError("--model: {} ({}) translates texts and continues none: use headlight translate", description.name,
@@ -154,7 +154,7 @@ Command add_generate_command(CLI::App& app) {
       "Reads lines and writes each with what a decoder-only model writes behind it, until the model ends the text or\n"
       "there are enough tokens. An empty line, or no line at all, begins a text anew.");
   const auto flags = std::make_shared<GenerateFlags>();
-  flags->writing.add_to(*command, kBundled, "the beginning of a text");
+  flags->writing.add_to(*command, kCaptionWriter, "the beginning of a text");
   add_sampling_flags(*command, flags.get());
   command->footer(
       "Line breaks inside a text are written as \\n and \\r. On a terminal a single text grows as it is written.\n\n"

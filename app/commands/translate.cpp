@@ -5,14 +5,13 @@
 #include <memory>
 #include <utility>
 
+#include "app/bundled_models.h"
 #include "app/commands/text_lines.h"
 #include "app/commands/usage.h"
 #include "app/commands/writing_flags.h"
 
 namespace headlight::app {
 namespace {
-
-constexpr const char* kBundled = "multi30k-de-en";
 
 bool is_blank(const std::string& line) { return line.find_first_not_of(" \t\v\f") == std::string::npos; }
 
@@ -49,7 +48,7 @@ void translate(Writer& writer, const WritingFlags& flags, const std::vector<std:
 }
 
 int run_translate(const WritingFlags& flags) {
-  Writer writer(flags, kBundled);
+  Writer writer(flags, kTranslator);
   const model::ModelDescription& description = writer.model().description;
   if (!description.is_encoder_decoder) {
     throw UsageError("--model: {} ({}) continues texts and translates none: use headlight generate", description.name,
@@ -75,7 +74,7 @@ Command add_translate_command(CLI::App& app) {
       "time (greedy decoding). Typed lines are answered one by one, those of a file or pipe in batches of similar length.\n"
       "An empty line stays empty.");
   const auto flags = std::make_shared<WritingFlags>();
-  flags->add_to(*command, kBundled, "the line to translate");
+  flags->add_to(*command, kTranslator, "the line to translate");
   command->footer(
       "--attention DIR writes for line 1 of the input, in DIR/line-0001, of the finished translation:\n"
       "  encoder_weights.npy    [layer, 1, head, query, key]   float32, as `headlight export --stages weights` writes them\n"

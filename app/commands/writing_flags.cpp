@@ -15,13 +15,6 @@ namespace {
 
 constexpr std::uint64_t kMostItems = 4'096;
 
-std::filesystem::path path_of(const WritingFlags& flags, std::string_view bundled) {
-  if (!flags.model.empty()) return std::filesystem::absolute(inference::find_model(flags.model)).lexically_normal();
-  const std::optional<std::filesystem::path> found = find_bundled_model(bundled);
-  if (!found) throw Error("this installation lacks the model {}: name another one with --model", bundled);
-  return *found;
-}
-
 }  // namespace
 
 void WritingFlags::add_to(CLI::App& app, std::string_view bundled, const std::string& text_help) {
@@ -58,7 +51,7 @@ void WritingFlags::add_to(CLI::App& app, std::string_view bundled, const std::st
 }
 
 Writer::Writer(const WritingFlags& flags, std::string_view bundled)
-    : flags_(flags), path_(path_of(flags, bundled)), model_(models_->open(path_)) {
+    : flags_(flags), path_(chosen_model(flags.model, bundled)), model_(models_->open(path_)) {
   const model::ModelDescription& description = model_->description;
   if (!inference::can_write(description)) {
     throw UsageError("--model: {} ({}) fills gaps at most: it writes no text", description.name, description.family);
