@@ -21,14 +21,14 @@ constexpr std::size_t kKeptMessages = 100;
 
 using Handles = RenderDevice::Handles;
 
-VKAPI_ATTR VkBool32 VKAPI_CALL on_validation_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
-                                                     const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
+/// Takes C's types or Vulkan-Hpp's: which of them pfnUserCallback has depends on the headers' version.
+constexpr auto on_validation_message = [](auto /*severity*/, auto /*types*/, const auto* data, void* user) -> VkBool32 {
   auto& handles = *static_cast<Handles*>(user);
   const std::lock_guard lock(handles.validation.mutex);
   ++handles.validation.count;
   if (handles.validation.messages.size() < kKeptMessages) handles.validation.messages.emplace_back(data->pMessage);
   return VK_FALSE;
-}
+};
 
 bool is_validation_wanted(const RenderDeviceOptions& options) {
   const char* variable = std::getenv("HEADLIGHT_VALIDATION");
@@ -78,7 +78,7 @@ void create_instance(Handles& handles) {
   handles.messenger = vk::raii::DebugUtilsMessengerEXT(
       handles.instance, vk::DebugUtilsMessengerCreateInfoEXT{.messageSeverity = Severity::eWarning | Severity::eError,
                                                              .messageType = Type::eValidation | Type::ePerformance,
-                                                             .pfnUserCallback = &on_validation_message,
+                                                             .pfnUserCallback = on_validation_message,
                                                              .pUserData = &handles});
 }
 

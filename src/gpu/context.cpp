@@ -15,13 +15,13 @@ namespace {
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers runs on any CPU)";
 
-VKAPI_ATTR VkBool32 VKAPI_CALL on_validation_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
-                                                     const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
+/// Takes C's types or Vulkan-Hpp's: which of them pfnUserCallback has depends on the headers' version.
+constexpr auto on_validation_message = [](auto /*severity*/, auto /*types*/, const auto* data, void* user) -> VkBool32 {
   auto& log = *static_cast<ValidationLog*>(user);
   const std::lock_guard lock(log.mutex);
   log.messages.emplace_back(data->pMessage);
   return VK_FALSE;
-}
+};
 
 bool is_validation_wanted(const ContextOptions& options) {
   const char* variable = std::getenv("HEADLIGHT_VALIDATION");
@@ -94,7 +94,7 @@ void create_instance(Context::Handles& handles) {
     handles.messenger = vk::raii::DebugUtilsMessengerEXT(
         handles.instance, vk::DebugUtilsMessengerCreateInfoEXT{.messageSeverity = Severity::eWarning | Severity::eError,
                                                                .messageType = Type::eValidation | Type::ePerformance,
-                                                               .pfnUserCallback = &on_validation_message,
+                                                               .pfnUserCallback = on_validation_message,
                                                                .pUserData = &handles.validation});
   }
 }

@@ -112,8 +112,9 @@ class HeaderReader {
       return entry.at(key);
     };
     const Json& type_name = part("dtype");
-    const auto type = std::ranges::find_if(
-        kDataTypes, [&](const DataType& known) { return type_name.is_string() && known.name == type_name; });
+    const auto type = std::ranges::find_if(kDataTypes, [&](const DataType& known) {
+      return type_name.is_string() && known.name == type_name.get_ref<const std::string&>();
+    });
     if (type == kDataTypes.end()) fail("tensor '{}' has the unknown dtype {}", label, printable(dumped(type_name)));
 
     Shape shape = read_shape(label, part("shape"));

@@ -91,7 +91,7 @@ Template read_template(const JsonPlace& parts, const JsonPlace& specials) {
   Template built;
   for (const JsonPlace& part : parts.items()) {
     if (const auto sequence = part.find("Sequence")) {
-      const std::string& source = sequence->at("id").string();
+      const std::string source = sequence->at("id").string();
       if (source != "A" && source != "B") sequence->at("id").fail(fmt::format("is \"{}\": must be A or B", source));
       built.push_back({.type = sequence->at("type_id").id(), .source = source == "A" ? 0U : 1U});
       continue;
@@ -111,7 +111,7 @@ OffsetTrimming read_trimming(const JsonPlace& place) {
 }  // namespace
 
 NormalizerPointer read_normalizer(const JsonPlace& place) {
-  const std::string& type = place.at("type").string();
+  const std::string type = place.at("type").string();
   if (type == "BertNormalizer") return read_bert_normalizer(place);
   if (type == "NFC") return make_canonical_normalizer(CanonicalForm::Nfc);
   if (type == "NFD") return make_canonical_normalizer(CanonicalForm::Nfd);
@@ -131,7 +131,7 @@ NormalizerPointer read_normalizer(const JsonPlace& place) {
 }
 
 PreTokenizerPointer read_pre_tokenizer(const JsonPlace& place) {
-  const std::string& type = place.at("type").string();
+  const std::string type = place.at("type").string();
   if (type == "ByteLevel")
     return make_byte_level_pre_tokenizer(place.boolean_or("add_prefix_space", true), place.boolean_or("use_regex", true));
   if (type == "Whitespace") return make_whitespace_pre_tokenizer();
@@ -164,7 +164,7 @@ PreTokenizerPointer read_pre_tokenizer(const JsonPlace& place) {
 }
 
 PostProcessorPointer read_post_processor(const JsonPlace& place) {
-  const std::string& type = place.at("type").string();
+  const std::string type = place.at("type").string();
   if (type == "TemplateProcessing") {
     const JsonPlace specials = place.at("special_tokens");
     return make_template_post_processor(read_template(place.at("single"), specials),
@@ -180,7 +180,7 @@ PostProcessorPointer read_post_processor(const JsonPlace& place) {
 }
 
 DecoderPointer read_decoder(const JsonPlace& place) {
-  const std::string& type = place.at("type").string();
+  const std::string type = place.at("type").string();
   if (type == "ByteLevel") return make_byte_level_decoder();
   if (type == "WordPiece")
     return make_word_piece_decoder(place.string_or("prefix", "##"), place.boolean_or("cleanup", true));
