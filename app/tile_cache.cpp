@@ -48,6 +48,8 @@ std::vector<attention::TileRequest> TileCache::missing(std::span<const attention
     const auto found = tiles_.find(request);
     if (found == tiles_.end() || found->second.run != run_) result.push_back(request);
   }
+  // A request that a later one replaced before its tile was evaluated will never be evicted with a tile.
+  std::erase_if(wanted_at_, [&](const auto& entry) { return entry.second < clock_ && !tiles_.contains(entry.first); });
   evict();
   return result;
 }

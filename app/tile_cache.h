@@ -35,6 +35,8 @@ class TileCache {
 
   const EngineTiles& tiles() const { return tiles_; }
   std::size_t bytes() const { return bytes_; }
+  /// Requests that the cache remembers: those of its tiles and those wanted now.
+  std::size_t requests() const { return wanted_at_.size(); }
 
  private:
   void evict();
