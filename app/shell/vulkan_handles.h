@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#define VULKAN_HPP_NO_CONSTRUCTORS
 #include <vulkan/vulkan_raii.hpp>
 
 #include "shell/render_device.h"

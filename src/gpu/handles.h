@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#define VULKAN_HPP_NO_CONSTRUCTORS
 #include <vulkan/vulkan_raii.hpp>
 
 #include "gpu/context.h"

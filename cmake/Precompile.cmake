@@ -1,0 +1,17 @@
+# headlight_precompile(TARGET [json] [vulkan]) – parses the standard library's headers, {fmt}, and where named
+# nlohmann's JSON and Vulkan-Hpp once for the whole target instead of once a file. Sources include what they use all the same:
+# -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, as the tidy preset has it, builds without.
+function(headlight_precompile target)
+  set(headers
+    <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <map> <memory>
+    <mutex> <numeric> <optional> <random> <set> <span> <string> <string_view> <thread> <utility> <variant> <vector>
+    <fmt/format.h> <fmt/ranges.h>)
+  if(json IN_LIST ARGN)
+    list(APPEND headers <nlohmann/json.hpp>)
+  endif()
+  if(vulkan IN_LIST ARGN)
+    target_compile_definitions(${target} PRIVATE VULKAN_HPP_NO_CONSTRUCTORS)  # designated initialisers
+    list(APPEND headers <vulkan/vulkan_raii.hpp>)
+  endif()
+  target_precompile_headers(${target} PRIVATE ${headers})
+endfunction()
