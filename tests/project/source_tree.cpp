@@ -28,7 +28,8 @@ std::vector<SourceFile> read_tree() {
   std::vector<SourceFile> files;
   const auto add = [&](const fs::directory_entry& entry) {
     const std::string path = fs::relative(entry.path(), root).generic_string();
-    if (entry.is_regular_file() && is_written_by_hand(path)) files.push_back({path, read(entry.path())});
+    const bool is_git_link = path == ".git";  // in a worktree, a file that names the repository's folder
+    if (entry.is_regular_file() && !is_git_link && is_written_by_hand(path)) files.push_back({path, read(entry.path())});
   };
   for (const auto& entry : fs::directory_iterator(root)) add(entry);
   for (const char* folder : {"app", "assets", "cmake", "docs", "scripts", "shaders", "src", "tests", "tools", ".ci"}) {
