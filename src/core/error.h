@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -7,15 +9,41 @@
 
 namespace headlight {
 
+/// What went wrong, as far as a caller can do something about it other than tell the user.
+enum class ErrorKind : std::uint8_t {
+  Other,
+  InvalidInput,       ///< a file, a flag or a text that the user can correct
+  Unsupported,        ///< correct input that this program or this device can't handle
+  OutOfDeviceMemory,  ///< of the device or of its driver: less work at once may succeed
+  DeviceLost,         ///< the device and all that was on it is gone: a context opened anew may work
+  Cancelled,          ///< the caller asked for it
+};
+
 /// What the caller can't repair, told to a person in one line: what is wrong, where, and what to do about it.
 /// Caught in two places only: main() and the engine's job runner.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
 
   template <typename... Args>
   requires(sizeof...(Args) > 0) explicit Error(fmt::format_string<Args...> format, Args&&... args)
       : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
+
+  template <typename... Args>
+  requires(sizeof...(Args) > 0) Error(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args)
+      : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)), kind_(kind) {}
+
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_ = ErrorKind::Other;
 };
+
+/// The kind of any exception; Other for those that aren't an Error.
+inline ErrorKind kind_of(const std::exception& exception) {
+  const auto* error = dynamic_cast<const Error*>(&exception);
+  return error == nullptr ? ErrorKind::Other : error->kind();
+}
 
 }  // namespace headlight
