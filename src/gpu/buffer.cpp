@@ -8,6 +8,8 @@
 #include "core/error.h"
 #include "gpu/buffer_handles.h"
 #include "gpu/context.h"
+#include "gpu/failure.h"
+#include "gpu/staging.h"
 
 namespace headlight::gpu {
 namespace {
@@ -30,7 +32,8 @@ std::uint32_t choose_type(const Context::Handles& handles, std::uint32_t allowed
   const Flags needed[] = {{}, host, host};
   const auto index = static_cast<std::size_t>(memory);
   // Memory that is both, where the machine has only such memory: writing weights needs no copy then.
-  if (memory == Memory::Device && handles.info.kind != "discrete GPU") {
+  const bool is_shared = handles.info.kind != "discrete GPU" && !handles.options.has_private_memory;
+  if (memory == Memory::Device && is_shared) {
     if (const auto type = find_type(handles.memory, allowed, host | Flag::eDeviceLocal)) return *type;
   }
   if (const auto type = find_type(handles.memory, allowed, preferred[index])) return *type;
@@ -73,6 +76,7 @@ Buffer::Buffer(Context& context, std::size_t bytes, Memory memory, std::string_v
   const auto refuse = [&] {
     const double mib = 1024.0 * 1024.0;
     throw Error(
+        ErrorKind::OutOfDeviceMemory,
         "the device '{}' can't hold {}: {:.1f} MiB needed, {:.1f} MiB there are ({:.1f} MiB in use); make the text or the "
         "model smaller",
         device.info.name, purpose, static_cast<double>(bytes) / mib, static_cast<double>(device.info.memory_bytes) / mib,
@@ -92,7 +96,8 @@ Buffer::Buffer(Context& context, std::size_t bytes, Memory memory, std::string_v
     handles_->allocated = bytes;
     device.allocated_bytes += bytes;
     const Flags flags = device.memory.memoryTypes[type].propertyFlags;
-    if ((flags & Flag::eHostVisible) && (flags & Flag::eHostCoherent)) {
+    const bool is_hidden = memory == Memory::Device && device.options.has_private_memory;
+    if ((flags & Flag::eHostVisible) && (flags & Flag::eHostCoherent) && !is_hidden) {
       mapped_ = {static_cast<std::byte*>(handles_->memory.mapMemory(0, VK_WHOLE_SIZE)), bytes};
       if (device.info.is_cpu) use_large_pages(mapped_);
     }
@@ -100,7 +105,17 @@ Buffer::Buffer(Context& context, std::size_t bytes, Memory memory, std::string_v
     refuse();
   } catch (const vk::OutOfHostMemoryError&) {
     refuse();
+  } catch (const vk::MemoryMapFailedError&) {
+    refuse();
+  } catch (const vk::SystemError& error) {
+    fail(device.info, error);
   }
+}
+
+Buffer::Handles::~Handles() {
+  Context::Handles& device = context->handles();
+  if (device.staging) device.staging->let_go_of(static_cast<VkBuffer>(*buffer));
+  device.allocated_bytes -= allocated;
 }
 
 Buffer::Buffer() = default;

@@ -11,7 +11,7 @@ struct Buffer::Handles {
   vk::raii::Buffer buffer = nullptr;
   std::size_t allocated = 0;
 
-  ~Handles() { context->handles().allocated_bytes -= allocated; }
+  ~Handles();
 };
 
 }  // namespace headlight::gpu

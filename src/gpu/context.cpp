@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <limits>
 
 #include <fmt/ranges.h>
 
 #include "core/error.h"
 #include "gpu/handles.h"
+#include "gpu/staging.h"
 
 namespace headlight::gpu {
 namespace {
@@ -80,14 +82,7 @@ void create_instance(Context::Handles& handles) {
   const auto synchronization = vk::ValidationFeatureEnableEXT::eSynchronizationValidation;
   const vk::ValidationFeaturesEXT features{.enabledValidationFeatureCount = 1,
                                            .pEnabledValidationFeatures = &synchronization};
-  const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
-  handles.instance = vk::raii::Instance(
-      handles.loader, vk::InstanceCreateInfo{.pNext = is_validated ? &features : nullptr,
-                                             .pApplicationInfo = &application,
-                                             .enabledLayerCount = static_cast<std::uint32_t>(layers.size()),
-                                             .ppEnabledLayerNames = layers.data(),
-                                             .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
-                                             .ppEnabledExtensionNames = extensions.data()});
+  handles.instance = make_instance(handles.loader, layers, extensions, is_validated ? &features : nullptr);
   if (is_validated) {
     using Severity = vk::DebugUtilsMessageSeverityFlagBitsEXT;
     using Type = vk::DebugUtilsMessageTypeFlagBitsEXT;
@@ -114,8 +109,16 @@ void create_device(Context::Handles& handles) {
   const float priority = 1.0f;
   const vk::DeviceQueueCreateInfo queue{
       .queueFamilyIndex = handles.queue_family, .queueCount = 1, .pQueuePriorities = &priority};
-  handles.device =
-      vk::raii::Device(handles.physical, vk::DeviceCreateInfo{.queueCreateInfoCount = 1, .pQueueCreateInfos = &queue});
+  // A device that has it wants it named: it says that some of Vulkan is missing there, none of which is used here.
+  const char* subset = "VK_KHR_portability_subset";
+  const auto extensions = handles.physical.enumerateDeviceExtensionProperties();
+  const bool is_subset = std::any_of(extensions.begin(), extensions.end(), [&](const vk::ExtensionProperties& extension) {
+    return std::string_view(extension.extensionName.data()) == subset;
+  });
+  handles.device = vk::raii::Device(handles.physical, vk::DeviceCreateInfo{.queueCreateInfoCount = 1,
+                                                                           .pQueueCreateInfos = &queue,
+                                                                           .enabledExtensionCount = is_subset ? 1u : 0u,
+                                                                           .ppEnabledExtensionNames = &subset});
   handles.queue = vk::raii::Queue(handles.device, handles.queue_family, 0);
 }
 
@@ -148,14 +151,25 @@ Context::Context(const ContextOptions& options) {
   restrict(info.max_storage_range, options.max_storage_range);
   restrict(info.memory_bytes, options.memory_bytes);
   restrict(info.max_texel_elements, options.max_texel_elements);
+  restrict(info.timestamp_bits, options.timestamp_bits);
 }
 
-Context::~Context() = default;
+Context::~Context() { handles_->staging.reset(); }
 
 const DeviceInfo& Context::device() const { return handles_->info; }
 const ContextOptions& Context::options() const { return handles_->options; }
 std::size_t Context::allocated_bytes() const { return handles_->allocated_bytes; }
 std::uint64_t Context::submissions() const { return handles_->submissions; }
+
+double Context::work_per_submission() const {
+  constexpr double kTarget_ms = 50.0;
+  // Of a device that wasn't measured yet: some 50 ms on the slowest that are in use, far less on most.
+  constexpr double kGuessOfDiscrete = 2.5e10, kGuessOfOthers = 2.5e9;
+  if (handles_->options.max_work > 0.0) return handles_->options.max_work;
+  if (handles_->info.is_cpu) return std::numeric_limits<double>::infinity();
+  if (handles_->work_per_ms > 0.0) return handles_->work_per_ms * kTarget_ms;
+  return handles_->info.kind == "discrete GPU" ? kGuessOfDiscrete : kGuessOfOthers;
+}
 
 std::vector<std::string> Context::validation_messages() const {
   const std::lock_guard lock(handles_->validation.mutex);

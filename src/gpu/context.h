@@ -22,6 +22,13 @@ struct ContextOptions {
   std::size_t max_storage_range = 0;
   std::size_t memory_bytes = 0;
   std::uint32_t max_texel_elements = 0;
+  /// Bits of a timestamp that count (36 on Intel); the others are cut off.
+  std::uint32_t timestamp_bits = 0;
+  /// Multiply-adds that a submission may hold, instead of what is measured.
+  double max_work = 0.0;
+  /// Pretend that the host can't reach the device's memory, as on most discrete GPUs: weights are then copied through
+  /// staging buffers on every device.
+  bool has_private_memory = false;
   /// A folder of GLSL sources to compile kernels from, instead of those built in: edit a shader, start again, see. Also by
   /// the environment variable HEADLIGHT_SHADERS.
   std::filesystem::path shader_folder = {};
@@ -47,6 +54,12 @@ class Context {
 
   /// How often work was handed to the device so far.
   std::uint64_t submissions() const;
+
+  /// Multiply-adds that keep the device busy for some 50 ms: what one submission should hold at most, so that the window's
+  /// frames find a gap between two of them and no driver takes the device for hung (some do so after 2 s). Measured from
+  /// timestamps of long submissions; guessed from the kind of device until then. Infinity on a processor, whose driver has
+  /// no such limit.
+  double work_per_submission() const;
 
   /// The Vulkan objects, for the rest of gpu/ only.
   struct Handles;

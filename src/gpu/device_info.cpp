@@ -61,15 +61,46 @@ std::size_t available_memory() {
 
 }  // namespace
 
-std::optional<std::uint32_t> find_compute_family(const vk::raii::PhysicalDevice& physical) {
-  std::optional<std::uint32_t> found;
-  const auto families = physical.getQueueFamilyProperties();
+std::optional<std::uint32_t> choose_compute_family(std::span<const QueueFamily> families) {
+  const auto rank = [](const QueueFamily& family) { return (family.draws ? 0 : 2) + (family.timestamp_bits > 0 ? 1 : 0); };
+  std::optional<std::uint32_t> best;
   for (std::uint32_t index = 0; index < families.size(); ++index) {
-    if (!(families[index].queueFlags & vk::QueueFlagBits::eCompute)) continue;
-    if (families[index].timestampValidBits > 0) return index;
-    if (!found) found = index;
+    if (families[index].computes && (!best || rank(families[index]) > rank(families[*best]))) best = index;
   }
-  return found;
+  return best;
+}
+
+std::uint64_t timestamp_difference(std::uint64_t from, std::uint64_t to, std::uint32_t bits) {
+  const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+  return (to - from) & mask;
+}
+
+std::optional<std::uint32_t> find_compute_family(const vk::raii::PhysicalDevice& physical) {
+  std::vector<QueueFamily> families;
+  for (const vk::QueueFamilyProperties& family : physical.getQueueFamilyProperties()) {
+    families.push_back({.computes = static_cast<bool>(family.queueFlags & vk::QueueFlagBits::eCompute),
+                        .draws = static_cast<bool>(family.queueFlags & vk::QueueFlagBits::eGraphics),
+                        .timestamp_bits = family.timestampValidBits});
+  }
+  return choose_compute_family(families);
+}
+
+vk::raii::Instance make_instance(const vk::raii::Context& loader, std::span<const char* const> layers,
+                                 std::vector<const char*> extensions, const void* next) {
+  vk::InstanceCreateFlags flags;
+  for (const vk::ExtensionProperties& extension : loader.enumerateInstanceExtensionProperties()) {
+    if (std::string_view(extension.extensionName.data()) != VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME) continue;
+    extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+    flags |= vk::InstanceCreateFlagBits::eEnumeratePortabilityKHR;
+  }
+  const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
+  return {loader, vk::InstanceCreateInfo{.pNext = next,
+                                         .flags = flags,
+                                         .pApplicationInfo = &application,
+                                         .enabledLayerCount = static_cast<std::uint32_t>(layers.size()),
+                                         .ppEnabledLayerNames = layers.data(),
+                                         .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
+                                         .ppEnabledExtensionNames = extensions.data()}};
 }
 
 DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
@@ -115,14 +146,15 @@ DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
 
   const auto family = find_compute_family(physical);
   if (!family) {
-    info.lacks.push_back("it has no compute queue");
-  } else if (physical.getQueueFamilyProperties()[*family].timestampValidBits > 0) {
-    info.timestamp_period_ns = basic.limits.timestampPeriod;
+    info.lacks.emplace_back("it has no compute queue");
+  } else {
+    info.timestamp_bits = physical.getQueueFamilyProperties()[*family].timestampValidBits;
+    if (info.timestamp_bits > 0) info.timestamp_period_ns = basic.limits.timestampPeriod;
   }
   // Below the specification's own minimums nothing is promised; a device that says so is broken.
   if (basic.limits.maxComputeWorkGroupInvocations < 128)
-    info.lacks.push_back("its workgroups hold fewer than 128 invocations");
-  if (info.shared_memory_bytes < 16384) info.lacks.push_back("it has less than 16 KiB of shared memory");
+    info.lacks.emplace_back("its workgroups hold fewer than 128 invocations");
+  if (info.shared_memory_bytes < 16384) info.lacks.emplace_back("it has less than 16 KiB of shared memory");
   return info;
 }
 
@@ -130,8 +162,7 @@ std::vector<DeviceInfo> list_devices() {
   std::vector<DeviceInfo> devices;
   try {
     const vk::raii::Context loader;
-    const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
-    const vk::raii::Instance instance(loader, vk::InstanceCreateInfo{.pApplicationInfo = &application});
+    const vk::raii::Instance instance = make_instance(loader);
     for (const auto& physical : vk::raii::PhysicalDevices(instance)) {
       devices.push_back(describe(physical));
       devices.back().index = static_cast<std::uint32_t>(devices.size() - 1);

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,11 +30,25 @@ struct DeviceInfo {
   bool has_subgroup_shuffle = false;  ///< in compute shaders
   std::uint32_t shared_memory_bytes = 0;
   float timestamp_period_ns = 0.0f;  ///< 0: the queue has no timestamps
+  std::uint32_t timestamp_bits = 0;  ///< of a timestamp's 64, from the lowest; the counter starts again after the last
 
   /// Why the engine can't use the device, one clause each; empty when it can.
   std::vector<std::string> lacks;
   bool is_usable() const { return lacks.empty(); }
 };
+
+/// What one family of a device's queues can do.
+struct QueueFamily {
+  bool computes = false, draws = false;
+  std::uint32_t timestamp_bits = 0;
+};
+
+/// The family to compute with: one that doesn't draw if there is any, because the window's frames don't wait behind its
+/// work; among those one with timestamps, then the first. Nothing when none computes.
+std::optional<std::uint32_t> choose_compute_family(std::span<const QueueFamily> families);
+
+/// Ticks from one timestamp to a later one of a clock that has so many bits (1 to 64) and starts again after the last.
+std::uint64_t timestamp_difference(std::uint64_t from, std::uint64_t to, std::uint32_t bits);
 
 /// Every Vulkan device of this machine, usable or not, in the loader's order; empty when there is no Vulkan loader or
 /// driver.

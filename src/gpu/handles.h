@@ -2,6 +2,7 @@
 
 // The only header that sees Vulkan-Hpp; included by gpu/*.cpp alone, because it costs seconds to compile.
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "gpu/context.h"
 
 namespace headlight::gpu {
+
+class Staging;
 
 /// Collects what the validation layer says; the driver may call it from any thread.
 struct ValidationLog {
@@ -33,12 +36,19 @@ struct Context::Handles {
   vk::PhysicalDeviceMemoryProperties memory;
   std::atomic<std::size_t> allocated_bytes{0};
   std::atomic<std::uint64_t> submissions{0};
+  double work_per_ms = 0.0;          ///< multiply-adds of a millisecond, as measured last; 0: not yet
+  std::shared_ptr<Staging> staging;  ///< while something is written that the host can't reach
 };
 
 /// Fills everything about a physical device but its index.
 DeviceInfo describe(const vk::raii::PhysicalDevice& physical);
 
-/// Family with compute (and timestamps if any has), or nullopt.
+/// See choose_compute_family().
 std::optional<std::uint32_t> find_compute_family(const vk::raii::PhysicalDevice& physical);
+
+/// An instance that also lists devices whose drivers translate Vulkan to something else (MoltenVK), with these layers and
+/// extensions.
+vk::raii::Instance make_instance(const vk::raii::Context& loader, std::span<const char* const> layers = {},
+                                 std::vector<const char*> extensions = {}, const void* next = nullptr);
 
 }  // namespace headlight::gpu

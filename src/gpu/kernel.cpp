@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gpu/context.h"
+#include "gpu/failure.h"
 #include "gpu/kernel_handles.h"
 #include "gpu/shader_compiler.h"
 
@@ -27,22 +28,25 @@ Kernel::Kernel(Context& context, const KernelSource& source) : name_(source.name
                         .descriptorCount = 1,
                         .stageFlags = vk::ShaderStageFlagBits::eCompute});
   }
-  handles_->set_layout = vk::raii::DescriptorSetLayout(
-      device, vk::DescriptorSetLayoutCreateInfo{.bindingCount = static_cast<std::uint32_t>(bindings.size()),
-                                                .pBindings = bindings.data()});
-  const vk::PushConstantRange push{.stageFlags = vk::ShaderStageFlagBits::eCompute, .size = reflection_.push_constant_bytes};
-  handles_->layout =
-      vk::raii::PipelineLayout(device, vk::PipelineLayoutCreateInfo{.setLayoutCount = 1,
-                                                                    .pSetLayouts = &*handles_->set_layout,
-                                                                    .pushConstantRangeCount = push.size > 0 ? 1u : 0u,
-                                                                    .pPushConstantRanges = &push});
-  const vk::raii::ShaderModule module(device,
-                                      vk::ShaderModuleCreateInfo{.codeSize = words.size_bytes(), .pCode = words.data()});
-  handles_->pipeline =
-      vk::raii::Pipeline(device, nullptr,
-                         vk::ComputePipelineCreateInfo{
-                             .stage = {.stage = vk::ShaderStageFlagBits::eCompute, .module = *module, .pName = "main"},
-                             .layout = *handles_->layout});
+  guarded(context.handles(), [&] {
+    handles_->set_layout = vk::raii::DescriptorSetLayout(
+        device, vk::DescriptorSetLayoutCreateInfo{.bindingCount = static_cast<std::uint32_t>(bindings.size()),
+                                                  .pBindings = bindings.data()});
+    const vk::PushConstantRange push{.stageFlags = vk::ShaderStageFlagBits::eCompute,
+                                     .size = reflection_.push_constant_bytes};
+    handles_->layout =
+        vk::raii::PipelineLayout(device, vk::PipelineLayoutCreateInfo{.setLayoutCount = 1,
+                                                                      .pSetLayouts = &*handles_->set_layout,
+                                                                      .pushConstantRangeCount = push.size > 0 ? 1u : 0u,
+                                                                      .pPushConstantRanges = &push});
+    const vk::raii::ShaderModule module(device,
+                                        vk::ShaderModuleCreateInfo{.codeSize = words.size_bytes(), .pCode = words.data()});
+    handles_->pipeline =
+        vk::raii::Pipeline(device, nullptr,
+                           vk::ComputePipelineCreateInfo{
+                               .stage = {.stage = vk::ShaderStageFlagBits::eCompute, .module = *module, .pName = "main"},
+                               .layout = *handles_->layout});
+  });
 }
 
 Kernel::~Kernel() = default;

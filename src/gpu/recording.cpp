@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <optional>
 
 #include "gpu/context.h"
 
@@ -11,27 +13,131 @@ namespace {
 constexpr std::uint32_t kSetsPerPool = 64;
 constexpr std::uint32_t kBindingsPerSet = 12;
 
+/// Places a barrier behind all that this queue was given before, earlier submissions included: a queue starts submissions in
+/// order but lets them overlap, and only barriers keep one from reading what another still writes.
+void wait_for_earlier_commands(vk::CommandBuffer commands) {
+  const auto stages = vk::PipelineStageFlagBits::eComputeShader | vk::PipelineStageFlagBits::eTransfer;
+  const vk::MemoryBarrier barrier{.srcAccessMask = vk::AccessFlagBits::eShaderWrite | vk::AccessFlagBits::eTransferWrite,
+                                  .dstAccessMask = vk::AccessFlagBits::eShaderRead | vk::AccessFlagBits::eShaderWrite |
+                                                   vk::AccessFlagBits::eTransferRead | vk::AccessFlagBits::eTransferWrite};
+  commands.pipelineBarrier(stages, stages, {}, barrier, {}, {});
+}
+
+std::optional<std::uint64_t> read_timestamp(const vk::raii::QueryPool& pool, std::uint32_t index) {
+  const auto [result, value] = pool.getResult<std::uint64_t>(index, 1, sizeof(std::uint64_t), vk::QueryResultFlagBits::e64);
+  return result == vk::Result::eSuccess ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
 
 Recording::Recording(Context& of_context) : context(&of_context) {
   Context::Handles& handles = context->handles();
   pool = vk::raii::CommandPool(handles.device, vk::CommandPoolCreateInfo{.flags = vk::CommandPoolCreateFlagBits::eTransient,
                                                                          .queueFamilyIndex = handles.queue_family});
-  buffers = vk::raii::CommandBuffers(
-      handles.device, vk::CommandBufferAllocateInfo{
-                          .commandPool = *pool, .level = vk::CommandBufferLevel::ePrimary, .commandBufferCount = 1});
   fence = vk::raii::Fence(handles.device, vk::FenceCreateInfo{});
-  commands().begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
   if (has_timestamps()) {
-    timestamps = vk::raii::QueryPool(
-        handles.device, vk::QueryPoolCreateInfo{.queryType = vk::QueryType::eTimestamp, .queryCount = kMaxTimestamps});
+    const vk::QueryPoolCreateInfo queries{.queryType = vk::QueryType::eTimestamp, .queryCount = kMaxTimestamps};
+    timestamps = vk::raii::QueryPool(handles.device, queries);
+    ends = vk::raii::QueryPool(handles.device, queries);
+  }
+  begin_buffer();
+  if (has_timestamps()) {
     commands().resetQueryPool(*timestamps, 0, kMaxTimestamps);
+    commands().resetQueryPool(*ends, 0, kMaxTimestamps);
     commands().writeTimestamp(vk::PipelineStageFlagBits::eTopOfPipe, *timestamps, 0);
+  }
+}
+
+void Recording::begin_buffer() {
+  auto allocated = vk::raii::CommandBuffers(
+      context->handles().device,
+      vk::CommandBufferAllocateInfo{
+          .commandPool = *pool, .level = vk::CommandBufferLevel::ePrimary, .commandBufferCount = 1});
+  buffers.push_back(std::move(allocated[0]));
+  work.push_back(0.0);
+  commands().begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
+  wait_for_earlier_commands(*commands());
+  read.clear();
+  written.clear();
+}
+
+void Recording::end_buffer() {
+  const std::size_t index = buffers.size() - 1;
+  if (has_timestamps() && index < kMaxTimestamps) {
+    commands().writeTimestamp(vk::PipelineStageFlagBits::eBottomOfPipe, *ends, static_cast<std::uint32_t>(index));
+  }
+  commands().end();
+}
+
+void Recording::add_work(double multiply_adds) {
+  if (multiply_adds > 0.0 && work.back() > 0.0 && work.back() + multiply_adds > context->work_per_submission()) {
+    end_buffer();
+    begin_buffer();
+  }
+  work.back() += multiply_adds;
+}
+
+void Recording::submit() {
+  Context::Handles& handles = context->handles();
+  // What the GPU wrote must be visible to the host after the fence, and complete before the host writes there.
+  using Stage = vk::PipelineStageFlagBits;
+  const vk::MemoryBarrier to_host{.srcAccessMask = vk::AccessFlagBits::eTransferWrite | vk::AccessFlagBits::eShaderWrite,
+                                  .dstAccessMask = vk::AccessFlagBits::eHostRead | vk::AccessFlagBits::eHostWrite};
+  commands().pipelineBarrier(Stage::eTransfer | Stage::eComputeShader, Stage::eHost, {}, to_host, {}, {});
+  write_timestamp(kMaxTimestamps - 1);
+  end_buffer();
+  try {
+    // One call each: drivers may make a single job of what one call hands over.
+    for (const vk::raii::CommandBuffer& buffer : buffers) {
+      const bool is_last = &buffer == &buffers.back();
+      const vk::CommandBuffer commands = *buffer;
+      handles.queue.submit(vk::SubmitInfo{.commandBufferCount = 1, .pCommandBuffers = &commands},
+                           is_last ? *fence : vk::Fence());
+      ++handles.submissions;
+    }
+  } catch (const vk::SystemError&) {
+    // Command buffers that were handed over must end before they are freed. The first error is the one to tell.
+    try {
+      handles.queue.waitIdle();
+    } catch (const vk::SystemError&) {  // NOLINT(bugprone-empty-catch): a lost device runs nothing any more
+    }
+    throw;
   }
 }
 
 void Recording::write_timestamp(std::uint32_t index) {
   if (has_timestamps()) commands().writeTimestamp(vk::PipelineStageFlagBits::eBottomOfPipe, *timestamps, index);
+}
+
+double Recording::milliseconds(std::uint64_t from, std::uint64_t to) const {
+  const DeviceInfo& device = context->device();
+  return static_cast<double>(timestamp_difference(from, to, device.timestamp_bits)) *
+         static_cast<double>(device.timestamp_period_ns) * 1e-6;
+}
+
+void Recording::measure() const {
+  // Shorter ones say more about the time to start than about speed; they only tell that a device is faster than thought.
+  constexpr double kLongEnough_ms = 10.0;
+  if (!has_timestamps() || *std::max_element(work.begin(), work.end()) == 0.0) return;
+  const double budget = context->work_per_submission();
+  std::optional<double> slowest, slowest_brief;
+  std::optional<std::uint64_t> previous = read_timestamp(timestamps, 0);
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(work.size(), kMaxTimestamps); ++i) {
+    const std::optional<std::uint64_t> end = read_timestamp(ends, i);
+    if (!previous || !end) return;
+    const double ms = milliseconds(*previous, *end);
+    previous = end;
+    if (work[i] == 0.0 || ms <= 0.0) continue;
+    const double speed = work[i] / ms;
+    std::optional<double>* slot = ms >= kLongEnough_ms ? &slowest : work[i] >= budget / 2 ? &slowest_brief : nullptr;
+    if (slot != nullptr) *slot = std::min(slot->value_or(speed), speed);
+  }
+  double& known = context->handles().work_per_ms;
+  if (slowest) {
+    known = *slowest;
+  } else if (slowest_brief) {
+    known = std::max(known, *slowest_brief);
+  }
 }
 
 void Recording::order(std::span<const VkBuffer> reads, std::span<const VkBuffer> writes) {
@@ -40,11 +146,7 @@ void Recording::order(std::span<const VkBuffer> reads, std::span<const VkBuffer>
                           std::any_of(writes.begin(), writes.end(), was_written) ||
                           std::any_of(writes.begin(), writes.end(), [&](VkBuffer buffer) { return read.contains(buffer); });
   if (has_hazard) {
-    const auto stages = vk::PipelineStageFlagBits::eComputeShader | vk::PipelineStageFlagBits::eTransfer;
-    const vk::MemoryBarrier barrier{.srcAccessMask = vk::AccessFlagBits::eShaderWrite | vk::AccessFlagBits::eTransferWrite,
-                                    .dstAccessMask = vk::AccessFlagBits::eShaderRead | vk::AccessFlagBits::eShaderWrite |
-                                                     vk::AccessFlagBits::eTransferRead | vk::AccessFlagBits::eTransferWrite};
-    commands().pipelineBarrier(stages, stages, {}, barrier, {}, {});
+    wait_for_earlier_commands(*commands());
     read.clear();
     written.clear();
   }

@@ -10,7 +10,8 @@
 
 namespace headlight::gpu {
 
-/// Everything one command buffer needs while it is recorded and while it runs; freed in the reverse order.
+/// Everything that the command buffers of one stream need while they are recorded and while they run; freed in the reverse
+/// order.
 struct Recording {
   static constexpr std::uint32_t kMaxTimestamps = 256;
 
@@ -18,7 +19,7 @@ struct Recording {
 
   Context* context;
   vk::raii::CommandPool pool = nullptr;
-  vk::raii::CommandBuffers buffers = nullptr;
+  std::vector<vk::raii::CommandBuffer> buffers;  ///< one a submission, in order; the last one is being recorded
   vk::raii::Fence fence = nullptr;
   vk::raii::QueryPool timestamps = nullptr;
   std::vector<vk::raii::DescriptorPool> descriptor_pools;
@@ -30,15 +31,32 @@ struct Recording {
   std::uint32_t dispatches = 0;
   bool is_finished = false;
 
+  /// Multiply-adds of each command buffer, and when each ended: timestamp i of `ends` is the end of buffer i.
+  std::vector<double> work;
+  vk::raii::QueryPool ends = nullptr;
+
   // Buffers touched since the last barrier: what the next command must wait for.
   std::set<VkBuffer> read, written;
 
-  const vk::raii::CommandBuffer& commands() const { return buffers[0]; }
+  const vk::raii::CommandBuffer& commands() const { return buffers.back(); }
   bool has_timestamps() const { return context->device().timestamp_period_ns > 0.0f; }
   void write_timestamp(std::uint32_t index);
   /// Places one global barrier if anything in `reads` or `writes` conflicts with earlier commands, then notes them.
   void order(std::span<const VkBuffer> reads, std::span<const VkBuffer> writes);
   vk::DescriptorSet allocate_set(vk::DescriptorSetLayout layout);
+
+  /// Begins another command buffer when the next command's multiply-adds would make this one too long.
+  void add_work(double multiply_adds);
+  /// Ends the last command buffer and hands all of them to the queue. When that fails, nothing of it runs any more.
+  void submit();
+  /// What the device needed, for Context::work_per_submission(). Only when ready.
+  void measure() const;
+  /// Milliseconds between two timestamps of this device's clock.
+  double milliseconds(std::uint64_t from, std::uint64_t to) const;
+
+ private:
+  void begin_buffer();
+  void end_buffer();
 };
 
 }  // namespace headlight::gpu

@@ -5,8 +5,10 @@
 
 #include "core/error.h"
 #include "gpu/buffer_handles.h"
+#include "gpu/failure.h"
 #include "gpu/kernel_handles.h"
 #include "gpu/recording.h"
+#include "gpu/staging.h"
 
 namespace headlight::gpu {
 namespace {
@@ -18,7 +20,8 @@ VkBuffer raw(const Buffer& buffer) { return static_cast<VkBuffer>(*buffer.handle
 
 }  // namespace
 
-Stream::Stream(Context& context) : recording_(std::make_unique<Recording>(context)) {}
+Stream::Stream(Context& context)
+    : recording_(guarded(context.handles(), [&] { return std::make_unique<Recording>(context); })) {}
 Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;
 
@@ -44,7 +47,7 @@ void Stream::clear(const Buffer& buffer) {
 }
 
 void Stream::dispatch(const Kernel& kernel, std::span<const Slice> bindings, std::span<const std::byte> parameters,
-                      Groups groups) {
+                      Groups groups, double multiply_adds) {
   const Reflection& reflection = kernel.reflection();
   const DeviceInfo& info = context().device();
   if (bindings.size() != reflection.bindings.size() || parameters.size() != reflection.push_constant_bytes) {
@@ -56,6 +59,16 @@ void Stream::dispatch(const Kernel& kernel, std::span<const Slice> bindings, std
                 kernel.name(), groups.x, groups.y, groups.z, info.name, info.max_groups[0], info.max_groups[1],
                 info.max_groups[2]);
   }
+  guarded(context().handles(), [&] {
+    recording_->add_work(multiply_adds);
+    record(kernel, bindings, parameters, groups);
+  });
+}
+
+void Stream::record(const Kernel& kernel, std::span<const Slice> bindings, std::span<const std::byte> parameters,
+                    Groups groups) {
+  const Reflection& reflection = kernel.reflection();
+  [[maybe_unused]] const DeviceInfo& info = context().device();
   const vk::raii::Device& device = context().handles().device;
   const vk::DescriptorSet set = recording_->allocate_set(*kernel.handles().set_layout);
   std::vector<vk::DescriptorBufferInfo> buffers(bindings.size());
@@ -120,17 +133,9 @@ void Stream::mark(std::string_view label) {
 }
 
 Submission Stream::submit() && {
-  Recording& recording = *recording_;
-  // What the GPU wrote for the host must be visible to it after the fence.
-  const vk::MemoryBarrier to_host{.srcAccessMask = vk::AccessFlagBits::eTransferWrite,
-                                  .dstAccessMask = vk::AccessFlagBits::eHostRead};
-  recording.commands().pipelineBarrier(vk::PipelineStageFlagBits::eTransfer, vk::PipelineStageFlagBits::eHost, {}, to_host,
-                                       {}, {});
-  recording.write_timestamp(Recording::kMaxTimestamps - 1);
-  recording.commands().end();
-  const vk::CommandBuffer commands = *recording.commands();
-  context().handles().queue.submit(vk::SubmitInfo{.commandBufferCount = 1, .pCommandBuffers = &commands}, *recording.fence);
-  ++context().handles().submissions;
+  Context::Handles& handles = context().handles();
+  if (handles.staging) handles.staging->flush();
+  guarded(handles, [&] { recording_->submit(); });
   return Submission(std::move(recording_));
 }
 

@@ -20,7 +20,10 @@ struct Groups {
   std::uint32_t x = 1, y = 1, z = 1;
 };
 
-/// Records work in order and places the barriers that its reads and writes need; nothing runs before submit().
+/// Records work in order and places the barriers that its reads and writes need, also for buffers that earlier submissions
+/// of the context use; nothing runs before submit(). Work that would keep the device busy for long is cut into several
+/// command buffers. Throws Error of kind OutOfDeviceMemory or DeviceLost where the driver says so. One thread at a time may
+/// use the streams of a context.
 class Stream {
  public:
   explicit Stream(Context& context);
@@ -41,12 +44,15 @@ class Stream {
   void clear(const Buffer& buffer);
 
   /// Runs a kernel with its bindings in order of their numbers. Asserts that count, push constant size and limits fit.
+  /// `multiply_adds` says what it costs, roughly; 0: little.
   template <typename Parameters>
-  void dispatch(const Kernel& kernel, std::initializer_list<Slice> bindings, const Parameters& parameters, Groups groups) {
+  void dispatch(const Kernel& kernel, std::initializer_list<Slice> bindings, const Parameters& parameters, Groups groups,
+                double multiply_adds = 0.0) {
     static_assert(std::is_trivially_copyable_v<Parameters>);
-    dispatch(kernel, {bindings.begin(), bindings.size()}, std::as_bytes(std::span(&parameters, 1)), groups);
+    dispatch(kernel, {bindings.begin(), bindings.size()}, std::as_bytes(std::span(&parameters, 1)), groups, multiply_adds);
   }
-  void dispatch(const Kernel& kernel, std::span<const Slice> bindings, std::span<const std::byte> parameters, Groups groups);
+  void dispatch(const Kernel& kernel, std::span<const Slice> bindings, std::span<const std::byte> parameters, Groups groups,
+                double multiply_adds = 0.0);
 
   /// Copies a slice to the host; read it from the submission when that is ready.
   Download download(const Slice& from);
@@ -57,10 +63,12 @@ class Stream {
   /// Dispatches recorded so far.
   std::uint32_t dispatches() const;
 
-  /// Hands everything to the GPU in one submission.
+  /// Hands everything to the GPU: one submission, or several in order where there is much to do.
   Submission submit() &&;
 
  private:
+  void record(const Kernel& kernel, std::span<const Slice> bindings, std::span<const std::byte> parameters, Groups groups);
+
   std::unique_ptr<Recording> recording_;
 };
 

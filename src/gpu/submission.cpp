@@ -2,21 +2,21 @@
 
 #include <cassert>
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
+#include "gpu/failure.h"
 #include "gpu/recording.h"
 
 namespace headlight::gpu {
 namespace {
 
 std::uint64_t read_timestamp(const Recording& recording, std::uint32_t index) {
-  const auto [result, value] =
-      recording.timestamps.getResult<std::uint64_t>(index, 1, sizeof(std::uint64_t), vk::QueryResultFlagBits::e64);
-  return result == vk::Result::eSuccess ? value : 0;
-}
-
-double milliseconds(const Recording& recording, std::uint64_t from, std::uint64_t to) {
-  return static_cast<double>(to - from) * static_cast<double>(recording.context->device().timestamp_period_ns) * 1e-6;
+  return guarded(recording.context->handles(), [&] {
+    const auto [result, value] =
+        recording.timestamps.getResult<std::uint64_t>(index, 1, sizeof(std::uint64_t), vk::QueryResultFlagBits::e64);
+    return result == vk::Result::eSuccess ? value : 0;
+  });
 }
 
 }  // namespace
@@ -29,29 +29,38 @@ Submission& Submission::operator=(Submission&& other) noexcept {
 }
 
 Submission::~Submission() {
-  try {
-    if (recording_) wait();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a lost device has nothing left to wait for
+  if (recording_) finish();
+}
+
+void Submission::finish() noexcept {
+  constexpr int kAttempts = 3;  // a driver that lacks memory for waiting may have some a moment later
+  for (int i = 0; i < kAttempts; ++i) {
+    try {
+      return wait();
+    } catch (const std::exception& error) {
+      if (kind_of(error) == ErrorKind::DeviceLost) return;  // it runs nothing any more
+    }
   }
+  // The device may still be using what the recording holds: it is never freed.
+  static_cast<void>(recording_.release());
 }
 
 bool Submission::is_ready() const {
-  return recording_->is_finished || recording_->fence.getStatus() == vk::Result::eSuccess;
+  return recording_->is_finished ||
+         guarded(recording_->context->handles(), [&] { return recording_->fence.getStatus() == vk::Result::eSuccess; });
 }
 
 void Submission::wait() {
   if (recording_->is_finished) return;
-  recording_->is_finished = true;
-  const vk::raii::Device& device = recording_->context->handles().device;
-  try {
-    if (device.waitForFences(*recording_->fence, VK_TRUE, std::numeric_limits<std::uint64_t>::max()) !=
+  const Context::Handles& handles = recording_->context->handles();
+  guarded(handles, [&] {
+    if (handles.device.waitForFences(*recording_->fence, VK_TRUE, std::numeric_limits<std::uint64_t>::max()) !=
         vk::Result::eSuccess) {
-      throw Error("the device '{}' did not finish its work; choose another device", recording_->context->device().name);
+      throw Error("the device '{}' did not finish its work; choose another device", handles.info.name);
     }
-  } catch (const vk::DeviceLostError&) {
-    throw Error("the device '{}' was lost while it worked (a driver reset); start again or choose another device",
-                recording_->context->device().name);
-  }
+    recording_->is_finished = true;
+    recording_->measure();
+  });
 }
 
 std::span<const std::byte> Submission::bytes(Download download) const {
@@ -61,8 +70,8 @@ std::span<const std::byte> Submission::bytes(Download download) const {
 
 double Submission::gpu_ms() const {
   if (!recording_->has_timestamps()) return 0.0;
-  return milliseconds(*recording_, read_timestamp(*recording_, 0),
-                      read_timestamp(*recording_, Recording::kMaxTimestamps - 1));
+  return recording_->milliseconds(read_timestamp(*recording_, 0),
+                                  read_timestamp(*recording_, Recording::kMaxTimestamps - 1));
 }
 
 std::vector<Submission::Section> Submission::sections() const {
@@ -71,7 +80,7 @@ std::vector<Submission::Section> Submission::sections() const {
   std::uint64_t previous = read_timestamp(*recording_, 0);
   for (std::uint32_t i = 0; i < recording_->marks.size(); ++i) {
     const std::uint64_t now = read_timestamp(*recording_, i + 1);
-    sections.push_back({recording_->marks[i], milliseconds(*recording_, previous, now)});
+    sections.push_back({recording_->marks[i], recording_->milliseconds(previous, now)});
     previous = now;
   }
   return sections;

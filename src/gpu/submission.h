@@ -16,7 +16,8 @@ struct Download {
   std::size_t index = 0;
 };
 
-/// Work on its way through the GPU. Waits for it when it goes, because the GPU still uses what it holds.
+/// Work on its way through the GPU. Waits for it when it goes, because the GPU still uses what it holds. When waiting fails
+/// although the device isn't lost, what it holds is never freed.
 class Submission {
  public:
   explicit Submission(std::unique_ptr<Recording> recording);
@@ -26,7 +27,7 @@ class Submission {
 
   /// Never blocks.
   bool is_ready() const;
-  /// Blocks; throws Error when the device was lost.
+  /// Blocks; throws Error of kind DeviceLost when the device was lost, OutOfDeviceMemory when the driver can't even wait.
   void wait();
 
   /// Bytes of a download; only when ready.
@@ -38,7 +39,8 @@ class Submission {
     return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
   }
 
-  /// First to last command by the GPU's clock, in milliseconds; 0 where the queue has no timestamps. Only when ready.
+  /// First to last command by the GPU's clock, in milliseconds; 0 where the queue has no timestamps. Only when ready. A
+  /// clock of few bits that went round more than once shows too little.
   double gpu_ms() const;
 
   /// Time of each section that Stream::mark ended. Only when ready.
@@ -51,6 +53,8 @@ class Submission {
   std::uint32_t dispatches() const;
 
  private:
+  void finish() noexcept;
+
   std::unique_ptr<Recording> recording_;
 };
 

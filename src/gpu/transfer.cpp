@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "gpu/stream.h"
+#include "gpu/staging.h"
 
 namespace headlight::gpu {
 
@@ -11,9 +11,15 @@ void write(Context& context, const Buffer& to, std::size_t offset, std::span<con
     std::memcpy(to.mapped().data() + offset, bytes.data(), bytes.size());
     return;
   }
-  Stream stream(context);
-  stream.upload(to, offset, bytes);
-  std::move(stream).submit().wait();
+  std::shared_ptr<Staging>& staging = context.handles().staging;
+  if (!staging) staging = std::make_shared<Staging>(context);
+  staging->write(to, offset, bytes);
+}
+
+void finish_writes(Context& context) {
+  // Gone with its buffers, also when it fails: whoever wrote hears of it here.
+  const std::shared_ptr<Staging> staging = std::exchange(context.handles().staging, nullptr);
+  if (staging) staging->finish();
 }
 
 }  // namespace headlight::gpu

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "gpu/transfer.h"
 
 namespace headlight::inference {
 namespace {
@@ -156,7 +157,8 @@ class Uploader {
 
   void add(std::size_t bytes) {
     bytes_ += bytes;
-    if (context_ != nullptr && observer_ && !observer_(bytes_, total_)) throw Error("loading was cancelled");
+    if (context_ != nullptr && observer_ && !observer_(bytes_, total_))
+      throw Error(ErrorKind::Cancelled, "loading was cancelled");
   }
 
   gpu::Context* context_;
@@ -184,12 +186,14 @@ DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::L
       context.device().memory_bytes - std::min(context.device().memory_bytes, context.allocated_bytes());
   if (total > room) {
     constexpr double kMiB = 1024.0 * 1024.0;
-    throw Error("the weights take {:.0f} MiB, but '{}' has {:.0f} MiB left; {}choose a smaller model",
+    throw Error(ErrorKind::OutOfDeviceMemory,
+                "the weights take {:.0f} MiB, but '{}' has {:.0f} MiB left; {}choose a smaller model",
                 static_cast<double>(total) / kMiB, context.device().name, static_cast<double>(room) / kMiB,
                 !has_halves && device_bytes(*layers, true) <= room ? "keep them in float16 (--precision f16) or " : "");
   }
   Uploader uploader(&context, has_halves, observer, total);
   DeviceLayers device = uploader.layers(*layers);
+  gpu::finish_writes(context);
   device.source = std::move(layers);
   return device;
 }
@@ -202,6 +206,7 @@ DeviceEmbedding upload_embedding(gpu::Context& context, std::shared_ptr<const mo
     const std::array views{source.view()};
     device.projection = ops::pack(context, views, "the embedding's projection");
   }
+  gpu::finish_writes(context);
   device.source = std::move(embedding);
   return device;
 }

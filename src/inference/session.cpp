@@ -178,9 +178,9 @@ RunTiming Session::run(std::shared_ptr<const model::Network> network, const mode
       timing = state_->forward(pass);
     }
     return timing;
-  } catch (const Error&) {
+  } catch (const Error& error) {
     // Perhaps the run before holds the memory that is missing; without it there may be enough.
-    if (state_->run.blocks.empty()) throw;
+    if (error.kind() != ErrorKind::OutOfDeviceMemory || state_->run.blocks.empty()) throw;
     state_->drop_run();
     return state_->forward(pass);
   }

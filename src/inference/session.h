@@ -25,9 +25,9 @@ using BlockShape = attention::BlockShape;
 
 /// Measured cost of the last forward pass.
 struct RunTiming {
-  double gpu_ms = 0.0;           ///< by timestamps, first to last command of the submission
+  double gpu_ms = 0.0;           ///< by timestamps, first to last command of the pass
   double wall_ms = 0.0;          ///< recording, submission and wait
-  std::uint32_t dispatches = 0;  ///< in the one submission of the pass
+  std::uint32_t dispatches = 0;  ///< of the pass
   std::size_t device_bytes = 0;  ///< weights and run state on the device
   /// What the pass took over from the run before it: the first tokens of each item, and the first layers.
   std::uint32_t reused_tokens = 0, reused_layers = 0;

@@ -26,15 +26,25 @@ std::uint32_t items_per_slice(const Kernels& kernels, std::size_t in_range, cons
   return static_cast<std::uint32_t>(items);
 }
 
-void record_whole(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, const AttentionParameters& parameters) {
+/// One dispatch, or several of consecutive rows where one would keep the device busy for too long.
+void record_whole(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, AttentionParameters parameters) {
   constexpr std::uint32_t kNaiveColumns4 = 16, kTiledRows = 32, kTiledColumns4 = 16;
   const std::uint32_t maps = inputs.items * parameters.heads;
-  const std::uint32_t rows = parameters.queries - parameters.block_row;
   const bool is_naive = kernels.tuning().attention == AttentionKernel::Naive;
-  stream.dispatch(kernels[is_naive ? "attention_naive" : "attention_tiled"],
-                  {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.merged, inputs.stats}, parameters,
-                  is_naive ? gpu::Groups{divide_up(parameters.d_v4, kNaiveColumns4), rows, maps}
-                           : gpu::Groups{divide_up(rows, kTiledRows), maps, divide_up(parameters.d_v4, kTiledColumns4)});
+  const std::uint32_t end = parameters.queries;
+  const double row_work = kAttentionCost * maps * parameters.keys * 4.0 * (parameters.d_k4 + parameters.d_v4);
+  // Whole workgroups, so that each row is computed with the same rows beside it and gets the same bits.
+  const std::uint32_t step =
+      kTiledRows * kernels.parts_at_once(divide_up(end - parameters.block_row, kTiledRows), kTiledRows * row_work);
+  for (; parameters.block_row < end; parameters.block_row += step) {
+    const std::uint32_t rows = std::min(step, end - parameters.block_row);
+    parameters.queries = parameters.block_row + rows;
+    stream.dispatch(kernels[is_naive ? "attention_naive" : "attention_tiled"],
+                    {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.merged, inputs.stats}, parameters,
+                    is_naive ? gpu::Groups{divide_up(parameters.d_v4, kNaiveColumns4), rows, maps}
+                             : gpu::Groups{divide_up(rows, kTiledRows), maps, divide_up(parameters.d_v4, kTiledColumns4)},
+                    row_work * rows);
+  }
 }
 
 }  // namespace

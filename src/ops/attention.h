@@ -19,6 +19,9 @@ struct MergedLayout {
 MergedLayout concatenated(std::uint32_t heads, std::uint32_t d_v4);
 MergedLayout without_transpose(std::uint32_t queries, std::uint32_t d_v4);
 
+/// Multiply-adds of a linear layer that take about as long as one of attention, whose loads and masks come on top.
+inline constexpr double kAttentionCost = 4.0;
+
 class AttentionScratch;
 
 /// Does this way of computing need an AttentionScratch?

@@ -44,12 +44,14 @@ void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kin
   const std::uint32_t maps = inputs.items * parameters.heads;
   parameters.block_rows = scratch.rows();
   const bool has_extras = parameters.softcap > 0.0f || parameters.bias_at != 0;
+  const double row_cost = kAttentionCost * maps * parameters.keys * 4.0;  // for each vec4 of a head
   for (; parameters.block_row < parameters.queries; parameters.block_row += scratch.rows()) {
     const std::uint32_t rows = std::min(scratch.rows(), parameters.queries - parameters.block_row);
     if (steps.scores) {
       stream.dispatch(kernels.load("attention_block_scores" + variant, texel),
                       {inputs.q, inputs.k, inputs.mask, scratch.scores()}, parameters,
-                      {divide_up(parameters.keys, kScoreKeys), divide_up(rows, score_rows), maps});
+                      {divide_up(parameters.keys, kScoreKeys), divide_up(rows, score_rows), maps},
+                      row_cost * rows * parameters.d_k4);
     }
     if (steps.softmax) {
       stream.dispatch(kernels.load(has_extras ? "attention_block_softmax_extras" : "attention_block_softmax", texel),
@@ -59,7 +61,8 @@ void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kin
     if (steps.values) {
       stream.dispatch(kernels.load("attention_block_values" + variant, texel),
                       {scratch.weights(), inputs.v, inputs.mask, inputs.stats, inputs.merged}, parameters,
-                      {divide_up(rows, value_rows), maps, divide_up(parameters.d_v4, kValueColumns4)});
+                      {divide_up(rows, value_rows), maps, divide_up(parameters.d_v4, kValueColumns4)},
+                      row_cost * rows * parameters.d_v4);
     }
   }
 }

@@ -37,13 +37,9 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   parameters.queries = inputs.queries.end();
   parameters.keys = inputs.keys;
   parameters.d_k4 = q.width4();
-  parameters.first_head = heads.first_head;
-  parameters.row = region.row;
-  parameters.rows = region.rows;
   parameters.column = region.column;
   parameters.columns = region.columns;
   parameters.pool = region.pool;
-  parameters.out_at = out_at;
   parameters.scale = inputs.scale;
   parameters.softcap = inputs.softcap;
   parameters.bias_at = inputs.mask.bias_at;
@@ -53,12 +49,29 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   const bool texel = kernels.tuning().texel_reads && q.item_bytes() <= kernels.max_binding(true) &&
                      k.item_bytes() <= kernels.max_binding(true);
   const std::uint32_t strip = is_exact ? 1 : strip_rows(region.pool, parameters.d_k4);
-  for (parameters.strip_begin = 0; parameters.strip_begin < region.pool; parameters.strip_begin += strip) {
-    parameters.strip_end = std::min(parameters.strip_begin + strip, region.pool);
-    stream.dispatch(
-        kernels.load(is_exact ? "attention_cells_exact" : "attention_cells_pooled", texel),
-        {q.item(heads.item), k.item(heads.item), *inputs.mask.words, stats.buffer(), out}, parameters,
-        {divide_up(region.tile_columns(), group_columns), divide_up(region.tile_rows(), group_rows), heads.heads});
+  const gpu::Kernel& kernel = kernels.load(is_exact ? "attention_cells_exact" : "attention_cells_pooled", texel);
+  // Some heads at once, or some rows of one head, where all of them would keep the device busy for too long.
+  const std::uint32_t tile_rows = region.tile_rows(), row_groups = divide_up(tile_rows, group_rows);
+  const double cell_work = kAttentionCost * region.columns * 4.0 * parameters.d_k4;  // of a row of cells
+  const double group_work = cell_work * group_rows * region.pool;
+  const std::uint32_t heads_step = kernels.parts_at_once(heads.heads, group_work * row_groups);
+  const std::uint32_t rows_step = heads_step > 1 ? tile_rows : group_rows * kernels.parts_at_once(row_groups, group_work);
+  for (std::uint32_t head = 0; head < heads.heads; head += heads_step) {
+    const std::uint32_t some_heads = std::min(heads_step, heads.heads - head);
+    for (std::uint32_t row = 0; row < tile_rows; row += rows_step) {
+      const std::uint32_t some_rows = std::min(rows_step, tile_rows - row);
+      parameters.first_head = heads.first_head + head;
+      parameters.row = region.row + row * region.pool;
+      parameters.rows = std::min(some_rows * region.pool, region.rows - row * region.pool);
+      parameters.out_at = out_at + (head * tile_rows + row) * region.tile_columns();
+      for (parameters.strip_begin = 0; parameters.strip_begin < region.pool; parameters.strip_begin += strip) {
+        parameters.strip_end = std::min(parameters.strip_begin + strip, region.pool);
+        stream.dispatch(kernel, {q.item(heads.item), k.item(heads.item), *inputs.mask.words, stats.buffer(), out},
+                        parameters,
+                        {divide_up(region.tile_columns(), group_columns), divide_up(some_rows, group_rows), some_heads},
+                        cell_work * some_heads * some_rows * (parameters.strip_end - parameters.strip_begin));
+      }
+    }
   }
 }
 

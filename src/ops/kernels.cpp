@@ -22,6 +22,12 @@ const gpu::Kernel& Kernels::load(std::string_view name, bool texel) {
   return (*this)[texel ? std::string(name) + "_texel" : std::string(name)];
 }
 
+std::uint32_t Kernels::parts_at_once(std::uint32_t count, double multiply_adds_each) const {
+  const double budget = context_.work_per_submission();
+  if (multiply_adds_each * count <= budget) return count;
+  return static_cast<std::uint32_t>(std::max(1.0, budget / multiply_adds_each));
+}
+
 std::size_t Kernels::max_binding(bool texel) const {
   constexpr std::size_t kTexelBytes = 16;
   const gpu::DeviceInfo& device = context_.device();

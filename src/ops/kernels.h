@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +31,9 @@ class Kernels {
 
   const Tuning& tuning() const { return tuning_; }
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
+
+  /// How many of `count` parts that cost so many multiply-adds each fit into a submission of their own; at least one.
+  std::uint32_t parts_at_once(std::uint32_t count, double multiply_adds_each) const;
 
   /// Bytes that a binding may span: storage buffers, or texel buffers of vec4.
   std::size_t max_binding(bool texel) const;

@@ -97,17 +97,20 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
         x.tokens, std::max(x.width, target.v->width), std::min(in_range, out_range) >> 20, kernels.context().device().name);
   }
   const auto slice = static_cast<std::uint32_t>(items_per_slice);
+  const double row_work = static_cast<double>(weight.tile_bytes() / (weight.has_halves ? 2 : 4));  // of one tile
   for (std::uint32_t item = 0; item < x.items; item += slice) {
     const std::uint32_t items = std::min(slice, x.items - item);
     parameters.rows = items * parameters.tokens;
-    for (std::uint32_t tile = target.first_tile; tile < target.end_tile; tile += tiles_per_slice) {
-      const std::uint32_t tiles = std::min(tiles_per_slice, target.end_tile - tile);
+    const std::uint32_t step = std::min(tiles_per_slice, kernels.parts_at_once(tiles_per_slice, row_work * parameters.rows));
+    for (std::uint32_t tile = target.first_tile; tile < target.end_tile; tile += step) {
+      const std::uint32_t tiles = std::min(step, target.end_tile - tile);
       parameters.first_tile = tile;
       const gpu::Slice weights(weight.weight, tile * weight.tile_bytes(), tiles * weight.tile_bytes(), weight.has_halves);
       stream.dispatch(*choice.kernel,
                       {x.slice(item, items), weights, weight.bias, target.q->slice(item, items),
                        target.k->slice(item, items), target.v->slice(item, items)},
-                      parameters, {divide_up(parameters.rows, choice.rows), tiles * choice.groups_per_tile, 1});
+                      parameters, {divide_up(parameters.rows, choice.rows), tiles * choice.groups_per_tile, 1},
+                      row_work * parameters.rows * tiles);
     }
   }
 }

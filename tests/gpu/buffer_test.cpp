@@ -126,4 +126,36 @@ TEST_SUITE("gpu") {
     CHECK(test::is_one_line(message));
     CHECK(message.find("can't hold the logits") != std::string::npos);
   }
+
+  TEST_CASE("weights for memory that the host can't reach go up in few submissions, before what is submitted after them") {
+    test::WatchedContext discrete({.has_private_memory = true});
+    constexpr std::size_t kCount = std::size_t{3} << 20;  // 12 MiB each: three fill more than two staging buffers
+    std::vector<Buffer> buffers;
+    const std::vector<float> values = counting(kCount);
+    const std::uint64_t before = discrete->submissions();
+    for (int i = 0; i < 3; ++i) {
+      const Buffer& buffer = buffers.emplace_back(discrete, kCount * sizeof(float), Memory::Device, "a test");
+      CHECK(buffer.mapped().empty());
+      for (std::size_t at = 0; at < kCount; at += kCount / 64) {  // as norms and biases: many small ones
+        write(discrete, buffer, at * sizeof(float), std::span(values).subspan(at, kCount / 64));
+      }
+    }
+    for (const Buffer& buffer : buffers) CHECK(download(discrete, buffer) == values);
+    CHECK(discrete->submissions() - before <= 3 + 3);  // 36 MiB through 16 at a time, and three downloads
+    finish_writes(discrete);
+    std::size_t held = 0;
+    for (const Buffer& buffer : buffers) held += buffer.size();
+    CHECK(discrete->allocated_bytes() == held);  // no staging buffer is left
+  }
+
+  TEST_CASE("a buffer may go while bytes for it wait") {
+    test::WatchedContext discrete({.has_private_memory = true});
+    const Buffer kept(discrete, 64, Memory::Device, "a test");
+    {
+      const Buffer gone(discrete, 64, Memory::Device, "a test");
+      write(discrete, kept, 0, std::span<const float>(counting(16)));
+      write(discrete, gone, 0, std::span<const float>(counting(16)));
+    }
+    CHECK(download(discrete, kept) == counting(16));
+  }
 }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "gpu/stream.h"
 #include "support/error_message.h"
 #include "support/gpu.h"
 
@@ -62,5 +63,44 @@ TEST_SUITE("gpu") {
         {.max_storage_range = ~std::size_t{0}, .memory_bytes = ~std::size_t{0}, .max_texel_elements = ~0u});
     CHECK(vast->device().max_storage_range == real.max_storage_range);
     CHECK(vast->device().max_texel_elements == real.max_texel_elements);
+  }
+
+  TEST_CASE("the queue to compute with: one that doesn't draw if there is one, with timestamps if possible") {
+    using Families = std::vector<QueueFamily>;
+    const QueueFamily all{.computes = true, .draws = true, .timestamp_bits = 64}, copies{.timestamp_bits = 64};
+    const QueueFamily computes{.computes = true, .timestamp_bits = 64}, has_no_clock{.computes = true};
+    CHECK(choose_compute_family(Families{}) == std::nullopt);
+    CHECK(choose_compute_family(Families{copies}) == std::nullopt);
+    CHECK(choose_compute_family(Families{all}) == 0);                            // llvmpipe, SwiftShader
+    CHECK(choose_compute_family(Families{all, copies, computes, copies}) == 2);  // NVIDIA
+    CHECK(choose_compute_family(Families{all, computes, copies}) == 1);          // AMD
+    CHECK(choose_compute_family(Families{all, all, all, all}) == 0);             // MoltenVK
+    CHECK(choose_compute_family(Families{all, has_no_clock}) == 1);
+    CHECK(choose_compute_family(Families{has_no_clock, computes}) == 1);
+    CHECK(choose_compute_family(Families{{.computes = true, .draws = true}, all}) == 1);
+  }
+
+  TEST_CASE("the time between two timestamps survives a clock that starts again, and bits that mean nothing") {
+    CHECK(timestamp_difference(100, 350, 64) == 250);
+    CHECK(timestamp_difference(~std::uint64_t{0}, 9, 64) == 10);
+    const std::uint64_t end = std::uint64_t{1} << 36;  // Intel's
+    CHECK(timestamp_difference(end - 40, 2, 36) == 42);
+    CHECK(timestamp_difference((std::uint64_t{5} << 36) + 1, (std::uint64_t{9} << 36) + 8, 36) == 7);
+  }
+
+  TEST_CASE("of a clock with few bits no time is longer than its round") {
+    const double period_ns = static_cast<double>(test::shared_context().device().timestamp_period_ns);
+    if (period_ns == 0.0) return;
+    test::WatchedContext coarse({.timestamp_bits = 10});
+    CHECK(coarse->device().timestamp_bits == 10);
+    const Buffer buffer(coarse, std::size_t{8} << 20, Memory::Device, "a test");  // far more than 1,023 ticks of work
+    Stream stream(coarse);
+    for (int i = 0; i < 8; ++i) stream.clear(buffer);
+    stream.mark("clear");
+    Submission submission = std::move(stream).submit();
+    submission.wait();
+    CHECK(submission.gpu_ms() >= 0.0);
+    CHECK(submission.gpu_ms() <= 1023.0 * period_ns * 1e-6);
+    CHECK(submission.sections()[0].gpu_ms <= 1023.0 * period_ns * 1e-6);
   }
 }

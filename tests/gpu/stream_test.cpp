@@ -132,6 +132,35 @@ TEST_SUITE("gpu") {
     recorded_only.clear(a);
   }
 
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "a submission sees what earlier ones wrote and spares what they still read, without a wait between") {
+    const Kernel affine = test::compile_kernel(context, test::kAffine);
+    const Buffer a = make_buffer(context), b = make_buffer(context);
+    const std::vector<float> ones(kCount, 1.0f), twos(kCount, 2.0f);
+    std::vector<Submission> submissions;
+    std::vector<Download> downloads;
+    const auto submit = [&](auto&& record) {
+      Stream stream(context);
+      record(stream);
+      submissions.push_back(std::move(stream).submit());
+    };
+    const auto step = [&](Stream& stream, const Buffer& from, const Buffer& to, float factor) {
+      stream.dispatch(affine, {from, to}, AffineParameters{kCount, factor, 0.0f}, kGroups);
+    };
+    submit([&](Stream& stream) { stream.upload(a, 0, std::span<const float>(ones)); });
+    submit([&](Stream& stream) { step(stream, a, b, 3.0f); });                 // compute reads a copy's result
+    submit([&](Stream& stream) { downloads.push_back(stream.download(b)); });  // a copy reads a kernel's result
+    submit([&](Stream& stream) { stream.clear(b); });                          // a write behind a copy's read
+    submit([&](Stream& stream) { step(stream, a, b, 5.0f); });                 // a kernel writes after a clear
+    submit(
+        [&](Stream& stream) { stream.upload(a, 0, std::span<const float>(twos)); });  // a copy writes behind a kernel's read
+    submit([&](Stream& stream) { step(stream, b, a, 2.0f); });                        // a kernel writes after a copy
+    submit([&](Stream& stream) { downloads.push_back(stream.download(a)); });
+    for (Submission& submission : submissions) submission.wait();
+    CHECK(all_equal(submissions[2].values<float>(downloads[0]), 3.0f));
+    CHECK(all_equal(submissions[7].values<float>(downloads[1]), 10.0f));
+  }
+
   TEST_CASE_FIXTURE(test::OnGpu, "a moved submission keeps its results") {
     const Buffer a = make_buffer(context);
     const std::vector<float> ones(kCount, 1.0f);
@@ -145,5 +174,33 @@ TEST_SUITE("gpu") {
     second = std::move(first);
     second.wait();
     CHECK(all_equal(second.values<float>(bytes), 1.0f));
+  }
+
+  TEST_CASE("work that would take long is cut into several submissions and gives the same") {
+    test::WatchedContext slow({.max_work = 1000.0});
+    CHECK(slow->work_per_submission() == 1000.0);
+    const Kernel affine = test::compile_kernel(slow, test::kAffine);
+    const Buffer a = make_buffer(slow), b = make_buffer(slow);
+    const auto run = [&](double multiply_adds) {
+      const std::uint64_t before = slow->submissions();
+      Stream stream(slow);
+      stream.clear(a);
+      for (int i = 0; i < 10; ++i) {
+        stream.dispatch(affine, {a, b}, AffineParameters{kCount, 1.0f, 1.0f}, kGroups, multiply_adds);
+        stream.dispatch(affine, {b, a}, AffineParameters{kCount, 1.0f, 0.0f}, kGroups);
+        stream.mark("step");
+      }
+      const Download result = stream.download(a);
+      Submission submission = std::move(stream).submit();
+      submission.wait();
+      CHECK(all_equal(submission.values<float>(result), 10.0f));
+      if (slow->device().timestamp_period_ns > 0.0f) CHECK(submission.gpu_ms() > 0.0);
+      return slow->submissions() - before;
+    };
+    CHECK(run(0.0) == 1);
+    CHECK(run(100.0) == 1);    // all of it is just what one may hold
+    CHECK(run(500.0) == 5);    // two steps each
+    CHECK(run(501.0) == 10);   // one step each
+    CHECK(run(5000.0) == 10);  // a dispatch that is too long by itself can't be cut here
   }
 }
