@@ -41,7 +41,7 @@ vec4 masked_scores(uint at, MapMask map, uint head, uint i, uint j4) {
   return s;
 }
 
-vec4 exponential(vec4 s, float m) { return mix(exp(s - m), vec4(0.0), equal(s, vec4(kHidden))); }
+vec4 exponential(vec4 s, float shift) { return mix(exp(s - shift), vec4(0.0), equal(s, vec4(kHidden))); }
 
 void main() {
   uint lane = gl_LocalInvocationID.x;
@@ -65,14 +65,15 @@ void main() {
   for (uint j4 = begin4; j4 < open4; ++j4) tops = max(tops, scaled_scores(at, head, i, j4));
   for (uint j4 = open4; j4 < end4; ++j4) tops = max(tops, masked_scores(at, map, head, i, j4));
   float m = max(max(tops.x, tops.y), max(tops.z, tops.w));
+  float shift = softmax_shift(m);
   vec4 sums = vec4(0.0);
   for (uint j4 = begin4; j4 < open4; ++j4) {
-    vec4 w = exp(scaled_scores(at, head, i, j4) - m);
+    vec4 w = exp(scaled_scores(at, head, i, j4) - shift);
     weights[at + j4] = w;
     sums += w;
   }
   for (uint j4 = open4; j4 < end4; ++j4) {
-    vec4 w = exponential(masked_scores(at, map, head, i, j4), m);
+    vec4 w = exponential(masked_scores(at, map, head, i, j4), shift);
     weights[at + j4] = w;
     sums += w;
   }

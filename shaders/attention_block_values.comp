@@ -75,7 +75,7 @@ void main() {
     uint i = first + uint(r);
     if (i > last) break;
     float l = stats[stats_at(item, head, i)].y;
-    float inverse = l > 0.0 ? 1.0 / l : 0.0;
+    float inverse = l == 0.0 ? 0.0 : 1.0 / l;
     if (left <= last4) merged[merged_at(item, head, i) + left] = left_sum[r] * inverse;
     if (right <= last4) merged[merged_at(item, head, i) + right] = right_sum[r] * inverse;
   }

@@ -55,7 +55,7 @@ void main() {
     if (p.stage >= kMasked) value = mix(value, vec4(p.fill), is_masked);
     if (p.stage == kWeights) {
       vec2 ml = stats[stats_at(head, first + r)];
-      value = ml.y > 0.0 ? exp(value - ml.x) / ml.y : vec4(0.0);
+      value = ml.y == 0.0 ? vec4(0.0) : exp(value - ml.x) / ml.y;
       if (p.has_finite_fill == 0u) value = mix(value, vec4(0.0), is_masked);
     }
     [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {

@@ -80,9 +80,11 @@ void main() {
           value = mix(vec4(kHidden), value, equal(exists, vec4(1.0)));
           float top = max(max(value.x, value.y), max(value.z, value.w));  // the largest score has the largest weight
           vec2 ml = stats[stats_at(head, i)];
-          if (ml.y > 0.0) pooled[r] = max(pooled[r], exp(top - ml.x) / ml.y);
+          bool has_weights = ml.y != 0.0 && (p.has_finite_fill != 0u || shows != vec4(0.0));
+          if (has_weights && !is_nan(pooled[r])) pooled[r] = is_nan(ml.y) ? not_a_number() : max(pooled[r], exp(top - ml.x) / ml.y);
         } else {
-          pooled[r] += dot(value, p.stage == kMasked ? shows : exists);
+          vec4 counts = p.stage == kMasked ? shows : exists;
+          pooled[r] += dot(mix(vec4(0.0), value, equal(counts, vec4(1.0))), vec4(1.0));
         }
         shown_here[r] += dot(shows, vec4(1.0));
       }

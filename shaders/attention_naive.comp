@@ -26,16 +26,16 @@ void main() {
   for (uint j = 0u; j < p.keys; ++j) {
     if (is_visible(p.mask, map, i, j)) m = max(m, score(item, head, i, j));
   }
-  float l = 0.0;
+  float l = 0.0, shift = softmax_shift(m);
   vec4 sum = vec4(0.0);
   for (uint j = 0u; j < p.keys; ++j) {
     if (!is_visible(p.mask, map, i, j)) continue;
-    float weight = exp(score(item, head, i, j) - m);
+    float weight = exp(score(item, head, i, j) - shift);
     l += weight;
     sum += weight * LOAD(v, v_at(item, head, j) + column4);
   }
   vec2 ml = row_stats(m, l);
-  vec4 result = l > 0.0 ? sum / l : (is_uniform(ml) ? mean_value(item, head, column4) : vec4(0.0));
+  vec4 result = l == 0.0 ? (is_uniform(ml) ? mean_value(item, head, column4) : vec4(0.0)) : sum / ml.y;
   merged[merged_at(item, head, i) + column4] = result;
   if (column4 == 0u) stats[stats_at(item, head, i)] = ml;
 }

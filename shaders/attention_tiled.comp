@@ -69,9 +69,9 @@ void main() {
     barrier();
     [[unroll]] for (uint other = 0u; other < kLanes; ++other) top = max(top, part[row * kLanes + other]);
     barrier();
-    float total = 0.0;
+    float total = 0.0, shift = softmax_shift(top);
     [[unroll]] for (int j = 0; j < 8; ++j) {
-      float e = s[j] == kHidden ? 0.0 : exp(s[j] - top);
+      float e = s[j] == kHidden ? 0.0 : exp(s[j] - shift);
       weight[row * kKeys + uint(j) * kLanes + lane] = e;
       total += e;
     }
@@ -101,7 +101,7 @@ void main() {
 
   if (i >= p.queries) return;
   vec2 ml = row_stats(m, l);
-  float inverse = l > 0.0 ? 1.0 / l : 0.0;
+  float inverse = l == 0.0 ? 0.0 : 1.0 / ml.y;
   [[unroll]] for (int c = 0; c < 4; ++c) {
     uint column4 = first_column4 + uint(c) * kLanes + lane;
     if (column4 >= p.d_v4) continue;

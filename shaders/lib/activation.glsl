@@ -1,6 +1,7 @@
 // Activations by their numbers in ops::Activation. Needs no inputs of its own.
 const uint kRelu = 1u, kGelu = 2u, kGeluTanh = 3u, kSilu = 4u;
 
+#include "lib/nan.glsl"
 #include "lib/tanh.glsl"
 
 // erfc by its Chebyshev fit (Numerical Recipes, §6.2), relative error below 1.2e-7 everywhere.
@@ -16,7 +17,7 @@ float complementary_error(float x) {
 }
 
 float activate(uint activation, float x) {
-  if (activation == kRelu) return max(x, 0.0);
+  if (activation == kRelu) return x >= 0.0 || is_nan(x) ? x : 0.0;  // max would make 0 of NaN
   if (activation == kGelu) return 0.5 * x * complementary_error(-x * 0.70710678118654752);
   if (activation == kGeluTanh) return 0.5 * x * (1.0 + safe_tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
   if (activation == kSilu) return x / (1.0 + exp(-x));

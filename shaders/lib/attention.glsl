@@ -6,6 +6,7 @@
 //   block scratch [item, head, row of the block, keys4] vec4: scores or weights of a few queries, never of all
 #include "params/mask.h"
 #include "params/attention.h"
+#include "lib/nan.glsl"
 
 layout(push_constant) uniform Push { AttentionParameters p; };
 
@@ -17,7 +18,10 @@ uint stats_at(uint item, uint head, uint i) { return ((p.first_item + item) * p.
 uint scratch_at(uint item, uint head, uint block_row) { return ((item * p.heads + head) * p.block_rows + block_row) * keys4(); }
 uint merged_at(uint item, uint head, uint i) { return item * p.merged_stride4 + i * p.merged_row4 + head * p.merged_head4; }
 
-// (m, l) as views read it; l = 0 says that the row has no weights. Finite fill and no visible key: PyTorch's softmax of equal
-// scores, uniform over all keys, padding included.
-vec2 row_stats(float m, float l) { return l == 0.0 && p.has_finite_fill != 0u ? vec2(p.fill, float(p.keys)) : vec2(m, l); }
+// (m, l) as views read it. l = 0: the mask hides every key, and the row has no weights. l = NaN: a visible score is NaN or +∞, or
+// all are −∞. Finite fill and no visible key: PyTorch's softmax of equal scores, uniform over all keys, padding included.
+vec2 row_stats(float m, float l) {
+  if (l == 0.0 && p.has_finite_fill != 0u) return vec2(p.fill, float(p.keys));
+  return vec2(m, is_finite(l) ? l : not_a_number());
+}
 bool is_uniform(vec2 ml) { return p.has_finite_fill != 0u && ml.x == p.fill; }

@@ -10,6 +10,7 @@ layout(set = 0, binding = 2, std430) readonly buffer mask_buffer { uint mask_wor
 layout(set = 0, binding = 3, std430) readonly buffer stats_buffer { vec2 stats[]; };  // [item, head, query]
 layout(set = 0, binding = 4, std430) buffer cells_buffer { vec2 cells[]; };
 #define MASK_WORDS(index) mask_words[index]
+#include "lib/nan.glsl"
 #include "lib/mask.glsl"
 #include "lib/score.glsl"
 

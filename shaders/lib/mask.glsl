@@ -5,6 +5,10 @@
 const uint kNoPlane = 0xffffffffu;
 const float kHidden = -3.402823466e38;  // stands for −inf without the arithmetic of infinities
 
+// What is subtracted from a row's scores before exp. Where every visible score is −∞, that is −∞ itself and the row becomes NaN, as
+// PyTorch's does: it must not look like a row that the mask hides.
+float softmax_shift(float m) { return m == kHidden ? uintBitsToFloat(0xff800000u) : m; }
+
 bool rule_shows(MaskParameters mask, uint i, uint j) {
   bool is_past = mask.causal == 0u || j <= i;
   bool is_near = mask.window == 0u || (i > j ? i - j : j - i) < mask.window;

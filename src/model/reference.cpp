@@ -9,11 +9,10 @@
 namespace headlight::model::reference {
 namespace {
 
-/// Softmax of one row of masked scores; zeros when every score is −inf.
+/// Softmax of one row of masked scores. NaN when one of them is NaN or +∞, or all are −∞.
 void softmax_row(const double* masked, std::size_t keys, double* weights, double& row_max, double& row_sum) {
   row_max = *std::max_element(masked, masked + keys);
   row_sum = 0.0;
-  if (std::isinf(row_max) && row_max < 0.0) return;
   for (std::size_t j = 0; j < keys; ++j) row_sum += weights[j] = std::exp(masked[j] - row_max);
   for (std::size_t j = 0; j < keys; ++j) weights[j] /= row_sum;
 }
@@ -102,6 +101,7 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
     for (std::uint32_t h = 0; h < heads; ++h) {
       const std::size_t first_key = (std::size_t{b} * key_heads + h / (heads / key_heads)) * keys;
       for (std::uint32_t i = 0; i < queries; ++i, ++row) {
+        bool has_weights = std::isfinite(fill);  // not where the mask hides every key by −∞
         for (std::uint32_t j = 0; j < keys; ++j) {
           double score = 0.0;
           for (std::size_t d = 0; d < d_k; ++d)
@@ -110,10 +110,13 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
           if (cap > 0.0) scaled = cap * std::tanh(scaled / cap);
           if (bias != nullptr) scaled += bias->value(h, std::int64_t{j} - std::int64_t{i});
           const bool is_seen = is_within(config.window, i, j) && is_visible(block, b, h, i, j);
+          has_weights = has_weights || is_seen;
           stages.scores.values[row * keys + j] = score;
           stages.scaled.values[row * keys + j] = scaled;
           stages.masked.values[row * keys + j] = is_seen ? scaled : fill;
         }
+        stages.row_max.values[row] = fill;
+        if (!has_weights) continue;
         softmax_row(&stages.masked.values[row * keys], keys, &stages.weights.values[row * keys], stages.row_max.values[row],
                     stages.row_sum.values[row]);
         for (std::size_t j = 0; j < keys; ++j) {

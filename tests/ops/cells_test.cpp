@@ -18,6 +18,8 @@ using test::AttentionCase;
 
 namespace {
 
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
 /// What somebody looks at: one stage's region of consecutive heads of one batch item.
 struct Look {
   MapStage stage = MapStage::Weights;
@@ -55,7 +57,7 @@ double cell(const AttentionCase& one, const test::AttentionResult<double>& resul
   if (look.stage == MapStage::Masked) return value;
   if (!is_visible && !has_fill) return 0.0;
   const std::size_t row = map * one.queries + i;
-  return result.row_sum[row] > 0.0 ? std::exp(value - result.row_max[row]) / result.row_sum[row] : 0.0;
+  return result.row_sum[row] == 0.0 ? 0.0 : std::exp(value - result.row_max[row]) / result.row_sum[row];
 }
 
 Cells expected(const AttentionCase& one, const Look& look) {
@@ -74,7 +76,7 @@ Cells expected(const AttentionCase& one, const Look& look) {
             const bool is_visible = one.mask.is_visible(one.layer, look.item, head, i, j, one.keys_of(look.item));
             const double value = cell(one, result, look, head, i, j, is_visible);
             is_masked = is_masked && !is_visible;
-            largest = std::max(largest, value);
+            largest = std::isnan(largest) || std::isnan(value) ? kNan : std::max(largest, value);
             if (look.stage == MapStage::Masked && !is_visible) {
               fill = value;
               continue;
@@ -201,6 +203,42 @@ TEST_SUITE("gpu") {
     const Evaluated result = run(test::shared_kernels(), one, {.region = {0, 24, 0, 24, 8}}, false);
     REQUIRE(result.values.size() == 9);
     for (std::size_t at = 0; at < 9; ++at) CHECK(result.values[at] == doctest::Approx(at % 3 == 1 ? 1.0 : 0.0));
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "what isn't a number stays none in every map, exact and pooled, and hides nothing else") {
+    test::Random random(45);
+    AttentionCase one = test::plain_attention(random, 1, 2, 40, 40, 8, 4);
+    one.mask.rule.causal = true;
+    one.q.values[(40 + 7) * 8 + 3] = std::numeric_limits<float>::quiet_NaN();  // query 7 of head 1
+    one.k.values[30 * 8] = std::numeric_limits<float>::infinity();             // key 30 of head 0
+    for (const float softcap : {0.0f, 20.0f}) {
+      one.config.softcap = softcap;
+      for (const MapStage stage : {MapStage::Scores, MapStage::Scaled, MapStage::Masked, MapStage::Weights}) {
+        for (const std::uint32_t pool : {1u, 6u}) {
+          const Look look{.stage = stage, .heads = 2, .region = {0, 40, 0, 40, pool}};
+          const Cells wanted = expected(one, look);
+          const Evaluated result = run(test::shared_kernels(), one, look, false);
+          CAPTURE(softcap);
+          CAPTURE(static_cast<int>(stage));
+          CAPTURE(pool);
+          CHECK(test::deviation(result.masked, wanted.masked).max_abs == 0.0);
+          std::size_t wrong = 0, not_numbers = 0;
+          double worst = 0.0;
+          for (std::size_t at = 0; at < wanted.values.size(); ++at) {
+            const double value = result.values[at], right = wanted.values[at];
+            not_numbers += std::isnan(right) ? 1U : 0U;
+            if (std::isfinite(right)) {
+              test::widen(worst, value, right);
+            } else if (std::isnan(value) != std::isnan(right) || std::isfinite(value)) {
+              ++wrong;
+            }
+          }
+          CHECK(wrong == 0);
+          CHECK(worst < 4e-6);  // observed 3.6e-7
+          CHECK(not_numbers > 0);
+        }
+      }
+    }
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "one cell alone") {
