@@ -113,6 +113,9 @@ FolderNotes read_folder_notes(const std::filesystem::path& folder) {
     notes.is_legacy = flag(root, "legacy");
     notes.keeps_accents = flag(root, "keep_accents");
     if (const auto ids = root.find("extra_ids")) notes.extra_ids = ids->id();
+    if (const auto offset = root.find("offset")) notes.offset = offset->id();
+    const auto language = root.find("src_lang");
+    if (language && language->value().is_string()) notes.source_language = language->string();
   });
   read_if_there(folder / "special_tokens_map.json", [&](const JsonPlace& root) { read_special(root, notes); });
   return notes;

@@ -18,7 +18,8 @@ struct FolderNotes {
   std::vector<AddedToken> special_tokens;  ///< those of `special` and the additional ones, as they are to be found
   std::optional<bool> adds_beginning, adds_end, adds_prefix_space, lowercases, strips_accents, spaces_out_chinese, is_legacy;
   std::optional<bool> keeps_accents;
-  std::optional<std::uint32_t> extra_ids;
+  std::optional<std::uint32_t> extra_ids, offset;
+  std::optional<std::string> source_language;  ///< "en_XX": what mBART's texts are marked with
 
   /// Is the tokenizer's class or the model's type of this family ("roberta": RobertaTokenizer or model_type roberta)?
   bool is(std::string_view family) const;

@@ -10,6 +10,7 @@
 #include "text/json_place.h"
 #include "text/marian_model.h"
 #include "text/model_json.h"
+#include "text/renumbered_pieces.h"
 #include "text/vocabulary_files.h"
 
 namespace headlight::text {
@@ -136,13 +137,44 @@ void make_albert_stages(const SentencePieceFile& model, const FolderNotes& notes
       {{.ids = {*cls}}, {.source = 0}, {.ids = {*sep}}, {.type = 1, .source = 1}, {.type = 1, .ids = {*sep}}});
 }
 
-/// The rules for models that no family is known of.
-void make_plain_stages(const SentencePieceFile& model, Stages& stages) {
+NormalizerPointer make_plain_normalizer(const SentencePieceFile& model) {
   std::vector<NormalizerPointer> normalizers;
   if (!model.character_map.empty()) normalizers.push_back(make_map(model));
   normalizers.push_back(make_strip_normalizer(false, true));
   normalizers.push_back(make_replace_normalizer(Regex(" {2,}"), std::string(kMark)));
-  stages.normalizer = make_normalizer_sequence(std::move(normalizers));
+  return make_normalizer_sequence(std::move(normalizers));
+}
+
+/// XLM-RoBERTa, CamemBERT, mBART, Pegasus.
+void make_renumbered_stages(const SentencePieceFile& model, RenumberedPieces pieces, Stages& stages) {
+  stages.normalizer = make_plain_normalizer(model);
+  stages.pre_tokenizer = pieces.cuts_at_spaces ? make_marked_words() : make_metaspace_pre_tokenizer({});
+  stages.model = make_unigram(std::move(pieces.spellings), pieces.unknown, false);
+  const Vocabulary& vocabulary = stages.model->vocabulary();
+  const auto put = [&](const std::vector<std::string>& spellings, Template& built) {
+    for (const std::string& spelling : spellings) {
+      const auto id = vocabulary.find(spelling);
+      if (!id) throw Error("the token \"{}\" isn't in the vocabulary", spelling);
+      built.push_back({.ids = {*id}});
+    }
+  };
+  Template single, pair;
+  put(pieces.before, single);
+  put(pieces.before, pair);
+  single.push_back({.source = 0});
+  pair.push_back({.source = 0});
+  put(pieces.between, pair);
+  pair.push_back({.source = 1});
+  put(pieces.after, single);
+  put(pieces.after, pair);
+  stages.post_processor = make_template_post_processor(std::move(single), std::move(pair));
+  stages.added = std::move(pieces.added);
+  stages.special = std::move(pieces.special);
+}
+
+/// The rules for models that no family is known of.
+void make_plain_stages(const SentencePieceFile& model, Stages& stages) {
+  stages.normalizer = make_plain_normalizer(model);
   stages.pre_tokenizer = make_metaspace_pre_tokenizer({});
   stages.model = make_unigram(scored(model), to_id(model.unknown), model.falls_back_to_bytes);
 }
@@ -154,6 +186,8 @@ Stages make_unigram_stages(const SentencePieceFile& model, const FolderNotes& no
     make_t5_stages(model, notes, stages);
   } else if (notes.is("albert")) {
     make_albert_stages(model, notes, stages);
+  } else if (std::optional<RenumberedPieces> pieces = renumber(model, notes)) {
+    make_renumbered_stages(model, std::move(*pieces), stages);
   } else {
     make_plain_stages(model, stages);
   }
@@ -226,17 +260,22 @@ Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes&
         model.kind == SentencePieceFile::Kind::Bpe ? make_bpe_stages(model, notes) : make_unigram_stages(model, notes);
     stages.spelling = Spelling::WordMarks;
     std::vector<AddedToken> added = added_tokens(model);
-    added.insert(added.end(), stages.added.begin(), stages.added.end());
-    for (const AddedToken& noted : notes.special_tokens) {
-      const bool known =
-          std::any_of(added.begin(), added.end(), [&](const AddedToken& t) { return t.content == noted.content; });
-      if (!known) added.push_back(noted);
-    }
+    const auto add = [&](const std::vector<AddedToken>& more) {
+      for (const AddedToken& token : more) {
+        const bool known =
+            std::any_of(added.begin(), added.end(), [&](const AddedToken& t) { return t.content == token.content; });
+        if (!known) added.push_back(token);
+      }
+    };
+    add(stages.added);
+    add(notes.special_tokens);
     stages.added = std::move(added);
-    stages.special = {.beginning = spelling_of(model, model.beginning),
-                      .end = spelling_of(model, model.end),
-                      .padding = spelling_of(model, model.padding),
-                      .unknown = spelling_of(model, model.unknown)};
+    if (!stages.special.unknown) {  // none of the families that name their own
+      stages.special = {.beginning = spelling_of(model, model.beginning),
+                        .end = spelling_of(model, model.end),
+                        .padding = spelling_of(model, model.padding),
+                        .unknown = spelling_of(model, model.unknown)};
+    }
     return stages;
   } catch (const Error& error) {
     throw Error("{}: {}", file.string(), error.what());

@@ -2,6 +2,7 @@
 
 #include "core/atomic_file.h"
 #include "text/bpe.h"
+#include "text/gguf_words.h"
 #include "text/json_place.h"
 #include "text/model_json.h"
 #include "text/word_piece.h"
@@ -63,6 +64,17 @@ auto build_from(const std::filesystem::path& file, Build build) {
   } catch (const Error& error) {
     throw Error("{}: {}", file.string(), error.what());
   }
+}
+
+/// Qwen2 composes characters (NFC) and cuts words by a pattern of its own. Its files name the special tokens beside the
+/// vocabulary; without them transformers adds <|endoftext|>.
+Stages make_qwen2_stages(Vocabulary vocabulary, const Merges& merges, const FolderNotes& notes) {
+  std::vector<AddedToken> added = notes.special_tokens;
+  if (added.empty()) added.push_back({.content = "<|endoftext|>", .is_normalized = false, .is_special = true});
+  Stages stages = make_byte_level_stages(std::move(vocabulary), merges, {}, read_gguf_words("qwen2").pre_tokenizer);
+  stages.normalizer = make_canonical_normalizer(CanonicalForm::Nfc);
+  stages.added = std::move(added);
+  return stages;
 }
 
 }  // namespace
@@ -128,6 +140,9 @@ Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderN
   const bool is_gpt2 = notes.is("gpt2") || notes.is("opt");
   const bool is_roberta = notes.is("roberta") || notes.is("bart") || notes.is("longformer") || notes.is("led") ||
                           (!is_gpt2 && vocabulary.find("<s>") && vocabulary.find("</s>") && vocabulary.find("<mask>"));
+  if (notes.is("qwen2") || notes.is("qwen3")) {
+    return build_from(file, [&] { return make_qwen2_stages(std::move(vocabulary), merges, notes); });
+  }
   return build_from(file, [&] {
     std::vector<AddedToken> added = is_roberta
                                         ? special_tokens(vocabulary, notes, {"<s>", "<pad>", "</s>", "<unk>", "<mask>"})

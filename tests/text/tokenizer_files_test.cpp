@@ -8,6 +8,7 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "support/error_message.h"
 #include "support/temporary_directory.h"
 #include "text/tokenizer.h"
 
@@ -122,6 +123,43 @@ TEST_SUITE("cpu") {
     CHECK(refusal(folder).find((folder / "tokenizer.json").string() + ": parse error at line 1") == 0);
     write_file_atomically(folder / "tokenizer_config.json", std::string_view("{\"bos_token\": {}}"));
     CHECK(refusal(folder) == (folder / "tokenizer_config.json").string() + ": bos_token.content is missing");
+  }
+
+  TEST_CASE("the type of the model stands in for the tokenizer's class, and unknown numberings are refused") {
+    const TemporaryDirectory scratch;
+    const auto ids_with = [&](const char* golden, std::string_view config, std::string_view notes) {
+      const std::filesystem::path folder = scratch.path() / golden;
+      std::filesystem::create_directories(folder);
+      for (const char* name : {"sentencepiece.bpe.model", "spiece.model"}) {
+        if (!std::filesystem::exists(kGolden / golden / name)) continue;
+        write_file_atomically(folder / name, std::string_view(read_file(kGolden / golden / name)));
+      }
+      write_file_atomically(folder / "config.json", config);
+      write_file_atomically(folder / "tokenizer_config.json", notes);
+      std::vector<std::uint32_t> ids;
+      for (const text::Token& token : Tokenizer::load(folder).encode("The fox")) ids.push_back(token.id);
+      return ids;
+    };
+    const auto golden_ids = [&](const char* golden) {
+      std::vector<std::uint32_t> ids;
+      for (const text::Token& token : Tokenizer::load(kGolden / golden).encode("The fox")) ids.push_back(token.id);
+      return ids;
+    };
+    CHECK(ids_with("xlm-roberta", R"({"model_type":"xlm-roberta"})", "{}") == golden_ids("xlm-roberta"));
+    CHECK(ids_with("camembert", R"({"model_type":"camembert"})", "{}") == golden_ids("camembert"));
+    CHECK(ids_with("pegasus", R"({"model_type":"pegasus"})", "{}") == golden_ids("pegasus"));
+    CHECK(ids_with("mbart", R"({"model_type":"mbart"})", R"({"src_lang":"de_DE"})") == golden_ids("mbart"));
+    CHECK(ids_with("mbart", R"({"model_type":"mbart"})", R"({"src_lang":"fr_XX"})").back() ==
+          golden_ids("mbart").back() + 5);
+    const std::string model = (scratch.path() / "mbart/sentencepiece.bpe.model").string();
+    CHECK(test::error_message([&] { ids_with("mbart", "{}", R"({"tokenizer_class":"MBartTokenizer","src_lang":"xx"})"); }) ==
+          model + ": tokenizer_config.json: src_lang is \"xx\", which isn't among mBART's languages");
+    CHECK(test::error_message([&] {
+            ids_with("mbart", "{}", R"({"tokenizer_class":"BarthezTokenizer"})");
+          }).starts_with(model + ": Headlight doesn't know how BarthezTokenizer numbers the pieces"));
+    CHECK(test::error_message([&] {
+            ids_with("pegasus", "{}", R"({"tokenizer_class":"PegasusTokenizer","offset":0})");
+          }).find("offset is 0") != std::string::npos);
   }
 
   TEST_CASE("a tokenizer with bytes changed at random is refused or read, but never crashes") {

@@ -124,6 +124,11 @@ TEST_SUITE("cpu") {
       compare(Tokenizer::load(folder(name)), name);
   }
 
+  TEST_CASE("SentencePiece models whose tokenizers give other ids, and Qwen2's words without a tokenizer.json") {
+    for (const char* name : {"xlm-roberta", "camembert", "mbart", "mbart50", "pegasus", "qwen2-vocab"})
+      compare(Tokenizer::load(folder(name)), name);
+  }
+
   TEST_CASE("Llama 2's tokenizer, whose licence keeps it out of the repository") {
     const char* tokenizers = std::getenv("HEADLIGHT_TOKENIZERS");
     if (tokenizers == nullptr || !std::filesystem::exists(std::filesystem::path(tokenizers) / "llama2/tokenizer.model")) {
