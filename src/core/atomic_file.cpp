@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/lfs_pointer.h"
 
 namespace headlight {
 namespace {
@@ -57,7 +58,9 @@ std::string read_file(const std::filesystem::path& path) {
   if (!file || (file.peek() != std::ifstream::traits_type::eof() && !(content << file.rdbuf()))) {
     throw Error("can't read {}: {}", path.string(), std::strerror(errno));
   }
-  return std::move(content).str();
+  std::string text = std::move(content).str();
+  refuse_lfs_pointer(text, path);
+  return text;
 }
 
 void make_directories(const std::filesystem::path& directory) {

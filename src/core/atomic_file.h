@@ -11,7 +11,7 @@ namespace headlight {
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> content);
 
-/// The whole file. Throws Error naming the file and the system's reason.
+/// The whole file. Throws Error naming the file and the system's reason, or saying that it is a Git LFS pointer.
 std::string read_file(const std::filesystem::path& path);
 
 /// Creates the folder and its parents. Throws Error naming the folder and the system's reason.

@@ -1,6 +1,7 @@
 #include "model/checkpoint_files.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -17,6 +18,11 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kConvert =
     "Headlight reads safetensors: open the model in Python and call save_pretrained(folder), which writes them";
+constexpr std::string_view kAdapter =
+    "a LoRA adapter without its base model: merge the two in Python (PEFT's merge_and_unload), then call "
+    "save_pretrained(folder)";
+constexpr std::string_view kOriginal =
+    "Headlight reads safetensors and GGUF: download the model in one of them, or convert it in Python with transformers";
 
 bool is_file(const fs::path& path) {
   std::error_code ignored;
@@ -88,6 +94,35 @@ CheckpointFiles open_shards(const fs::path& index) {
   return files;
 }
 
+/// Says which other form of a model a folder holds, by the files that give it away.
+std::string describe_folder(const fs::path& folder) {
+  struct Other {
+    std::string_view file, what;
+  };
+  constexpr std::array<Other, 16> kOthers{{
+      {"adapter_config.json", kAdapter},
+      {"adapter_model.safetensors", kAdapter},
+      {"pytorch_model.bin", kConvert},
+      {"pytorch_model.bin.index.json", kConvert},
+      {"model.onnx", kOriginal},
+      {"onnx/model.onnx", kOriginal},
+      {"tf_model.h5", kOriginal},
+      {"tf_model.h5.index.json", kOriginal},
+      {"model.ckpt.index", kOriginal},
+      {"flax_model.msgpack", kOriginal},
+      {"flax_model.msgpack.index.json", kOriginal},
+      {"openvino_model.xml", kOriginal},
+      {"rust_model.ot", kOriginal},
+      {"weights.npz", kOriginal},
+      {"consolidated.safetensors", kOriginal},
+      {"consolidated.00.pth", kOriginal},
+  }};
+  const auto found = std::ranges::find_if(kOthers, [&](const Other& other) { return is_file(folder / other.file); });
+  if (found == kOthers.end()) return "";
+  if (found->what == kAdapter) return fmt::format("{} holds {}", folder.string(), kAdapter);
+  return fmt::format("{} holds its weights as {} only: {}", folder.string(), found->file, found->what);
+}
+
 }  // namespace
 
 CheckpointFiles open_checkpoint_file(const fs::path& path) {
@@ -112,9 +147,7 @@ CheckpointFiles open_checkpoint_folder(const fs::path& folder) {
     throw Error("{} holds {} GGUF files: open one of them, for example {}", folder.string(), gguf_files.size(),
                 gguf_files.front().filename().string());
   }
-  if (is_file(folder / "pytorch_model.bin") || is_file(folder / "pytorch_model.bin.index.json")) {
-    throw Error("{} holds its weights as pytorch_model.bin only: {}", folder.string(), kConvert);
-  }
+  if (const std::string other = describe_folder(folder); !other.empty()) throw Error("{}", other);
   throw Error("{} holds no model.safetensors: choose the folder of a model, as `huggingface-cli download` writes it",
               folder.string());
 }

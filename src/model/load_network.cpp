@@ -113,7 +113,9 @@ LoadedNetwork load_network(const Checkpoint& checkpoint, std::string_view config
   if (!whole.has("model_type")) whole.refuse("model_type", "the name of a network");
   const std::string type = whole.text("model_type", "");
   const Family* family = find_family(type);
-  if (family == nullptr) throw Error("{}: {}", checkpoint.path().string(), unsupported(type));
+  if (family == nullptr)
+    throw Error("{}: {}", checkpoint.path().string(),
+                unsupported(type, whole.has("vision_config|vision_tower|mm_vision_tower|audio_config")));
   return load(*family, text_settings(whole).over(family->defaults), whole, checkpoint);
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/lfs_pointer.h"
 
 namespace headlight::model {
 namespace {
@@ -46,6 +47,12 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   // Far read-ahead when the file isn't in memory yet. Not MADV_WILLNEED: who opens a file may want its head alone.
   ::madvise(address, size, MADV_SEQUENTIAL);
   bytes_ = {static_cast<const std::byte*>(address), size};
+  try {
+    refuse_lfs_pointer({static_cast<const char*>(address), size}, path_);
+  } catch (...) {
+    ::munmap(address, size);
+    throw;
+  }
 }
 
 void MappedFile::release(std::span<const std::byte> part) const {

@@ -155,6 +155,45 @@ TEST_SUITE("cpu") {
     CHECK(complaint(folder.path()).starts_with(base + " holds its weights as pytorch_model.bin only: "));
   }
 
+  TEST_CASE("a folder with another form of a model says which, and what to do") {
+    const auto with = [](const char* name) {
+      const TemporaryDirectory folder;
+      fs::create_directories((folder.path() / name).parent_path());
+      write(folder.path() / "config.json", R"({"model_type":"bert"})");
+      write(folder.path() / name, "content");
+      const std::string found = complaint(folder.path());
+      CHECK(found.starts_with(folder.path().string() + " holds "));
+      return found;
+    };
+    for (const char* name : {"adapter_config.json", "adapter_model.safetensors"})
+      CHECK(with(name).find("a LoRA adapter without its base model: merge the two") != std::string::npos);
+    for (const char* name :
+         {"model.onnx", "onnx/model.onnx", "tf_model.h5", "flax_model.msgpack", "model.ckpt.index", "openvino_model.xml",
+          "rust_model.ot", "weights.npz", "consolidated.safetensors", "consolidated.00.pth", "pytorch_model.bin.index.json"})
+      CHECK(with(name).find(std::string(" holds its weights as ") + name + " only: Headlight reads safetensors") !=
+            std::string::npos);
+    CHECK(with("README.md").find("holds no model.safetensors") != std::string::npos);
+  }
+
+  TEST_CASE("a Git LFS pointer in the place of weights or config is called one") {
+    constexpr std::string_view kPointer =
+        "version https://git-lfs.github.com/spec/v1\noid "
+        "sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\n"
+        "size 548105171\n";
+    const TemporaryDirectory folder;
+    const std::string base = folder.path().string();
+    const std::string what =
+        " is a Git LFS pointer, not the file itself: run `git lfs pull` in its repository, or download it again";
+    write(folder.path() / "model.safetensors", kPointer);
+    CHECK(complaint(folder.path()) == base + "/model.safetensors" + what);
+    write(folder.path() / "tiny.gguf", kPointer);
+    CHECK(complaint(folder.path() / "tiny.gguf") == base + "/tiny.gguf" + what);
+    write(folder.path() / "model.safetensors", one_tensor("a", 1.0f));
+    write(folder.path() / "config.json", kPointer);
+    const Checkpoint checkpoint(folder.path());
+    CHECK(error_message([&] { (void)checkpoint.config(); }) == base + "/config.json" + what);
+  }
+
   TEST_CASE("real folders and GGUF files open") {
     const fs::path models = fs::path(HEADLIGHT_GOLDEN_DIR) / "models";
     Checkpoint whole(models / "llama"), sharded(models / "llama-sharded");

@@ -97,7 +97,7 @@ TEST_SUITE("cpu") {
       check_all(load_network(Checkpoint(golden_model_path(name)), read_file(older)), load_golden_cases(name));
       ++count;
     }
-    CHECK(count == 17);
+    CHECK(count == 19);
   }
 
   TEST_CASE("a model in two files is the model") {

@@ -108,6 +108,9 @@ TEST_SUITE("cpu") {
     CHECK(mistral.window == 7);
     CHECK(mistral.key_heads == 2);
     CHECK(!load_network(golden_model_path("bert-base-model")).description.has_logits);
+    const ModelDescription bidirectional = load_network(golden_model_path("mistral-bidirectional")).description;
+    CHECK(!bidirectional.is_causal);
+    CHECK(bidirectional.window == 7);  // transformers counts the distance 6 in
 
     const ModelDescription gguf = load_network(golden_model_path("gguf/llama-q8_0.gguf")).description;
     CHECK(gguf.family == "Llama");
@@ -127,6 +130,14 @@ TEST_SUITE("cpu") {
     CHECK(holds(mamba, "model_type 'mamba': Headlight shows attention; this network has none; supported: BERT, RoBERTa, "));
     CHECK(is_one_line(mamba));
     CHECK(holds(complaint("llama", [](json& config) { config["model_type"] = "whisper"; }), "needs sound or images"));
+    for (const char* type : {"qwen2_5_vl", "qwen3_vl", "mllama", "llama4", "mistral3", "internvl", "smolvlm", "gemma3n"})
+      CHECK(holds(complaint("llama", [&](json& config) { config["model_type"] = type; }), "needs sound or images"));
+    CHECK(holds(complaint("llama",
+                          [](json& config) {
+                            config["model_type"] = "somebodys_vl";
+                            config["vision_config"] = {{"depth", 3}};
+                          }),
+                "model_type 'somebodys_vl': Headlight reads text; this network needs sound or images"));
     CHECK(holds(complaint("llama", [](json& config) { config["model_type"] = "a\nb"; }),
                 "model_type 'a?b': Headlight doesn't"));
     CHECK(holds(complaint("llama", [](json& config) { config.erase("model_type"); }), "model_type is missing"));
@@ -135,6 +146,12 @@ TEST_SUITE("cpu") {
                             config["quantization_config"] = {{"quant_method", "gptq"}};
                           }),
                 "the weights are quantised (gptq)"));
+    CHECK(holds(complaint("llama",
+                          [](json& config) {
+                            config["quantization"] = {{"group_size", 64}, {"bits", 4}};
+                            config["quantization_config"] = config["quantization"];
+                          }),
+                "the weights are quantised by MLX (4 bits): load the original model, or a GGUF file of it"));
     CHECK(holds(error_message([] { load_network(Checkpoint(golden_model_path("llama")), "{\"model_type\": "); }),
                 "config.json isn't JSON"));
     CHECK(holds(error_message([] { load_network(Checkpoint(golden_model_path("llama")), "[]"); }), "isn't a JSON object"));
@@ -210,6 +227,32 @@ TEST_SUITE("cpu") {
         holds(complaint("gpt2", [](json& config) { config["vocab_size"] = 129; }), "[128, 36], but [129, 36] is expected"));
     CHECK(
         holds(complaint("bert", [](json& config) { config["model_type"] = "gpt2"; }), "no tensor 'transformer.wte.weight'"));
+  }
+
+  TEST_CASE("half of an encoder–decoder is called that") {
+    const auto without_decoder = [](Safetensors& file) {
+      std::vector<std::string> names;
+      for (const auto& [name, entry] : file.header.items()) {
+        if (name.find("decoder.") != std::string::npos || name == "lm_head.weight") names.push_back(name);
+      }
+      for (const std::string& name : names) file.header.erase(name);
+    };
+    CHECK(holds(complaint_of_file("t5", without_decoder),
+                " holds only the encoder of a T5: open the whole model, whose files have the decoder too"));
+    CHECK(holds(complaint_of_file("bart", without_decoder), " holds only the encoder of a BART: open the whole model"));
+  }
+
+  TEST_CASE("a stack's own table and the linear layer's own bias count") {
+    // Untied networks keep more tensors than are used: shared.weight of BART, one of BERT's two biases.
+    const LoadedNetwork bart = load_network(golden_model_path("bart-untied"));
+    Checkpoint tables(golden_model_path("bart-untied"));
+    CHECK(bart.network.source_embedding->table == tables.find("model.encoder.embed_tokens.weight"));
+    CHECK(bart.network.target_embedding->table == tables.find("model.decoder.embed_tokens.weight"));
+    CHECK(!(bart.network.source_embedding->table == tables.find("model.shared.weight")));
+    const LoadedNetwork bert = load_network(golden_model_path("bert-untied"));
+    Checkpoint biases(golden_model_path("bert-untied"));
+    CHECK(bert.network.layers->unembedding->linear.bias == biases.find("cls.predictions.decoder.bias"));
+    CHECK(!(bert.network.layers->unembedding->linear.bias == biases.find("cls.predictions.bias")));
   }
 
   TEST_CASE("names of older checkpoints, buffers and heads of other tasks are known") {

@@ -39,6 +39,7 @@ FAMILIES = {
         "vocab_size": 128, "n_embd": 36, "n_head": 6, "n_layer": 2, "n_positions": 32, "n_inner": 68,
         "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}, text="byte_level", painted=True),
     "bert": encoder("BertForMaskedLM", BERT, types=True, text="word_piece", painted=True),
+    "bert-untied": encoder("BertForMaskedLM", BERT | {"vocab_size": 83, "tie_word_embeddings": False}, types=True),
     "bert-base-model": encoder("BertModel", BERT | {"vocab_size": 83, "hidden_size": 40}, types=True),
     "roberta": encoder("RobertaForMaskedLM", BERT | {
         "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "max_position_embeddings": 34, "type_vocab_size": 1}),
@@ -74,6 +75,10 @@ FAMILIES = {
     "mistral": decoder("MistralForCausalLM", {**ROTARY, "sliding_window": 7, "tie_word_embeddings": False}),
     "qwen2": decoder("Qwen2ForCausalLM", {
         **ROTARY, "hidden_size": 40, "num_attention_heads": 4, "use_sliding_window": False, "tie_word_embeddings": True}),
+    "qwen2-bidirectional": decoder("Qwen2ForCausalLM", {
+        **ROTARY, "use_sliding_window": False, "tie_word_embeddings": False, "is_causal": False}),
+    "mistral-bidirectional": decoder("MistralForCausalLM", {
+        **ROTARY, "sliding_window": 6, "tie_word_embeddings": False, "is_causal": False}),
     "qwen3": decoder("Qwen3ForCausalLM", {**ROTARY, "head_dim": 12, "tie_word_embeddings": True},
                      spread={"[qk]_norm": (1.35, 0.25)}),
     "gemma": gemma("GemmaForCausalLM", {**ROTARY, "num_key_value_heads": 1, "head_dim": 12}),
@@ -104,6 +109,9 @@ FAMILIES = {
     "bart": pair("BartForConditionalGeneration", {
         **SEQUENCE, "vocab_size": 85, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2},
                  attention=1.4),
+    "bart-untied": pair("BartForConditionalGeneration", {
+        **SEQUENCE, "vocab_size": 71, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2,
+        "tie_word_embeddings": False}, attention=1.4),
     "t5": pair("T5ForConditionalGeneration", T5, attention=0.9),
     "flan-t5": pair("T5ForConditionalGeneration", T5 | {
         "feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "d_model": 28, "num_decoder_layers": 3},

@@ -14,13 +14,14 @@ constexpr AttentionNames kBartSelf =
 constexpr AttentionNames kBartCross = bart_attention("encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj",
                                                      "encoder_attn.out_proj", "encoder_attn_layer_norm");
 constexpr FeedForwardNames kBartFeedForward{.in = "fc1", .out = "fc2", .norm = "final_layer_norm"};
-constexpr StackNames kBartEncoder{.table = "shared|encoder.embed_tokens|decoder.embed_tokens",
+/// A stack's own table counts where there is one: shared.weight is left over then.
+constexpr StackNames kBartEncoder{.table = "encoder.embed_tokens|shared|decoder.embed_tokens",
                                   .positions = "encoder.embed_positions",
                                   .embedding_norm = "encoder.layernorm_embedding",
                                   .layer = "encoder.layers.{}.",
                                   .self = kBartSelf,
                                   .feed_forward = kBartFeedForward};
-constexpr StackNames kBartDecoder{.table = "shared|decoder.embed_tokens|encoder.embed_tokens",
+constexpr StackNames kBartDecoder{.table = "decoder.embed_tokens|shared|encoder.embed_tokens",
                                   .positions = "decoder.embed_positions",
                                   .embedding_norm = "decoder.layernorm_embedding",
                                   .layer = "decoder.layers.{}.",
@@ -42,7 +43,7 @@ constexpr Family bart() {
           .encoder = kBartEncoder,
           .decoder = kBartDecoder,
           .head = {.linear = "lm_head", .bias = "final_logits_bias"},
-          .ignored = "*encoder.embed_tokens.weight|*decoder.embed_tokens.weight|classification_head.*",
+          .ignored = "*shared.weight|classification_head.*",
           .place = NormPlace::After,
           .position_offset = 2};
 }

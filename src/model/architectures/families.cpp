@@ -19,12 +19,22 @@ const Family* find(std::span<const Family> families, std::string_view type) {
   return nullptr;
 }
 
+constexpr std::string_view kOtherSenses = "Headlight reads text; this network needs sound or images";
+
 /// What people load by mistake, and why it has no place here.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOthers{{
     {"mamba|mamba2|falcon_mamba|rwkv|retnet|xlstm|hyena|resnet|convnext|unet",
      "Headlight shows attention; this network has none"},
-    {"whisper|wav2vec2|hubert|vit|clip|siglip|llava|qwen2_vl|qwen2_5_vl|paligemma|blip|dinov2",
-     "Headlight reads text; this network needs sound or images"},
+    {"whisper|wav2vec2|hubert|vit|clip|siglip|siglip2|dinov2|dinov3_vit|blip|blip-2|instructblip|llava|llava_next|llava_"
+     "onevision|"
+     "video_llava|vipllava|idefics|idefics2|idefics3|smolvlm|fuyu|kosmos-2|kosmos-2.5|paligemma|florence2|chameleon|janus|"
+     "emu3|"
+     "mllama|llama4|mistral3|pixtral|aria|aya_vision|cohere2_vision|gemma3n|gemma4|phi3_v|phi4_multimodal|phi4mm|qwen2_vl|"
+     "qwen2_5_vl|qwen3_vl|qwen3_vl_moe|qwen2_audio|qwen2_5_omni|qwen3_omni_moe|internvl|internvl_chat|minicpmv|minicpmo|"
+     "molmo|"
+     "ovis2|glm4v|glm4v_moe|deepseek_vl|deepseek_vl_v2|deepseek_vl_hybrid|kimi_vl|got_ocr2|lfm2_vl|ernie4_5_vl_moe|voxtral|"
+     "granite_speech|seamless_m4t|seamless_m4t_v2|speecht5",
+     kOtherSenses},
     {"jamba|recurrent_gemma|bamba|zamba|zamba2|granitemoehybrid|falcon_h1|lfm2|qwen3_next|nemotron_h",
      "only some layers of this network are attention"},
 }};
@@ -64,9 +74,9 @@ std::string family_names() {
   return names;
 }
 
-std::string unsupported(std::string_view model_type) {
-  return fmt::format("model_type '{}': {}; supported: {}", printable(model_type), reason_against(model_type),
-                     family_names());
+std::string unsupported(std::string_view model_type, bool has_other_senses) {
+  return fmt::format("model_type '{}': {}; supported: {}", printable(model_type),
+                     has_other_senses ? kOtherSenses : reason_against(model_type), family_names());
 }
 
 std::string unsupported_gguf(std::string_view architecture) {

@@ -22,8 +22,8 @@ const Family* find_gguf_family(std::string_view architecture);
 /// "BERT, RoBERTa, …"
 std::string family_names();
 /// "model_type 'mamba': Headlight shows attention; this network has none; supported: …", or what else is to say about a
-/// type that no family has.
-std::string unsupported(std::string_view model_type);
+/// type that no family has. `has_other_senses`: its config describes a network for images or sound inside.
+std::string unsupported(std::string_view model_type, bool has_other_senses);
 std::string unsupported_gguf(std::string_view architecture);
 
 /// Calls `act` for each part of "a|b|c".

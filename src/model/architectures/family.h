@@ -41,7 +41,7 @@ struct StackNames {
 /// From states to logits. Outside of the family's prefix.
 struct HeadNames {
   Names linear = "";  ///< absent where the embedding's table serves
-  Names bias = "";    ///< whole name of the tensor
+  Names bias = "";    ///< whole name of the tensor; of two, the linear layer's own counts, as transformers adds it
   Names transform = "", norm = "";
 };
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/error.h"
 #include "model/architectures/layer_builder.h"
 #include "model/architectures/rotary_settings.h"
 
@@ -117,9 +118,22 @@ void add_positions(const Family& family, const Settings& settings, const Sizes& 
   }
 }
 
+/// T5EncoderModel and its like save one stack of two.
+void expect_both_stacks(const Family& family, const FamilyTensors& tensors) {
+  const auto has_first_layer = [&](const StackNames& stack) {
+    const std::size_t hole = stack.layer.find("{}");
+    return tensors.has(fmt::format("{}0{}{}", stack.layer.substr(0, hole), stack.layer.substr(hole + 2), stack.self.query));
+  };
+  if (family.kind != StackKind::EncoderDecoder || has_first_layer(family.decoder) || !has_first_layer(family.encoder))
+    return;
+  throw Error("{} holds only the encoder of a {}: open the whole model, whose files have the decoder too",
+              tensors.checkpoint().path().string(), family.name);
+}
+
 }  // namespace
 
 Network build_network(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors) {
+  expect_both_stacks(family, tensors);
   Network network;
   network.source_embedding =
       std::make_shared<Embedding>(build_embedding(family, family.encoder, sizes, sizes.vocabulary, tensors));

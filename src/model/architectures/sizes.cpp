@@ -127,7 +127,8 @@ void read_windows(const Settings& settings, const Family& family, Sizes& sizes) 
       }
       has_window = types[layer] == "sliding_attention";
     }
-    if (has_window) sizes.windows[layer] = window;
+    // transformers counts the distance itself in where a decoder sees both ways: |i − j| ≤ window.
+    if (has_window) sizes.windows[layer] = window == 0 || sizes.is_causal ? window : window + 1;
   }
 }
 
@@ -175,7 +176,9 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
   sizes.is_tied = settings.flag("tie_word_embeddings", family.is_tied);
   sizes.place = settings.flag("do_layer_norm_before", true) ? family.place : NormPlace::After;
   sizes.has_final_norm = sizes.place == NormPlace::Before && !settings.flag("_remove_final_layer_norm", false);
-  sizes.is_causal = family.kind != StackKind::Encoder || settings.flag("is_decoder", false);
+  sizes.is_causal =
+      family.kind == StackKind::EncoderDecoder ||
+      (family.kind == StackKind::Decoder ? settings.flag("is_causal", true) : settings.flag("is_decoder", false));
   sizes.biases = family.biases;
   if (!family.biases.attention_key.empty()) {
     sizes.biases.projections = settings.flag(family.biases.attention_key, family.biases.projections);
@@ -206,6 +209,10 @@ void expect_known(const Settings& settings) {
     settings.refuse("position_embedding_type", "absolute: Headlight computes nothing else");
   }
   if (settings.count("inner_group_num", 1, kMaxLayers) != 1) settings.refuse("inner_group_num", "1");
+  if (const std::optional<Settings> mlx = settings.child("quantization"); mlx && mlx->has("group_size")) {
+    throw Error("config.json: the weights are quantised by MLX ({} bits): load the original model, or a GGUF file of it",
+                mlx->count("bits", 0, 64));
+  }
   if (const std::optional<Settings> quantization = settings.child("quantization_config")) {
     throw Error("config.json: the weights are quantised ({}): load the original model, or a GGUF file of it",
                 printable(quantization->text("quant_method", "unnamed")));
