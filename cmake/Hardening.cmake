@@ -1,0 +1,19 @@
+# What release builds do against a memory error that got past the tests: it ends the program where it happens instead of
+# becoming an attack by a file. tests/project reads the built program for it. Not with sanitizers, which find more.
+if(CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$" AND NOT HEADLIGHT_SANITIZE AND NOT HEADLIGHT_FUZZ)
+  add_compile_options(-fstack-protector-strong -fstack-clash-protection)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|i.86)$")
+    add_compile_options(-fcf-protection=full)
+  endif()
+  # Checked sizes in the C library's functions; level 3, where compiler and library know it, also those found at run time.
+  add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  # Indices of vectors, spans and strings. Loops over weights use pointers.
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+
+  set(is_shared $<OR:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>,$<STREQUAL:$<TARGET_PROPERTY:TYPE>,MODULE_LIBRARY>>)
+  set(is_program $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
+  add_compile_options($<$<NOT:${is_shared}>:-fPIE>)
+  add_link_options($<${is_program}:-pie>)
+  # All symbols are bound before main(), and their table is read-only from then on.
+  add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+endif()
