@@ -1,14 +1,14 @@
 #include "core/atomic_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <memory>
-#include <sstream>
+#include <ctime>
+#include <random>
 #include <system_error>
 
 #include "core/error.h"
@@ -17,55 +17,168 @@
 namespace headlight {
 namespace {
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
+namespace fs = std::filesystem;
+
+constexpr mode_t kMode = 0666;  // less what the umask takes away
+constexpr std::string_view kTemporary = ".tmp";
+constexpr std::size_t kRandomDigits = 16;
+
+[[noreturn]] void fail(const fs::path& path, int error) {
+  throw Error("can't write {}: {}; choose another folder or free some space", path.string(), std::strerror(error));
+}
+
+fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+/// "settings.json.9f86d081884c7d65.tmp" beside the file: nothing can wait there under the same name.
+fs::path random_name(const fs::path& path) {
+  std::random_device random;
+  const std::uint64_t number = std::uint64_t{random()} << 32 | random();
+  fs::path name = path;
+  name += fmt::format(".{:0{}x}{}", number, kRandomDigits, kTemporary);
+  return name;
+}
+
+bool is_temporary_of(const std::string& name, const std::string& file) {
+  if (name.size() != file.size() + 1 + kRandomDigits + kTemporary.size() || !name.starts_with(file + ".")) return false;
+  const std::string_view digits = std::string_view(name).substr(file.size() + 1, kRandomDigits);
+  return name.ends_with(kTemporary) && digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// What a program left that was killed while it wrote the same file; one that still writes is younger than this.
+void remove_leftovers(const fs::path& path) {
+  constexpr std::time_t kOld_s = 3600;
+  const std::string file = path.filename().string();
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_of(path), error), end; !error && entry != end; entry.increment(error)) {
+    if (!is_temporary_of(entry->path().filename().string(), file)) continue;
+    struct stat status {};
+    const bool is_old = ::lstat(entry->path().c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+                        std::time(nullptr) - status.st_mtime > kOld_s;
+    if (is_old) ::unlink(entry->path().c_str());
+  }
+}
+
+/// Closes when it goes.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int number_;
 };
 
-[[noreturn]] void fail(const std::filesystem::path& path, int error) {
-  throw Error("can't write {}: {}; choose another folder or free some space", path.string(), std::strerror(error));
+/// A new name in a folder is on the disk once the folder is. A file system that can't do that has done what it can.
+void sync_folder(const fs::path& path) {
+  const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.number() >= 0) ::fsync(folder.number());
 }
 
 }  // namespace
 
-void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
-  std::filesystem::path temporary = path;
-  temporary += fmt::format(".{}.tmp", ::getpid());
-  std::unique_ptr<std::FILE, CloseFile> file(std::fopen(temporary.c_str(), "wb"));
-  if (!file) fail(path, errno);
-  const bool is_written =
-      std::fwrite(content.data(), 1, content.size(), file.get()) == content.size() && std::fflush(file.get()) == 0;
-  const int write_error = errno;
-  const bool is_closed = std::fclose(file.release()) == 0;
-  if (!is_written || !is_closed) {
-    std::remove(temporary.c_str());
-    fail(path, is_written ? errno : write_error);
-  }
-  std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error) {
-    std::remove(temporary.c_str());
-    fail(path, error.value());
+AtomicFile::AtomicFile(fs::path path, Staging staging) : path_(std::move(path)) {
+  if (staging == Staging::Named || !open_nameless()) open_named();
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_ && !temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+bool AtomicFile::open_nameless() {
+#ifdef O_TMPFILE
+  if (::access("/proc/self/fd", X_OK) != 0) return false;  // through which the file gets its name
+  const int descriptor = ::open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
+  if (descriptor < 0) return false;
+  file_.reset(::fdopen(descriptor, "wb"));
+  if (!file_) ::close(descriptor);
+#endif
+  return file_ != nullptr;
+}
+
+void AtomicFile::open_named() {
+  remove_leftovers(path_);
+  temporary_ = random_name(path_);
+  const int descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
+  if (descriptor < 0) fail(path_, errno);
+  file_.reset(::fdopen(descriptor, "wb"));
+  if (!file_) {
+    ::close(descriptor);
+    fail(path_, ENOMEM);
   }
 }
 
-void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> content) {
+/// A link can't replace a file, so the nameless file becomes a named one first.
+void AtomicFile::give_name() {
+  const std::string source = fmt::format("/proc/self/fd/{}", ::fileno(file_.get()));
+  const fs::path name = random_name(path_);
+  if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) fail(path_, errno);
+  temporary_ = name;
+}
+
+void AtomicFile::append(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size()) fail(path_, errno);
+}
+
+void AtomicFile::finish() {
+  if (std::fflush(file_.get()) != 0) fail(path_, errno);
+  // Pipes and some network file systems have nothing to wait for.
+  if (::fsync(::fileno(file_.get())) != 0 && errno != EINVAL && errno != ENOTSUP) fail(path_, errno);
+  if (temporary_.empty()) give_name();
+  std::error_code error;
+  fs::rename(temporary_, path_, error);
+  if (error) fail(path_, error.value());
+  file_.reset();
+  sync_folder(path_);
+}
+
+void write_file_atomically(const fs::path& path, std::string_view content) {
+  AtomicFile file(path);
+  file.append(content);
+  file.finish();
+}
+
+void write_file_atomically(const fs::path& path, std::span<const std::byte> content) {
   write_file_atomically(path, std::string_view(reinterpret_cast<const char*>(content.data()), content.size()));
 }
 
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (!file || (file.peek() != std::ifstream::traits_type::eof() && !(content << file.rdbuf()))) {
-    throw Error("can't read {}: {}", path.string(), std::strerror(errno));
+std::string read_file(const fs::path& path, std::uint64_t largest) {
+  const auto fail_to_read = [&](const char* reason) { throw Error("can't read {}: {}", path.string(), reason); };
+  // A pipe without a writer would block an open that may wait.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) fail_to_read(std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) fail_to_read(std::strerror(EISDIR));
+  if (!S_ISREG(status.st_mode)) fail_to_read("it is a pipe or a device, not a file");
+  const auto refuse_size = [&] { throw Error("can't read {}: it has more than {} bytes", path.string(), largest); };
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > largest) refuse_size();
+  // Files of /proc have no size, so the end is where reading ends.
+  std::string content;
+  content.resize(size + 1);
+  std::size_t end = 0;
+  while (true) {
+    const ssize_t bytes = ::read(file.number(), content.data() + end, content.size() - end);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) fail_to_read(std::strerror(errno));
+    end += static_cast<std::size_t>(bytes);
+    if (end > largest) refuse_size();
+    if (bytes == 0) break;
+    if (end == content.size()) content.resize(std::min<std::uint64_t>(2 * end, largest + 1));
   }
-  std::string text = std::move(content).str();
-  refuse_lfs_pointer(text, path);
-  return text;
+  content.resize(end);
+  refuse_lfs_pointer(content, path);
+  return content;
 }
 
-void make_directories(const std::filesystem::path& directory) {
+void make_directories(const fs::path& directory) {
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
+  fs::create_directories(directory, error);
   if (error) throw Error("can't create the folder {}: {}; choose another one", directory.string(), error.message());
 }
 

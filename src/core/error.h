@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "core/utf8.h"
+
 namespace headlight {
 
 /// What went wrong, as far as a caller can do something about it other than tell the user.
@@ -20,19 +22,20 @@ enum class ErrorKind : std::uint8_t {
 };
 
 /// What the caller can't repair, told to a person in one line: what is wrong, where, and what to do about it.
+/// Messages quote names and values of files, so what() is made fit for a terminal (one_line()).
 /// Caught in two places only: main() and the engine's job runner.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& message) : std::runtime_error(message) {}
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  explicit Error(const std::string& message) : std::runtime_error(one_line(message)) {}
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(one_line(message)), kind_(kind) {}
 
   template <typename... Args>
   requires(sizeof...(Args) > 0) explicit Error(fmt::format_string<Args...> format, Args&&... args)
-      : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)) {}
+      : std::runtime_error(one_line(fmt::format(format, std::forward<Args>(args)...))) {}
 
   template <typename... Args>
   requires(sizeof...(Args) > 0) Error(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args)
-      : std::runtime_error(fmt::format(format, std::forward<Args>(args)...)), kind_(kind) {}
+      : std::runtime_error(one_line(fmt::format(format, std::forward<Args>(args)...))), kind_(kind) {}
 
   ErrorKind kind() const { return kind_; }
 
