@@ -21,8 +21,9 @@ bool begins_with_word(std::string_view text) {
   return !text.empty() && is_word_character(next_code_point(text, at));
 }
 
-std::uint32_t skip_white_space_back(std::string_view text, std::uint32_t end) {
-  for (std::size_t at = end; at > 0;) {
+/// Not before `first`.
+std::uint32_t skip_white_space_back(std::string_view text, std::uint32_t first, std::uint32_t end) {
+  for (std::size_t at = end; at > first;) {
     if (!is_white_space(previous_code_point(text, at))) break;
     end = static_cast<std::uint32_t>(at);
   }
@@ -104,7 +105,7 @@ std::vector<AddedTokens::Match> AddedTokens::find_matches(std::string_view text,
     const AddedToken& token = entries_.at(id).token;
     if (token.single_word && (ends_in_word(text.substr(0, range.begin)) || begins_with_word(text.substr(range.end))))
       continue;
-    if (token.left_strip) range.begin = std::max(skip_white_space_back(text, range.begin), free);
+    if (token.left_strip) range.begin = skip_white_space_back(text, std::min(free, range.begin), range.begin);
     if (token.right_strip) range.end = skip_white_space(text, range.end);
     range.begin = std::max(range.begin, free);
     matches.push_back({range, id});
@@ -129,12 +130,15 @@ void AddedTokens::cut(const NormalizedText& text, const Finder& finder, std::vec
 std::vector<Piece> AddedTokens::extract(std::string_view text, const Normalizer* normalizer) const {
   std::vector<Piece> typed, pieces;
   cut(NormalizedText(text), *as_typed_, typed);
+  std::size_t bytes = 0;
   for (Piece& piece : typed) {
     if (piece.added) {
       pieces.push_back(std::move(piece));
       continue;
     }
     if (normalizer != nullptr) normalizer->apply(piece.text);
+    bytes += piece.text.text().size();
+    piece.text.expect_within_limit(bytes);
     cut(piece.text, *normalized_, pieces);
   }
   return pieces;

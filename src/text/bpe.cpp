@@ -106,7 +106,7 @@ std::vector<Symbol> Bpe::spell(std::string_view piece) const {
   std::string spelled;
   for (std::size_t at = 0; at < piece.size();) {
     const std::size_t begin = at;
-    at += utf8_length(static_cast<unsigned char>(piece[at]));
+    at += character_length(piece, at);
     std::string_view character = piece.substr(begin, at - begin);
     const auto length = static_cast<std::uint32_t>(character.size());
     if (has_affixes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/error.h"
 #include "text/byte_alphabet.h"
 #include "text/byte_tokens.h"
 #include "text/unicode.h"
@@ -87,6 +88,19 @@ void decode_byte_tokens(Parts& parts) {
   parts = std::move(decoded);
 }
 
+std::size_t total_bytes(const Parts& parts) {
+  std::size_t bytes = 0;
+  for (const std::string& part : parts) bytes += part.size();
+  return bytes;
+}
+
+/// The most bytes that decoders may make of this many.
+std::size_t limit_of(std::size_t bytes) { return 65'536 + 64 * bytes; }
+
+void expect_within_limit(std::size_t bytes, std::size_t limit) {
+  if (bytes > limit) throw Error("the tokenizer's decoders make more than {} bytes of these tokens", limit);
+}
+
 std::string strip(std::string_view part, std::string_view content, std::size_t from_start, std::size_t from_end) {
   for (; from_start > 0 && part.starts_with(content); --from_start) part.remove_prefix(content.size());
   for (; from_end > 0 && part.ends_with(content); --from_end) part.remove_suffix(content.size());
@@ -134,8 +148,10 @@ DecoderPointer make_replace_decoder(Regex pattern, std::string content) {
       if (part.empty()) continue;
       std::string replaced;
       std::size_t at = 0;
+      const std::size_t limit = limit_of(part.size());
       for (const ByteRange& match : pattern.find_all(part)) {
         replaced.append(part, at, match.begin - at).append(content);
+        expect_within_limit(replaced.size(), limit);
         at = match.end;
       }
       part = replaced.append(part, at);
@@ -171,7 +187,11 @@ DecoderPointer make_ctc_decoder(std::string padding, std::string word_delimiter,
 
 DecoderPointer make_decoder_sequence(std::vector<DecoderPointer> decoders) {
   return make([decoders = std::move(decoders)](Parts& parts) {
-    for (const DecoderPointer& decoder : decoders) decoder->apply(parts);
+    const std::size_t limit = limit_of(total_bytes(parts));
+    for (const DecoderPointer& decoder : decoders) {
+      decoder->apply(parts);
+      expect_within_limit(total_bytes(parts), limit);
+    }
   });
 }
 

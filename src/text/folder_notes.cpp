@@ -1,10 +1,10 @@
 #include "text/folder_notes.h"
 
-#include <algorithm>
 #include <array>
 #include <map>
+#include <unordered_set>
 
-#include "core/atomic_file.h"
+#include "core/json.h"
 #include "text/json_place.h"
 
 namespace headlight::text {
@@ -35,15 +35,19 @@ std::optional<AddedToken> read_token(const JsonPlace& place) {
                     .is_special = place.boolean_or("special", true)};
 }
 
-void add(FolderNotes& notes, AddedToken token) {
-  const bool known = std::any_of(notes.special_tokens.begin(), notes.special_tokens.end(),
-                                 [&](const AddedToken& other) { return other.content == token.content; });
-  if (!known) notes.special_tokens.push_back(std::move(token));
-}
+/// The notes while they are being read.
+struct Reading {
+  FolderNotes notes;
+  std::unordered_set<std::string> known;  ///< contents of its special tokens
+
+  void add(AddedToken token) {
+    if (known.insert(token.content).second) notes.special_tokens.push_back(std::move(token));
+  }
+};
 
 /// {"32000": {"content": "<pad>", …}, …}: sorted by id, so that tokens beyond the vocabulary get the ids they are noted
 /// with.
-void read_added(const JsonPlace& root, FolderNotes& notes) {
+void read_added(const JsonPlace& root, Reading& reading) {
   const std::optional<JsonPlace> place = root.find("added_tokens_decoder");
   if (!place || !place->value().is_object()) return;
   std::map<std::uint64_t, AddedToken> tokens;
@@ -52,21 +56,21 @@ void read_added(const JsonPlace& root, FolderNotes& notes) {
       place->at(id).fail("must stand under an id");
     if (std::optional<AddedToken> token = read_token(place->at(id))) tokens.emplace(std::stoull(id), std::move(*token));
   }
-  for (auto& [id, token] : tokens) add(notes, std::move(token));
+  for (auto& [id, token] : tokens) reading.add(std::move(token));
 }
 
-void read_special(const JsonPlace& root, FolderNotes& notes) {
+void read_special(const JsonPlace& root, Reading& reading) {
   for (const Role& role : kRoles) {
     const std::optional<JsonPlace> place = root.find(role.key);
     const std::optional<AddedToken> token = place ? read_token(*place) : std::nullopt;
     if (!token) continue;
-    if (!(notes.special.*role.spelling)) notes.special.*role.spelling = token->content;
-    add(notes, *token);
+    if (!(reading.notes.special.*role.spelling)) reading.notes.special.*role.spelling = token->content;
+    reading.add(*token);
   }
   const std::optional<JsonPlace> more = root.find("additional_special_tokens");
   if (!more || !more->value().is_array()) return;
   for (const JsonPlace& item : more->items()) {
-    if (std::optional<AddedToken> token = read_token(item)) add(notes, std::move(*token));
+    if (std::optional<AddedToken> token = read_token(item)) reading.add(std::move(*token));
   }
 }
 
@@ -75,11 +79,21 @@ std::optional<bool> flag(const JsonPlace& root, std::string_view key) {
   return place && place->value().is_boolean() ? std::optional(place->boolean()) : std::nullopt;
 }
 
+/// A number of tokens that the tokenizer adds by itself.
+std::optional<std::uint32_t> small_count(const JsonPlace& root, std::string_view key) {
+  constexpr std::uint32_t kMost = 65'536;
+  const std::optional<JsonPlace> place = root.find(key);
+  if (!place) return std::nullopt;
+  const std::uint32_t count = place->id();
+  if (count > kMost) place->fail(fmt::format("is {}, more than {}", count, kMost));
+  return count;
+}
+
 /// Calls `read` with the file's content when there is such a file.
 template <typename Read>
 void read_if_there(const std::filesystem::path& file, Read read) {
   if (!std::filesystem::exists(file)) return;
-  const nlohmann::json document = parse_json(read_file(file), file.string());
+  const nlohmann::json document = read_json(file);
   const JsonPlace root(document, fmt::format("{}: ", file.string()));
   read(root);
 }
@@ -97,11 +111,12 @@ bool FolderNotes::is(std::string_view family) const {
 }
 
 FolderNotes read_folder_notes(const std::filesystem::path& folder) {
-  FolderNotes notes;
+  Reading reading;
+  FolderNotes& notes = reading.notes;
   read_if_there(folder / "config.json", [&](const JsonPlace& root) { notes.model_type = root.string_or("model_type", ""); });
   read_if_there(folder / "tokenizer_config.json", [&](const JsonPlace& root) {
-    read_added(root, notes);
-    read_special(root, notes);
+    read_added(root, reading);
+    read_special(root, reading);
     notes.tokenizer_class = root.string_or("tokenizer_class", "");
     if (notes.tokenizer_class.ends_with("Fast")) notes.tokenizer_class.resize(notes.tokenizer_class.size() - 4);
     notes.adds_beginning = flag(root, "add_bos_token");
@@ -112,13 +127,13 @@ FolderNotes read_folder_notes(const std::filesystem::path& folder) {
     notes.spaces_out_chinese = flag(root, "tokenize_chinese_chars");
     notes.is_legacy = flag(root, "legacy");
     notes.keeps_accents = flag(root, "keep_accents");
-    if (const auto ids = root.find("extra_ids")) notes.extra_ids = ids->id();
-    if (const auto offset = root.find("offset")) notes.offset = offset->id();
+    notes.extra_ids = small_count(root, "extra_ids");
+    notes.offset = small_count(root, "offset");
     const auto language = root.find("src_lang");
     if (language && language->value().is_string()) notes.source_language = language->string();
   });
-  read_if_there(folder / "special_tokens_map.json", [&](const JsonPlace& root) { read_special(root, notes); });
-  return notes;
+  read_if_there(folder / "special_tokens_map.json", [&](const JsonPlace& root) { read_special(root, reading); });
+  return std::move(reading.notes);
 }
 
 }  // namespace headlight::text

@@ -1,9 +1,11 @@
 #include "text/gguf_vocabulary.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/error.h"
+#include "core/utf8.h"
 #include "text/gguf_words.h"
 #include "text/sentence_piece_stages.h"
 #include "text/vocabulary_files.h"
@@ -59,9 +61,18 @@ Stages make_gpt2(const GgufVocabulary& file) {
   return stages;
 }
 
+/// Every stage relies on it, and no converter writes anything else.
+void require_utf8(const std::vector<std::string>& texts, std::string_view key) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (find_invalid_utf8(texts[i]) != std::string::npos) text::require_utf8(texts[i], fmt::format("{}[{}]", key, i));
+  }
+}
+
 void require_scores(const GgufVocabulary& file) {
   if (file.scores.size() != file.tokens.size())
     throw Error("tokenizer.ggml.scores has {} numbers for {} tokens", file.scores.size(), file.tokens.size());
+  if (!std::ranges::all_of(file.scores, [](float score) { return std::isfinite(score); }))
+    throw Error("tokenizer.ggml.scores has a number that isn't finite");
 }
 
 /// Ranks of tokens by score, the highest first.
@@ -117,6 +128,8 @@ Stages make_t5(const GgufVocabulary& file) {
 
 Stages read_gguf_vocabulary(const GgufVocabulary& file) {
   if (file.tokens.empty()) throw Error("tokenizer.ggml.tokens is missing: the file has no vocabulary");
+  require_utf8(file.tokens, "tokenizer.ggml.tokens");
+  require_utf8(file.merges, "tokenizer.ggml.merges");
   const bool is_bert = file.model == "bert";
   Stages stages;
   if (file.model == "gpt2") {

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "core/json.h"
+
 namespace headlight::text {
 namespace {
 
@@ -57,7 +59,7 @@ bool JsonPlace::boolean() const {
 std::uint32_t JsonPlace::id() const {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (!value_->is_number_unsigned() || value_->get<std::uint64_t>() > kMost)
-    fail(fmt::format("must be a whole number from 0 to {}, but is {}", kMost, value_->dump()));
+    fail(fmt::format("must be a whole number from 0 to {}, but is {}", kMost, shown(*value_)));
   return value_->get<std::uint32_t>();
 }
 
@@ -74,17 +76,6 @@ bool JsonPlace::boolean_or(std::string_view key, bool fallback) const {
 std::uint32_t JsonPlace::id_or(std::string_view key, std::uint32_t fallback) const {
   const std::optional<JsonPlace> member = find(key);
   return member ? member->id() : fallback;
-}
-
-nlohmann::json parse_json(std::string_view text, std::string_view file) {
-  try {
-    return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& problem) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: …": the code says nothing to a person.
-    const std::string_view what = problem.what();
-    const std::size_t code = what.find("] ");
-    throw Error("{}: {}", file, code == std::string_view::npos ? what : what.substr(code + 2));
-  }
 }
 
 }  // namespace headlight::text

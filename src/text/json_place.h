@@ -51,7 +51,4 @@ class JsonPlace {
   std::string path_;
 };
 
-/// Parses a JSON text. Throws Error naming the file and the place.
-nlohmann::json parse_json(std::string_view text, std::string_view file);
-
 }  // namespace headlight::text

@@ -1,5 +1,6 @@
 #include "text/model_json.h"
 
+#include "core/json.h"
 #include "text/bpe.h"
 #include "text/unigram.h"
 #include "text/word_level_model.h"
@@ -79,10 +80,10 @@ Vocabulary read_vocabulary(const JsonPlace& place) {
   if (!place.value().is_object()) place.fail(fmt::format("must be an object, but is {}", place.value().type_name()));
   std::vector<std::pair<std::string, std::uint32_t>> entries;
   entries.reserve(place.value().size());
-  constexpr std::uint32_t kMost = 1U << 24U;  // no vocabulary is larger, and a gap costs memory
+  constexpr std::uint32_t kMost = 1U << 22U;  // no vocabulary is larger, and a gap costs memory
   for (const auto& [spelling, id] : place.value().items()) {
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= kMost)
-      place.at(spelling).fail(fmt::format("must be an id below {}, but is {}", kMost, id.dump()));
+      place.at(spelling).fail(fmt::format("must be an id below {}, but is {}", kMost, shown(id)));
     entries.emplace_back(spelling, id.get<std::uint32_t>());
   }
   return Vocabulary(std::move(entries));

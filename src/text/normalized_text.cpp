@@ -2,16 +2,31 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+
 namespace headlight::text {
 
-NormalizedText::NormalizedText(std::string_view valid_utf8) : text_(valid_utf8) {
+namespace {
+
+// Byte letters take 2 bytes for 1, the longest compatible decomposition 33 for 3, and marks before each word a few.
+constexpr std::size_t kLeastLimit = 65'536;
+constexpr std::size_t kMostGrowth = 64;
+
+}  // namespace
+
+NormalizedText::NormalizedText(std::string_view valid_utf8)
+    : text_(valid_utf8), limit_(kLeastLimit + kMostGrowth * valid_utf8.size()) {
   places_.reserve(text_.size());
   for (std::size_t at = 0; at < text_.size();) {
-    const std::size_t length = utf8_length(static_cast<unsigned char>(text_[at]));
+    const std::size_t length = character_length(text_, at);
     const ByteRange place{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + length)};
     places_.insert(places_.end(), length, place);
     at += length;
   }
+}
+
+void NormalizedText::expect_within_limit(std::size_t bytes) const {
+  if (bytes > limit_) throw Error("the tokenizer's stages make more than {} bytes of this text", limit_);
 }
 
 ByteRange NormalizedText::original(ByteRange range) const {
@@ -24,6 +39,7 @@ NormalizedText NormalizedText::slice(std::size_t begin, std::size_t end) const {
   piece.text_ = text_.substr(begin, end - begin);
   piece.places_.assign(places_.begin() + static_cast<std::ptrdiff_t>(begin),
                        places_.begin() + static_cast<std::ptrdiff_t>(end));
+  piece.limit_ = limit_;
   piece.begin_ = begin < end ? places_[begin].begin : begin_ + static_cast<std::uint32_t>(begin);
   return piece;
 }
@@ -34,8 +50,9 @@ ByteRange NormalizedText::place_before(std::size_t at) const {
 
 void NormalizedText::transform_range(std::size_t begin, std::size_t end, std::span<const Change> changes,
                                      std::size_t removed) {
+  expect_within_limit(changes.size());
   std::size_t at = begin;  // the next character of the old text that hasn't been replaced
-  const auto skip = [&] { at += at < end ? utf8_length(static_cast<unsigned char>(text_[at])) : 0; };
+  const auto skip = [&] { at += at < end ? character_length(text_, at) : 0; };
   for (std::size_t i = 0; i < removed; ++i) skip();
 
   std::string text = text_.substr(0, begin);
@@ -52,6 +69,7 @@ void NormalizedText::transform_range(std::size_t begin, std::size_t end, std::sp
   }
   text.append(text_, end);
   places.insert(places.end(), places_.begin() + static_cast<std::ptrdiff_t>(end), places_.end());
+  expect_within_limit(text.size());
   text_ = std::move(text);
   places_ = std::move(places);
 }
@@ -72,6 +90,8 @@ void NormalizedText::prepend(std::string_view prefix) {
 
 void NormalizedText::replace(std::span<const ByteRange> matches, std::string_view content) {
   if (matches.empty()) return;
+  // Every match at its full length: the products are below 2⁶⁴, a text and a file having less than 2³² bytes.
+  expect_within_limit(matches.size() * content.size());
   std::string text;
   std::vector<ByteRange> places;
   text.reserve(text_.size());
@@ -89,6 +109,7 @@ void NormalizedText::replace(std::span<const ByteRange> matches, std::string_vie
     copied = match.end;
   }
   copy_until(text_.size());
+  expect_within_limit(text.size());
   text_ = std::move(text);
   places_ = std::move(places);
 }

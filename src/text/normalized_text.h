@@ -27,6 +27,11 @@ class NormalizedText {
 
   const std::string& text() const { return text_; }
   bool is_empty() const { return text_.empty(); }
+  /// The most bytes that this text and everything it is cut into may become: what a tokenizer's file asks for must not take
+  /// memory without end. Functions that let the text grow throw Error beyond it.
+  std::size_t limit() const { return limit_; }
+  /// Throws Error when a text of `bytes` is beyond the limit.
+  void expect_within_limit(std::size_t bytes) const;
   /// Where this piece begins in the typed text.
   std::uint32_t original_begin() const { return begin_; }
   /// The typed bytes behind bytes [begin, end) of text().
@@ -57,6 +62,7 @@ class NormalizedText {
   std::string text_;
   std::vector<ByteRange> places_;  ///< [byte of text_]
   std::uint32_t begin_ = 0;
+  std::size_t limit_ = 0;
 };
 
 template <typename Keep>

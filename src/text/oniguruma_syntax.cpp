@@ -68,6 +68,7 @@ class Translator {
     groups_.push_back(out_.size());
     out_ += '(';
     ++at_;
+    if (peek() == '*') refuse("a verb \"(*\"");
     if (peek() != '?') return;
     // Ruby's (?m) lets the dot match newlines, which PCRE2 calls (?s).
     std::size_t ahead = 1;
@@ -123,6 +124,8 @@ class Translator {
   void escape(bool inside) {
     const char c = peek(1);
     if (c == '\0') refuse("a lone backslash");
+    // A match that begins behind its end, and half characters.
+    if (c == 'K' || c == 'C') refuse(fmt::format("\\{}", c));
     at_ += 2;
     switch (c) {
       case 's':
@@ -175,6 +178,8 @@ class Translator {
 
   /// From the bracket to its end, without either: sets inside are unions, so their brackets vanish.
   void set() {
+    constexpr std::size_t kDeepest = 32;
+    if (++sets_ > kDeepest) refuse(fmt::format("sets more than {} deep", kDeepest));
     ++at_;
     if (peek() == '^') out_ += '^', ++at_;
     for (bool first = true;; first = false) {
@@ -200,6 +205,7 @@ class Translator {
       }
     }
     ++at_;
+    --sets_;
   }
 
   std::string_view pattern_;
@@ -207,10 +213,15 @@ class Translator {
   std::string out_;
   std::size_t atom_ = 0;             ///< where in out_ the last atom begins, which a quantifier repeats
   std::vector<std::size_t> groups_;  ///< where in out_ the open groups begin
+  std::size_t sets_ = 0;             ///< open ones
 };
 
 }  // namespace
 
-std::string to_pcre2(std::string_view pattern) { return Translator(pattern).run(); }
+std::string to_pcre2(std::string_view pattern) {
+  constexpr std::size_t kLongest = 32'768;  // bytes; those of tokenizers have hundreds
+  if (pattern.size() > kLongest) throw Error("a regular expression has {} bytes, more than {}", pattern.size(), kLongest);
+  return Translator(pattern).run();
+}
 
 }  // namespace headlight::text

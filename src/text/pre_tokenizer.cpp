@@ -16,12 +16,16 @@ class CuttingPreTokenizer final : public PreTokenizer {
   void apply(std::vector<Piece>& pieces) const override {
     std::vector<Piece> cut;
     cut.reserve(pieces.size());
+    std::size_t bytes = 0;
     for (Piece& piece : pieces) {
+      const std::size_t before = cut.size();
       if (piece.added) {
         cut.push_back(std::move(piece));
       } else {
         cut_(std::move(piece.text), cut);
       }
+      for (std::size_t i = before; i < cut.size(); ++i) bytes += cut[i].text.text().size();
+      if (!cut.empty()) cut.back().text.expect_within_limit(bytes);
     }
     pieces = std::move(cut);
   }

@@ -52,6 +52,7 @@ PrecompiledMap::PrecompiledMap(std::string_view bytes) {
     throw Error("the precompiled map of characters is damaged: a trie of {} bytes in {}", trie_bytes, bytes.size());
   for (std::size_t at = 4; at < 4 + trie_bytes; at += 4) units_.push_back(read_u32(bytes, at));
   replacements_ = bytes.substr(4 + trie_bytes);
+  require_utf8(replacements_, "the precompiled map of characters");
 }
 
 std::optional<std::string_view> PrecompiledMap::find(std::string_view part) const {
@@ -68,7 +69,8 @@ std::optional<std::string_view> PrecompiledMap::find(std::string_view part) cons
     // The shortest key counts, even when it is only the beginning of the part.
     if (node >= units_.size()) return std::nullopt;
     const std::size_t begin = value_of(units_[node]);
-    if (begin >= replacements_.size()) return std::nullopt;
+    const bool is_inside = begin < replacements_.size();
+    if (!is_inside || (static_cast<unsigned char>(replacements_[begin]) & 0xC0U) == 0x80U) return std::nullopt;
     const std::size_t end = replacements_.find('\0', begin);
     return std::string_view(replacements_).substr(begin, end == std::string::npos ? end : end - begin);
   }
@@ -84,6 +86,7 @@ void PrecompiledMap::apply(NormalizedText& normalized) const {
     const std::optional<std::string_view> replacement = find(part);
     if (replacement) push_replacement(changes, part, *replacement);
     modified = modified || replacement.has_value();
+    normalized.expect_within_limit(changes.size());
     return replacement.has_value();
   };
   for (std::size_t begin = 0; begin < text.size();) {

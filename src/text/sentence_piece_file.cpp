@@ -1,12 +1,14 @@
 #include "text/sentence_piece_file.h"
 
 #include <bit>
+#include <cmath>
 #include <optional>
 
 #include <sentencepiece_processor.h>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/utf8.h"
 
 namespace headlight::text {
 namespace {
@@ -131,6 +133,11 @@ SentencePieceFile read_sentence_piece_file(const std::filesystem::path& file) {
     while (const std::optional<Field> part = normalizer.next()) {
       if (part->number == 2) model.character_map = part->bytes;
     }
+  }
+  for (std::size_t id = 0; id < model.pieces.size(); ++id) {
+    const SentencePieceFile::Entry& entry = model.pieces[id];
+    const bool is_sound = find_invalid_utf8(entry.spelling) == std::string::npos && std::isfinite(entry.score);
+    if (!is_sound) throw Error("{}: piece {} is damaged: download the file again", file.string(), id);
   }
   return model;
 }

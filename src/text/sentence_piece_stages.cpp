@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <unordered_set>
 
 #include <nlohmann/json.hpp>
 
 #include "core/atomic_file.h"
+#include "core/json.h"
 #include "text/json_place.h"
 #include "text/marian_model.h"
 #include "text/model_json.h"
@@ -197,6 +199,7 @@ Stages make_unigram_stages(const SentencePieceFile& model, const FolderNotes& no
 }  // namespace
 
 Merges make_merges(const std::vector<std::string>& spellings, const std::vector<std::uint32_t>& ranks) {
+  constexpr std::size_t kLongest = 1'024;  // every cut of a spelling is looked up; the longest in use have 256 bytes
   struct Split {
     std::uint32_t rank, left_length, right_length, whole, left_bytes;
   };
@@ -206,6 +209,7 @@ Merges make_merges(const std::vector<std::string>& spellings, const std::vector<
   for (std::uint32_t id = 0; id < spellings.size(); ++id) {
     const std::string_view whole = spellings[id];
     if (ids.at(whole) != id) continue;
+    if (whole.size() > kLongest) throw Error("token {} has {} bytes, more than {}", id, whole.size(), kLongest);
     const auto length = static_cast<std::uint32_t>(count_code_points(whole));
     std::size_t at = 0;
     for (std::uint32_t left = 1; left < length; ++left) {
@@ -260,11 +264,11 @@ Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes&
         model.kind == SentencePieceFile::Kind::Bpe ? make_bpe_stages(model, notes) : make_unigram_stages(model, notes);
     stages.spelling = Spelling::WordMarks;
     std::vector<AddedToken> added = added_tokens(model);
+    std::unordered_set<std::string> known;
+    for (const AddedToken& token : added) known.insert(token.content);
     const auto add = [&](const std::vector<AddedToken>& more) {
       for (const AddedToken& token : more) {
-        const bool known =
-            std::any_of(added.begin(), added.end(), [&](const AddedToken& t) { return t.content == token.content; });
-        if (!known) added.push_back(token);
+        if (known.insert(token.content).second) added.push_back(token);
       }
     };
     add(stages.added);
@@ -284,7 +288,7 @@ Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes&
 
 Stages read_marian(const std::filesystem::path& folder, const std::string& name, const FolderNotes& notes) {
   const std::filesystem::path file = folder / "vocab.json";
-  const nlohmann::json document = parse_json(read_file(file), file.string());
+  const nlohmann::json document = read_json(file);
   Vocabulary vocabulary = read_vocabulary(JsonPlace(document, fmt::format("{}: ", file.string())));
   const auto end = vocabulary.find(notes.special.end.value_or("</s>"));
   const auto unknown = vocabulary.find(notes.special.unknown.value_or("<unk>"));

@@ -19,6 +19,9 @@ auto build_at(const JsonPlace& place, Build build) {
 
 template <typename Pointer>
 std::vector<Pointer> read_all(const JsonPlace& list, Pointer (*read)(const JsonPlace&)) {
+  constexpr std::size_t kMost = 512;
+  const std::size_t count = list.value().size();
+  if (count > kMost) list.fail(fmt::format("has {} stages, more than {}", count, kMost));
   std::vector<Pointer> stages;
   for (const JsonPlace& item : list.items()) stages.push_back(read(item));
   return stages;
@@ -88,7 +91,13 @@ std::uint32_t read_pair_id(const JsonPlace& place) {
 }
 
 Template read_template(const JsonPlace& parts, const JsonPlace& specials) {
+  constexpr std::size_t kMost = 256;  // tokens around texts; models have a handful
   Template built;
+  std::size_t tokens = parts.value().size();
+  const auto expect_few = [&] {
+    if (tokens > kMost) parts.fail(fmt::format("puts more than {} texts and tokens together", kMost));
+  };
+  expect_few();
   for (const JsonPlace& part : parts.items()) {
     if (const auto sequence = part.find("Sequence")) {
       const std::string source = sequence->at("id").string();
@@ -98,7 +107,10 @@ Template read_template(const JsonPlace& parts, const JsonPlace& specials) {
     }
     const JsonPlace special = part.at("SpecialToken");
     TemplatePart placed{.type = special.at("type_id").id()};
-    for (const JsonPlace& id : specials.at(special.at("id").string()).at("ids").items()) placed.ids.push_back(id.id());
+    const JsonPlace ids = specials.at(special.at("id").string()).at("ids");
+    tokens += ids.value().size();
+    expect_few();
+    for (const JsonPlace& id : ids.items()) placed.ids.push_back(id.id());
     built.push_back(std::move(placed));
   }
   return built;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/json.h"
 #include "text/model_json.h"
 #include "text/stage_json.h"
 
@@ -51,7 +52,9 @@ Spelling find_spelling(const JsonPlace& root) {
 }  // namespace
 
 Stages read_tokenizer_json(std::string_view text, std::string_view file) {
-  const nlohmann::json document = parse_json(text, file);
+  const Result<nlohmann::json> parsed = parse_json(text);
+  if (!parsed) throw Error("{}: {}", file, parsed.error());
+  const nlohmann::json& document = *parsed;
   const JsonPlace root(document, fmt::format("{}: ", file));
   if (!document.is_object()) root.fail(fmt::format("a tokenizer is an object, but this is {}", document.type_name()));
   if (const auto version = root.find("version"); version && version->string() != "1.0")

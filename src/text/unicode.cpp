@@ -1,6 +1,11 @@
 #include "text/unicode.h"
 
+#include <algorithm>
+
 #include <utf8proc.h>
+
+#include "core/error.h"
+#include "core/utf8.h"
 
 namespace headlight::text {
 namespace {
@@ -15,16 +20,23 @@ bool is_enclosed_letter(char32_t c) {
 
 }  // namespace
 
-std::size_t utf8_length(unsigned char first) {
+std::size_t character_length(std::string_view text, std::size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return 1;
-  if (first < 0xE0) return 2;
-  return first < 0xF0 ? 3 : 4;
+  const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  return std::min(length, text.size() - at);
+}
+
+void require_utf8(std::string_view text, std::string_view what) {
+  const std::size_t broken = find_invalid_utf8(text);
+  if (broken != std::string_view::npos)
+    throw Error("{} isn't UTF-8 (byte {}): the file is damaged, download it again", what, broken);
 }
 
 char32_t next_code_point(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(text[i])); };
   const char32_t first = byte(at);
-  const std::size_t length = utf8_length(static_cast<unsigned char>(first));
+  const std::size_t length = character_length(text, at);
   char32_t code_point = first;
   if (length > 1) code_point = first & (0xFFU >> (length + 1));
   for (std::size_t i = 1; i < length; ++i) code_point = (code_point << 6U) | (byte(at + i) & 0x3FU);

@@ -7,12 +7,15 @@
 
 namespace headlight::text {
 
-/// The code point at text[at]; moves `at` behind it. The text must be valid UTF-8 and `at` inside it.
+/// The code point at text[at]; moves `at` behind it, but never past the end. The text must be valid UTF-8 (of other bytes
+/// the code point means nothing) and `at` inside it.
 char32_t next_code_point(std::string_view text, std::size_t& at);
 /// The code point that ends at text[at); moves `at` before it. The text must be valid UTF-8 and `at` > 0.
 char32_t previous_code_point(std::string_view text, std::size_t& at);
-/// Bytes of the UTF-8 sequence that begins with `first`.
-std::size_t utf8_length(unsigned char first);
+/// Bytes of the character at text[at], at most those that the text still has. `at` must be inside it.
+std::size_t character_length(std::string_view text, std::size_t at);
+/// Throws Error "<what> isn't UTF-8 (byte N)" unless the text is.
+void require_utf8(std::string_view text, std::string_view what);
 void append_utf8(std::string& text, char32_t code_point);
 std::size_t count_code_points(std::string_view valid_utf8);
 std::u32string to_utf32(std::string_view valid_utf8);

@@ -78,7 +78,7 @@ class Unigram final : public WordModel {
     steps.resize(piece.size() + 1);
     for (std::size_t begin = 0; begin < piece.size();) {
       const double before = steps[begin].score;
-      const std::size_t character = utf8_length(static_cast<unsigned char>(piece[begin]));
+      const std::size_t character = character_length(piece, begin);
       const auto offer = [&](std::size_t length, double score, std::uint32_t id) {
         Step& step = steps[begin + length];
         if (step.begin == kNone || score > step.score) step = {score, static_cast<std::uint32_t>(begin), id};

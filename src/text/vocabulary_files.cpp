@@ -1,23 +1,28 @@
 #include "text/vocabulary_files.h"
 
 #include "core/atomic_file.h"
+#include "core/json.h"
+#include "core/utf8.h"
 #include "text/bpe.h"
 #include "text/gguf_words.h"
 #include "text/json_place.h"
 #include "text/model_json.h"
+#include "text/unicode.h"
 #include "text/word_piece.h"
 
 namespace headlight::text {
 namespace {
 
-/// Calls visit(line, number from 1) for each line, without its end.
+/// Calls visit(line, number from 1) for each line of a file's text, without its end.
 template <typename Visit>
-void for_each_line(std::string_view text, Visit visit) {
+void for_each_line(const std::filesystem::path& file, std::string_view text, Visit visit) {
   std::size_t number = 1;
   for (std::size_t begin = 0; begin < text.size(); ++number) {
     std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::size_t next = end + 1;
     if (end > begin && text[end - 1] == '\r') --end;
+    if (find_invalid_utf8(text.substr(begin, end - begin)) != std::string_view::npos)
+      require_utf8(text.substr(begin, end - begin), fmt::format("{}: line {}", file.string(), number));
     visit(text.substr(begin, end - begin), number);
     begin = next;
   }
@@ -26,7 +31,7 @@ void for_each_line(std::string_view text, Visit visit) {
 Merges read_merges(const std::filesystem::path& file) {
   Merges merges;
   const std::string content = read_file(file);
-  for_each_line(content, [&](std::string_view line, std::size_t number) {
+  for_each_line(file, content, [&](std::string_view line, std::size_t number) {
     if (line.empty() || line.starts_with("#version")) return;
     const std::size_t space = line.find(' ');
     if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos)
@@ -126,13 +131,13 @@ Stages read_bert_folder(const std::filesystem::path& folder, const FolderNotes& 
   const std::filesystem::path file = folder / "vocab.txt";
   std::vector<std::string> spellings;
   const std::string content = read_file(file);
-  for_each_line(content, [&](std::string_view line, std::size_t) { spellings.emplace_back(line); });
+  for_each_line(file, content, [&](std::string_view line, std::size_t) { spellings.emplace_back(line); });
   return build_from(file, [&] { return make_bert_stages(Vocabulary(std::move(spellings)), notes); });
 }
 
 Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderNotes& notes) {
   const std::filesystem::path file = folder / "vocab.json";
-  const nlohmann::json document = parse_json(read_file(file), file.string());
+  const nlohmann::json document = read_json(file);
   Vocabulary vocabulary = read_vocabulary(JsonPlace(document, fmt::format("{}: ", file.string())));
   const Merges merges = read_merges(folder / "merges.txt");
   const bool adds_space = notes.adds_prefix_space.value_or(false);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <utf8proc.h>
 
+#include "core/utf8.h"
 #include "text/unicode.h"
 
 namespace headlight::text {
@@ -13,7 +14,7 @@ namespace {
 
 struct Decoded {
   std::int32_t code_point = -1;  ///< −1: not valid UTF-8
-  std::uint32_t bytes = 0;
+  std::uint32_t bytes = 1;
 };
 
 Decoded decode(std::string_view text, std::size_t at) {
@@ -85,15 +86,6 @@ std::string where_invalid(std::string_view text, std::size_t at) {
 }
 
 }  // namespace
-
-std::size_t find_invalid_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const Decoded decoded = decode(text, at);
-    if (decoded.bytes == 0) return at;
-    at += decoded.bytes;
-  }
-  return std::string_view::npos;
-}
 
 std::vector<std::size_t> count_words_per_line(std::string_view text) {
   std::vector<std::size_t> counts;

@@ -26,7 +26,4 @@ Result<std::vector<WordTokens>> tokenize_words(const std::vector<std::string_vie
 /// The text must be valid UTF-8.
 std::vector<std::size_t> count_words_per_line(std::string_view text);
 
-/// Index of the first byte that is not valid UTF-8, or npos.
-std::size_t find_invalid_utf8(std::string_view text);
-
 }  // namespace headlight::text
