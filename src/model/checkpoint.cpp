@@ -53,7 +53,7 @@ std::string Checkpoint::config() const {
   if (!has_config()) {
     throw Error("{} has no config.json beside its weights: download the whole model folder", folder().string());
   }
-  return read_file(folder() / "config.json");
+  return read_file(folder() / "config.json", std::uint64_t{16} << 20);
 }
 
 std::vector<std::string> Checkpoint::names() const {

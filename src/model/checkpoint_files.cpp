@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "model/safetensors.h"
 
 namespace headlight::model {
@@ -42,18 +42,13 @@ std::vector<fs::path> files_with(std::string_view extension, const fs::path& fol
 
 /// Which shard holds which tensor, as the index file says.
 std::map<std::string, std::string> read_index(const fs::path& path) {
-  nlohmann::json index;
-  try {
-    index = nlohmann::json::parse(read_file(path));
-  } catch (const nlohmann::json::exception&) {
-    throw Error("{} is not JSON: download it again", path.string());
-  }
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object() ||
-      index["weight_map"].empty()) {
+  const nlohmann::json index = read_json(path);
+  const auto weight_map = index.is_object() ? index.find("weight_map") : index.end();
+  if (weight_map == index.end() || !weight_map->is_object() || weight_map->empty()) {
     throw Error("{} has no weight_map, which says which file holds which tensor: download it again", path.string());
   }
   std::map<std::string, std::string> shards;
-  for (const auto& [name, file] : index["weight_map"].items()) {
+  for (const auto& [name, file] : weight_map->items()) {
     // A shard lies beside its index: nothing that was downloaded leads anywhere else.
     if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>()) {
       throw Error("{}: the file of tensor '{}' is not the name of a file beside it", path.string(), printable(name));
@@ -88,7 +83,7 @@ CheckpointFiles open_shards(const fs::path& index) {
   for (const auto& [name, shard] : shard_of) {
     if (files.tensors.find(name) == nullptr) {
       throw Error("{}: tensor '{}' should be in {}, but isn't: download the model again", index.string(), printable(name),
-                  shard);
+                  printable(shard));
     }
   }
   return files;

@@ -14,6 +14,8 @@ namespace headlight::model {
 namespace {
 
 constexpr std::string_view kMagic = "GGUF";
+constexpr std::uint64_t kMostElements = std::uint64_t{1} << 22;  // of a list that is copied; vocabularies have a tenth
+constexpr std::uint64_t kMostTensors = std::uint64_t{1} << 20;
 using Values = std::map<std::string, GgufValue, std::less<>>;
 
 std::uint32_t read_version(GgufCursor& cursor) {
@@ -40,6 +42,7 @@ void skip_values(GgufCursor& cursor, GgufType type, std::uint64_t count, std::st
     cursor.take(count * bytes, what);
     return;
   }
+  if (count > kMostElements) cursor.fail("{} is a list of {} values, more than {}", what, count, kMostElements);
   for (std::uint64_t i = 0; i < count; ++i) {
     if (type == GgufType::String) {
       cursor.text(what);
@@ -145,6 +148,8 @@ std::vector<StoredTensor> place(const GgufCursor& cursor, std::vector<PlacedTens
 
 bool GgufFile::is_gguf(const std::filesystem::path& path) {
   std::array<char, 4> begin{};
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // opening a pipe may wait for ever
   return std::ifstream(path, std::ios::binary).read(begin.data(), begin.size()) &&
          std::string_view(begin.data(), begin.size()) == kMagic;
 }
@@ -154,6 +159,7 @@ GgufFile::GgufFile(const std::filesystem::path& path) : file_(std::make_shared<c
   version_ = read_version(cursor);
   const auto tensor_count = cursor.number<std::uint64_t>("its number of tensors");
   const auto value_count = cursor.number<std::uint64_t>("its number of keys");
+  if (tensor_count > kMostTensors) cursor.fail("it says that it has {} tensors, more than {}", tensor_count, kMostTensors);
   values_ = read_values(cursor, value_count, file_->bytes());
   if (const std::int64_t parts = integer_or("split.count", 1); parts > 1) {
     throw Error("{} is one of {} parts: join them with `llama-gguf-split --merge` and open the result", path.string(),
@@ -164,6 +170,7 @@ GgufFile::GgufFile(const std::filesystem::path& path) : file_(std::make_shared<c
   std::vector<StoredTensor> tensors = place(cursor, std::move(placed), read_alignment(cursor, values_), file_->bytes());
   expect_disjoint(tensors);
   tensors_ = TensorTable(std::move(tensors));
+  file_->expect_intact();
 }
 
 std::vector<std::string> GgufFile::keys() const {
@@ -209,20 +216,31 @@ std::string GgufFile::text(std::string_view key) const {
   return found->front();
 }
 
+void GgufFile::expect_copyable(std::string_view key) const {
+  const std::uint64_t count = value(key).count;
+  if (count > kMostElements) {
+    throw Error("{}: '{}' is a list of {} values, more than {}", path().string(), printable(key), count, kMostElements);
+  }
+}
+
 std::vector<std::int64_t> GgufFile::integers(std::string_view key) const {
+  expect_copyable(key);
   auto found = value(key).integers();
   if (!found) fail_type(key, "a list of integers");
   return *std::move(found);
 }
 
 std::vector<double> GgufFile::numbers(std::string_view key) const {
+  expect_copyable(key);
   auto found = value(key).numbers();
   if (!found) fail_type(key, "a list of numbers");
   return *std::move(found);
 }
 
 std::vector<std::string> GgufFile::texts(std::string_view key) const {
+  expect_copyable(key);
   auto found = value(key).texts();
+  file_->expect_intact();
   if (!found) fail_type(key, "a list of strings");
   return *std::move(found);
 }

@@ -56,6 +56,8 @@ class GgufFile {
   }
 
  private:
+  /// Throws Error for a list that would take much more memory than any that a model needs.
+  void expect_copyable(std::string_view key) const;
   [[noreturn]] void fail_type(std::string_view key, std::string_view expected) const;
 
   std::shared_ptr<const MappedFile> file_;

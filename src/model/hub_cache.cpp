@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iomanip>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -63,7 +64,7 @@ std::string repository_name(std::string folder) {
 /// The snapshot that the cache calls "main", else the newest; empty when there is none.
 fs::path snapshot(const fs::path& repository) {
   std::string revision;
-  std::ifstream(repository / "refs" / "main") >> revision;
+  if (file_bytes(repository / "refs" / "main")) std::ifstream(repository / "refs" / "main") >> std::setw(256) >> revision;
   const fs::path named = repository / "snapshots" / fs::path(revision).filename();
   if (!revision.empty() && is_folder(named)) return named;
   fs::path newest;

@@ -47,11 +47,26 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   // Far read-ahead when the file isn't in memory yet. Not MADV_WILLNEED: who opens a file may want its head alone.
   ::madvise(address, size, MADV_SEQUENTIAL);
   bytes_ = {static_cast<const std::byte*>(address), size};
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+  guard_.emplace(bytes_);
   try {
     refuse_lfs_pointer({static_cast<const char*>(address), size}, path_);
   } catch (...) {
+    guard_.reset();
     ::munmap(address, size);
     throw;
+  }
+}
+
+void MappedFile::expect_intact(Check how) const {
+  bool is_shorter = guard_->is_damaged();
+  struct stat status {};
+  if (how == Check::Size && ::stat(path_.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_) {
+    is_shorter = is_shorter || static_cast<std::uint64_t>(status.st_size) < bytes_.size();
+  }
+  if (is_shorter) {
+    throw Error("{} was cut short while it was in use: restore it and open the model again", path_.string());
   }
 }
 
@@ -62,6 +77,9 @@ void MappedFile::release(std::span<const std::byte> part) const {
   if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
-MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size()); }
+MappedFile::~MappedFile() {
+  guard_.reset();
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
 
 }  // namespace headlight::model

@@ -71,6 +71,10 @@ Parameter::Parameter(Shape shape, ElementType type, std::span<const std::byte> b
   source_ = std::move(source);
 }
 
+void Parameter::expect_intact() const {
+  if (source_ && source_->file != nullptr) source_->file->expect_intact(MappedFile::Check::Size);
+}
+
 void Parameter::release_pages() const {
   if (source_ && source_->file != nullptr) source_->file->release(source_->bytes);
 }
@@ -138,6 +142,7 @@ void Parameter::read(std::uint32_t first, std::uint32_t count, std::span<float> 
       for (std::uint32_t r = 0; r < rows; ++r) decode(source.type, source.row(row + r), width(), run + r * width());
     }
   });
+  if (source.file != nullptr) source.file->expect_intact();
 }
 
 template <typename To>

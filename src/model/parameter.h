@@ -49,6 +49,9 @@ class Parameter {
   void read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const;
   /// The same as binary16, rounded to nearest even; numbers that are stored as binary16 keep their bits.
   void read_columns_half(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) const;
+  /// Throws Error when the mapped file behind the weight has become shorter (MappedFile::expect_intact): what was read of it
+  /// since is zeros. read() asks by itself; after read_columns(), which several threads call, the caller does.
+  void expect_intact() const;
   /// Gives back the memory that the mapped file behind the whole stored weight takes, when nobody will read it soon.
   void release_pages() const;
   /// All numbers.

@@ -4,11 +4,11 @@
 #include <array>
 #include <cstring>
 #include <limits>
-#include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
 
 namespace headlight::model {
 namespace {
@@ -78,23 +78,11 @@ class HeaderReader {
   }
 
   Json parse(std::span<const std::byte> text) const {
-    // The parser alone would keep the last of two entries with the same name and say nothing.
-    std::set<std::string> names;
-    const auto watch = [&](int depth, Json::parse_event_t event, const Json& key) {
-      if (event == Json::parse_event_t::key && depth == 1 && !names.insert(key.get<std::string>()).second) {
-        fail("there are two tensors named '{}'", printable(key.get<std::string>()));
-      }
-      return true;
-    };
-    const auto* begin = reinterpret_cast<const char*>(text.data());
-    Json header = Json::value_t::discarded;
-    try {
-      header = Json::parse(begin, begin + text.size(), watch);
-    } catch (const Json::exception&) {
-      fail("its header of {} bytes is not JSON", text.size());
-    }
-    if (!header.is_object()) fail("its header is not a JSON object");
-    return header;
+    constexpr JsonLimits kLimits{.bytes = std::size_t{100} << 20, .depth = 8, .allows_repeated_keys = false};
+    Result<Json> header = parse_json({reinterpret_cast<const char*>(text.data()), text.size()}, kLimits);
+    if (!header) fail("its header: {}", header.error());
+    if (!header->is_object()) fail("its header is not a JSON object");
+    return std::move(header).value();
   }
 
   void read_metadata(const Json& entry, std::map<std::string, std::string>& metadata) const {
@@ -115,7 +103,7 @@ class HeaderReader {
     const auto type = std::ranges::find_if(kDataTypes, [&](const DataType& known) {
       return type_name.is_string() && known.name == type_name.get_ref<const std::string&>();
     });
-    if (type == kDataTypes.end()) fail("tensor '{}' has the unknown dtype {}", label, printable(dumped(type_name)));
+    if (type == kDataTypes.end()) fail("tensor '{}' has the unknown dtype {}", label, shown(type_name));
 
     Shape shape = read_shape(label, part("shape"));
     const Json& place = part("data_offsets");
@@ -145,15 +133,12 @@ class HeaderReader {
     if (!axes.is_array()) fail("the shape of tensor '{}' is not a list", label);
     for (const Json& axis : axes) {
       if (!axis.is_number_unsigned() || axis.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
-        fail("tensor '{}' has the axis {}", label, printable(dumped(axis)));
+        fail("tensor '{}' has the axis {}", label, shown(axis));
       }
       shape.push_back(axis.get<std::uint32_t>());
     }
     return shape;
   }
-
-  /// As JSON, whatever bytes it holds.
-  static std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
   std::shared_ptr<const MappedFile> file_;
   std::span<const std::byte> data_;
@@ -162,7 +147,9 @@ class HeaderReader {
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path) {
-  tensors_ = TensorTable(HeaderReader(std::make_shared<const MappedFile>(path)).read(metadata_));
+  const auto file = std::make_shared<const MappedFile>(path);
+  tensors_ = TensorTable(HeaderReader(file).read(metadata_));
+  file->expect_intact();
 }
 
 const StoredTensor& SafetensorsFile::at(std::string_view name) const {

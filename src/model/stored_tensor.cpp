@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/utf8.h"
 
 namespace headlight::model {
 namespace {
@@ -58,6 +59,7 @@ Tensor StoredTensor::tensor() const {
   const ElementType weights = weight_type(*this);
   Tensor result(shape);
   decode(weights, bytes.data(), result.values.size(), result.values.data());
+  file->expect_intact();
   return result;
 }
 
@@ -84,11 +86,7 @@ const StoredTensor* TensorTable::find(std::string_view name) const {
 
 std::string printable(std::string_view name) {
   constexpr std::size_t kLongest = 120;
-  std::string result(name.substr(0, kLongest));
-  std::ranges::replace_if(
-      result, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  if (name.size() > kLongest) result += "…";
-  return result;
+  return one_line(name, kLongest);
 }
 
 std::optional<std::uint64_t> checked_element_count(std::span<const std::uint32_t> shape) {

@@ -50,7 +50,7 @@ class TensorTable {
   std::vector<StoredTensor> tensors_;
 };
 
-/// A name fit for one line of a message: control characters become '?', and what is very long is cut.
+/// A name fit for one line of a message (one_line()), the middle of what is very long left out.
 std::string printable(std::string_view name);
 
 /// Numbers of a tensor with these axes, none when 64 bits can't count them.

@@ -129,7 +129,7 @@ TEST_SUITE("cpu") {
     CHECK(complaint(folder.path()) ==
           index + ": tensor 'b' should be in 2.safetensors, but isn't: download the model again");
     write(index, "{");
-    CHECK(complaint(folder.path()) == index + " is not JSON: download it again");
+    CHECK(complaint(folder.path()) == index + ": not JSON (line 1, column 2)");
     for (const std::string_view content : {"[]", "{}", R"({"weight_map":{}})", R"({"weight_map":[1]})"}) {
       write(index, content);
       CHECK(complaint(folder.path()) ==

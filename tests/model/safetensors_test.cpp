@@ -121,10 +121,10 @@ TEST_SUITE("cpu") {
           " is no usable safetensors file: its header should have 100 bytes, but the whole file has 10; download it again");
     CHECK(complaint(FileBytes().number(~std::uint64_t{0}).raw("{}").bytes()).find("18446744073709551615") !=
           std::string::npos);
-    CHECK(content_complaint("{", "") == "its header of 1 bytes is not JSON");
-    CHECK(content_complaint("", "") == "its header of 0 bytes is not JSON");
-    CHECK(content_complaint("{\"a\xff\":1}", "") == "its header of 8 bytes is not JSON");
-    CHECK(content_complaint(std::string(100000, '['), "") == "its header of 100000 bytes is not JSON");
+    CHECK(content_complaint("{", "") == "its header: not JSON (line 1, column 2)");
+    CHECK(content_complaint("", "") == "its header: not JSON (line 1, column 1)");
+    CHECK(content_complaint("{\"a\xff\":1}", "") == "its header: not JSON (line 1, column 4)");
+    CHECK(content_complaint(std::string(100000, '['), "") == "its header: JSON nested more than 8 deep");
     CHECK(content_complaint("[]", "") == "its header is not a JSON object");
     CHECK(content_complaint(R"({"__metadata__":[]})", "") == "'__metadata__' is not an object");
     CHECK(content_complaint(R"({"__metadata__":{"a":1}})", "") == "'__metadata__' holds something else than text under 'a'");
@@ -161,9 +161,9 @@ TEST_SUITE("cpu") {
     CHECK(
         entry(
             R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},"a":{"dtype":"F16","shape":[2],"data_offsets":[4,8]}})") ==
-        "there are two tensors named 'a'");
+        "its header: the key 'a' is there twice");
     CHECK(entry(R"({"a\nb":{"dtype":"F16","shape":[3],"data_offsets":[0,4]}})") ==
-          "tensor 'a?b' of shape [3] in F16 doesn't fit its 4 bytes");
+          "tensor 'a\\nb' of shape [3] in F16 doesn't fit its 4 bytes");
     CHECK(
         complaint(safetensors(
             R"({"a":{"dtype":"F16","shape":[3],"data_offsets":[0,6]},"b":{"dtype":"F16","shape":[2],"data_offsets":[4,8]}})",

@@ -9,8 +9,11 @@ namespace {
 
 using nlohmann::json;
 
-/// A value that is a number, a text or a list of numbers; null for others.
+constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 16;
+
+/// A value that is a number, a text or a list of numbers, as long as a network has layers or positions; null for others.
 json to_json(const GgufValue& value) {
+  if (value.count > kMostNumbers) return {};
   json list = json::array();
   if (const auto integers = value.integers()) {
     list = *integers;
@@ -28,7 +31,12 @@ json to_json(const GgufValue& value) {
 /// The numbers of a small tensor; null when there is none of this name.
 json numbers_of(const GgufFile& file, std::string_view name) {
   const StoredTensor* tensor = file.tensors().find(name);
-  return tensor == nullptr ? json() : json(tensor->tensor().values);
+  if (tensor == nullptr) return {};
+  if (element_count(tensor->shape) > kMostNumbers) {
+    throw Error("{}: tensor '{}' of shape {} should hold a number for each pair of a head's numbers", file.path().string(),
+                name, headlight::to_string(tensor->shape));
+  }
+  return tensor->tensor().values;
 }
 
 /// Scaling of rotary positions, which config.json has in one object. Llama 3's comes as a factor for each pair.

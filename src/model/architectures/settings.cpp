@@ -3,26 +3,16 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "model/architectures/families.h"
 
 namespace headlight::model {
-namespace {
-
-/// A value as it can stand in one line.
-std::string shown(const nlohmann::json& value) {
-  std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  constexpr std::size_t kLongest = 60;
-  return text.size() > kLongest ? text.substr(0, kLongest) + "…" : text;
-}
-
-}  // namespace
 
 Settings::Settings(std::string_view json, std::string where) : where_(std::move(where)) {
-  try {
-    json_ = nlohmann::json::parse(json);
-  } catch (const nlohmann::json::exception&) {
-    throw Error("{} isn't JSON: download it again", where_);
-  }
+  constexpr JsonLimits kLimits{.bytes = std::size_t{16} << 20, .values = std::size_t{1} << 20};
+  Result<nlohmann::json> parsed = parse_json(json, kLimits);
+  if (!parsed) throw Error("{}: {}: download it again", where_, parsed.error());
+  json_ = std::move(parsed).value();
   if (!json_.is_object()) throw Error("{} isn't a JSON object: download it again", where_);
 }
 

@@ -1,0 +1,146 @@
+#include "model/mapped_file.h"
+
+#include <doctest/doctest.h>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "model/checkpoint.h"
+#include "model/file_bytes.h"
+#include "model/safetensors.h"
+#include "support/error_message.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::model;
+using namespace headlight::test;
+
+namespace {
+
+/// A file of one F32 tensor "a" of shape [rows, 1024].
+std::string large_file(std::uint32_t rows) {
+  const std::string header =
+      fmt::format(R"({{"a":{{"dtype":"F32","shape":[{},1024],"data_offsets":[0,{}]}}}})", rows, rows * 4096);
+  std::string bytes = safetensors(header, "");
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    for (std::uint32_t i = 0; i < 1024; ++i) bytes += FileBytes().number(1.0f).bytes();
+  }
+  return bytes;
+}
+
+std::string cut_short(const std::filesystem::path& path) {
+  return path.string() + " was cut short while it was in use: restore it and open the model again";
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("of a file cut short while it is mapped zeros are read, and the reader learns of it") {
+    const TemporaryDirectory folder;
+    const auto path = folder.path() / "m.safetensors";
+    write_file_atomically(path, large_file(64));
+    const SafetensorsFile file(path);
+    const Parameter weight = file.parameter("a");
+    CHECK(weight.tensor().values[5] == 1.0f);
+    weight.expect_intact();
+    std::filesystem::resize_file(path, 5000);
+
+    std::vector<float> row(1024);
+    CHECK(error_message([&] { weight.read(63, 1, row); }) == cut_short(path));
+    CHECK(row[7] == 0.0f);
+    CHECK(error_message([&] { (void)weight.tensor(); }) == cut_short(path));
+    CHECK(error_message([&] { (void)file.tensor("a"); }) == cut_short(path));
+    // On the way to a device several threads read, and their caller asks.
+    std::vector<float> columns(1024);
+    weight.read_columns(63, 1, columns.data(), 1);
+    CHECK(error_message([&] { weight.expect_intact(); }) == cut_short(path));
+  }
+
+  TEST_CASE("a file cut short inside its last page, where nothing is read in vain, is noticed too") {
+    const TemporaryDirectory folder;
+    const auto path = folder.path() / "m.safetensors";
+    write_file_atomically(path, large_file(2));
+    const SafetensorsFile file(path);
+    const Parameter weight = file.parameter("a");
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+    CHECK(weight.tensor().values.front() == 1.0f);
+    CHECK(error_message([&] { weight.expect_intact(); }) == cut_short(path));
+  }
+
+  TEST_CASE("a file that another one replaces, or that is deleted, stays what it was") {
+    const TemporaryDirectory folder;
+    const auto path = folder.path() / "m.safetensors";
+    write_file_atomically(path, large_file(8));
+    const SafetensorsFile file(path);
+    const Parameter weight = file.parameter("a");
+    write_file_atomically(path, std::string_view("another, shorter"));
+    weight.expect_intact();
+    std::filesystem::remove(path);
+    weight.expect_intact();
+    const Tensor tensor = weight.tensor();
+    CHECK(std::accumulate(tensor.values.begin(), tensor.values.end(), 0.0) == 8.0 * 1024.0);
+  }
+
+  TEST_CASE("a SIGBUS that no model's file is to blame for still ends the process") {
+    const TemporaryDirectory folder;
+    const auto path = folder.path() / "m.safetensors", other = folder.path() / "other";
+    write_file_atomically(path, large_file(1));
+    write_file_atomically(other, std::string(8192, 'x'));
+    const SafetensorsFile file(path);  // the handler is there
+    const pid_t child = fork();
+    if (child == 0) {
+      std::signal(SIGABRT, SIG_DFL);
+      std::FILE* const opened = std::fopen(other.c_str(), "rb");
+      void* const bytes = mmap(nullptr, 8192, PROT_READ, MAP_SHARED, fileno(opened), 0);
+      std::filesystem::resize_file(other, 0);
+      _exit(*static_cast<const volatile char*>(bytes) == 'x' ? 1 : 2);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    const bool is_killed = WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) > 2);  // sanitizers exit
+    CHECK(is_killed);
+  }
+
+  TEST_CASE("pipes, devices and folders are no models, whatever they are called") {
+    const TemporaryDirectory folder;
+    for (const char* name : {"pipe", "pipe.gguf", "pipe.safetensors"}) {
+      const auto path = folder.path() / name;
+      REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+      CHECK(error_message([&] { (void)Checkpoint(path); }) == "can't open " + path.string() + ": it is not a file");
+    }
+    CHECK(error_message([] { (void)Checkpoint("/dev/zero"); }) == "can't open /dev/zero: it is not a file");
+  }
+
+  TEST_CASE("30,000 tensors are opened in time linear in their number") {
+    const auto seconds = [](std::uint32_t count) {
+      const TemporaryDirectory folder;
+      const auto path = folder.path() / "m.safetensors";
+      std::string header = "{";
+      for (std::uint32_t i = 0; i < count; ++i) {
+        header += fmt::format(R"({}"layer.{}.weight":{{"dtype":"F32","shape":[1],"data_offsets":[{},{}]}})",
+                              i == 0 ? "" : ",", i, 4 * i, 4 * i + 4);
+      }
+      write_file_atomically(path, safetensors(header + "}", std::string(std::size_t{4} * count, '\0')));
+      const std::clock_t start = std::clock();
+      const Checkpoint checkpoint(path);
+      CHECK(checkpoint.names().size() == count);
+      return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    };
+    const double few = seconds(3'000), many = seconds(30'000);
+    CAPTURE(few);
+    CAPTURE(many);
+    CHECK(many < 40.0 * few + 0.5);  // 10 times when linear, 100 when quadratic
+    CHECK(many < 5.0);
+  }
+}
