@@ -62,8 +62,8 @@ exporting::WrittenStage write_stage_npy(Runner& runner, const ExportBlocks& bloc
 void write_matrix_csv(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
                       const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const MatrixAxes axes = matrix_axes(input, blocks, matrix);
-  exporting::StreamedFile file(path);
-  exporting::CsvWriter writer(file.sink(), axes.row_name + "/" + axes.column_name, axes.columns);
+  AtomicFile file(path);
+  exporting::CsvWriter writer(exporting::sink_of(file), axes.row_name + "/" + axes.column_name, axes.columns);
   const attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   read_strips(runner, request, [&](const attention::Tile& strip) {
     checkpoint();
@@ -88,8 +88,8 @@ void write_matrix_json(Runner& runner, const model::ModelInput& input, const Exp
   head[axes.row_name] = axes.rows;
   if (attention::is_map(matrix.stage)) head[axes.column_name] = axes.columns;
   const attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
-  exporting::StreamedFile file(path);
-  exporting::JsonTensorWriter writer(file.sink(), head, Shape{request.rows, request.columns});
+  AtomicFile file(path);
+  exporting::JsonTensorWriter writer(exporting::sink_of(file), head, Shape{request.rows, request.columns});
   read_strips(runner, request, [&](const attention::Tile& strip) {
     checkpoint();
     writer.append(strip.values);

@@ -13,8 +13,7 @@ gpu::ContextOptions context_options(const std::string& device) {
 
 }  // namespace
 
-GpuRunner::GpuRunner(const std::string& device)
-    : context_(context_options(device)), session_(context_, cache_directory() / "kernels.json") {}
+GpuRunner::GpuRunner(const std::string& device) : context_(context_options(device)), session_(context_, tuning_file()) {}
 
 std::unique_ptr<Runner> open_gpu_runner(const std::string& device) { return std::make_unique<GpuRunner>(device); }
 

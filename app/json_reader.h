@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
 
 namespace headlight::app {
 
@@ -100,14 +101,6 @@ class JsonReader {
 
   [[noreturn]] void fail(const char* key, const std::string& expected, const nlohmann::json& found) const {
     throw Error("{}: expected {}, found {}", path(key), expected, shown(found));
-  }
-
-  /// The value as it stands in the file, cut to what fits a line.
-  static std::string shown(const nlohmann::json& value) {
-    constexpr std::size_t kLongest = 40;
-    std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-    if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-    return text;
   }
 
  private:

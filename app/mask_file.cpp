@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,9 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/tensor.h"
+#include "export/npy_header.h"
 
 namespace headlight::app {
 namespace {
@@ -39,20 +40,16 @@ void read_lists(const nlohmann::json& value, std::size_t depth, Cells& cells, co
     return;
   }
   const bool is_bit = value.is_boolean() || value == 0 || value == 1;
-  if (!is_bit) throw Error("{}: a mask consists of true and false (or 1 and 0), found {}", file, value.dump().substr(0, 40));
+  if (!is_bit) throw Error("{}: a mask consists of true and false (or 1 and 0), found {}", file, shown(value, 40));
   if (depth != cells.shape.size()) throw Error("{}: the lists of the mask are nested unevenly", file);
   cells.keep.push_back(value.is_boolean() ? value.get<bool>() : value == 1);
 }
 
 Cells read_json(const std::string& content, const std::string& file) {
-  nlohmann::json value;
-  try {
-    value = nlohmann::json::parse(content);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw Error("{}: no JSON (something unexpected at byte {})", file, error.byte);
-  }
+  const Result<nlohmann::json> value = parse_json(content);
+  if (!value) throw Error("{}: {}", file, value.error());
   Cells cells;
-  read_lists(value, 0, cells, file);
+  read_lists(*value, 0, cells, file);
   return cells;
 }
 
@@ -69,9 +66,7 @@ std::vector<std::uint8_t> nonzero(const std::string& content, std::size_t begin,
 
 std::vector<std::uint8_t> read_numbers(const std::string& type, const std::string& content, std::size_t begin,
                                        std::size_t count, const std::string& file) {
-  const std::size_t item_size = type.size() == 3 ? static_cast<std::size_t>(type[2] - '0') : 0;
-  if (content.size() - begin < count * item_size) throw Error("{}: the file ends before its last number", file);
-  if (item_size == 1 && type.find_first_of("biu") == 1) return nonzero<std::uint8_t>(content, begin, count);
+  if (type.ends_with('1') && type.find_first_of("biu") == 1) return nonzero<std::uint8_t>(content, begin, count);
   if (type == "<i2" || type == "<u2") return nonzero<std::uint16_t>(content, begin, count);
   if (type == "<i4" || type == "<u4") return nonzero<std::uint32_t>(content, begin, count);
   if (type == "<i8" || type == "<u8") return nonzero<std::uint64_t>(content, begin, count);
@@ -80,37 +75,17 @@ std::vector<std::uint8_t> read_numbers(const std::string& type, const std::strin
   throw Error("{}: numbers of type {} are not read; save the mask as bool", file, type);
 }
 
-/// NumPy's format: magic, version, length of the header, a Python dictionary with type, order and shape, then the numbers.
 Cells read_npy(const std::string& content, const std::string& file) {
-  constexpr std::string_view kMagic = "\x93NUMPY";
-  constexpr std::size_t kShortHeader = 10, kLongHeader = 12;
-  if (content.size() < kLongHeader || content.compare(0, kMagic.size(), kMagic) != 0) {
-    throw Error("{}: no NumPy file (it doesn't begin with \\x93NUMPY)", file);
+  exporting::NpyHeader header;
+  try {
+    header = exporting::read_npy_header(content);
+  } catch (const Error& error) {
+    throw Error("{}: {}", file, error.what());
   }
-  const auto byte = [&](std::size_t index) { return std::size_t{static_cast<unsigned char>(content[index])}; };
-  const bool is_long = byte(6) >= 2;
-  const std::size_t header = is_long ? kLongHeader : kShortHeader;
-  const std::size_t length = is_long ? byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24 : byte(8) | byte(9) << 8;
-  if (content.size() < header + length) throw Error("{}: the file ends inside its header", file);
-  const std::string text = content.substr(header, length);
-  static const std::regex kType("'descr': *'([^']*)'"), kShape("'shape': *\\(([0-9, ]*)\\)"), kNumber("[0-9]{1,9}");
-  std::smatch type, shape;
-  if (!std::regex_search(text, type, kType) || !std::regex_search(text, shape, kShape)) {
-    throw Error("{}: the NumPy header doesn't say type and shape", file);
-  }
-  if (text.find("'fortran_order': True") != std::string::npos) {
+  if (header.is_fortran) {
     throw Error("{}: the array is stored column by column; save numpy.ascontiguousarray(mask)", file);
   }
-  Cells cells;
-  const std::string sizes = shape[1];
-  std::size_t count = 1;
-  for (auto size = std::sregex_iterator(sizes.begin(), sizes.end(), kNumber); size != std::sregex_iterator(); ++size) {
-    cells.shape.push_back(static_cast<std::uint32_t>(std::stoul(size->str())));
-    count *= cells.shape.back();
-    if (count > content.size()) throw Error("{}: the file ends before its last number", file);
-  }
-  cells.keep = read_numbers(type[1], content, header + length, count, file);
-  return cells;
+  return {.shape = header.shape, .keep = read_numbers(header.type, content, header.begin, header.count, file)};
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ attention::BooleanMask matrix_from_json(const json& value, const std::string& pa
   for (const json& row : *rows) {
     const std::string text = row.is_string() ? row.get<std::string>() : std::string();
     if (text.size() != matrix.keys || text.find_first_not_of("01") != std::string::npos) {
-      throw Error("{}.rows: expected texts of {} digits 0 or 1, found {}", path, matrix.keys, JsonReader::shown(row));
+      throw Error("{}.rows: expected texts of {} digits 0 or 1, found {}", path, matrix.keys, shown(row));
     }
     for (const char digit : text) matrix.keep.push_back(digit == '1' ? 1 : 0);
   }
@@ -61,7 +61,7 @@ json painted_to_json(const attention::PaintedCells& painted) {
 
 attention::PaintedCells painted_from_json(const json& scopes, const std::string& path) {
   constexpr std::uint32_t kLast = 0xffff'fffeu;
-  if (!scopes.is_array()) throw Error("{}: expected a list, found {}", path, JsonReader::shown(scopes));
+  if (!scopes.is_array()) throw Error("{}: expected a list, found {}", path, shown(scopes));
   attention::PaintedCells painted;
   for (const json& entry : scopes) {
     const JsonReader reader(entry, path);
@@ -77,7 +77,7 @@ attention::PaintedCells painted_from_json(const json& scopes, const std::string&
     if (!cells || !cells->is_array()) throw Error("{}.cells: expected a list", path);
     for (const json& cell : *cells) {
       if (!cell.is_array() || cell.size() != 3 || !cell[2].is_boolean()) {
-        throw Error("{}.cells: expected [query, key, true or false], found {}", path, JsonReader::shown(cell));
+        throw Error("{}.cells: expected [query, key, true or false], found {}", path, shown(cell));
       }
       const attention::Cell at = {.query = JsonReader::integer(path + ".cells", cell[0], 0u, kLast),
                                   .key = JsonReader::integer(path + ".cells", cell[1], 0u, kLast)};

@@ -5,7 +5,7 @@
 #include "app/state_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
-#include "text/word_level.h"
+#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
@@ -36,8 +36,8 @@ void open_file(const std::filesystem::path& path, State& state) {
   if (!failure && size > kLargestText) {
     throw Error("{}: {} MiB is more than the 1 MiB that a text may have", path.string(), (size >> 20) + 1);
   }
-  const std::string content = read_file(path);
-  const std::size_t broken = text::find_invalid_utf8(content);
+  const std::string content = read_file(path, kLargestText);
+  const std::size_t broken = find_invalid_utf8(content);
   if (broken != std::string_view::npos) {
     throw Error("{}: byte {} is not UTF-8; only text files can be opened", path.string(), broken);
   }

@@ -110,14 +110,14 @@ fs::path keep_aside(const fs::path& path) {
   throw Error("{} files like {}.bad are there already; remove some", kMostKept, path.string());
 }
 
+/// `what_is_wrong` names the file.
 LoadedSettings defaults_after(const fs::path& path, const std::string& what_is_wrong) {
   LoadedSettings loaded;
   try {
     const fs::path kept = keep_aside(path);
-    loaded.warning =
-        fmt::format("{}: {}; kept as {}, starting with defaults", path.string(), what_is_wrong, kept.filename().string());
+    loaded.warning = fmt::format("{}; kept as {}, starting with defaults", what_is_wrong, kept.filename().string());
   } catch (const Error& error) {
-    loaded.warning = fmt::format("{}: {}; starting with defaults ({})", path.string(), what_is_wrong, error.what());
+    loaded.warning = fmt::format("{}; starting with defaults ({})", what_is_wrong, error.what());
   }
   return loaded;
 }
@@ -134,24 +134,28 @@ fs::path config_directory() { return xdg_directory("XDG_CONFIG_HOME", ".config")
 fs::path cache_directory() { return xdg_directory("XDG_CACHE_HOME", ".cache"); }
 fs::path settings_path() { return config_directory() / "settings.json"; }
 
+fs::path tuning_file() {
+  try {
+    return cache_directory() / "kernels.json";
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 LoadedSettings load_settings(const fs::path& path) {
   std::error_code failure;
   if (!fs::exists(path, failure)) return {};
-  std::string content;
+  // Whatever is in the file, the program starts.
+  json value;
   try {
-    content = read_file(path);
-  } catch (const Error& error) {
-    LoadedSettings loaded;
-    loaded.warning = fmt::format("{}; starting with defaults", error.what());
-    return loaded;
+    value = read_json(path);
+  } catch (const std::exception& error) {
+    return defaults_after(path, error.what());
   }
   try {
-    const json value = json::parse(content);
     return {.settings = settings_from_json(value), .has_state = value.contains("state"), .warning = std::nullopt};
-  } catch (const Error& error) {
-    return defaults_after(path, error.what());
-  } catch (const json::parse_error& error) {
-    return defaults_after(path, fmt::format("no JSON (something unexpected at byte {} of {})", error.byte, content.size()));
+  } catch (const std::exception& error) {
+    return defaults_after(path, fmt::format("{}: {}", path.string(), one_line(error.what())));
   }
 }
 

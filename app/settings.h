@@ -55,6 +55,8 @@ std::filesystem::path config_directory();
 std::filesystem::path cache_directory();
 /// config_directory()/settings.json.
 std::filesystem::path settings_path();
+/// cache_directory()/kernels.json (ops/tuning.h). Empty where there is no such folder: what is measured is not kept then.
+std::filesystem::path tuning_file();
 
 struct LoadedSettings {
   Settings settings;
@@ -62,8 +64,8 @@ struct LoadedSettings {
   std::optional<std::string> warning;  ///< one line for the terminal and the window, when the file was no settings file
 };
 
-/// Never throws for what stands in the file: garbage is kept beside it as <name>.bad, defaults are used, and the warning
-/// says which file and what is wrong. A missing file is no warning.
+/// Never throws for what stands in the file: what can't be read is kept beside it as <name>.bad, defaults are used, and the
+/// warning says which file and what is wrong. A missing file is no warning.
 LoadedSettings load_settings(const std::filesystem::path& path);
 
 /// Atomically; creates the folder. Throws Error naming the file.

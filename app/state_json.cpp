@@ -298,7 +298,7 @@ Result<State> state_from_json(const json& value) {
   } catch (const Error& error) {
     return Failure{error.what()};
   } catch (const json::exception& error) {
-    return Failure{error.what()};
+    return Failure{one_line(error.what())};
   }
 }
 
@@ -309,17 +309,15 @@ void save_session(const std::filesystem::path& path, const State& state) {
 
 Result<State> load_session(const std::filesystem::path& path) {
   try {
-    const json session = json::parse(read_file(path));
+    const json session = read_json(path);
     if (!session.is_object() || !session.contains("headlight") || !session.contains("state")) {
       return Failure{path.string() + " is no Headlight session: it has no members \"headlight\" and \"state\""};
     }
-    Result<State> state = state_from_json(session["state"]);
+    Result<State> state = state_from_json(session.at("state"));
     if (!state) return Failure{path.string() + ": " + state.error()};
     return state;
   } catch (const Error& error) {
     return Failure{error.what()};
-  } catch (const json::parse_error& error) {
-    return Failure{fmt::format("{} is no JSON: something unexpected at byte {}", path.string(), error.byte)};
   }
 }
 

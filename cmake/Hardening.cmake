@@ -1,5 +1,5 @@
 # What release builds do against a memory error that got past the tests: it ends the program where it happens instead of
-# becoming an attack by a file. tests/project reads the built program for it. Not with sanitizers, which find more.
+# becoming an attack by a file. tests/app reads the built program for it. Not with sanitizers, which find more.
 if(CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$" AND NOT HEADLIGHT_SANITIZE AND NOT HEADLIGHT_FUZZ)
   add_compile_options(-fstack-protector-strong -fstack-clash-protection)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|i.86)$")

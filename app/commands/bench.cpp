@@ -129,7 +129,7 @@ int run_model_bench(const BenchFlags& flags) {
   options.device = flags.device;
   gpu::Context context(options);
   const bench::ModelPlan plan{.path = flags.model,
-                              .tuning_file = cache_directory() / "kernels.json",
+                              .tuning_file = tuning_file(),
                               .tokens = token_counts(flags),
                               .precision = flags.keeps_halves ? inference::Precision::F16 : inference::Precision::F32,
                               .rounds = {.count = flags.rounds}};
@@ -197,12 +197,12 @@ int run_bench(const BenchFlags& flags) {
   gpu::ContextOptions options;
   options.device = flags.device;
   gpu::Context context(options);
-  const std::filesystem::path tuning_file = cache_directory() / "kernels.json";  // the viewer's
+  const std::filesystem::path tuned = tuning_file();  // the viewer's
   ops::Kernels kernels(context);
-  const ops::Tuning tuning = tune(kernels, tuning_file);
+  const ops::Tuning tuning = tune(kernels, tuned);
   if (!flags.is_json) std::cout << bench::heading(context.device(), tuning) << std::flush;
   if (flags.is_check) {
-    const bool holds = bench::check(kernels, tuning_file, [](const bench::Verdict& verdict) {
+    const bool holds = bench::check(kernels, tuned, [](const bench::Verdict& verdict) {
       std::cout << (verdict.holds ? "ok      " : "FAILED  ") << verdict.what << std::endl;
     });
     return holds ? 0 : 1;
@@ -218,7 +218,7 @@ int run_bench(const BenchFlags& flags) {
           [&](const bench::Skipped& skipped) {
             (flags.is_json ? std::cerr : std::cout) << bench::table_row(skipped) << std::flush;
           }};
-  bench::run(kernels, tuning_file, plan, listener);
+  bench::run(kernels, tuned, plan, listener);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "app/commands/command_line.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -20,6 +21,7 @@
 #include "app/commands/translate.h"
 #include "app/commands/usage.h"
 #include "app/commands/view.h"
+#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
@@ -102,6 +104,16 @@ void describe(CLI::App& app) {
   set_help_layout(app);
 }
 
+/// What stands in standard output's buffers is an answer only when it has arrived.
+void expect_written() {
+  const bool is_written = std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!is_written) throw Error("standard output can't be written; is its disk full or its reader gone?");
+}
+
+void complain(std::string_view message) {
+  std::cerr << "headlight: " << one_line(message.substr(0, message.find('\n'))) << '\n';
+}
+
 int parse_and_run(std::vector<std::string> arguments) {
   CLI::App app;
   describe(app);
@@ -138,14 +150,17 @@ int parse_and_run(std::vector<std::string> arguments) {
 int run_command_line(int argc, char** argv) {
   int status = kFailed;
   try {
-    return parse_and_run({argv + 1, argv + argc});
+    status = parse_and_run({argv + 1, argv + argc});
+    expect_written();
   } catch (const UsageError& error) {
-    std::cerr << "headlight: " << first_line(error.what()) << '\n';
+    complain(error.what());
     status = kWrongUsage;
   } catch (const std::bad_alloc&) {
-    std::cerr << "headlight: out of memory; choose a shorter text or a smaller model\n";
+    complain("out of memory; choose a shorter text or a smaller model");
+    status = kFailed;
   } catch (const std::exception& error) {
-    std::cerr << "headlight: " << first_line(error.what()) << '\n';
+    complain(error.what());
+    status = kFailed;
   }
   return status;
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/json.h"
 
 namespace headlight::app {
 namespace {
@@ -17,17 +18,17 @@ std::string excerpt(std::string_view text) {
   return fmt::format("'{}{}'", text.substr(0, kLongestQuote), text.size() > kLongestQuote ? "…" : "");
 }
 
-std::vector<std::uint32_t> parse_json(const std::string& line) {
-  const nlohmann::json value = nlohmann::json::parse(line, nullptr, false);
-  if (value.is_discarded()) throw Error("{} is no JSON", excerpt(line));
-  if (value.is_object() && !value.contains("ids")) throw Error("the object has no \"ids\"");
-  const nlohmann::json& list = value.is_object() ? value["ids"] : value;
+std::vector<std::uint32_t> ids_of_json(const std::string& line) {
+  const Result<nlohmann::json> value = parse_json(line);
+  if (!value) throw Error("{}: {}", excerpt(line), value.error());
+  if (value->is_object() && !value->contains("ids")) throw Error("the object has no \"ids\"");
+  const nlohmann::json& list = value->is_object() ? value->at("ids") : *value;
   if (!list.is_array()) throw Error("\"ids\" is no list");
   std::vector<std::uint32_t> ids;
   ids.reserve(list.size());
   for (const nlohmann::json& id : list) {
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() > 0xffff'ffffu) {
-      throw Error("{} is no token id: give whole numbers from 0", excerpt(id.dump()));
+      throw Error("{} is no token id: give whole numbers from 0", excerpt(shown(id)));
     }
     ids.push_back(id.get<std::uint32_t>());
   }
@@ -55,7 +56,7 @@ std::vector<std::uint32_t> parse_numbers(std::string_view line) {
 std::vector<std::uint32_t> parse_ids(const std::string& line) {
   const std::size_t first = line.find_first_not_of(kSeparators);
   if (first == std::string::npos) return {};
-  return line[first] == '[' || line[first] == '{' ? parse_json(line) : parse_numbers(line);
+  return line[first] == '[' || line[first] == '{' ? ids_of_json(line) : parse_numbers(line);
 }
 
 }  // namespace headlight::app

@@ -1,9 +1,9 @@
 #include "app/commands/model_flags.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +16,7 @@
 #include "app/first_sight.h"
 #include "app/mask_file.h"
 #include "core/atomic_file.h"
+#include "core/utf8.h"
 #include "inference/notebooks.h"
 
 namespace headlight::app {
@@ -25,10 +26,23 @@ std::string joined(const std::vector<std::string>& texts) { return fmt::format("
 
 /// A file's text, or standard input's for "-".
 std::string text_of_file(const std::string& path) {
-  if (path != "-") return read_file(path);
-  std::ostringstream content;
-  content << std::cin.rdbuf();
-  return content.str();
+  constexpr std::size_t kLargest = std::size_t{16} << 20;
+  if (path != "-") return read_file(path, kLargest);
+  std::string content;
+  std::array<char, 4096> part{};
+  while (std::cin.read(part.data(), part.size()) || std::cin.gcount() > 0) {
+    content.append(part.data(), static_cast<std::size_t>(std::cin.gcount()));
+    if (content.size() > kLargest) throw Error("standard input has more than {} bytes of text", kLargest);
+  }
+  return content;
+}
+
+const std::vector<std::string>& expect_utf8(const std::string& flag, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    const std::size_t broken = find_invalid_utf8(text);
+    if (broken != std::string::npos) throw Error("{}: byte {} of the text is not UTF-8", flag, broken);
+  }
+  return texts;
 }
 
 std::vector<std::uint32_t> read_ids(const std::string& flag, const std::string& text) {
@@ -50,9 +64,9 @@ void ModelFlags::add_to(CLI::App& app, const std::string& score_scale) {
 
 void ModelFlags::add_text_flags(CLI::App& app) {
   constexpr const char* kText = "Text";
-  const auto use_texts = [this](const char* flag, std::vector<std::string> texts) {
+  const auto use_texts = [this](const char* flag, const std::vector<std::string>& texts) {
     text_flag_ = flag;
-    texts_ = std::move(texts);
+    texts_ = expect_utf8(flag, texts);
   };
   add_repeatable_flag(app, "--text", "TEXT",
                       "the sentence; given several times (or with several lines) a batch, padded to the longest", kText,
@@ -62,7 +76,7 @@ void ModelFlags::add_text_flags(CLI::App& app) {
   add_repeatable_flag(app, "--key-text", "TEXT",
                       "a second text to attend to: the first one's tokens become queries, this one's keys and values", kText,
                       [this](const std::vector<std::string>& texts) {
-                        key_texts_ = texts;
+                        key_texts_ = expect_utf8("--key-text", texts);
                         if (first_playground_flag_.empty()) first_playground_flag_ = "--key-text";
                       });
   std::vector<std::string> presets;
@@ -89,14 +103,14 @@ void ModelFlags::add_model_flags(CLI::App& app) {
   add_repeatable_flag(app, "--pair", "TEXT", "second sentence of a pair (BERT), one for each text or one for all", kModel,
                       [this, note](const std::vector<std::string>& texts) {
                         note("--pair");
-                        pairs_ = texts;
+                        pairs_ = expect_utf8("--pair", texts);
                       });
   add_repeatable_flag(app, "--target", "TEXT",
                       "what an encoder-decoder has written so far, one for each text or one for all; its start token comes "
                       "before it (default: the start token alone)",
                       kModel, [this, note](const std::vector<std::string>& texts) {
                         note("--target");
-                        targets_ = texts;
+                        targets_ = expect_utf8("--target", texts);
                       });
   add_repeatable_flag(app, "--target-ids", "LIST", "the same as token ids, as they are: with the start token", kModel,
                       [this, note](const std::vector<std::string>& lists) {

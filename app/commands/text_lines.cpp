@@ -9,7 +9,7 @@
 
 #include "app/prompt_lines.h"
 #include "core/error.h"
-#include "text/word_level.h"
+#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
@@ -21,8 +21,25 @@ bool has_input() {
   return poll(&input, 1, 0) > 0;
 }
 
+/// std::getline() for input that may have no end: throws Error for a line that is longer than any text.
+bool read_line(std::istream& input, std::string& line) {
+  constexpr std::size_t kLongest = std::size_t{16} << 20;
+  line.clear();
+  std::streambuf& buffer = *input.rdbuf();
+  constexpr int kEnd = std::streambuf::traits_type::eof();
+  for (int letter = buffer.sbumpc(); letter != '\n'; letter = buffer.sbumpc()) {
+    if (letter == kEnd) {
+      input.setstate(std::ios::eofbit);
+      return !line.empty();
+    }
+    if (line.size() == kLongest) throw Error("a line of standard input has more than {} bytes", kLongest);
+    line += static_cast<char>(letter);
+  }
+  return true;
+}
+
 void check_utf8(const std::string& line) {
-  const std::size_t broken = text::find_invalid_utf8(line);
+  const std::size_t broken = find_invalid_utf8(line);
   if (broken != std::string::npos) throw Error("byte {} is not UTF-8: convert the text", broken);
 }
 
@@ -42,7 +59,7 @@ bool TextLines::read(std::string& line) {
   if (!reads_input_) {
     if (count_ == given_.size()) return false;
     line = given_[count_];
-  } else if (!std::getline(std::cin, line)) {
+  } else if (!read_line(std::cin, line)) {
     return false;
   }
   if (line.ends_with('\r')) line.pop_back();
@@ -97,7 +114,7 @@ std::string on_one_line(const std::string& text) {
 
 void write_line(const std::string& text) {
   std::cout << text << '\n';
-  if (!std::cout) throw Error("standard output is closed");
+  if (!std::cout) throw Error("standard output can't be written; is its disk full or its reader gone?");
 }
 
 }  // namespace headlight::app

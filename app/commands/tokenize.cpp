@@ -44,7 +44,7 @@ void answer_lines(const std::function<std::string(const std::string& line)>& ans
     }
     std::cout << text << '\n';
     if (std::cin.rdbuf()->in_avail() <= 0) std::cout.flush();
-    if (!std::cout) throw Error("standard output is closed");
+    if (!std::cout) throw Error("standard output can't be written; is its disk full or its reader gone?");
   }
   std::cout.flush();
 }

@@ -26,8 +26,13 @@ struct ViewFlags {
 
 int run_view(ViewFlags& flags) {
   ViewOptions options;
-  options.settings_file = settings_path();
-  LoadedSettings loaded = load_settings(options.settings_file);
+  LoadedSettings loaded;
+  try {
+    options.settings_file = settings_path();
+    loaded = load_settings(options.settings_file);
+  } catch (const Error& error) {  // nowhere to remember anything: that is no reason not to start
+    loaded.warning = error.what();
+  }
   if (loaded.warning) std::cerr << "headlight: " << *loaded.warning << '\n';
   options.settings = std::move(loaded.settings);
   options.warning = std::move(loaded.warning);

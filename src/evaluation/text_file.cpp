@@ -8,8 +8,9 @@
 
 #include <zlib.h>
 
+#include "core/atomic_file.h"
 #include "core/error.h"
-#include "text/utf8_repair.h"
+#include "core/utf8.h"
 
 namespace headlight::evaluation {
 namespace {
@@ -23,6 +24,9 @@ struct Close {
 /// gzread() hands a file that isn't compressed through as it is.
 std::string read_unpacked(const fs::path& path) {
   if (fs::is_directory(path)) throw Error("{} is a folder: name a text file", path.string());
+  // A pipe or a device could go on for ever, and opening one may wait for ever.
+  if (fs::exists(path) && !fs::is_regular_file(path))
+    throw Error("{} is a pipe or a device: name a text file", path.string());
   errno = 0;
   const std::unique_ptr<gzFile_s, Close> file(gzopen(path.c_str(), "rb"));
   if (!file) throw Error("{} can't be read: {}", path.string(), std::generic_category().message(errno));
@@ -31,6 +35,7 @@ std::string read_unpacked(const fs::path& path) {
   while (true) {
     const int bytes = gzread(file.get(), part.data(), static_cast<unsigned>(part.size()));
     if (bytes > 0) content.append(part.data(), static_cast<std::size_t>(bytes));
+    if (content.size() > kLargestFile) throw Error("{} has more than {} bytes of text", path.string(), kLargestFile);
     if (bytes < static_cast<int>(part.size())) break;
   }
   int failure = Z_OK;
@@ -42,8 +47,6 @@ std::string read_unpacked(const fs::path& path) {
   return content;
 }
 
-bool is_valid_utf8(std::string_view text) { return text::RepairedUtf8(text).text().data() == text.data(); }
-
 }  // namespace
 
 std::vector<std::string> read_lines(const fs::path& path) {
@@ -53,7 +56,8 @@ std::vector<std::string> read_lines(const fs::path& path) {
     const std::size_t end = std::min(content.find('\n', begin), content.size());
     std::string line = content.substr(begin, end - begin);
     if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (!is_valid_utf8(line)) throw Error("{} line {} is not UTF-8: convert the file", path.string(), lines.size() + 1);
+    if (find_invalid_utf8(line) != std::string::npos)
+      throw Error("{} line {} is not UTF-8: convert the file", path.string(), lines.size() + 1);
     lines.push_back(std::move(line));
     begin = end + 1;
   }

@@ -67,8 +67,8 @@ std::string encode_csv(std::string_view corner, std::span<const std::string> row
 
 void write_csv(const std::filesystem::path& path, std::string_view corner, std::span<const std::string> rows,
                std::span<const std::string> columns, std::span<const float> values) {
-  StreamedFile file(path);
-  write_rows(file.sink(), corner, rows, columns, values);
+  AtomicFile file(path);
+  write_rows(sink_of(file), corner, rows, columns, values);
   file.finish();
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "export/streamed_file.h"
+#include "export/sink.h"
 
 namespace headlight::exporting {
 

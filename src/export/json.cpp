@@ -70,8 +70,8 @@ std::string encode_json(const Json& head, const Tensor& tensor) {
 }
 
 void write_json(const std::filesystem::path& path, const Json& head, const Tensor& tensor) {
-  StreamedFile file(path);
-  JsonTensorWriter writer(file.sink(), head, tensor.shape);
+  AtomicFile file(path);
+  JsonTensorWriter writer(sink_of(file), head, tensor.shape);
   writer.append(tensor.values);
   writer.finish();
   file.finish();

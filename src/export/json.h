@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/tensor.h"
-#include "export/streamed_file.h"
+#include "export/sink.h"
 
 namespace headlight::exporting {
 

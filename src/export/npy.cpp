@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <charconv>
 #include <cstring>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "export/npy_header.h"
 
 namespace headlight::exporting {
 namespace {
@@ -25,24 +25,6 @@ std::string_view as_bytes(std::span<const float> values) {
 // Python's tuple: "()", "(3,)", "(2, 3)".
 std::string shape_text(std::span<const std::uint32_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
-
-Shape parse_shape(std::string_view dictionary) {
-  const std::size_t key = dictionary.find("'shape': (");
-  const std::size_t end = dictionary.find(')', key);
-  if (key == std::string_view::npos || end == std::string_view::npos) throw Error("the .npy header has no shape");
-  const char* at = dictionary.data() + key + std::string_view("'shape': (").size();
-  const char* const stop = dictionary.data() + end;
-  Shape shape;
-  while (at < stop) {
-    std::uint32_t size = 0;
-    const auto [next, error] = std::from_chars(at, stop, size);
-    if (error != std::errc{}) throw Error("the .npy header's shape is no list of numbers");
-    shape.push_back(size);
-    at = next;
-    while (at < stop && (*at == ',' || *at == ' ')) ++at;
-  }
-  return shape;
 }
 
 }  // namespace
@@ -63,22 +45,16 @@ std::string npy_header(std::span<const std::uint32_t> shape) {
 std::string encode_npy(const Tensor& tensor) { return npy_header(tensor.shape).append(as_bytes(tensor.values)); }
 
 Tensor decode_npy(std::string_view bytes) {
-  if (!bytes.starts_with(kMagic) || bytes.size() < kPreamble || bytes[6] != '\x01')
-    throw Error("this is no .npy file, version 1");
-  const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i])); };
-  const std::size_t length = byte(8) | byte(9) << 8;
-  if (bytes.size() < kPreamble + length) throw Error("the .npy file ends inside its header");
-  const std::string_view dictionary = bytes.substr(kPreamble, length);
-  if (dictionary.find("'<f4'") == std::string_view::npos ||
-      dictionary.find("'fortran_order': False") == std::string_view::npos) {
+  const NpyHeader header = read_npy_header(bytes);
+  if (header.type != "<f4" || header.is_fortran) {
     throw Error("the .npy file holds something other than row-major little-endian float32");
   }
-  Tensor tensor(parse_shape(dictionary));
-  const std::string_view content = bytes.substr(kPreamble + length);
-  const std::size_t needed = tensor.values.size() * sizeof(float);
-  if (content.size() != needed)
-    throw Error("the .npy file has {} bytes of values, its shape needs {}", content.size(), needed);
-  std::memcpy(tensor.values.data(), content.data(), needed);
+  const std::string_view content = bytes.substr(header.begin);
+  if (content.size() != header.count * sizeof(float)) {
+    throw Error("the .npy file has {} bytes of values, its shape needs {}", content.size(), header.count * sizeof(float));
+  }
+  Tensor tensor(header.shape);
+  std::memcpy(tensor.values.data(), content.data(), content.size());
   return tensor;
 }
 

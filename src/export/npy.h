@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/atomic_file.h"
 #include "core/tensor.h"
-#include "export/streamed_file.h"
 
 namespace headlight::exporting {
 
@@ -31,7 +31,7 @@ class NpyFile {
   void finish();
 
  private:
-  StreamedFile file_;
+  AtomicFile file_;
   std::string name_;
   std::size_t expected_ = 0;
   std::size_t appended_ = 0;

@@ -1,12 +1,26 @@
 #include "export/text_metrics.h"
 
+#include "core/error.h"
 #include "export/pango_text.h"
 
 namespace headlight::exporting {
+namespace {
+
+/// Without a font Pango draws a box for every character and says so nowhere.
+void expect_fonts(PangoContext* context) {
+  PangoFontFamily** families = nullptr;
+  int count = 0;
+  pango_context_list_families(context, &families, &count);
+  g_free(families);
+  if (count == 0) throw Error("no font is installed; install one (Debian: fonts-inter, fonts-dejavu-core)");
+}
+
+}  // namespace
 
 Layout make_layout(cairo_t* cairo) {
   Layout layout(pango_cairo_create_layout(cairo));
   PangoContext* context = pango_layout_get_context(layout.get());
+  expect_fonts(context);
   cairo_font_options_t* options = cairo_font_options_create();
   cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
   cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);

@@ -32,7 +32,11 @@ class Source {
             }};
   }
 
-  void release() const { weight_.release_pages(); }
+  /// When all is on the device.
+  void finish() const {
+    weight_.expect_intact();
+    weight_.release_pages();
+  }
 
  private:
   Tensor bias_;
@@ -89,7 +93,7 @@ class Uploader {
     if (context_ != nullptr) packed = ops::pack(*context_, views, purpose, has_halves_);
     // What is on the device needn't stay in this process' memory as well.
     if (context_ != nullptr) {
-      for (const Source& source : sources) source.release();
+      for (const Source& source : sources) source.finish();
     }
     add(ops::packed_bytes(views, has_halves_));
     return packed;

@@ -100,6 +100,7 @@ text::Tokenizer open_target_tokenizer(const fs::path& name) {
 text::Tokenizer open_tokenizer(const fs::path& name) {
   const fs::path path = find_model(name);
   const bool is_folder = fs::is_directory(path);
+  if (!is_folder && !fs::is_regular_file(path)) throw Error("can't open {}: it is not a file", path.string());
   if (!is_folder && model::GgufFile::is_gguf(path)) {
     return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(path)));
   }

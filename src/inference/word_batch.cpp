@@ -59,7 +59,7 @@ WordBatch batch_words(std::string_view text, std::string_view key_text) {
   std::vector<std::string_view> texts = {text};
   if (!key_text.empty()) texts.push_back(key_text);
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (text::find_invalid_utf8(texts[i]) != std::string_view::npos) continue;  // the tokenizer says where
+    if (find_invalid_utf8(texts[i]) != std::string_view::npos) continue;  // the tokenizer says where
     check_size(texts[i], i == 0 ? "there is no word in the text: type at least one"
                                 : "there is no word in the second text: type at least one or clear it");
   }

@@ -10,6 +10,7 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "ops/attention.h"
 #include "ops/attention_blocks.h"
 #include "ops/linear.h"
@@ -124,7 +125,7 @@ std::string cache_key(const gpu::DeviceInfo& device) {
 
 nlohmann::json read_cache(const std::filesystem::path& file) {
   try {
-    nlohmann::json cache = nlohmann::json::parse(read_file(file));
+    nlohmann::json cache = read_json(file, {.bytes = std::size_t{1} << 20});
     if (cache.is_object()) return cache;
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no cache yet or a broken one: measured and written anew
   }

@@ -182,7 +182,7 @@ TEST_SUITE("gpu") {
     const std::string without_display =
         "XDG_CONFIG_HOME=" + directory.path().string() + " env -u DISPLAY -u WAYLAND_DISPLAY";
     const Outcome outcome = run_headlight({"view"}, without_display);
-    CHECK(outcome.err.starts_with("headlight: " + settings.string() + ": no JSON"));
+    CHECK(outcome.err.starts_with("headlight: " + settings.string() + ": not JSON"));
     CHECK(outcome.err.find("kept as settings.json.bad, starting with defaults\n") != std::string::npos);
     CHECK(read_file(settings.parent_path() / "settings.json.bad") == "{ garbage");
     CHECK(outcome.status == 1);

@@ -20,6 +20,14 @@ std::string npy(const std::string& type, const std::string& shape, const std::st
   return file + header + numbers;
 }
 
+/// The same of version 2.0, whose header may be long.
+std::string long_npy(const std::string& type, const std::string& shape, const std::string& numbers) {
+  const std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }\n";
+  std::string file("\x93NUMPY\x02\x00", 8);
+  for (unsigned shift = 0; shift < 32; shift += 8) file += static_cast<char>(header.size() >> shift & 0xffu);
+  return file + header + numbers;
+}
+
 /// What load_mask says about a file of this name and content.
 std::string refusal(const std::string& name, const std::string& content) {
   const TemporaryDirectory directory;
@@ -59,6 +67,20 @@ TEST_SUITE("cpu") {
           attention::BooleanMask{.batch = 1, .heads = 3, .queries = 1, .keys = 2, .keep = {1, 0, 0, 1, 1, 1}});
   }
 
+  TEST_CASE("headers and lists that would take the stack or the memory are refused") {
+    const std::string deep(200'000, '['), close(200'000, ']');
+    CHECK(refusal("a.json", deep + close) == "JSON nested more than 64 deep");
+    CHECK(refusal("a.json", "[{\"a\":" + deep.substr(0, 60) + close.substr(0, 60) + "}]")
+              .starts_with("a mask consists of true and false (or 1 and 0), found {\"a\":[[["));
+    std::string axes = "1";
+    for (int i = 0; i < 20'000; ++i) axes += ", 1";
+    CHECK(refusal("a.npy", long_npy("|b1", axes, "\1")) == "the NumPy header doesn't say type and shape");
+    CHECK(refusal("a.npy", long_npy(std::string(400'000, 'x'), "1, 1", "\1")).starts_with("numbers of type xxx"));
+    CHECK(refusal("a.npy", long_npy("|b1", std::string(400'000, ' '), "\1")) ==
+          "the NumPy header doesn't say type and shape");
+    CHECK(refusal("a.npy", npy("|b1", "4294967295, 4294967295, 0", "")) == "the file ends before its last number");
+  }
+
   TEST_CASE("a file that is no mask is refused in one line") {
     CHECK(refusal("a.json", "[[1, 0], [1]]") ==
           "a list of the mask has 2 members and another one 1; all must be equally long");
@@ -69,7 +91,7 @@ TEST_SUITE("cpu") {
     CHECK(refusal("a.json", "[1, 0]") ==
           "the mask is [2]; expected [queries, keys], [batch, queries, keys] or [batch, heads, queries, keys]");
     CHECK(refusal("a.json", "[]").starts_with("the mask is [0]; expected"));
-    CHECK(refusal("a.json", "[[1, 0}") == "no JSON (something unexpected at byte 7)");
+    CHECK(refusal("a.json", "[[1, 0}") == "not JSON (line 1, column 7)");
     CHECK(refusal("a.txt", "1 0") == "a mask is a .json or a .npy file");
     CHECK(refusal("a.npy", "text, and more of it") == "no NumPy file (it doesn't begin with \\x93NUMPY)");
     CHECK(refusal("a.npy", npy("|b1", "2, 3", "\1\1")) == "the file ends before its last number");
@@ -80,5 +102,6 @@ TEST_SUITE("cpu") {
           "the array is stored column by column; save numpy.ascontiguousarray(mask)");
     CHECK(refusal("a.npy", npy("|b1", "2, 1", "\1\1").substr(0, 30)) == "the file ends inside its header");
     CHECK_THROWS_AS(load_mask("/nonexistent/mask.json"), Error);
+    CHECK_THROWS_AS(load_mask("/dev/zero.json"), Error);
   }
 }

@@ -214,7 +214,7 @@ TEST_SUITE("cpu") {
     const std::vector<std::string> detokenize = {"detokenize", "--model", golden_path("gpt2")};
     CHECK(answer(detokenize, "98\n98 x\n98\n").out == "the\n");
     CHECK(complaint(detokenize, 1, "98\n98 x\n98\n") == "line 2: 'x' is no token id: give whole numbers from 0");
-    CHECK(complaint(detokenize, 1, "[1, 2") == "line 1: '[1, 2' is no JSON");
+    CHECK(complaint(detokenize, 1, "[1, 2") == "line 1: '[1, 2': not JSON (line 1, column 6)");
     CHECK(complaint(detokenize, 1, "{\"id\": []}") == "line 1: the object has no \"ids\"");
     CHECK(complaint(detokenize, 1, "{\"ids\": 3}") == "line 1: \"ids\" is no list");
     CHECK(complaint(detokenize, 1, "[1, -2]") == "line 1: '-2' is no token id: give whole numbers from 0");

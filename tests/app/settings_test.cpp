@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/stat.h>
+
 #include "app/settings.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -89,13 +91,29 @@ TEST_SUITE("cpu") {
       CHECK_FALSE(fs::exists(path));
       CHECK(read_file(directory.path() / kept) == content);
     };
-    expect_warning("\x01\x02 garbage", "no JSON (something unexpected at byte 1 of 10)", "settings.json.bad");
+    expect_warning("\x01\x02 garbage", "not JSON (line 1, column 1)", "settings.json.bad");
     expect_warning(R"({"window": {"width": "wide"}})",
                    "window.width: expected a whole number from 64 to 32768, found \"wide\"", "settings.json.bad.1");
     expect_warning(R"({"state": {"view": {"tab": 7}}})", "state.view.tab: expected one of head, steps, predictions, found 7",
                    "settings.json.bad.2");
-    expect_warning("", "no JSON (something unexpected at byte 1 of 0)", "settings.json.bad.3");
+    expect_warning("", "not JSON (line 1, column 1)", "settings.json.bad.3");
     expect_warning("[]", "the file: expected an object, found []", "settings.json.bad.4");
+    const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+    expect_warning("{\"device\":" + deep + "}", "JSON nested more than 64 deep", "settings.json.bad.5");
+    expect_warning("{\"device\":[[[\"\x1b[31m\"]]]}", "not JSON (line 1, column 15)", "settings.json.bad.6");
+    expect_warning("{\"device\":[[[1]]]}", "device: expected a text, found [[[1]]]", "settings.json.bad.7");
+  }
+
+  TEST_CASE("a pipe where the file should be neither stops the start nor is written to") {
+    const TemporaryDirectory directory;
+    const fs::path path = directory.path() / "settings.json";
+    REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+    const LoadedSettings loaded = load_settings(path);
+    REQUIRE(loaded.warning);
+    CHECK(loaded.warning->find("it is a pipe or a device") != std::string::npos);
+    CHECK(fs::is_fifo(directory.path() / "settings.json.bad"));
+    save_settings(path, loaded.settings);
+    CHECK(load_settings(path).settings == loaded.settings);
   }
 
   TEST_CASE("a folder where the file should be is kept aside too") {

@@ -127,7 +127,7 @@ TEST_SUITE("cpu") {
     std::ofstream(path) << "{\"headlight\": 1, ";
     const Result<State> broken = load_session(path);
     REQUIRE_FALSE(broken);
-    CHECK(broken.error().find(path.string() + " is no JSON") == 0);
+    CHECK(broken.error().find(path.string() + ": not JSON") == 0);
     std::ofstream(path) << "{}";
     CHECK_FALSE(load_session(path));
     CHECK_FALSE(load_session(directory.path() / "missing.json"));

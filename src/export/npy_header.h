@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/tensor.h"
+
+namespace headlight::exporting {
+
+/// What the header of NumPy's .npy says: magic, version, length, a Python dictionary.
+struct NpyHeader {
+  std::string type;  ///< "<f4", "|b1"
+  bool is_fortran = false;
+  Shape shape;
+  std::size_t count = 1;       ///< the product of the axes
+  std::size_t begin = 0;       ///< of the first value
+  std::size_t value_size = 0;  ///< bytes, by the type's digits
+};
+
+/// Reads versions 1 to 3. Throws Error saying what is wrong, also when the file holds fewer values than the shape has.
+NpyHeader read_npy_header(std::string_view bytes);
+
+}  // namespace headlight::exporting
