@@ -2,7 +2,7 @@
 add_library(headlight_warnings INTERFACE)
 target_compile_options(headlight_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor
-  -Woverloaded-virtual -Wnull-dereference -Wdouble-promotion -Wformat=2 -Werror)
+  -Woverloaded-virtual -Wnull-dereference -Wdouble-promotion -Wformat=2 $<$<NOT:$<BOOL:${HEADLIGHT_FUZZ}>>:-Werror>)
 
 set(HEADLIGHT_SANITIZE "" CACHE STRING "address: AddressSanitizer and UndefinedBehaviorSanitizer; thread: ThreadSanitizer")
 set_property(CACHE HEADLIGHT_SANITIZE PROPERTY STRINGS "" address thread)
@@ -16,4 +16,9 @@ endif()
 if(HEADLIGHT_SANITIZE)
   add_compile_options(${sanitizers} -fno-omit-frame-pointer)
   add_link_options(${sanitizers})
+endif()
+if(HEADLIGHT_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+  add_link_options(-fsanitize=address,undefined)
 endif()

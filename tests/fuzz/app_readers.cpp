@@ -1,0 +1,51 @@
+#include <array>
+#include <cstdlib>
+
+#include "app/mask_file.h"
+#include "app/settings.h"
+#include "app/state_json.h"
+#include "export/npy_header.h"
+#include "fuzz/readers.h"
+
+namespace headlight::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+void read_mask(const fs::path& path) {
+  expect_error_at_most([&] {
+    const attention::BooleanMask mask = app::load_mask(path);
+    if (mask.keep.size() != std::size_t{mask.batch} * mask.heads * mask.queries * mask.keys) std::abort();
+  });
+}
+
+void read_npy(std::string_view bytes) {
+  expect_error_at_most([&] { (void)exporting::read_npy_header(bytes); });
+  read_mask(write_scratch("mask.npy", bytes));
+}
+
+void read_json_mask(std::string_view bytes) { read_mask(write_scratch("mask.json", bytes)); }
+
+void read_session(std::string_view bytes) {
+  const Result<app::State> state = app::load_session(write_scratch("s.headlight.json", bytes));
+  if (!state) expect_printable(state.error());
+  // What was accepted is written and read again as the same.
+  if (state && *app::state_from_json(app::to_json(*state)) != *state) std::abort();
+}
+
+/// Nothing in a settings file may stop a start, so nothing may be thrown.
+void read_settings(std::string_view bytes) {
+  const fs::path path = write_scratch("settings.json", bytes);
+  const app::LoadedSettings loaded = app::load_settings(path);
+  if (loaded.warning && loaded.settings != app::Settings{}) std::abort();
+  fs::remove(scratch_folder() / "settings.json.bad");
+}
+
+constexpr std::array kReaders{Reader{"npy", read_npy}, Reader{"mask", read_json_mask}, Reader{"session", read_session},
+                              Reader{"settings", read_settings}};
+
+}  // namespace
+
+std::span<const Reader> app_readers() { return kReaders; }
+
+}  // namespace headlight::fuzz

@@ -1,0 +1,92 @@
+#include <array>
+#include <map>
+#include <utility>
+
+#include "core/atomic_file.h"
+#include "fuzz/readers.h"
+#include "inference/model_tokenizer.h"
+#include "model/checkpoint.h"
+#include "model/gguf.h"
+#include "model/load_network.h"
+#include "model/safetensors.h"
+
+namespace headlight::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path& golden_models() {
+  static const fs::path kFolder = fs::path(HEADLIGHT_GOLDEN_DIR) / "models";
+  return kFolder;
+}
+
+void read_tensors(const model::TensorTable& tensors) {
+  for (const model::StoredTensor& tensor : tensors.all()) {
+    expect_error_at_most([&] { (void)tensor.parameter().tensor(); });
+    expect_error_at_most([&] { (void)tensor.tensor(); });
+    expect_error_at_most([&] { (void)tensor.integers(); });
+  }
+}
+
+void read_safetensors(std::string_view bytes) {
+  const fs::path path = write_scratch("m.safetensors", bytes);
+  expect_error_at_most([&] { read_tensors(model::SafetensorsFile(path).tensors()); });
+}
+
+void read_index(std::string_view bytes) {
+  static const fs::path kFolder = [] {
+    const fs::path folder = scratch_folder() / "sharded";
+    fs::create_directories(folder);
+    for (const auto& entry : fs::directory_iterator(golden_models() / "llama-sharded")) {
+      fs::copy_file(entry, folder / entry.path().filename(), fs::copy_options::overwrite_existing);
+    }
+    return folder;
+  }();
+  write_scratch("sharded/model.safetensors.index.json", bytes);
+  expect_error_at_most([&] { (void)model::Checkpoint(kFolder).names(); });
+}
+
+/// The golden model of the type that the config names, so that more than the type's name is looked at.
+const model::Checkpoint& checkpoint_for(std::string_view config) {
+  static const std::map<std::string, model::Checkpoint> kCheckpoints = [] {
+    std::map<std::string, model::Checkpoint> all;
+    for (const auto& entry : fs::directory_iterator(golden_models())) {
+      if (!fs::exists(entry.path() / "config.json") || !fs::exists(entry.path() / "model.safetensors")) continue;
+      all.emplace(entry.path().filename().string(), model::Checkpoint(entry.path()));
+    }
+    return all;
+  }();
+  for (const auto& [name, checkpoint] : kCheckpoints) {
+    if (config.find('"' + name + '"') != std::string_view::npos) return checkpoint;
+  }
+  return kCheckpoints.at("gpt2");
+}
+
+void read_config(std::string_view bytes) {
+  expect_error_at_most([&] { (void)model::load_network(checkpoint_for(bytes), bytes); });
+}
+
+void read_gguf(std::string_view bytes) {
+  const fs::path path = write_scratch("m.gguf", bytes);
+  expect_error_at_most([&] {
+    const model::GgufFile file(path);
+    read_tensors(file.tensors());
+    for (const std::string& key : file.keys()) {
+      (void)file.value(key).description();
+      expect_error_at_most([&] { (void)file.texts(key); });
+      expect_error_at_most([&] { (void)file.numbers(key); });
+      expect_error_at_most([&] { (void)file.integers(key); });
+    }
+  });
+  expect_error_at_most([&] { (void)model::load_network(path); });
+  expect_error_at_most([&] { (void)inference::open_tokenizer(path).encode("the cat \u00e9\U0001f600 aaa"); });
+}
+
+constexpr std::array kReaders{Reader{"safetensors", read_safetensors}, Reader{"index", read_index},
+                              Reader{"config", read_config}, Reader{"gguf", read_gguf}};
+
+}  // namespace
+
+std::span<const Reader> model_readers() { return kReaders; }
+
+}  // namespace headlight::fuzz

@@ -1,0 +1,101 @@
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "fuzz/readers.h"
+#include "text/regex.h"
+#include "text/tokenizer.h"
+
+namespace headlight::fuzz {
+namespace {
+
+constexpr std::array<std::string_view, 3> kTexts = {"The cat's 2 hats, na\u00efve caf\u00e9\n\tand \u4e2d\u6587 \U0001f600!",
+                                                    "  aaaa aaaa\u2581b <0xE2> </s>\xff", ""};
+
+void use(const text::Tokenizer& tokenizer) {
+  std::vector<std::uint32_t> ids = {0, 1, 2, 3, 0xffffffff};
+  for (const std::string_view text : kTexts) {
+    expect_error_at_most([&] {
+      for (const text::Token& token : tokenizer.encode(text)) {
+        ids.push_back(token.id);
+        if (token.bytes.end > text.size() || token.bytes.begin > token.bytes.end) __builtin_trap();
+      }
+    });
+  }
+  expect_error_at_most([&] { (void)tokenizer.encode_pair(kTexts[0], kTexts[1]); });
+  expect_error_at_most([&] { (void)tokenizer.decode(ids); });
+  expect_error_at_most([&] { (void)tokenizer.decode(ids, false); });
+  for (const std::uint32_t id : ids) (void)tokenizer.label(id);
+}
+
+void read_tokenizer(std::string_view bytes) {
+  expect_error_at_most([&] { use(text::Tokenizer::parse(bytes)); });
+}
+
+/// The families that convert a SentencePiece model each in its own way.
+void read_sentence_piece(std::string_view bytes) {
+  static constexpr std::array<std::string_view, 4> kClasses = {"", "T5Tokenizer", "AlbertTokenizer", "GemmaTokenizer"};
+  write_scratch("spiece.model", bytes);
+  for (const std::string_view name : kClasses) {
+    write_scratch("tokenizer_config.json", "{\"tokenizer_class\":\"" + std::string(name) + "\"}");
+    expect_error_at_most([&] { use(text::Tokenizer::load(scratch_folder())); });
+  }
+}
+
+/// Takes a vocabulary out of bytes: a kind, some switches, then texts, each behind a byte that says its list and its length.
+void read_vocabulary(std::string_view bytes) {
+  static constexpr std::array<std::string_view, 4> kKinds = {"gpt2", "llama", "bert", "t5"};
+  static constexpr std::array<std::string_view, 4> kWords = {"default", "llama-bpe", "qwen2", "falcon"};
+  const auto next = [&]() -> std::uint8_t {
+    if (bytes.empty()) return 0;
+    const auto byte = static_cast<std::uint8_t>(bytes.front());
+    bytes.remove_prefix(1);
+    return byte;
+  };
+  text::GgufVocabulary file;
+  const std::uint8_t kind = next();
+  const std::uint8_t switches = next();
+  file.model = kKinds[kind % 4];
+  file.pre_tokenizer = kWords[kind / 4 % 4];
+  while (!bytes.empty()) {
+    const std::uint8_t head = next();
+    const std::string text(bytes.substr(0, head / 4));
+    bytes.remove_prefix(text.size());
+    if (head % 4 == 0) {
+      file.merges.push_back(text);
+    } else if (head % 4 == 1) {
+      file.character_map += text;
+    } else {
+      file.tokens.push_back(text);
+      file.token_types.push_back(head % 4 == 2 ? 1 : next() % 8);
+      file.scores.push_back(static_cast<float>(static_cast<std::int8_t>(next())));
+    }
+  }
+  if ((switches & 1U) != 0) file.special = {.beginning = 0, .end = 1, .unknown = 2};
+  if ((switches & 2U) != 0) file.adds_beginning = file.adds_end = true;
+  if ((switches & 4U) != 0) file.adds_space_prefix = false;
+  if ((switches & 8U) != 0) file.special.unknown = 200;
+  expect_error_at_most([&] { use(text::Tokenizer::from_gguf(file)); });
+}
+
+void read_regex(std::string_view bytes) {
+  expect_error_at_most([&] {
+    const text::Regex regex(bytes);
+    for (const std::string_view text : {kTexts[0], std::string_view("aaaaaaaaaaaaaaaaaaaa  b"), std::string_view()}) {
+      std::uint32_t end = 0;
+      for (const text::ByteRange& match : regex.find_all(text)) {
+        if (match.begin < end || match.end < match.begin || match.end > text.size()) __builtin_trap();
+        end = match.end;
+      }
+    }
+  });
+}
+
+constexpr std::array kReaders{Reader{"tokenizer", read_tokenizer}, Reader{"sentencepiece", read_sentence_piece},
+                              Reader{"vocabulary", read_vocabulary}, Reader{"regex", read_regex}};
+
+}  // namespace
+
+std::span<const Reader> text_readers() { return kReaders; }
+
+}  // namespace headlight::fuzz
