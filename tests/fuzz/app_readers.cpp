@@ -1,6 +1,8 @@
 #include <array>
 #include <cstdlib>
 
+#include <nlohmann/json.hpp>
+
 #include "app/mask_file.h"
 #include "app/settings.h"
 #include "app/state_json.h"

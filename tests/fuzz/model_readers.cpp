@@ -4,7 +4,7 @@
 
 #include "core/atomic_file.h"
 #include "fuzz/readers.h"
-#include "inference/model_tokenizer.h"
+#include "inference/language_model.h"
 #include "model/checkpoint.h"
 #include "model/gguf.h"
 #include "model/load_network.h"
