@@ -45,12 +45,13 @@ vec4 inside(uint column4) { return vec4(lessThan(uvec4(column4 * 4u) + uvec4(0u,
 vec4 input_at(uint at) { return p.adds == 1u ? LOAD(x, at) + LOAD(y, at) : LOAD(x, at); }
 
 void main() {
+  uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;  // more rows than one axis takes go on along y
 #if LANES == 1
-  uint row = gl_GlobalInvocationID.x, lane = 0u;
-  if (row >= p.rows) return;
+  uint row = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x, lane = 0u;
 #else
-  uint row = gl_WorkGroupID.x, lane = gl_LocalInvocationID.x;
+  uint row = group, lane = gl_LocalInvocationID.x;
 #endif
+  if (row >= p.rows) return;  // whole workgroups where they share a row
   uint map = row / p.tokens, token = row % p.tokens;
   uint in_item = map / p.heads * p.stride4 + map % p.heads * p.capacity * p.width4;
   uint in_at = in_item + (p.first + token) * p.width4;

@@ -14,7 +14,9 @@ layout(set = 0, binding = 1, std430) readonly buffer angles_buffer { vec2 angles
 layout(set = 0, binding = 2, std430) readonly buffer positions_buffer { uint positions[]; };
 
 void main() {
-  uint token = gl_GlobalInvocationID.x / p.pairs, pair = gl_GlobalInvocationID.x % p.pairs;
+  uint group = gl_WorkGroupID.z * gl_NumWorkGroups.x + gl_WorkGroupID.x;  // more than one axis takes goes on along z
+  uint at_lane = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+  uint token = at_lane / p.pairs, pair = at_lane % p.pairs;
   if (token >= p.tokens) return;
   token += p.first;
   uint item = gl_WorkGroupID.y / p.heads, head = gl_WorkGroupID.y % p.heads;

@@ -9,7 +9,9 @@ layout(push_constant) uniform Push { ScaleHeadParameters p; };
 layout(set = 0, binding = 0, std430) buffer merged_buffer { vec4 merged[]; };
 
 void main() {
-  uint token = gl_GlobalInvocationID.x / p.width4, column4 = gl_GlobalInvocationID.x % p.width4;
+  uint group = gl_WorkGroupID.z * gl_NumWorkGroups.x + gl_WorkGroupID.x;  // more than one axis takes goes on along z
+  uint at_lane = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+  uint token = at_lane / p.width4, column4 = at_lane % p.width4;
   if (token >= p.tokens) return;
   uint at = gl_WorkGroupID.y * p.stride4 + p.head_at4 + (p.first + token) * p.row4 + column4;
   merged[at] *= p.factor;

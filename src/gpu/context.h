@@ -22,6 +22,7 @@ struct ContextOptions {
   std::size_t max_storage_range = 0;
   std::size_t memory_bytes = 0;
   std::uint32_t max_texel_elements = 0;
+  std::uint32_t max_groups = 0;  ///< of a dispatch along each axis
   /// Bits of a timestamp that count (36 on Intel); the others are cut off.
   std::uint32_t timestamp_bits = 0;
   /// Multiply-adds that a submission may hold, instead of what is measured.

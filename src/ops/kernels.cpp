@@ -34,4 +34,10 @@ std::size_t Kernels::max_binding(bool texel) const {
   return texel ? std::size_t{device.max_texel_elements} * kTexelBytes : device.max_storage_range;
 }
 
+Kernels::Fold Kernels::fold(std::uint32_t groups) const {
+  const std::uint32_t limit = context_.device().max_groups[0];
+  const std::uint32_t rows = (groups - 1) / limit + 1;
+  return {(groups - 1) / rows + 1, rows};
+}
+
 }  // namespace headlight::ops

@@ -38,6 +38,14 @@ class Kernels {
   /// Bytes that a binding may span: storage buffers, or texel buffers of vec4.
   std::size_t max_binding(bool texel) const;
 
+  /// Workgroups in one long row, as many rows as an axis of the device's grid needs for them. Some of the last row have
+  /// nothing to do.
+  struct Fold {
+    std::uint32_t groups = 0;  ///< of a row
+    std::uint32_t rows = 0;
+  };
+  Fold fold(std::uint32_t groups) const;
+
  private:
   gpu::Context& context_;
   std::map<std::string, std::unique_ptr<gpu::Kernel>, std::less<>> loaded_;

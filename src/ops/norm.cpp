@@ -44,7 +44,8 @@ void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const De
   const std::uint32_t per_group = is_wide ? 1 : kRowsPerGroup;
   const std::size_t by_range =
       std::min(kernels.max_binding(texel) / x.item_bytes(), kernels.max_binding(false) / result.item_bytes());
-  const std::size_t by_grid = std::size_t{device.max_groups[0]} * per_group / (std::size_t{x.heads} * rows.count);
+  const std::size_t by_grid =
+      std::size_t{device.max_groups[0]} * device.max_groups[1] * per_group / (std::size_t{x.heads} * rows.count);
   const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>({x.items, by_range, by_grid}));
   if (per_slice == 0) {
     throw Error("{} tokens × {} numbers are more than '{}' can bind at once; make the text shorter", x.tokens, x.width,
@@ -53,10 +54,11 @@ void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const De
   for (std::uint32_t item = 0; item < x.items; item += per_slice) {
     const std::uint32_t items = std::min(per_slice, x.items - item);
     parameters.rows = items * x.heads * rows.count;
+    const Kernels::Fold fold = kernels.fold(divide_up(parameters.rows, per_group));
     const DeviceTensor& y = options.y != nullptr ? *options.y : x;
     stream.dispatch(kernels.load(is_wide ? "norm_wide" : "norm", texel),
                     {x.slice(item, items), y.slice(item, items), weights.affine, result.slice(item, items)}, parameters,
-                    {divide_up(parameters.rows, per_group), 1, 1});
+                    {fold.groups, fold.rows, 1});
   }
 }
 

@@ -20,11 +20,12 @@ void rotate(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   parameters.is_interleaved = angles.is_interleaved ? 1 : 0;
   const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
       {x.items, kernels.max_binding(false) / x.item_bytes(), kernels.context().device().max_groups[1] / x.heads}));
+  const Kernels::Fold fold = kernels.fold(divide_up(rows.count * angles.pairs, kLanes));
   for (std::uint32_t item = 0; item < x.items; item += per_slice) {
     const std::uint32_t items = std::min(per_slice, x.items - item);
     parameters.first_item = item;
     stream.dispatch(kernels["rotate"], {x.slice(item, items), angles.angles, angles.positions}, parameters,
-                    {divide_up(rows.count * angles.pairs, kLanes), items * x.heads, 1});
+                    {fold.groups, items * x.heads, fold.rows});
   }
 }
 

@@ -19,10 +19,10 @@ void scale_head(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& merge
   parameters.factor = factor;
   const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
       {merged.items, kernels.max_binding(false) / merged.item_bytes(), kernels.context().device().max_groups[1]}));
+  const Kernels::Fold fold = kernels.fold(divide_up(rows.count * width4, kLanes));
   for (std::uint32_t item = 0; item < merged.items; item += per_slice) {
     const std::uint32_t items = std::min(per_slice, merged.items - item);
-    stream.dispatch(kernels["scale_head"], {merged.slice(item, items)}, parameters,
-                    {divide_up(rows.count * width4, kLanes), items, 1});
+    stream.dispatch(kernels["scale_head"], {merged.slice(item, items)}, parameters, {fold.groups, items, fold.rows});
   }
 }
 

@@ -55,10 +55,12 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a context pretends to have less, never more") {
     const DeviceInfo real = test::shared_context().device();
-    test::WatchedContext small({.max_storage_range = 65'536, .memory_bytes = 1 << 20, .max_texel_elements = 4'096});
+    test::WatchedContext small(
+        {.max_storage_range = 65'536, .memory_bytes = 1 << 20, .max_texel_elements = 4'096, .max_groups = 16});
     CHECK(small->device().max_storage_range == 65'536);
     CHECK(small->device().memory_bytes == 1 << 20);
     CHECK(small->device().max_texel_elements == 4'096);
+    for (const std::uint32_t groups : small->device().max_groups) CHECK(groups == 16);
     test::WatchedContext vast(
         {.max_storage_range = ~std::size_t{0}, .memory_bytes = ~std::size_t{0}, .max_texel_elements = ~0u});
     CHECK(vast->device().max_storage_range == real.max_storage_range);

@@ -196,6 +196,13 @@ TEST_SUITE("gpu") {
     CHECK(deviation.max_abs < 1e-3);  // observed 1.5e-4: x itself carries 6e-5; one pass over squares is off by 0.1 and more
   }
 
+  TEST_CASE("norm: more rows of all heads than one axis of the grid takes") {
+    test::WatchedContext context({.max_groups = 16});
+    Kernels kernels(context);
+    CHECK(check(kernels, {.shape = {3, 4, 50, 20}}).max_abs < 5e-6);                        // observed 3.2e-7
+    CHECK(check(kernels, {.shape = {2, 3, 80, 20}, .rows = Rows{11, 69}}).max_abs < 5e-6);  // observed 4.1e-7
+  }
+
   TEST_CASE("norm: slices of a device with small bindings") {
     test::WatchedContext context({.max_storage_range = 65'536});
     Kernels kernels(context);

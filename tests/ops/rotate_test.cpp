@@ -142,6 +142,16 @@ TEST_SUITE("gpu") {
     CHECK(wrong_after_scaling(kernels, merged, concatenated(4, 8), 2, 8, 0.5f, {3, 47}) == 0);
   }
 
+  TEST_CASE("rotate and scale_head: more pairs and columns than one axis of the grid takes") {
+    test::WatchedContext context({.max_groups = 16});
+    Kernels kernels(context);
+    const RotateCase one{.shape = {9, 2, 60, 64}, .pairs = 32, .is_interleaved = true, .tokens = 50, .rows = {3, 47}};
+    CHECK(check(kernels, one, 1).max_abs < 5e-7);  // observed 1.2e-7
+    test::Random random(2);
+    const Tensor merged = random.tensor({17, 1, 60, 256});
+    CHECK(wrong_after_scaling(kernels, merged, concatenated(2, 32), 1, 32, 0.5f, {3, 47}) == 0);
+  }
+
   TEST_CASE_FIXTURE(test::OnGpu, "scale_head: one head's slot alone, in every row or some, however heads are merged") {
     test::Random random(3);
     constexpr std::uint32_t kHeads = 3, kQueries = 11, kWidth4 = 5;
