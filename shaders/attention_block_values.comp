@@ -25,7 +25,13 @@ layout(set = 0, binding = 4, std430) writeonly buffer merged_buffer { vec4 merge
 #include "lib/mask.glsl"
 #include "lib/mean_value.glsl"
 
-const uint kSteps = 2u;  // vec4 of weights an iteration: at its end llvmpipe blends every sum with its old value
+// vec4 of weights an iteration: at its end llvmpipe blends every sum with its old value, which storage loads outweigh, and every
+// storage load in the code costs it 50 ms to compile.
+#ifdef TEXEL
+const uint kSteps = 2u;
+#else
+const uint kSteps = 1u;
+#endif
 
 void main() {
   uint lane = gl_LocalInvocationID.x;
@@ -71,22 +77,23 @@ void main() {
       }
     }
   }
-  [[unroll]] for (int r = 0; r < ROWS; ++r) {
-    uint i = first + uint(r);
-    if (i > last) break;
-    float l = stats[stats_at(item, head, i)].y;
-    float inverse = l == 0.0 ? 0.0 : 1.0 / l;
-    if (left <= last4) merged[merged_at(item, head, i) + left] = left_sum[r] * inverse;
-    if (right <= last4) merged[merged_at(item, head, i) + right] = right_sum[r] * inverse;
-  }
-  if (p.has_finite_fill == 0u) return;
-  bool is_any_uniform = false;
-  for (uint i = first; i <= last; ++i) is_any_uniform = is_any_uniform || is_uniform(stats[stats_at(item, head, i)]);
-  if (!is_any_uniform) return;
-  vec4 left_mean = mean_value(item, head, min(left, last4)), right_mean = mean_value(item, head, min(right, last4));
-  for (uint i = first; i <= last; ++i) {
-    if (!is_uniform(stats[stats_at(item, head, i)])) continue;
-    if (left <= last4) merged[merged_at(item, head, i) + left] = left_mean;
-    if (right <= last4) merged[merged_at(item, head, i) + right] = right_mean;
+  // Loops over a copy of the sums: the code behind them is compiled once and not for each sum.
+  vec4 result[2 * ROWS];
+  [[unroll]] for (int r = 0; r < ROWS; ++r) { result[r] = left_sum[r]; result[ROWS + r] = right_sum[r]; }
+  [[dont_unroll]] for (uint side = 0u; side < 2u; ++side) {
+    uint column4 = left + side * 8u;
+    if (column4 > last4) break;
+    bool has_mean = false;
+    vec4 mean = vec4(0.0);
+    [[dont_unroll]] for (uint i = first; i <= last; ++i) {
+      vec2 ml = stats[stats_at(item, head, i)];
+      vec4 value = result[side * ROWS + (i - first)] * (ml.y == 0.0 ? 0.0 : 1.0 / ml.y);
+      if (is_uniform(ml)) {
+        if (!has_mean) mean = mean_value(item, head, column4);
+        has_mean = true;
+        value = mean;
+      }
+      merged[merged_at(item, head, i) + column4] = value;
+    }
   }
 }

@@ -58,11 +58,28 @@ void main() {
       barrier();
     }
     bool is_open = j0 + kKeys <= visited.y && all_visible(p.mask, map, first, last, j0, j0 + kKeys - 1u);
+    // Loops that keep no number of their own by an index: mask and extras are long, and compiled once instead of 8 times.
+    uint shown = 0xffu;
+    if (!is_open) {
+      shown = 0u;
+      [[dont_unroll]] for (uint j = 0u; j < 8u; ++j) {
+        uint key = j0 + j * kLanes + lane;
+        if (key < p.keys && i < p.queries && is_visible(p.mask, map, i, key)) shown |= 1u << j;
+      }
+    }
+    if (has_extras()) {
+      [[dont_unroll]] for (uint j = 0u; j < 8u; ++j) {
+        float score = 0.0;
+        [[unroll]] for (uint n = 0u; n < 8u; ++n) score = n == j ? s[n] : score;
+        score = scaled_score(score, head, i, j0 + j * kLanes + lane);
+        [[unroll]] for (uint n = 0u; n < 8u; ++n) s[n] = n == j ? score : s[n];
+      }
+    } else {
+      [[unroll]] for (int j = 0; j < 8; ++j) s[j] *= p.scale;
+    }
     float top = m;
     [[unroll]] for (int j = 0; j < 8; ++j) {
-      uint key = j0 + uint(j) * kLanes + lane;
-      bool shows = is_open || (key < p.keys && i < p.queries && is_visible(p.mask, map, i, key));
-      s[j] = !shows ? kHidden : has_extras() ? scaled_score(s[j], head, i, key) : s[j] * p.scale;
+      s[j] = (shown >> j & 1u) != 0u ? s[j] : kHidden;
       top = max(top, s[j]);
     }
     part[thread] = top;
@@ -101,11 +118,17 @@ void main() {
 
   if (i >= p.queries) return;
   vec2 ml = row_stats(m, l);
-  float inverse = l == 0.0 ? 0.0 : 1.0 / ml.y;
-  [[unroll]] for (int c = 0; c < 4; ++c) {
-    uint column4 = first_column4 + uint(c) * kLanes + lane;
-    if (column4 >= p.d_v4) continue;
-    merged[merged_at(item, head, i) + column4] = is_uniform(ml) ? mean_value(item, head, column4) : sum[c] * inverse;
+  uint out_at = merged_at(item, head, i);
+  if (is_uniform(ml)) {
+    [[dont_unroll]] for (uint column4 = first_column4 + lane; column4 < min(first_column4 + kColumns4, p.d_v4); column4 += kLanes) {
+      merged[out_at + column4] = mean_value(item, head, column4);
+    }
+  } else {
+    float inverse = l == 0.0 ? 0.0 : 1.0 / ml.y;
+    [[unroll]] for (int c = 0; c < 4; ++c) {
+      uint column4 = first_column4 + uint(c) * kLanes + lane;
+      if (column4 < p.d_v4) merged[out_at + column4] = sum[c] * inverse;
+    }
   }
   if (lane == 0u && gl_WorkGroupID.z == 0u) stats[stats_at(item, head, i)] = ml;
 }

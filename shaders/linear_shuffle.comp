@@ -15,7 +15,13 @@ WEIGHT_INPUT(1, weight);
 #include "lib/linear.glsl"
 
 const uint kLanes = 8u;
-const uint kSteps = 4u;  // vec4 of x an iteration: at its end llvmpipe blends every sum with its old value
+// vec4 of x an iteration: at its end llvmpipe blends every sum with its old value, which storage loads outweigh, and every storage
+// load in the code costs it 50 ms to compile.
+#ifdef TEXEL
+const uint kSteps = 4u;
+#else
+const uint kSteps = 2u;
+#endif
 
 void main() {
   uint lane = gl_LocalInvocationID.x;
@@ -43,7 +49,7 @@ void main() {
     }
   }
   vec4 result[ROWS] = sum;
-  OUTPUT_LOOP for (int r = 0; r < ROWS; ++r) {
+  [[dont_unroll]] for (int r = 0; r < ROWS; ++r) {
     uint row = first_row + uint(r);
     if (row >= p.rows) break;
     store(row, p.first_tile + tile, column4, result[r]);

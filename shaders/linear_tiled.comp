@@ -48,7 +48,7 @@ void main() {
     barrier();
   }
   vec4 result[ROWS] = sum;
-  OUTPUT_LOOP for (int r = 0; r < ROWS; ++r) {
+  [[dont_unroll]] for (int r = 0; r < ROWS; ++r) {
     uint row = first_row + group * ROWS + uint(r);
     if (row < p.rows) store(row, p.first_tile + tile, column4, result[r]);
   }

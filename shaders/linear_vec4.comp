@@ -35,11 +35,12 @@ void main() {
       }
     }
   }
-  vec4 left_result[ROWS] = left, right_result[ROWS] = right;
-  OUTPUT_LOOP for (int r = 0; r < ROWS; ++r) {
-    uint row = first_row + uint(r);
+  // A loop over a copy of the sums: the code behind it is compiled once and not for each sum.
+  vec4 result[2 * ROWS];
+  [[unroll]] for (int r = 0; r < ROWS; ++r) { result[2 * r] = left[r]; result[2 * r + 1] = right[r]; }
+  [[dont_unroll]] for (uint n = 0u; n < 2u * ROWS; ++n) {
+    uint row = first_row + n / 2u;
     if (row >= p.rows) break;
-    store(row, p.first_tile + tile, lane, left_result[r]);
-    store(row, p.first_tile + tile, lane + 8u, right_result[r]);
+    store(row, p.first_tile + tile, lane + n % 2u * 8u, result[n]);
   }
 }

@@ -10,10 +10,6 @@
 #include "params/linear.h"
 #ifdef ACTIVATE
 #include "lib/activation.glsl"
-// Activations are long: a loop over copies of the sums, so that drivers compile them once and not for each sum.
-#define OUTPUT_LOOP [[dont_unroll]]
-#else
-#define OUTPUT_LOOP [[unroll]]
 #endif
 
 layout(push_constant) uniform Push { LinearParameters p; };
@@ -45,9 +41,15 @@ void store(uint row, uint tile, uint column4, vec4 value) {
     v[item * p.v_stride4 + at] = value;
   } else if (is_query) {
     at += item * p.q_stride4;
-    if (p.combine == 1u) value *= v[at];
-    if (p.combine == 2u) value += v[at];
-    if (p.combine == 3u) k[at] = value + v[at];
+    if (p.combine != 0u) {
+      vec4 other = v[at];
+      vec4 combined = p.combine == 1u ? value * other : value + other;
+      if (p.combine == 3u) {
+        k[at] = combined;
+      } else {
+        value = combined;
+      }
+    }
     q[at] = value;
   } else {
     k[item * p.k_stride4 + at] = value;

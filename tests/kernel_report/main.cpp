@@ -1,0 +1,76 @@
+// kernel_report [--run] [NAME…]: what the first Vulkan device's driver makes of the kernels, all or those whose names
+// contain one of the words; one tab-separated line each.
+//   without --run   what the driver says about the machine code; works with RADV's null hardware (RADV_FORCE_FAMILY=navi21)
+//   with --run      milliseconds of processor time to create the pipeline, to compile it in the first dispatch, and of a
+//   second
+//                   dispatch; MESA_SHADER_CACHE_DISABLE=true keeps llvmpipe from finding it compiled
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "kernel_report/device.h"
+#include "ops/kernel_table.h"
+
+namespace headlight::kernel_report {
+namespace {
+
+double first_of(const Statistics& statistics, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (const auto found = statistics.find(name); found != statistics.end()) return found->second;
+  }
+  return -1.0;  // the driver doesn't say
+}
+
+void print_statistics(const Device& device, const gpu::KernelSource& source) {
+  const Statistics all = device.statistics(source);
+  std::cout << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", source.name, first_of(all, {"VGPRs"}),
+                           first_of(all, {"Spilled VGPRs"}), first_of(all, {"Spilled SGPRs"}),
+                           first_of(all, {"Scratch size", "Scratch Size"}), first_of(all, {"LDS size", "LDS Size"}),
+                           first_of(all, {"Code size", "Code Size"}))
+            << std::flush;
+}
+
+void print_time(const Device& device, const gpu::KernelSource& source) {
+  const CompileTime time = device.compile_time(source);
+  std::cout << fmt::format("{}\t{:.0f}\t{:.0f}\t{:.1f}\n", source.name, time.create_ms, time.first_ms, time.second_ms)
+            << std::flush;
+}
+
+int report(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words(arguments);
+  const bool runs = std::erase(words, "--run") > 0;
+  const Device device;
+  std::cerr << "device: " << device.name() << "\n";
+  if (!runs && !device.has_statistics()) {
+    std::cerr << "its driver doesn't describe machine code; --run measures how long it compiles\n";
+    return 1;
+  }
+  std::cout << (runs ? "kernel\tcreate_ms\tfirst_ms\tsecond_ms\n"
+                     : "kernel\tvgprs\tspilled_vgprs\tspilled_sgprs\tscratch\tshared\tcode\n");
+  for (const gpu::KernelSource& source : ops::kernel_table()) {
+    const bool is_named = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return source.name.find(word) != std::string_view::npos;
+    });
+    if (!words.empty() && !is_named) continue;
+    if (runs) print_time(device, source);
+    if (!runs) print_statistics(device, source);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace headlight::kernel_report
+
+int main(int argc, char** argv) {
+  try {
+    return headlight::kernel_report::report({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::cerr << "kernel_report: " << error.what() << "\n";
+    return 1;
+  }
+}

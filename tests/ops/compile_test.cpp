@@ -1,0 +1,114 @@
+// What drivers make of the kernels, asked by kernel_report with an environment of its own.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <sys/wait.h>
+
+#include "core/atomic_file.h"
+#include "support/gpu.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+
+namespace {
+
+/// The numbers of each kernel, in the order of the report's columns.
+using Report = std::map<std::string, std::vector<double>>;
+
+struct Answer {
+  int status = -1;
+  Report kernels;
+  std::string error;
+};
+
+Answer ask(const std::string& variables, const std::string& arguments) {
+  const TemporaryDirectory folder;
+  const std::string base = folder.path().string();
+  const std::string line =
+      variables + " '" HEADLIGHT_KERNEL_REPORT "' " + arguments + " >'" + base + "/out' 2>'" + base + "/err'";
+  const int status = std::system(line.c_str());
+  Answer answer;
+  answer.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  answer.error = read_file(folder.path() / "err");
+  std::istringstream lines(read_file(folder.path() / "out"));
+  std::string row;
+  std::getline(lines, row);  // the header
+  while (std::getline(lines, row)) {
+    std::istringstream fields(row);
+    std::string name;
+    fields >> name;
+    for (double value = 0.0; fields >> value;) answer.kernels[name].push_back(value);
+  }
+  return answer;
+}
+
+/// The file that tells Vulkan's loader where RADV is; empty without it.
+std::filesystem::path radv() {
+  const std::filesystem::path folder = "/usr/share/vulkan/icd.d";
+  if (!std::filesystem::is_directory(folder)) return {};
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with("radeon_icd")) return entry.path();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("no kernel takes llvmpipe long to compile") {
+    if (test::shared_context().device().driver.find("llvmpipe") == std::string::npos) {
+      MESSAGE("skipped: the device is not llvmpipe");
+      return;
+    }
+    // The largest of each kind: no halves, no activation, most rows; those differ by little.
+    const Answer answer = ask("MESA_SHADER_CACHE_DISABLE=true VK_LOADER_LAYERS_DISABLE='*'",
+                              "--run attention_ linear_naive linear_vec4_8 linear_shuffle_16 linear_tiled_8 norm");
+    INFO(answer.error);
+    REQUIRE(answer.status == 0);
+    REQUIRE(answer.kernels.size() > 30);
+    // Processor time, of a machine that may be slow or share its cores: beside the bound in seconds one relative to kernels
+    // that are small and loop wherever they can.
+    const auto compile_ms = [&](const std::string& name) { return answer.kernels.at(name).at(1); };
+    const double small_ms = compile_ms("attention_naive") + compile_ms("linear_naive") + compile_ms("norm");
+    const double most_ms = std::max(1'500.0, 3.0 * small_ms);
+    for (const auto& [name, times] : answer.kernels) {
+      CAPTURE(name);
+      CAPTURE(small_ms);
+      CHECK(times.at(1) < most_ms);
+    }
+  }
+
+  TEST_CASE("every kernel compiles for AMD's GPUs without spills and scratch memory") {
+    const std::filesystem::path driver = radv();
+    if (driver.empty()) {
+      MESSAGE("skipped: RADV is not installed (Debian: mesa-vulkan-drivers)");
+      return;
+    }
+    for (const std::string family : {"polaris10", "vega10", "navi21", "navi31"}) {
+      CAPTURE(family);
+      const Answer answer = ask("RADV_FORCE_FAMILY=" + family + " VK_ICD_FILENAMES=" + driver.string(), "");
+      if (answer.status != 0 && answer.kernels.empty()) {
+        MESSAGE("skipped: this RADV doesn't know " << family << ": " << answer.error);
+        continue;
+      }
+      INFO(answer.error);
+      CHECK(answer.status == 0);
+      CHECK(answer.kernels.size() >= 71);
+      for (const auto& [name, numbers] : answer.kernels) {
+        CAPTURE(name);
+        REQUIRE(numbers.size() == 6);
+        CHECK(numbers[0] > 0);   // registers: the driver did say something
+        CHECK(numbers[1] == 0);  // spilled vector registers
+        CHECK(numbers[2] == 0);  // spilled scalar registers
+        CHECK(numbers[3] == 0);  // scratch
+      }
+    }
+  }
+}
