@@ -59,13 +59,36 @@ Kernel fastest(gpu::Context& context, std::vector<Candidate<Kernel>> candidates,
   return std::min_element(candidates.begin(), candidates.end(), is_faster)->kernel;
 }
 
+constexpr std::array<LinearKernel, kCandidates> kLinearCandidates{
+    LinearKernel::Vec4, LinearKernel::Vec4Texel, LinearKernel::Tiled, LinearKernel::Shuffle, LinearKernel::ShuffleTexel};
+constexpr std::array<AttentionKernel, kCandidates> kAttentionCandidates{
+    AttentionKernel::Blocks, AttentionKernel::BlocksTexel, AttentionKernel::Tiled, AttentionKernel::BlocksShuffle,
+    AttentionKernel::BlocksShuffleTexel};
+
+/// Is it worth a trial? Tiles in shared memory never win on a processor: there a barrier ends and resumes every lane, and
+/// they are among the kernels that compile the longest.
 template <typename Kernel>
-std::vector<Candidate<Kernel>> runnable(const gpu::DeviceInfo& device, std::initializer_list<Kernel> kernels) {
+bool is_candidate(const gpu::DeviceInfo& device, Kernel kernel) {
+  if (kernel == Kernel::Tiled) return !device.is_cpu;
+  return !is_shuffle(kernel) || can_shuffle(device);
+}
+
+/// One step of a trial: runs a candidate for the first time, or returns the fastest.
+template <typename Kernel, typename Record>
+std::optional<Kernel> step_of(gpu::Context& context, const std::array<Kernel, kCandidates>& kernels, std::uint32_t step,
+                              const Record& record) {
+  if (step < kCandidates) {
+    if (!is_candidate(context.device(), kernels.at(step))) return std::nullopt;
+    gpu::Stream stream(context);
+    record(stream, kernels.at(step));
+    std::move(stream).submit().wait();
+    return std::nullopt;
+  }
   std::vector<Candidate<Kernel>> candidates;
   for (const Kernel kernel : kernels) {
-    if (!is_shuffle(kernel) || can_shuffle(device)) candidates.push_back({kernel});
+    if (is_candidate(context.device(), kernel)) candidates.push_back({kernel});
   }
-  return candidates;
+  return fastest(context, std::move(candidates), record);
 }
 
 /// Sizes of a small real layer: big enough that the kernels' structure decides, small enough for milliseconds.
@@ -73,7 +96,8 @@ struct Trial {
   static constexpr std::uint32_t kWidth = 256, kHeads = 4, kTokens = 64;
 };
 
-LinearKernel fastest_linear(Kernels& kernels, std::uint32_t rows, Tuning tuning, LinearKernel Tuning::*choice) {
+std::optional<LinearKernel> linear_step(Kernels& kernels, std::uint32_t step, std::uint32_t rows, Tuning tuning,
+                                        LinearKernel Tuning::*choice) {
   gpu::Context& context = kernels.context();
   const std::vector<float> weight(std::size_t{Trial::kWidth} * Trial::kWidth * 3, 0.01f);
   const LinearSource source{.weight = weight, .bias = {}, .out = Trial::kWidth * 3, .in = Trial::kWidth};
@@ -82,16 +106,14 @@ LinearKernel fastest_linear(Kernels& kernels, std::uint32_t rows, Tuning tuning,
   const DeviceTensor x(setup, 1, 1, rows, Trial::kWidth, "a trial of kernels");
   const DeviceTensor y(setup, 1, 1, rows, Trial::kWidth * 3, "a trial of kernels");
   std::move(setup).submit().wait();
-  const auto candidates = runnable(context.device(), {LinearKernel::Vec4, LinearKernel::Vec4Texel, LinearKernel::Tiled,
-                                                      LinearKernel::Shuffle, LinearKernel::ShuffleTexel});
-  return fastest(context, candidates, [&](gpu::Stream& stream, LinearKernel kernel) {
+  return step_of(context, kLinearCandidates, step, [&](gpu::Stream& stream, LinearKernel kernel) {
     tuning.*choice = kernel;
     kernels.set_tuning(tuning);
     linear(stream, kernels, x, packed, y);
   });
 }
 
-AttentionKernel fastest_attention(Kernels& kernels, Tuning tuning) {
+std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t step, Tuning tuning) {
   gpu::Context& context = kernels.context();
   gpu::Stream setup(context);
   const auto make = [&] {
@@ -105,10 +127,7 @@ AttentionKernel fastest_attention(Kernels& kernels, Tuning tuning) {
   std::move(setup).submit().wait();
   const MaskData mask{.causal = true, .words = &words};
   const AttentionScratch scratch(context, Trial::kHeads, Trial::kTokens, Trial::kTokens);
-  const auto candidates =
-      runnable(context.device(), {AttentionKernel::Blocks, AttentionKernel::BlocksTexel, AttentionKernel::Tiled,
-                                  AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel});
-  return fastest(context, candidates, [&](gpu::Stream& stream, AttentionKernel kernel) {
+  return step_of(context, kAttentionCandidates, step, [&](gpu::Stream& stream, AttentionKernel kernel) {
     tuning.attention = kernel;
     kernels.set_tuning(tuning);
     attention(stream, kernels,
@@ -119,7 +138,7 @@ AttentionKernel fastest_attention(Kernels& kernels, Tuning tuning) {
 
 /// What a tuning is valid for.
 std::string cache_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 4;  // of the kernels: a choice among others says nothing about these
+  constexpr int kGeneration = 5;  // of the kernels: a choice among others says nothing about these
   return fmt::format("{} | {} | {} | kernels {}", device.name, device.driver, device.uuid, kGeneration);
 }
 
@@ -153,13 +172,23 @@ Tuning default_tuning(const gpu::DeviceInfo& device) {
   return {LinearKernel::ShuffleTexel, LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel, true};
 }
 
+Tuning quick_tuning(const gpu::DeviceInfo& device) {
+  return {LinearKernel::Naive, LinearKernel::Naive, AttentionKernel::Naive, default_tuning(device).texel_reads};
+}
+
 void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning) {
-  if (step == 0) tuning.few_rows = fastest_linear(kernels, 1, tuning, &Tuning::few_rows);
-  if (step == 1) {
-    tuning.many_rows = fastest_linear(kernels, Trial::kTokens, tuning, &Tuning::many_rows);
-    tuning.texel_reads = is_texel(tuning.many_rows);
+  const std::uint32_t trial = step / (kCandidates + 1), part = step % (kCandidates + 1);
+  if (trial == 0) {
+    tuning.few_rows = linear_step(kernels, part, 1, tuning, &Tuning::few_rows).value_or(tuning.few_rows);
+  } else if (trial == 1) {
+    const auto fastest = linear_step(kernels, part, Trial::kTokens, tuning, &Tuning::many_rows);
+    if (fastest) {
+      tuning.many_rows = *fastest;
+      tuning.texel_reads = is_texel(*fastest);
+    }
+  } else {
+    tuning.attention = attention_step(kernels, part, tuning).value_or(tuning.attention);
   }
-  if (step == 2) tuning.attention = fastest_attention(kernels, tuning);
   kernels.set_tuning(tuning);
 }
 

@@ -55,10 +55,18 @@ inline constexpr std::uint32_t kFewRows = 8;
 /// A guess without measuring: texel buffers on CPUs, tiles on GPUs.
 Tuning default_tuning(const gpu::DeviceInfo& device);
 
-/// Measuring takes a few steps, each some milliseconds a candidate plus compiling it, so that it can be done in between.
-inline constexpr std::uint32_t kTuningSteps = 3;
+/// For the first pictures on a processor that this program hasn't measured yet: kernels that compile in a tenth of a second
+/// each where the fast ones take half a second and more. They compute 20 to 40 times slower.
+Tuning quick_tuning(const gpu::DeviceInfo& device);
 
-/// Step 0 … kTuningSteps − 1: times its candidates on the device and puts the fastest into `tuning` and into `kernels`.
+/// Ways to do the same that a trial compares, and trials: few rows, many rows, attention.
+inline constexpr std::uint32_t kCandidates = 5, kTrials = 3;
+/// Measuring takes steps that can be done in between other work: each compiles one candidate, the last of a trial compares
+/// them, which takes some milliseconds a candidate.
+inline constexpr std::uint32_t kTuningSteps = kTrials * (kCandidates + 1);
+
+/// Step 0 … kTuningSteps − 1, in this order. The last step of a trial puts the fastest into `tuning`; every step leaves
+/// `tuning` in `kernels`.
 void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning);
 
 /// All steps.
