@@ -118,17 +118,11 @@ void main() {
 
   if (i >= p.queries) return;
   vec2 ml = row_stats(m, l);
-  uint out_at = merged_at(item, head, i);
-  if (is_uniform(ml)) {
-    [[dont_unroll]] for (uint column4 = first_column4 + lane; column4 < min(first_column4 + kColumns4, p.d_v4); column4 += kLanes) {
-      merged[out_at + column4] = mean_value(item, head, column4);
-    }
-  } else {
-    float inverse = l == 0.0 ? 0.0 : 1.0 / ml.y;
-    [[unroll]] for (int c = 0; c < 4; ++c) {
-      uint column4 = first_column4 + uint(c) * kLanes + lane;
-      if (column4 < p.d_v4) merged[out_at + column4] = sum[c] * inverse;
-    }
+  float inverse = l == 0.0 ? 0.0 : 1.0 / ml.y;
+  [[unroll]] for (int c = 0; c < 4; ++c) {
+    uint column4 = first_column4 + uint(c) * kLanes + lane;
+    if (column4 >= p.d_v4) continue;
+    merged[merged_at(item, head, i) + column4] = is_uniform(ml) ? mean_value(item, head, column4) : sum[c] * inverse;
   }
   if (lane == 0u && gl_WorkGroupID.z == 0u) stats[stats_at(item, head, i)] = ml;
 }
