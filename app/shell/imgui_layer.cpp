@@ -205,7 +205,7 @@ const char* ImGuiLayer::read_clipboard(void* user) {
 
 void ImGuiLayer::write_clipboard(void* user, const char* text) {
   auto& self = *static_cast<ImGuiLayer*>(user);
-  self.clipboard_text_ = text;
+  self.clipboard_text_ = self.copy_filter_ ? self.copy_filter_(text) : std::string(text);
   if (self.clipboard_.write) self.clipboard_.write(self.clipboard_text_);
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "shell/input.h"
 #include "shell/picture_hash.h"
@@ -42,6 +44,8 @@ class ImGuiLayer {
   bool is_animating() const;
   MousePointer pointer() const;
   void set_clipboard(Clipboard clipboard) { clipboard_ = std::move(clipboard); }
+  /// What ImGui copies from now on goes through `filter` before it reaches the clipboard; an empty one changes nothing.
+  void filter_copies(std::function<std::string(std::string_view)> filter) { copy_filter_ = std::move(filter); }
   /// Text that came from the clipboard since the last call.
   std::string take_pasted() { return std::exchange(pasted_, {}); }
 
@@ -61,6 +65,7 @@ class ImGuiLayer {
   Clipboard clipboard_;
   std::string clipboard_text_;  ///< what read_clipboard() returned stays valid
   std::string pasted_;
+  std::function<std::string(std::string_view)> copy_filter_;
 };
 
 }  // namespace headlight::shell

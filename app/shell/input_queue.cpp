@@ -53,6 +53,10 @@ void InputQueue::push(InputEvent event) {
   events_.push_back(std::move(event));
 }
 
+void InputQueue::drop_text() {
+  if (!events_.empty() && std::holds_alternative<TextInput>(events_.front())) events_.pop_front();
+}
+
 std::vector<InputEvent> InputQueue::take_frame() {
   std::vector<InputEvent> frame;
   Seen seen;

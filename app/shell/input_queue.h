@@ -14,6 +14,8 @@ class InputQueue {
  public:
   void push(InputEvent event);
   bool is_empty() const { return events_.empty(); }
+  /// Forgets the text that comes next, if text comes next.
+  void drop_text();
   /// The events of the next frame, in order; at least one unless the queue is empty.
   std::vector<InputEvent> take_frame();
 

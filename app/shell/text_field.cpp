@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "imgui.h"
 #include "imgui_internal.h"
@@ -8,79 +12,217 @@
 namespace headlight::shell {
 namespace {
 
-/// What ImGui's callback needs while the field is drawn.
+/// What ImGui's callback needs while the field is drawn. ImGui keeps a copy of its own of what a field shows while that is
+/// edited: `memory.live`.
 struct Field {
   std::string& text;
-  bool is_replaced;  ///< `text` changed outside: the field's own copy is out of date
+  std::string& buffer;  ///< what ImGui was given to show
+  FieldMemory& memory;
+  bool is_replaced;        ///< `text` changed outside: ImGui's copy is out of date
+  std::size_t changed_to;  ///< … up to this byte
   std::size_t limit;
+  float width;
 };
 
 /// The longest beginning of at most `limit` bytes that cuts no character.
-std::size_t whole_characters(const char* text, std::size_t limit) {
+std::size_t whole_characters(const std::string& text, std::size_t limit) {
+  if (text.size() <= limit) return text.size();
   while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
   return limit;
+}
+
+float advance(std::string_view character) {
+  return ImGui::GetFont()
+      ->CalcTextSizeA(ImGui::GetFontSize(), std::numeric_limits<float>::max(), 0.0F, character.data(),
+                      character.data() + character.size())
+      .x;
+}
+
+/// Lets ImGui show a text from now on, with the caret and both ends of the selection at these bytes of it.
+void show(ImGuiInputTextCallbackData& data, Field& field, std::size_t caret, std::size_t begin, std::size_t end) {
+  WrappedText& live = field.memory.live;
+  live = WrappedText(field.text, field.width, &advance);
+  const auto place = [&](std::size_t byte) { return static_cast<int>(live.to_shown(std::min(byte, field.text.size()))); };
+  data.DeleteChars(0, data.BufTextLen);
+  data.InsertChars(0, live.shown().data(), live.shown().data() + live.shown().size());
+  data.CursorPos = place(caret);
+  data.SelectionStart = place(begin);
+  data.SelectionEnd = place(end);
+}
+
+/// Takes what was typed into the text and breaks its lines anew.
+void follow(ImGuiInputTextCallbackData& data, Field& field) {
+  FieldMemory& memory = field.memory;
+  const std::string_view now(data.Buf, static_cast<std::size_t>(data.BufTextLen));
+  const bool is_edited = now != memory.live.shown();
+  if (field.is_replaced) return show(data, field, field.changed_to, field.changed_to, field.changed_to);
+  if (is_edited) {
+    WrappedText::Edit edit = memory.live.edited(now, static_cast<std::size_t>(data.CursorPos), memory.caret);
+    edit.text.resize(whole_characters(edit.text, field.limit));
+    field.text = std::move(edit.text);
+    return show(data, field, edit.caret, edit.caret, edit.caret);
+  }
+  const WrappedText wrapped(field.text, field.width, &advance);
+  if (wrapped.shown() == now) return;
+  const auto byte = [&](int place) { return memory.live.to_text(static_cast<std::size_t>(place)); };
+  show(data, field, byte(data.CursorPos), byte(data.SelectionStart), byte(data.SelectionEnd));
 }
 
 int on_edit(ImGuiInputTextCallbackData* data) {
   Field& field = *static_cast<Field*>(data->UserData);
   if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
-    field.text.resize(static_cast<std::size_t>(data->BufTextLen));
-    data->Buf = field.text.data();
+    field.buffer.resize(static_cast<std::size_t>(data->BufTextLen));
+    data->Buf = field.buffer.data();
     return 0;
   }
-  if (field.is_replaced) {
-    field.is_replaced = false;
-    data->DeleteChars(0, data->BufTextLen);
-    data->InsertChars(0, field.text.data(), field.text.data() + field.text.size());
-    data->CursorPos = data->BufTextLen;
-    data->ClearSelection();
+  FieldMemory& memory = field.memory;
+  follow(*data, field);
+  if (memory.focus != FieldFocus::None) {
+    data->CursorPos = data->SelectionEnd = data->BufTextLen;
+    data->SelectionStart = memory.focus == FieldFocus::SelectAll ? 0 : data->BufTextLen;
+    memory.focus = FieldFocus::None;
   }
-  if (static_cast<std::size_t>(data->BufTextLen) > field.limit) {
-    const int kept = static_cast<int>(whole_characters(data->Buf, field.limit));
-    data->DeleteChars(kept, data->BufTextLen - kept);
-  }
+  memory.caret = static_cast<std::size_t>(data->CursorPos);
+  memory.selection = static_cast<std::size_t>(std::min(data->SelectionStart, data->SelectionEnd));
   return 0;
 }
 
-void draw_hint(const char* hint, bool is_multiline, Color color) {
-  // A field of several lines is a child window, painted over whatever its parent draws.
+/// A field of several lines is a child window; the newest of the window being drawn.
+ImGuiWindow* lines_window() {
   ImGuiWindow* window = ImGui::GetCurrentWindow();
-  ImDrawList* list = window->DrawList;
-  if (is_multiline && !window->DC.ChildWindows.empty()) list = window->DC.ChildWindows.back()->DrawList;
+  return window->DC.ChildWindows.empty() ? nullptr : window->DC.ChildWindows.back();
+}
+
+void draw_hint(const char* hint, ImGuiWindow* lines, Color color) {
+  // The child window is painted over whatever its parent draws.
+  ImDrawList* list = lines != nullptr ? lines->DrawList : ImGui::GetWindowDrawList();
   const ImVec2 corner = ImGui::GetItemRectMin();
   const ImVec2 padding = ImGui::GetStyle().FramePadding;
   list->AddText({corner.x + padding.x, corner.y + padding.y}, color, hint);
 }
 
+/// Scrolls so far that the line of a byte of what is shown is in sight.
+void scroll_to(ImGuiWindow& lines, const std::string& shown, std::size_t byte) {
+  const auto line = std::count(shown.begin(), shown.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
+  const float height = ImGui::GetTextLineHeight();
+  const float padding = ImGui::GetStyle().FramePadding.y;
+  const float top = padding + static_cast<float>(line) * height;
+  const float room = lines.InnerRect.GetHeight();
+  const float lowest = std::max(top + height + padding - room, 0.0F);
+  const float highest = std::max(top - padding, 0.0F);
+  const float wanted = std::clamp(lines.Scroll.y, std::min(lowest, highest), highest);
+  if (wanted != lines.Scroll.y) ImGui::SetScrollY(&lines, wanted);
+}
+
+struct FieldSize {
+  float height = 0.0F;
+  float wrap_width = std::numeric_limits<float>::infinity();
+};
+
+/// Wraps the text and finds how high the field is: the scroll bar that a long text needs takes some width.
+FieldSize wrap(const std::string& text, const TextFieldOptions& options, std::uint64_t fonts, FieldMemory& memory) {
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float room = options.width > 0.0F ? options.width : ImGui::GetContentRegionAvail().x;
+  const float most = std::max(options.height, options.most_height);
+  constexpr float kCaret = 2.0F;
+  FieldSize size{.height = options.height, .wrap_width = std::max(room - 2.0F * style.FramePadding.x - kCaret, 1.0F)};
+  const auto height = [&] {
+    const bool is_known = memory.wrapped.text() == text && memory.wrap_width == size.wrap_width && memory.fonts == fonts;
+    if (!is_known) memory.wrapped = WrappedText(text, size.wrap_width, &advance);
+    memory.wrap_width = size.wrap_width;
+    memory.fonts = fonts;
+    return text_field_height(static_cast<float>(memory.wrapped.lines()));
+  };
+  // The width of the frame before comes first: a long text is wrapped once a change, not twice.
+  if (memory.has_scroll_bar) size.wrap_width = std::max(size.wrap_width - style.ScrollbarSize, 1.0F);
+  float wanted = height();
+  if (!memory.has_scroll_bar && wanted > most) {
+    memory.has_scroll_bar = true;
+    size.wrap_width = std::max(size.wrap_width - style.ScrollbarSize, 1.0F);
+    wanted = height();
+  } else if (memory.has_scroll_bar && wanted <= most) {
+    memory.has_scroll_bar = false;
+    size.wrap_width += style.ScrollbarSize;
+    wanted = height();
+  }
+  size.height = std::clamp(wanted, options.height, most);
+  return size;
+}
+
 }  // namespace
+
+float text_field_height(float lines) {
+  return lines * ImGui::GetTextLineHeight() + 2.0F * ImGui::GetStyle().FramePadding.y + 2.0F;
+}
 
 bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& options) {
   Impl& self = *impl_;
   ensure_glyphs(text);
   const ImGuiID widget = ImGui::GetID(id);
-  const bool is_editing = ImGui::GetActiveID() == widget;
-  std::string& shown = self.field_texts[widget];
+  const bool was_editing = ImGui::GetActiveID() == widget;
+  FieldMemory& memory = self.fields[widget];
   const std::string before = text;
-  Field field{text, is_editing && shown != text, options.limit};
+  const bool is_replaced = memory.text && *memory.text != text;
+  const std::size_t changed_to = is_replaced ? end_of_change(*memory.text, text) : 0;
+  if (options.focus != FieldFocus::None) {
+    memory.focus = options.focus;
+    ImGui::SetKeyboardFocusHere();
+    request_redraw(2);
+  }
 
   int flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways;
   if (options.enter_confirms) flags |= ImGuiInputTextFlags_EnterReturnsTrue;
   const bool is_multiline = options.height > 0.0F;
+  FieldSize size;
+  if (is_multiline) {
+    flags |= ImGuiInputTextFlags_NoHorizontalScroll;
+    size = wrap(text, options, self.font_uploads, memory);
+  } else {
+    memory.wrapped = WrappedText(text, size.wrap_width, &advance);
+  }
+  if (!was_editing) memory.live = memory.wrapped;
+  std::string buffer = memory.wrapped.shown();
+  Field field{.text = text,
+              .buffer = buffer,
+              .memory = memory,
+              .is_replaced = is_replaced && was_editing,
+              .changed_to = changed_to,
+              .limit = options.limit,
+              .width = size.wrap_width};
+  self.layer.filter_copies([&](std::string_view piece) { return memory.live.copied(piece, memory.selection); });
   bool is_confirmed = false;
   if (is_multiline) {
-    ImGui::InputTextMultiline(id, text.data(), text.size() + 1, {options.width, options.height}, flags, &on_edit, &field);
+    ImGui::InputTextMultiline(id, buffer.data(), buffer.size() + 1, {options.width, size.height}, flags, &on_edit, &field);
   } else {
     ImGui::SetNextItemWidth(options.width);
-    is_confirmed = ImGui::InputText(id, text.data(), text.size() + 1, flags, &on_edit, &field);
+    is_confirmed = ImGui::InputText(id, buffer.data(), buffer.size() + 1, flags, &on_edit, &field);
   }
-  if (!options.enter_confirms && ImGui::GetActiveID() == widget) self.live_field = widget;
-  if (is_multiline && (options.pointer != nullptr || !options.marks.empty())) {
-    const TextLines lines(text, widget);
-    lines.draw(options.marks);
-    if (options.pointer != nullptr) *options.pointer = lines.pointer();
+  self.layer.filter_copies({});
+  const bool is_editing = ImGui::GetActiveID() == widget;
+  if (!options.enter_confirms && is_editing) self.live_field = widget;
+  if (options.passes_escape && is_editing) self.will_pass_escape = true;
+  ImGuiWindow* lines = is_multiline ? lines_window() : nullptr;
+  const WrappedText& shown = is_editing ? memory.live : memory.wrapped;
+  if (lines != nullptr && is_replaced && !is_editing) {
+    scroll_to(*lines, shown.shown(), shown.to_shown(std::min(changed_to, shown.text().size())));
+    request_redraw(2);  // it scrolls with the next frame
   }
-  if (options.hint != nullptr && text.empty()) draw_hint(options.hint, is_multiline, self.theme->text_dim);
-  shown = text;
+  if (lines != nullptr && (options.pointer != nullptr || !options.marks.empty())) {
+    const TextLines drawn(shown.shown(), *lines);
+    std::vector<TextMark> marks(options.marks.begin(), options.marks.end());
+    for (TextMark& mark : marks) {
+      mark.begin = shown.to_shown(mark.begin);
+      mark.end = shown.to_shown(mark.end);
+    }
+    drawn.draw(marks);
+    if (options.pointer != nullptr) {
+      options.pointer->hovered = drawn.hovered();
+      if (options.pointer->hovered) options.pointer->hovered = shown.to_text(*options.pointer->hovered);
+      options.pointer->caret = is_editing ? std::optional(shown.to_text(memory.caret)) : std::nullopt;
+    }
+  }
+  if (options.hint != nullptr && text.empty()) draw_hint(options.hint, lines, self.theme->text_dim);
+  memory.text = text;
   return options.enter_confirms ? is_confirmed : text != before;
 }
 

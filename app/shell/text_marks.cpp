@@ -3,34 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
-#include "imgui_internal.h"
-
 namespace headlight::shell {
 namespace {
 
 constexpr std::uint32_t kTint = 0x58;  // of 255: the text stays readable below
 
-/// ImGui's state of a field, while it is the one being edited.
-const ImGuiInputTextState* editing_state(ImGuiID field) {
-  return ImGui::GetActiveID() == field ? ImGui::GetInputTextState(field) : nullptr;
-}
-
 }  // namespace
 
-TextLines::TextLines(const std::string& text, ImGuiID field) : text_(text), field_(field) {
-  // A field of several lines is the child window drawn last.
-  const ImGuiWindow* window = ImGui::GetCurrentWindow();
-  if (window->DC.ChildWindows.empty()) return;
-  ImGuiWindow* child = window->DC.ChildWindows.back();
+TextLines::TextLines(const std::string& shown, ImGuiWindow& window) : text_(shown), list_(window.DrawList) {
   const ImVec2 padding = ImGui::GetStyle().FramePadding;
-  const ImGuiInputTextState* state = editing_state(field);
-  list_ = child->DrawList;
-  origin_ = {child->DC.CursorStartPos.x + padding.x - (state ? state->ScrollX : 0.0F),
-             child->DC.CursorStartPos.y + padding.y};
-  low_ = child->InnerRect.Min;
-  high_ = child->InnerRect.Max;
+  origin_ = {window.DC.CursorStartPos.x + padding.x, window.DC.CursorStartPos.y + padding.y};
+  low_ = window.InnerRect.Min;
+  high_ = window.InnerRect.Max;
   is_hovered_ = ImGui::IsMouseHoveringRect(low_, high_) && !ImGui::GetIO().MouseDown[0] &&
-                (GImGui->HoveredWindow == child || GImGui->HoveredWindow == window);
+                (GImGui->HoveredWindow == &window || GImGui->HoveredWindow == ImGui::GetCurrentWindow());
 }
 
 float TextLines::x_of(std::size_t line_begin, std::size_t byte) const {
@@ -38,7 +24,7 @@ float TextLines::x_of(std::size_t line_begin, std::size_t byte) const {
 }
 
 void TextLines::draw(std::span<const TextMark> marks) const {
-  if (list_ == nullptr || marks.empty()) return;
+  if (marks.empty()) return;
   const float height = ImGui::GetTextLineHeight();
   list_->PushClipRect(low_, high_);
   float y = origin_.y;
@@ -56,22 +42,15 @@ void TextLines::draw(std::span<const TextMark> marks) const {
   list_->PopClipRect();
 }
 
-TextPointer TextLines::pointer() const {
-  TextPointer pointer;
-  if (const ImGuiInputTextState* state = editing_state(field_)) {
-    // ImGui counts UTF-16 or UTF-32 units.
-    const int caret = std::clamp(state->Stb.cursor, 0, state->CurLenW);
-    const ImWchar* wide = state->TextW.Data;
-    pointer.caret = static_cast<std::size_t>(ImTextCountUtf8BytesFromStr(wide, wide + caret));
-  }
-  if (list_ == nullptr || !is_hovered_) return pointer;
+std::optional<std::size_t> TextLines::hovered() const {
+  if (!is_hovered_) return std::nullopt;
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const float line = std::floor((mouse.y - origin_.y) / ImGui::GetTextLineHeight());
-  if (line < 0.0F || mouse.x < origin_.x) return pointer;
+  if (line < 0.0F || mouse.x < origin_.x) return std::nullopt;
   std::size_t begin = 0;
   for (int i = 0; i < static_cast<int>(line); ++i) {
     const std::size_t end = text_.find('\n', begin);
-    if (end == std::string::npos) return pointer;
+    if (end == std::string::npos) return std::nullopt;
     begin = end + 1;
   }
   const std::size_t end = std::min(text_.find('\n', begin), text_.size());
@@ -80,8 +59,8 @@ TextPointer TextLines::pointer() const {
   // The first character that isn't wholly left of the pointer.
   const char* rest = nullptr;
   font->CalcTextSizeA(ImGui::GetFontSize(), mouse.x - origin_.x, 0.0F, text_.data() + begin, stop, &rest);
-  if (rest != nullptr && rest < stop) pointer.hovered = static_cast<std::size_t>(rest - text_.data());
-  return pointer;
+  if (rest == nullptr || rest >= stop) return std::nullopt;
+  return static_cast<std::size_t>(rest - text_.data());
 }
 
 }  // namespace headlight::shell

@@ -14,6 +14,7 @@ namespace {
 // Windows that size themselves and hover states need a frame or two to come to rest after an event.
 constexpr int kSettlingFrames = 3;
 constexpr double kCaretPeriod_s = 0.4;       // ImGui's caret shows for 0.8 s and hides for 0.4 s
+constexpr double kBlinking_s = 10.0;         // after the last input; then the caret rests, and costs nothing
 constexpr double kHeldMousePeriod_s = 0.04;  // repeating buttons, scrolling while selecting
 
 /// Keys that a text field being edited wants for itself.
@@ -49,6 +50,7 @@ void Ui::Impl::apply_input() {
   pressed.clear();
   for (const InputEvent& event : queue.take_frame()) {
     frames_wanted = kSettlingFrames;
+    quiet_s = 0.0;
     if (const auto* press = std::get_if<KeyPress>(&event)) {
       modifiers = press->modifiers;
       // ImGui's Escape throws away what was typed since the field got the focus; here it only ends the editing.
@@ -83,11 +85,14 @@ void Ui::begin_frame(PixelSize size, float scale, double elapsed_s) {
     apply(*self.theme, ImGui::GetStyle());
   }
   self.scale = scale;
+  self.quiet_s += elapsed_s;
   self.apply_input();
+  ImGui::GetIO().ConfigInputTextCursorBlink = self.quiet_s < kBlinking_s;
   self.heatmaps.pipeline().begin_frame(size, scale);
   self.layer.begin_frame(size, scale, elapsed_s);
   if (self.leaves_text_field) self.layer.leave_text_field();
   self.leaves_text_field = false;
+  self.passes_escape = std::exchange(self.will_pass_escape, false);
   self.live_field = 0;
 }
 
@@ -156,17 +161,22 @@ double Ui::redraw_after_s() const {
   if (!self.queue.is_empty() || self.frames_wanted > 0 || self.has_new_glyphs || self.layer.is_animating()) return 0.0;
   if (self.theme != &theme_of(self.wanted_theme)) return 0.0;
   if (self.held_buttons > 0) return kHeldMousePeriod_s;
-  if (ImGui::GetIO().WantTextInput) return kCaretPeriod_s;
+  if (ImGui::GetIO().WantTextInput && ImGui::GetIO().ConfigInputTextCursorBlink) return kCaretPeriod_s;
   return std::numeric_limits<double>::infinity();
 }
 
 void Ui::request_redraw(int frames) { impl_->frames_wanted = std::max(impl_->frames_wanted, frames); }
 
 bool Ui::is_pressed(Key key, Modifiers modifiers) const {
-  if (is_typing() && is_editing_key(key, modifiers)) return false;
+  const bool passes = key == Key::Escape && impl_->passes_escape;
+  if (is_typing() && !passes && is_editing_key(key, modifiers)) return false;
   return std::any_of(impl_->pressed.begin(), impl_->pressed.end(),
                      [&](const KeyPress& press) { return press.key == key && press.modifiers == modifiers; });
 }
+
+void Ui::skip_text_of_key() { impl_->queue.drop_text(); }
+
+void Ui::leave_text_field() { impl_->leaves_text_field = true; }
 
 bool Ui::is_typing() const { return ImGui::GetIO().WantTextInput; }
 Modifiers Ui::modifiers() const { return impl_->modifiers; }

@@ -39,15 +39,24 @@ struct TextPointer {
   std::optional<std::size_t> caret;    ///< while the field is being edited
 };
 
+/// Whether a field takes the keyboard in this frame, with the caret at the end or with the whole text selected.
+enum class FieldFocus : std::uint8_t { None, AtEnd, SelectAll };
+
 struct TextFieldOptions {
-  float width = -1.0F;                       ///< UI units; −1: all there is
-  float height = 0.0F;                       ///< above 0: several lines
+  float width = -1.0F;       ///< UI units; −1: all there is
+  float height = 0.0F;       ///< above 0: several lines, wrapped at the field's width
+  float most_height = 0.0F;  ///< that several lines make it grow to before they scroll
+  FieldFocus focus = FieldFocus::None;
+  bool passes_escape = false;                ///< Escape ends the editing and is the caller's key too, as in a dialog
   const char* hint = nullptr;                ///< shown while the field is empty
   bool enter_confirms = false;               ///< one line only: true is returned on Enter, not on every edit
   std::size_t limit = std::size_t{1} << 20;  ///< bytes
   std::span<const TextMark> marks = {};      ///< several lines only
   TextPointer* pointer = nullptr;            ///< several lines only: set when given
 };
+
+/// The height of a field that shows so many lines, in the current font.
+float text_field_height(float lines);
 
 /// Dear ImGui drawn on Vulkan into an image, with or without a window. A frame is
 ///   ui.begin_frame(size, scale, seconds);  …ImGui calls…;  ui.end_frame();
@@ -101,6 +110,10 @@ class Ui {
   /// field being edited (plain letters, Ctrl+C, arrows, …) are the field's and give false; Ctrl+Z and Ctrl+Y are always the
   /// caller's.
   bool is_pressed(Key key, Modifiers modifiers = {}) const;
+  /// For a key that opens a text field: the character that the same key types is not for the field.
+  void skip_text_of_key();
+  /// Ends the editing of a text field with the next frame; its text stays.
+  void leave_text_field();
   /// Is a text field being edited?
   bool is_typing() const;
   Modifiers modifiers() const;
@@ -116,8 +129,9 @@ class Ui {
 
   HeatmapRenderer& heatmaps();
 
-  /// A text field bound to `text`. Returns true in the frame where the person changed it. Follows changes of `text` from
-  /// elsewhere (undo, a preset) even while it is being edited, which ImGui::InputText does not; keeps no undo of its own.
+  /// A text field bound to `text`. Returns true in the frame where the user changed it. Follows changes of `text` from
+  /// elsewhere (undo, a preset) even while it is being edited, which ImGui::InputText does not, and brings the place that
+  /// changed into sight; keeps no undo of its own. Breaks at the field's width are never part of `text`.
   bool text_field(const char* id, std::string& text, const TextFieldOptions& options = {});
 
   void set_clipboard(Clipboard clipboard);

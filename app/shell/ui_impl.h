@@ -13,8 +13,21 @@
 #include "shell/input_queue.h"
 #include "shell/picture_hash.h"
 #include "shell/ui.h"
+#include "shell/wrapped_text.h"
 
 namespace headlight::shell {
+
+/// What a text field keeps from frame to frame.
+struct FieldMemory {
+  std::optional<std::string> text;  ///< as it was in the last frame
+  WrappedText wrapped;              ///< that text in the field's width
+  WrappedText live;                 ///< what ImGui shows while the field is edited
+  float wrap_width = 0.0F;          ///< of `wrapped`
+  std::uint64_t fonts = 0;          ///< … and the fonts it was measured in
+  bool has_scroll_bar = false;
+  std::size_t caret = 0, selection = 0;  ///< bytes of what is shown: the caret, the selection's beginning
+  FieldFocus focus = FieldFocus::None;   ///< asked for, and not there yet
+};
 
 struct Ui::Impl {
   explicit Impl(RenderDevice::Handles& handles)
@@ -50,9 +63,12 @@ struct Ui::Impl {
   Modifiers modifiers;
   int held_buttons = 0;
 
-  std::unordered_map<ImGuiID, std::string> field_texts;  ///< what each text field showed last
+  std::unordered_map<ImGuiID, FieldMemory> fields;
+  double quiet_s = 0.0;    ///< since the last input; a caret blinks for a while only
   ImGuiID live_field = 0;  ///< the text field being edited, of those whose Escape keeps the text
   bool leaves_text_field = false;
+  bool passes_escape = false;     ///< of the field that was edited in the last frame
+  bool will_pass_escape = false;  ///< … in this one
 };
 
 }  // namespace headlight::shell
