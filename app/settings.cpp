@@ -91,6 +91,7 @@ Settings settings_from_json(const json& value) {
     const Result<State> read = state_from_json(*state);
     if (!read) throw Error("state.{}", read.error());
     settings.state = *read;
+    forget_changes(settings.state);  // of files that an older version wrote
   }
   return settings;
 }
@@ -123,6 +124,11 @@ LoadedSettings defaults_after(const fs::path& path, const std::string& what_is_w
 }
 
 }  // namespace
+
+void forget_changes(State& state) {
+  restore_training(state);
+  state.playground_masks = {};
+}
 
 void remember_model(Settings& settings, const std::string& path) {
   std::erase(settings.recent_models, path);

@@ -45,6 +45,8 @@ struct Settings {
 };
 
 inline constexpr std::size_t kMostRecentModels = 12;
+/// Forgets masks and head gains: a start begins with a model as it was trained; only sessions keep what was changed.
+void forget_changes(State& state);
 /// Puts a model first among the recent ones.
 void remember_model(Settings& settings, const std::string& path);
 

@@ -119,15 +119,15 @@ RunInputs run_inputs(const State& state) {
 }
 
 void select_preset(State& state, const std::string& name) {
-  if (name == state.preset && state.model.path.empty()) return;
   if (name.empty()) return show_playground(state);
+  if (name == state.preset) return restore_training(state);
   show_another(state, inference::make_notebook(name).masks);
   state.preset = name;
 }
 
 void select_model(State& state, const std::string& path, const attention::MaskSet& trained_masks) {
-  if (path == state.model.path) return;
   if (path.empty()) return show_playground(state);
+  if (path == state.model.path) return restore_training(state);
   show_another(state, trained_masks);
   state.model.path = path;
   state.model_masks = trained_masks;
@@ -164,12 +164,22 @@ void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRa
   if (heads_differ || has_trained_window || is_visible_unpainted != is_visible) mask.painted[scope][cell] = is_visible;
 }
 
-void reset_masks(State& state) {
-  if (!state.model.path.empty()) {
-    state.masks = state.model_masks;
-    return;
-  }
-  state.masks = state.preset.empty() ? attention::MaskSet{} : inference::make_notebook(state.preset).masks;
+const attention::MaskSet& trained_masks(const State& state) {
+  static const attention::MaskSet kPlayground;
+  if (!state.model.path.empty()) return state.model_masks;
+  if (state.preset.empty()) return kPlayground;
+  // A notebook's masks never change, and building a notebook costs more than a frame may.
+  thread_local std::map<std::string, attention::MaskSet> notebooks;
+  const auto known = notebooks.find(state.preset);
+  if (known != notebooks.end()) return known->second;
+  return notebooks.emplace(state.preset, inference::make_notebook(state.preset).masks).first->second;
+}
+
+void reset_masks(State& state) { state.masks = trained_masks(state); }
+
+void restore_training(State& state) {
+  reset_masks(state);
+  state.gains.clear();
 }
 
 void clamp_selection(State& state, const BlockShapes& shapes) {
@@ -202,6 +212,7 @@ Change describe_change(const State& before, const State& after) {
   if (before.playground != after.playground) {
     return {.label = describe_playground_change(before.playground, after.playground), .is_continuous = true};
   }
+  if (before.gains != after.gains && before.masks != after.masks) return {.label = "Reset the model"};
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
     const attention::MaskSpec& old_mask = before.masks.by_kind[kind];
     const attention::MaskSpec& new_mask = after.masks.by_kind[kind];

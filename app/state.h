@@ -101,7 +101,11 @@ struct State {
   bool operator==(const State&) const = default;
 };
 
-/// What moves with the pointer and is neither undone nor saved.
+/// What the first text box does in the next frame: nothing, or take the keyboard with the caret at the end of the text or
+/// with the whole text selected. In the order of shell::FieldFocus.
+enum class TextFocus : std::uint8_t { None, AtEnd, SelectAll };
+
+/// What moves with the pointer and the keyboard and is neither undone nor saved.
 struct Transient {
   std::optional<attention::Cell> hovered;  ///< under the pointer, in `hovered_stage`'s matrix
   attention::Stage hovered_stage = attention::Stage::Weights;
@@ -109,8 +113,10 @@ struct Transient {
   std::optional<std::uint32_t> pointed_query, pointed_key;
   /// The row whose weights shade the keys' chips: under the pointer on the map or among the chips, else the pinned one.
   std::optional<std::uint32_t> followed_query;
-  float zoom = 1.0f;                 ///< of the big heatmap; 1 fits the area
-  float pan_x = 0.0f, pan_y = 0.0f;  ///< of the big heatmap, in cells
+  float zoom = 1.0f;                       ///< of the big heatmap; 1 fits the area
+  float pan_x = 0.0f, pan_y = 0.0f;        ///< of the big heatmap, in cells
+  bool paints = false;                     ///< the brush is on: the left button masks and unmasks cells of the big heatmap
+  TextFocus text_focus = TextFocus::None;  ///< cleared by the text box
 };
 
 /// What a forward pass depends on. Two equal values give the same numbers.
@@ -127,8 +133,8 @@ struct RunInputs {
 };
 RunInputs run_inputs(const State& state);
 
-/// Shows a notebook with its own masks, or (empty name) goes back to the playground as it was left.
-/// Throws Error naming the known presets.
+/// Shows a notebook with its own masks, also where it is shown already, or (empty name) goes back to the playground as it
+/// was left. Throws Error naming the known presets.
 void select_preset(State& state, const std::string& name);
 
 /// Shows a model with the masks it was trained with; the text stays. An empty path goes back to the playground as it was
@@ -148,8 +154,12 @@ const attention::MaskSpec& selected_mask(const State& state);
 /// anyway needs no paint, so painting there and back leaves nothing. `keys`: of the selected batch item, without padding.
 /// `has_trained_window`: some of the model's layers mask by a window of their own, which only paint can overrule.
 void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRange keys, bool has_trained_window = false);
-/// Back to no rule, no matrix, nothing painted, and key padding (playground) or the notebook's or model's own masks.
+/// What reset_masks() goes back to: no rule, no matrix, nothing painted, and key padding (playground), or the notebook's or
+/// the model's own masks.
+const attention::MaskSet& trained_masks(const State& state);
 void reset_masks(State& state);
+/// Masks and gains as the model was trained with: what a new start, a preset and a model that is opened begin with.
+void restore_training(State& state);
 
 /// Blocks of a run with their sizes, as the engine reports them.
 using BlockShapes = std::map<model::BlockRef, inference::BlockShape>;

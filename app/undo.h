@@ -45,6 +45,8 @@ class Undo {
   const State& redo();
 
   std::size_t step_count() const { return steps_.size(); }
+  /// Steps before the shown one.
+  std::size_t position() const { return position_; }
   std::size_t bytes() const { return bytes_; }
 
  private:

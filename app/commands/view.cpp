@@ -7,6 +7,7 @@
 #include "app/commands/model_flags.h"
 #include "app/commands/state_flags.h"
 #include "app/commands/usage.h"
+#include "app/departures.h"
 #include "app/first_sight.h"
 #include "app/state_json.h"
 #include "app/viewer.h"
@@ -51,6 +52,8 @@ int run_view(ViewFlags& flags) {
     Result<State> session = load_session(flags.session);
     if (!session) throw Error(session.error());
     state = *session;
+    const std::string changed = departures(state);
+    if (!changed.empty() && !options.warning) options.warning = fmt::format("{}: {}", flags.session, changed);
   }
   flags.model.apply(state);
   flags.shown.apply(state);

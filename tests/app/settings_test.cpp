@@ -70,6 +70,27 @@ TEST_SUITE("cpu") {
     CHECK(loaded.settings == settings);
   }
 
+  TEST_CASE("masks and head gains of an older file are forgotten: a start begins with the model as it was trained") {
+    const TemporaryDirectory directory;
+    const fs::path path = directory.path() / "settings.json";
+    Settings settings;
+    settings.state.text = "kept";
+    settings.state.preset = "notebook-002";
+    restore_training(settings.state);
+    const attention::MaskSet trained = settings.state.masks;
+    CHECK(trained != attention::MaskSet{});
+    settings.state.masks[model::BlockKind::DecoderSelf].rule.causal = false;
+    settings.state.playground_masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    settings.state.gains[{{}, 3}] = 0.0F;
+    save_settings(path, settings);
+    const State state = load_settings(path).settings.state;
+    CHECK(state.text == "kept");
+    CHECK(state.preset == "notebook-002");
+    CHECK(state.masks == trained);
+    CHECK(state.playground_masks == attention::MaskSet{});
+    CHECK(state.gains.empty());
+  }
+
   TEST_CASE("a missing file means defaults, silently") {
     const TemporaryDirectory directory;
     const LoadedSettings loaded = load_settings(directory.path() / "settings.json");
