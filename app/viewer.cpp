@@ -96,7 +96,8 @@ int run_viewer(const ViewOptions& options) {
                            .model = options.model,
                            .warning = options.warning,
                            .renderer = device.name(),
-                           .may_use_another_device = options.device.empty()});
+                           .may_use_another_device = options.device.empty(),
+                           .focuses_text = true});
   window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
 
   SettingsKeeper keeper(options.settings_file, options.settings);

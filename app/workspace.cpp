@@ -9,7 +9,8 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include "app/frame_guard.h"
+#include "app/departures.h"
+#include "app/first_sight.h"
 #include "app/opened_file.h"
 #include "app/picture_file.h"
 #include "core/error.h"
@@ -45,6 +46,13 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
   ui_.ensure_glyphs(state_.key_text);
   ui_.ensure_glyphs(state_.model.pair_text);
   ui_.ensure_glyphs(state_.model.target_text);
+  welcome_memory_.takes_focus = !options.focuses_text || !state_.preset.empty();
+  if (options.focuses_text) {
+    // An example is there to be replaced; what was typed goes on.
+    const bool is_example =
+        state_.text == State{}.text || state_.text == kCaptionsSight.text || state_.text == kTranslatorSight.text;
+    transient_.text_focus = is_example ? TextFocus::SelectAll : TextFocus::AtEnd;
+  }
   request_what_is_seen();
 }
 
@@ -73,10 +81,11 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
 
   // A run that is older than the state may lack the selected block or cell: something else is drawn meanwhile, and what was
   // chosen comes back unless the person chooses anew.
+  follow_arrival(now_s);
   const bool shows_state = is_current() && requested_inputs_ == run_inputs(state_);
   const Selection chosen = state_.selection;
   const std::optional<attention::Cell> chosen_pin = state_.view.pinned;
-  clamp_selection(state_, result_.shapes);
+  if (!is_arriving()) clamp_selection(state_, result_.shapes);
   const Selection drawn = state_.selection;
   const std::optional<attention::Cell> drawn_pin = state_.view.pinned;
   if (shows_state && (chosen != drawn || chosen_pin != drawn_pin)) undo_.adopt(state_);
@@ -84,19 +93,32 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
   wishes_.clear();
   predictions_.clear();
   items_.clear();
-  Frame frame{.ui = ui_,
-              .state = state_,
-              .transient = transient_,
-              .result = result_,
-              .wishes = wishes_,
-              .items = &items_,
-              .predictions = &predictions_};
   handle_keys();
-  draw(frame);
+  const auto frame_of = [&](State& state) {
+    return Frame{.ui = ui_,
+                 .state = state,
+                 .transient = transient_,
+                 .result = result_,
+                 .wishes = wishes_,
+                 .items = &items_,
+                 .predictions = &predictions_};
+  };
+  Frame menus = frame_of(state_);
+  draw_menu(menus);
+  // Only now: keys and menus may have chosen another model.
+  const bool arrives = is_arriving();
+  State held = arrives ? held_ : State{};  // a copy: nothing can be changed in it
+  Frame panes = frame_of(arrives ? held : state_);
+  // The box moves when the model turns out to have two texts; who writes in it goes on.
+  const bool has_two = has_two_texts(panes.state);
+  if (has_two != std::exchange(had_two_texts_, has_two) && ui_.is_typing()) transient_.text_focus = TextFocus::AtEnd;
+  draw(menus, panes);
+  transient_.text_focus = TextFocus::None;
   is_mouse_held_ = ImGui::IsAnyMouseDown();
 
   if (!shows_state && state_.selection == drawn) state_.selection = chosen;
   if (!shows_state && state_.view.pinned == drawn_pin) state_.view.pinned = chosen_pin;
+  if (!is_arriving() && held_ != state_) held_ = state_;
   remember(now_s);
   request_what_is_seen();
 }
@@ -134,77 +156,10 @@ void Workspace::settle_device() {
   if (chosen_device_ && result_.error.empty()) settings_.device = *std::exchange(chosen_device_, std::nullopt);
 }
 
-void Workspace::handle_keys() {
-  // One key does one thing; what is typed into a text field never arrives here.
-  for (const Shortcut& shortcut : shortcuts()) {
-    if (!ui_.is_pressed(shortcut.key, shortcut.modifiers)) continue;
-    const bool has_popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
-    if (has_popup && shortcut.action != Action::Dismiss && shortcut.action != Action::ShowShortcuts) continue;
-    act(shortcut.action);
-  }
-}
-
-void Workspace::act(Action action) {
-  if (apply_action(action, state_, result_.shapes)) return;
-  switch (action) {
-    case Action::Undo:
-      state_ = undo_.undo();
-      break;
-    case Action::Redo:
-      state_ = undo_.redo();
-      break;
-    case Action::OpenModel:
-      browse_models();
-      break;
-    case Action::Export:
-      export_dialog_.open();
-      break;
-    case Action::SaveScreenshot:
-      screenshot_dialog_.open(settings_.export_directory);
-      break;
-    case Action::Quit:
-      wants_to_quit_ = true;
-      break;
-    case Action::ShowWelcome:
-      settings_.shows_welcome = true;
-      welcome_memory_ = {};
-      break;
-    case Action::ShowShortcuts:
-      shows_shortcuts_ = !shows_shortcuts_;
-      break;
-    case Action::ShowAbout:
-      shows_about_ = true;
-      break;
-    case Action::Dismiss:
-      dismiss();
-      break;
-    default:
-      break;
-  }
-  ui_.request_redraw(2);
-}
-
-void Workspace::dismiss() {
-  const bool has_dialog = shows_shortcuts_ || shows_about_ || export_dialog_.is_open() || screenshot_dialog_.is_open() ||
-                          model_browser_.is_open();
-  shows_shortcuts_ = shows_about_ = false;
-  export_dialog_.close();
-  screenshot_dialog_.close();
-  model_browser_.close();
-  if (close_popups() || has_dialog) return;
-  if (generation_.is_running()) return stop_generating();
-  if (notice_.is_shown()) {
-    notice_ = {};
-  } else if (settings_.shows_welcome) {
-    settings_.shows_welcome = false;
-  } else {
-    state_.view.pinned.reset();
-  }
-}
-
 void Workspace::remember(double now_s) {
   // All tokens of one continuation are one step.
   if (undo_.observe(state_, now_s, is_mouse_held_ || generation_.is_running())) ui_.request_redraw();
+  forget_toast(now_s);
 }
 
 void Workspace::request_what_is_seen() {
@@ -261,6 +216,11 @@ void Workspace::open_files(const std::vector<std::string>& paths) {
   if (is_model_path(paths.front())) return open_model(paths.front());
   try {
     open_file(paths.front(), state_);
+    const std::string changed = departures(state_);
+    notice_ = {};
+    if (!changed.empty()) {
+      notice_ = {.text = fmt::format("{}: {}", std::filesystem::path(paths.front()).filename().string(), changed)};
+    }
     ui_.ensure_glyphs(state_.text);
     ui_.ensure_glyphs(state_.key_text);
   } catch (const std::exception& error) {
@@ -272,7 +232,11 @@ void Workspace::open_files(const std::vector<std::string>& paths) {
 double Workspace::redraw_after_s() const {
   constexpr double kJobInterval_s = 0.05;  // jobs say that they end just before they do
   const bool has_jobs = model_jobs_.is_opening() || model_jobs_.is_looking();
-  return has_jobs ? std::min(ui_.redraw_after_s(), kJobInterval_s) : ui_.redraw_after_s();
+  double wait_s = ui_.redraw_after_s();
+  if (has_jobs) wait_s = std::min(wait_s, kJobInterval_s);
+  if (arrival_began_s_) wait_s = std::min(wait_s, kJobInterval_s);
+  if (toast_.is_shown()) wait_s = std::min(wait_s, std::max(toast_.until_s - last_frame_s_, 0.0));
+  return wait_s;
 }
 
 bool Workspace::is_settled() const {
@@ -297,6 +261,7 @@ double Workspace::settle(shell::PixelSize size, float content_scale, double now_
 
 const Settings& Workspace::settings() {
   settings_.state = state_;
+  forget_changes(settings_.state);
   return settings_;
 }
 

@@ -41,6 +41,8 @@ struct WorkspaceOptions {
   std::string renderer;                                        ///< name of the device that draws, for the About dialog
   /// The device stands in the settings and nobody asked for it just now: when it is gone, the best one will do.
   bool may_use_another_device = false;
+  /// The text box has the keyboard from the beginning.
+  bool focuses_text = false;
   ModelFinder find_models = list_models;
 };
 
@@ -79,6 +81,8 @@ class Workspace {
   const Undo& undo() const { return undo_; }
   const ExportDialog& export_dialog() const { return export_dialog_; }
   const Notice& notice() const { return notice_; }
+  const Toast& toast() const { return toast_; }
+  bool is_painting() const { return transient_.paints; }
   const ModelBrowser& model_browser() const { return model_browser_; }
   /// The token that somebody points at, among the chips or in the text, as a row of the map.
   std::optional<std::uint32_t> pointed_query() const { return transient_.pointed_query; }
@@ -104,15 +108,25 @@ class Workspace {
   void handle_keys();
   void act(Action action);
   void dismiss();
-  void draw(Frame& frame);
+  // workspace_actions.cpp, as those three above
+  /// Says for a while what an action has done to the model; nothing for actions that leave it alone.
+  void tell(Action action, State before);
+  void forget_toast(double now_s);
+  /// Undoes what the toast tells of.
+  void take_back();
+  /// All but the menu bar. `menus` is of the state, `frame` of what the panes show: the state, or what was shown before a
+  /// model arrives.
+  void draw(Frame& menus, Frame& frame);
   void draw_menu(Frame& frame);
   void draw_welcome(Frame& frame);
   /// Are the two texts of an encoder–decoder above the panes, instead of in the sidebar?
-  bool has_two_texts() const;
+  bool has_two_texts(const State& state) const;
   void draw_sidebar(Frame& frame);
   void draw_tabs(Frame& frame);
   void draw_center(Frame& frame);
   void draw_status(Frame& frame);
+  /// What goes on in the background, for the status line.
+  std::string job_text() const;
   void draw_splitters(Frame& frame);
   void draw_dialogs(Frame& frame);
   void remember(double now_s);
@@ -127,9 +141,17 @@ class Workspace {
   void show_model(const ModelJobs::Opened& opened);
   /// Weights that can't be on the device: back to what was shown before, with the reason.
   void leave_what_cannot_be_loaded();
+  /// Is the run on screen still another model's than the state's? Then what was shown before stays, whole.
+  bool is_arriving() const;
+  /// Frames that begin and end what is_arriving() means for the keyboard.
+  void follow_arrival(double now_s);
+  /// Back to the model on screen, before another one is there.
+  void give_up_loading();
+  void go_back();
+  std::string arriving_name();
   void go_on_generating();
   void stop_generating();
-  void draw_loading(Frame& frame);
+  void draw_arrival(Frame& frame);
   void draw_predictions(Frame& frame);
   void draw_model_browser(Frame& frame);
   void draw_text_section(Frame& frame);
@@ -162,15 +184,22 @@ class Workspace {
   Shelves shelves_;
   TextPanelMemory text_memory_;
   PromptPanelMemory prompt_memory_;
+  bool had_two_texts_ = false;   ///< in the last frame
   float texts_height_ = 150.0F;  ///< that the two texts wanted in the last frame
   ModelJobs model_jobs_;
   ModelBrowser model_browser_;
   std::shared_ptr<const inference::LanguageModel> opened_model_;  ///< held until the engine has it
   std::optional<std::string> text_to_show_;                       ///< with the model that is being opened
   bool is_load_cancelled_ = false;
+  State held_;                             ///< of the last frame that no model was arriving in
+  std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
+  bool resumes_text_ = false;              ///< the text box has the keyboard again as soon as it is there
   Generation generation_;
   NumberBeingTyped typed_;
   Notice notice_;
+  Toast toast_;
+  State told_before_, told_after_;        ///< around the action that the toast tells of
+  std::optional<std::size_t> told_step_;  ///< of the history, as soon as the action is in it
   WelcomeMemory welcome_memory_;
   ExportDialog export_dialog_;
   ScreenshotDialog screenshot_dialog_;

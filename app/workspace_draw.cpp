@@ -5,11 +5,14 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/departures.h"
 #include "app/frame_guard.h"
 #include "app/workspace.h"
 #include "panels/grid_panel.h"
 #include "panels/head_panel.h"
 #include "panels/help_dialogs.h"
+#include "panels/language_model_panel.h"
+#include "panels/loading_panel.h"
 #include "panels/masks_panel.h"
 #include "panels/menu_panel.h"
 #include "panels/model_panel.h"
@@ -68,23 +71,15 @@ void Workspace::pane(const char* name, const shell::UiRect& rect, shell::Color g
   ImGui::End();
 }
 
-void Workspace::draw(Frame& frame) {
-  draw_menu(frame);
+void Workspace::draw(Frame& menus, Frame& frame) {
   layout_ = layout_window(ui_.width(), ui_.height(),
                           {.menu = ImGui::GetFrameHeight(),
-                           .has_notice = notice_.is_shown() || engine_->load_progress(),
+                           .has_notice = notice_.is_shown(),
                            .welcome = settings_.shows_welcome ? welcome_height(welcome_cards().size(), ui_.width()) : 0.0F,
-                           .texts = has_two_texts() ? texts_height_ : 0.0F},
+                           .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F},
                           settings_.panes);
   const shell::Theme& theme = ui_.theme();
-  pane("notice", layout_.notice, theme.popup, false, [&] {
-    if (engine_->load_progress()) {
-      draw_loading(frame);
-    } else {
-      draw_notice_panel(frame, notice_);
-    }
-  });
-  draw_welcome(frame);
+  pane("notice", layout_.notice, theme.popup, false, [&] { draw_notice_panel(frame, notice_); });
   draw_tabs(frame);
   // The map first: it is the most important wish.
   draw_center(frame);
@@ -101,6 +96,8 @@ void Workspace::draw(Frame& frame) {
   draw_sidebar(frame);
   draw_status(frame);
   draw_splitters(frame);
+  draw_arrival(frame);
+  draw_welcome(menus);  // behind the panes: a card may choose something else than they have shown
   draw_dialogs(frame);
 }
 
@@ -133,10 +130,10 @@ void Workspace::draw_tabs(Frame& frame) {
 void Workspace::draw_center(Frame& frame) {
   pane("center", layout_.center, ui_.theme().background, true, [&] {
     if (result_.run == 0) {
-      draw_empty_panel(frame, engine_->is_busy());
-    } else if (state_.view.tab == Tab::Head) {
+      if (!engine_->load_progress()) draw_empty_panel(frame, engine_->is_busy());
+    } else if (frame.state.view.tab == Tab::Head) {
       draw_head_panel(frame);
-    } else if (state_.view.tab == Tab::Predictions) {
+    } else if (frame.state.view.tab == Tab::Predictions) {
       draw_predictions(frame);
     } else {
       draw_steps_panel(frame);
@@ -161,8 +158,9 @@ void Workspace::draw_sidebar(Frame& frame) {
       ImGui::Dummy({1.0F, 1.0F});
     };
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
-    const PresetInfo* preset = shelves_.preset(state_.preset);
-    section("text", preset || has_two_texts() ? "Tokens" : "Text", panes.is_text_open, [&] { draw_text_section(frame); });
+    const PresetInfo* preset = shelves_.preset(frame.state.preset);
+    section("text", preset || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
+            [&] { draw_text_section(frame); });
     section("model", preset ? "Notebook" : "Model", panes.is_model_open, [&] { draw_model_section(frame, preset); });
     section("mask", "Mask", panes.is_mask_open, [&] { draw_masks_panel(frame, typed_, error_of(Blame::Masks)); });
     ImGui::PopStyleVar();
@@ -170,11 +168,39 @@ void Workspace::draw_sidebar(Frame& frame) {
 }
 
 void Workspace::draw_status(Frame& frame) {
-  pane("status", layout_.status, ui_.theme().panel, false,
-       [&] { draw_status_panel(frame, {.is_computing = engine_->is_busy(), .job = export_dialog_.status()}); });
+  pane("status", layout_.status, ui_.theme().panel, false, [&] {
+    const StatusChoice choice = draw_model_remarks(frame, departures(frame.state), toast_);
+    if (choice.resets_model) act(Action::ResetModel);
+    if (choice.undoes) take_back();
+    draw_status_panel(frame, {.is_computing = engine_->is_busy(), .left = choice.end, .job = job_text()});
+  });
+}
+
+std::string Workspace::job_text() const {
+  if (!model_jobs_.is_opening()) return export_dialog_.status();
+  return fmt::format("opening {}\u2026", model_name({}, model_jobs_.path_being_opened()));
+}
+
+void Workspace::draw_arrival(Frame& frame) {
+  constexpr double kDelay_s = 0.15;  // what is there sooner needs no remark
+  if (!arrival_began_s_ || last_frame_s_ < *arrival_began_s_ + kDelay_s) return;
+  // The texts stay free while there is no run yet, and while weights go to another device.
+  const shell::UiRect& from = is_arriving() ? layout_.texts : layout_.center;
+  const float left = is_arriving() ? 0.0F : from.x;
+  const shell::UiRect over{
+      .x = left, .y = from.y, .width = ui_.width() - left, .height = std::max(layout_.status.y - from.y, 1.0F)};
+  ImGui::SetNextWindowPos({over.x, over.y});
+  ImGui::SetNextWindowSize({over.width, over.height});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
+  ImGui::Begin("arrival", nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar();
+  const bool is_given_up = draw_loading_panel(frame, {.name = arriving_name(), .progress = engine_->load_progress()});
+  ImGui::End();
+  if (is_given_up) give_up_loading();
 }
 
 void Workspace::draw_splitters(Frame& frame) {
+  if (is_arriving()) return;
   const shell::Color color = ui_.theme().border;
   const shell::Color hot = ui_.theme().accent;
   frame.mark("splitter.sidebar", layout_.sidebar_splitter);

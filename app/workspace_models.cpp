@@ -5,7 +5,6 @@
 #include "app/opened_file.h"
 #include "app/workspace.h"
 #include "panels/language_model_panel.h"
-#include "panels/loading_panel.h"
 #include "panels/model_panel.h"
 
 namespace headlight::app {
@@ -92,10 +91,9 @@ void Workspace::show_model(const ModelJobs::Opened& opened) {
   stop_generating();
   opened_model_ = opened.model;
   undo_.seal();
-  if (state_.model.path != opened.path) {
-    select_model(state_, opened.path, opened.model->masks);
-    select_first_head(state_, *opened.model);
-  }
+  const bool is_other = state_.model.path != opened.path;
+  select_model(state_, opened.path, opened.model->masks);
+  if (is_other) select_first_head(state_, *opened.model);
   if (const std::optional<std::string> text = std::exchange(text_to_show_, std::nullopt)) {
     state_.text = *text;
     state_.model.ids.clear();
@@ -117,13 +115,57 @@ void Workspace::leave_what_cannot_be_loaded() {
   if (!result_.is_load_error || result_.revision != revision_) return;
   notice_ = {.text = is_load_cancelled_ ? "Loading was cancelled" : result_.error, .is_warning = !is_load_cancelled_};
   is_load_cancelled_ = false;
+  go_back();
+}
+
+void Workspace::go_back() {
   opened_model_.reset();
-  if (undo_.can_undo()) {
-    state_ = undo_.undo();
-  } else {
-    select_model(state_, "", {});
-  }
+  const std::string left = state_.model.path;
+  while (undo_.can_undo() && state_.model.path == left) state_ = undo_.undo();
+  if (state_.model.path == left) select_model(state_, "", {});
   ui_.request_redraw(2);
+}
+
+bool Workspace::is_arriving() const {
+  if (result_.run == 0 || !result_.inputs) return false;
+  const bool is_refused = !result_.error.empty() && result_.revision >= inputs_revision_;
+  return !is_refused && (result_.inputs->model.path != state_.model.path || result_.inputs->preset != state_.preset);
+}
+
+void Workspace::follow_arrival(double now_s) {
+  const bool arrives = is_arriving();
+  if (arrives && ui_.is_typing() && !model_browser_.is_open()) {
+    ui_.leave_text_field();
+    resumes_text_ = true;
+  } else if (!arrives && std::exchange(resumes_text_, false)) {
+    transient_.text_focus = TextFocus::AtEnd;
+  }
+  if (!arrives && !engine_->load_progress()) {
+    arrival_began_s_.reset();
+  } else if (!arrival_began_s_) {
+    arrival_began_s_ = now_s;
+  }
+}
+
+void Workspace::give_up_loading() {
+  if (engine_->load_progress()) {
+    is_load_cancelled_ = true;
+    engine_->cancel_load();
+  } else if (is_arriving()) {
+    notice_ = {.text = "Loading was cancelled"};
+    if (state_.model.path.empty()) {
+      state_ = held_;
+      ui_.request_redraw(2);
+    } else {
+      go_back();
+    }
+  }
+}
+
+std::string Workspace::arriving_name() {
+  if (!state_.model.path.empty()) return model_name(result_, state_.model.path);
+  const PresetInfo* preset = shelves_.preset(state_.preset);
+  return preset ? preset->title : "the playground";
 }
 
 void Workspace::go_on_generating() {
@@ -145,13 +187,6 @@ void Workspace::stop_generating() {
   undo_.seal();
 }
 
-void Workspace::draw_loading(Frame& frame) {
-  const std::optional<LoadProgress> progress = engine_->load_progress();
-  if (!progress || !draw_loading_panel(frame, model_name(result_, state_.model.path), *progress)) return;
-  is_load_cancelled_ = true;
-  engine_->cancel_load();
-}
-
 void Workspace::draw_predictions(Frame& frame) {
   const PredictionChoice choice = draw_prediction_panel(
       frame, typed_,
@@ -170,18 +205,18 @@ void Workspace::draw_model_browser(Frame& frame) {
       model_browser_.draw(frame, {.models = model_jobs_.found(),
                                   .is_looking = model_jobs_.is_looking(),
                                   .opening = model_jobs_.is_opening() ? model_jobs_.path_being_opened() : std::string(),
-                                  .shown = state_.model.path});
+                                  .shown = frame.state.model.path});
   if (choice.path) open_model(*choice.path);
 }
 
-bool Workspace::has_two_texts() const {
-  return result_.model && result_.model->description.is_encoder_decoder && result_.model->path == state_.model.path;
+bool Workspace::has_two_texts(const State& state) const {
+  return result_.model && result_.model->description.is_encoder_decoder && result_.model->path == state.model.path;
 }
 
 void Workspace::draw_text_section(Frame& frame) {
-  if (has_two_texts()) {
+  if (has_two_texts(frame.state)) {
     draw_prompt_switches(frame);
-  } else if (state_.model.path.empty()) {
+  } else if (frame.state.model.path.empty()) {
     draw_text_panel(frame, text_memory_, error_of(Blame::Text));
   } else {
     draw_prompt_panel(frame, prompt_memory_, error_of(Blame::Text));
@@ -190,8 +225,8 @@ void Workspace::draw_text_section(Frame& frame) {
 
 void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
   const std::string error = error_of(Blame::Model);
-  const bool opens_browser = state_.model.path.empty() ? draw_model_panel(frame, typed_, preset, error)
-                                                       : draw_language_model_panel(frame, typed_, error);
+  const bool opens_browser = frame.state.model.path.empty() ? draw_model_panel(frame, typed_, preset, error)
+                                                            : draw_language_model_panel(frame, typed_, error);
   if (opens_browser) browse_models();
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace headlight::app {
 namespace {
 
@@ -21,8 +23,11 @@ constexpr std::array kShortcuts = {
     Shortcut{Action::NextItem, Key::PageDown, {}, "Page Down", "Next line of the batch", "Move"},
     Shortcut{Action::ToggleCausal, Key::C, {}, "C", "Causal mask on or off", "Mask"},
     Shortcut{Action::TogglePadding, Key::P, {}, "P", "Padding mask on or off", "Mask"},
+    Shortcut{Action::Paint, Key::B, {}, "B", "Brush: paint the mask on the map, or stop", "Mask"},
     Shortcut{Action::ResetMasks, Key::R, kControlShift, "Ctrl+Shift+R", "Reset the masks", "Mask"},
     Shortcut{Action::KnockOut, Key::K, {}, "K", "Knock the head out, or bring it back", "Head"},
+    Shortcut{Action::WriteText, Key::Slash, {}, "/", "Write into the text box", "Edit"},
+    Shortcut{Action::WriteText, Key::L, kControl, "Ctrl+L", "Write into the text box", "Edit"},
     Shortcut{Action::Undo, Key::Z, kControl, "Ctrl+Z", "Undo", "Edit"},
     Shortcut{Action::Redo, Key::Y, kControl, "Ctrl+Y", "Redo", "Edit"},
     Shortcut{Action::Redo, Key::Z, kControlShift, "Ctrl+Shift+Z", "Redo", "Edit"},
@@ -38,8 +43,8 @@ constexpr std::array kShortcuts = {
     Shortcut{Action::LargerUi, Key::Equal, kControlShift, "", "Larger interface", "View"},
     Shortcut{Action::SmallerUi, Key::Minus, kControl, "Ctrl+-", "Smaller interface", "View"},
     Shortcut{Action::ResetUiScale, Key::Digit0, kControl, "Ctrl+0", "Interface as the monitor asks", "View"},
-    Shortcut{Action::Dismiss, Key::Escape, {}, "Esc", "Close, or unpin the cell", "Help"},
-    Shortcut{Action::ShowWelcome, Key::F2, {}, "F2", "Welcome panel: Tab and Enter choose", "Help"},
+    Shortcut{Action::Dismiss, Key::Escape, {}, "Esc", "Leave the text or the brush, close, unpin the cell", "Help"},
+    Shortcut{Action::ShowWelcome, Key::F2, {}, "F2", "Welcome panel: Tab and Enter choose; again closes it", "Help"},
     Shortcut{Action::ShowShortcuts, Key::F1, {}, "F1", "This list", "Help"},
 };
 
@@ -102,7 +107,42 @@ void knock_out(State& state, const BlockShapes& shapes) {
   set_head_gain(state, selection.block, selection.head, gain == 0.0F ? 1.0F : 0.0F);
 }
 
+/// Whose mask it is, where "the mask" would leave it open.
+const char* kind_suffix(model::BlockKind kind) {
+  switch (kind) {
+    case model::BlockKind::EncoderSelf:
+      return "";
+    case model::BlockKind::DecoderSelf:
+      return " in the decoder";
+    case model::BlockKind::Cross:
+      break;
+  }
+  return " in the cross-attention";
+}
+
 }  // namespace
+
+std::string describe_action(Action action, const State& after, bool is_changed) {
+  const Selection& selection = after.selection;
+  const attention::MaskRule& rule = selected_mask(after).rule;
+  const char* suffix = kind_suffix(selection.block.kind);
+  switch (action) {
+    case Action::KnockOut:
+      if (!is_changed) return "No head can be knocked out here: there is no output projection";
+      return fmt::format("Layer {} · head {} {}", selection.block.layer.value, selection.head,
+                         head_gain(after, selection.block, selection.head) == 0.0F ? "knocked out" : "brought back");
+    case Action::ToggleCausal:
+      return fmt::format("Causal mask {}{}", rule.causal ? "on" : "off", suffix);
+    case Action::TogglePadding:
+      return fmt::format("Padding mask {}{}", rule.key_padding ? "on" : "off", suffix);
+    case Action::ResetMasks:
+      return is_changed ? "Masks reset" : "The masks are reset already";
+    case Action::ResetModel:
+      return is_changed ? "Masks and heads reset" : "";
+    default:
+      return {};
+  }
+}
 
 std::span<const Shortcut> shortcuts() { return kShortcuts; }
 
@@ -141,6 +181,10 @@ bool apply_action(Action action, State& state, const BlockShapes& shapes) {
       return true;
     case Action::ResetMasks:
       reset_masks(state);
+      return true;
+    case Action::ResetModel:
+      reset_masks(state);
+      state.gains.clear();
       return true;
     case Action::ToggleTheme:
       state.view.theme = state.view.theme == Theme::Dark ? Theme::Light : Theme::Dark;

@@ -25,7 +25,10 @@ enum class Action : std::uint8_t {
   ToggleCausal,
   TogglePadding,
   ResetMasks,
+  Paint,  ///< takes up the brush, or lays it down
   KnockOut,
+  ResetModel,  ///< masks and gains as the model was trained with
+  WriteText,   ///< the first text box takes the keyboard
   Undo,
   Redo,
   OpenModel,
@@ -36,10 +39,10 @@ enum class Action : std::uint8_t {
   LargerUi,
   SmallerUi,
   ResetUiScale,
-  ShowWelcome,
+  ShowWelcome,  ///< or closes it
   ShowShortcuts,
   ShowAbout,
-  Dismiss,  ///< closes what is open, else unpins the cell
+  Dismiss,  ///< leaves the text, lays the brush down, closes what is open, else unpins the cell
 };
 
 /// A key for an action. An action may have several; the first is the one that menus show.
@@ -60,5 +63,9 @@ std::string_view keys_of(Action action);
 /// Does what concerns the state alone; false when the action is the viewer's (export, undo, quit, …). `shapes` are the
 /// blocks of the run on screen: moving stops at their edges.
 bool apply_action(Action action, State& state, const BlockShapes& shapes);
+
+/// What an action has just done to masks or gains, for a short notice: "Layer 1 · head 4 knocked out". Empty for actions
+/// that leave the model alone. `is_changed`: the action had an effect.
+std::string describe_action(Action action, const State& after, bool is_changed);
 
 }  // namespace headlight::app

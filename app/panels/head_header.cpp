@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "panels/brush.h"
 #include "panels/gain_control.h"
 #include "panels/ink.h"
 #include "panels/math_text.h"
@@ -18,6 +19,7 @@ namespace {
 using attention::Stage;
 
 constexpr float kGainGap = 24.0F;
+constexpr float kBrushGap = 12.0F;
 constexpr Stage kMapStages[] = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights};
 
 /// The map as one formula from Q and K, with the switches of its layer.
@@ -65,11 +67,45 @@ void choose_stage(Frame& frame) {
   if (draw_segmented(frame, "head.stage", labels, chosen)) frame.state.view.heatmap_stage = kMapStages[chosen];
 }
 
-/// What the top of the colour bar means; scores always have the whole map's range.
-void choose_range(Frame& frame) {
-  if (frame.state.view.heatmap_stage != Stage::Weights) return;
-  const std::vector<std::string> labels = {"absolute", "per row"};
-  place_right(segmented_width(frame, labels));
+/// Kind and size of the map and its formula, on one line where there is room. While the brush is on, its hint takes their
+/// place, so that the map stays where it is.
+void draw_subtitle(Frame& frame, const std::string& about, const std::string& formula, float tools_width) {
+  constexpr float kGap = 12.0F;
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const bool paints = frame.transient.paints;
+  const float room = ImGui::GetContentRegionAvail().x;
+  const float formula_width = measure_math(fonts, fonts.body, formula).x;
+  const bool is_one_line = ImGui::CalcTextSize(about.c_str()).x + kGap + formula_width <= room;
+  if (paints) {
+    draw_brush_hint(frame, is_one_line ? room - tools_width - 2.0F * kGap : room);
+  } else {
+    const Ink ink(fonts.body, frame.ui.theme().text_dim);
+    ImGui::TextUnformatted(about.c_str());
+  }
+  if (is_one_line) ImGui::SameLine(0.0F, kGap);
+  const bool has_formula = !paints || !is_one_line;
+  if (has_formula) {
+    draw_math(ImGui::GetWindowDrawList(), fonts, fonts.body, ImGui::GetCursorScreenPos(), frame.ui.theme().output, formula);
+  }
+  ImGui::Dummy(ImVec2(has_formula ? formula_width : 1.0F, ImGui::GetFrameHeight()));
+}
+
+std::vector<std::string> range_labels() { return {"absolute", "per row"}; }
+
+/// Scores always have the whole map's range.
+bool has_range(const Frame& frame) { return frame.state.view.heatmap_stage == Stage::Weights; }
+
+float tools_width(const Frame& frame) {
+  return brush_toggle_width(frame) + (has_range(frame) ? kBrushGap + segmented_width(frame, range_labels()) : 0.0F);
+}
+
+/// The brush, and what the top of the colour bar means.
+void choose_brush_and_range(Frame& frame) {
+  const std::vector<std::string> labels = range_labels();
+  place_right(tools_width(frame));
+  draw_brush_toggle(frame);
+  if (!has_range(frame)) return;
+  ImGui::SameLine(0.0F, kBrushGap);
   auto chosen = static_cast<std::size_t>(frame.state.view.color_range);
   if (draw_segmented(frame, "head.range", labels, chosen)) frame.state.view.color_range = static_cast<ColorRange>(chosen);
 }
@@ -101,17 +137,8 @@ void draw_head_header(Frame& frame) {
   const std::string formula = map_formula(frame, layer);
   std::string about = fmt::format("{} · {} × {}", kind_name(frame, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
-  constexpr float kGap = 12.0F;
-  const float formula_width = measure_math(fonts, fonts.body, formula).x;
-  const bool is_one_line = ImGui::CalcTextSize(about.c_str()).x + kGap + formula_width <= ImGui::GetContentRegionAvail().x;
-  {
-    const Ink ink(fonts.body, theme.text_dim);
-    ImGui::TextUnformatted(about.c_str());
-  }
-  if (is_one_line) ImGui::SameLine(0.0F, kGap);
-  draw_math(ImGui::GetWindowDrawList(), fonts, fonts.body, ImGui::GetCursorScreenPos(), theme.output, formula);
-  ImGui::Dummy(ImVec2(formula_width, ImGui::GetFrameHeight()));
-  choose_range(frame);
+  draw_subtitle(frame, about, formula, tools_width(frame));
+  choose_brush_and_range(frame);
   if (has_gain && !has_room_for_gain) draw_gain_control(frame);
 }
 

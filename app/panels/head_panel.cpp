@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "panels/brush.h"
 #include "panels/head_header.h"
 #include "panels/ink.h"
 #include "panels/map_axes.h"
@@ -118,6 +119,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
     draw_legend(frame, viewport, picture.has_masked_cells(), x, cells.y + kBarDrop + height + 18.0F);
   }
   if (hovered) draw_map_tooltip(frame, *hovered);
+  if (hovered && frame.transient.paints) draw_brush(frame, ImGui::GetIO().MousePos);
 }
 
 }  // namespace

@@ -16,11 +16,12 @@ namespace headlight::app {
 namespace {
 
 /// What the pointer does on the big heatmap.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGestures = {{{"Click, drag", "Mask or unmask cells"},
-                                                                                     {"Right click", "Pin a cell"},
-                                                                                     {"Wheel", "Zoom"},
-                                                                                     {"Shift+drag", "Move the map"},
-                                                                                     {"0", "Fit the map"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGestures = {
+    {{"Click", "Pin a cell, or unpin it"},
+     {"B, then drag", "Mask or unmask cells with the brush"},
+     {"Wheel", "Zoom"},
+     {"Drag", "Move the map; with the brush Shift+drag"},
+     {"0", "Fit the map"}}};
 
 void draw_group(Frame& frame, std::string_view title) {
   ImGui::TableNextRow(0, 26.0F);

@@ -10,37 +10,57 @@
 #include "panels/size_text.h"
 
 namespace headlight::app {
+namespace {
 
-bool draw_loading_panel(Frame& frame, const std::string& name, const LoadProgress& progress) {
+constexpr float kWidth = 420.0F;
+constexpr float kHeight = 104.0F;
+constexpr float kInset = 20.0F;
+constexpr float kBarHeight = 4.0F;
+constexpr std::uint32_t kDim = 0xB0;  // of 255: what is below stays recognisable
+
+}  // namespace
+
+bool draw_loading_panel(Frame& frame, const Arrival& arrival) {
   const shell::Theme& theme = frame.ui.theme();
-  const ImVec2 origin = ImGui::GetWindowPos();
-  const float width = ImGui::GetWindowWidth();
-  const float height = ImGui::GetWindowHeight();
-  const double share =
-      progress.total_bytes > 0 ? static_cast<double>(progress.done_bytes) / static_cast<double>(progress.total_bytes) : 0.0;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float bottom = origin.y + height;
-  list->AddRectFilled({origin.x, bottom - 3.0F}, {origin.x + width, bottom}, theme.field);
-  const float end = std::round(width * static_cast<float>(std::clamp(share, 0.0, 1.0)));
-  list->AddRectFilled({origin.x, bottom - 3.0F}, {origin.x + end, bottom}, theme.accent);
-  frame.mark("loading.bar", {.x = origin.x, .y = bottom - 3.0F, .width = end, .height = 3.0F});
-
-  const float button = ImGui::CalcTextSize("Cancel").x + 2.0F * ImGui::GetStyle().FramePadding.x;
-  const float middle = height - 3.0F;
   const shell::FontSet& fonts = frame.ui.fonts();
-  const std::string bytes = fmt::format("{} of {}", short_bytes(progress.done_bytes), short_bytes(progress.total_bytes));
-  const float bytes_width = text_width(fonts.body, bytes);
-  const std::string title = fit_text(fonts.strong, "Loading " + name, width - button - bytes_width - 64.0F);
-  const float title_width = text_width(fonts.strong, title);
-  const auto draw = [&](ImFont* font, float x, shell::Color color, const std::string& text) {
-    list->AddText(font, font_size(font), {origin.x + x, origin.y + std::round((middle - font_size(font)) * 0.5F)}, color,
-                  text.c_str());
-  };
-  draw(fonts.strong, 16.0F, theme.text, title);
-  draw(fonts.body, 16.0F + title_width + 16.0F, theme.text_dim, bytes);
-  ImGui::SetCursorPos({width - button - 8.0F, std::round((middle - ImGui::GetFrameHeight()) * 0.5F)});
+  const ImVec2 origin = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(origin, {origin.x + size.x, origin.y + size.y}, shell::with_alpha(theme.background, kDim));
+
+  const float width = std::max(std::min(kWidth, size.x - 2.0F * kInset), 3.0F * kInset);
+  const ImVec2 low(std::round(origin.x + (size.x - width) * 0.5F),
+                   std::round(origin.y + std::max((size.y - kHeight) * 0.4F, 0.0F)));
+  const ImVec2 high(low.x + width, low.y + kHeight);
+  list->AddRectFilled(low, high, theme.popup, 8.0F);
+  list->AddRect(low, high, theme.border, 8.0F);
+  const float room = width - 2.0F * kInset;
+  frame.ui.ensure_glyphs(arrival.name);
+  const std::string title = fit_text(fonts.strong, fmt::format("Loading {}\u2026", arrival.name), room);
+  list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kInset, low.y + 16.0F}, theme.text, title.c_str());
+  frame.mark("loading.title", {.x = low.x, .y = low.y, .width = width, .height = kHeight});
+
+  const float bar_y = low.y + 46.0F;
+  list->AddRectFilled({low.x + kInset, bar_y}, {high.x - kInset, bar_y + kBarHeight}, theme.field, kBarHeight * 0.5F);
+  std::string remark = "Computing\u2026";
+  if (arrival.progress) {
+    const auto done = static_cast<double>(arrival.progress->done_bytes);
+    const double share = done / static_cast<double>(std::max<std::size_t>(arrival.progress->total_bytes, 1));
+    const float length = std::round(room * static_cast<float>(std::clamp(share, 0.0, 1.0)));
+    list->AddRectFilled({low.x + kInset, bar_y}, {low.x + kInset + length, bar_y + kBarHeight}, theme.accent,
+                        kBarHeight * 0.5F);
+    frame.mark("loading.bar", {.x = low.x + kInset, .y = bar_y, .width = length, .height = kBarHeight});
+    remark = fmt::format("{} of {}", short_bytes(arrival.progress->done_bytes), short_bytes(arrival.progress->total_bytes));
+  }
+  const float button = ImGui::CalcTextSize("Cancel").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float row = high.y - 12.0F - ImGui::GetFrameHeight();
+  list->AddText(fonts.small, font_size(fonts.small),
+                {low.x + kInset, std::round(row + (ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F)},
+                theme.text_dim, remark.c_str());
+  ImGui::SetCursorScreenPos({high.x - kInset - button, row});
   const bool was_clicked = ImGui::Button("Cancel");
   mark_last_item(frame, "loading.cancel");
+  explain_last_item(frame, "Back to what was shown before (Esc)");
   return was_clicked;
 }
 

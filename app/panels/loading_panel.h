@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "app/engine.h"
@@ -7,8 +8,14 @@
 
 namespace headlight::app {
 
-/// A model's weights on their way to the device: how far they are, and a button that gives up. Fills the whole current
-/// window, where notices stand. Returns whether somebody gave up.
-bool draw_loading_panel(Frame& frame, const std::string& name, const LoadProgress& progress);
+/// What is on its way to the screen.
+struct Arrival {
+  std::string name;                      ///< of the model or notebook
+  std::optional<LoadProgress> progress;  ///< of weights; none: they are not being loaded just now
+};
+
+/// Dims the whole current window, which lies over what was shown before, and says in the middle what is being loaded, how
+/// far it is, and offers to give up. Returns whether that was chosen.
+bool draw_loading_panel(Frame& frame, const Arrival& arrival);
 
 }  // namespace headlight::app

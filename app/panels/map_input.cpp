@@ -11,10 +11,11 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kZoomStep = 1.2F;  // a step of the wheel
+constexpr float kZoomStep = 1.2F;   // a step of the wheel
+constexpr float kDragSlack = 4.0F;  // UI units that the pointer may move during a click
 
 /// What a held left button is doing; lives in ImGui's storage of the window, because it is over with the next frame or so.
-enum class Stroke : int { None, Mask, Unmask, Pan };
+enum class Stroke : int { None, Mask, Unmask, Pan, Pin };
 
 /// The map's cell under a point.
 std::optional<attention::Cell> cell_at(const view::Viewport& viewport, float x, float y) {
@@ -45,6 +46,7 @@ class MapInput {
       frame_.transient.hovered_stage = frame_.state.view.heatmap_stage;
       begin_stroke(*cell);
       if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) toggle_pin(*cell);
+      if (frame_.transient.paints && !wants_to_pan()) ImGui::SetMouseCursor(ImGuiMouseCursor_None);  // the brush is drawn
     }
     continue_stroke();
     if (frame_.ui.is_pressed(shell::Key::Digit0)) fit();
@@ -79,20 +81,36 @@ class MapInput {
       memory("stroke") = static_cast<int>(Stroke::Pan);
       return;
     }
-    const bool is_visible = is_visible_now(cell);
-    paint_one(cell, !is_visible);
-    // The second click of a double click has just undone what the first one did.
-    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && viewport_.zoom() > 1.0F) {
-      fit();
-      return;
-    }
-    memory("stroke") = static_cast<int>(is_visible ? Stroke::Mask : Stroke::Unmask);
+    const bool fits = ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && viewport_.zoom() > 1.0F;
     memory("row") = static_cast<int>(cell.query);
     memory("column") = static_cast<int>(cell.key);
+    if (!frame_.transient.paints) {
+      memory("stroke") = static_cast<int>(Stroke::Pin);
+      if (!fits) return;
+      toggle_pin(cell);
+      memory("stroke") = static_cast<int>(Stroke::None);
+    } else {
+      const bool is_visible = is_visible_now(cell);
+      paint_one(cell, !is_visible);
+      if (!fits) memory("stroke") = static_cast<int>(is_visible ? Stroke::Mask : Stroke::Unmask);
+    }
+    // The second click of a double click has just undone what the first one did.
+    if (fits) fit();
+  }
+
+  /// A press that pins when it is released, unless the pointer moves on: then it moves the map.
+  void continue_pin(bool is_held) {
+    const ImVec2 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0.0F);
+    if (std::hypot(moved.x, moved.y) > kDragSlack) {
+      memory("stroke") = static_cast<int>(is_held ? Stroke::Pan : Stroke::None);
+    } else if (!is_held) {
+      toggle_pin({.query = static_cast<std::uint32_t>(memory("row")), .key = static_cast<std::uint32_t>(memory("column"))});
+    }
   }
 
   void continue_stroke() {
     const bool is_held = ImGui::IsMouseDown(ImGuiMouseButton_Left);
+    if (static_cast<Stroke>(memory("stroke")) == Stroke::Pin) continue_pin(is_held);
     if (!is_held) memory("stroke") = static_cast<int>(Stroke::None);
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Middle)) memory("middle") = 0;
     const auto stroke = static_cast<Stroke>(memory("stroke"));

@@ -16,8 +16,10 @@ struct MapRoom {
 };
 
 /// What the pointer and the keyboard do on the big heatmap of the selected head:
-///   wheel: zoom where the pointer is · middle drag, Space or Shift + drag: pan · 0 or a double click while zoomed in: fit
-///   click or drag: mask cells, or unmask them when the first one was masked · right click: pin the crosshair
+///   wheel: zoom where the pointer is · 0 or a double click while zoomed in: fit
+///   middle drag, Space or Shift + drag, and without the brush any drag: pan
+///   click: pin the crosshair, or unpin it where it is; with the brush the right button does it
+///   with the brush (Transient::paints), click or drag: mask cells, or unmask them when the first one was masked
 /// Call it inside the window that shows the map, before drawing. Changes zoom, pan and hovered cell of the transient state,
 /// masks and pin of the state; returns the map as it lies now.
 view::Viewport handle_map_input(Frame& frame, const MapRoom& room);

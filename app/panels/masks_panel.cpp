@@ -61,8 +61,10 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, const std::string& 
                     "\u2212\u221E a row without weights.")) {
     mask.fill = static_cast<attention::MaskFill>(fill);
   }
+  form.toggle("brush", "Brush", frame.transient.paints, "B",
+              "While it is on, a click or a drag on the map masks cells, or shows masked ones again. Esc stops.");
   int reach = static_cast<int>(frame.state.view.paint_reach);
-  if (form.segments("reach", "Paint", kReaches, reach, "Which maps a click on a cell of the heatmap masks or unmasks.")) {
+  if (form.segments("reach", "Paints", kReaches, reach, "Which maps the brush masks or unmasks.")) {
     frame.state.view.paint_reach = static_cast<PaintReach>(reach);
   }
   const std::size_t painted = painted_count(mask);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/departures.h"
 #include "panels/ink.h"
 #include "view/color_map.h"
 
@@ -75,6 +76,10 @@ class Menus {
     entry("Reset masks", Action::ResetMasks);
     if (ImGui::MenuItem("Reset head gains", nullptr, false, !frame_.state.gains.empty())) frame_.state.gains.clear();
     mark_last_item(frame_, "menu.Reset head gains");
+    entry("Reset masks and heads", Action::ResetModel, !departures(frame_.state).empty());
+    ImGui::Separator();
+    entry("Write into the text box", Action::WriteText);
+    entry("Paint the mask", Action::Paint);
   }
 
   void draw_view() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -85,6 +86,7 @@ void draw_small(Frame& frame, const char* text, shell::Color color) {
 }  // namespace
 
 void ModelBrowser::open() {
+  if (!is_open_) focus_ = shell::FieldFocus::SelectAll;
   is_open_ = true;
   trouble_.clear();
 }
@@ -120,8 +122,12 @@ void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
              frame.ui.theme().text_dim);
   const float button = ImGui::CalcTextSize("Open").x + 2.0F * ImGui::GetStyle().FramePadding.x;
   const float field = ImGui::GetContentRegionAvail().x - button - ImGui::GetStyle().ItemSpacing.x;
-  const bool is_confirmed =
-      frame.ui.text_field("##path", typed_, {.width = field, .hint = "Path, or organisation/name", .enter_confirms = true});
+  const bool is_confirmed = frame.ui.text_field("##path", typed_,
+                                                {.width = field,
+                                                 .focus = std::exchange(focus_, shell::FieldFocus::None),
+                                                 .passes_escape = true,
+                                                 .hint = "Path, or organisation/name",
+                                                 .enter_confirms = true});
   mark_last_item(frame, "browser.path");
   ImGui::SameLine();
   ImGui::BeginDisabled(typed_.empty());

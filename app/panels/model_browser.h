@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/model_finder.h"
@@ -29,7 +30,10 @@ class ModelBrowser {
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
   /// Says why the model that was chosen can't be opened, while the dialog is open.
-  void refuse(std::string trouble) { trouble_ = std::move(trouble); }
+  void refuse(std::string trouble) {
+    trouble_ = std::move(trouble);
+    focus_ = shell::FieldFocus::AtEnd;  // to mend the path
+  }
 
   ModelBrowserChoice draw(Frame& frame, const ModelBrowserContext& context);
 
@@ -40,6 +44,7 @@ class ModelBrowser {
   bool is_open_ = false;
   std::string typed_;
   std::string trouble_;
+  shell::FieldFocus focus_ = shell::FieldFocus::None;  ///< of the path's field, in the next frame
 };
 
 }  // namespace headlight::app

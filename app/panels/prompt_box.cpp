@@ -1,6 +1,7 @@
 #include "panels/prompt_box.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,8 +12,8 @@
 namespace headlight::app {
 namespace {
 
-constexpr int kFewestRows = 2;
-constexpr int kMostRows = 7;
+constexpr float kFewestRows = 2.0F;
+constexpr float kMostRows = 7.0F;
 
 LineRange line_of(const State& state, const PromptBox& box, std::uint32_t item) {
   if (&box.text != &state.text) return partner_line(state.text, item, box.text);
@@ -79,6 +80,10 @@ std::optional<PromptSide> prompt_side(const Frame& frame, bool is_target) {
                     .is_key = &result.input->keys(kind) == &tokens};
 }
 
+shell::FieldFocus text_box_focus(Frame& frame) {
+  return static_cast<shell::FieldFocus>(std::exchange(frame.transient.text_focus, TextFocus::None));
+}
+
 void draw_prompt_caption(Frame& frame, const char* text) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::TextUnformatted(text);
@@ -86,15 +91,18 @@ void draw_prompt_caption(Frame& frame, const char* text) {
 
 std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, const PromptSide* side,
                                           const std::optional<ChipTarget>& pointed, bool* is_changed) {
-  const auto lines = static_cast<int>(std::count(box.text.begin(), box.text.end(), '\n')) + 1;
-  const float rows = static_cast<float>(std::clamp(lines, kFewestRows, kMostRows));
-  const float height = rows * ImGui::GetTextLineHeight() + 2.0F * ImGui::GetStyle().FramePadding.y + 2.0F;
   std::vector<shell::TextMark> marks;
   if (side) marks = marks_of(frame, box, *side, pointed);
   shell::TextPointer pointer;
+  const bool is_first = &box.text == &frame.state.text;
   ImGui::PushStyleColor(ImGuiCol_Text, box.ink != 0 ? box.ink : frame.ui.theme().text);
   const bool was_changed = frame.ui.text_field(fmt::format("##{}", box.name).c_str(), box.text,
-                                               {.height = height, .hint = box.hint, .marks = marks, .pointer = &pointer});
+                                               {.height = shell::text_field_height(kFewestRows),
+                                                .most_height = shell::text_field_height(kMostRows),
+                                                .focus = is_first ? text_box_focus(frame) : shell::FieldFocus::None,
+                                                .hint = box.hint,
+                                                .marks = marks,
+                                                .pointer = &pointer});
   ImGui::PopStyleColor();
   if (is_changed != nullptr) *is_changed = was_changed;
   mark_last_item(frame, box.name);

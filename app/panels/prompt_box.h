@@ -30,6 +30,9 @@ struct PromptSide {
 /// Nothing while the run on screen has no such side.
 std::optional<PromptSide> prompt_side(const Frame& frame, bool is_target);
 
+/// What the first text's box does with the keyboard in this frame (Transient::text_focus); asked for once a frame.
+shell::FieldFocus text_box_focus(Frame& frame);
+
 /// A small line above a box.
 void draw_prompt_caption(Frame& frame, const char* text);
 

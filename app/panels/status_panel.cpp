@@ -33,7 +33,7 @@ std::string reuse_text(const inference::RunTiming& timing) {
 
 class StatusLine {
  public:
-  StatusLine(Frame& frame, float right_edge) : frame_(frame), right_edge_(right_edge) {}
+  StatusLine(Frame& frame, float left, float right_edge) : frame_(frame), right_edge_(right_edge), x_(left) {}
 
   /// A part at the left, while there is room for the whole of it.
   void part(const std::string& text, shell::Color color, const char* explanation) {
@@ -55,7 +55,7 @@ class StatusLine {
  private:
   Frame& frame_;
   float right_edge_;
-  float x_ = 12.0F;
+  float x_;
 };
 
 struct Remark {
@@ -82,10 +82,10 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
   constexpr float kEdge = 12.0F;
   // An error takes what it needs, up to three quarters of the line; the rest is in the tooltip.
   const float wanted = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, remark.text.c_str()).x;
-  const float remark_width = std::min(wanted, width * 0.75F);
+  const float remark_width = std::min({wanted, width * 0.75F, std::max(width - 2.0F * kEdge - context.left, 1.0F)});
   const float remark_x = width - kEdge - remark_width;
 
-  StatusLine line(frame, remark.text.empty() ? width - kEdge : remark_x - kEdge);
+  StatusLine line(frame, context.left, remark.text.empty() ? width - kEdge : remark_x - kEdge);
   if (!result.device.empty()) line.part(result.device, theme.text, "The device that computes");
   if (result.run != 0) {
     line.part(fmt::format("{:.2f} ms GPU", result.timing.gpu_ms), theme.text,

@@ -1,30 +1,30 @@
 #include "panels/text_panel.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "panels/examples.h"
 #include "panels/form.h"
 #include "panels/ink.h"
+#include "panels/prompt_box.h"
 #include "panels/token_side.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr int kFewestRows = 2;
-constexpr int kMostRows = 7;
+constexpr float kFewestRows = 2.0F;
+constexpr float kMostRows = 7.0F;
 
 void draw_caption(Frame& frame, const std::string& text) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::TextUnformatted(text.c_str());
 }
 
-void draw_text_box(Frame& frame, const char* name, std::string& text, const char* hint) {
-  const auto lines = static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
-  const float rows = static_cast<float>(std::clamp(lines, kFewestRows, kMostRows));
-  const float height = rows * ImGui::GetTextLineHeight() + 2.0F * ImGui::GetStyle().FramePadding.y + 2.0F;
-  frame.ui.text_field(fmt::format("##{}", name).c_str(), text, {.height = height, .hint = hint});
+void draw_text_box(Frame& frame, const char* name, std::string& text, const char* hint, shell::FieldFocus focus) {
+  frame.ui.text_field(fmt::format("##{}", name).c_str(), text,
+                      {.height = shell::text_field_height(kFewestRows),
+                       .most_height = shell::text_field_height(kMostRows),
+                       .focus = focus,
+                       .hint = hint});
   mark_last_item(frame, name);
 }
 
@@ -84,7 +84,7 @@ void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& e
   const bool is_cross = frame.state.cross;
   draw_text_head(frame, is_cross ? "Queries" : "Each line is one item of the batch");
   draw_examples_popup(frame);
-  draw_text_box(frame, "text.edit", frame.state.text, "Type a sentence");
+  draw_text_box(frame, "text.edit", frame.state.text, "Type a sentence", text_box_focus(frame));
   if (!error.empty()) form.warning(error);
 
   // While a change is being computed, the run on screen may still be of the other kind.
@@ -96,8 +96,8 @@ void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& e
   form.toggle("cross", "Cross-attention", frame.state.cross, {}, "The text attends to a second text instead of to itself.");
   if (!is_cross) return;
   draw_caption(frame, "Keys and values");
-  draw_text_box(frame, "text.key_edit", frame.state.key_text,
-                "A second text; while it is empty the first attends to itself");
+  draw_text_box(frame, "text.key_edit", frame.state.key_text, "A second text; while it is empty the first attends to itself",
+                shell::FieldFocus::None);
   if (shows_cross) draw_token_side(frame, "chips.key", frame.result.input->source, memory.source);
 }
 

@@ -9,6 +9,7 @@
 
 #include "app/reference_runner.h"
 #include "app/workspace.h"
+#include "core/error.h"
 #include "shell/render_device.h"
 
 namespace headlight::app {
@@ -18,7 +19,7 @@ class Hand {
  public:
   /// `device`: as the settings of the last time have it.
   explicit Hand(State state = {}, RunnerFactory open = open_reference_runner, const std::string& device = {},
-                bool shows_welcome = false)
+                bool shows_welcome = false, bool focuses_text = false)
       : device_({.device = {}, .validation = true}), ui_(device_) {
     EngineOptions engine;
     engine.open = std::move(open);
@@ -32,7 +33,8 @@ class Hand {
                                                                    .settings = settings,
                                                                    .warning = {},
                                                                    .renderer = device_.name(),
-                                                                   .may_use_another_device = true});
+                                                                   .may_use_another_device = true,
+                                                                   .focuses_text = focuses_text});
     settle();
   }
 
@@ -86,6 +88,12 @@ class Hand {
     text.empty() ? press(shell::Key::Delete) : type(text);
     press(shell::Key::Escape);
   }
+  /// With the brush, which is taken up before and laid down after.
+  void paint_cell(std::uint32_t query, std::uint32_t key) {
+    if (!workspace_->is_painting()) press(shell::Key::B);
+    click_cell(query, key);
+    press(shell::Key::B);
+  }
   /// So much time passes: what follows is a new step of the history.
   void wait(double seconds) { now_s_ += seconds; }
 
@@ -110,5 +118,16 @@ class Hand {
   double now_s_ = 0.0;
   std::unique_ptr<Workspace> workspace_;
 };
+
+/// The weights tile that the big heatmap shows: exact, the whole matrix.
+inline const attention::Tile& weights(const Hand& hand) {
+  const Selection& selection = hand.state().selection;
+  for (const auto& [request, known] : hand.result().tiles) {
+    const bool is_it = request.block == selection.block && request.batch == selection.batch &&
+                       request.head == selection.head && request.stage == attention::Stage::Weights && request.pool == 1;
+    if (is_it && hand.result().is_current(request)) return *known.tile;
+  }
+  throw Error("the selected head's weights are not among the tiles");
+}
 
 }  // namespace headlight::app

@@ -72,8 +72,9 @@ TEST_CASE("sorted by concentration, the first thumbnail is the most concentrated
   for (std::size_t i = 1; i < placed.size(); ++i) CHECK(placed[i - 1].concentration >= placed[i].concentration);
 }
 
-TEST_CASE("a click masks a cell, another one shows it again, a drag goes on with what it began") {
+TEST_CASE("with the brush a click masks a cell, another one shows it again, a drag goes on with what it began") {
   PanelStage stage;
+  stage.transient.paints = true;
   stage.settle();
   const shell::UiRect map = stage.rect("head.map");
   const float cell = map.width / 6.0F;
@@ -96,7 +97,7 @@ TEST_CASE("a click masks a cell, another one shows it again, a drag goes on with
   CHECK(is_visible(4, 1));  // shift pans
 }
 
-TEST_CASE("the pointer names the cell, a right click pins it") {
+TEST_CASE("the pointer names the cell, a click pins it, with the brush a right click") {
   PanelStage stage;
   stage.settle();
   const shell::UiRect map = stage.rect("head.map");
@@ -105,13 +106,37 @@ TEST_CASE("the pointer names the cell, a right click pins it") {
   stage.feed({shell::MouseMove{x, y}});
   CHECK(stage.transient.hovered == attention::Cell{.query = 0, .key = 3});
   CHECK(stage.transient.hovered_stage == attention::Stage::Weights);
-  stage.feed(shell::click_at(x, y, shell::MouseButton::Right));
-  CHECK(stage.state.view.pinned == attention::Cell{.query = 0, .key = 3});
-  stage.feed(shell::click_at(x, y, shell::MouseButton::Right));
-  CHECK_FALSE(stage.state.view.pinned);
+  for (const bool paints : {false, true}) {
+    stage.transient.paints = paints;
+    const shell::MouseButton button = paints ? shell::MouseButton::Right : shell::MouseButton::Left;
+    stage.feed(shell::click_at(x, y, button));
+    CHECK(stage.state.view.pinned == attention::Cell{.query = 0, .key = 3});
+    stage.feed(shell::click_at(x, y, button));
+    CHECK_FALSE(stage.state.view.pinned);
+  }
   CHECK(stage.state.masks == attention::MaskSet{});
   stage.feed({shell::MouseMove{2.0F, 2.0F}});
   CHECK_FALSE(stage.transient.hovered);
+}
+
+TEST_CASE("without the brush a drag moves the map and neither masks nor pins; a double click fits it") {
+  PanelStage stage;
+  stage.state.text = words(40);
+  stage.settle();
+  const shell::UiRect map = stage.rect("head.map");
+  const float x = map.x + map.width * 0.5F;
+  const float y = map.y + map.height * 0.5F;
+  stage.feed({shell::MouseMove{x, y}});
+  for (int i = 0; i < 6; ++i) stage.feed({shell::MouseWheel{.vertical = 1.0F}});
+  const float pan = stage.transient.pan_x;
+  stage.feed(shell::drag(x, y, x + 60.0F, y));
+  CHECK(stage.transient.pan_x != pan);
+  CHECK_FALSE(stage.state.view.pinned);
+  CHECK(stage.state.masks == attention::MaskSet{});
+  stage.feed(shell::click_at(x, y));
+  stage.feed(shell::click_at(x, y));
+  CHECK(stage.transient.zoom == 1.0F);
+  CHECK_FALSE(stage.state.view.pinned);
 }
 
 TEST_CASE("the wheel zooms where the pointer is, and only the cells in sight are asked for") {

@@ -112,6 +112,9 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(hand.sees("welcome.0"));
     hand.press(Key::F2);
     REQUIRE(hand.sees("welcome.0"));
+    hand.press(Key::F2);
+    CHECK_FALSE(hand.sees("welcome.0"));
+    hand.press(Key::F2);
     hand.click("welcome.close");
     CHECK_FALSE(hand.sees("welcome.0"));
     hand.click("menu.Help");

@@ -88,8 +88,7 @@ TEST_SUITE("gpu") {
     Hand hand(with_text("the cat"));
     hand.press(Key::O, kControl);
     CHECK(hand.window().model_browser().is_open());
-    hand.click("browser.path");
-    hand.type(kModels);
+    hand.type(kModels);  // its field has the keyboard
     hand.press(Key::Enter);
     CHECK(hand.sees("browser.model.0"));
     CHECK(hand.sees("browser.model.3"));
@@ -97,8 +96,15 @@ TEST_SUITE("gpu") {
     hand.click("browser.path");
     hand.press(Key::A, kControl);
     hand.type("/no/such/folder");
+    hand.press(Key::Enter);
+    CHECK(hand.sees("browser.trouble"));
+    CHECK(hand.ui().is_typing());  // the path can be mended at once
+    hand.type("!");
     hand.click("browser.open");
     CHECK(hand.sees("browser.trouble"));
+    hand.press(Key::Escape);  // closes the dialog, not just the field
+    CHECK_FALSE(hand.window().model_browser().is_open());
+    hand.press(Key::O, kControl);
     hand.click("browser.model.4");  // behind those that come with the program
     CHECK_FALSE(hand.window().model_browser().is_open());
     CHECK(hand.state().model.path.starts_with(kModels));
@@ -135,7 +141,18 @@ TEST_SUITE("gpu") {
     REQUIRE(frames_until([&] { return hand.sees("loading.cancel"); }));
     CHECK(hand.rect("loading.bar").width > 0.0F);
     CHECK(hand.rect("loading.bar").width < 1600.0F);
-    CHECK(hand.sees("head.map"));  // what was shown before
+    // What was shown before stays whole: no name, text or panel of the model that isn't there yet.
+    for (const char* name : {"head.map", "model.heads", "chips.query.0.1", "text.cross"})
+      CHECK_MESSAGE(hand.sees(name), name);
+    CHECK_FALSE(hand.sees("model.name"));
+    CHECK(hand.state().model.path == kModels + "gpt2");
+    hand.ui().feed(shell::tap(Key::K));
+    hand.ui().feed(shell::tap(Key::Digit3));
+    hand.ui().feed(shell::TextInput{"typed"});
+    REQUIRE(frames_until([&] { return !hand.ui().has_pending_input(); }));
+    CHECK(hand.state().gains.empty());
+    CHECK(hand.sees("head.map"));
+    CHECK_FALSE(hand.sees("prediction.none"));
     const shell::UiRect cancel = hand.rect("loading.cancel");
     hand.ui().feed(shell::click_at(cancel.x + cancel.width * 0.5F, cancel.y + cancel.height * 0.5F));
     REQUIRE(frames_until([&] { return hand.state().model.path.empty(); }));
@@ -145,6 +162,31 @@ TEST_SUITE("gpu") {
     CHECK(hand.window().notice().text == "Loading was cancelled");
     CHECK_FALSE(hand.window().notice().is_warning);
     CHECK(hand.result().error == "");
+  }
+
+  TEST_CASE("Esc gives up a load, too, and the text box has the keyboard again") {
+    const auto log = std::make_shared<FakeLog>();
+    Hand hand(with_text("the cat"), fake_factory(log));
+    const State before = hand.state();
+    hand.click("text.edit");
+    log->is_load_held = true;
+    hand.window().open_model(kModels + "gpt2");
+    double now_s = 100.0;
+    const auto frames_until = [&](const auto& is_there) {
+      for (int patience = 0; patience < 4000 && !is_there(); ++patience) {
+        hand.window().frame({.width = 1600, .height = 1000}, 1.0F, now_s += 0.01);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      return is_there();
+    };
+    REQUIRE(frames_until([&] { return hand.sees("loading.cancel") && hand.window().load_progress(); }));
+    CHECK_FALSE(hand.ui().is_typing());
+    hand.ui().feed(shell::tap(Key::Escape));
+    REQUIRE(frames_until([&] { return hand.state().model.path.empty(); }));
+    log->is_load_held = false;
+    hand.settle();
+    CHECK(hand.state() == before);
+    CHECK(hand.ui().is_typing());
   }
 
   TEST_CASE("predictions are bars that add to the text when they are clicked") {

@@ -16,21 +16,6 @@ using shell::kControl;
 using shell::kControlShift;
 using shell::Key;
 
-namespace {
-
-/// The weights tile that the big heatmap shows: exact, the whole matrix.
-const attention::Tile& weights(const Hand& hand) {
-  const Selection& selection = hand.state().selection;
-  for (const auto& [request, known] : hand.result().tiles) {
-    const bool is_it = request.block == selection.block && request.batch == selection.batch &&
-                       request.head == selection.head && request.stage == attention::Stage::Weights && request.pool == 1;
-    if (is_it && hand.result().is_current(request)) return *known.tile;
-  }
-  throw Error("the selected head's weights are not among the tiles");
-}
-
-}  // namespace
-
 TEST_SUITE("gpu") {
   TEST_CASE("the window opens on a sentence with every head in sight") {
     Hand hand;
@@ -58,79 +43,6 @@ TEST_SUITE("gpu") {
     hand.settle();
     CHECK(hand.result().run == run);
     CHECK(hand.ui().heatmaps().uploads() == uploads);
-  }
-
-  TEST_CASE("typing changes the text, the tokens and the map; undo and redo take it back and forth") {
-    Hand hand;
-    const std::string before = hand.state().text;
-    hand.click("text.edit");
-    hand.press(Key::End);
-    hand.type(" now");
-    CHECK(hand.state().text == before + " now");
-    CHECK(hand.result().input->source.length == 7);
-    CHECK(hand.sees("chips.query.0.6"));
-    hand.press(Key::Z, kControl);
-    CHECK(hand.state().text == before);
-    CHECK(hand.result().input->source.length == 6);
-    hand.press(Key::Y, kControl);
-    CHECK(hand.state().text == before + " now");
-    hand.press(Key::Z, kControl);
-    hand.press(Key::Z, kControlShift);
-    CHECK(hand.state().text == before + " now");
-  }
-
-  TEST_CASE("letters are the text's while it is edited and shortcuts otherwise") {
-    Hand hand;
-    hand.press(Key::C);
-    CHECK(hand.state().masks.by_kind[0].rule.causal);
-    CHECK(weights(hand).is_masked(0, 1));
-    CHECK(weights(hand).at(0, 0) == doctest::Approx(1.0));
-    hand.press(Key::P);
-    CHECK_FALSE(hand.state().masks.by_kind[0].rule.key_padding);
-    hand.click("text.edit");
-    hand.press(Key::End);
-    hand.press(Key::C);
-    hand.type("c");
-    CHECK(hand.state().text.back() == 'c');
-    CHECK(hand.state().masks.by_kind[0].rule.causal);
-    hand.press(Key::Escape);
-    hand.press(Key::C);
-    CHECK_FALSE(hand.state().masks.by_kind[0].rule.causal);
-  }
-
-  TEST_CASE("switches, segments and reset of the mask") {
-    Hand hand;
-    hand.click("mask.causal");
-    CHECK(hand.state().masks.by_kind[0].rule.causal);
-    hand.click("mask.padding");
-    CHECK_FALSE(hand.state().masks.by_kind[0].rule.key_padding);
-    hand.click("mask.fill.1");
-    CHECK(hand.state().masks.by_kind[0].fill == attention::MaskFill::MinusOneBillion);
-    hand.click_within("mask.window", 0.5F, 0.5F);
-    CHECK(hand.state().masks.by_kind[0].rule.window == 3);
-    hand.click("mask.reach.2");
-    CHECK(hand.state().view.paint_reach == PaintReach::AllLayers);
-    hand.click("mask.reset");
-    CHECK(hand.state().masks == attention::MaskSet{});
-    hand.press(Key::Z, kControl);
-    CHECK(hand.state().masks.by_kind[0].rule.window == 3);
-  }
-
-  TEST_CASE("a click on a cell masks it, the weights follow, undo shows it again") {
-    Hand hand;
-    CHECK_FALSE(weights(hand).is_masked(2, 4));
-    hand.click_cell(2, 4);
-    CHECK(hand.state().masks.by_kind[0].painted.size() == 1);
-    CHECK(weights(hand).is_masked(2, 4));
-    CHECK(weights(hand).at(2, 4) == 0.0F);
-    hand.press(Key::Z, kControl);
-    CHECK(hand.state().masks.by_kind[0].painted.empty());
-    CHECK_FALSE(weights(hand).is_masked(2, 4));
-    hand.press(Key::Y, kControl);
-    CHECK(weights(hand).is_masked(2, 4));
-    hand.wait(2.0);
-    hand.click_cell(2, 4);
-    CHECK(hand.state().masks.by_kind[0].painted.empty());
   }
 
   TEST_CASE("arrows and page keys move through heads, layers and lines, and stop at the ends") {
@@ -206,32 +118,6 @@ TEST_SUITE("gpu") {
     CHECK(hand.state().playground.scale.kind == model::Scale::Kind::None);
     hand.click("model.bias");
     CHECK_FALSE(hand.state().playground.bias);
-  }
-
-  TEST_CASE("an empty text is refused beside the text") {
-    Hand hand;
-    hand.fill_in("text.edit", "");
-    CHECK(hand.state().text.empty());
-    CHECK(hand.result().is_stale);
-    CHECK(hand.sees("text.warning"));
-    hand.fill_in("text.edit", "again");
-    CHECK(hand.result().error.empty());
-    CHECK(hand.result().input->source.length == 1);
-  }
-
-  TEST_CASE("a second text makes it cross-attention") {
-    Hand hand;
-    hand.click("text.cross");
-    CHECK(hand.state().cross);
-    hand.fill_in("text.key_edit", "a b c");
-    REQUIRE(hand.result().input->target.has_value());
-    CHECK(hand.result().input->source.length == 3);
-    CHECK(hand.result().input->target->length == 6);
-    CHECK(hand.state().selection.block.kind == model::BlockKind::Cross);
-    CHECK(hand.sees("chips.key.0.2"));
-    hand.click("text.cross");
-    CHECK_FALSE(hand.result().input->target.has_value());
-    CHECK(hand.state().selection.block.kind == model::BlockKind::EncoderSelf);
   }
 
   TEST_CASE("selections survive undo though the run on screen is older") {
@@ -378,21 +264,6 @@ TEST_SUITE("gpu") {
       CHECK(found.masked[i] == expected.masked[i]);
     }
     CHECK(vulkan.result().timing.gpu_ms > 0.0);
-  }
-
-  TEST_CASE("pointing at a token's chip lights its row and column on the map") {
-    Hand hand;
-    const shell::UiRect map = hand.rect("head.map");
-    const auto corner = [&] {  // on the outline of the third row
-      const shell::PixelImage image = hand.ui().read_pixels();
-      return image.at(static_cast<std::uint32_t>(map.x + map.width * 0.25F),
-                      static_cast<std::uint32_t>(std::round(map.y + map.height / 3.0F)));
-    };
-    const std::uint32_t before = corner();
-    hand.move_to("chips.query.0.2");
-    CHECK(corner() != before);
-    hand.move_to("mask.causal");
-    CHECK(corner() == before);
   }
 
   TEST_CASE("a panel that throws half-way costs its own drawing only") {
