@@ -141,7 +141,7 @@ void Workspace::forget_toast(double now_s) {
   // What it says is no longer so, or it was there long enough.
   if (has_other_model(told_after_, state_) || now_s >= toast_.until_s) {
     toast_ = {};
-    ui_.request_redraw();
+    ui_.request_redraw(2);  // this frame has drawn it
   }
 }
 
