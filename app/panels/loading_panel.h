@@ -14,7 +14,7 @@ struct Arrival {
   std::optional<LoadProgress> progress;  ///< of weights; none: they are not being loaded just now
 };
 
-/// Dims the whole current window, which lies over what was shown before, and says in the middle what is being loaded, how
+/// Dims the whole current window, which covers what was shown before, and says in the middle what is being loaded, how
 /// far it is, and offers to give up. Returns whether that was chosen.
 bool draw_loading_panel(Frame& frame, const Arrival& arrival);
 

@@ -94,7 +94,7 @@ std::size_t WrappedText::to_text(std::size_t shown) const {
 }
 
 std::size_t WrappedText::to_shown(std::size_t text) const {
-  // The i-th added newline stands in front of the text's byte added_[i] − i.
+  // The i-th added newline is in front of the text's byte added_[i] − i.
   std::size_t low = 0;
   std::size_t high = added_.size();
   while (low < high) {
