@@ -22,12 +22,14 @@
 #include "app/commands/usage.h"
 #include "app/commands/view.h"
 #include "core/utf8.h"
+#include "inference/weight_findings.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
+constexpr int kOddWeights = 3;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -95,7 +97,8 @@ void describe(CLI::App& app) {
   app.require_subcommand(0, 1);
   app.footer(
       "`headlight COMMAND --help` tells a command's flags.\n\n"
-      "Exit status: 0 done, 1 something failed, 2 the command line is wrong; the reason is one line on standard error.\n\n"
+      "Exit status: 0 done, 1 something failed, 2 the command line is wrong, 3 done, but weights of the model are NaN or\n"
+      "infinite (or become so with --precision f16); the reason is one line on standard error.\n\n"
       "Examples:\n"
       "  headlight\n"
       "  headlight export --text \"the cat sat on the mat\" --mask causal --format png,svg --out figures\n"
@@ -140,7 +143,10 @@ int parse_and_run(std::vector<std::string> arguments) {
   for (const Command& command : commands) {
     if (!command.app->parsed()) continue;
     refuse_leftovers(*command.app, "headlight " + command.app->get_name());
-    return command.run();
+    const int status = command.run();
+    const std::vector<std::string> warnings = inference::all_weight_warnings();
+    for (const std::string& warning : warnings) std::cerr << "headlight: warning: " << warning << '\n';
+    return status == 0 && !warnings.empty() ? kOddWeights : status;
   }
   return 0;
 }

@@ -1,64 +1,97 @@
 #include "inference/device_layers.h"
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <utility>
 
 #include "core/error.h"
 #include "gpu/transfer.h"
+#include "inference/weight_findings.h"
 
 namespace headlight::inference {
 namespace {
 
-/// A linear layer on its way to the device: the bias decoded, the weight read tile by tile from where it lies.
+/// A linear layer on its way to the device: the bias decoded, the weight read tile by tile from where it lies, and looked at
+/// while its numbers are at hand.
 class Source {
  public:
   explicit Source(const model::Linear& linear, std::uint32_t out_heads = 1, std::uint32_t in_heads = 1)
-      : bias_(linear.bias.tensor()), out_heads_(out_heads), in_heads_(in_heads), weight_(linear.weight) {}
+      : linear_(linear), bias_(linear.bias.tensor()), out_heads_(out_heads), in_heads_(in_heads) {}
   explicit Source(const model::Linear& linear, float scale) : Source(linear) { scale_ = scale; }
 
-  ops::LinearSource view() const {
+  ops::LinearSource view(bool has_halves) const {
     return {.bias = bias_.values,
-            .out = weight_.axis(0),
-            .in = weight_.axis(1),
+            .out = linear_.weight.axis(0),
+            .in = linear_.weight.axis(1),
             .out_heads = out_heads_,
             .in_heads = in_heads_,
-            .read = [this](std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) {
-              weight_.read_columns(first, count, to, stride);
-              if (scale_ == 1.0f) return;
-              for (std::uint32_t i = 0; i < weight_.axis(1); ++i) {
-                for (std::uint32_t r = 0; r < count; ++r) to[i * stride + r] *= scale_;
-              }
+            .read = [this, has_halves](std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) {
+              read(first, count, to, stride, has_halves);
             }};
+  }
+
+  /// After everything was read.
+  void report(WeightInspection& inspection) const {
+    inspection.note(linear_.weight, found_->not_finite, found_->overflowing);
+    inspection.look(linear_.bias, bias_.values, false);
   }
 
   /// When all is on the device.
   void finish() const {
-    weight_.expect_intact();
-    weight_.release_pages();
+    linear_.weight.expect_intact();
+    linear_.weight.release_pages();
   }
 
  private:
+  /// Called from several threads at once.
+  void read(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride, bool has_halves) const {
+    const std::uint32_t in = linear_.weight.axis(1);
+    linear_.weight.read_columns(first, count, to, stride);
+    for (std::uint32_t i = 0; i < in && scale_ != 1.0f; ++i) {
+      for (std::uint32_t r = 0; r < count; ++r) to[i * stride + r] *= scale_;
+    }
+    OddNumbers odd;
+    const bool is_dense = count == stride;
+    for (std::uint32_t i = 0; i < (is_dense ? 1 : in); ++i) {
+      const std::span<const float> numbers(to + i * stride, is_dense ? std::size_t{in} * stride : count);
+      const OddNumbers more = count_odd_numbers(numbers, has_halves);
+      odd.not_finite += more.not_finite;
+      odd.overflowing += more.overflowing;
+    }
+    found_->not_finite += odd.not_finite;
+    found_->overflowing += odd.overflowing;
+  }
+
+  struct Found {
+    std::atomic<std::uint64_t> not_finite = 0, overflowing = 0;
+  };
+
+  model::Linear linear_;
   Tensor bias_;
   std::uint32_t out_heads_, in_heads_;
-  model::Parameter weight_;
   float scale_ = 1.0f;
+  std::shared_ptr<Found> found_ = std::make_shared<Found>();
 };
 
-ops::DeviceNorm upload(gpu::Context& context, const model::Norm& norm) {
+ops::DeviceNorm upload(gpu::Context& context, const model::Norm& norm, WeightInspection& inspection) {
   Tensor weight = norm.weight.tensor();
+  const Tensor bias = norm.bias.tensor();
+  inspection.look(norm.weight, weight.values, false);
+  inspection.look(norm.bias, bias.values, false);
   for (float& value : weight.values) value += norm.weight_offset;
-  return ops::upload_norm(context, weight.values, norm.bias.tensor().values, norm.epsilon,
-                          norm.kind == model::Norm::Kind::RootMeanSquare);
+  return ops::upload_norm(context, weight.values, bias.values, norm.epsilon, norm.kind == model::Norm::Kind::RootMeanSquare);
 }
 
 /// Uploads, or only adds up what that would take.
 class Uploader {
  public:
-  Uploader(gpu::Context* context, bool has_halves, const UploadObserver& observer, std::size_t total)
-      : context_(context), has_halves_(has_halves), observer_(observer), total_(total) {}
+  Uploader(gpu::Context* context, bool has_halves, const UploadObserver& observer, std::size_t total,
+           const model::Layers& layers)
+      : context_(context), has_halves_(has_halves), observer_(observer), total_(total), inspection_(&layers) {}
 
   std::size_t bytes() const { return bytes_; }
+  void publish_findings() { inspection_.publish(); }
 
   DeviceLayers layers(const model::Layers& layers) {
     DeviceLayers device;
@@ -88,12 +121,15 @@ class Uploader {
  private:
   ops::PackedLinear pack(const std::vector<Source>& sources, std::string_view purpose) {
     std::vector<ops::LinearSource> views;
-    for (const Source& source : sources) views.push_back(source.view());
+    for (const Source& source : sources) views.push_back(source.view(has_halves_));
     ops::PackedLinear packed;
     if (context_ != nullptr) packed = ops::pack(*context_, views, purpose, has_halves_);
     // What is on the device needn't stay in this process' memory as well.
     if (context_ != nullptr) {
-      for (const Source& source : sources) source.finish();
+      for (const Source& source : sources) {
+        source.report(inspection_);
+        source.finish();
+      }
     }
     add(ops::packed_bytes(views, has_halves_));
     return packed;
@@ -104,7 +140,7 @@ class Uploader {
   std::optional<ops::DeviceNorm> norm(const std::optional<model::Norm>& norm) {
     if (!norm) return std::nullopt;
     ops::DeviceNorm device;
-    if (context_ != nullptr) device = upload(*context_, *norm);
+    if (context_ != nullptr) device = upload(*context_, *norm, inspection_);
     add((norm->weight.element_count() + 3) / 4 * 4 * 2 * sizeof(float));
     return device;
   }
@@ -169,6 +205,7 @@ class Uploader {
   bool has_halves_;
   const UploadObserver& observer_;
   std::size_t total_ = 0, bytes_ = 0;
+  WeightInspection inspection_;
   std::map<std::pair<const std::byte*, std::uint32_t>, std::shared_ptr<const DeviceLayer>> known_;
 };
 
@@ -178,7 +215,7 @@ static_assert(static_cast<int>(model::Activation::Silu) == static_cast<int>(ops:
 }  // namespace
 
 std::size_t device_bytes(const model::Layers& layers, bool has_halves) {
-  Uploader sums(nullptr, has_halves, {}, 0);
+  Uploader sums(nullptr, has_halves, {}, 0, layers);
   sums.layers(layers);
   return sums.bytes();
 }
@@ -195,22 +232,26 @@ DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::L
                 static_cast<double>(total) / kMiB, context.device().name, static_cast<double>(room) / kMiB,
                 !has_halves && device_bytes(*layers, true) <= room ? "keep them in float16 (--precision f16) or " : "");
   }
-  Uploader uploader(&context, has_halves, observer, total);
+  Uploader uploader(&context, has_halves, observer, total, *layers);
   DeviceLayers device = uploader.layers(*layers);
   gpu::finish_writes(context);
+  uploader.publish_findings();
   device.source = std::move(layers);
   return device;
 }
 
 DeviceEmbedding upload_embedding(gpu::Context& context, std::shared_ptr<const model::Embedding> embedding) {
   DeviceEmbedding device;
-  if (embedding->norm) device.norm = upload(context, *embedding->norm);
+  WeightInspection inspection(embedding.get());
+  if (embedding->norm) device.norm = upload(context, *embedding->norm, inspection);
   if (embedding->projection) {
     const Source source(*embedding->projection);
-    const std::array views{source.view()};
+    const std::array views{source.view(false)};
     device.projection = ops::pack(context, views, "the embedding's projection");
+    source.report(inspection);
   }
   gpu::finish_writes(context);
+  inspection.publish();
   device.source = std::move(embedding);
   return device;
 }

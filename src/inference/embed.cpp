@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "inference/weight_findings.h"
+
 namespace headlight::inference {
 namespace {
 
@@ -26,6 +28,27 @@ void add_places(const model::Embedding& embedding, const model::TokenBatch& toke
     const std::size_t at = std::size_t{item} * tokens.length + token;
     add_row(embedding.types, tokens.types.empty() ? 0 : tokens.types[at], scratch, target);
   }
+}
+
+/// Tables are read here alone, and only the rows of the text: vectors that aren't finite come from one of them.
+void inspect(const model::Embedding& embedding, const model::TokenBatch& tokens, const Tensor& x) {
+  if (count_odd_numbers(x.values, false).not_finite == 0) return;
+  WeightInspection inspection(&embedding.positions);  // not the same address as the embedding's
+  const auto look = [&](const model::Parameter& table, std::uint32_t row) {
+    std::vector<float> values(table.axis(1));
+    table.read(row, 1, values);
+    inspection.look(table, values, false);
+  };
+  for (std::uint32_t item = 0; item < tokens.batch; ++item) {
+    for (std::uint32_t token = 0; token < tokens.length; ++token) {
+      const std::size_t at = std::size_t{item} * tokens.length + token;
+      if (tokens.ids[at] == model::kPaddingId) continue;
+      look(embedding.table, tokens.ids[at]);
+      if (!embedding.positions.is_empty())
+        look(embedding.positions, tokens.position(item, token) + embedding.position_offset);
+    }
+  }
+  inspection.publish();
 }
 
 }  // namespace
@@ -63,6 +86,7 @@ Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens,
       if (!places_follow_projection(*embedding)) add_places(*embedding, tokens, {item, token}, scratch, target);
     }
   }
+  if (embedding != nullptr) inspect(*embedding, tokens, x);
   return x;
 }
 

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/network.h"
+
+namespace headlight::inference {
+
+/// Numbers of a stored weight that leave no finite results behind them.
+struct WeightFinding {
+  std::string tensor;  ///< as its file names it; "" where it is in no file
+  std::filesystem::path file;
+  std::uint64_t not_finite = 0;   ///< NaN or ±∞ as stored
+  std::uint64_t overflowing = 0;  ///< finite, but ±∞ as float16
+};
+
+/// Looks at decoded weights while they go to the device, so that none is read for it a second time. What it finds is kept
+/// for the process under the address of what owns the weights (model::Layers, model::Embedding, or an embedding's table, of
+/// which only the rows of texts are read) until that is looked at again. Any thread.
+class WeightInspection {
+ public:
+  explicit WeightInspection(const void* owner) : owner_(owner) {}
+
+  /// Numbers of `weight` as they are before they are stored on the device, as float16 or as float32.
+  void look(const model::Parameter& weight, std::span<const float> values, bool has_halves);
+  void note(const model::Parameter& weight, std::uint64_t not_finite, std::uint64_t overflowing);
+  /// Puts what was found in the place of what was known about the owner.
+  void publish();
+
+ private:
+  const void* owner_;
+  std::vector<WeightFinding> findings_;
+};
+
+/// How many of the numbers aren't finite, and how many more would be infinite as float16.
+struct OddNumbers {
+  std::uint64_t not_finite = 0, overflowing = 0;
+};
+OddNumbers count_odd_numbers(std::span<const float> values, bool has_halves);
+
+/// What the uploads of a network's weights found, in the order of upload.
+std::vector<WeightFinding> weight_findings(const model::Network& network);
+/// The same in one line, "" when all is well: which tensors, and what to expect of results.
+std::string weight_warning(const model::Network& network);
+/// A line for each owner that this process has uploaded and found something in.
+std::vector<std::string> all_weight_warnings();
+
+}  // namespace headlight::inference

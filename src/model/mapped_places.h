@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+namespace headlight::model {
+
+/// Where an address lies in a file that this process has mapped.
+struct MappedPlace {
+  std::filesystem::path path;
+  std::size_t offset = 0;
+};
+
+/// Every MappedFile says where it is, so that messages can name what an address belongs to. Any thread.
+void add_mapped_place(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void remove_mapped_place(std::span<const std::byte> bytes);
+std::optional<MappedPlace> find_mapped_place(const std::byte* address);
+
+}  // namespace headlight::model
