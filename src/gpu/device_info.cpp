@@ -34,15 +34,18 @@ std::string version_name(std::uint32_t version) {
 
 /// The largest device-local heap; with VK_EXT_memory_budget what is left of it.
 std::size_t device_memory(const vk::raii::PhysicalDevice& physical, bool has_budget) {
-  const auto chain =
-      physical.getMemoryProperties2<vk::PhysicalDeviceMemoryProperties2, vk::PhysicalDeviceMemoryBudgetPropertiesEXT>();
-  const auto& memory = chain.get<vk::PhysicalDeviceMemoryProperties2>().memoryProperties;
-  const auto& budget = chain.get<vk::PhysicalDeviceMemoryBudgetPropertiesEXT>();
+  const vk::PhysicalDeviceMemoryProperties memory = physical.getMemoryProperties();
+  vk::PhysicalDeviceMemoryBudgetPropertiesEXT budget;
+  if (has_budget) {  // drivers without the extension complain on the terminal about its structure
+    budget =
+        physical.getMemoryProperties2<vk::PhysicalDeviceMemoryProperties2, vk::PhysicalDeviceMemoryBudgetPropertiesEXT>()
+            .get<vk::PhysicalDeviceMemoryBudgetPropertiesEXT>();
+  }
   std::size_t largest = 0;
   for (std::uint32_t heap = 0; heap < memory.memoryHeapCount; ++heap) {
     if (!(memory.memoryHeaps[heap].flags & vk::MemoryHeapFlagBits::eDeviceLocal)) continue;
     std::size_t bytes = memory.memoryHeaps[heap].size;
-    if (has_budget && budget.heapBudget[heap] != 0) bytes = std::min<std::size_t>(bytes, budget.heapBudget[heap]);
+    if (budget.heapBudget[heap] != 0) bytes = std::min<std::size_t>(bytes, budget.heapBudget[heap]);
     largest = std::max(largest, bytes);
   }
   return largest;
