@@ -4,17 +4,18 @@
 #include <cctype>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include <fmt/ranges.h>
 
 #include "core/error.h"
 #include "gpu/handles.h"
 #include "gpu/staging.h"
+#include "gpu/validation_layer.h"
 
 namespace headlight::gpu {
 namespace {
 
-constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers runs on any CPU)";
 
 /// Takes C's types or Vulkan-Hpp's: which of them pfnUserCallback has depends on the headers' version.
@@ -67,22 +68,13 @@ void create_instance(Context::Handles& handles) {
   const bool is_validated = is_validation_wanted(handles.options);
   std::vector<const char*> layers;
   std::vector<const char*> extensions;
+  std::optional<ValidationLayer> validation;
   if (is_validated) {
-    const auto available = handles.loader.enumerateInstanceLayerProperties();
-    const bool has_layer = std::any_of(available.begin(), available.end(), [](const auto& layer) {
-      return std::string_view(layer.layerName.data()) == kValidationLayer;
-    });
-    if (!has_layer)
-      throw Error("validation was asked for but {} is not installed (Debian: vulkan-validationlayers)", kValidationLayer);
-    layers.push_back(kValidationLayer);
-    extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
-    extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+    validation.emplace(handles.loader);
+    layers.push_back(ValidationLayer::kName);
+    extensions.insert(extensions.end(), validation->extensions().begin(), validation->extensions().end());
   }
-  // A software device runs commands in order whether or not there are barriers; only this check notices a missing one.
-  const auto synchronization = vk::ValidationFeatureEnableEXT::eSynchronizationValidation;
-  const vk::ValidationFeaturesEXT features{.enabledValidationFeatureCount = 1,
-                                           .pEnabledValidationFeatures = &synchronization};
-  handles.instance = make_instance(handles.loader, layers, extensions, is_validated ? &features : nullptr);
+  handles.instance = make_instance(handles.loader, layers, extensions, validation ? validation->next() : nullptr);
   if (is_validated) {
     using Severity = vk::DebugUtilsMessageSeverityFlagBitsEXT;
     using Type = vk::DebugUtilsMessageTypeFlagBitsEXT;

@@ -1,0 +1,26 @@
+// Sees Vulkan itself: gpu/Stream places every barrier, so a missing one has to be recorded by hand.
+#define VULKAN_HPP_NO_CONSTRUCTORS  // designated initialisers, as in the targets that it tests
+#include "gpu/buffer_handles.h"
+#include "gpu/handles.h"
+#include "support/gpu.h"
+
+using namespace headlight::gpu;
+
+TEST_SUITE("gpu") {
+  TEST_CASE("the validation layer notices that a barrier is missing") {
+    Context context({.validation = true});  // of its own, and not watched: its message is expected
+    const Buffer buffer(context, 1024, Memory::Device, "a buffer that is written twice");
+    const Context::Handles& handles = context.handles();
+    const vk::raii::CommandPool pool(handles.device, vk::CommandPoolCreateInfo{.queueFamilyIndex = handles.queue_family});
+    const vk::raii::CommandBuffers commands(handles.device,
+                                            vk::CommandBufferAllocateInfo{.commandPool = *pool, .commandBufferCount = 1});
+    commands[0].begin(vk::CommandBufferBeginInfo{});
+    commands[0].fillBuffer(*buffer.handles().buffer, 0, VK_WHOLE_SIZE, 0);
+    CHECK(context.validation_messages().empty());
+    commands[0].fillBuffer(*buffer.handles().buffer, 0, VK_WHOLE_SIZE, 1);
+    commands[0].end();
+    const auto messages = context.validation_messages();
+    REQUIRE(messages.size() == 1);
+    CHECK(messages[0].find("SYNC-HAZARD-WRITE") != std::string::npos);
+  }
+}
