@@ -19,7 +19,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, ".npy files of little-endian numbers are read as they are");
 
-/// Cells in any number of axes, before anybody asked what they mean.
+constexpr std::size_t kMostAxes = 4;  // [batch, heads, queries, keys]
+
+/// Cells in any number of axes, before load_mask() tells what they mean.
 struct Cells {
   Shape shape;
   std::vector<std::uint8_t> keep;
@@ -29,8 +31,8 @@ void read_lists(const nlohmann::json& value, std::size_t depth, Cells& cells, co
   if (value.is_array()) {
     const auto size = static_cast<std::uint32_t>(value.size());
     if (depth == cells.shape.size()) {
-      if (!cells.keep.empty() || depth >= 4) throw Error("{}: the lists of the mask are nested unevenly", file);
-      cells.shape.push_back(size);
+      if (!cells.keep.empty() || depth >= kMostAxes) throw Error("{}: the lists of the mask are nested unevenly", file);
+      cells.shape.resize(depth + 1, size);
     }
     if (cells.shape[depth] != size) {
       throw Error("{}: a list of the mask has {} members and another one {}; all must be equally long", file,
@@ -97,7 +99,7 @@ attention::BooleanMask load_mask(const std::filesystem::path& path) {
   const std::string content = read_file(path);
   Cells cells = is_npy ? read_npy(content, file) : read_json(content, file);
   const std::size_t axes = cells.shape.size();
-  if (axes < 2 || axes > 4 || cells.keep.empty()) {
+  if (axes < 2 || axes > kMostAxes || cells.keep.empty()) {
     throw Error("{}: the mask is {}; expected [queries, keys], [batch, queries, keys] or [batch, heads, queries, keys]",
                 file, to_string(cells.shape));
   }
