@@ -62,6 +62,8 @@ struct EngineResult {
   std::string error;
   bool is_stale = false;
   bool is_load_error = false;  ///< `error` says why a model's weights aren't on the device
+  /// How often the device was lost and opened again, and everything above computed anew.
+  std::uint32_t reopenings = 0;
 
   /// The tile, perhaps of the run before; nullptr while there is none.
   const attention::Tile* tile(const attention::TileRequest& request) const;
@@ -80,7 +82,9 @@ struct EngineOptions {
 };
 
 /// Computes on its own thread, so that nobody blocks in a frame. The device is opened on that thread too; until then, and
-/// when there is none, results carry just the error. All functions are for one thread, the window's.
+/// when there is none, results carry just the error. A device that is lost (a driver reset) is opened again and the newest
+/// request repeated there; when the same work loses it twice, the result says so and the next other request opens it.
+/// All functions are for one thread, the window's.
 class Engine {
  public:
   explicit Engine(EngineOptions options);

@@ -51,6 +51,8 @@ void EngineWorker::open(const std::string& device) {
   try {
     std::unique_ptr<Runner> runner = open_(device);
     runner_ = std::move(runner);
+    device_ = device;
+    is_given_up_ = false;
   } catch (const std::exception& error) {
     if (!runner_) device_error_ = first_line(error.what());
     picture_.error = first_line(error.what());
@@ -74,7 +76,11 @@ void EngineWorker::begin(const EngineRequest& request) {
   picture_.revision = request.revision;
   pending_.clear();
   pending_predictions_.clear();
-  if (!runner_) return fail(device_error_);
+  if (is_given_up_ && attempted_ != request.inputs) {
+    attempted_ = request.inputs;
+    return reopen();
+  }
+  if (!runner_) return tell(device_error_);
   laid_out_for_ = request.laid_out_for.empty() ? picture_.shapes : request.laid_out_for;
   if (attempted_ != request.inputs) {
     translation_.reset();
@@ -117,7 +123,7 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
       picture_.translated = std::make_shared<const Translated>(translation_->written());
     }
   } catch (const std::exception& error) {
-    return fail(first_line(error.what()));
+    return fail(error);
   }
 }
 
@@ -154,7 +160,7 @@ void EngineWorker::translate_some() {
     if (!translation_->is_running()) translation_.reset();
   } catch (const std::exception& error) {
     translation_.reset();
-    return fail(first_line(error.what()));
+    return fail(error);
   }
   collect_tiles();
   collect_predictions();
@@ -173,6 +179,7 @@ void EngineWorker::collect_tiles() {
 }
 
 void EngineWorker::collect_predictions() {
+  pending_predictions_.clear();
   if (!request_ || !picture_.has_logits || !runner_has_run_) return;
   const model::TokenBatch& tokens = picture_.input->target ? *picture_.input->target : picture_.input->source;
   const std::uint32_t layers = predicting_layers(*picture_.network);
@@ -188,6 +195,11 @@ void EngineWorker::collect_predictions() {
 }
 
 void EngineWorker::evaluate_some() {
+  evaluate_next();
+  if (!has_more() && picture_.error.empty()) was_lost_ = false;
+}
+
+void EngineWorker::evaluate_next() {
   if (translation_) translate_some();
   // A first picture, then what the model expects, then the other heads.
   const bool is_tiles_turn = is_first_chunk_ || pending_predictions_.empty();
@@ -213,7 +225,7 @@ void EngineWorker::evaluate_predictions() {
     }
   } catch (const std::exception& error) {
     pending_predictions_.clear();
-    fail(first_line(error.what()));
+    fail(error);
   }
 }
 
@@ -230,7 +242,7 @@ void EngineWorker::evaluate_tiles() {
     for (attention::Tile& tile : runner_->evaluate(chunk)) tiles_.add(std::move(tile));
   } catch (const std::exception& error) {
     pending_.clear();
-    fail(first_line(error.what()));
+    fail(error);
   }
 }
 
@@ -238,7 +250,7 @@ void EngineWorker::work_while_idle() {
   try {
     runner_->work_while_idle();
   } catch (const std::exception& error) {
-    fail(first_line(error.what()));
+    fail(error);
   }
 }
 
@@ -249,7 +261,29 @@ EngineResult EngineWorker::picture() const {
   return result;
 }
 
-void EngineWorker::fail(const std::string& message) {
+void EngineWorker::fail(const std::exception& error) {
+  if (kind_of(error) != ErrorKind::DeviceLost) return tell(first_line(error.what()));
+  runner_has_run_ = false;
+  if (!was_lost_) return reopen();
+  is_given_up_ = true;
+  device_error_ = first_line(error.what()) + "; it was opened again and lost again by the same work";
+  runner_.reset();
+  tell(device_error_);
+}
+
+void EngineWorker::reopen() {
+  was_lost_ = !is_given_up_;  // a request that didn't lose it yet has two attempts
+  is_given_up_ = false;
+  runner_.reset();  // what is left of it would take memory from its successor
+  ++picture_.reopenings;
+  open(device_);
+  if (runner_ || is_given_up_) return;
+  is_given_up_ = true;
+  device_error_ = "the device was lost, and opening it again failed: " + device_error_;
+  tell(device_error_);
+}
+
+void EngineWorker::tell(const std::string& message) {
   picture_.error = message;
   picture_.is_stale = picture_.run > 0;
 }

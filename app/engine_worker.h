@@ -49,16 +49,23 @@ class EngineWorker {
   void run(const RunSource::Source& source, const RunInputs& inputs);
   void translate_some();
   void load_weights(const RunSource::Source& source, inference::Precision precision);
+  void evaluate_next();
   void collect_tiles();
   void collect_predictions();
   void evaluate_tiles();
   void evaluate_predictions();
-  void fail(const std::string& message);
+  /// Tells the error; a lost device is opened again instead, and the request repeated there.
+  void fail(const std::exception& error);
+  void tell(const std::string& message);
+  void reopen();
 
   RunnerFactory open_;
   inference::LoadObserver watch_load_;
   std::unique_ptr<Runner> runner_;
   std::string device_error_;
+  std::string device_;        ///< as it was asked for
+  bool was_lost_ = false;     ///< since the last request that was answered in full
+  bool is_given_up_ = false;  ///< lost again by what was repeated, or can't be opened: waits for another request
   RunSource source_;
   std::optional<RunInputs> attempted_;           ///< inputs of the newest forward pass, whether it succeeded or not
   std::shared_ptr<const model::Layers> loaded_;  ///< a model's weights that are on the device

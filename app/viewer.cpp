@@ -4,6 +4,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -38,8 +39,8 @@ WindowPlacement from_shell(const shell::WindowPlacement& placement) {
 /// Draws when there is something new and sleeps otherwise.
 class ViewerLoop {
  public:
-  ViewerLoop(shell::Ui& ui, shell::Window& window, Workspace& workspace, SettingsKeeper& keeper)
-      : ui_(ui), window_(window), workspace_(workspace), keeper_(keeper) {}
+  ViewerLoop(shell::RenderDevice& device, shell::Ui& ui, shell::Window& window, Workspace& workspace, SettingsKeeper& keeper)
+      : device_(device), ui_(ui), window_(window), workspace_(workspace), keeper_(keeper) {}
 
   void run() {
     double next_frame_s = 0.0;
@@ -50,9 +51,7 @@ class ViewerLoop {
       const double now_s = steady_now_s();
       const bool is_asked = window_.is_visible() && window_.take_redraw();
       if (is_asked || (window_.is_visible() && now_s >= next_frame_s)) {
-        const std::uint64_t pictures = ui_.pictures();
-        workspace_.frame(window_.framebuffer_size(), window_.content_scale(), now_s);
-        if (is_asked || ui_.pictures() != pictures) window_.present();
+        draw(is_asked, now_s);
         next_frame_s = now_s + workspace_.redraw_after_s();
       }
       next_keeping_s = now_s + keeper_.keep(settings(), now_s);
@@ -67,10 +66,47 @@ class ViewerLoop {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+  void draw(bool is_asked, double now_s) {
+    try {
+      const std::uint64_t pictures = ui_.pictures();
+      workspace_.frame(window_.framebuffer_size(), window_.content_scale(), now_s);
+      if (is_asked || ui_.pictures() != pictures) window_.present();
+      failures_ = 0;
+    } catch (const Error& error) {
+      const bool may_pass = error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::OutOfDeviceMemory;
+      if (!may_pass || ++failures_ > kMostFailures) throw;
+      reopen_device();
+    }
+  }
+
+  /// Everything that draws is made anew; what the user did and what is computed stays. Throws Error when that fails again
+  /// and again.
+  void reopen_device() {
+    while (true) {
+      try {
+        window_.release_device();
+        ui_.release_device();
+        device_.reopen();
+        ui_.use_device();
+        window_.use_device();
+        return workspace_.tell_of_reopening(device_.name());
+      } catch (const Error&) {
+        if (++failures_ > kMostFailures) throw;
+        std::this_thread::sleep_for(kPause);
+      }
+    }
+  }
+
+  static constexpr int kMostFailures = 3;                  // without a picture between them
+  static constexpr std::chrono::milliseconds kPause{300};  // a driver that resets its device needs a moment
+
+  shell::RenderDevice& device_;
   shell::Ui& ui_;
   shell::Window& window_;
   Workspace& workspace_;
   SettingsKeeper& keeper_;
+  int failures_ = 0;
 };
 
 }  // namespace
@@ -101,7 +137,7 @@ int run_viewer(const ViewOptions& options) {
   window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
 
   SettingsKeeper keeper(options.settings_file, options.settings);
-  ViewerLoop loop(ui, *window, workspace, keeper);
+  ViewerLoop loop(device, ui, *window, workspace, keeper);
   try {
     loop.run();
   } catch (...) {

@@ -128,6 +128,7 @@ bool Workspace::is_current() const { return result_.run != 0 && !result_.is_stal
 void Workspace::take_news() {
   if (std::optional<EngineResult> news = engine_->poll()) {
     const bool is_other_run = news->run != result_.run;
+    const bool is_reopened = news->reopenings != result_.reopenings && news->error.empty();
     result_ = std::move(*news);
     if (is_other_run && result_.input) {
       const auto ensure = [&](const model::TokenBatch& tokens) {
@@ -138,11 +139,19 @@ void Workspace::take_news() {
       ensure(result_.input->source);
       if (result_.input->target) ensure(*result_.input->target);
     }
+    if (is_reopened) tell_of_reopening(result_.device);
     settle_device();
     ui_.request_redraw();
   }
   if (is_current()) shown_inputs_ = requested_inputs_;
   if (std::optional<Notice> news = export_dialog_.take_result()) notice_ = std::move(*news);
+}
+
+void Workspace::tell_of_reopening(const std::string& device) {
+  notice_ = {.text = fmt::format(
+                 "The device '{}' was lost (a driver reset) and is open again; nothing of your work is gone.", device),
+             .is_warning = true};
+  ui_.request_redraw();
 }
 
 void Workspace::settle_device() {

@@ -70,6 +70,9 @@ class Workspace {
   /// Looks into a model in the background and shows it when it can be shown.
   void open_model(const std::string& path);
 
+  /// Tells the user, once, that a device was lost and is open again: the one that computes or the one that draws.
+  void tell_of_reopening(const std::string& device);
+
   /// Does the last frame show the selected map of what is typed now, and no older one?
   bool shows_selected_map() const;
   /// … and all the others that are in sight, and the whole translation?

@@ -53,8 +53,10 @@ Canvas::Canvas(RenderDevice::Handles& handles) : handles_(handles), render_pass_
   done_ = vk::raii::Fence(handles.device, vk::FenceCreateInfo{});
 }
 
-Canvas::~Canvas() {
-  if (is_in_flight_) static_cast<void>(handles_.device.waitForFences(*done_, VK_TRUE, UINT64_MAX));
+Canvas::~Canvas() { finish(); }
+
+void Canvas::finish() noexcept {
+  if (is_in_flight_) handles_.wait_until_idle();
 }
 
 void Canvas::resize(PixelSize size) {
@@ -66,6 +68,7 @@ void Canvas::resize(PixelSize size) {
   }
   wait();
   handles_.queue.waitIdle();  // a window may still be copying from the old image
+  size_ = {};                 // until there is a new one
   framebuffer_ = nullptr;
   view_ = nullptr;
   image_ = nullptr;

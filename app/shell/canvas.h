@@ -34,6 +34,8 @@ class Canvas {
   void resize(PixelSize size);
   /// Waits until the frame in flight is drawn.
   void wait();
+  /// Waits before what the frame uses is freed, whatever the device says.
+  void finish() noexcept;
   /// Begins the render pass on a ground of [r, g, b], 0 … 1, with other grounds on it.
   vk::CommandBuffer begin(const std::array<float, 3>& ground, std::span<const Ground> grounds);
   void end_and_submit();

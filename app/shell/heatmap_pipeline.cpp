@@ -180,7 +180,9 @@ bool HeatmapRenderer::Pipeline::grow(std::uint32_t words) {
                         vk::MemoryPropertyFlagBits::eDeviceLocal);
     if (buffer_.bytes != 0) std::memcpy(larger.data, buffer_.data, buffer_.bytes);
     buffer_ = std::move(larger);
-  } catch (const vk::OutOfDeviceMemoryError&) {
+  } catch (const vk::DeviceLostError&) {
+    throw;
+  } catch (const vk::SystemError&) {  // no memory for a larger one
     if (buffer_.bytes == 0) throw;
     max_words_ = allocator_.size();
     return false;

@@ -59,6 +59,7 @@ void use_theme(HeatmapImage& image, const Theme& theme) {
 
 HeatmapRenderer::HeatmapRenderer(std::unique_ptr<Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
 HeatmapRenderer::~HeatmapRenderer() = default;
+void HeatmapRenderer::replace(std::unique_ptr<Pipeline> pipeline) { pipeline_ = std::move(pipeline); }
 
 std::optional<HeatmapRenderer::Cell> HeatmapRenderer::cell_at(const HeatmapImage& image, float x, float y) {
   if (image.rows == 0 || image.columns == 0 || !image.area.contains(x, y)) return std::nullopt;
@@ -83,8 +84,8 @@ void HeatmapRenderer::draw(ImDrawList* list, const HeatmapImage& image) {
 
   Pipeline::Draw& draw = pipeline.draws.emplace_back();
   draw.pipeline = &pipeline;
-  const std::uint32_t color_map_at = pipeline.upload_color_map(image.color_map);
-  const Pipeline::Entry* entry = pipeline.upload(image);
+  const auto [color_map_at, entry] = pipeline.handles.guarded(
+      [&] { return std::pair(pipeline.upload_color_map(image.color_map), pipeline.upload(image)); });
   params::HeatmapParameters& p = draw.parameters;
   const float scale = pipeline.scale;
   p.area_x = image.area.x * scale;

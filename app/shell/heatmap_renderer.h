@@ -79,7 +79,8 @@ class HeatmapRenderer {
   static UiRect cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column);
 
   /// Between Ui::begin_frame() and end_frame(). Throws Error when a span's size doesn't fit rows × columns or the colour map
-  /// isn't 256 long. A heatmap that is larger than the whole budget is drawn in the missing colour.
+  /// isn't 256 long, or when the device fails. A heatmap that is larger than the whole budget is drawn in the missing
+  /// colour.
   void draw(ImDrawList* list, const HeatmapImage& image);
 
   std::size_t cached_heatmaps() const;
@@ -94,6 +95,8 @@ class HeatmapRenderer {
   /// For Ui: the Vulkan side.
   struct Pipeline;
   explicit HeatmapRenderer(std::unique_ptr<Pipeline> pipeline);
+  /// Another one, empty, after the device was lost; nothing: frees the old one.
+  void replace(std::unique_ptr<Pipeline> pipeline);
   Pipeline& pipeline() { return *pipeline_; }
 
  private:

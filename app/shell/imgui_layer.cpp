@@ -17,9 +17,13 @@ namespace {
 
 constexpr float kNowhere = -std::numeric_limits<float>::max();  // ImGui's sign for "no mouse"
 
+/// Dear ImGui's backend goes on after an error with what it didn't get, so this must not return. What the backend holds is
+/// undefined then: see abandon_backend().
 void check_result(VkResult result) {
-  if (result < 0)
-    throw Error("drawing the window failed ({}); restart, or choose another device", vk::to_string(vk::Result(result)));
+  if (result >= 0) return;
+  const bool is_lost = result == VK_ERROR_DEVICE_LOST;
+  throw Error(is_lost ? ErrorKind::DeviceLost : ErrorKind::OutOfDeviceMemory,
+              "drawing the window failed ({}); start again or choose another device", vk::to_string(vk::Result(result)));
 }
 
 template <typename... Cases>
@@ -33,12 +37,6 @@ Overload(Cases...) -> Overload<Cases...>;
 
 ImGuiLayer::ImGuiLayer(RenderDevice::Handles& handles, vk::RenderPass render_pass)
     : handles_(handles), render_pass_(render_pass) {
-  const vk::DescriptorPoolSize fonts{.type = vk::DescriptorType::eCombinedImageSampler, .descriptorCount = 4};
-  pool_ = vk::raii::DescriptorPool(
-      handles.device, vk::DescriptorPoolCreateInfo{.flags = vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet,
-                                                   .maxSets = 4,
-                                                   .poolSizeCount = 1,
-                                                   .pPoolSizes = &fonts});
   IMGUI_CHECKVERSION();
   context_ = ImGui::CreateContext();
   ImGuiIO& io = ImGui::GetIO();
@@ -62,6 +60,12 @@ ImGuiLayer::~ImGuiLayer() {
 ImFontAtlas& ImGuiLayer::font_atlas() { return *ImGui::GetIO().Fonts; }
 
 void ImGuiLayer::start_backend() {
+  const vk::DescriptorPoolSize fonts{.type = vk::DescriptorType::eCombinedImageSampler, .descriptorCount = 4};
+  pool_ = vk::raii::DescriptorPool(
+      handles_.device, vk::DescriptorPoolCreateInfo{.flags = vk::DescriptorPoolCreateFlagBits::eFreeDescriptorSet,
+                                                    .maxSets = 4,
+                                                    .poolSizeCount = 1,
+                                                    .pPoolSizes = &fonts});
   ImGui_ImplVulkan_InitInfo info{};
   info.Instance = *handles_.instance;
   info.PhysicalDevice = *handles_.physical;
@@ -73,21 +77,37 @@ void ImGuiLayer::start_backend() {
   info.ImageCount = 2;
   info.MSAASamples = VK_SAMPLE_COUNT_1_BIT;
   info.CheckVkResultFn = &check_result;
+  has_backend_ = true;  // from its first call on, also when it fails
 #if IMGUI_VERSION_NUM >= 19030
   info.RenderPass = render_pass_;
   ImGui_ImplVulkan_Init(&info);
 #else
   ImGui_ImplVulkan_Init(&info, render_pass_);
 #endif
-  has_backend_ = true;
 }
 
 void ImGuiLayer::stop_backend() {
   if (!has_backend_) return;
-  handles_.device.waitIdle();
-  ImGui_ImplVulkan_Shutdown();
-  pool_.reset();
+  handles_.wait_until_idle();
   has_backend_ = false;
+  if (ImGui::GetIO().BackendRendererUserData != nullptr) ImGui_ImplVulkan_Shutdown();
+  pool_ = nullptr;
+}
+
+void ImGuiLayer::abandon_backend() {
+  // An error while it made its vertex buffers larger leaves it with a handle of the old one, which is destroyed; shutting
+  // down would destroy that again. Its few objects go with the device.
+  has_backend_ = false;
+  ImGuiIO& io = ImGui::GetIO();
+  io.BackendRendererUserData = nullptr;
+  io.BackendRendererName = nullptr;
+  io.BackendFlags &= ~ImGuiBackendFlags_RendererHasVtxOffset;
+}
+
+void ImGuiLayer::release_device() {
+  if (context_->WithinFrameScope) ImGui::EndFrame();  // what drew the frame threw
+  stop_backend();
+  pool_ = nullptr;
 }
 
 void ImGuiLayer::upload_fonts(float scale) {
@@ -170,7 +190,14 @@ void ImGuiLayer::add_to(PictureHash& hash) const {
   }
 }
 
-void ImGuiLayer::record(vk::CommandBuffer commands) { ImGui_ImplVulkan_RenderDrawData(ImGui::GetDrawData(), commands); }
+void ImGuiLayer::record(vk::CommandBuffer commands) {
+  try {
+    ImGui_ImplVulkan_RenderDrawData(ImGui::GetDrawData(), commands);
+  } catch (...) {
+    abandon_backend();
+    throw;
+  }
+}
 
 void ImGuiLayer::leave_text_field() { ImGui::ClearActiveID(); }
 

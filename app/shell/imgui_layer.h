@@ -25,8 +25,14 @@ class ImGuiLayer {
   ImGuiLayer& operator=(const ImGuiLayer&) = delete;
 
   ImFontAtlas& font_atlas();
-  /// Puts the atlas, built for `scale`, on the device. Nothing may be in flight.
+  /// Puts the atlas, built for `scale`, on the device: before the first frame, and again after release_device() or when
+  /// has_backend() is false. Nothing may be in flight.
   void upload_fonts(float scale);
+  bool has_backend() const { return has_backend_; }
+  /// Frees everything on the device. Dear ImGui's own state stays.
+  void release_device();
+  /// The render pass of the next upload_fonts(), on a device opened anew.
+  void use_device(vk::RenderPass render_pass) { render_pass_ = render_pass; }
 
   void apply(const InputEvent& event, float scale);
   void begin_frame(PixelSize size, float scale, double elapsed_s);
@@ -52,6 +58,7 @@ class ImGuiLayer {
  private:
   void start_backend();
   void stop_backend();
+  void abandon_backend();
   void apply_modifiers(const Modifiers& modifiers);
   void apply_key(const KeyPress& press);
   static const char* read_clipboard(void* user);

@@ -17,6 +17,7 @@ namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers draws on any CPU)";
+constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";  // its name is in no header without beta extensions
 constexpr std::size_t kKeptMessages = 100;
 
 using Handles = RenderDevice::Handles;
@@ -65,9 +66,15 @@ void create_instance(Handles& handles) {
     layers.push_back(kValidationLayer);
     extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
   }
+  vk::InstanceCreateFlags flags;
+  if (has_extension(available, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {  // else drivers like MoltenVK stay hidden
+    extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+    flags |= vk::InstanceCreateFlagBits::eEnumeratePortabilityKHR;
+  }
   const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
   handles.instance = vk::raii::Instance(
-      handles.loader, vk::InstanceCreateInfo{.pApplicationInfo = &application,
+      handles.loader, vk::InstanceCreateInfo{.flags = flags,
+                                             .pApplicationInfo = &application,
                                              .enabledLayerCount = static_cast<std::uint32_t>(layers.size()),
                                              .ppEnabledLayerNames = layers.data(),
                                              .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
@@ -126,17 +133,20 @@ void create_device(Handles& handles, const std::string& wanted) {
   handles.name = handles.physical.getProperties().deviceName.data();
   handles.memory = handles.physical.getMemoryProperties();
   handles.queue_family = *find_graphics_family(handles.physical);
-  handles.can_present = handles.has_surfaces && has_extension(handles.physical.enumerateDeviceExtensionProperties(),
-                                                              VK_KHR_SWAPCHAIN_EXTENSION_NAME);
-  const char* swapchain = VK_KHR_SWAPCHAIN_EXTENSION_NAME;
+  const auto available = handles.physical.enumerateDeviceExtensionProperties();
+  handles.can_present = handles.has_surfaces && has_extension(available, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
+  std::vector<const char*> extensions;
+  if (handles.can_present) extensions.push_back(VK_KHR_SWAPCHAIN_EXTENSION_NAME);
+  // A device that has it wants it named: some of Vulkan is missing there, none of which is used here.
+  if (has_extension(available, kPortabilitySubset)) extensions.push_back(kPortabilitySubset);
   const float priority = 1.0F;
   const vk::DeviceQueueCreateInfo queue{
       .queueFamilyIndex = handles.queue_family, .queueCount = 1, .pQueuePriorities = &priority};
-  handles.device =
-      vk::raii::Device(handles.physical, vk::DeviceCreateInfo{.queueCreateInfoCount = 1,
-                                                              .pQueueCreateInfos = &queue,
-                                                              .enabledExtensionCount = handles.can_present ? 1U : 0U,
-                                                              .ppEnabledExtensionNames = &swapchain});
+  handles.device = vk::raii::Device(
+      handles.physical, vk::DeviceCreateInfo{.queueCreateInfoCount = 1,
+                                             .pQueueCreateInfos = &queue,
+                                             .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
+                                             .ppEnabledExtensionNames = extensions.data()});
   handles.queue = vk::raii::Queue(handles.device, handles.queue_family, 0);
   handles.command_pool = vk::raii::CommandPool(handles.device, {.flags = vk::CommandPoolCreateFlagBits::eResetCommandBuffer,
                                                                 .queueFamilyIndex = handles.queue_family});
@@ -144,12 +154,26 @@ void create_device(Handles& handles, const std::string& wanted) {
 
 }  // namespace
 
-RenderDevice::RenderDevice(const RenderDeviceOptions& options) {
+RenderDevice::RenderDevice(const RenderDeviceOptions& options) : options_(options) { open(); }
+
+void RenderDevice::reopen() {
+  Handles& handles = *handles_;
+  handles.wait_until_idle();
+  handles.command_pool = nullptr;
+  handles.queue = nullptr;
+  handles.device = nullptr;
+  handles.physical = nullptr;
+  handles.messenger = nullptr;
+  handles.instance = nullptr;
+  open();
+}
+
+void RenderDevice::open() {
   try {
-    handles_ = std::make_unique<Handles>();
-    handles_->has_validation = is_validation_wanted(options);
+    if (!handles_) handles_ = std::make_unique<Handles>();
+    handles_->has_validation = is_validation_wanted(options_);
     create_instance(*handles_);
-    create_device(*handles_, options.device);
+    create_device(*handles_, options_.device);
   } catch (const vk::IncompatibleDriverError&) {
     throw Error("no Vulkan device to draw with: {}", kAdvice);
   } catch (const vk::SystemError& error) {
@@ -162,6 +186,38 @@ RenderDevice::RenderDevice(const RenderDeviceOptions& options) {
 }
 
 RenderDevice::~RenderDevice() = default;
+
+void RenderDevice::Handles::fail(vk::Result result) const {
+  switch (result) {
+    case vk::Result::eErrorDeviceLost:
+    case vk::Result::eErrorSurfaceLostKHR:  // mended in the same way: everything is opened anew
+      throw Error(
+          ErrorKind::DeviceLost,
+          "the device '{}' that draws the window was lost ({}, a driver reset); start again or choose another device", name,
+          vk::to_string(result));
+    case vk::Result::eErrorOutOfDeviceMemory:
+    case vk::Result::eErrorOutOfHostMemory:
+    case vk::Result::eErrorOutOfPoolMemory:
+    case vk::Result::eErrorFragmentedPool:
+    case vk::Result::eErrorMemoryMapFailed:
+    case vk::Result::eErrorTooManyObjects:
+      throw Error(
+          ErrorKind::OutOfDeviceMemory,
+          "the device '{}' has no memory left to draw the window ({}); close other programs or make the window smaller",
+          name, vk::to_string(result));
+    default:
+      throw Error("the device '{}' can't draw the window ({}); choose another device or update its driver", name,
+                  vk::to_string(result));
+  }
+}
+
+void RenderDevice::Handles::wait_until_idle() const noexcept {
+  if (*device == vk::Device()) return;
+  try {
+    device.waitIdle();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a lost device has nothing left to wait for
+  }
+}
 
 const std::string& RenderDevice::name() const { return handles_->name; }
 bool RenderDevice::has_validation() const { return handles_->has_validation; }

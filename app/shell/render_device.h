@@ -26,6 +26,10 @@ class RenderDevice {
   RenderDevice(const RenderDevice&) = delete;
   RenderDevice& operator=(const RenderDevice&) = delete;
 
+  /// Closes the device and opens it anew with the same options, after it was lost. Nothing made from it may be left. Throws
+  /// Error in one line; reopen() may be tried again then.
+  void reopen();
+
   /// As the driver spells it.
   const std::string& name() const;
 
@@ -39,6 +43,9 @@ class RenderDevice {
   Handles& handles() { return *handles_; }
 
  private:
+  void open();
+
+  RenderDeviceOptions options_;
   std::unique_ptr<Handles> handles_;
 };
 

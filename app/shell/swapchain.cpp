@@ -61,7 +61,7 @@ Swapchain::Swapchain(RenderDevice::Handles& handles, vk::raii::SurfaceKHR surfac
   done_ = vk::raii::Fence(handles.device, vk::FenceCreateInfo{.flags = vk::FenceCreateFlagBits::eSignaled});
 }
 
-Swapchain::~Swapchain() { handles_.device.waitIdle(); }
+Swapchain::~Swapchain() { handles_.wait_until_idle(); }
 
 void Swapchain::recreate(PixelSize size) {
   handles_.device.waitIdle();
@@ -120,6 +120,10 @@ void Swapchain::record_copy(const Canvas& canvas, vk::Image target) {
 }
 
 bool Swapchain::present(const Canvas& canvas, PixelSize size) {
+  return handles_.guarded([&] { return try_to_present(canvas, size); });
+}
+
+bool Swapchain::try_to_present(const Canvas& canvas, PixelSize size) {
   static_cast<void>(handles_.device.waitForFences(*done_, VK_TRUE, UINT64_MAX));
   try {
     if (size_ != size || images_.empty()) recreate(size);

@@ -18,10 +18,11 @@ class Swapchain {
   Swapchain& operator=(const Swapchain&) = delete;
 
   /// Copies the canvas' frame to a window of `size` pixels and shows it. False when the window took no image this time (it
-  /// is being resized, or hidden): draw again after the next event.
+  /// is being resized, or hidden): draw again after the next event. Throws Error; the swapchain can't be used any more then.
   bool present(const Canvas& canvas, PixelSize size);
 
  private:
+  bool try_to_present(const Canvas& canvas, PixelSize size);
   void recreate(PixelSize size);
   void record_copy(const Canvas& canvas, vk::Image target);
 

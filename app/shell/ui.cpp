@@ -32,8 +32,30 @@ std::array<float, 3> channels(Color color) {
 
 }  // namespace
 
-Ui::Ui(RenderDevice& device) : impl_(std::make_unique<Impl>(device.handles())) {}
-Ui::~Ui() { impl_->canvas.wait(); }
+Ui::Ui(RenderDevice& device) : impl_(device.handles().guarded([&] { return std::make_unique<Impl>(device.handles()); })) {}
+Ui::~Ui() {
+  if (impl_->canvas) impl_->canvas->finish();
+}
+
+void Ui::release_device() {
+  Impl& self = *impl_;
+  if (self.canvas) self.canvas->finish();
+  self.layer.release_device();
+  self.heatmaps.replace(nullptr);
+  self.canvas.reset();
+}
+
+void Ui::use_device() {
+  Impl& self = *impl_;
+  self.handles.guarded([&] {
+    self.canvas.emplace(self.handles);
+    self.layer.use_device(self.canvas->render_pass());
+    self.heatmaps.replace(std::make_unique<HeatmapRenderer::Pipeline>(self.handles, self.canvas->render_pass()));
+  });
+  self.atlas_scale = 0.0F;
+  self.drawn.reset();
+  request_redraw();
+}
 
 void Ui::feed(InputEvent event) {
   if (const auto* text = std::get_if<TextInput>(&event)) ensure_glyphs(text->utf8);
@@ -67,23 +89,8 @@ void Ui::Impl::apply_input() {
 }
 
 void Ui::begin_frame(PixelSize size, float scale, double elapsed_s) {
+  impl_->handles.guarded([&] { prepare_frame(size, scale); });
   Impl& self = *impl_;
-  self.canvas.wait();
-  self.canvas.resize(size);
-  self.grounds.clear();
-  if (self.atlas_scale != scale || self.has_new_glyphs) {
-    self.atlas.build(self.layer.font_atlas(), scale);
-    self.layer.upload_fonts(scale);
-    ++self.font_uploads;
-    ImGui::GetIO().FontDefault = self.atlas.fonts().body;
-    self.atlas_scale = scale;
-    self.has_new_glyphs = false;
-    self.frames_wanted = kSettlingFrames;
-  }
-  if (self.theme != &theme_of(self.wanted_theme)) {
-    self.theme = &theme_of(self.wanted_theme);
-    apply(*self.theme, ImGui::GetStyle());
-  }
   self.scale = scale;
   self.quiet_s += elapsed_s;
   self.apply_input();
@@ -96,6 +103,26 @@ void Ui::begin_frame(PixelSize size, float scale, double elapsed_s) {
   self.live_field = 0;
 }
 
+void Ui::prepare_frame(PixelSize size, float scale) {
+  Impl& self = *impl_;
+  self.canvas->wait();
+  self.canvas->resize(size);
+  self.grounds.clear();
+  if (self.atlas_scale != scale || self.has_new_glyphs || !self.layer.has_backend()) {
+    self.atlas.build(self.layer.font_atlas(), scale);
+    self.layer.upload_fonts(scale);
+    ++self.font_uploads;
+    ImGui::GetIO().FontDefault = self.atlas.fonts().body;
+    self.atlas_scale = scale;
+    self.has_new_glyphs = false;
+    self.frames_wanted = kSettlingFrames;
+  }
+  if (self.theme != &theme_of(self.wanted_theme)) {
+    self.theme = &theme_of(self.wanted_theme);
+    apply(*self.theme, ImGui::GetStyle());
+  }
+}
+
 void Ui::end_frame() {
   Impl& self = *impl_;
   self.layer.end_frame(self.scale);
@@ -103,10 +130,12 @@ void Ui::end_frame() {
   self.frames_wanted = std::max(self.frames_wanted - 1, 0);
   const std::uint64_t picture = self.hash();
   if (self.drawn == picture) return;
-  const vk::CommandBuffer commands = self.canvas.begin(channels(self.theme->background), self.grounds);
-  self.heatmaps.pipeline().recording = commands;
-  self.layer.record(commands);
-  self.canvas.end_and_submit();
+  self.handles.guarded([&] {
+    const vk::CommandBuffer commands = self.canvas->begin(channels(self.theme->background), self.grounds);
+    self.heatmaps.pipeline().recording = commands;
+    self.layer.record(commands);
+    self.canvas->end_and_submit();
+  });
   self.drawn = picture;
   ++self.pictures;
 }
@@ -123,7 +152,7 @@ void Ui::paint_ground(const UiRect& rect, Color color) {
   const auto pixels = [&](float units, std::uint32_t limit) {
     return static_cast<std::int32_t>(std::clamp(std::round(units * scale), 0.0F, static_cast<float>(limit)));
   };
-  const PixelSize size = impl_->canvas.size();
+  const PixelSize size = impl_->canvas->size();
   const std::int32_t left = pixels(rect.x, size.width);
   const std::int32_t top = pixels(rect.y, size.height);
   const std::int32_t right = pixels(rect.x + rect.width, size.width);
@@ -138,7 +167,7 @@ void Ui::paint_ground(const UiRect& rect, Color color) {
 
 std::uint64_t Ui::Impl::hash() {
   PictureHash hash;
-  hash.add(canvas.size());
+  hash.add(canvas->size());
   hash.add(theme->background);
   for (const Ground& ground : grounds) hash.add(ground);
   hash.add(heatmaps.uploads());
@@ -148,9 +177,13 @@ std::uint64_t Ui::Impl::hash() {
   return hash.value();
 }
 
-void Ui::wait_until_drawn() { impl_->canvas.wait(); }
+void Ui::wait_until_drawn() {
+  impl_->handles.guarded([&] { impl_->canvas->wait(); });
+}
 
-PixelImage Ui::read_pixels() { return impl_->canvas.read(); }
+PixelImage Ui::read_pixels() {
+  return impl_->handles.guarded([&] { return impl_->canvas->read(); });
+}
 
 float Ui::width() const { return ImGui::GetIO().DisplaySize.x; }
 float Ui::height() const { return ImGui::GetIO().DisplaySize.y; }

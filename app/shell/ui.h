@@ -78,7 +78,8 @@ class Ui {
   bool has_pending_input() const;
 
   /// `size` in pixels, `scale` pixels per UI unit (the display's content scale × the person's zoom), `elapsed_s` since the
-  /// previous frame. Waits until the previous frame was drawn.
+  /// previous frame. Waits until the previous frame was drawn. Throws Error of kind DeviceLost or OutOfDeviceMemory when the
+  /// device fails, as end_frame(), wait_until_drawn() and read_pixels() do.
   void begin_frame(PixelSize size, float scale, double elapsed_s);
   /// A plain rectangle below everything that this frame draws; later ones lie over earlier ones. Far cheaper than drawing it
   /// where a processor fills the pixels.
@@ -91,6 +92,12 @@ class Ui {
   std::uint64_t pictures() const;
   /// Waits until the frame is in the image.
   void wait_until_drawn();
+
+  /// Frees everything on the device, so that RenderDevice::reopen() can make another of it, and makes it anew there. Between
+  /// the two nothing may be drawn. What the user did, text fields and windows stay. Throws Error; both may be tried again
+  /// then.
+  void release_device();
+  void use_device();
   /// The frame that end_frame() drew.
   PixelImage read_pixels();
 
@@ -142,6 +149,9 @@ class Ui {
   Impl& impl() { return *impl_; }
 
  private:
+  /// Image and fonts for a frame of this size and scale.
+  void prepare_frame(PixelSize size, float scale);
+
   std::unique_ptr<Impl> impl_;
 };
 

@@ -30,10 +30,11 @@ struct FieldMemory {
 };
 
 struct Ui::Impl {
-  explicit Impl(RenderDevice::Handles& handles)
-      : canvas(handles),
-        layer(handles, canvas.render_pass()),
-        heatmaps(std::make_unique<HeatmapRenderer::Pipeline>(handles, canvas.render_pass())) {
+  explicit Impl(RenderDevice::Handles& of_device)
+      : handles(of_device),
+        canvas(std::in_place, handles),
+        layer(handles, canvas->render_pass()),
+        heatmaps(std::make_unique<HeatmapRenderer::Pipeline>(handles, canvas->render_pass())) {
     apply(*theme, ImGui::GetStyle());
   }
 
@@ -42,7 +43,8 @@ struct Ui::Impl {
   /// Of all that the frame's picture depends on, as ended frames leave it.
   std::uint64_t hash();
 
-  Canvas canvas;
+  RenderDevice::Handles& handles;
+  std::optional<Canvas> canvas;  ///< none between release_device() and use_device()
   ImGuiLayer layer;
   HeatmapRenderer heatmaps;
   FontAtlas atlas;

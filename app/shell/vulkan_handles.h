@@ -3,6 +3,7 @@
 // The only header of the shell that sees Vulkan-Hpp; no panel includes it, because it costs seconds to compile.
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <vulkan/vulkan_raii.hpp>
@@ -32,6 +33,22 @@ struct RenderDevice::Handles {
   std::uint32_t queue_family = 0;
   vk::PhysicalDeviceMemoryProperties memory;
 
+  /// Throws the Error, of kind DeviceLost or OutOfDeviceMemory where it is that, which tells the user what Vulkan reported.
+  [[noreturn]] void fail(vk::Result result) const;
+
+  /// Does `work` and turns what Vulkan throws into an Error in one line.
+  template <typename Work>
+  decltype(auto) guarded(Work&& work) const {
+    try {
+      return std::forward<Work>(work)();
+    } catch (const vk::SystemError& error) {
+      fail(static_cast<vk::Result>(error.code().value()));
+    }
+  }
+
+  /// Waits until the device does nothing, before what it used is freed. A device that can't even wait is lost or as good as.
+  void wait_until_idle() const noexcept;
+
   /// Records with `record(vk::CommandBuffer)`, submits and waits: for what happens once.
   template <typename Record>
   void run_once(Record&& record) {
@@ -41,7 +58,12 @@ struct RenderDevice::Handles {
     commands[0].end();
     const vk::raii::Fence done(device, vk::FenceCreateInfo{});
     queue.submit(vk::SubmitInfo{.commandBufferCount = 1, .pCommandBuffers = &*commands[0]}, *done);
-    static_cast<void>(device.waitForFences(*done, VK_TRUE, UINT64_MAX));
+    try {
+      static_cast<void>(device.waitForFences(*done, VK_TRUE, UINT64_MAX));
+    } catch (const vk::SystemError&) {
+      wait_until_idle();
+      throw;
+    }
   }
 };
 

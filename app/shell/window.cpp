@@ -107,16 +107,20 @@ void Window::Impl::open(const std::string& title, const WindowPlacement& wanted)
   if (window == nullptr) throw Error("can't open a window: {}", GlfwSession::last_error());
   glfwSetWindowSizeLimits(window, kSmallest, kSmallest, GLFW_DONT_CARE, GLFW_DONT_CARE);
 
-  VkSurfaceKHR surface = VK_NULL_HANDLE;
-  if (glfwCreateWindowSurface(*handles.instance, window, nullptr, &surface) != VK_SUCCESS) {
-    throw Error("can't show Vulkan images in a window: {}", GlfwSession::last_error());
-  }
-  swapchain.emplace(handles, vk::raii::SurfaceKHR(handles.instance, surface));
+  make_swapchain();
   if (placement.position && is_reachable(*placement.position, placement.width)) {
     glfwSetWindowPos(window, placement.position->x, placement.position->y);
   }
   install_callbacks();
   glfwShowWindow(window);
+}
+
+void Window::Impl::make_swapchain() {
+  VkSurfaceKHR surface = VK_NULL_HANDLE;
+  if (glfwCreateWindowSurface(*handles.instance, window, nullptr, &surface) != VK_SUCCESS) {
+    throw Error("can't show Vulkan images in a window: {}", GlfwSession::last_error());
+  }
+  handles.guarded([&] { swapchain.emplace(handles, vk::raii::SurfaceKHR(handles.instance, surface)); });
 }
 
 void Window::Impl::note_placement() {
@@ -231,8 +235,15 @@ void Window::on_drop(std::function<void(std::vector<std::string>)> callback) { i
 
 void Window::present() {
   impl_->show_pointer(impl_->ui.pointer());
-  const Canvas& canvas = impl_->ui.impl().canvas;
+  const Canvas& canvas = *impl_->ui.impl().canvas;
   if (!impl_->swapchain->present(canvas, framebuffer_size())) impl_->needs_redraw = true;
+}
+
+void Window::release_device() { impl_->swapchain.reset(); }
+
+void Window::use_device() {
+  impl_->make_swapchain();
+  impl_->needs_redraw = true;
 }
 
 }  // namespace headlight::shell

@@ -72,8 +72,14 @@ class Window {
   /// Called from poll_events() or wait_events() with the paths of files dropped on the window.
   void on_drop(std::function<void(std::vector<std::string>)> callback);
 
-  /// Shows the Ui's last frame, in step with the display. A frame of another size than the window is stretched.
+  /// Shows the Ui's last frame, in step with the display. A frame of another size than the window is stretched. Throws Error
+  /// of kind DeviceLost or OutOfDeviceMemory when the device fails.
   void present();
+
+  /// Frees everything on the device, before RenderDevice::reopen(), and makes it anew there. The window itself stays.
+  void release_device();
+  /// Throws Error in one line; may be tried again then.
+  void use_device();
 
   /// For the shell's own files (shell/window_impl.h).
   struct Impl;

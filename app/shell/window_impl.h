@@ -31,6 +31,8 @@ struct Window::Impl {
 
   /// Throws Error in one line.
   void open(const std::string& title, const WindowPlacement& placement);
+  /// Throws Error in one line.
+  void make_swapchain();
   /// Registers what follows with GLFW; the callbacks find this object through the window's user pointer.
   void install_callbacks();
   void show_pointer(MousePointer pointer);

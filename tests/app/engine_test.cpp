@@ -244,4 +244,71 @@ TEST_SUITE("cpu") {
     Bench bench;
     for (int round = 0; round < 20; ++round) bench.request(inputs_of("round " + std::to_string(round)));
   }
+
+  TEST_CASE("a device lost in a run or in a tile is opened again, and the request is answered there") {
+    Bench bench;
+    bench.request(inputs_of("a b"), {weights_of(0, 2)});
+    bench.finish();
+    CHECK(bench.log->opened == 1);
+
+    bench.log->lost_runs = 1;
+    bench.request(inputs_of("a b c"), {weights_of(0, 3)});
+    EngineResult result = bench.finish();
+    CHECK(bench.log->opened == 2);
+    CHECK(result.error.empty());
+    CHECK_FALSE(result.is_stale);
+    CHECK(result.reopenings == 1);
+    CHECK(result.is_current(weights_of(0, 3)));
+
+    bench.log->lost_evaluations = 1;
+    bench.request(inputs_of("a b c"), {weights_of(0, 3), weights_of(1, 3), weights_of(2, 3)});
+    result = bench.finish();
+    CHECK(bench.log->opened == 3);
+    CHECK(result.error.empty());
+    CHECK(result.reopenings == 2);
+    for (const std::uint32_t head : {0U, 1U, 2U}) CHECK(result.is_current(weights_of(head, 3)));
+  }
+
+  TEST_CASE("work that loses the device twice is given up in one line, and other work opens it again") {
+    Bench bench;
+    bench.request(inputs_of("a b"), {weights_of(0, 2)});
+    bench.finish();
+    bench.log->lost_runs = 2;
+    bench.request(inputs_of("a b c"), {weights_of(0, 3)});
+    EngineResult result = bench.finish();
+    CHECK(result.error == "the device 'fake' was lost; it was opened again and lost again by the same work");
+    CHECK(result.is_stale);
+    CHECK(result.input->source.length == 2);  // the last good run is still there
+    CHECK(bench.log->opened == 2);
+    bench.request(inputs_of("a b c"), {weights_of(1, 3)});  // the same work, other tiles: not tried again
+    result = bench.finish();
+    CHECK_FALSE(result.error.empty());
+    CHECK(bench.log->opened == 2);
+
+    bench.request(inputs_of("d e"), {weights_of(0, 2)});
+    result = bench.finish();
+    CHECK(result.error.empty());
+    CHECK_FALSE(result.is_stale);
+    CHECK(bench.log->opened == 3);
+    CHECK(result.is_current(weights_of(0, 2)));
+  }
+
+  TEST_CASE("a lost device that can't be opened again: the window says both, and a later request tries once more") {
+    Bench bench;
+    bench.request(inputs_of("a b"), {weights_of(0, 2)});
+    bench.finish();
+    bench.log->fails_to_open = true;
+    bench.log->lost_runs = 1;
+    bench.request(inputs_of("a b c"));
+    EngineResult result = bench.finish();
+    CHECK(result.error == "the device was lost, and opening it again failed: there is no such device");
+    CHECK(result.is_stale);
+    bench.request(inputs_of("a b c d"));
+    CHECK_FALSE(bench.finish().error.empty());
+    bench.log->fails_to_open = false;
+    bench.request(inputs_of("a b c d e"), {weights_of(0, 5)});
+    result = bench.finish();
+    CHECK(result.error.empty());
+    CHECK(result.is_current(weights_of(0, 5)));
+  }
 }

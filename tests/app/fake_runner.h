@@ -25,6 +25,8 @@ struct FakeLog {
   std::atomic<std::size_t> largest{0};  ///< values of the largest tile
   std::atomic<int> uploads{0};          ///< networks that weren't the one of the run before
   std::atomic<bool> fails_to_run{false};
+  std::atomic<bool> fails_to_open{false};
+  std::atomic<int> lost_runs{0}, lost_evaluations{0};  ///< so many from now on lose the device
   std::atomic<int> loads{0};
   std::atomic<bool> fails_to_load{false}, is_load_held{false}, is_loaded{false}, has_f16{false};
   std::atomic<int> gains{0};         ///< of the last run
@@ -69,6 +71,7 @@ class FakeRunner final : public Runner {
                            const attention::MaskSet& /*masks*/, const inference::HeadGains& gains) override {
     log_->gains = static_cast<int>(gains.size());
     model::check(*network, input);
+    lose_if(log_->lost_runs);
     if (log_->fails_to_run) throw Error("the device can't hold it\nand a second line");
     if (network != network_) ++log_->uploads;
     std::this_thread::sleep_for(std::chrono::milliseconds(log_->run_ms));
@@ -98,6 +101,7 @@ class FakeRunner final : public Runner {
 
   std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) override {
     log_->is_held.wait(true);
+    lose_if(log_->lost_evaluations);
     ++log_->evaluations;
     std::vector<attention::Tile> tiles;
     for (const attention::TileRequest& request : requests) {
@@ -141,6 +145,13 @@ class FakeRunner final : public Runner {
   }
 
  private:
+  /// A lost device does nothing any more; the next one opened is another.
+  void lose_if(std::atomic<int>& losses) {
+    if (losses > 0) is_lost_ = losses-- > 0;
+    if (is_lost_) throw Error(ErrorKind::DeviceLost, "the device '{}' was lost", name_);
+  }
+
+  bool is_lost_ = false;
   std::string name_;
   std::shared_ptr<FakeLog> log_;
   std::shared_ptr<const model::Layers> loaded_;
@@ -154,6 +165,7 @@ inline RunnerFactory fake_factory(std::shared_ptr<FakeLog> log) {
   return [log = std::move(log)](const std::string& device) -> std::unique_ptr<Runner> {
     const std::string name = device.empty() ? "fake" : device;
     if (name != "fake" && name != "other") throw Error("no device \"{}\"", name);
+    if (log->fails_to_open) throw Error("there is no such device");
     return std::make_unique<FakeRunner>(name, log);
   };
 }

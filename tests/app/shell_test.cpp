@@ -113,6 +113,27 @@ TEST_CASE("text, widgets and heatmaps are drawn in both themes and at every scal
   }
 }
 
+TEST_CASE("a device closed and opened anew draws the same picture, and what was typed stays") {
+  Stage stage;
+  std::string text = "the cat sat on the mat";
+  stage.size = {720, 640};
+  const auto draw = [&] { draw_sampler(stage.ui, text); };
+  const PixelImage before = stage.picture(draw);
+  for (int i = 0; i < 2; ++i) {
+    stage.ui.release_device();
+    stage.device.reopen();
+    stage.ui.use_device();
+    CHECK(stage.picture(draw).rgba == before.rgba);
+    CHECK(stage.ui.heatmaps().cached_heatmaps() == 2);
+  }
+  // As after a frame that threw half-way.
+  stage.ui.begin_frame(stage.size, 1.0F, 1.0 / 60.0);
+  stage.ui.release_device();
+  stage.device.reopen();
+  stage.ui.use_device();
+  CHECK(stage.picture(draw).rgba == before.rgba);
+}
+
 TEST_CASE("typed text reaches a text field, and undo keys the application") {
   Stage stage;
   std::string text;

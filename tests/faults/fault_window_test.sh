@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# The real window on a device whose driver fails while it is used: the window goes on, or the program ends in one line. Losses in
+# the middle of a session must be survived. Usage: fault_window_test.sh PATH-OF-HEADLIGHT FOLDER-OF-THE-LAYER [FAULT…]
+# Exits with 77 (skipped) where Xvfb or xdotool is missing.
+set -euo pipefail
+
+program=$1
+layer=$2
+shift 2
+for tool in Xvfb xdotool; do
+  if ! command -v "$tool" >/dev/null; then
+    echo "skipped: $tool is not installed (Debian: apt install xvfb xdotool)"
+    exit 77
+  fi
+done
+
+folder=$(mktemp -d)
+server=
+viewer=
+finish() {
+  [ -n "$viewer" ] && kill "$viewer" 2>/dev/null || true
+  [ -n "$server" ] && kill "$server" 2>/dev/null || true
+  rm -rf "$folder"
+}
+trap finish EXIT
+
+Xvfb -displayfd 3 -screen 0 1100x800x24 3>"$folder/display" 2>"$folder/server" &
+server=$!
+for _ in $(seq 100); do
+  [ -s "$folder/display" ] && break
+  sleep 0.1
+done
+[ -s "$folder/display" ] || { echo "failed: Xvfb did not start"; exit 1; }
+DISPLAY=:$(cat "$folder/display")
+export DISPLAY
+unset WAYLAND_DISPLAY
+export XDG_CONFIG_HOME=$folder/config XDG_CACHE_HOME=$folder/cache
+export MESA_SHADER_CACHE_DIR=${MESA_SHADER_CACHE_DIR:-$layer/mesa-cache}
+export VK_LAYER_PATH=$layer VK_INSTANCE_LAYERS=VK_LAYER_HEADLIGHT_fault HEADLIGHT_VALIDATION=0
+
+failures=0
+# session FAULT MAY_END: types, undoes, resizes and closes a window; MAY_END=yes where ending in one line is right as well.
+session() {
+  HEADLIGHT_FAULT=$1 "$program" view --fresh --preset notebook-001 >"$folder/output" 2>&1 &
+  viewer=$!
+  window=
+  for _ in $(seq 600); do
+    kill -0 "$viewer" 2>/dev/null || break
+    window=$(xdotool search --onlyvisible --name '^Headlight' 2>/dev/null | head -n 1) && [ -n "$window" ] && break
+    sleep 0.1
+  done
+  if [ -n "$window" ]; then
+    sleep 1
+    xdotool windowfocus "$window" 2>/dev/null || true
+    for keys in Escape p p m m ctrl+z t; do
+      kill -0 "$viewer" 2>/dev/null || break
+      xdotool key "$keys" 2>/dev/null || true
+      sleep 0.2
+    done
+    kill -0 "$viewer" 2>/dev/null && xdotool windowsize "$window" 900 640 2>/dev/null || true
+    sleep 0.5
+  fi
+  reached_end=no
+  kill -0 "$viewer" 2>/dev/null && reached_end=yes
+  for _ in $(seq 600); do
+    kill -0 "$viewer" 2>/dev/null || break
+    [ "$reached_end" = yes ] && xdotool key ctrl+q 2>/dev/null || true
+    sleep 0.2
+  done
+  if kill -0 "$viewer" 2>/dev/null; then
+    kill -9 "$viewer"
+    status=hang
+    wait "$viewer" || true
+  else
+    status=0
+    wait "$viewer" || status=$?
+  fi
+  viewer=
+  lines=$(wc -l <"$folder/output")
+  verdict=ok
+  case $status in
+    0) [ "$lines" = 0 ] || verdict=bad ;;
+    1) [ "$2" = yes ] && [ "$lines" = 1 ] && grep -q '^headlight: ' "$folder/output" || verdict=bad ;;
+    *) verdict=bad ;;
+  esac
+  echo "$verdict: fault '$1', status $status, reached the end: $reached_end, said: $(head -c 300 "$folder/output")"
+  [ "$verdict" = ok ] || failures=$((failures + 1))
+}
+
+if [ $# -gt 0 ]; then
+  for fault in "$@"; do session "$fault" yes; done
+else
+  session "QueueSubmit 30 -4" no             # lost while it is used, by whichever thread submits then
+  session "QueuePresentKHR 4 -4" no          # … by the window
+  session "WaitForFences 9 -4" no
+  session "CreateBuffer 40 -1" no            # a vertex buffer of the interface, among others
+  session "AcquireNextImageKHR 3 -4 always" yes
+  session "QueueSubmit 25 -4 always" yes
+  session "CreateSwapchainKHR 1 -2" yes
+fi
+[ "$failures" = 0 ] || { echo "failed: $failures"; exit 1; }
+echo "passed"
