@@ -75,9 +75,14 @@ void Staging::let_go_of(VkBuffer target) noexcept {
       std::any_of(halves_.begin(), halves_.end(), [&](const Half& half) { return half.targets.contains(target); });
   if (!is_target) return;
   try {
-    finish();
+    flush();
   } catch (...) {
     failure_ = std::current_exception();
+  }
+  for (Half& half : halves_) {
+    half.submission.reset();  // waits, whatever became of the copies
+    half.targets.clear();
+    half.used = 0;
   }
 }
 

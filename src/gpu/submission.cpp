@@ -41,6 +41,10 @@ void Submission::finish() noexcept {
       if (kind_of(error) == ErrorKind::DeviceLost) return;  // it runs nothing any more
     }
   }
+  try {
+    return recording_->context->handles().queue.waitIdle();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is no other way to wait
+  }
   // The device may still be using what the recording holds: it is never freed.
   static_cast<void>(recording_.release());
 }
