@@ -21,15 +21,21 @@ bool has_input() {
   return poll(&input, 1, 0) > 0;
 }
 
-/// std::getline() for input that may have no end: throws Error for a line that is longer than any text.
-bool read_line(std::istream& input, std::string& line) {
+void check_utf8(const std::string& line) {
+  const std::size_t broken = find_invalid_utf8(line);
+  if (broken != std::string::npos) throw Error("byte {} is not UTF-8: convert the text", broken);
+}
+
+}  // namespace
+
+bool read_input_line(std::string& line) {
   constexpr std::size_t kLongest = std::size_t{16} << 20;
   line.clear();
-  std::streambuf& buffer = *input.rdbuf();
+  std::streambuf& buffer = *std::cin.rdbuf();
   constexpr int kEnd = std::streambuf::traits_type::eof();
   for (int letter = buffer.sbumpc(); letter != '\n'; letter = buffer.sbumpc()) {
     if (letter == kEnd) {
-      input.setstate(std::ios::eofbit);
+      std::cin.setstate(std::ios::eofbit);
       return !line.empty();
     }
     if (line.size() == kLongest) throw Error("a line of standard input has more than {} bytes", kLongest);
@@ -37,13 +43,6 @@ bool read_line(std::istream& input, std::string& line) {
   }
   return true;
 }
-
-void check_utf8(const std::string& line) {
-  const std::size_t broken = find_invalid_utf8(line);
-  if (broken != std::string::npos) throw Error("byte {} is not UTF-8: convert the text", broken);
-}
-
-}  // namespace
 
 TextLines::TextLines(const std::vector<std::string>& given, bool reads_input)
     : reads_input_(reads_input), is_interactive_(reads_input && isatty(STDIN_FILENO) != 0) {
@@ -59,7 +58,7 @@ bool TextLines::read(std::string& line) {
   if (!reads_input_) {
     if (count_ == given_.size()) return false;
     line = given_[count_];
-  } else if (!read_line(std::cin, line)) {
+  } else if (!read_input_line(line)) {
     return false;
   }
   if (line.ends_with('\r')) line.pop_back();

@@ -7,6 +7,10 @@
 
 namespace headlight::app {
 
+/// The next line of standard input, without its end; false at the end of the input. Throws Error for a line of more than
+/// 16 MiB: the input may have no end.
+bool read_input_line(std::string& line);
+
 /// The lines that a command answers one by one: those it was given, else standard input's.
 class TextLines {
  public:

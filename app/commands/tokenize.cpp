@@ -34,7 +34,7 @@ void answer_lines(const std::function<std::string(const std::string& line)>& ans
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);
   std::string line;
-  for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
+  for (std::size_t number = 1; read_input_line(line); ++number) {
     std::string text;
     try {
       text = answer(line);

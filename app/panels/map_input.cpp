@@ -82,19 +82,22 @@ class MapInput {
       return;
     }
     const bool fits = ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && viewport_.zoom() > 1.0F;
+    if (fits && !frame_.transient.paints) {
+      if (memory("has_toggled_pin") != 0) toggle_pin(remembered_cell());
+      memory("stroke") = static_cast<int>(Stroke::None);
+      return fit();
+    }
     memory("row") = static_cast<int>(cell.query);
     memory("column") = static_cast<int>(cell.key);
     if (!frame_.transient.paints) {
       memory("stroke") = static_cast<int>(Stroke::Pin);
-      if (!fits) return;
-      toggle_pin(cell);
-      memory("stroke") = static_cast<int>(Stroke::None);
+      memory("has_toggled_pin") = 0;
     } else {
       const bool is_visible = is_visible_now(cell);
       paint_one(cell, !is_visible);
       if (!fits) memory("stroke") = static_cast<int>(is_visible ? Stroke::Mask : Stroke::Unmask);
     }
-    // The second click of a double click has just undone what the first one did.
+    // The second click of a double click undoes what the first one did.
     if (fits) fit();
   }
 
@@ -104,8 +107,14 @@ class MapInput {
     if (std::hypot(moved.x, moved.y) > kDragSlack) {
       memory("stroke") = static_cast<int>(is_held ? Stroke::Pan : Stroke::None);
     } else if (!is_held) {
-      toggle_pin({.query = static_cast<std::uint32_t>(memory("row")), .key = static_cast<std::uint32_t>(memory("column"))});
+      toggle_pin(remembered_cell());
+      memory("has_toggled_pin") = 1;
     }
+  }
+
+  /// Where the last press was.
+  attention::Cell remembered_cell() {
+    return {.query = static_cast<std::uint32_t>(memory("row")), .key = static_cast<std::uint32_t>(memory("column"))};
   }
 
   void continue_stroke() {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -72,7 +73,7 @@ class FakeRunner final : public Runner {
     log_->gains = static_cast<int>(gains.size());
     model::check(*network, input);
     lose_if(log_->lost_runs);
-    if (log_->fails_to_run) throw Error("the device can't hold it\nand a second line");
+    if (log_->fails_to_run) throw std::runtime_error("the device can't hold it\nand a second line");
     if (network != network_) ++log_->uploads;
     std::this_thread::sleep_for(std::chrono::milliseconds(log_->run_ms));
     network_ = std::move(network);
