@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 
 #include "inference/device_layers.h"
+#include "ops/attention_blocks.h"
 
 namespace headlight::inference {
 namespace {
@@ -20,28 +22,35 @@ std::uint64_t block_numbers(const model::AttentionLayer& layer) {
   return config.d_model + queries + keys_and_values + statistics + merged + output;
 }
 
-/// Numbers that all layers of a kind compute in, one after the other: scores and weights of some queries, and the
-/// feed-forward.
+/// Bytes of scores and weights of some queries, where attention goes by blocks.
+std::uint64_t scratch_bytes(const model::AttentionLayer& layer, std::uint32_t tokens, const std::optional<RunPlace>& place) {
+  if (place && !ops::needs_scratch(place->attention)) return 0;
+  gpu::DeviceInfo vast;
+  vast.max_storage_range = std::numeric_limits<std::size_t>::max();
+  vast.max_texel_elements = std::numeric_limits<std::uint32_t>::max();
+  return 2 * ops::scratch_size(place ? place->device : vast, layer.config.heads, tokens, tokens).buffer_bytes;
+}
+
+/// Numbers of the feed-forward, which all layers of a kind compute in the same place, one after the other.
 std::uint64_t shared_numbers(const model::AttentionLayer& layer, std::uint32_t tokens) {
-  constexpr std::uint64_t kMostScores = 1u << 20;
-  const std::uint64_t scores = std::min(kMostScores, std::uint64_t{layer.config.heads} * tokens * tokens);
   const std::uint64_t inner = layer.feed_forward ? layer.feed_forward->in.out() : 0;
-  return 2 * scores + tokens * (3 * std::uint64_t{layer.config.d_model} + 2 * inner);
+  return tokens * (3 * std::uint64_t{layer.config.d_model} + 2 * inner);
 }
 
 }  // namespace
 
-MemoryEstimate estimate_memory(const model::Network& network, Precision precision, std::uint32_t tokens) {
+MemoryEstimate estimate_memory(const model::Network& network, Precision precision, std::uint32_t tokens,
+                               const std::optional<RunPlace>& place) {
   std::uint64_t numbers = 0;
-  std::array<std::uint64_t, model::kBlockKinds> shared = {};
+  std::array<std::uint64_t, model::kBlockKinds> shared_bytes = {};
   for (const model::BlockRef block : network.blocks()) {
     const model::AttentionLayer& layer = network.layer(block);
     numbers += tokens * (block_numbers(layer) + layer.config.d_model);  // and the state that the layer returns
-    std::uint64_t& of_kind = shared[static_cast<std::size_t>(block.kind)];
-    of_kind = std::max(of_kind, shared_numbers(layer, tokens));
+    std::uint64_t& of_kind = shared_bytes[static_cast<std::size_t>(block.kind)];
+    of_kind = std::max(of_kind, shared_numbers(layer, tokens) * sizeof(float) + scratch_bytes(layer, tokens, place));
   }
-  numbers += std::accumulate(shared.begin(), shared.end(), std::uint64_t{0});
-  return {.weights = device_bytes(*network.layers, precision == Precision::F16), .run = numbers * sizeof(float)};
+  return {.weights = device_bytes(*network.layers, precision == Precision::F16),
+          .run = numbers * sizeof(float) + std::accumulate(shared_bytes.begin(), shared_bytes.end(), std::uint64_t{0})};
 }
 
 }  // namespace headlight::inference

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "gpu/device_info.h"
 #include "inference/session.h"
 #include "model/network.h"
+#include "ops/tuning.h"
 
 namespace headlight::inference {
 
@@ -16,7 +19,15 @@ struct MemoryEstimate {
   std::uint64_t total() const { return weights + run; }
 };
 
-/// Of a text of `tokens` tokens; the decoder of an encoder–decoder has as many.
-MemoryEstimate estimate_memory(const model::Network& network, Precision precision, std::uint32_t tokens);
+/// Where a run computes, as far as its memory depends on it.
+struct RunPlace {
+  const gpu::DeviceInfo& device;
+  ops::AttentionKernel attention = ops::AttentionKernel::Blocks;
+};
+
+/// Of a text of `tokens` tokens; the decoder of an encoder–decoder has as many. Without a place: what the device and the
+/// attention kernel that take the most need. Throws Error when the place can't compute so many tokens.
+MemoryEstimate estimate_memory(const model::Network& network, Precision precision, std::uint32_t tokens,
+                               const std::optional<RunPlace>& place = std::nullopt);
 
 }  // namespace headlight::inference

@@ -12,10 +12,9 @@ constexpr std::size_t kScratchBytes = std::size_t{4} << 20;  // of scores, and a
 
 }  // namespace
 
-AttentionScratch::AttentionScratch(gpu::Context& context, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
-                                   std::uint32_t items) {
+ScratchSize scratch_size(const gpu::DeviceInfo& device, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
+                         std::uint32_t items) {
   constexpr std::size_t kFewestRows = 8;  // a workgroup's
-  const gpu::DeviceInfo& device = context.device();
   const std::size_t row_bytes = std::size_t{heads} * divide_up(keys, 4) * DeviceTensor::kVec4Bytes;
   if (kFewestRows * row_bytes > device.max_storage_range) {
     throw Error(
@@ -26,13 +25,20 @@ AttentionScratch::AttentionScratch(gpu::Context& context, std::uint32_t heads, s
   // Texel reads come first where they are the fastest, so the scratch keeps to their range too if it can.
   const std::size_t budget =
       std::min({kScratchBytes, device.max_storage_range, device.max_texel_elements * DeviceTensor::kVec4Bytes});
-  items_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(budget / (kFewestRows * row_bytes), 1, items));
-  const std::size_t affordable = budget / (items_ * row_bytes) / kFewestRows * kFewestRows;
-  rows_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(affordable, kFewestRows, divide_up(queries, 8) * kFewestRows));
-  const std::size_t bytes = items_ * rows_ * row_bytes;
-  scores_ = gpu::Buffer(context, bytes, gpu::Memory::Device, "a block of scores");
-  weights_ = gpu::Buffer(context, bytes, gpu::Memory::Device, "a block of weights");
+  ScratchSize size;
+  size.items = static_cast<std::uint32_t>(std::clamp<std::size_t>(budget / (kFewestRows * row_bytes), 1, items));
+  const std::size_t affordable = budget / (size.items * row_bytes) / kFewestRows * kFewestRows;
+  size.rows =
+      static_cast<std::uint32_t>(std::clamp<std::size_t>(affordable, kFewestRows, divide_up(queries, 8) * kFewestRows));
+  size.buffer_bytes = size.items * size.rows * row_bytes;
+  return size;
 }
+
+AttentionScratch::AttentionScratch(gpu::Context& context, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
+                                   std::uint32_t items)
+    : size_(scratch_size(context.device(), heads, queries, keys, items)),
+      scores_(context, size_.buffer_bytes, gpu::Memory::Device, "a block of scores"),
+      weights_(context, size_.buffer_bytes, gpu::Memory::Device, "a block of weights") {}
 
 void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kind, const AttentionScratch& scratch,
                       const BlockInputs& inputs, AttentionParameters parameters, BlockSteps steps) {

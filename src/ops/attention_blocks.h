@@ -4,21 +4,33 @@
 
 namespace headlight::ops {
 
+/// What a scratch holds at once. Two buffers have these sizes: one of scores, one of weights.
+struct ScratchSize {
+  std::uint32_t rows = 0;   ///< of a block, a multiple of 8
+  std::uint32_t items = 0;  ///< batch items at once, at least 1
+  std::size_t buffer_bytes = 0;
+};
+
+/// The scratch that a device needs for any attention of up to these sizes. Throws Error when it can't bind 8 rows of every
+/// head at once.
+ScratchSize scratch_size(const gpu::DeviceInfo& device, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
+                         std::uint32_t items = 1);
+
 /// The scratch of attention by blocks of queries: scores and weights of as many rows as a fixed budget holds, so that device
 /// memory grows with n, not with n², and the scratch stays in the processor's cache.
 class AttentionScratch {
  public:
-  /// For any attention of up to these sizes. Throws Error when the device can't bind 8 rows of every head at once.
+  /// For any attention of up to these sizes. Throws Error as scratch_size() does.
   AttentionScratch(gpu::Context& context, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
                    std::uint32_t items = 1);
 
-  std::uint32_t rows() const { return rows_; }    ///< of a block, a multiple of 8
-  std::uint32_t items() const { return items_; }  ///< batch items at once, at least 1
+  std::uint32_t rows() const { return size_.rows; }
+  std::uint32_t items() const { return size_.items; }
   const gpu::Buffer& scores() const { return scores_; }
   const gpu::Buffer& weights() const { return weights_; }
 
  private:
-  std::uint32_t rows_ = 0, items_ = 0;
+  ScratchSize size_;
   gpu::Buffer scores_, weights_;
 };
 

@@ -24,6 +24,24 @@ std::shared_ptr<const LanguageModel> open_golden(std::string_view name) { return
 
 using Ids = std::vector<std::uint32_t>;
 
+/// Estimated bytes of a run of this golden model in relation to those that it takes.
+double estimated_share(gpu::Context& context, const char* name, ops::AttentionKernel attention) {
+  const auto model = open_golden(name);
+  const std::uint32_t tokens = name == std::string("gpt2") ? 32 : 1000;
+  PromptText text{.lines = {}, .ids = {Ids(tokens, 5)}};
+  if (model->description.is_encoder_decoder) text.target_ids = {Ids(tokens, 5)};
+  const TemporaryDirectory folder;
+  ops::Tuning tuning = ops::default_tuning(context.device());
+  tuning.attention = attention;
+  ops::save_tuning(context.device(), folder.path() / "kernels.json", tuning);
+  Session session(context, folder.path() / "kernels.json");
+  const RunTiming timing = session.run(model->network, make_prompt(*model, text).input, model->masks);
+  const MemoryEstimate estimate =
+      estimate_memory(*model->network, Precision::F32, tokens, RunPlace{context.device(), attention});
+  CHECK(estimate.run <= estimate_memory(*model->network, Precision::F32, tokens).run);
+  return static_cast<double>(estimate.total()) / static_cast<double>(timing.device_bytes);
+}
+
 }  // namespace
 
 TEST_SUITE("cpu") {
@@ -176,19 +194,23 @@ TEST_SUITE("cpu") {
 
 TEST_SUITE("gpu") {
   TEST_CASE("the memory that is told beforehand is what a run takes") {
+    gpu::Context& context = test::shared_context();
     for (const char* name : {"gpt2", "llama", "mistral", "t5"}) {
       CAPTURE(name);
-      const auto model = open_golden(name);
-      const std::uint32_t kTokens = name == std::string("gpt2") ? 32 : 1000;
-      PromptText text{.lines = {}, .ids = {Ids(kTokens, 5)}};
-      if (model->description.is_encoder_decoder) text.target_ids = {Ids(kTokens, 5)};
-      Session session(test::shared_context());
-      const RunTiming timing = session.run(model->network, make_prompt(*model, text).input, model->masks);
-      const MemoryEstimate estimate = estimate_memory(*model->network, Precision::F32, kTokens);
-      const double share = static_cast<double>(estimate.total()) / static_cast<double>(timing.device_bytes);
+      const double share = estimated_share(context, name, ops::default_tuning(context.device()).attention);
       CAPTURE(share);
       CHECK(share > 0.5);  // 0.56 (gpt2, where fixed costs count), 0.96 … 0.98
       CHECK(share < 1.5);
     }
+  }
+
+  TEST_CASE("the memory of attention that needs no scratch, and of a device with small texel buffers, is told beforehand") {
+    const double tiled = estimated_share(test::shared_context(), "llama", ops::AttentionKernel::Tiled);
+    CHECK(tiled > 0.5);
+    CHECK(tiled < 1.5);
+    test::WatchedContext small({.max_texel_elements = 65'536});
+    const double by_blocks = estimated_share(small, "llama", ops::AttentionKernel::BlocksTexel);
+    CHECK(by_blocks > 0.5);
+    CHECK(by_blocks < 1.5);
   }
 }
