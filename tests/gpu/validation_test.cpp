@@ -21,6 +21,6 @@ TEST_SUITE("gpu") {
     commands[0].end();
     const auto messages = context.validation_messages();
     REQUIRE(messages.size() == 1);
-    CHECK(messages[0].find("SYNC-HAZARD-WRITE") != std::string::npos);
+    CHECK(messages[0].find("WRITE_AFTER_WRITE") != std::string::npos);
   }
 }
