@@ -10,9 +10,6 @@ namespace headlight::gpu {
 namespace {
 
 constexpr vk::ValidationFeatureEnableEXT kSynchronization = vk::ValidationFeatureEnableEXT::eSynchronizationValidation;
-#ifdef VK_EXT_layer_settings
-constexpr VkBool32 kOn = VK_TRUE;
-#endif
 
 }  // namespace
 
@@ -30,27 +27,12 @@ ValidationLayer::ValidationLayer(const vk::raii::Context& loader) {
                        [&](const vk::ExtensionProperties& extension) { return name == extension.extensionName.data(); });
   };
   extensions_.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
-  // Versions of the layer that have both extensions differ in the names of their settings, but not in this feature's.
   if (has(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME)) {
     extensions_.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
     features_.enabledValidationFeatureCount = 1;
     features_.pEnabledValidationFeatures = &kSynchronization;
     next_ = &features_;
-    return;
   }
-#ifdef VK_EXT_layer_settings
-  if (has(VK_EXT_LAYER_SETTINGS_EXTENSION_NAME)) {
-    extensions_.push_back(VK_EXT_LAYER_SETTINGS_EXTENSION_NAME);
-    setting_.pLayerName = kName;
-    setting_.pSettingName = "validate_sync";
-    setting_.type = vk::LayerSettingTypeEXT::eBool32;
-    setting_.valueCount = 1;
-    setting_.pValues = &kOn;
-    settings_.settingCount = 1;
-    settings_.pSettings = &setting_;
-    next_ = &settings_;
-  }
-#endif
 }
 
 }  // namespace headlight::gpu

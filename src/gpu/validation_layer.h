@@ -7,8 +7,8 @@
 
 namespace headlight::gpu {
 
-/// Khronos' validation layer as an instance asks for it, synchronisation checks included: a software device runs commands in
-/// order whether or not there are barriers, so only these checks notice a missing one.
+/// Khronos' validation layer as an instance asks for it, synchronisation checks included where the layer has them: a
+/// software device runs commands in order whether or not there are barriers, so only these checks notice a missing one.
 class ValidationLayer {
  public:
   /// Throws Error when the layer isn't installed.
@@ -27,10 +27,6 @@ class ValidationLayer {
   std::vector<const char*> extensions_;
   const void* next_ = nullptr;
   vk::ValidationFeaturesEXT features_;
-#ifdef VK_EXT_layer_settings
-  vk::LayerSettingEXT setting_;
-  vk::LayerSettingsCreateInfoEXT settings_;
-#endif
 };
 
 }  // namespace headlight::gpu
