@@ -87,13 +87,14 @@ class Side {
       const std::size_t start = padding == PaddingSide::Left ? result.length - lines[i].size() : 0;
       if (padding == PaddingSide::Left) result.starts.push_back(static_cast<std::uint32_t>(start));
       std::vector<std::string>& labels = result.texts.emplace_back(result.length, "<pad>");
+      const std::vector<std::string> readable = labels_of(lines[i]);
       for (std::size_t t = 0; t < lines[i].size(); ++t) {
         const text::Token& token = lines[i][t];
         const std::size_t cell = i * result.length + start + t;
         result.ids[cell] = token.id;
         // RoBERTa has one type for both sentences.
         if (has_types) result.types[cell] = std::min(token.sequence, embedding_->types.axis(0) - 1);
-        labels[start + t] = label(token.id);
+        labels[start + t] = readable[t];
       }
     }
     return result;
@@ -104,9 +105,15 @@ class Side {
     return lines == 1 ? fmt::format("the {}", name_) : fmt::format("line {} of the {}", line, name_);
   }
 
-  std::string label(std::uint32_t id) const {
-    std::string text = tokenizer_ != nullptr ? tokenizer_->label(id) : std::string();
-    return text.empty() ? std::to_string(id) : text;
+  /// What has no text is shown by its id.
+  std::vector<std::string> labels_of(const std::vector<text::Token>& line) const {
+    std::vector<std::uint32_t> ids;
+    for (const text::Token& token : line) ids.push_back(token.id);
+    std::vector<std::string> labels = tokenizer_ != nullptr ? tokenizer_->labels(ids) : std::vector<std::string>(ids.size());
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (labels[i].empty()) labels[i] = std::to_string(ids[i]);
+    }
+    return labels;
   }
 
   const LanguageModel& model_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/utf8.h"
 #include "text/byte_alphabet.h"
 #include "text/byte_tokens.h"
 #include "text/unicode.h"
@@ -26,7 +27,73 @@ void append_readable(std::string& label, char32_t c, Spelling kind) {
   }
 }
 
+/// The bytes that a token stands for.
+std::string bytes_of(std::string_view spelling, Spelling kind) {
+  std::string bytes;
+  if (kind == Spelling::ByteLetters) {
+    append_spelled_bytes(bytes, spelling);
+  } else if (const int byte = byte_of_token(spelling); byte >= 0) {
+    bytes = static_cast<char>(byte);
+  } else {
+    bytes = spelling;
+  }
+  return bytes;
+}
+
+/// Bytes of consecutive tokens, and whose they are.
+struct TokenBytes {
+  std::string bytes;
+  std::vector<std::size_t> token;  ///< [byte]
+};
+
+TokenBytes gather(std::span<const std::string_view> spellings, Spelling kind) {
+  TokenBytes all;
+  for (std::size_t i = 0; i < spellings.size(); ++i) {
+    all.bytes += bytes_of(spellings[i], kind);
+    all.token.resize(all.bytes.size(), i);
+  }
+  return all;
+}
+
 }  // namespace
+
+std::vector<std::string> to_labels(std::span<const std::string_view> spellings, Spelling kind) {
+  const TokenBytes all = gather(spellings, kind);
+  std::vector<std::string> labels(spellings.size());
+  std::vector<bool> is_part(spellings.size());    // of a character that other tokens have parts of too
+  std::vector<bool> is_broken(spellings.size());  // has bytes that belong to no character
+  for (std::size_t at = 0; at < all.bytes.size();) {
+    const auto [length, is_valid] = utf8_sequence(all.bytes, at);
+    const std::size_t first = all.token[at];
+    if (!is_valid) {
+      is_broken[first] = true;
+      ++at;
+      continue;
+    }
+    std::size_t next = at;
+    std::string readable;
+    append_readable(readable, next_code_point(all.bytes, next), kind);
+    const std::size_t last = all.token[at + length - 1];
+    std::size_t parts = 1;
+    for (std::size_t i = at + 1; i < at + length; ++i) parts += all.token[i] == all.token[i - 1] ? 0U : 1U;
+    if (parts == 1) {
+      labels[first] += readable;
+    } else {
+      for (std::size_t i = at, part = 0; i < at + length; ++i) {
+        if (i > at && all.token[i] == all.token[i - 1]) continue;
+        is_part[all.token[i]] = true;
+        labels[all.token[i]] += fmt::format("{} {}/{}", readable, ++part, parts);
+      }
+    }
+    at += length;
+    const bool goes_on = parts > 1 && at < all.bytes.size() && all.token[at] == last;
+    if (goes_on) labels[last] += ' ';
+  }
+  for (std::size_t i = 0; i < spellings.size(); ++i) {
+    if (!is_part[i] || is_broken[i]) labels[i] = to_label(spellings[i], kind);
+  }
+  return labels;
+}
 
 std::string to_label(std::string_view spelling, Spelling kind) {
   std::string bytes;

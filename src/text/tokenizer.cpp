@@ -108,6 +108,18 @@ std::string Tokenizer::label(std::uint32_t id) const {
   return to_label(spelling(id), pipeline_->stages.spelling);
 }
 
+std::vector<std::string> Tokenizer::labels(std::span<const std::uint32_t> ids) const {
+  std::vector<std::string_view> spellings;
+  for (const std::uint32_t id : ids) {
+    spellings.push_back(pipeline_->added.token(id) != nullptr ? std::string_view() : spelling(id));
+  }
+  std::vector<std::string> labels = to_labels(spellings, pipeline_->stages.spelling);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (spellings[i].empty()) labels[i] = label(ids[i]);
+  }
+  return labels;
+}
+
 const SpecialTokens& Tokenizer::special() const { return pipeline_->special; }
 std::string_view Tokenizer::kind() const { return pipeline_->stages.model->kind(); }
 

@@ -62,6 +62,8 @@ class Tokenizer {
   std::optional<std::uint32_t> find(std::string_view spelling) const;
   /// What a person reads on an axis: bytes decoded, word marks as "·the" or "##ing" as they are, newlines as "⏎".
   std::string label(std::uint32_t id) const;
+  /// The same of consecutive tokens, where parts of one character are shown as such: "語 1/3". Empty for unknown ids.
+  std::vector<std::string> labels(std::span<const std::uint32_t> ids) const;
   const SpecialTokens& special() const;
   /// "BPE", "WordPiece", "Unigram", "WordLevel".
   std::string_view kind() const;

@@ -7,11 +7,16 @@
 #include <string>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "text/golden_tokenizer.h"
+#include "text/label.h"
 #include "text/tokenizer.h"
 
 using namespace headlight;
 using namespace headlight::test;
+using text::Spelling;
+using text::to_labels;
 using text::Token;
 using text::Tokenizer;
 
@@ -158,6 +163,25 @@ TEST_SUITE("cpu") {
     CHECK(label(llama, "<0xC3>") == "<0xC3>");
     const Tokenizer bert = load("minilm");
     CHECK(label(bert, "##ing") == "##ing");
+  }
+
+  TEST_CASE("tokens that are parts of a character show the character and which part they are") {
+    using Labels = std::vector<std::string>;
+    const Spelling words = Spelling::WordMarks;
+    const auto labels = [](std::vector<std::string_view> spellings, Spelling kind) { return to_labels(spellings, kind); };
+    CHECK(labels({"<0xE8>", "<0xAA>", "<0x9E>"}, words) == Labels{"語 1/3", "語 2/3", "語 3/3"});
+    CHECK(labels({"▁a", "<0xC3>", "<0xA9>", "b"}, words) == Labels{"·a", "é 1/2", "é 2/2", "b"});
+    CHECK(labels({"<0xC3>", "a"}, words) == Labels{"<0xC3>", "a"});
+    CHECK(labels({"<0xE8>", "", "<0xAA>", "<0x9E>"}, words) != Labels{"語 1/3", "", "語 2/3", "語 3/3"});
+    // GPT-2's letters: a space and the first two bytes, then the last byte and a comma.
+    CHECK(labels({"Ġèª", "ŀ,"}, Spelling::ByteLetters) == Labels{"·語 1/2", "語 2/2 ,"});
+    CHECK(labels({"Ã©", "Ã"}, Spelling::ByteLetters) == Labels{"é", "\\xC3"});
+    const Tokenizer gpt2 = load("gpt2");
+    std::vector<std::uint32_t> ids;
+    for (const Token& token : gpt2.encode("語")) ids.push_back(token.id);
+    REQUIRE(ids.size() > 1);
+    CHECK(gpt2.labels(ids).front() == fmt::format("語 1/{}", ids.size()));
+    CHECK(gpt2.labels(ids).back() == fmt::format("語 {0}/{0}", ids.size()));
   }
 
   TEST_CASE("special tokens are known by what they are for") {
