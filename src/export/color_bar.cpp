@@ -9,7 +9,6 @@ namespace {
 constexpr float kBarWidth = 12.0F;
 constexpr float kTickLength = 4.0F;
 constexpr float kTickSize = 10.0F;
-constexpr float kTickDistance = 64.0F;
 
 }  // namespace
 
@@ -18,8 +17,7 @@ ColorBar::ColorBar(const view::ValueScale& scale, const FigureStyle& style, cons
     : scale_(scale), color_map_(style.color_map), title_(printable(title)) {
   if (scale.kind == view::ScaleKind::PerRow) title_ += " ÷ row maximum";
   height_ = std::max({height, 72.0F, metrics.width(title_, kTextSize) + 4.0F});
-  const auto count = static_cast<std::uint32_t>(std::clamp(height_ / kTickDistance + 1.0F, 3.0F, 11.0F));
-  ticks_ = view::make_ticks(scale.low, scale.high, count);
+  ticks_ = view::make_bar_ticks(scale.low, scale.high, height_, line_height(kTickSize));
   for (const view::Tick& tick : ticks_) tick_width_ = std::max(tick_width_, metrics.width(tick.label, kTickSize));
   width_ = kBarWidth + kTickLength + 3.0F + tick_width_ + 6.0F + line_height(kTextSize);
 }

@@ -33,8 +33,10 @@ std::size_t panels_across(std::size_t count) {
 }
 
 // Steps of half a unit: whole pixels at the default scale.
-float cell_edge(std::uint32_t values) {
-  return std::max(0.5F, std::floor(2.0F * kPanelEdge / static_cast<float>(values)) / 2.0F);
+float cell_edge(std::uint32_t values, std::size_t across, float chosen) {
+  if (chosen <= 0.0F) return std::max(0.5F, std::floor(2.0F * kPanelEdge / static_cast<float>(values)) / 2.0F);
+  const float panel = (chosen - kPanelGap * static_cast<float>(across - 1)) / static_cast<float>(across);
+  return std::max(panel, kMinPanelHeight) / static_cast<float>(values);
 }
 
 }  // namespace
@@ -42,7 +44,9 @@ float cell_edge(std::uint32_t values) {
 ContactSheetDrawing::ContactSheetDrawing(const ContactSheet& sheet, std::uint32_t max_values)
     : sheet_(sheet), paper_(paper_of(sheet.style)) {
   if (sheet.panels.empty()) throw Error("a contact sheet needs at least one head");
-  const auto panel_values = std::min(max_values, static_cast<std::uint32_t>(2.0F * kPanelEdge));
+  across_ = panels_across(sheet.panels.size());
+  const auto share = static_cast<std::uint32_t>(sheet.style.map_edge > 0.0F ? across_ : 1);
+  const auto panel_values = std::max(std::min(max_values / share, static_cast<std::uint32_t>(2.0F * kPanelEdge)), 1U);
   for (const ContactSheet::Panel& panel : sheet.panels) {
     check(panel.map);
     if (panel.map.rows != sheet.panels[0].map.rows || panel.map.columns != sheet.panels[0].map.columns) {
@@ -54,7 +58,7 @@ ContactSheetDrawing::ContactSheetDrawing(const ContactSheet& sheet, std::uint32_
     maps_.push_back(pooled(panel.map, panel_values));
   }
   const FigureMap& first = maps_[0];
-  const float edge = cell_edge(std::max(first.value_rows(), first.value_columns()));
+  const float edge = cell_edge(std::max(first.value_rows(), first.value_columns()), across_, sheet.style.map_edge);
   const float value_height = std::max(edge, kMinPanelHeight / static_cast<float>(first.value_rows()));
   grid_ = {{0, 0, edge * static_cast<float>(first.value_columns()), value_height * static_cast<float>(first.value_rows())},
            edge,
@@ -64,7 +68,6 @@ ContactSheetDrawing::ContactSheetDrawing(const ContactSheet& sheet, std::uint32_
   for (const ContactSheet::Panel& panel : sheet.panels) {
     panel_width_ = std::ceil(std::max(panel_width_, metrics_.width(printable(panel.title), kTextSize)));
   }
-  across_ = panels_across(maps_.size());
   const auto columns = static_cast<float>(across_), rows = std::ceil(static_cast<float>(maps_.size()) / columns);
   const float panels_height = rows * (kPanelTitle + grid_.area.height) + (rows - 1) * kPanelGap;
   bar_.emplace(scale_, sheet.style, sheet.value_title, std::min(panels_height - kPanelTitle, kMaxBar), metrics_);

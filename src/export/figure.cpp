@@ -1,5 +1,6 @@
 #include "export/figure.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/atomic_file.h"
@@ -13,9 +14,11 @@ namespace headlight::exporting {
 namespace {
 
 // Fewer pixels than values would let peaks vanish.
-std::uint32_t max_values(double scale) {
+std::uint32_t max_values(const FigureStyle& style) {
+  const double scale = style.png_scale;
   if (!(scale >= 0.1 && scale <= 20.0)) throw Error("a PNG scale of {} is out of range; choose one from 0.1 to 20", scale);
-  return static_cast<std::uint32_t>(std::min(kMaxMapValues, std::floor(kMaxMapEdge * scale)));
+  const double edge = style.map_edge > 0.0F ? static_cast<double>(style.map_edge) : kMaxMapEdge;
+  return static_cast<std::uint32_t>(std::clamp(std::floor(edge * scale), 1.0, kMaxMapValues));
 }
 
 template <typename Drawing>
@@ -35,11 +38,11 @@ std::string draw_svg(const Drawing& drawing, const FigureStyle& style, const std
 }  // namespace
 
 std::string encode_png(const HeatmapFigure& figure) {
-  return draw_png(HeatmapDrawing(figure, max_values(figure.style.png_scale)), figure.style);
+  return draw_png(HeatmapDrawing(figure, max_values(figure.style)), figure.style);
 }
 
 std::string encode_png(const ContactSheet& sheet) {
-  return draw_png(ContactSheetDrawing(sheet, max_values(sheet.style.png_scale)), sheet.style);
+  return draw_png(ContactSheetDrawing(sheet, max_values(sheet.style)), sheet.style);
 }
 
 std::string encode_svg(const HeatmapFigure& figure) {

@@ -11,6 +11,9 @@
 
 namespace headlight::exporting {
 
+/// Units of 1/96 inch in a millimetre.
+inline constexpr float kUnitsPerMillimetre = 96.0F / 25.4F;
+
 /// How a figure looks; what is the same for PNG and SVG.
 struct FigureStyle {
   view::ColorMap color_map = view::ColorMap::Viridis;
@@ -18,6 +21,7 @@ struct FigureStyle {
   bool is_dark = false;
   bool shows_numbers = true;  ///< in the cells, where they fit
   double png_scale = 2.0;     ///< pixels a unit of 1/96 inch; 2 prints at 192 dpi
+  float map_edge = 0.0F;      ///< units: the longer side of a map, of a sheet all its panels across; 0: as the cells need
 };
 
 /// The names along one side of a matrix.

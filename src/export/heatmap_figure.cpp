@@ -18,9 +18,11 @@ constexpr float kAxisTitle = line_height(kTextSize) + 6.0F;
 constexpr float kBarGap = 22.0F;
 constexpr float kMinTitleWidth = 440.0F;
 
-// Large cells while they are few, whole units (sharp at every scale) while they are many, half ones beyond a thousand.
-float cell_edge(std::uint32_t values) {
+// What the style asks for, else large cells while they are few, whole units (sharp at every scale) while they are many, half
+// ones beyond a thousand.
+float cell_edge(std::uint32_t values, float chosen) {
   const auto count = static_cast<float>(values);
+  if (chosen > 0.0F) return chosen / count;
   const auto longest = static_cast<float>(kMaxMapEdge);
   if (count * kMinCell <= longest) return std::clamp(std::floor(kComfortableMap / count), kMinCell, kMaxCell);
   return count <= longest ? std::floor(longest / count) : 0.5F;
@@ -35,7 +37,7 @@ std::string index_list(const std::vector<std::uint32_t>& indices) {
 }
 
 view::AxisLabels lay_out(const FigureAxis& axis, view::AxisSide side, std::uint32_t count, float cell,
-                         const TextMetrics& metrics) {
+                         const TextMetrics& metrics, std::uint32_t least_step = 1) {
   std::vector<float> widths;
   widths.reserve(axis.tokens.size());
   for (const std::string& token : axis.tokens) widths.push_back(metrics.width(printable(token), kTextSize));
@@ -47,6 +49,7 @@ view::AxisLabels lay_out(const FigureAxis& axis, view::AxisSide side, std::uint3
                                .line_height = line_height(kTextSize),
                                .digit_width = metrics.width("0", kTextSize),
                                .max_extent = side == view::AxisSide::Rows ? kMaxRowLabel : kMaxColumnLabel,
+                               .least_step = least_step,
                                .gap = side == view::AxisSide::Rows ? 0.0F : 6.0F});
 }
 
@@ -79,10 +82,15 @@ HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_va
   for (std::uint32_t row = 0; figure.marks_empty_rows && map_.pool == 1 && row < map_.rows; ++row) {
     if (map_.is_without_weights(row)) empty_rows_.push_back(row);
   }
-  const float edge = cell_edge(std::max(map_.value_rows(), map_.value_columns()));
+  const float edge = cell_edge(std::max(map_.value_rows(), map_.value_columns()), figure.style.map_edge);
   const float cell = edge / static_cast<float>(map_.pool);
   row_labels_ = lay_out(figure.rows, view::AxisSide::Rows, map_.rows, cell, metrics_);
   column_labels_ = lay_out(figure.columns, view::AxisSide::Columns, map_.columns, cell, metrics_);
+  if (row_labels_.shows_indices && column_labels_.shows_indices) {  // one step for both, so that they can be compared
+    const std::uint32_t step = std::max(row_labels_.step, column_labels_.step);
+    row_labels_ = lay_out(figure.rows, view::AxisSide::Rows, map_.rows, cell, metrics_, step);
+    column_labels_ = lay_out(figure.columns, view::AxisSide::Columns, map_.columns, cell, metrics_, step);
+  }
   grid_ = {
       {0, 0, edge * static_cast<float>(map_.value_columns()), edge * static_cast<float>(map_.value_rows())}, edge, edge};
   numbers_ = figure.style.shows_numbers ? fit_numbers(map_, grid_, metrics_) : std::nullopt;

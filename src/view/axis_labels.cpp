@@ -29,8 +29,7 @@ std::uint32_t nice_step(float cell_size, float needed) {
 
 // Indices line by line would be a grey column; where every cell has its own they may stand close.
 float needed_line(const AxisLabelSpec& spec) {
-  constexpr float kAir = 1.6F;
-  return spec.cell_size >= spec.line_height ? spec.line_height : kAir * spec.line_height;
+  return spec.cell_size >= spec.line_height ? spec.line_height : kThinnedAir * spec.line_height;
 }
 
 // Words at the best angle; false when not even upright ones (or lines of rows) have room in a cell.
@@ -82,7 +81,9 @@ AxisLabels lay_out_labels(const AxisLabelSpec& spec) {
   const float index_width = static_cast<float>(digits(spec.count - 1)) * spec.digit_width;
   if (!has_words) {
     result.shows_indices = true;
-    result.step = nice_step(spec.cell_size, spec.side == AxisSide::Rows ? needed_line(spec) : index_width + spec.gap);
+    result.step =
+        std::max(nice_step(spec.cell_size, spec.side == AxisSide::Rows ? needed_line(spec) : index_width + spec.gap),
+                 spec.least_step);
   }
   const float limit = width_limit(spec, result.angle);
   float widest = 0.0F;

@@ -6,6 +6,9 @@
 
 namespace headlight::view {
 
+/// Lines' heights from one index to the next where not every row has a label.
+inline constexpr float kThinnedAir = 1.6F;
+
 enum class AxisSide : std::uint8_t {
   Columns,  ///< labels stand above (or below) the matrix
   Rows,     ///< labels end left of the matrix
@@ -25,8 +28,9 @@ struct AxisLabelSpec {
   float length = 0.0F;            ///< of the visible part
   float line_height = 0.0F;
   float digit_width = 0.0F;
-  float max_extent = 0.0F;  ///< the most room across the axis (above the columns, left of the rows)
-  float gap = 4.0F;         ///< between neighbouring labels' texts, in their reading direction
+  float max_extent = 0.0F;       ///< the most room across the axis (above the columns, left of the rows)
+  std::uint32_t least_step = 1;  ///< from one index to the next; of two axes side by side the larger step for both
+  float gap = 4.0F;              ///< between neighbouring labels' texts, in their reading direction
 };
 
 struct AxisLabel {

@@ -47,4 +47,8 @@ struct Tick {
 /// all with the same number of decimals.
 std::vector<Tick> make_ticks(float low, float high, std::uint32_t max_count);
 
+/// make_ticks() of a colour bar of this `length` whose labels need `label_height` each along it: about one every four
+/// labels' height, and always one at either end, where a round one that would touch it gives way.
+std::vector<Tick> make_bar_ticks(float low, float high, float length, float label_height);
+
 }  // namespace headlight::view

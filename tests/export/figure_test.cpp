@@ -48,6 +48,36 @@ std::set<Rgb> cell_colors(const HeatmapFigure& figure, std::uint32_t row, std::u
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("both axes of a large map count with one step") {
+    const HeatmapFigure figure = make_figure(300, 300);
+    const std::string svg = encode_svg(figure);
+    const auto labels = [&](const std::string& text) {
+      std::size_t count = 0;
+      for (std::size_t at = 0; (at = svg.find(">" + text + "</text>", at)) != std::string::npos; ++at) ++count;
+      return count;
+    };
+    for (std::uint32_t index = 1; index < 300; ++index) {
+      CAPTURE(index);
+      CHECK(labels(std::to_string(index)) != 1);  // on both axes, or on none
+    }
+    CHECK(labels("100") == 2);
+  }
+
+  TEST_CASE("size and resolution are the style's") {
+    HeatmapFigure figure = make_figure(4, 4);
+    figure.map.values.assign(16, 0.25F);
+    figure.style.map_edge = 200.0F;
+    CHECK(HeatmapDrawing(figure, 2000).grid().area.width == doctest::Approx(200.0F));
+    const double usual = DecodedPng(encode_png(figure)).width;
+    figure.style.png_scale = 4.0;
+    CHECK(DecodedPng(encode_png(figure)).width == doctest::Approx(2.0 * usual).epsilon(0.01));
+    figure.style.png_scale = 2.0;
+    figure.style.map_edge = 40.0F;  // fewer pixels than cells: pooled, so that no peak vanishes
+    figure.map = make_figure(300, 300).map;
+    CHECK(HeatmapDrawing(figure, 80).grid().area.width == doctest::Approx(40.0F));
+    CHECK_NOTHROW(encode_png(figure));
+  }
+
   TEST_CASE("every cell has exactly its value's colour") {
     HeatmapFigure figure = make_figure(2, 3);
     figure.map.values = {0.0F, 0.25F, 0.75F, 1.0F, 0.5F, 0.0F};

@@ -123,6 +123,24 @@ TEST_SUITE("cpu") {
     CHECK(rows.step == 20);  // 1.6 lines of 14 need 22 pixels
   }
 
+  TEST_CASE("columns of upright words are thinned like rows where the gap says so") {
+    const std::vector<float> many(200, 30.0F);
+    for (float cell = 0.5F; cell < 14.0F; cell += 0.25F) {
+      CAPTURE(cell);
+      AxisLabelSpec columns = make_spec(AxisSide::Columns, many, cell);
+      columns.digit_width = 0.0F;
+      columns.gap = kThinnedAir * columns.line_height;
+      CHECK(lay_out_labels(columns).step == lay_out_labels(make_spec(AxisSide::Rows, many, cell)).step);
+    }
+  }
+
+  TEST_CASE("a step of at least so many cells is kept") {
+    const std::vector<float> many(400, 30.0F);
+    AxisLabelSpec spec = make_spec(AxisSide::Columns, many, 2.0F);
+    spec.least_step = 50;
+    CHECK(lay_out_labels(spec).step == 50);
+  }
+
   TEST_CASE("long words are cut to the room there is") {
     const std::vector<float> widths = {20.0F, 900.0F};
     const AxisLabels rows = lay_out_labels(make_spec(AxisSide::Rows, widths, 20.0F));

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <limits>
 #include <vector>
 
@@ -38,6 +40,30 @@ TEST_SUITE("cpu") {
     CHECK(scale.position(0.4F, row_maximum(row)) == doctest::Approx(1.0F));
     CHECK(scale.position(0.1F, row_maximum(row)) == doctest::Approx(0.25F));
     CHECK(scale.position(0.0F, row_maximum(std::vector<float>{0.0F, 0.0F})) == 0.0F);
+  }
+
+  TEST_CASE("a colour bar has a tick at either end, and labels that don't touch") {
+    const std::vector<Tick> weights = make_bar_ticks(0.0F, 0.87F, 300.0F, 11.0F);
+    CHECK(weights.front().label == "0.0");
+    CHECK(weights.back().label == "0.87");
+    for (float high = 1e-6F; high < 1e7F; high *= 1.37F) {
+      for (const float length : {24.0F, 80.0F, 340.0F, 900.0F}) {
+        for (const float low : {0.0F, -high, 0.9F * high}) {
+          CAPTURE(high);
+          CAPTURE(low);
+          CAPTURE(length);
+          const std::vector<Tick> ticks = make_bar_ticks(low, high, length, 11.0F);
+          REQUIRE(ticks.size() >= 2);
+          CHECK(std::abs(ticks.front().value - low) <= 1e-3F * (high - low));
+          CHECK(std::abs(ticks.back().value - high) <= 1e-3F * (high - low));
+          for (std::size_t i = 1; i < ticks.size(); ++i) {
+            const float apart = (ticks[i].value - ticks[i - 1].value) / (high - low) * length;
+            CHECK(apart >= 11.0F);
+          }
+        }
+      }
+    }
+    CHECK(make_bar_ticks(1.0F, 1.0F, 100.0F, 11.0F).empty());
   }
 
   TEST_CASE("ticks are round, few, inside and ascending") {
