@@ -39,6 +39,8 @@ exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
   style.color_map = *color_map;
   style.scale = options.is_row_normalized ? view::ScaleKind::PerRow : view::ScaleKind::Maximum;
   style.is_dark = options.is_dark;
+  style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;
+  style.png_scale = static_cast<double>(options.dpi) / 96.0;
   return exporting::style_for(stage, style);
 }
 
@@ -91,7 +93,11 @@ exporting::HeatmapFigure matrix_figure(Runner& runner, const model::ModelInput& 
   const bool rows_are_keys = matrix.stage == Stage::K || matrix.stage == Stage::V;
   MatrixAxes axes = matrix_axes(input, blocks, matrix);
   exporting::HeatmapFigure figure;
-  figure.title = fmt::format("{} · {}", title_of(matrix.stage), place(blocks, matrix, attention::is_per_head(matrix.stage)));
+  figure.title = options.title;
+  if (figure.title.empty()) {
+    figure.title =
+        fmt::format("{} · {}", title_of(matrix.stage), place(blocks, matrix, attention::is_per_head(matrix.stage)));
+  }
   figure.subtitle = settings_in_words(blocks, options);
   figure.map = read_map(runner, pooled_matrix(blocks, matrix, kFigureEdge));
   figure.rows.title = axes.row_name;
@@ -111,7 +117,8 @@ exporting::HeatmapFigure matrix_figure(Runner& runner, const model::ModelInput& 
 exporting::ContactSheet heads_figure(Runner& runner, const ExportBlocks& blocks, const MatrixRef& first,
                                      const ExportOptions& options) {
   exporting::ContactSheet sheet;
-  sheet.title = fmt::format("{} · {}", title_of(first.stage), place(blocks, first, false));
+  sheet.title = options.title;
+  if (sheet.title.empty()) sheet.title = fmt::format("{} · {}", title_of(first.stage), place(blocks, first, false));
   sheet.subtitle = settings_in_words(blocks, options);
   const AxisRange heads = heads_of(blocks, first.stage);
   for (std::uint32_t head = 0; head < heads.count; ++head) {

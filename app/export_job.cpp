@@ -38,7 +38,8 @@ struct ExportJob::Shared {
   std::thread thread;
 };
 
-ExportJob::ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake)
+ExportJob::ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake,
+                     std::function<void(ExportReport&)> finish)
     : shared_(std::make_unique<Shared>()) {
   Shared* shared = shared_.get();
   const ExportObserver observer = [shared, wake](const ExportProgress& progress) {
@@ -53,7 +54,9 @@ ExportJob::ExportJob(RunnerFactory open, std::string device, ExportOptions optio
     std::optional<Result<ExportReport>> result;
     try {
       const std::unique_ptr<Runner> runner = open(device);
-      result = run_export(*runner, options, observer);
+      ExportReport report = run_export(*runner, options, observer);
+      if (finish) finish(report);
+      result = std::move(report);
     } catch (const std::exception& error) {
       const std::string message = error.what();
       result = Failure{message.substr(0, message.find('\n'))};

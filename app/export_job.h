@@ -19,6 +19,10 @@ enum class ExportFormat : std::uint8_t { Png, Svg, Csv, Npy, Json };
 std::string_view to_string(ExportFormat format);
 Result<ExportFormat> parse_format(std::string_view text);
 
+/// Limits of a figure's size and resolution.
+inline constexpr float kLeastMapEdge_mm = 10.0F, kMostMapEdge_mm = 1'000.0F;
+inline constexpr std::uint32_t kLeastDpi = 48, kMostDpi = 960;
+
 /// What to write. An empty selection means all of that axis.
 struct ExportOptions {
   RunInputs inputs;
@@ -33,12 +37,16 @@ struct ExportOptions {
   std::string color_map = "viridis";
   bool is_row_normalized = false;
   bool is_dark = false;
+  std::string title;         ///< of every figure; empty: each says what it shows
+  float map_edge_mm = 0.0F;  ///< the longer side of a map on paper; 0: as its cells need
+  std::uint32_t dpi = 192;   ///< of PNGs
   std::filesystem::path directory;
 };
 
 struct ExportProgress {
-  std::size_t done = 0, total = 0;  ///< files
-  std::string file;                 ///< being written
+  std::size_t loaded_bytes = 0, bytes_to_load = 0;  ///< of the model, before the first file
+  std::size_t done = 0, total = 0;                  ///< files
+  std::string file;                                 ///< being written
 };
 
 struct ExportReport {
@@ -57,7 +65,9 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
 /// run_export on its own thread and its own Runner, so that the window stays live meanwhile.
 class ExportJob {
  public:
-  ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake);
+  /// `finish`: what else is to be done with the files, on the job's thread; what it throws is the job's result.
+  ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake,
+            std::function<void(ExportReport&)> finish = {});
   /// Cancels and waits.
   ~ExportJob();
   ExportJob(const ExportJob&) = delete;

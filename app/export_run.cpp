@@ -71,7 +71,11 @@ class ExportRun {
   };
 
   void load() {
-    const auto goes_on = [this](std::size_t, std::size_t) { return !observer_ || observer_(progress_); };
+    const auto goes_on = [this](std::size_t done, std::size_t total) {
+      progress_.loaded_bytes = done;
+      progress_.bytes_to_load = total;
+      return !observer_ || observer_(progress_);
+    };
     runner_.load(network_->layers, options_.inputs.model.precision, goes_on);
   }
 

@@ -77,6 +77,14 @@ void take_over(CLI::App& command) {
 void complete(std::vector<std::string>& arguments, const std::vector<Command>& commands) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.app->get_name());
+  // `headlight help export` is `headlight export --help`.
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  const bool asks_version = !arguments.empty() && (arguments.front() == "version" || arguments.front() == "-V" ||
+                                                   (arguments.size() == 2 && arguments.back() == "--version"));
+  if (asks_version) arguments = {"--version"};
   const std::string first = arguments.empty() ? std::string() : arguments.front();
   if (first == "--help" || first == "-h" || first == "--version") return;
   if (first.empty() || first.starts_with("-")) {
@@ -96,7 +104,7 @@ void describe(CLI::App& app) {
   app.set_version_flag("--version", "headlight " HEADLIGHT_VERSION, "tell the version and exit");
   app.require_subcommand(0, 1);
   app.footer(
-      "`headlight COMMAND --help` tells a command's flags.\n\n"
+      "`headlight COMMAND --help` or `headlight help COMMAND` tells a command's flags.\n\n"
       "Exit status: 0 done, 1 something failed, 2 the command line is wrong, 3 done, but weights of the model are NaN or\n"
       "infinite (or become so with --precision f16); the reason is one line on standard error.\n\n"
       "Examples:\n"

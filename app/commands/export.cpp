@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include <fmt/ranges.h>
 
 #include "app/commands/model_flags.h"
+#include "app/commands/progress_bar.h"
 #include "app/commands/state_flags.h"
 #include "app/commands/usage.h"
 #include "app/export_job.h"
@@ -15,6 +17,7 @@ namespace headlight::app {
 namespace {
 
 constexpr const char* kOutput = "Output";
+constexpr const char* kFigures = "Figures";
 constexpr const char* kSelection = "Selection";
 constexpr std::uint64_t kLargestIndex = 1'000'000;
 
@@ -115,14 +118,42 @@ void add_output_flags(CLI::App& app, ExportOptions* options) {
                       "hidden, logits (default weights)",
                       kOutput, [=](const std::vector<std::string>& values) { read_stages(values, *options); });
   add_flag(app, "--color-map", "NAME",
-           fmt::format("colours of the figures: {} (default viridis)", fmt::join(color_map_names(), ", ")), kOutput,
+           fmt::format("colours of the figures: {} (default viridis)", fmt::join(color_map_names(), ", ")), kFigures,
            [=](const std::string& text) {
              const std::vector<std::string> names = color_map_names();
              options->color_map = names[parse_choice("--color-map", text, names)];
            });
+  add_flag(app, "--theme", "dark|light", "ground of the figures (default light)", kFigures, [=](const std::string& text) {
+    static const std::vector<std::string> kNames = {"dark", "light"};
+    options->is_dark = parse_choice("--theme", text, kNames) == 0;
+  });
+  add_flag(app, "--title", "TEXT", "title of every figure (default: which matrix it shows)", kFigures,
+           [=](const std::string& text) { options->title = text; });
+  add_flag(app, "--size", "MM", "longer side of a map on paper in millimetres, 10 to 1000 (default: as its cells need)",
+           kFigures, [=](const std::string& text) {
+             options->map_edge_mm = parse_number("--size", text, kLeastMapEdge_mm, kMostMapEdge_mm);
+           });
+  add_flag(app, "--dpi", "N", "dots per inch of PNGs, 48 to 960 (default 192)", kFigures, [=](const std::string& text) {
+    options->dpi = static_cast<std::uint32_t>(parse_integer("--dpi", text, kLeastDpi, kMostDpi));
+  });
   add_plain_flag(app, "--row-normalised,--row-normalized",
-                 "colour each row by its own largest weight instead of one scale for the whole map", kOutput,
+                 "colour each row by its own largest weight instead of one scale for the whole map", kFigures,
                  [=] { options->is_row_normalized = true; });
+}
+
+/// A terminal sees on standard error what is loaded and written.
+ExportReport export_with_progress(Runner& runner, const ExportOptions& options) {
+  ProgressBar bar = ProgressBar::on_terminal("MiB of weights");
+  bool counts_files = false;
+  return run_export(runner, options, [&](const ExportProgress& progress) {
+    if (progress.total == 0) {
+      bar.show(progress.loaded_bytes >> 20, progress.bytes_to_load >> 20);
+    } else {
+      if (!std::exchange(counts_files, true)) bar.begin("files");
+      bar.show(progress.done, progress.total);
+    }
+    return true;
+  });
 }
 
 int run_command(ExportFlags& flags) {
@@ -136,7 +167,7 @@ int run_command(ExportFlags& flags) {
   options.inputs = run_inputs(state);
   options.models = flags.model.models();
   const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
-  const ExportReport report = run_export(*runner, options);
+  const ExportReport report = export_with_progress(*runner, options);
   for (const std::string& note : report.notes) std::cerr << "headlight: note: " << note << '\n';
   std::cout << fmt::format("{} files in {}\n", report.files.size(), options.directory.string());
   return 0;
@@ -149,7 +180,7 @@ Command add_export_command(CLI::App& app) {
   const auto flags = std::make_shared<ExportFlags>();
   add_output_flags(*command, &flags->options);
   add_selection_flags(*command, &flags->options);
-  flags->model.add_to(*command, "--scale,--score-scale");
+  flags->model.add_to(*command, "--scale,--score-scale", "the playground's seeded weights");
   add_device_flag(*command, flags->device);
   command->footer(kFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};

@@ -4,7 +4,10 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -98,11 +101,27 @@ struct ModelsFlags {
   bool writes_json = false;
 };
 
+/// Those that come along, each once, and those of the cache behind them.
+std::vector<model::FoundModel> all_models() {
+  std::vector<model::FoundModel> found;
+  std::set<std::filesystem::path> seen;
+  std::vector<std::filesystem::path> folders = bundled_folders();
+  folders.push_back(model::hub_cache_folder());
+  for (const std::filesystem::path& folder : folders) {
+    std::error_code failure;
+    if (!std::filesystem::is_directory(folder, failure)) continue;
+    for (model::FoundModel& one : model::find_models(folder)) {
+      if (seen.insert(std::filesystem::weakly_canonical(one.path, failure)).second) found.push_back(std::move(one));
+    }
+  }
+  return found;
+}
+
 int run_models(const ModelsFlags& flags) {
   const std::filesystem::path folder =
       flags.folder.empty() ? model::hub_cache_folder() : std::filesystem::path(flags.folder);
   if (!flags.folder.empty() && !std::filesystem::is_directory(folder)) throw Error("{} is no folder", folder.string());
-  const std::vector<model::FoundModel> found = model::find_models(folder);
+  const std::vector<model::FoundModel> found = flags.folder.empty() ? all_models() : model::find_models(folder);
   if (flags.writes_json) {
     Json models = Json::array();
     for (const model::FoundModel& one : found) models.push_back(json_of(one));
@@ -149,8 +168,9 @@ Command add_models_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "models",
       "List the models on this computer\n\n"
-      "Those in the local Hugging Face cache (HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub) with family,\n"
-      "layers x heads, parameters and size of their files. --model takes the names.");
+      "Those that come along, then those in the local Hugging Face cache (HF_HUB_CACHE, HF_HOME/hub or\n"
+      "~/.cache/huggingface/hub), with family, layers x heads, parameters and size of their files. --model takes the "
+      "names.");
   const auto flags = std::make_shared<ModelsFlags>();
   ModelsFlags* into = flags.get();
   add_flag(*command, "--folder", "DIR", "look into this folder instead", "Model",

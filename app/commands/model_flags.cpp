@@ -55,9 +55,9 @@ std::vector<std::uint32_t> read_ids(const std::string& flag, const std::string& 
 
 }  // namespace
 
-void ModelFlags::add_to(CLI::App& app, const std::string& score_scale) {
+void ModelFlags::add_to(CLI::App& app, const std::string& score_scale, const std::string& default_model) {
   add_text_flags(app);
-  add_model_flags(app);
+  add_model_flags(app, default_model);
   add_playground_flags(app, score_scale);
   add_mask_flags(app);
 }
@@ -86,13 +86,12 @@ void ModelFlags::add_text_flags(CLI::App& app) {
            [this, presets](const std::string& name) { preset_ = presets[parse_choice("--preset", name, presets)]; });
 }
 
-void ModelFlags::add_model_flags(CLI::App& app) {
+void ModelFlags::add_model_flags(CLI::App& app, const std::string& default_model) {
   constexpr const char* kModel = "Model";
   const auto note = [this](const char* flag) {
     if (first_model_flag_.empty()) first_model_flag_ = flag;
   };
-  add_flag(app, "--model", "PATH",
-           fmt::format("a trained model: {} (default: the playground's seeded weights)", kModelNames), kModel,
+  add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, default_model), kModel,
            [this](const std::string& path) { model_ = named_model(path); });
   add_repeatable_flag(app, "--ids", "LIST",
                       "token ids instead of a text, as 464,3797; given several times a batch; no special tokens are added",

@@ -17,7 +17,8 @@ namespace headlight::app {
 class ModelFlags {
  public:
   /// `score_scale` names the flag of the attention's scale: "--scale", or "--score-scale" where --scale means the window's.
-  void add_to(CLI::App& app, const std::string& score_scale);
+  /// `default_model`: what is computed on without --model, for the help.
+  void add_to(CLI::App& app, const std::string& score_scale, const std::string& default_model);
 
   /// Was anything to compute on given: a text, ids or a preset?
   bool has_input() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty(); }
@@ -40,7 +41,7 @@ class ModelFlags {
   using Edit = std::function<void(State&)>;
   using MaskEdit = std::function<void(attention::MaskSpec&)>;
   void add_text_flags(CLI::App& app);
-  void add_model_flags(CLI::App& app);
+  void add_model_flags(CLI::App& app, const std::string& default_model);
   void add_playground_flags(CLI::App& app, const std::string& score_scale);
   void add_mask_flags(CLI::App& app);
   void add_playground_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,

@@ -11,6 +11,7 @@ namespace headlight::app {
 namespace {
 
 constexpr std::size_t kBarWidth = 30;
+constexpr auto kFirstDraw = std::chrono::milliseconds(500);
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr auto kLineEvery = std::chrono::seconds(10);
 
@@ -31,7 +32,7 @@ std::string duration(double seconds) {
 }  // namespace
 
 std::string progress_text(std::size_t done, std::size_t total, const std::string& unit, double elapsed_seconds) {
-  std::string text = fmt::format("{} of {} {}", done, total, unit);
+  std::string text = total == 0 ? fmt::format("{} {}", done, unit) : fmt::format("{} of {} {}", done, total, unit);
   if (done == 0 || elapsed_seconds <= 0.0) return text;
   const double rate = static_cast<double>(done) / elapsed_seconds;
   text += fmt::format(", {:.{}f} a second", rate, rate < 10.0 ? 1 : 0);
@@ -44,20 +45,32 @@ ProgressBar::ProgressBar(std::string unit, bool is_quiet)
   if (!is_quiet_ && is_terminal_) std::signal(SIGINT, end_line_and_die);
 }
 
+ProgressBar ProgressBar::on_terminal(std::string unit) { return {std::move(unit), isatty(STDERR_FILENO) != 1}; }
+
 ProgressBar::~ProgressBar() {
-  if (is_drawn_ && is_terminal_) std::cerr << "\r\033[K" << std::flush;
+  clear();
   if (!is_quiet_ && is_terminal_) std::signal(SIGINT, SIG_DFL);
+}
+
+void ProgressBar::clear() {
+  if (is_drawn_ && is_terminal_) std::cerr << "\r\033[K" << std::flush;
+  is_drawn_ = false;
+}
+
+void ProgressBar::begin(std::string unit) {
+  unit_ = std::move(unit);
+  start_ = last_ = Clock::now();
 }
 
 void ProgressBar::show(std::size_t done, std::size_t total) {
   if (is_quiet_) return;
   const Clock::time_point now = Clock::now();
   if (is_terminal_) {
-    if (is_drawn_ && now - last_ < kRedraw) return;
-    const std::size_t filled = total == 0 ? kBarWidth : done * kBarWidth / total;
-    std::cerr << fmt::format("\r[{}{}] {}\033[K", std::string(filled, '='), std::string(kBarWidth - filled, ' '),
-                             progress_text(done, total, unit_, elapsed_seconds()))
-              << std::flush;
+    if (now - start_ < kFirstDraw || (is_drawn_ && now - last_ < kRedraw)) return;
+    const std::size_t filled = total == 0 ? 0 : done * kBarWidth / total;
+    const std::string bar =
+        total == 0 ? "" : fmt::format("[{}{}] ", std::string(filled, '='), std::string(kBarWidth - filled, ' '));
+    std::cerr << fmt::format("\r{}{}\033[K", bar, progress_text(done, total, unit_, elapsed_seconds())) << std::flush;
   } else {
     if (now - last_ < kLineEvery || done == 0 || done == total) return;
     std::cerr << progress_text(done, total, unit_, elapsed_seconds()) << '\n';

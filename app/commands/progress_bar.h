@@ -7,16 +7,24 @@
 namespace headlight::app {
 
 /// Says on standard error how far a long command is: a bar drawn in place on a terminal, a line every ten seconds elsewhere.
+/// What is done within half a second says nothing.
 /// Standard output stays for results. Gone from the terminal when it goes out of scope; Ctrl-C leaves it and ends the line.
 class ProgressBar {
  public:
   /// `unit` is what is counted, in the plural: "sentences". A quiet one says nothing.
   ProgressBar(std::string unit, bool is_quiet);
+  /// One that only a terminal shows: for commands whose standard error others read.
+  static ProgressBar on_terminal(std::string unit);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
+  /// `total` 0: unknown.
   void show(std::size_t done, std::size_t total);
+  /// Counts something else from now on.
+  void begin(std::string unit);
+  /// Makes room for output on the same terminal; the next show() draws again.
+  void clear();
   double elapsed_seconds() const;
 
  private:
@@ -28,7 +36,8 @@ class ProgressBar {
   bool is_drawn_ = false;
 };
 
-/// "412 of 1000 sentences, 35.2 a second, 17 s left": what a line says; before the first one is done only the counts.
+/// "412 of 1000 sentences, 35.2 a second, 17 s left": what a line says; before the first one is done only the counts, and
+/// "412 sentences, 35.2 a second" where `total` is 0 because it is unknown.
 std::string progress_text(std::size_t done, std::size_t total, const std::string& unit, double elapsed_seconds);
 
 }  // namespace headlight::app

@@ -65,7 +65,8 @@ Command add_screenshot_command(CLI::App& app) {
            [=](const std::string& text) { options->scale = parse_number("--scale", text, 0.5f, 4.0f); });
   add_plain_flag(*command, "--welcome", "with the welcome panel, as at the first start", "Image",
                  [=] { options->shows_welcome = true; });
-  flags->model.add_to(*command, "--score-scale");
+  flags->model.add_to(*command, "--score-scale",
+                      fmt::format("{}; any flag of the playground's shows that instead", kCaptionWriter));
   flags->shown.add_to(*command);
   add_device_flag(*command, options->device);
   command->footer(

@@ -71,7 +71,7 @@ Command add_view_command(CLI::App& app) {
       "Type a sentence and see every head of its attention, live. The first time the window opens on the bundled model\n"
       "captions-gpt2; then it continues where it was closed. Flags change what they name and leave the rest.");
   const auto flags = std::make_shared<ViewFlags>();
-  flags->model.add_to(*command, "--score-scale");
+  flags->model.add_to(*command, "--score-scale", fmt::format("what was open last, {} at the first start", kCaptionWriter));
   flags->shown.add_to(*command);
   add_flag(*command, "--scale", "S", "size of fonts and spacing, 0.5 to 4 (default: the monitor's own)", "What is shown",
            [flags = flags.get()](const std::string& text) { flags->scale = parse_number("--scale", text, 0.5f, 4.0f); });

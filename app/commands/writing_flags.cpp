@@ -1,5 +1,6 @@
 #include "app/commands/writing_flags.h"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -62,7 +63,13 @@ Writer::Writer(const WritingFlags& flags, std::string_view bundled)
 GpuRunner& Writer::runner() {
   if (!runner_) {
     auto runner = std::make_unique<GpuRunner>(flags_.device);
-    runner->load(model_->network->layers, flags_.precision, {});
+    bar_.begin("MiB of weights");
+    runner->load(model_->network->layers, flags_.precision, [this](std::size_t done, std::size_t total) {
+      bar_.show(done >> 20, total >> 20);
+      return true;
+    });
+    bar_.clear();
+    bar_.begin("lines");
     runner_ = std::move(runner);
   }
   return *runner_;
@@ -70,7 +77,17 @@ GpuRunner& Writer::runner() {
 
 std::vector<inference::Decoded> Writer::write(const inference::PromptText& text, const inference::DecodingSettings& settings,
                                               const inference::DecodingObserver& observer) {
-  return inference::decode(runner().session(), *model_, text, settings, observer);
+  inference::Session& session = runner().session();
+  if (observer) return inference::decode(session, *model_, text, settings, observer);
+  const std::size_t total = flags_.has_text ? flags_.texts.size() : 0;
+  std::vector<inference::Decoded> decoded =
+      inference::decode(session, *model_, text, settings, [&](const inference::DecodingProgress& progress) {
+        bar_.show(lines_ + progress.done, total == 0 ? 0 : std::max(total, lines_ + progress.done));
+        return true;
+      });
+  bar_.clear();
+  lines_ += decoded.size();
+  return decoded;
 }
 
 std::vector<std::uint32_t> Writer::positioned(std::vector<std::uint32_t> ids, const model::Embedding* embedding) const {

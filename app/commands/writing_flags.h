@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/commands/progress_bar.h"
 #include "app/gpu_runner.h"
 #include "app/model_cache.h"
 #include "app/state.h"
@@ -41,6 +42,7 @@ class Writer {
   /// Puts the model on the device; before that, its lines can be looked at only.
   GpuRunner& runner();
 
+  /// Without an observer a terminal sees on standard error how many lines are done.
   std::vector<inference::Decoded> write(const inference::PromptText& text, const inference::DecodingSettings& settings,
                                         const inference::DecodingObserver& observer = {});
   /// Writes the maps of a text, or of ids, with what was written behind them into the folder's `name`; nothing without
@@ -53,6 +55,8 @@ class Writer {
   std::vector<std::uint32_t> positioned(std::vector<std::uint32_t> ids, const model::Embedding* embedding) const;
 
   const WritingFlags& flags_;
+  ProgressBar bar_ = ProgressBar::on_terminal("lines");
+  std::size_t lines_ = 0;  ///< written so far
   std::filesystem::path path_;
   std::shared_ptr<ModelCache> models_ = std::make_shared<ModelCache>();
   std::shared_ptr<const inference::LanguageModel> model_;

@@ -50,6 +50,37 @@ TEST_SUITE("cpu") {
     }
   }
 
+  TEST_CASE("help and version are commands too, and --version goes behind a command") {
+    CHECK(run_headlight({"help"}).out == run_headlight({"--help"}).out);
+    CHECK(run_headlight({"help", "export"}).out == run_headlight({"export", "--help"}).out);
+    CHECK(run_headlight({"help", "evaluate", "bleu"}).out == run_headlight({"evaluate", "bleu", "--help"}).out);
+    CHECK(usage_complaint({"help", "exprt"}).find("did you mean export?") != std::string::npos);
+    const std::string version = run_headlight({"--version"}).out;
+    CHECK(run_headlight({"version"}).out == version);
+    CHECK(run_headlight({"export", "--version"}).out == version);
+  }
+
+  TEST_CASE("each command's help names the model that it has without --model") {
+    const auto says = [](const std::string& command, const std::string& words) {
+      std::string help = run_headlight({command, "--help"}).out;
+      for (std::size_t at = 0; (at = help.find_first_of(" \n", at)) != std::string::npos; ++at) {
+        const std::size_t end = help.find_first_not_of(" \n", at);
+        help.replace(at, end == std::string::npos ? std::string::npos : end - at, " ");
+      }
+      return help.find(words) != std::string::npos;
+    };
+    CHECK(says("export", "(default: the playground's seeded weights)"));
+    CHECK(says("screenshot", "(default: captions-gpt2; any flag of the playground's"));
+    CHECK_FALSE(says("screenshot", "(default: the playground's seeded weights)"));
+    CHECK(says("view", "(default: what was open last, captions-gpt2 at the first start)"));
+  }
+
+  TEST_CASE("figures' flags are checked before anything is computed") {
+    CHECK(usage_complaint(exporting({"--dpi", "10"})) == "--dpi: expected a whole number from 48 to 960, found '10'");
+    CHECK(usage_complaint(exporting({"--size", "5"})) == "--size: expected a number from 10 to 1000, found '5'");
+    CHECK(usage_complaint(exporting({"--theme", "gray"})).find("--theme: there is no 'gray'") == 0);
+  }
+
   TEST_CASE("what the command line gets wrong is named, with what was meant") {
     CHECK(usage_complaint({"exprt"}) == "there is no command 'exprt', did you mean export? (see headlight --help)");
     CHECK(usage_complaint({"--heds", "4"}) == "unknown flag --heds, did you mean --heads? (see headlight view --help)");

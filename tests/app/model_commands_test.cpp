@@ -190,6 +190,28 @@ TEST_SUITE("cpu") {
     CHECK(answer({"tokenize", "--model", golden_path("bert")}, "").out == "");
   }
 
+  TEST_CASE("tokenize --text and detokenize --ids answer without standard input") {
+    const std::vector<std::string> tokenize = {"tokenize", "--model", golden_path("bert")};
+    std::vector<std::string> given = tokenize;
+    given.insert(given.end(), {"--text", "the cat", "--text", "THE cat\nthe"});
+    const Outcome outcome = answer(given, "not read\n");
+    CHECK(outcome.out == answer(tokenize, "the cat\nTHE cat\nthe\n").out);
+    CHECK(json_lines(outcome.out).size() == 3);
+    CHECK(answer({"detokenize", "--model", golden_path("gpt2"), "--ids", "98,108", "--ids", "98"}, "").out ==
+          "the cat\nthe\n");
+    CHECK(complaint({"detokenize", "--model", golden_path("gpt2"), "--ids", "x"}, 1) ==
+          "line 1: 'x' is no token id: give whole numbers from 0");
+  }
+
+  TEST_CASE("models lists those that come along first") {
+    const TemporaryDirectory directory;
+    const Outcome outcome = run_headlight({"models"}, "HF_HUB_CACHE=" + directory.path().string());
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out.find("captions-gpt2") != std::string::npos);
+    CHECK(outcome.out.find("multi30k-de-en") != std::string::npos);
+    CHECK(outcome.out.find("no models") == std::string::npos);
+  }
+
   TEST_CASE("tokenize takes broken UTF-8 and writes strict JSON") {
     const Outcome outcome = answer({"tokenize", "--model", golden_path("gpt2")}, "a \xff b\n");
     CHECK(outcome.status == 0);
