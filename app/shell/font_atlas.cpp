@@ -1,7 +1,11 @@
 #include "shell/font_atlas.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <tuple>
+#include <utility>
 
 #include "core/error.h"
 #include "imgui.h"
@@ -56,6 +60,15 @@ ImFont* add_file(ImFontAtlas& atlas, const FontFile& file, float em_pixels, cons
   return atlas.AddFontFromMemoryTTF(data, static_cast<int>(file.data.size()), line_pixels, &config, ranges);
 }
 
+/// The first character of the text that needs shaping: what a font is missing for, most likely.
+std::uint32_t first_shaped(std::string_view utf8) {
+  for (std::size_t at = 0; at < utf8.size();) {
+    const std::uint32_t code = next_code_point(utf8, at);
+    if (needs_shaping(code)) return code;
+  }
+  return 0xFFFD;
+}
+
 }  // namespace
 
 FontAtlas::FontAtlas()
@@ -77,6 +90,58 @@ void FontAtlas::find_fallbacks() {
     fallbacks_.push_back(file);
     std::erase_if(missing, [&](std::uint32_t code) { return file->covered[code]; });
   }
+  // What needs shaping is drawn as pictures, by whatever fonts Pango finds.
+  std::erase_if(missing, [](std::uint32_t code) { return needs_shaping(code); });
+  missing_ = missing.empty() ? std::nullopt : std::optional(missing.front());
+}
+
+void FontAtlas::draw_pictures(ImFontAtlas& atlas, float scale) {
+  const std::array<std::tuple<ImFont*, float, bool>, 6> sizes = {{{fonts_.body, kBody, false},
+                                                                  {fonts_.small, kSmall, false},
+                                                                  {fonts_.title, kTitle, true},
+                                                                  {fonts_.strong, kBody, true},
+                                                                  {fonts_.mono, kMono, false},
+                                                                  {fonts_.mono_small, kMonoSmall, false}}};
+  pictures_.clear();
+  const std::vector<std::string>& texts = shaped_.texts();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (const auto& [font, em, is_bold] : sizes) {
+      Picture picture{.font = font,
+                      .code = static_cast<ImWchar>(ShapedTexts::first() + i),
+                      .text = draw_text(texts[i], em * scale, is_bold)};
+      if (picture.text.has_missing && !missing_) missing_ = first_shaped(texts[i]);
+      const auto advance = static_cast<float>(picture.text.advance);
+      // The row above the baseline is known when the atlas is built.
+      picture.rectangle =
+          atlas.AddCustomRectFontGlyph(font, picture.code, std::max(picture.text.width, 1), std::max(picture.text.height, 1),
+                                       advance, ImVec2(static_cast<float>(picture.text.left), 0.0F));
+      pictures_.push_back(std::move(picture));
+    }
+  }
+}
+
+void FontAtlas::place_pictures(ImFontAtlas& atlas) {
+  if (pictures_.empty()) return;
+  unsigned char* pixels = nullptr;
+  int width = 0;
+  int height = 0;
+  atlas.GetTexDataAsAlpha8(&pixels, &width, &height);
+  for (const Picture& picture : pictures_) {
+    const ImFontAtlasCustomRect* at = atlas.GetCustomRectByIndex(picture.rectangle);
+    if (!at->IsPacked() || picture.text.coverage.empty()) continue;
+    const auto columns = static_cast<std::size_t>(picture.text.width);
+    for (int y = 0; y < picture.text.height; ++y) {
+      std::copy_n(picture.text.coverage.begin() + std::ptrdiff_t{y} * picture.text.width, columns,
+                  pixels + std::ptrdiff_t{at->Y + y} * width + at->X);
+    }
+    // ImGui gives glyphs out as constants, but this one is of a rectangle of ours.
+    auto* glyph = const_cast<ImFontGlyph*>(picture.font->FindGlyphNoFallback(picture.code));
+    if (glyph == nullptr) continue;
+    const float down = std::round(picture.font->Ascent) - static_cast<float>(picture.text.baseline);
+    glyph->Y0 += down;
+    glyph->Y1 += down;
+  }
+  pictures_.clear();
 }
 
 void FontAtlas::build(ImFontAtlas& atlas, float scale) {
@@ -100,7 +165,9 @@ void FontAtlas::build(ImFontAtlas& atlas, float scale) {
   fonts_.strong = add(*strong_, kBody);
   fonts_.mono = add(*mono_, kMono);
   fonts_.mono_small = add(*mono_, kMonoSmall);
+  draw_pictures(atlas, scale);
   if (!atlas.Build()) throw Error("the fonts can't be drawn at scale {}; choose a smaller one", scale);
+  place_pictures(atlas);
 }
 
 }  // namespace headlight::shell

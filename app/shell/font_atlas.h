@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -7,6 +9,7 @@
 #include "shell/font_files.h"
 #include "shell/fonts.h"
 #include "shell/glyph_set.h"
+#include "shell/shaped_text.h"
 
 namespace headlight::shell {
 
@@ -20,13 +23,29 @@ class FontAtlas {
   /// Replaces the atlas' content by fonts for `scale` pixels per UI unit.
   void build(ImFontAtlas& atlas, float scale);
   const FontSet& fonts() const { return fonts_; }
+  /// Texts that are drawn as pictures of their own.
+  ShapedTexts& shaped() { return shaped_; }
+  /// The first character that was asked for and that no installed font has; none after build() found all.
+  std::optional<std::uint32_t> missing() const { return missing_; }
 
  private:
   void find_fallbacks();
+  /// Draws the shaped texts and makes room for them in the atlas, to be filled by place_pictures() once it is built.
+  void draw_pictures(ImFontAtlas& atlas, float scale);
+  void place_pictures(ImFontAtlas& atlas);
 
   FontFiles files_;
   GlyphSet glyphs_;
+  ShapedTexts shaped_;
   FontSet fonts_;
+  struct Picture {
+    ImFont* font = nullptr;
+    ImWchar code = 0;
+    int rectangle = -1;  ///< in the atlas
+    TextPicture text;
+  };
+  std::vector<Picture> pictures_;  ///< while the atlas is being built
+  std::optional<std::uint32_t> missing_;
   const FontFile* regular_ = nullptr;
   const FontFile* strong_ = nullptr;
   const FontFile* mono_ = nullptr;

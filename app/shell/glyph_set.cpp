@@ -40,7 +40,8 @@ constexpr std::array kAlphabets{Block{0x0180, 0x024F}, Block{0x0250, 0x02AF}, Bl
                                 Block{0x2150, 0x218F}, Block{0x2190, 0x21FF}, Block{0x2200, 0x22FF}, Block{0x2500, 0x257F},
                                 Block{0x3000, 0x303F}, Block{0x3040, 0x309F}, Block{0x30A0, 0x30FF}, Block{0xFF01, 0xFF65}};
 
-/// The code point that begins at `at`, which moves on; U+FFFD for what is no UTF-8.
+}  // namespace
+
 std::uint32_t next_code_point(std::string_view utf8, std::size_t& at) {
   const auto lead = static_cast<unsigned char>(utf8[at++]);
   if (lead < 0x80) return lead;
@@ -54,8 +55,6 @@ std::uint32_t next_code_point(std::string_view utf8, std::size_t& at) {
   return code;
 }
 
-}  // namespace
-
 GlyphSet::GlyphSet() : wanted_(0x10000) {
   for (const Block& block : kBase) std::fill(wanted_.begin() + block.first, wanted_.begin() + block.last + 1, true);
 }
@@ -64,7 +63,8 @@ bool GlyphSet::add(std::string_view utf8) {
   bool is_changed = false;
   for (std::size_t at = 0; at < utf8.size();) {
     const std::uint32_t code = next_code_point(utf8, at);
-    if (code < 0x20 || code >= wanted_.size() || wanted_[code]) continue;
+    const bool is_private = code >= 0xE000 && code <= 0xF8FF;
+    if (code < 0x20 || code >= wanted_.size() || is_private || wanted_[code]) continue;
     is_changed = true;
     requested_.push_back(code);
     wanted_[code] = true;

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "imgui.h"
+#include "shell/missing_font.h"
 #include "shell/ui_impl.h"
 
 namespace headlight::shell {
@@ -13,8 +15,9 @@ namespace {
 
 // Windows that size themselves and hover states need a frame or two to come to rest after an event.
 constexpr int kSettlingFrames = 3;
-constexpr double kCaretPeriod_s = 0.4;       // ImGui's caret shows for 0.8 s and hides for 0.4 s
-constexpr double kBlinking_s = 10.0;         // after the last input; then the caret rests, and costs nothing
+constexpr double kCaretPeriod_s = 0.4;  // ImGui's caret shows for 0.8 s and hides for 0.4 s
+constexpr double kBlinking_s = 10.0;    // after the last input; then the caret rests, and costs nothing
+constexpr double kTooltipRest_s = 0.45;
 constexpr double kHeldMousePeriod_s = 0.04;  // repeating buttons, scrolling while selecting
 
 /// Keys that a text field being edited wants for itself.
@@ -73,6 +76,8 @@ void Ui::Impl::apply_input() {
   for (const InputEvent& event : queue.take_frame()) {
     frames_wanted = kSettlingFrames;
     quiet_s = 0.0;
+    const bool is_move = std::holds_alternative<MouseMove>(event);
+    if (!is_move || !was_tooltip_shown) pointer_rest_s = 0.0;
     if (const auto* press = std::get_if<KeyPress>(&event)) {
       modifiers = press->modifiers;
       // ImGui's Escape throws away what was typed since the field got the focus; here it only ends the editing.
@@ -93,6 +98,9 @@ void Ui::begin_frame(PixelSize size, float scale, double elapsed_s) {
   Impl& self = *impl_;
   self.scale = scale;
   self.quiet_s += elapsed_s;
+  self.pointer_rest_s += elapsed_s;
+  self.was_tooltip_shown = std::exchange(self.is_tooltip_shown, false);
+  self.is_tooltip_awaited = false;
   self.apply_input();
   ImGui::GetIO().ConfigInputTextCursorBlink = self.quiet_s < kBlinking_s;
   self.heatmaps.pipeline().begin_frame(size, scale);
@@ -194,11 +202,20 @@ double Ui::redraw_after_s() const {
   if (!self.queue.is_empty() || self.frames_wanted > 0 || self.has_new_glyphs || self.layer.is_animating()) return 0.0;
   if (self.theme != &theme_of(self.wanted_theme)) return 0.0;
   if (self.held_buttons > 0) return kHeldMousePeriod_s;
+  if (self.is_tooltip_awaited) return std::max(kTooltipRest_s - self.pointer_rest_s, 0.02);
   if (ImGui::GetIO().WantTextInput && ImGui::GetIO().ConfigInputTextCursorBlink) return kCaretPeriod_s;
   return std::numeric_limits<double>::infinity();
 }
 
 void Ui::request_redraw(int frames) { impl_->frames_wanted = std::max(impl_->frames_wanted, frames); }
+
+bool Ui::wants_tooltip() {
+  Impl& self = *impl_;
+  if (self.held_buttons > 0) return false;
+  const bool has_rested = self.pointer_rest_s >= kTooltipRest_s;
+  (has_rested ? self.is_tooltip_shown : self.is_tooltip_awaited) = true;
+  return has_rested;
+}
 
 bool Ui::is_pressed(Key key, Modifiers modifiers) const {
   const bool passes = key == Key::Escape && impl_->passes_escape;
@@ -218,6 +235,21 @@ const FontSet& Ui::fonts() const { return impl_->atlas.fonts(); }
 
 void Ui::ensure_glyphs(std::string_view utf8) {
   if (impl_->atlas.add(utf8)) impl_->has_new_glyphs = true;
+}
+
+std::string Ui::shaped(std::string_view utf8) {
+  const std::size_t known = impl_->atlas.shaped().texts().size();
+  std::string text = impl_->atlas.shaped().replace(utf8);
+  if (impl_->atlas.shaped().texts().size() != known) impl_->has_new_glyphs = true;
+  return text;
+}
+
+std::string Ui::unshaped(std::string_view utf8) const { return impl_->atlas.shaped().restore(utf8); }
+
+std::optional<std::string> Ui::take_missing_font() {
+  const std::optional<std::uint32_t> missing = impl_->atlas.missing();
+  if (!missing || !impl_->told_missing.insert(*missing).second) return std::nullopt;
+  return missing_font_text(*missing);
 }
 
 const Theme& Ui::theme() const { return *impl_->theme; }

@@ -113,6 +113,10 @@ class Ui {
   /// Asks for so many more frames: for what changed outside of the input.
   void request_redraw(int frames = 1);
 
+  /// For what is under the pointer: is it time for its tooltip? True once the pointer has rested for a moment, and at once
+  /// while it goes from one tooltip to the next. Asks for the frame in which that is so.
+  bool wants_tooltip();
+
   /// Was the key pressed (or repeated) in this frame with exactly these modifiers? Keys that mean something to the text
   /// field being edited (plain letters, Ctrl+C, arrows, …) are the field's and give false; Ctrl+Z and Ctrl+Y are always the
   /// caller's.
@@ -129,6 +133,14 @@ class Ui {
   /// Makes sure that these characters can be shown: new ones are added to the fonts before the next frame. Cheap when there
   /// is nothing new. Typed and pasted text is added by itself; call it for text from files and for tokens.
   void ensure_glyphs(std::string_view utf8);
+
+  /// The text as it is drawn: where its script needs shaping (needs_shaping()), a character of the private use area that
+  /// looks like the whole text from the next frame on.
+  std::string shaped(std::string_view utf8);
+  /// The text that shaped() was given, for files and the clipboard.
+  std::string unshaped(std::string_view utf8) const;
+  /// Once for each such character: what to do about one that no installed font has; nothing most of the time.
+  std::optional<std::string> take_missing_font();
 
   const Theme& theme() const;
   /// From the next frame on.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,6 +56,7 @@ struct Ui::Impl {
   float scale = 1.0F;
   float atlas_scale = 0.0F;  ///< 0: not built yet
   bool has_new_glyphs = false;
+  std::set<std::uint32_t> told_missing;  ///< characters without a font that the user was told about
   int frames_wanted = 1;
   std::vector<Ground> grounds;  ///< of this frame
   std::uint64_t pictures = 0;
@@ -64,6 +66,9 @@ struct Ui::Impl {
   std::vector<KeyPress> pressed;  ///< in this frame
   Modifiers modifiers;
   int held_buttons = 0;
+  double pointer_rest_s = 0.0;                               ///< since the pointer moved or something was pressed
+  bool is_tooltip_shown = false, was_tooltip_shown = false;  ///< in this frame, in the one before
+  bool is_tooltip_awaited = false;
 
   std::unordered_map<ImGuiID, FieldMemory> fields;
   double quiet_s = 0.0;    ///< since the last input; a caret blinks for a while only

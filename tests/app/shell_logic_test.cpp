@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -6,12 +7,66 @@
 #include "shell/glyph_set.h"
 #include "shell/heatmap_renderer.h"
 #include "shell/input_queue.h"
+#include "shell/missing_font.h"
+#include "shell/shaped_text.h"
 #include "shell/theme.h"
 #include "shell/word_allocator.h"
 
 using namespace headlight::shell;
 
 TEST_SUITE_BEGIN("cpu");
+
+TEST_CASE("only scripts whose letters depend on their neighbours are shaped") {
+  for (const char* plain : {"", "the", "·été", "Привет", "語", "漢字かな", "Ωμέγα", "⏎"}) {
+    CAPTURE(plain);
+    CHECK_FALSE(needs_shaping(plain));
+  }
+  for (const char* shaped : {"سلام", "·كتاب", "שלום", "नमस्ते", "தமிழ்", "ภาษา", "𝔘", "a ب"}) {
+    CAPTURE(shaped);
+    CHECK(needs_shaping(shaped));
+  }
+}
+
+TEST_CASE("a shaped text is one character, the same each time, and can be told again") {
+  ShapedTexts texts;
+  CHECK(texts.replace("the") == "the");
+  const std::string salam = texts.replace("سلام");
+  CHECK(salam == "\uE000");
+  CHECK(texts.replace("·كتاب") == "\uE001");
+  CHECK(texts.replace("سلام") == salam);
+  CHECK(texts.restore("3 " + salam + ", \uE001\uE002") == "3 سلام, ·كتاب\uE002");
+  const std::string long_text(400, ' ');
+  CHECK(texts.replace(long_text + "ب") == long_text + "ب");
+}
+
+TEST_CASE("Arabic is joined and runs from right to left") {
+  const TextPicture lam_alef = draw_text("لا", 40.0F, false);
+  const TextPicture lam = draw_text("ل", 40.0F, false);
+  const TextPicture alef = draw_text("ا", 40.0F, false);
+  REQUIRE_FALSE(lam_alef.coverage.empty());
+  CHECK(lam_alef.advance < lam.advance + alef.advance);  // a ligature
+  // Alef, then beh: the tall stroke is at the right, and only there.
+  const TextPicture picture = draw_text("اب", 40.0F, false);
+  REQUIRE_FALSE(picture.coverage.empty());
+  const auto ink = [&](int from, int to) {
+    int sum = 0;
+    for (int y = 0; y < picture.height / 4; ++y) {
+      for (int x = from; x < to; ++x) sum += picture.coverage[static_cast<std::size_t>(y * picture.width + x)];
+    }
+    return sum;
+  };
+  CHECK(ink(picture.width * 3 / 4, picture.width) > 0);
+  CHECK(ink(0, picture.width * 3 / 4) == 0);
+  CHECK(picture.baseline > 0);
+}
+
+TEST_CASE("what to install is said by the script's name") {
+  CHECK(missing_font_text(0x0905) ==
+        "No installed font has U+0905 (Devanagari): install one, then start again (Debian: fonts-noto-core)");
+  CHECK(missing_font_text(0x8A9E).find("fonts-noto-cjk") != std::string::npos);
+  CHECK(missing_font_text(0x1F600).find("fonts-noto-color-emoji") != std::string::npos);
+  CHECK(missing_font_text(0x2D30).find("U+2D30: install one") != std::string::npos);
+}
 
 TEST_CASE("black on white has WCAG's largest contrast") {
   CHECK(contrast(rgb(0x000000), rgb(0xFFFFFF)) == doctest::Approx(21.0));

@@ -91,6 +91,35 @@ void draw_sampler(Ui& ui, std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a shaped text is measured and drawn as a whole, at any scale") {
+  Stage stage;
+  const std::string drawn = stage.ui.shaped("السلام عليكم");
+  CHECK(stage.ui.unshaped(drawn) == "السلام عليكم");
+  float width = 0.0F;
+  for (const float scale : {1.0F, 2.0F}) {
+    stage.scale = scale;
+    stage.size = {static_cast<std::uint32_t>(320.0F * scale), static_cast<std::uint32_t>(120.0F * scale)};
+    ImVec2 low, high;
+    const PixelImage picture = stage.picture([&] {
+      ImGui::TextUnformatted(drawn.c_str());
+      low = ImGui::GetItemRectMin();
+      high = ImGui::GetItemRectMax();
+    });
+    if (width > 0.0F) CHECK(high.x - low.x == doctest::Approx(width).epsilon(0.05));
+    width = high.x - low.x;
+    CHECK(width > 60.0F);
+    std::size_t dark = 0;
+    for (auto y = static_cast<std::uint32_t>(low.y * scale); y < static_cast<std::uint32_t>(high.y * scale); ++y) {
+      for (auto x = static_cast<std::uint32_t>(low.x * scale); x < static_cast<std::uint32_t>(high.x * scale); ++x) {
+        if (largest_difference(picture.at(x, y), picture.at(0, 0)) > 100) ++dark;
+      }
+    }
+    CHECK(static_cast<float>(dark) > 100.0F * scale * scale);
+    Stage::keep(picture, scale == 1.0F ? "arabic" : "arabic-2x");
+  }
+  CHECK_FALSE(stage.ui.take_missing_font());
+}
+
 TEST_CASE("text, widgets and heatmaps are drawn in both themes and at every scale") {
   Stage stage;
   std::string text = "the cat sat on the mat";

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace headlight::shell {
+
+/// Does the text have letters whose shape or order depends on their neighbours (Arabic, Hebrew, the scripts of India and
+/// South-East Asia), or characters beyond U+FFFF? Dear ImGui draws one picture for each 16-bit character, left to right.
+bool needs_shaping(std::string_view utf8);
+bool needs_shaping(std::uint32_t code_point);
+
+/// Texts that are drawn as one picture each, and the character of the private use area that stands for it: with it in its
+/// place, a text is measured, clipped, turned and coloured like any other.
+class ShapedTexts {
+ public:
+  /// The text, or its character where it needs shaping. A text that is too long, and any after some thousands of different
+  /// ones, stays as it is.
+  std::string replace(std::string_view utf8);
+  /// Undoes replace() wherever in the text a character of it is.
+  std::string restore(std::string_view utf8) const;
+  /// [code point − first()]
+  const std::vector<std::string>& texts() const { return texts_; }
+  static constexpr std::uint32_t first() { return 0xE000; }
+  static constexpr std::uint32_t last() { return 0xF8FF; }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> codes_;
+  std::vector<std::string> texts_;
+};
+
+/// A text as pixels: coverage, 0 to 255.
+struct TextPicture {
+  int width = 0, height = 0;
+  int advance = 0;                      ///< to what follows
+  int baseline = 0;                     ///< rows above it
+  int left = 0;                         ///< from the origin to the picture
+  std::vector<unsigned char> coverage;  ///< [height, width]
+  bool has_missing = false;             ///< no installed font has some character
+};
+
+/// Shapes and draws a line of text in any script with whatever fonts it takes; `em_pixels`: the font's size.
+TextPicture draw_text(std::string_view utf8, float em_pixels, bool is_bold);
+
+}  // namespace headlight::shell
