@@ -1,5 +1,6 @@
 #include "app/settings.h"
 
+#include <array>
 #include <cstdlib>
 
 #include "app/json_reader.h"
@@ -44,21 +45,28 @@ WindowPlacement window_from_json(const json& value, const std::string& path) {
   return window;
 }
 
+constexpr std::array<EnumName<Fold>, 3> kFolds = {
+    {{Fold::Automatic, "automatic"}, {Fold::Open, "open"}, {Fold::Folded, "folded"}}};
+
 json to_json(const Panes& panes) {
   return {{"sidebar", panes.sidebar},
           {"grid", panes.grid},
+          {"sidebar_fold", enum_name<Fold>(kFolds, panes.sidebar_fold)},
+          {"grid_fold", enum_name<Fold>(kFolds, panes.grid_fold)},
           {"is_text_open", panes.is_text_open},
           {"is_model_open", panes.is_model_open},
           {"is_mask_open", panes.is_mask_open}};
 }
 
 Panes panes_from_json(const json& value, const std::string& path) {
-  constexpr float kNarrowest = 100.0f;
+  constexpr float kNarrowest = 0.0f;
   constexpr float kWidest = 4'000.0f;
   const JsonReader reader(value, path);
   Panes panes;
   reader.read("sidebar", panes.sidebar, kNarrowest, kWidest);
   reader.read("grid", panes.grid, kNarrowest, kWidest);
+  reader.read_enum<Fold>("sidebar_fold", panes.sidebar_fold, kFolds);
+  reader.read_enum<Fold>("grid_fold", panes.grid_fold, kFolds);
   reader.read("is_text_open", panes.is_text_open);
   reader.read("is_model_open", panes.is_model_open);
   reader.read("is_mask_open", panes.is_mask_open);

@@ -19,10 +19,20 @@ struct WindowPlacement {
   bool operator==(const WindowPlacement&) const = default;
 };
 
-/// How the window is divided. Widths in UI units; a small window shows less of them without forgetting.
+/// Whether a side panel is open or folded into a rail at the window's edge.
+enum class Fold : std::uint8_t {
+  Automatic,  ///< open where the window leaves the map enough room
+  Open,       ///< chosen: open down to the smallest map
+  Folded,     ///< chosen: folded in windows of any size
+};
+
+/// How the window is divided. Widths in UI units, 0: as the window's size asks. A small window shows less of them without
+/// forgetting.
 struct Panes {
-  float sidebar = 340.0f;
-  float grid = 300.0f;
+  float sidebar = 0.0f;
+  float grid = 0.0f;
+  Fold sidebar_fold = Fold::Automatic;
+  Fold grid_fold = Fold::Automatic;
   bool is_text_open = true;  ///< the sidebar's sections
   bool is_model_open = true;
   bool is_mask_open = true;

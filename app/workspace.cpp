@@ -14,6 +14,7 @@
 #include "app/opened_file.h"
 #include "app/picture_file.h"
 #include "core/error.h"
+#include "shell/shaped_text.h"
 
 namespace headlight::app {
 namespace {
@@ -93,6 +94,7 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
   wishes_.clear();
   predictions_.clear();
   items_.clear();
+  tips_.clear();
   handle_keys();
   const auto frame_of = [&](State& state) {
     return Frame{.ui = ui_,
@@ -101,7 +103,8 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
                  .result = result_,
                  .wishes = wishes_,
                  .items = &items_,
-                 .predictions = &predictions_};
+                 .predictions = &predictions_,
+                 .tips = &tips_};
   };
   Frame menus = frame_of(state_);
   draw_menu(menus);
@@ -130,21 +133,42 @@ void Workspace::take_news() {
     const bool is_other_run = news->run != result_.run;
     const bool is_reopened = news->reopenings != result_.reopenings && news->error.empty();
     result_ = std::move(*news);
-    if (is_other_run && result_.input) {
-      const auto ensure = [&](const model::TokenBatch& tokens) {
-        for (const auto& line : tokens.texts) {
-          for (const std::string& token : line) ui_.ensure_glyphs(token);
-        }
-      };
-      ensure(result_.input->source);
-      if (result_.input->target) ensure(*result_.input->target);
-    }
+    if (is_other_run) prepare_token_texts();
+    if (result_.input && drawn_input_.of == result_.input) result_.input = drawn_input_.as_drawn;
     if (is_reopened) tell_of_reopening(result_.device);
     settle_device();
     ui_.request_redraw();
   }
   if (is_current()) shown_inputs_ = requested_inputs_;
   if (std::optional<Notice> news = export_dialog_.take_result()) notice_ = std::move(*news);
+  if (std::optional<std::string> missing = ui_.take_missing_font())
+    notice_ = {.text = std::move(*missing), .is_warning = true};
+}
+
+void Workspace::prepare_token_texts() {
+  drawn_input_ = {};
+  if (!result_.input) return;
+  bool needs_copy = false;
+  const auto look_at = [&](const model::TokenBatch& tokens) {
+    for (const auto& line : tokens.texts) {
+      for (const std::string& token : line) {
+        needs_copy = needs_copy || shell::needs_shaping(token);
+        ui_.ensure_glyphs(token);
+      }
+    }
+  };
+  look_at(result_.input->source);
+  if (result_.input->target) look_at(*result_.input->target);
+  if (!needs_copy) return;
+  auto drawn = std::make_shared<model::ModelInput>(*result_.input);
+  const auto shape = [&](model::TokenBatch& tokens) {
+    for (auto& line : tokens.texts) {
+      for (std::string& token : line) token = ui_.shaped(token);
+    }
+  };
+  shape(drawn->source);
+  if (drawn->target) shape(*drawn->target);
+  drawn_input_ = {.of = result_.input, .as_drawn = std::move(drawn)};
 }
 
 void Workspace::tell_of_reopening(const std::string& device) {

@@ -18,6 +18,7 @@
 #include "panels/actions.h"
 #include "panels/export_dialog.h"
 #include "panels/form.h"
+#include "panels/help_dialogs.h"
 #include "panels/model_browser.h"
 #include "panels/notice_panel.h"
 #include "panels/panel.h"
@@ -99,11 +100,15 @@ class Workspace {
   const Settings& settings();
   /// Where a widget was drawn in the last frame, in UI units; by the names that panels give (panels/panel.h).
   std::optional<shell::UiRect> item_rect(std::string_view name) const;
+  /// What the tooltips of the last frame's controls say, by name.
+  const ItemTips& item_tips() const { return tips_; }
 
  private:
   /// One frame without drawing it: `ui_.end_frame()` or `ui_.drop_frame()` comes next.
   void build(shell::PixelSize size, float content_scale, double now_s);
   void take_news();
+  /// Makes sure that the tokens of the run can be drawn.
+  void prepare_token_texts();
   /// Remembers a chosen device once it works, or goes without one that is gone.
   void settle_device();
   /// Is the run on screen what the state asks for?
@@ -131,6 +136,8 @@ class Workspace {
   /// What goes on in the background, for the status line.
   std::string job_text() const;
   void draw_splitters(Frame& frame);
+  void draw_rails(Frame& frame);
+  void copy_pinned_cell(Frame& frame);
   void draw_dialogs(Frame& frame);
   void remember(double now_s);
   void request_what_is_seen();
@@ -174,6 +181,10 @@ class Workspace {
   bool may_use_another_device_ = false;
 
   EngineResult result_;
+  /// Where scripts need shaping, the input with its tokens' texts as they are drawn (Ui::shaped()).
+  struct {
+    std::shared_ptr<const model::ModelInput> of, as_drawn;
+  } drawn_input_;
   std::uint64_t revision_ = 0;         ///< of the newest request
   std::uint64_t inputs_revision_ = 0;  ///< of the newest request with other inputs than the one before
   RunInputs requested_inputs_;         ///< of the newest request
@@ -184,6 +195,7 @@ class Workspace {
   Transient transient_;
   Layout layout_;
   ItemRects items_;
+  ItemTips tips_;
   Shelves shelves_;
   TextPanelMemory text_memory_;
   PromptPanelMemory prompt_memory_;
@@ -207,8 +219,10 @@ class Workspace {
   ExportDialog export_dialog_;
   ScreenshotDialog screenshot_dialog_;
   bool shows_shortcuts_ = false;
+  HelpPage help_page_ = HelpPage::Keys;
   bool shows_about_ = false;
   bool wants_to_quit_ = false;
+  bool copies_cell_ = false;  ///< the pinned one, as soon as its numbers are there
   bool is_mouse_held_ = false;
   double last_frame_s_ = 0.0;
 };

@@ -24,6 +24,8 @@ bool needs_no_run(Action action) {
     case Action::OpenModel:
     case Action::SaveScreenshot:
     case Action::Quit:
+    case Action::ToggleSidebar:
+    case Action::ToggleGrid:
     case Action::ToggleTheme:
     case Action::LargerUi:
     case Action::SmallerUi:
@@ -65,13 +67,26 @@ void Workspace::act(Action action) {
       browse_models();
       break;
     case Action::Export:
-      export_dialog_.open();
+      export_dialog_.open(state_.view);
+      break;
+    case Action::CopyFigure:
+      export_dialog_.copy_figure(state_, result_, result_.device);
+      break;
+    case Action::CopyCell:
+      copies_cell_ = state_.view.pinned.has_value();
+      if (!copies_cell_) notice_ = {.text = "No cell is pinned: click one, then copy it."};
       break;
     case Action::SaveScreenshot:
       screenshot_dialog_.open(settings_.export_directory);
       break;
     case Action::Quit:
       wants_to_quit_ = true;
+      break;
+    case Action::ToggleSidebar:
+      toggle_sidebar(settings_.panes, layout_);
+      break;
+    case Action::ToggleGrid:
+      toggle_grid(settings_.panes, layout_);
       break;
     case Action::ShowWelcome:
       settings_.shows_welcome = !settings_.shows_welcome;
@@ -84,6 +99,7 @@ void Workspace::act(Action action) {
       break;
     case Action::WriteText:
       settings_.panes.is_text_open = true;
+      if (!layout_.has_sidebar()) toggle_sidebar(settings_.panes, layout_);
       transient_.text_focus = TextFocus::AtEnd;
       ui_.skip_text_of_key();
       break;

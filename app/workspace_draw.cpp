@@ -8,6 +8,8 @@
 #include "app/departures.h"
 #include "app/frame_guard.h"
 #include "app/workspace.h"
+#include "panels/cell_text.h"
+#include "panels/fold_button.h"
 #include "panels/grid_panel.h"
 #include "panels/head_panel.h"
 #include "panels/help_dialogs.h"
@@ -94,11 +96,13 @@ void Workspace::draw(Frame& menus, Frame& frame) {
     if (wanted != std::exchange(texts_height_, wanted)) ui_.request_redraw();
   });
   draw_sidebar(frame);
+  draw_rails(frame);
   draw_status(frame);
   draw_splitters(frame);
   draw_arrival(frame);
   draw_welcome(menus);  // behind the panes: a card may choose something else than they have shown
   draw_dialogs(frame);
+  copy_pinned_cell(frame);
 }
 
 void Workspace::draw_menu(Frame& frame) {
@@ -124,7 +128,18 @@ void Workspace::draw_welcome(Frame& frame) {
 }
 
 void Workspace::draw_tabs(Frame& frame) {
-  pane("tabs", layout_.tabs, ui_.theme().background, false, [&] { draw_tabs_panel(frame); });
+  pane("tabs", layout_.tabs, ui_.theme().background, false, [&] {
+    constexpr float kEdge = 7.0F;
+    const shell::UiRect& tabs = layout_.tabs;
+    const float y = tabs.y + std::round((tabs.height - kFoldButtonEdge) * 0.5F);
+    const float inset = kEdge + kFoldButtonEdge;
+    draw_tabs_panel(frame, layout_.has_sidebar() ? inset : 0.0F, layout_.has_grid() ? inset : 0.0F);
+    if (layout_.has_sidebar() && draw_fold_button(frame, "fold.sidebar", FoldSide::Left, tabs.x + kEdge, y)) {
+      act(Action::ToggleSidebar);
+    }
+    const float right = tabs.x + tabs.width - inset;
+    if (layout_.has_grid() && draw_fold_button(frame, "fold.grid", FoldSide::Right, right, y)) act(Action::ToggleGrid);
+  });
 }
 
 void Workspace::draw_center(Frame& frame) {
@@ -167,6 +182,15 @@ void Workspace::draw_sidebar(Frame& frame) {
   });
 }
 
+void Workspace::draw_rails(Frame& frame) {
+  pane("sidebar rail", layout_.sidebar_rail, ui_.theme().panel, false, [&] {
+    if (draw_rail(frame, "rail.sidebar", FoldSide::Left, "Text, model, mask")) act(Action::ToggleSidebar);
+  });
+  pane("grid rail", layout_.grid_rail, ui_.theme().panel, false, [&] {
+    if (draw_rail(frame, "rail.grid", FoldSide::Right, "Heads")) act(Action::ToggleGrid);
+  });
+}
+
 void Workspace::draw_status(Frame& frame) {
   pane("status", layout_.status, ui_.theme().panel, false, [&] {
     const StatusChoice choice = draw_model_remarks(frame, departures(frame.state), toast_);
@@ -203,16 +227,26 @@ void Workspace::draw_splitters(Frame& frame) {
   if (is_arriving()) return;
   const shell::Color color = ui_.theme().border;
   const shell::Color hot = ui_.theme().accent;
-  frame.mark("splitter.sidebar", layout_.sidebar_splitter);
-  frame.mark("splitter.grid", layout_.grid_splitter);
+  if (layout_.has_sidebar()) frame.mark("splitter.sidebar", layout_.sidebar_splitter);
+  if (layout_.has_grid()) frame.mark("splitter.grid", layout_.grid_splitter);
   float x = 0.0F;
   if (drag_splitter("sidebar splitter", layout_.sidebar_splitter, color, hot, x)) drag_sidebar(settings_.panes, layout_, x);
   if (drag_splitter("grid splitter", layout_.grid_splitter, color, hot, x)) drag_grid(settings_.panes, layout_, x);
 }
 
+void Workspace::copy_pinned_cell(Frame& frame) {
+  const std::optional<attention::Cell> pinned = state_.view.pinned;
+  if (!copies_cell_ || !pinned) return;
+  const std::optional<std::string> text = cell_text(frame, *pinned);
+  if (!text) return;  // they come with a later frame
+  copies_cell_ = false;
+  ImGui::SetClipboardText(ui_.unshaped(*text).c_str());
+  notice_ = {.text = "The pinned cell's numbers are on the clipboard."};
+}
+
 void Workspace::draw_dialogs(Frame& frame) {
   report(draw_guarded([&] {
-    draw_shortcuts_dialog(frame, shows_shortcuts_);
+    draw_help_dialog(frame, shows_shortcuts_, help_page_);
     draw_about_dialog(frame, shows_about_, renderer_);
     export_dialog_.draw(frame, result_.device, settings_.export_directory);
     screenshot_dialog_.draw(frame);

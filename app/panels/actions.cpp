@@ -33,11 +33,15 @@ constexpr std::array kShortcuts = {
     Shortcut{Action::Redo, Key::Z, kControlShift, "Ctrl+Shift+Z", "Redo", "Edit"},
     Shortcut{Action::OpenModel, Key::O, kControl, "Ctrl+O", "Open a model", "File"},
     Shortcut{Action::Export, Key::E, kControl, "Ctrl+E", "Export", "File"},
+    Shortcut{Action::CopyFigure, Key::C, kControlShift, "Ctrl+Shift+C", "Copy the map as a picture", "File"},
+    Shortcut{Action::CopyCell, Key::C, kControl, "Ctrl+C", "Copy the pinned cell's numbers", "File"},
     Shortcut{Action::SaveScreenshot, Key::S, kControlShift, "Ctrl+Shift+S", "Save a screenshot", "File"},
     Shortcut{Action::Quit, Key::Q, kControl, "Ctrl+Q", "Quit", "File"},
     Shortcut{Action::ShowHead, Key::Digit1, {}, "1", "Show the head", "View"},
     Shortcut{Action::ShowSteps, Key::Digit2, {}, "2", "Show the steps", "View"},
     Shortcut{Action::ShowPredictions, Key::Digit3, {}, "3", "Show the predictions", "View"},
+    Shortcut{Action::ToggleSidebar, Key::B, kControl, "Ctrl+B", "Fold or open the left panel", "View"},
+    Shortcut{Action::ToggleGrid, Key::G, kControl, "Ctrl+G", "Fold or open the right panel", "View"},
     Shortcut{Action::ToggleTheme, Key::T, {}, "T", "Light or dark", "View"},
     Shortcut{Action::LargerUi, Key::Equal, kControl, "Ctrl++", "Larger interface", "View"},
     Shortcut{Action::LargerUi, Key::Equal, kControlShift, "", "Larger interface", "View"},
@@ -45,7 +49,7 @@ constexpr std::array kShortcuts = {
     Shortcut{Action::ResetUiScale, Key::Digit0, kControl, "Ctrl+0", "Interface as the monitor asks", "View"},
     Shortcut{Action::Dismiss, Key::Escape, {}, "Esc", "Leave the text or the brush, close, unpin the cell", "Help"},
     Shortcut{Action::ShowWelcome, Key::F2, {}, "F2", "Welcome panel: Tab and Enter choose; again closes it", "Help"},
-    Shortcut{Action::ShowShortcuts, Key::F1, {}, "F1", "This list", "Help"},
+    Shortcut{Action::ShowShortcuts, Key::F1, {}, "F1", "Keys and words", "Help"},
 };
 
 constexpr std::array kUiScales = {0.5F, 0.67F, 0.8F, 0.9F, 1.0F, 1.1F, 1.25F, 1.5F, 1.75F, 2.0F, 2.5F, 3.0F, 4.0F};

@@ -35,7 +35,7 @@ void draw_brush_hint(Frame& frame, float room) {
   const char* hint = "Brush: click or drag masks cells, or shows masked ones. Shift moves the map. Esc or B stops.";
   const std::string fitting = fit_text(font, hint, room);
   ImGui::TextUnformatted(fitting.c_str());
-  mark_last_item(frame, "head.hint");
+  frame.mark("head.hint", last_item_rect());
   if (fitting != hint) explain_last_item(frame, hint);
 }
 

@@ -28,6 +28,7 @@ bool is_without_weights(const attention::Tile& tile, std::uint32_t row) {
 /// Text in the middle of a cell.
 void put(ImDrawList* list, ImFont* font, const shell::UiRect& cell, shell::Color color, const std::string& text) {
   const ImVec2 size = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str());
+  if (size.x > cell.width) return;
   list->AddText(
       font, font_size(font),
       ImVec2(std::round(cell.x + (cell.width - size.x) * 0.5F), std::round(cell.y + (cell.height - size.y) * 0.5F)), color,
@@ -123,7 +124,13 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
   ImDrawList* list = ImGui::GetWindowDrawList();
   const CellsInSight cells(list, image);
   ImFont* font = cells.width >= 66.0F ? frame.ui.fonts().mono : frame.ui.fonts().mono_small;
-  const std::uint32_t decimals = cells.width >= 56.0F ? 3U : cells.width >= kNumberCellWidth - 2.0F ? 2U : 1U;
+  const std::uint32_t decimals = cells.width >= 56.0F ? 3U : 2U;
+  // A large number without its decimals says enough; a small one would be "0".
+  const auto fitting = [&](float value) {
+    std::string text = cell_number(value, decimals);
+    const bool is_large = std::abs(value) >= 9.95F;
+    return is_large && text_width(font, text) > cells.width ? cell_number(value, 0) : text;
+  };
   for (std::uint32_t row = cells.first_row; row < cells.end_row; ++row) {
     if (is_without_weights(tile, row)) continue;
     const float factor = image.row_scale.empty() ? 1.0F : image.row_scale[row];
@@ -131,9 +138,9 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
       const float value = tile.at(row, column);
       const shell::UiRect cell = cells.rect(row, column);
       if (!is_masked_here(tile, row, column)) {
-        put(list, font, cell, readable_on(color_of(image, value * factor)), cell_number(value, decimals));
+        put(list, font, cell, readable_on(color_of(image, value * factor)), fitting(value));
       } else if (tile.request.stage == Stage::Masked || (tile.request.stage == Stage::Weights && value >= 0.005F)) {
-        put_on_plate(list, font, cell, theme, cell_number(value, decimals));
+        put_on_plate(list, font, cell, theme, fitting(value));
       }
     }
   }

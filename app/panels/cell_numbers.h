@@ -25,10 +25,11 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
 /// Says "no weights" in every row of an exact tile of weights that is masked as a whole with −inf.
 void draw_rows_without_weights(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile);
 
-/// A cell in which draw_cell_numbers() fits two decimals.
+/// The smallest cell in which draw_cell_numbers() writes two decimals of a weight; smaller ones stay empty, because one
+/// decimal says little more than the colour.
+inline constexpr float kLeastNumberCellWidth = 31.0F;
+/// … and of any number below 100, with its sign.
 inline constexpr float kNumberCellWidth = 40.0F;
 inline constexpr float kNumberCellHeight = 18.0F;
-/// The smallest one with one decimal.
-inline constexpr float kLeastNumberCellWidth = 34.0F;
 
 }  // namespace headlight::app

@@ -64,8 +64,7 @@ void draw_color_bar(const Frame& frame, const shell::UiRect& bar, const shell::H
   draw_gradient(list, bar, image, true);
   list->AddRect(ImVec2(bar.x, bar.y), ImVec2(bar.x + bar.width, bar.y + bar.height), theme.border);
   list->AddText(words, font_size(words), ImVec2(bar.x, bar.y - font_size(words) - 6.0F), theme.text_dim, caption);
-  const auto most = static_cast<std::uint32_t>(std::clamp(bar.height / 40.0F, 2.0F, 9.0F));
-  for (const view::Tick& tick : view::make_ticks(image.low, image.high, most)) {
+  for (const view::Tick& tick : view::make_bar_ticks(image.low, image.high, bar.height, font_size(font))) {
     const float y = bar.y + bar.height * (1.0F - (tick.value - image.low) / (image.high - image.low));
     list->AddLine(ImVec2(bar.x + bar.width, y), ImVec2(bar.x + bar.width + 4.0F, y), theme.text_dim);
     list->AddText(font, font_size(font), ImVec2(bar.x + bar.width + 7.0F, std::round(y - font_size(font) * 0.5F)),

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "app/desktop.h"
 #include "app/export_names.h"
 #include "app/opened_file.h"
 #include "core/error.h"
@@ -24,6 +28,16 @@ constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All
 constexpr std::array kFormats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Npy,
                                  ExportFormat::Json};
 constexpr std::size_t kNamesShown = 200;
+
+/// Whether one of the formats is a picture.
+bool writes_figures(std::span<const ExportFormat> formats) {
+  return std::ranges::any_of(formats, [](ExportFormat f) { return f == ExportFormat::Png || f == ExportFormat::Svg; });
+}
+
+/// A folder of this program's own for what only passes through.
+std::filesystem::path passing_folder() {
+  return std::filesystem::temp_directory_path() / fmt::format("headlight-{}", getpid());
+}
 
 /// Buttons that stay pressed, side by side, wrapped where the line ends.
 template <typename Names>
@@ -73,10 +87,46 @@ ExportDialog::ExportDialog(RunnerFactory open_runner, std::function<void()> wake
   formats_[0] = true;
 }
 
-ExportOptions ExportDialog::options(const Frame& frame) const {
-  const State& state = frame.state;
+void ExportDialog::open(const ViewChoices& view) {
+  if (is_open_) return;
+  is_open_ = true;
+  const FigureChoices shown = figure_choices(view);
+  figure_.color_map = shown.color_map;
+  figure_.is_row_normalized = shown.is_row_normalized;
+}
+
+void ExportDialog::copy_figure(const State& state, const EngineResult& result, const std::string& device) {
+  if (job_ || result.run == 0) return;
+  ExportOptions wanted = options(state, result);
+  wanted.stages = {state.view.heatmap_stage};
+  wanted.formats = {ExportFormat::Png};
+  wanted.kind = state.selection.block.kind;
+  wanted.layer = state.selection.block.layer.value;
+  wanted.head = state.selection.head;
+  wanted.batch = state.selection.batch;
+  if (!is_open_) apply(figure_choices(state.view), wanted);
+  wanted.is_dark = state.view.theme == Theme::Dark;
+  wanted.directory = passing_folder();
+  is_copying_ = true;
+  outcome_ = {};
+  job_ = std::make_unique<ExportJob>(open_runner_, device, wanted, wake_, [folder = wanted.directory](ExportReport& report) {
+    const std::filesystem::path figure = report.files.front();
+    report.files.clear();
+    std::string trouble;
+    try {
+      copy_picture(figure);
+    } catch (const Error& error) {
+      trouble = error.what();
+    }
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    if (!trouble.empty()) throw Error("{}", trouble);
+  });
+}
+
+ExportOptions ExportDialog::options(const State& state, const EngineResult& result) const {
   ExportOptions options;
-  options.inputs = inputs_on_screen(state, frame.result);
+  options.inputs = inputs_on_screen(state, result);
   options.stages.clear();
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     if (stages_[i]) options.stages.push_back(static_cast<attention::Stage>(i));
@@ -93,16 +143,16 @@ ExportOptions ExportDialog::options(const Frame& frame) const {
     options.head = state.selection.head;
     options.batch = state.selection.batch;
   }
-  options.color_map = state.view.color_map;
-  options.is_row_normalized = state.view.color_range == ColorRange::PerRow;
+  apply(figure_, options);
   return options;
 }
 
 void ExportDialog::begin(const Frame& frame, const std::string& device, std::string& directory) {
   try {
-    ExportOptions wanted = options(frame);
+    ExportOptions wanted = options(frame.state, frame.result);
     wanted.directory = expand_home(typed_directory_);
     job_ = std::make_unique<ExportJob>(open_runner_, device, std::move(wanted), wake_);
+    is_copying_ = false;
     directory = typed_directory_;
     outcome_ = {};
   } catch (const Error& error) {
@@ -113,6 +163,7 @@ void ExportDialog::begin(const Frame& frame, const std::string& device, std::str
 void ExportDialog::take_end_of_job() {
   if (!job_ || !job_->is_done()) return;
   outcome_ = outcome_of(job_->result());
+  if (is_copying_ && !outcome_.is_warning) outcome_.text = "The figure is on the clipboard.";
   is_outcome_seen_ = false;
   job_.reset();
 }
@@ -131,17 +182,44 @@ void ExportDialog::draw_choices(Frame& frame) {
   draw_switches(
       frame, "format", [](std::size_t i) { return to_string(kFormats[i]); }, formats_);
   ImGui::Spacing();
+  if (writes_figures(options(frame.state, frame.result).formats)) draw_figure_form(frame, typed_, figure_);
+}
+
+void ExportDialog::draw_folder(Frame& frame) {
+  ImGui::Spacing();
   draw_label(frame, "Folder");
-  frame.ui.text_field("##folder", typed_directory_, {.hint = "~/headlight"});
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float browse = ImGui::CalcTextSize("Browse").x + 2.0F * style.FramePadding.x;
+  const float show = ImGui::CalcTextSize("Open folder").x + 2.0F * style.FramePadding.x;
+  const float width = ImGui::GetContentRegionAvail().x - browse - show - 2.0F * style.ItemSpacing.x;
+  frame.ui.text_field("##folder", typed_directory_, {.width = width, .hint = "~/headlight"});
   mark_last_item(frame, "export.folder");
+  ImGui::SameLine();
+  const bool browses = ImGui::Button("Browse");
+  mark_last_item(frame, "export.browse");
+  ImGui::SameLine();
+  const bool shows = ImGui::Button("Open folder");
+  mark_last_item(frame, "export.open_folder");
+  if (!browses && !shows) return;
+  try {
+    const std::filesystem::path folder = expand_home(typed_directory_);
+    if (browses) folders_.open(folder);
+    if (!shows) return;
+    if (!std::filesystem::is_directory(folder)) throw Error("{} isn't there yet: the export makes it", folder.string());
+    show_folder(folder);
+  } catch (const std::exception& error) {
+    outcome_ = {.text = error.what(), .is_warning = true};
+  }
 }
 
 void ExportDialog::draw_names(Frame& frame) {
-  const std::vector<std::string> names = export_names(options(frame), frame.result.blocks, frame.result.shapes);
+  const std::vector<std::string> names =
+      export_names(options(frame.state, frame.result), frame.result.blocks, frame.result.shapes);
   ImGui::Spacing();
   draw_label(frame, fmt::format("{} file{}", names.size(), names.size() == 1 ? "" : "s").c_str());
   ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.ui.theme().field);
-  ImGui::BeginChild("names", {0.0F, 112.0F}, true);
+  const float height = std::clamp(frame.ui.height() - 560.0F, 56.0F, 112.0F);  // the rest must fit a small window
+  ImGui::BeginChild("names", {0.0F, height}, true);
   {
     const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text_dim);
     for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) ImGui::TextUnformatted(names[i].c_str());
@@ -167,7 +245,7 @@ void ExportDialog::draw_progress(Frame& frame) {
   ImGui::PushTextWrapPos(0.0F);
   ImGui::TextUnformatted(outcome_.text.c_str());
   ImGui::PopTextWrapPos();
-  mark_last_item(frame, "export.outcome");
+  frame.mark("export.outcome", last_item_rect());
   is_outcome_seen_ = true;
 }
 
@@ -176,11 +254,17 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
   constexpr float kWidth = 96.0F;
   const bool has_choice = std::ranges::any_of(stages_, [](bool is_on) { return is_on; }) &&
                           std::ranges::any_of(formats_, [](bool is_on) { return is_on; });
-  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kWidth -
-                       ImGui::GetStyle().ItemSpacing.x);
+  const float right =
+      ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kWidth - ImGui::GetStyle().ItemSpacing.x;
+  ImGui::BeginDisabled(job_ != nullptr);
+  const bool copies = ImGui::Button("Copy figure");
+  mark_last_item(frame, "export.copy_figure");
+  ImGui::EndDisabled();
+  ImGui::SameLine(right);
   if (ImGui::Button(job_ ? "Hide" : "Close", {kWidth, 0.0F})) is_open_ = false;
   mark_last_item(frame, "export.close");
   ImGui::SameLine();
+  if (copies) copy_figure(frame.state, frame.result, device);
   if (job_) {
     if (ImGui::Button("Cancel", {kWidth, 0.0F})) job_->cancel();
     mark_last_item(frame, "export.cancel");
@@ -202,10 +286,16 @@ void ExportDialog::draw(Frame& frame, const std::string& device, std::string& di
   if (is_open_ && typed_directory_.empty()) typed_directory_ = directory.empty() ? "~/headlight" : directory;
   const bool was_open = is_open_;
   {
-    const Dialog dialog(frame, "Export", is_open_, 560.0F);
-    if (dialog.is_visible()) {
+    const Dialog dialog(frame, "Export", is_open_, 600.0F);
+    if (dialog.is_visible() && folders_.is_open()) {
+      const float height = std::clamp(frame.ui.height() - 220.0F, 120.0F, 420.0F);
+      if (const std::optional<std::filesystem::path> chosen = folders_.draw(frame, height)) {
+        typed_directory_ = chosen->string();
+      }
+    } else if (dialog.is_visible()) {
       ImGui::BeginDisabled(job_ != nullptr);
       draw_choices(frame);
+      draw_folder(frame);
       draw_names(frame);
       ImGui::EndDisabled();
       draw_progress(frame);
@@ -213,11 +303,14 @@ void ExportDialog::draw(Frame& frame, const std::string& device, std::string& di
       if (!is_open_) ImGui::CloseCurrentPopup();
     }
   }
-  if (was_open && !is_open_ && !job_) outcome_ = {};
+  if (is_open_) return;
+  folders_.close();
+  if (was_open && !job_) outcome_ = {};
 }
 
 std::string ExportDialog::status() const {
   if (!job_) return {};
+  if (is_copying_) return "Drawing the figure for the clipboard";
   const ExportProgress progress = job_->progress();
   return fmt::format("Exporting {} of {}", std::min(progress.done + 1, progress.total), progress.total);
 }

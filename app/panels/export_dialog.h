@@ -7,6 +7,8 @@
 #include <string>
 
 #include "app/export_job.h"
+#include "panels/figure_form.h"
+#include "panels/folder_list.h"
 #include "panels/notice_panel.h"
 #include "panels/panel.h"
 
@@ -18,13 +20,17 @@ class ExportDialog {
  public:
   ExportDialog(RunnerFactory open_runner, std::function<void()> wake);
 
-  void open() { is_open_ = true; }
+  /// Figures look as the window does until they are told otherwise.
+  void open(const ViewChoices& view);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
   bool is_running() const { return job_ != nullptr && !job_->is_done(); }
 
   /// `device`: the one in use, as RunnerFactory takes it. `directory`: where the last export went; set by the next one.
   void draw(Frame& frame, const std::string& device, std::string& directory);
+
+  /// Puts the selected head's map on the clipboard as a picture; the result comes as of an export.
+  void copy_figure(const State& state, const EngineResult& result, const std::string& device);
 
   /// "Exporting 3 of 12"; empty when nothing runs.
   std::string status() const;
@@ -36,11 +42,12 @@ class ExportDialog {
  private:
   enum class Reach : std::uint8_t { ThisHead, ThisLayer, Everything };
 
-  ExportOptions options(const Frame& frame) const;
+  ExportOptions options(const State& state, const EngineResult& result) const;
   void begin(const Frame& frame, const std::string& device, std::string& directory);
   void draw_choices(Frame& frame);
   void draw_stages(Frame& frame);
   void draw_formats(Frame& frame);
+  void draw_folder(Frame& frame);
   void draw_names(Frame& frame);
   void draw_progress(Frame& frame);
   void draw_buttons(Frame& frame, const std::string& device, std::string& directory);
@@ -52,10 +59,14 @@ class ExportDialog {
   Reach reach_ = Reach::ThisHead;
   std::array<bool, attention::kStages> stages_{};
   std::array<bool, 5> formats_{};
+  FigureChoices figure_;
+  NumberBeingTyped typed_;
   std::string typed_directory_;
+  FolderList folders_;
   Notice outcome_;  ///< of the last job; also why a job can't begin
   bool is_outcome_seen_ = true;
   std::unique_ptr<ExportJob> job_;
+  bool is_copying_ = false;  ///< the job's figure is for the clipboard
 };
 
 }  // namespace headlight::app

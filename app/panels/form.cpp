@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "panels/ink.h"
+#include "panels/tooltips.h"
 
 namespace headlight::app {
 namespace {
@@ -53,6 +54,11 @@ bool draw_die_button(ImVec2 size, shell::Color color) {
 Form::Form(Frame& frame, NumberBeingTyped& typed, std::string prefix)
     : frame_(frame), typed_(typed), prefix_(std::move(prefix)) {}
 
+void Form::mark_choice(const char* name, std::size_t choice, const char* explanation) {
+  const std::string id = fmt::format("{}.{}", mark_name(name), choice);
+  mark_last_item(frame_, id, tooltip_of(id).empty() ? explanation : nullptr);
+}
+
 float Form::begin_field(const char* label, const char* explanation) {
   const float left = ImGui::GetCursorPosX();
   const float width = ImGui::GetContentRegionAvail().x;
@@ -89,22 +95,21 @@ bool Form::number(const char* name, const char* label, std::uint64_t& value, con
     if (text.empty() && range.hint) value = 0;
     typed_ = {.field = id, .text = text, .value = value};
   }
-  mark_last_item(frame_, id);
+  mark_last_item(frame_, id, explanation);
   if (typed_.field == id && !ImGui::IsItemActive() && !ImGui::IsItemFocused()) typed_ = {};
 
   ImGui::PushButtonRepeat(true);
   ImGui::SameLine();
   if (ImGui::Button("\u2212", {step_width, 0.0F})) value = std::clamp(range.below, range.low, range.high);
-  mark_last_item(frame_, id + ".less");
+  mark_last_item(frame_, id + ".less", "One step down; held, it repeats.");
   ImGui::SameLine();
   if (ImGui::Button("+", {step_width, 0.0F})) value = std::clamp(range.above, range.low, range.high);
-  mark_last_item(frame_, id + ".more");
+  mark_last_item(frame_, id + ".more", "One step up; held, it repeats.");
   ImGui::PopButtonRepeat();
   if (range.other) {
     ImGui::SameLine();
     if (draw_die_button({step_width, ImGui::GetFrameHeight()}, frame_.ui.theme().text)) value = *range.other;
-    mark_last_item(frame_, id + ".other");
-    explain_last_item(frame_, "Another one");
+    mark_last_item(frame_, id + ".other", "Another number by chance.");
   }
   ImGui::PopStyleVar();
   ImGui::PopID();
@@ -128,7 +133,7 @@ bool Form::decimal(const char* name, const char* label, float& value, float low,
   float edited = value;
   ImGui::SetNextItemWidth(width);
   ImGui::DragFloat("##value", &edited, 0.005F, low, high, "%.4g", ImGuiSliderFlags_AlwaysClamp);
-  mark_last_item(frame_, mark_name(name));
+  mark_last_item(frame_, mark_name(name), explanation);
   ImGui::PopID();
   if (edited == value || !std::isfinite(edited)) return false;
   value = edited;
@@ -145,8 +150,7 @@ bool Form::toggle(const char* name, const char* label, bool& is_on, std::string_
   const float height = ImGui::GetFrameHeight();
   const ReadOnly read_only(is_read_only_);
   const bool was_clicked = ImGui::InvisibleButton("##switch", {width, height});
-  mark_last_item(frame_, mark_name(name));
-  explain_last_item(frame_, explanation);
+  mark_last_item(frame_, mark_name(name), explanation);
   const bool is_hovered = ImGui::IsItemHovered();
   if (was_clicked) is_on = !is_on;
 
@@ -188,7 +192,7 @@ bool Form::slider(const char* name, const char* label, std::uint32_t& value, std
                       : edited == 1 ? "%u token"
                                     : "%u tokens",
                       ImGuiSliderFlags_AlwaysClamp);
-  mark_last_item(frame_, mark_name(name));
+  mark_last_item(frame_, mark_name(name), explanation);
   ImGui::PopID();
   if (edited == value) return false;
   value = edited;
@@ -215,7 +219,7 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
     ImGui::SetCursorScreenPos({x0, origin.y});
     ImGui::PushID(static_cast<int>(i));
     const bool was_clicked = ImGui::InvisibleButton("##segment", {x1 - x0, height});
-    mark_last_item(frame_, fmt::format("{}.{}", mark_name(name), i));
+    mark_choice(name, i, explanation);
     const bool is_hovered = ImGui::IsItemHovered();
     ImGui::PopID();
     const bool is_chosen = static_cast<int>(i) == choice;
@@ -245,14 +249,14 @@ bool Form::choose(const char* name, const char* label, std::span<const char* con
   ImGui::SetNextItemWidth(width);
   bool has_changed = false;
   const bool is_open = ImGui::BeginCombo("##choice", choices[static_cast<std::size_t>(choice)]);
-  mark_last_item(frame_, mark_name(name));
+  mark_last_item(frame_, mark_name(name), explanation);
   if (is_open) {
     for (std::size_t i = 0; i < choices.size(); ++i) {
       if (ImGui::Selectable(choices[i], static_cast<int>(i) == choice) && static_cast<int>(i) != choice) {
         choice = static_cast<int>(i);
         has_changed = true;
       }
-      mark_last_item(frame_, fmt::format("{}.{}", mark_name(name), i));
+      mark_choice(name, i, explanation);
     }
     ImGui::EndCombo();
   }
@@ -299,7 +303,7 @@ void Form::warning(std::string_view text) {
   ImGui::PushTextWrapPos(0.0F);
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
   ImGui::PopTextWrapPos();
-  mark_last_item(frame_, mark_name("warning"));
+  frame_.mark(mark_name("warning"), last_item_rect());
 }
 
 bool draw_section_head(Frame& frame, const char* name, const char* title, bool& is_open) {

@@ -61,6 +61,9 @@ class Form {
   bool value_with_button(const char* name, const char* label, std::string_view text, const char* button, bool is_enabled);
   bool button(const char* name, const char* label, float width = 0.0F);
 
+  /// Draws a label and goes to the field's column, for a field that isn't one of these; returns the field's width.
+  float label(const char* text, const char* explanation) { return begin_field(text, explanation); }
+
   /// One small line or more, in the secondary colour.
   void note(std::string_view text);
   /// The same for what is wrong.
@@ -69,6 +72,8 @@ class Form {
  private:
   /// Draws the label and goes to the field's column; returns the field's width.
   float begin_field(const char* label, const char* explanation);
+  /// One of several choices: explained by its own line in the table, else like the whole field.
+  void mark_choice(const char* name, std::size_t choice, const char* explanation);
   std::string mark_name(const char* name) const { return prefix_ + "." + name; }
 
   Frame& frame_;

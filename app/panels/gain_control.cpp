@@ -33,16 +33,13 @@ void draw_gain_control(Frame& frame) {
   // The format rounds to hundredths, so that 0 and 1 are met exactly.
   ImGui::DragFloat("##gain", &edited, 0.01F, kLeastGain, kLargestGain, "gain %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "head.gain");
-  explain_last_item(frame,
-                    "What this head adds is multiplied by it before the output projection: 0 knocks it out. Ctrl and "
-                    "click to type.");
   if (edited != gain && std::isfinite(edited)) set_head_gain(frame.state, selection.block, selection.head, edited);
   ImGui::SameLine();
   const float button = gain_control_width(frame) - kFieldWidth - ImGui::GetStyle().ItemSpacing.x;
   if (ImGui::Button(button_label(gain), {button, 0.0F})) {
     set_head_gain(frame.state, selection.block, selection.head, gain == 1.0F ? 0.0F : 1.0F);
   }
-  mark_last_item(frame, "head.knock_out");
+  mark_last_item(frame, "head.knock_out", gain == 1.0F ? nullptr : "Brings the head back with a gain of 1 (K).");
 }
 
 void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const shell::UiRect& box) {

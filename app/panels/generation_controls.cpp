@@ -77,7 +77,7 @@ PredictionChoice draw_generation_controls(Frame& frame, NumberBeingTyped& typed,
     ImGui::AlignTextToFramePadding();
     const Ink ink(frame.ui.fonts().small, theme.text_dim);
     ImGui::TextUnformatted(remark.c_str());
-    mark_last_item(frame, "generate.remark");
+    frame.mark("generate.remark", last_item_rect());
   }
   return choice;
 }

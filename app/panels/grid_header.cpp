@@ -69,10 +69,12 @@ void draw_lines(Frame& frame, std::uint32_t batch) {
     return;
   }
   if (ImGui::ArrowButton("previous line", ImGuiDir_Left) && line > 0) --line;
+  mark_last_item(frame, "grid.previous_line");
   ImGui::SameLine();
   ImGui::Text("%u of %u", line + 1, batch);
   ImGui::SameLine();
   if (ImGui::ArrowButton("next line", ImGuiDir_Right)) line = std::min(line + 1U, batch - 1U);
+  mark_last_item(frame, "grid.next_line");
 }
 
 void draw_order(Frame& frame) {

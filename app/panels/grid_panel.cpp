@@ -19,6 +19,8 @@ namespace {
 
 constexpr float kGutter = 26.0F;
 constexpr float kCaption = 17.0F;
+constexpr float kShortCaption = 26.0F;       // "H15"
+constexpr float kLongCaption = 52.0F;        // "L11 H15"
 constexpr float kMargins = 30.0F;            // above and below: the selected map's frame, the heads' numbers
 constexpr std::uint32_t kSampledRows = 512;  // enough to sort by; the tooltip's number is exact
 constexpr std::uint32_t kThumbnailPlace = 0x71;
@@ -154,7 +156,8 @@ ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockSh
       .height = room.y - kMargins,
       .gutter = is_sorted ? 4.0F : kGutter,
       .aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U)),
-      .caption = kCaption};
+      .caption = kCaption,
+      .caption_width = is_sorted ? kLongCaption : kShortCaption};
   ThumbnailLayout layout(request);
   if (layout.height() <= request.height) return layout;
   request.width -= ImGui::GetStyle().ScrollbarSize;
@@ -167,7 +170,7 @@ void draw_thumbnails(Frame& frame) {
   if (arrangement.heads.empty()) return;
   const inference::BlockShape& shape = frame.result.shapes.at(arrangement.heads.front().block);
   const ThumbnailLayout layout = lay_out(arrangement, shape, is_sorted, ImGui::GetContentRegionAvail());
-  if (layout.is_compact() && layout.lines_per_group() == 1) draw_head_numbers(frame, layout, arrangement.per_group);
+  if (!layout.has_captions() && layout.lines_per_group() == 1) draw_head_numbers(frame, layout, arrangement.per_group);
   ImGui::BeginChild("thumbnails");
   const float edge = std::max(layout.map_width(), layout.map_height());
   if (is_sorted) sort_by_concentration(frame, arrangement.heads, edge);

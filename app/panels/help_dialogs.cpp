@@ -2,15 +2,22 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "panels/actions.h"
 #include "panels/dialog.h"
+#include "panels/glossary.h"
 #include "panels/ink.h"
+#include "panels/label_text.h"
+#include "panels/segmented.h"
 
 namespace headlight::app {
 namespace {
@@ -40,30 +47,110 @@ void draw_row(Frame& frame, std::string_view meaning, std::string_view keys) {
   ImGui::TextUnformatted(keys.data(), keys.data() + keys.size());
 }
 
-}  // namespace
+/// A heading and the rows below it.
+struct KeyGroup {
+  std::string_view title;
+  std::vector<std::pair<std::string_view, std::string_view>> rows;  ///< meaning, keys
+};
 
-void draw_shortcuts_dialog(Frame& frame, bool& is_open) {
-  const Dialog dialog(frame, "Shortcuts", is_open, 440.0F);
-  if (!dialog.is_visible()) return;
-  const shell::Theme& theme = frame.ui.theme();
-  if (ImGui::BeginTable("keys", 2, ImGuiTableFlags_SizingFixedFit)) {
-    ImGui::TableSetupColumn("action", ImGuiTableColumnFlags_WidthStretch);
-    ImGui::TableSetupColumn("keys", ImGuiTableColumnFlags_WidthFixed, 140.0F);
-    std::string_view group;
-    for (const Shortcut& shortcut : shortcuts()) {
-      if (shortcut.keys.empty()) continue;
-      if (shortcut.group != group) draw_group(frame, group = shortcut.group);
-      draw_row(frame, shortcut.label, shortcut.keys);
+std::vector<KeyGroup> key_groups() {
+  std::vector<KeyGroup> groups;
+  for (const Shortcut& shortcut : shortcuts()) {
+    if (shortcut.keys.empty()) continue;
+    if (groups.empty() || groups.back().title != shortcut.group) groups.push_back({.title = shortcut.group, .rows = {}});
+    groups.back().rows.emplace_back(shortcut.label, shortcut.keys);
+  }
+  KeyGroup& map = groups.emplace_back();
+  map.title = "On the map";
+  for (const auto& [gesture, meaning] : kGestures) map.rows.emplace_back(meaning, gesture);
+  return groups;
+}
+
+/// The groups [first, end) in a table as wide as `width`.
+void draw_groups(Frame& frame, const char* name, std::span<const KeyGroup> groups, float width) {
+  if (!ImGui::BeginTable(name, 2, ImGuiTableFlags_SizingFixedFit, {width, 0.0F})) return;
+  float widest = 0.0F;
+  for (const KeyGroup& group : groups) {
+    for (const auto& [meaning, keys] : group.rows) {
+      widest = std::max(widest, text_width(frame.ui.fonts().mono, std::string(keys)));
     }
-    draw_group(frame, "On the map");
-    for (const auto& [gesture, meaning] : kGestures) draw_row(frame, meaning, gesture);
-    ImGui::EndTable();
+  }
+  ImGui::TableSetupColumn("action", ImGuiTableColumnFlags_WidthStretch);
+  ImGui::TableSetupColumn("keys", ImGuiTableColumnFlags_WidthFixed, std::ceil(widest) + 4.0F);
+  for (const KeyGroup& group : groups) {
+    draw_group(frame, group.title);
+    for (const auto& [meaning, keys] : group.rows) draw_row(frame, meaning, keys);
+  }
+  ImGui::EndTable();
+}
+
+/// In two columns of about equal length where the dialog is wide enough.
+void draw_keys(Frame& frame) {
+  constexpr float kTwoColumns = 640.0F;
+  constexpr float kGap = 32.0F;
+  const std::vector<KeyGroup> groups = key_groups();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const std::span<const KeyGroup> all(groups);
+  std::size_t left = groups.size();
+  if (width >= kTwoColumns) {
+    std::size_t rows = 0;
+    for (const KeyGroup& group : groups) rows += group.rows.size() + 1;
+    std::size_t above = 0;
+    for (left = 0; left < groups.size() && 2 * above < rows; ++left) above += groups[left].rows.size() + 1;
+  }
+  const float column = left < groups.size() ? (width - kGap) * 0.5F : width;
+  const ImVec2 start = ImGui::GetCursorPos();
+  draw_groups(frame, "left", all.first(left), column);
+  const float left_end = ImGui::GetCursorPosY();
+  if (left < groups.size()) {
+    ImGui::SetCursorPos({start.x + column + kGap, start.y});
+    draw_groups(frame, "right", all.subspan(left), column);
+    ImGui::SetCursorPosY(std::max(left_end, ImGui::GetCursorPosY()));
   }
   ImGui::Spacing();
-  const Ink ink(frame.ui.fonts().small, theme.text_dim);
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::PushTextWrapPos(0.0F);
   ImGui::TextUnformatted("While a text is being edited, plain keys are the text's. Esc leaves it.");
   ImGui::PopTextWrapPos();
+}
+
+void draw_words(Frame& frame) {
+  if (!ImGui::BeginTable("words", 2, ImGuiTableFlags_SizingFixedFit)) return;
+  ImGui::TableSetupColumn("word", ImGuiTableColumnFlags_WidthFixed, 140.0F);
+  ImGui::TableSetupColumn("meaning", ImGuiTableColumnFlags_WidthStretch);
+  for (const GlossaryEntry& entry : glossary()) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    {
+      const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+      ImGui::TextUnformatted(entry.word.data(), entry.word.data() + entry.word.size());
+    }
+    ImGui::TableNextColumn();
+    ImGui::PushTextWrapPos(0.0F);
+    ImGui::TextUnformatted(entry.meaning.data(), entry.meaning.data() + entry.meaning.size());
+    ImGui::PopTextWrapPos();
+  }
+  ImGui::EndTable();
+}
+
+}  // namespace
+
+void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page) {
+  constexpr float kFrame = 150.0F;  // title bar, pages' names and margins
+  const Dialog dialog(frame, "Help", is_open, 820.0F);
+  if (!dialog.is_visible()) return;
+  const std::vector<std::string> pages = {"Keys", "Words"};
+  auto chosen = static_cast<std::size_t>(page);
+  if (draw_segmented(frame, "help", pages, chosen)) page = static_cast<HelpPage>(chosen);
+  ImGui::Spacing();
+  // As high as the window allows, so that neither page is cut and the dialog doesn't jump from one to the other.
+  const float height = std::clamp(frame.ui.height() - kFrame, 120.0F, 620.0F);
+  ImGui::BeginChild("page", {0.0F, height});
+  page == HelpPage::Keys ? draw_keys(frame) : draw_words(frame);
+  const ImVec2 page_low = ImGui::GetWindowPos();
+  frame.mark("help.page", {.x = page_low.x, .y = page_low.y, .width = ImGui::GetWindowWidth(), .height = height});
+  frame.mark("help.end", {.x = page_low.x, .y = ImGui::GetCursorScreenPos().y, .width = 1.0F, .height = 1.0F});
+  ImGui::EndChild();
 }
 
 void draw_about_dialog(Frame& frame, bool& is_open, const std::string& renderer) {

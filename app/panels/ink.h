@@ -3,7 +3,6 @@
 #include <imgui.h>
 
 #include <string>
-#include <utility>
 
 #include "panels/panel.h"
 #include "shell/theme.h"
@@ -35,19 +34,11 @@ inline shell::UiRect last_item_rect() {
   return {.x = low.x, .y = low.y, .width = size.x, .height = size.y};
 }
 
-inline void mark_last_item(Frame& frame, std::string name) { frame.mark(std::move(name), last_item_rect()); }
+/// Notes the last ImGui item under a name, as a control, and gives it a tooltip: `explanation`, else tooltip_of(name). Every
+/// control has one; what only shows something is noted with Frame::mark() instead.
+void mark_last_item(Frame& frame, std::string name, const char* explanation = nullptr);
 
-/// A tooltip of some 40 characters' width for the item before.
-inline void explain_last_item(Frame& frame, const char* text) {
-  if (!text || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
-  ImGui::BeginTooltip();
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-    ImGui::PushTextWrapPos(280.0F);
-    ImGui::TextUnformatted(text);
-    ImGui::PopTextWrapPos();
-  }
-  ImGui::EndTooltip();
-}
+/// A tooltip of some 40 characters' width for the item before, once the pointer rests on it.
+void explain_last_item(Frame& frame, const char* text);
 
 }  // namespace headlight::app

@@ -60,8 +60,8 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const std:
     const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
     ImGui::TextUnformatted(name.c_str());
   }
+  frame.mark("model.name", last_item_rect());
   explain_last_item(frame, choice.path.c_str());
-  mark_last_item(frame, "model.name");
   if (model) form.note(model->description.family);
   ImGui::PopTextWrapPos();
   if (!error.empty()) form.warning(error);
@@ -84,7 +84,6 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const std:
   const bool opens_another = form.button("open", "Open another\u2026", half);
   ImGui::SameLine();
   if (form.button("close", "Close", half)) select_model(frame.state, "", {});
-  explain_last_item(frame, "Back to the playground; the device's memory is freed.");
   return opens_another;
 }
 

@@ -53,10 +53,11 @@ PlacedLabels place(const Frame& frame, view::AxisSide side, const AxisTokens& to
                                         .origin = origin,
                                         .length = length,
                                         .line_height = line_height(frame),
-                                        // Upright words stand where numbers would: a line's height apart.
+                                        // Upright words stand where numbers would.
                                         .digit_width = 0.0F,
                                         .max_extent = most,
-                                        .gap = line_height(frame)});
+                                        // Thinned columns are as far apart as thinned rows, so that both have one step.
+                                        .gap = line_height(frame) * (cell < line_height(frame) ? view::kThinnedAir : 1.0F)});
   const bool is_thinned = placed.labels.shows_indices;
   placed.is_upright = side == view::AxisSide::Columns && (is_thinned || placed.labels.angle == view::LabelAngle::Vertical);
   return placed;

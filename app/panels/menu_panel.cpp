@@ -40,17 +40,18 @@ class Menus {
     ImGui::EndMenu();
   }
 
-  void entry(const char* label, Action action, bool is_enabled = true) {
+  void entry(const char* label, Action action, bool is_enabled = true, const char* explanation = nullptr) {
     const std::string keys(keys_of(action));
     if (ImGui::MenuItem(label, keys.empty() ? nullptr : keys.c_str(), false, is_enabled)) choice_.action = action;
-    mark_last_item(frame_, fmt::format("menu.{}", label));
+    mark_last_item(frame_, fmt::format("menu.{}", label), explanation);
   }
 
   /// One of several values; the chosen one has a tick.
   template <typename Value>
-  void option(const char* label, Value& value, const Value& option_value, const char* keys = nullptr) {
+  void option(const char* label, Value& value, const Value& option_value, const char* keys = nullptr,
+              const char* family = "") {
     if (ImGui::MenuItem(label, keys, value == option_value)) value = option_value;
-    mark_last_item(frame_, fmt::format("menu.{}", label));
+    mark_last_item(frame_, fmt::format("menu.{}{}", family, label));
   }
 
   void heading(const char* text) {
@@ -70,8 +71,11 @@ class Menus {
   void draw_edit() {
     const std::string undo = context_.undo_label.empty() ? "Undo" : "Undo: " + context_.undo_label;
     const std::string redo = context_.redo_label.empty() ? "Redo" : "Redo: " + context_.redo_label;
-    entry((undo + "###undo").c_str(), Action::Undo, !context_.undo_label.empty());
-    entry((redo + "###redo").c_str(), Action::Redo, !context_.redo_label.empty());
+    entry((undo + "###undo").c_str(), Action::Undo, !context_.undo_label.empty(), "Takes back the last change.");
+    entry((redo + "###redo").c_str(), Action::Redo, !context_.redo_label.empty(), "Makes the change again.");
+    ImGui::Separator();
+    entry("Copy figure", Action::CopyFigure, frame_.result.run != 0);
+    entry("Copy cell", Action::CopyCell, frame_.state.view.pinned.has_value());
     ImGui::Separator();
     entry("Reset masks", Action::ResetMasks);
     if (ImGui::MenuItem("Reset head gains", nullptr, false, !frame_.state.gains.empty())) frame_.state.gains.clear();
@@ -93,6 +97,10 @@ class Menus {
     submenu("Colour range", &Menus::draw_ranges);
     submenu("Order of the grid", &Menus::draw_orders);
     ImGui::MenuItem("Numbers in cells", nullptr, &view.show_numbers);
+    mark_last_item(frame_, "menu.Numbers in cells");
+    ImGui::Separator();
+    entry("Left panel", Action::ToggleSidebar);
+    entry("Right panel", Action::ToggleGrid);
     ImGui::Separator();
     option("Dark", view.theme, Theme::Dark);
     option("Light", view.theme, Theme::Light);
@@ -112,7 +120,7 @@ class Menus {
   void draw_color_maps() {
     for (const view::ColorMap map : view::kColorMaps) {
       const std::string name(view::to_string(map));
-      if (map != view::ColorMap::BlueRed) option(name.c_str(), frame_.state.view.color_map, name);
+      if (map != view::ColorMap::BlueRed) option(name.c_str(), frame_.state.view.color_map, name, nullptr, "color.");
     }
   }
 
@@ -130,7 +138,7 @@ class Menus {
     for (const float scale : kUiScales) {
       const int percent = static_cast<int>(std::lround(scale * 100.0F));
       const std::string label = percent == 0 ? "As the monitor asks" : fmt::format("{} %", percent);
-      option(label.c_str(), frame_.state.view.ui_scale, scale);
+      option(label.c_str(), frame_.state.view.ui_scale, scale, nullptr, percent == 0 ? "" : "scale.");
     }
   }
 
@@ -144,7 +152,7 @@ class Menus {
       if (ImGui::MenuItem(preset.title.c_str(), nullptr, frame_.state.preset == preset.name)) {
         select_preset(frame_.state, preset.name);
       }
-      mark_last_item(frame_, "menu." + preset.name);
+      mark_last_item(frame_, "menu." + preset.name, preset.summary.c_str());
     }
   }
 
@@ -169,7 +177,7 @@ class Menus {
 
   void draw_help() {
     entry("Welcome", Action::ShowWelcome);
-    entry("Shortcuts", Action::ShowShortcuts);
+    entry("Keys and words", Action::ShowShortcuts);
     entry("About", Action::ShowAbout);
   }
 

@@ -103,7 +103,7 @@ ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& c
   if (!trouble_.empty()) {
     frame.ui.ensure_glyphs(trouble_);
     draw_small(frame, trouble_.c_str(), frame.ui.theme().warning);
-    mark_last_item(frame, "browser.trouble");
+    frame.mark("browser.trouble", last_item_rect());
   }
   ImGui::Spacing();
   draw_list(frame, context, choice);
@@ -164,7 +164,7 @@ void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, M
                "Download one, for instance with  huggingface-cli download openai-community/gpt2  and open this list again, "
                "or drop a model's folder or .gguf file on the window.",
                theme.text_dim);
-    mark_last_item(frame, "browser.empty");
+    frame.mark("browser.empty", last_item_rect());
   }
   ImGui::EndChild();
 }

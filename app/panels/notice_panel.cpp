@@ -48,7 +48,7 @@ class RemarkLine {
     list->AddText(font, font_size(font), {low.x + kInset, text_y}, theme.text, text.c_str());
     ImGui::SetCursorScreenPos(low);
     ImGui::Dummy({width - button, height});
-    mark_last_item(frame_, remark.name);
+    frame_.mark(remark.name, last_item_rect());
     explain_last_item(frame_, text == remark.text ? remark.explanation : remark.text.c_str());
     x_ += width + kGap;
     if (button == 0.0F) return false;
@@ -91,7 +91,7 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
                 theme.text, notice.text.c_str(), nullptr, 0.0F, &clip);
   ImGui::SetCursorPos({0.0F, 0.0F});
   ImGui::Dummy({std::max(clip.z - origin.x, 1.0F), height});
-  mark_last_item(frame, "notice.text");
+  frame.mark("notice.text", last_item_rect());
   explain_last_item(frame, notice.text.c_str());
   ImGui::SetCursorPos({width - button - 8.0F, std::round((height - ImGui::GetFrameHeight()) * 0.5F)});
   if (ImGui::Button("Close")) notice = {};
@@ -142,7 +142,7 @@ void draw_empty_panel(Frame& frame, bool is_computing) {
     ImGui::SetCursorPosX(left);
     const Ink ink(frame.ui.fonts().body, theme.warning);
     ImGui::TextUnformatted(error.c_str());
-    mark_last_item(frame, "empty.error");
+    frame.mark("empty.error", last_item_rect());
   }
   ImGui::PopTextWrapPos();
 }

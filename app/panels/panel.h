@@ -16,6 +16,9 @@ namespace headlight::app {
 /// "grid.encoder.0.3" (a thumbnail: kind, layer, head). UI units.
 using ItemRects = std::map<std::string, shell::UiRect, std::less<>>;
 
+/// What the tooltips of controls say, by the same names; empty: the control has none.
+using ItemTips = std::map<std::string, std::string, std::less<>>;
+
 /// What every panel gets, once a frame. A panel is a function `void draw_<name>_panel(Frame&)` in a file of its own: it
 /// reads the result, changes the state, wishes for tiles, and calls no other panel. Computation starts because the state
 /// changed.
@@ -29,6 +32,8 @@ struct Frame {
   ItemRects* items = nullptr;  ///< of this frame; none where nobody asks
   /// Places whose predictions this frame shows; none where nobody asks.
   std::vector<PredictionRequest>* predictions = nullptr;
+  ItemTips* tips = nullptr;                                 ///< of this frame; none where nobody asks
+  std::pair<std::string, shell::UiRect> last_control = {};  ///< what mark_last_item() noted last
 
   /// Notes where something that a person can point at is, so that tests find it by name.
   void mark(std::string name, const shell::UiRect& rect) {

@@ -100,7 +100,7 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
     if (ImGui::InvisibleButton("candidate", {row.width, row.height})) clicked = candidate.id;
     ImGui::PopID();
     const bool is_hovered = ImGui::IsItemHovered();
-    mark_last_item(frame, fmt::format("prediction.{}", i));
+    frame.mark(fmt::format("prediction.{}", i), row);
     draw_row(frame, candidate, labels[i], largest, columns, row, is_hovered);
     if (is_hovered) {
       ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);

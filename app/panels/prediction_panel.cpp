@@ -121,7 +121,7 @@ void draw_nothing(Frame& frame) {
     const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
     ImGui::TextUnformatted(title);
   }
-  mark_last_item(frame, "prediction.none");
+  frame.mark("prediction.none", last_item_rect());
   ImGui::SetCursorPosX(left);
   ImGui::PushTextWrapPos(left + width);
   const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);

@@ -105,7 +105,7 @@ std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, co
                                                 .pointer = &pointer});
   ImGui::PopStyleColor();
   if (is_changed != nullptr) *is_changed = was_changed;
-  mark_last_item(frame, box.name);
+  frame.mark(box.name, last_item_rect());
   for (const shell::TextMark& mark : marks)
     frame.mark(fmt::format("{}.mark.{}-{}", box.name, mark.begin, mark.end), last_item_rect());
   if (!side) return std::nullopt;

@@ -44,6 +44,7 @@ void ScreenshotDialog::draw(Frame& frame) {
     is_open_ = false;
     ImGui::CloseCurrentPopup();
   }
+  mark_last_item(frame, "screenshot.cancel");
 }
 
 std::optional<std::filesystem::path> ScreenshotDialog::take_path() {

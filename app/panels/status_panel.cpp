@@ -112,7 +112,7 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
   ImGui::GetWindowDrawList()->AddText(font, font_size(font), at, remark.color, remark.text.c_str(), nullptr, 0.0F, &clip);
   ImGui::SetCursorPos({remark_x, 0.0F});
   ImGui::Dummy({remark_width, ImGui::GetWindowHeight()});
-  mark_last_item(frame, "status.remark");
+  frame.mark("status.remark", last_item_rect());
   if (wanted > remark_width) explain_last_item(frame, remark.text.c_str());
 }
 

@@ -36,9 +36,9 @@ float draw_tab(Frame& frame, const char* title, const char* name, Tab tab, float
 
 }  // namespace
 
-void draw_tabs_panel(Frame& frame) {
+void draw_tabs_panel(Frame& frame, float left_inset, float right_inset) {
   const shell::Theme& theme = frame.ui.theme();
-  const float x = draw_tab(frame, "Head", "tab.head", Tab::Head, kLeft);
+  const float x = draw_tab(frame, "Head", "tab.head", Tab::Head, kLeft + left_inset);
   const float third = draw_tab(frame, "Steps", "tab.steps", Tab::Steps, x);
   const float end = draw_tab(frame, "Predictions", "tab.predictions", Tab::Predictions, third);
   const ImVec2 origin = ImGui::GetWindowPos();
@@ -52,7 +52,7 @@ void draw_tabs_panel(Frame& frame) {
   ImFont* font = frame.ui.fonts().small;
   const char* text = "Not up to date: this is the last map that could be computed";
   const float text_width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text).x;
-  const float left = std::max(end, width - kLeft - std::ceil(text_width));
+  const float left = std::max(end, width - kLeft - right_inset - std::ceil(text_width));
   list->AddText(font, font_size(font), {origin.x + left, origin.y + std::round((height - font_size(font)) * 0.5F)},
                 theme.warning, text);
   frame.mark("tabs.stale", {.x = origin.x + left, .y = origin.y, .width = text_width, .height = height});

@@ -25,7 +25,7 @@ void draw_text_box(Frame& frame, const char* name, std::string& text, const char
                        .most_height = shell::text_field_height(kMostRows),
                        .focus = focus,
                        .hint = hint});
-  mark_last_item(frame, name);
+  frame.mark(name, last_item_rect());
 }
 
 /// A caption at the left, where there is room for it, and the button at the right.

@@ -6,48 +6,62 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kGap = 8.0F;
-constexpr float kGroupGap = 8.0F;  // more space between layers than between lines of one layer
-constexpr float kLeastWidth = 48.0F;
-constexpr float kLeastWidthOfMany = 34.0F;
-constexpr std::uint32_t kMany = 16;  // heads a layer
-constexpr float kMostWidth = 128.0F;
-constexpr std::uint32_t kCompactFrom = 64;  // maps
-constexpr float kCompactGap = 2.0F;
-constexpr float kCompactGroupGap = 6.0F;  // only between layers that take several lines
-constexpr float kLeastCompactWidth = 14.0F;
+constexpr float kMostWidth = 256.0F;
+constexpr std::uint32_t kMany = 64;  // maps that a scroll bar would hide
 
 }  // namespace
 
-ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request), gap_(kGap), group_gap_(kGroupGap) {
-  const std::uint32_t count = std::max(request.per_group, 1U);
-  const float least = count > kMany ? kLeastWidthOfMany : kLeastWidth;
-  const float room = std::max(request.width - request.gutter, least);
-  set_per_line(static_cast<std::uint32_t>(std::max((room + gap_) / (least + gap_), 1.0F)), least);
-  const bool is_too_high = request.height > 0.0F && height() > request.height;
-  if (is_too_high && request.groups > 1 && request.groups * count >= kCompactFrom) lay_out_compactly(room);
+struct ThumbnailLayout::Style {
+  float gap = 0.0F;        ///< between maps
+  float group_gap = 0.0F;  ///< more between layers than between lines of one layer
+  float least = 0.0F;      ///< width of a map
+  bool has_captions = true;
+};
+
+ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request) {
+  const Style roomy{.gap = 8.0F, .group_gap = 8.0F, .least = 48.0F};
+  const Style tight{.gap = 4.0F, .group_gap = 6.0F, .least = std::max(28.0F, request.caption_width)};
+  const Style compact{.gap = 2.0F, .group_gap = 6.0F, .least = 14.0F, .has_captions = false};
+  for (const Style& style : {roomy, tight, compact}) {
+    if (fit(style)) return;
+  }
+  const Style& scrolled = request.groups * request.per_group >= kMany ? compact : roomy;
+  apply(scrolled);
+  set_per_line(most_per_line(scrolled.least), scrolled.least);
 }
 
-void ThumbnailLayout::set_per_line(std::uint32_t fitting, float least) {
-  const std::uint32_t count = std::max(request_.per_group, 1U);
-  lines_per_group_ = (count + fitting - 1) / fitting;
-  per_line_ = (count + lines_per_group_ - 1) / lines_per_group_;  // lines of about equal length
-  const float room = std::max(request_.width - request_.gutter, least);
-  const float share = (room - gap_ * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);
+void ThumbnailLayout::apply(const Style& style) {
+  gap_ = style.gap;
+  group_gap_ = style.group_gap;
+  has_captions_ = style.has_captions;
+}
+
+float ThumbnailLayout::room() const { return std::max(request_.width - request_.gutter, 1.0F); }
+
+std::uint32_t ThumbnailLayout::most_per_line(float least) const {
+  const auto fitting = static_cast<std::uint32_t>(std::max((room() + gap_) / (least + gap_), 1.0F));
+  return std::min(fitting, std::max(request_.per_group, 1U));
+}
+
+void ThumbnailLayout::set_per_line(std::uint32_t count, float least) {
+  const std::uint32_t maps = std::max(request_.per_group, 1U);
+  per_line_ = count;
+  lines_per_group_ = (maps + count - 1) / count;
+  const float width = std::max(room(), least);
+  const float share = (width - gap_ * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);
   map_width_ = std::floor(std::min(share, kMostWidth));
   map_height_ = std::floor(map_width_ * std::clamp(request_.aspect, 0.5F, 1.5F));
 }
 
-void ThumbnailLayout::lay_out_compactly(float room) {
-  is_compact_ = true;
-  gap_ = kCompactGap;
-  const std::uint32_t count = std::max(request_.per_group, 1U);
-  const auto most = static_cast<std::uint32_t>(std::max((room + gap_) / (kLeastCompactWidth + gap_), 1.0F));
-  for (std::uint32_t fitting = 1; fitting <= std::min(count, most); ++fitting) {
-    set_per_line(fitting, kLeastCompactWidth);
-    group_gap_ = lines_per_group_ > 1 ? kCompactGroupGap : 0.0F;
-    if (height() <= request_.height) return;
+bool ThumbnailLayout::fit(const Style& style) {
+  apply(style);
+  for (std::uint32_t count = 1; count <= most_per_line(style.least); ++count) {
+    set_per_line(count, style.least);
+    if (lines_per_group_ == 1 && !has_captions_) group_gap_ = 0.0F;
+    const bool is_high_enough = request_.height <= 0.0F || height() <= request_.height;
+    if (is_high_enough && map_width_ >= style.least) return true;
   }
+  return false;
 }
 
 float ThumbnailLayout::group_height() const { return static_cast<float>(lines_per_group_) * line_height() + group_gap_; }

@@ -5,9 +5,9 @@
 namespace headlight::app {
 
 /// Where the thumbnails of one kind of block stand: lines of equal boxes, a layer's heads wrapped over several lines where
-/// they don't fit, a gutter on the left for the layers' names. A model of many layers and heads is laid out compactly: small
-/// maps, close together and without captions, so that a layer stands on one line where that is possible at all. UI units,
-/// from the top left corner of the arrangement.
+/// that makes them larger, a gutter on the left for the layers' names. The maps are as large as they can be without a scroll
+/// bar: with captions as long as these have room, closer together and without captions in a model of many layers and heads.
+/// UI units, from the top left corner of the arrangement.
 class ThumbnailLayout {
  public:
   struct Request {
@@ -18,6 +18,7 @@ class ThumbnailLayout {
     float gutter = 0.0F;          ///< left of the thumbnails
     float aspect = 1.0F;          ///< height / width of a map
     float caption = 0.0F;         ///< height below each map
+    float caption_width = 24.0F;  ///< of the widest caption
   };
   struct Box {
     float x = 0.0F, y = 0.0F;  ///< of the map; the caption stands below
@@ -36,19 +37,25 @@ class ThumbnailLayout {
   };
   Lines visible_lines(float top, float bottom) const;
   std::uint32_t lines_per_group() const { return lines_per_group_; }
-  bool is_compact() const { return is_compact_; }
-  float caption() const { return is_compact_ ? 0.0F : request_.caption; }
+  bool has_captions() const { return has_captions_; }
+  float caption() const { return has_captions_ ? request_.caption : 0.0F; }
 
  private:
-  float group_height() const;
+  struct Style;
 
-  /// Lines of at most so many maps; fills the width.
-  void set_per_line(std::uint32_t fitting, float least);
-  void lay_out_compactly(float room);
+  float group_height() const;
+  void apply(const Style& style);
+  /// Lines of so many maps; fills the width.
+  void set_per_line(std::uint32_t count, float least);
+  /// The largest maps of the style that need no scroll bar; false: there are none.
+  bool fit(const Style& style);
+  /// The most maps on a line that the style allows.
+  std::uint32_t most_per_line(float least) const;
+  float room() const;
   float line_height() const { return map_height_ + caption() + gap_; }
 
   Request request_;
-  bool is_compact_ = false;
+  bool has_captions_ = true;
   float gap_ = 0.0F, group_gap_ = 0.0F;
   std::uint32_t per_line_ = 1, lines_per_group_ = 1;
   float map_width_ = 0.0F, map_height_ = 0.0F;

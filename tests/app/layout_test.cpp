@@ -22,18 +22,20 @@ TEST_SUITE("cpu") {
           CAPTURE(width);
           CAPTURE(height);
           const Layout layout = layout_window(width, height, strips, Panes{});
-          CHECK(layout.sidebar.x == 0.0F);
+          const shell::UiRect& left = layout.has_sidebar() ? layout.sidebar : layout.sidebar_rail;
+          const shell::UiRect& beside = layout.has_grid() ? layout.grid : layout.grid_rail;
+          CHECK(left.x == 0.0F);
           CHECK(bottom(layout.notice) == layout.welcome.y);
           CHECK(bottom(layout.welcome) == layout.texts.y);
-          CHECK(bottom(layout.texts) == layout.sidebar.y);
-          CHECK(right(layout.sidebar) == layout.center.x);
+          CHECK(bottom(layout.texts) == left.y);
+          CHECK(right(left) == layout.center.x);
           CHECK(layout.center.x == layout.tabs.x);
-          CHECK(right(layout.center) == layout.grid.x);
-          CHECK(right(layout.grid) == doctest::Approx(width));
+          CHECK(right(layout.center) == beside.x);
+          CHECK(right(beside) == doctest::Approx(width));
           CHECK(bottom(layout.tabs) == layout.center.y);
-          CHECK(bottom(layout.center) == bottom(layout.sidebar));
-          CHECK(bottom(layout.sidebar) == layout.status.y);
-          for (const shell::UiRect& rect : {layout.sidebar, layout.tabs, layout.center, layout.grid, layout.status}) {
+          CHECK(bottom(layout.center) == bottom(left));
+          CHECK(bottom(left) == layout.status.y);
+          for (const shell::UiRect& rect : {left, layout.tabs, layout.center, beside, layout.status}) {
             CHECK(rect.width >= 0.0F);
             CHECK(rect.height >= 0.0F);
           }
@@ -42,18 +44,52 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("a wide window gives what is wished, a narrow one narrows the grid first and then drops it") {
-    const Panes panes;
-    const Layout wide = layout_window(1600.0F, 1000.0F, {.menu = 26.0F}, panes);
-    CHECK(wide.sidebar.width == panes.sidebar);
-    CHECK(wide.grid.width == panes.grid);
-    const Layout small = layout_window(1024.0F, 640.0F, {.menu = 26.0F}, panes);
-    CHECK(small.sidebar.width == panes.sidebar);
-    CHECK(small.grid.width < panes.grid);
-    CHECK(small.has_grid());
-    CHECK(small.center.width >= kCenterMin);
-    CHECK_FALSE(layout_window(640.0F, 400.0F, {.menu = 26.0F}, panes).has_grid());
-    CHECK(layout_window(400.0F, 250.0F, {.menu = 26.0F}, panes).center.width >= 160.0F);
+  TEST_CASE("the map comes first: panels fold by themselves where it would be small, the grid before the sidebar") {
+    const Layout wide = layout_window(1600.0F, 1000.0F, {.menu = 26.0F}, Panes{});
+    CHECK(wide.sidebar.width == 340.0F);
+    CHECK(wide.grid.width == 300.0F);
+    const Layout small = layout_window(1024.0F, 640.0F, {.menu = 26.0F}, Panes{});
+    CHECK(small.has_sidebar());
+    CHECK_FALSE(small.has_grid());
+    CHECK(small.grid_rail.width == kRailWidth);
+    CHECK(small.center.width >= 650.0F);
+    CHECK(layout_window(1280.0F, 800.0F, {.menu = 26.0F}, Panes{}).has_grid());
+    CHECK(layout_window(640.0F, 400.0F, {.menu = 26.0F}, Panes{}).has_sidebar());
+    const Layout tiny = layout_window(400.0F, 250.0F, {.menu = 26.0F}, Panes{});
+    CHECK_FALSE(tiny.has_sidebar());
+    CHECK(tiny.center.width >= 340.0F);
+  }
+
+  TEST_CASE("a wide window gives the grid what a square map leaves over") {
+    const Layout large = layout_window(2560.0F, 1440.0F, {.menu = 26.0F}, Panes{});
+    CHECK(large.grid.width > 600.0F);
+    CHECK(large.center.width > 1400.0F);
+    const Layout chosen = layout_window(2560.0F, 1440.0F, {.menu = 26.0F}, {.sidebar = 500.0F, .grid = 250.0F});
+    CHECK(chosen.grid.width == 250.0F);
+    CHECK(chosen.sidebar.width == 500.0F);
+  }
+
+  TEST_CASE("panels fold and open by choice, and a choice that the window's size makes anyway is none") {
+    Panes panes;
+    const auto at = [&](float width) { return layout_window(width, 640.0F, {.menu = 26.0F}, panes); };
+    toggle_grid(panes, at(1024.0F));
+    CHECK(panes.grid_fold == Fold::Open);
+    CHECK(at(1024.0F).has_grid());
+    CHECK(at(1024.0F).center.width >= kCenterMin);
+    CHECK(at(1024.0F).has_sidebar());
+    CHECK_FALSE(at(600.0F).has_grid());  // there the map would be smaller than kCenterMin
+    toggle_grid(panes, at(1600.0F));
+    CHECK(panes.grid_fold == Fold::Folded);
+    CHECK_FALSE(at(2560.0F).has_grid());
+    toggle_grid(panes, at(2560.0F));
+    CHECK(panes.grid_fold == Fold::Automatic);
+    toggle_sidebar(panes, at(1600.0F));
+    CHECK_FALSE(at(1600.0F).has_sidebar());
+    CHECK(at(1600.0F).sidebar_rail.width == kRailWidth);
+    CHECK(at(1024.0F).has_grid());  // there is room for it now
+    toggle_sidebar(panes, at(450.0F));
+    CHECK(panes.sidebar_fold == Fold::Open);
+    CHECK(at(450.0F).sidebar.width == 225.0F);
   }
 
   TEST_CASE("strips leave the map its room: the welcome gives way before the texts do") {
@@ -61,9 +97,11 @@ TEST_SUITE("cpu") {
     const Layout tall = layout_window(1600.0F, 1000.0F, strips, Panes{});
     CHECK(tall.welcome.height == 130.0F);
     CHECK(tall.texts.height == 150.0F);
-    const Layout low = layout_window(1600.0F, 500.0F, strips, Panes{});
+    const Layout low = layout_window(1600.0F, 700.0F, strips, Panes{});
     CHECK(low.texts.height == 150.0F);
-    CHECK(low.welcome.height == 500.0F - 26.0F - 150.0F - kBodyMin);
+    CHECK(low.welcome.height == 700.0F - 26.0F - 150.0F - kBodyMin);
+    CHECK(layout_window(1600.0F, 500.0F, strips, Panes{}).welcome.height == 0.0F);
+    CHECK(layout_window(1600.0F, 500.0F, strips, Panes{}).texts.height == 150.0F);
     CHECK(layout_window(1600.0F, 200.0F, strips, Panes{}).texts.height == 0.0F);
   }
 
@@ -73,13 +111,19 @@ TEST_SUITE("cpu") {
     drag_sidebar(panes, layout, 500.0F);
     CHECK(panes.sidebar == 500.0F);
     drag_sidebar(panes, layout, 5'000.0F);
-    CHECK(panes.sidebar == 1600.0F - 300.0F - kCenterMin);
+    CHECK(panes.sidebar == 1600.0F - 300.0F - kCenterComfortable);  // else the grid would fold
     drag_sidebar(panes, layout, -20.0F);
     CHECK(panes.sidebar == kSidebarMin);
     drag_grid(panes, layout, 1200.0F);
     CHECK(panes.grid == 400.0F);
+    CHECK(panes.grid_fold == Fold::Automatic);
     drag_grid(panes, layout, 1599.0F);
     CHECK(panes.grid == kGridMin);
+    drag_grid(panes, layout, 100.0F);
+    CHECK(panes.grid == 1600.0F - 340.0F - kCenterMin);
+    CHECK(panes.grid_fold == Fold::Open);
+    drag_sidebar(panes, layout, 5'000.0F);
+    CHECK(panes.sidebar == 1600.0F - 300.0F - kCenterMin);
   }
 
   TEST_CASE("a refusal belongs beside what changed") {

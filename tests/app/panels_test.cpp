@@ -1,6 +1,8 @@
 #include <chrono>
 
 #include "app/panel_stage.h"
+#include "panels/cell_numbers.h"
+#include "panels/label_text.h"
 
 using namespace headlight;
 using namespace headlight::app;
@@ -189,6 +191,13 @@ TEST_CASE("while a zoomed-in tile is on its way, the whole map stays on screen")
     count += shell::largest_difference(at, missing) <= 2 ? 1U : 0U;
   }
   CHECK(count < 10);
+}
+
+TEST_CASE("the smallest cell with a number has room for two decimals") {
+  PanelStage stage;
+  stage.settle();
+  CHECK(text_width(stage.shell.ui.fonts().mono_small, "0.00") <= kLeastNumberCellWidth);
+  CHECK(text_width(stage.shell.ui.fonts().mono_small, "0.000") > kLeastNumberCellWidth);
 }
 
 TEST_CASE("in the steps, the pointer's cell is hovered in its own matrix") {

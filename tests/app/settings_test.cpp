@@ -59,6 +59,7 @@ TEST_SUITE("cpu") {
     settings.window = {.width = 800, .height = 600, .x = -5, .y = 12, .is_maximized = true};
     settings.device = "llvmpipe";
     settings.export_directory = "/tmp/figures";
+    settings.panes = {.sidebar = 321.0F, .grid_fold = Fold::Folded, .is_mask_open = false};
     settings.shows_welcome = false;
     settings.state.text = "remember me";
     settings.state.model.translates = false;
