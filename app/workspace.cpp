@@ -74,9 +74,9 @@ void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) 
 void Workspace::build(shell::PixelSize size, float content_scale, double now_s) {
   const float zoom = state_.view.ui_scale > 0.0F ? state_.view.ui_scale : 1.0F;
   ui_.set_theme(state_.view.theme == Theme::Dark ? shell::ThemeKind::Dark : shell::ThemeKind::Light);
+  take_news();  // first: the fonts of this frame have what its tokens need
   ui_.begin_frame(size, content_scale * zoom, std::max(now_s - last_frame_s_, 0.0));
   last_frame_s_ = now_s;
-  take_news();
   take_model_news();
   go_on_generating();
 
