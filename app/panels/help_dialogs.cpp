@@ -143,8 +143,8 @@ void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page) {
   auto chosen = static_cast<std::size_t>(page);
   if (draw_segmented(frame, "help", pages, chosen)) page = static_cast<HelpPage>(chosen);
   ImGui::Spacing();
-  // As high as the window allows, so that neither page is cut and the dialog doesn't jump from one to the other.
-  const float height = std::clamp(frame.ui.height() - kFrame, 120.0F, 620.0F);
+  // As high as the window allows, so that the dialog doesn't jump from one page to the other; in a small one they scroll.
+  const float height = std::clamp(frame.ui.height() - kFrame, 120.0F, 700.0F);
   ImGui::BeginChild("page", {0.0F, height});
   page == HelpPage::Keys ? draw_keys(frame) : draw_words(frame);
   const ImVec2 page_low = ImGui::GetWindowPos();

@@ -214,6 +214,8 @@ bool Ui::wants_tooltip() {
   if (self.held_buttons > 0) return false;
   const bool has_rested = self.pointer_rest_s >= kTooltipRest_s;
   (has_rested ? self.is_tooltip_shown : self.is_tooltip_awaited) = true;
+  // Dear ImGui measures a tooltip in its first frame and shows it in the next.
+  if (has_rested && !self.was_tooltip_shown) self.frames_wanted = std::max(self.frames_wanted, kSettlingFrames);
   return has_rested;
 }
 

@@ -49,7 +49,8 @@ struct TokenBytes {
 TokenBytes gather(std::span<const std::string_view> spellings, Spelling kind) {
   TokenBytes all;
   for (std::size_t i = 0; i < spellings.size(); ++i) {
-    all.bytes += bytes_of(spellings[i], kind);
+    // A token without bytes ends the character before it, as no byte of UTF-8 would.
+    all.bytes += spellings[i].empty() ? std::string(1, '\xFF') : bytes_of(spellings[i], kind);
     all.token.resize(all.bytes.size(), i);
   }
   return all;

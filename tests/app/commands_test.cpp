@@ -1,3 +1,5 @@
+#include <sstream>
+
 #include <doctest/doctest.h>
 
 #include "support/program.h"
@@ -62,12 +64,10 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("each command's help names the model that it has without --model") {
     const auto says = [](const std::string& command, const std::string& words) {
-      std::string help = run_headlight({command, "--help"}).out;
-      for (std::size_t at = 0; (at = help.find_first_of(" \n", at)) != std::string::npos; ++at) {
-        const std::size_t end = help.find_first_not_of(" \n", at);
-        help.replace(at, end == std::string::npos ? std::string::npos : end - at, " ");
-      }
-      return help.find(words) != std::string::npos;
+      std::istringstream help(run_headlight({command, "--help"}).out);
+      std::string text;  // on one line, so that it doesn't matter where it was broken
+      for (std::string word; help >> word;) text += word + " ";
+      return text.find(words) != std::string::npos;
     };
     CHECK(says("export", "(default: the playground's seeded weights)"));
     CHECK(says("screenshot", "(default: captions-gpt2; any flag of the playground's"));

@@ -280,7 +280,7 @@ TEST_SUITE("cpu") {
     const Outcome json = run_headlight({"models", "--json", "--folder", golden_path("gpt2")});
     CHECK(nlohmann::json::parse(json.out).at(0)["parameters"] == 26776);
     const TemporaryDirectory empty;
-    const Outcome none = run_headlight({"models"}, "HF_HUB_CACHE='" + empty.path().string() + "'");
+    const Outcome none = run_headlight({"models", "--folder", empty.path().string()});
     CHECK(none.status == 0);
     CHECK(none.out.starts_with("no models in " + empty.path().string()));
     CHECK(complaint({"models", "--folder", "/nonexistent"}, 1) == "/nonexistent is no folder");
