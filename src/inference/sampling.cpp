@@ -34,6 +34,37 @@ std::vector<std::uint32_t> likeliest(std::span<const float> logits, std::size_t 
   return ids;
 }
 
+double entropy_of(std::span<const double> shares) {
+  double sum = 0.0;
+  for (const double share : shares) {
+    if (share > 0.0) sum -= share * std::log(share);
+  }
+  return sum;
+}
+
+/// The tokens that random sampling may draw.
+struct Nucleus {
+  std::vector<std::uint32_t> ids;  ///< likeliest first; at least one
+  std::vector<double> shares;      ///< [ids] softmax over what top-k leaves; those of the first `count` are drawn from
+  std::size_t count = 0;
+  double sum = 0.0;  ///< of the first `count` shares
+};
+
+Nucleus nucleus_of(std::span<const float> logits, const SamplingSettings& settings) {
+  if (!(settings.temperature > 0.0f)) {
+    throw Error("temperature {}: it divides the logits and must be above 0", settings.temperature);
+  }
+  Nucleus nucleus;
+  nucleus.ids = likeliest(logits, settings.top_k == 0 ? logits.size() : settings.top_k);
+  if (nucleus.ids.empty()) throw Error("no token can be chosen: no logit is finite");
+  std::vector<float> kept;
+  for (const std::uint32_t id : nucleus.ids) kept.push_back(logits[id]);
+  nucleus.shares = probabilities(kept, static_cast<double>(settings.temperature));
+  const auto reaches_p = [&] { return nucleus.count > 0 && !(nucleus.sum < static_cast<double>(settings.top_p)); };
+  while (nucleus.count < nucleus.shares.size() && !reaches_p()) nucleus.sum += nucleus.shares[nucleus.count++];
+  return nucleus;
+}
+
 }  // namespace
 
 std::vector<double> probabilities(std::span<const float> logits, double temperature) {
@@ -63,37 +94,39 @@ std::vector<Candidate> top_candidates(std::span<const float> logits, std::size_t
   return candidates;
 }
 
-double entropy(std::span<const float> logits) {
-  double sum = 0.0;
-  for (const double share : probabilities(logits)) {
-    if (share > 0.0) sum -= share * std::log(share);
+double entropy(std::span<const float> logits) { return entropy_of(probabilities(logits)); }
+
+Distribution distribution(std::span<const float> logits, const SamplingSettings& settings) {
+  Distribution result;
+  if (settings.method == SamplingMethod::Greedy) {
+    result.probabilities = probabilities(logits);
+    result.chances = result.probabilities;
+    result.drawable = static_cast<std::size_t>(std::ranges::count_if(logits, counts));
+    result.entropy = entropy_of(result.probabilities);
+    return result;
   }
-  return sum;
+  const Nucleus nucleus = nucleus_of(logits, settings);
+  result.probabilities = probabilities(logits, static_cast<double>(settings.temperature));
+  result.chances.assign(logits.size(), 0.0);
+  for (std::size_t i = 0; i < nucleus.count; ++i) result.chances[nucleus.ids[i]] = nucleus.shares[i] / nucleus.sum;
+  result.drawable = nucleus.count;
+  result.entropy = entropy_of(result.probabilities);
+  return result;
 }
 
 std::uint32_t Sampler::choose(std::span<const float> logits) {
-  const bool is_greedy = settings_.method == SamplingMethod::Greedy;
-  if (!is_greedy && !(settings_.temperature > 0.0f)) {
-    throw Error("temperature {}: it divides the logits and must be above 0", settings_.temperature);
+  if (settings_.method == SamplingMethod::Greedy) {
+    const std::vector<std::uint32_t> best = likeliest(logits, 1);
+    if (best.empty()) throw Error("no token can be chosen: no logit is finite");
+    return best.front();
   }
-  const std::size_t most = is_greedy ? 1 : settings_.top_k == 0 ? logits.size() : settings_.top_k;
-  const std::vector<std::uint32_t> ids = likeliest(logits, most);
-  if (ids.empty()) throw Error("no token can be chosen: no logit is finite");
-  if (is_greedy) return ids.front();
-
-  std::vector<float> kept;
-  for (const std::uint32_t id : ids) kept.push_back(logits[id]);
-  const std::vector<double> shares = probabilities(kept, static_cast<double>(settings_.temperature));
-  double nucleus = 0.0;
-  std::size_t count = 0;
-  while (count < shares.size() && (count == 0 || nucleus < static_cast<double>(settings_.top_p))) nucleus += shares[count++];
-
-  double rest = next_uniform() * nucleus;
-  for (std::size_t i = 0; i + 1 < count; ++i) {
-    rest -= shares[i];
-    if (rest < 0.0) return ids[i];
+  const Nucleus nucleus = nucleus_of(logits, settings_);
+  double rest = next_uniform() * nucleus.sum;
+  for (std::size_t i = 0; i + 1 < nucleus.count; ++i) {
+    rest -= nucleus.shares[i];
+    if (rest < 0.0) return nucleus.ids[i];
   }
-  return ids[count - 1];
+  return nucleus.ids[nucleus.count - 1];
 }
 
 double Sampler::next_uniform() {

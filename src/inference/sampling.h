@@ -38,6 +38,17 @@ std::vector<Candidate> top_candidates(std::span<const float> logits, std::size_t
 /// −Σ p ln p of the row's softmax, in nats.
 double entropy(std::span<const float> logits);
 
+/// What settings make of a row of logits.
+struct Distribution {
+  std::vector<double> probabilities;  ///< [vocabulary] softmax(logits / temperature) over the whole vocabulary
+  /// [vocabulary] the chance that Sampler chooses the token: 0 where top-k or top-p cuts it off, and the others share 1.
+  std::vector<double> chances;
+  std::size_t drawable = 0;  ///< tokens that aren't cut off
+  double entropy = 0.0;      ///< of the probabilities, in nats
+};
+/// Greedy: the softmax itself at temperature 1, nothing is cut off. Throws Error as Sampler::choose() does.
+Distribution distribution(std::span<const float> logits, const SamplingSettings& settings);
+
 /// Chooses token after token. The same seed, settings and logits give the same tokens on every machine.
 class Sampler {
  public:

@@ -69,6 +69,38 @@ TEST_SUITE("cpu") {
     CHECK(draw(settings, logits, 3) == std::vector<std::uint32_t>{1, 1, 1});
   }
 
+  TEST_CASE("a distribution is cut off by top-k first, then by top-p, and its chances are what is drawn") {
+    // e^0 : e^ln2 : e^ln5 = 1 : 2 : 5, and one that can never come.
+    const std::vector<float> logits = {0.0f, std::log(2.0f), kNever, std::log(5.0f)};
+    SamplingSettings settings{.method = SamplingMethod::Random, .seed = 3};
+    const Distribution all = distribution(logits, settings);
+    CHECK(all.drawable == 3);
+    CHECK(all.chances[3] == doctest::Approx(0.625).epsilon(1e-6));
+    CHECK(all.entropy == doctest::Approx(entropy(logits)));
+    settings.top_k = 2;
+    const Distribution two = distribution(logits, settings);
+    CHECK(two.drawable == 2);
+    CHECK(two.chances[0] == 0.0);
+    CHECK(two.probabilities[0] == doctest::Approx(0.125).epsilon(1e-6));  // over the whole vocabulary still
+    CHECK(two.chances[3] == doctest::Approx(5.0 / 7.0).epsilon(1e-6));
+    settings.top_p = 0.7f;  // of what top-k leaves: 5/7 reaches it
+    CHECK(distribution(logits, settings).chances[3] == 1.0);
+    settings = {.method = SamplingMethod::Random, .temperature = 0.5f, .seed = 3};
+    CHECK(distribution(logits, settings).chances[3] == doctest::Approx(25.0 / 30.0).epsilon(1e-6));
+    // The Sampler draws with these chances.
+    settings.top_p = 0.9f;
+    const Distribution nucleus = distribution(logits, settings);
+    CHECK(nucleus.drawable == 2);
+    constexpr int kDraws = 20'000;
+    std::map<std::uint32_t, int> counts;
+    for (const std::uint32_t id : draw(settings, logits, kDraws)) ++counts[id];
+    CHECK_FALSE(counts.contains(0));
+    CHECK(std::abs(counts[1] / double{kDraws} - nucleus.chances[1]) < 0.013);  // five standard deviations
+    // Greedy: the softmax, whatever the rest says.
+    settings.method = SamplingMethod::Greedy;
+    CHECK(distribution(logits, settings).chances[0] == doctest::Approx(0.125).epsilon(1e-6));
+  }
+
   TEST_CASE("random draws follow the distribution, and a seed repeats them") {
     const std::vector<float> logits = {0.0f, std::log(2.0f), std::log(5.0f), kNever};
     const SamplingSettings settings{.method = SamplingMethod::Random, .seed = 7};
