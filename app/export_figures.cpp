@@ -38,6 +38,9 @@ exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
   exporting::FigureStyle style;
   style.color_map = *color_map;
   style.scale = options.is_row_normalized ? view::ScaleKind::PerRow : view::ScaleKind::Maximum;
+  style.spread = options.color_spread;
+  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end())
+    style.limits = limits->second;
   style.is_dark = options.is_dark;
   style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;
   style.png_scale = static_cast<double>(options.dpi) / 96.0;

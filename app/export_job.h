@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,8 @@ struct ExportOptions {
   std::optional<std::uint32_t> layer, batch, head;
   std::string color_map = "viridis";
   bool is_row_normalized = false;
+  view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights
+  std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< stages without one fit their matrices
   bool is_dark = false;
   std::string title;         ///< of every figure; empty: each says what it shows
   float map_edge_mm = 0.0F;  ///< the longer side of a map on paper; 0: as its cells need

@@ -84,7 +84,11 @@ void write_run_record(const std::filesystem::path& path, const RunRecord& record
   if (has_figures(options)) {
     run.view = {{"color_map", options.color_map},
                 {"color_range", options.is_row_normalized ? "row" : "absolute"},
+                {"color_scale", options.color_spread == view::ScaleSpread::Log ? "log" : "linear"},
                 {"theme", options.is_dark ? "dark" : "light"}};
+    for (const auto& [stage, limits] : options.color_limits) {
+      run.view["color_limits"][std::string(attention::to_string(stage))] = {limits.low, limits.high};
+    }
   }
   run.stages = record.stages;
   exporting::write_run_json(path, run);

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// A matrix as coloured cells: colour = map[255 · (clamp(value · row scale) − low) / (high − low)], stripes where masked, lines
-// between large cells, an outlined row and column. A cell has one colour all over; where several cells share a pixel, the
+// A matrix as coloured cells: colour = map[255 · (clamp(value · row scale) − low) / (high − low)], or the same of their
+// logarithms, stripes where masked, lines between large cells, an outlined row and column. A cell has one colour all over; where several cells share a pixel, the
 // largest value of the first 4 × 4 shows, so that a peak doesn't vanish.
 //   words: float values [rows, columns], mask bits, float row scales [rows] and colour maps [256], at the offsets given
 #include "params/heatmap.h"
@@ -25,7 +25,9 @@ float value_at(uint row, uint cell) {
 
 vec3 map_color(float value) {
   float range = p.high - p.low;
-  float part = range > 0.0 ? (clamp(value, p.low, p.high) - p.low) / range : 0.0;
+  float inside = clamp(value, p.low, p.high);
+  float part = range > 0.0 ? (inside - p.low) / range : 0.0;
+  if (p.is_log != 0u && range > 0.0) part = clamp(log(inside / p.low) / log(p.high / p.low), 0.0, 1.0);
   return unpack_color(words[p.color_map_at + uint(part * 255.0 + 0.5)]).rgb;
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iostream>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -59,6 +61,7 @@ constexpr const char* kFooter =
 struct ExportFlags {
   ModelFlags model;
   ExportOptions options;
+  std::optional<view::ValueLimits> range;  ///< of every figure
   std::string device;
 };
 
@@ -92,6 +95,16 @@ void read_formats(const std::vector<std::string>& values, ExportOptions& options
   }
 }
 
+view::ValueLimits read_range(const std::string& text) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  const std::size_t comma = text.find(',');
+  if (comma == std::string::npos) throw UsageError("--range: expected LOW,HIGH as in 0,0.05, found '{}'", text);
+  const view::ValueLimits range{.low = parse_number("--range", text.substr(0, comma), -kLargest, kLargest),
+                                .high = parse_number("--range", text.substr(comma + 1), -kLargest, kLargest)};
+  if (!(range.low < range.high)) throw UsageError("--range: '{}': the first number must be below the second", text);
+  return range;
+}
+
 void add_selection_flags(CLI::App& app, ExportOptions* options) {
   const auto add_index = [&](const std::string& flag, const std::string& help, std::optional<std::uint32_t>* index) {
     add_flag(app, flag, "N", help, kSelection, [=](const std::string& text) {
@@ -117,6 +130,10 @@ void add_output_flags(CLI::App& app, ExportOptions* options) {
                       "what to write, joined by commas: x, q, k, v, scores, scaled, masked, weights, heads, merged, output, "
                       "hidden, logits (default weights)",
                       kOutput, [=](const std::vector<std::string>& values) { read_stages(values, *options); });
+}
+
+void add_figure_flags(CLI::App& app, ExportFlags* flags) {
+  ExportOptions* options = &flags->options;
   add_flag(app, "--color-map", "NAME",
            fmt::format("colours of the figures: {} (default viridis)", fmt::join(color_map_names(), ", ")), kFigures,
            [=](const std::string& text) {
@@ -139,6 +156,16 @@ void add_output_flags(CLI::App& app, ExportOptions* options) {
   add_plain_flag(app, "--row-normalised,--row-normalized",
                  "colour each row by its own largest weight instead of one scale for the whole map", kFigures,
                  [=] { options->is_row_normalized = true; });
+  add_flag(app, "--range", "LOW,HIGH",
+           "values at the ends of the figures' colour bars (default: what fits each matrix); of signed stages the larger "
+           "magnitude counts at both ends",
+           kFigures, [=](const std::string& text) { flags->range = read_range(text); });
+  add_flag(app, "--color-scale", "linear|log",
+           "colours spread evenly over the weights, or over their logarithms (default linear)", kFigures,
+           [=](const std::string& text) {
+             static const std::vector<std::string> kSpreads = {"linear", "log"};
+             options->color_spread = static_cast<view::ScaleSpread>(parse_choice("--color-scale", text, kSpreads));
+           });
 }
 
 /// A terminal sees on standard error what is loaded and written.
@@ -162,6 +189,9 @@ int run_command(ExportFlags& flags) {
     throw UsageError("--text or {} is missing: say what to compute", flags.model.names_model() ? "--ids" : "--preset");
   }
   if (options.directory.empty()) throw UsageError("--out is missing: name the folder to write into");
+  if (flags.range) {
+    for (const attention::Stage stage : options.stages) options.color_limits[stage] = *flags.range;
+  }
   State state;
   flags.model.apply(state);
   options.inputs = run_inputs(state);
@@ -179,6 +209,7 @@ Command add_export_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("export", kDescription);
   const auto flags = std::make_shared<ExportFlags>();
   add_output_flags(*command, &flags->options);
+  add_figure_flags(*command, flags.get());
   add_selection_flags(*command, &flags->options);
   flags->model.add_to(*command, "--scale,--score-scale", "the playground's seeded weights");
   add_device_flag(*command, flags->device);

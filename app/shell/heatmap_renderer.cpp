@@ -100,7 +100,8 @@ void HeatmapRenderer::draw(ImDrawList* list, const HeatmapImage& image) {
   p.to_clip_y = 2.0F / static_cast<float>(pipeline.size.height);
   p.rows = image.rows;
   p.columns = image.columns;
-  p.low = image.low;
+  p.is_log = image.spread == view::ScaleSpread::Log ? 1 : 0;
+  p.low = p.is_log != 0 ? view::log_floor(image.low, image.high) : image.low;
   p.high = image.high;
   p.hatch = image.hatch;
   p.hatch_ground = image.hatch_ground;

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "shell/theme.h"
+#include "view/value_scale.h"
 
 struct ImDrawList;
 
@@ -38,8 +39,10 @@ struct HeatmapImage {
   std::span<const std::uint8_t> masked;  ///< [rows, columns] or empty; 1: hatched
   std::span<const float> row_scale;      ///< [rows] or empty; multiplies each row's values (1 / row maximum normalises rows)
 
-  float low = 0.0F;                          ///< drawn in the table's first colour
-  float high = 1.0F;                         ///< drawn in its last one
+  float low = 0.0F;   ///< drawn in the table's first colour
+  float high = 1.0F;  ///< drawn in its last one
+  /// Colours over values or over their logarithms; then a low end that isn't above 0 is view::log_floor().
+  view::ScaleSpread spread = view::ScaleSpread::Linear;
   std::span<const std::uint32_t> color_map;  ///< 256 entries, packed as Color
 
   UiRect area;                 ///< of all cells; may reach beyond the clip when zoomed in

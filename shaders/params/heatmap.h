@@ -1,5 +1,5 @@
 // Parameters of heatmap.{vert,frag}: one matrix drawn as cells. Lengths are pixels, colours R | G << 8 | B << 16 | A << 24.
-// Offsets count 32-bit words of the value buffer. 124 of the 128 bytes that every device has.
+// Offsets count 32-bit words of the value buffer. 116 of the 128 bytes that every device has.
 struct HeatmapParameters {
   float area_x;  // of all cells; may reach far beyond the quad
   float area_y;
@@ -17,8 +17,9 @@ struct HeatmapParameters {
   uint color_map_at;  // 256 colours
   uint rows;
   uint columns;
-  float low;
+  float low;  // with is_log above 0
   float high;
+  uint is_log;  // 1: colours are spread over the logarithms of the values
   uint hatch;
   uint hatch_ground;
   uint missing;

@@ -17,7 +17,7 @@ ColorBar::ColorBar(const view::ValueScale& scale, const FigureStyle& style, cons
     : scale_(scale), color_map_(style.color_map), title_(printable(title)) {
   if (scale.kind == view::ScaleKind::PerRow) title_ += " ÷ row maximum";
   height_ = std::max({height, 72.0F, metrics.width(title_, kTextSize) + 4.0F});
-  ticks_ = view::make_bar_ticks(scale.low, scale.high, height_, line_height(kTickSize));
+  ticks_ = view::make_bar_ticks({.low = scale.low, .high = scale.high}, scale.spread, height_, line_height(kTickSize));
   for (const view::Tick& tick : ticks_) tick_width_ = std::max(tick_width_, metrics.width(tick.label, kTickSize));
   width_ = kBarWidth + kTickLength + 3.0F + tick_width_ + 6.0F + line_height(kTextSize);
 }
@@ -33,7 +33,8 @@ void ColorBar::draw(Canvas& canvas, Point top_left, const Paper& paper) const {
   }
   canvas.frame(bar, paper.outline, 0.75F);
   for (const view::Tick& tick : ticks_) {
-    const float y = bar.bottom() - bar.height * (tick.value - scale_.low) / (scale_.high - scale_.low);
+    const float y =
+        bar.bottom() - bar.height * view::place_in({.low = scale_.low, .high = scale_.high}, scale_.spread, tick.value);
     canvas.line({bar.right(), y}, {bar.right() + kTickLength, y}, paper.outline, 0.75F);
     canvas.text({bar.right() + kTickLength + 3.0F + tick_width_, y + kHalfCapital * kTickSize}, tick.label,
                 {.size = kTickSize, .color = paper.muted, .align = TextAlign::End});
@@ -43,7 +44,13 @@ void ColorBar::draw(Canvas& canvas, Point top_left, const Paper& paper) const {
 }
 
 view::ValueScale scale_of(const FigureMap& map, const FigureStyle& style) {
-  return view::make_scale(style.scale, map.values, map.masked);
+  view::ValueScale scale = view::make_scale(style.scale, map.values, map.masked);
+  scale.spread = style.spread;
+  if (style.limits) {
+    scale.low = style.limits->low;
+    scale.high = style.limits->high;
+  }
+  return scale;
 }
 
 }  // namespace headlight::exporting

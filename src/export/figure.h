@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ inline constexpr float kUnitsPerMillimetre = 96.0F / 25.4F;
 struct FigureStyle {
   view::ColorMap color_map = view::ColorMap::Viridis;
   view::ScaleKind scale = view::ScaleKind::Unit;
+  view::ScaleSpread spread = view::ScaleSpread::Linear;
+  std::optional<view::ValueLimits> limits = {};  ///< the ends of the colour bar; none: what `scale` finds
   bool is_dark = false;
   bool shows_numbers = true;  ///< in the cells, where they fit
   double png_scale = 2.0;     ///< pixels a unit of 1/96 inch; 2 prints at 192 dpi

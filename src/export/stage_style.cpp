@@ -1,6 +1,8 @@
 #include "export/stage_style.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace headlight::exporting {
 
@@ -24,6 +26,11 @@ FigureStyle style_for(Stage stage, FigureStyle style) {
   if (stage == Stage::Weights) return style;
   style.color_map = view::ColorMap::BlueRed;
   style.scale = view::ScaleKind::Symmetric;
+  style.spread = view::ScaleSpread::Linear;
+  if (style.limits) {
+    const float reach = std::max(std::abs(style.limits->low), std::abs(style.limits->high));
+    style.limits = {.low = -reach, .high = reach};
+  }
   return style;
 }
 

@@ -14,7 +14,8 @@ std::string_view value_title(attention::Stage stage);
 std::string_view row_title(attention::Stage stage);
 std::string_view column_title(attention::Stage stage);
 
-/// Weights keep the chosen map and scale; every other stage is signed and gets the diverging map, symmetric around zero.
+/// Weights keep the chosen map and scale; every other stage is signed and gets the diverging map, symmetric around zero,
+/// evenly spread.
 FigureStyle style_for(attention::Stage stage, FigureStyle style);
 
 }  // namespace headlight::exporting

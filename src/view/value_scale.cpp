@@ -22,7 +22,19 @@ struct RoundTicks {
   std::vector<Tick> ticks;
   bool is_scientific = false;
   std::uint32_t decimals = 0;
+
+  /// An end of the range is seldom round.
+  std::string one_decimal_more(float end) const {
+    return is_scientific ? format_scientific(end, decimals + 1) : format_fixed(end, decimals + 1);
+  }
 };
+
+// Of a value above 0.
+std::string two_digits(float value) {
+  const int power = static_cast<int>(std::floor(std::log10(value)));
+  if (power < -4 || power > 4) return format_scientific(value, 1);
+  return format_fixed(value, static_cast<std::uint32_t>(std::max(1 - power, 0)));
+}
 
 RoundTicks round_ticks(float low, float high, std::uint32_t max_count) {
   RoundTicks round;
@@ -50,12 +62,33 @@ RoundTicks round_ticks(float low, float high, std::uint32_t max_count) {
 
 float ValueScale::position(float value, float row_maximum) const {
   if (std::isnan(value)) return 0.0F;
-  const float scaled = kind == ScaleKind::PerRow ? value / row_maximum : value;
-  return std::clamp((scaled - low) / (high - low), 0.0F, 1.0F);
+  return place_in({.low = low, .high = high}, spread, kind == ScaleKind::PerRow ? value / row_maximum : value);
+}
+
+float log_floor(float low, float high) {
+  constexpr float kFourDecades = 1e-4F;
+  return low > 0.0F ? low : high * kFourDecades;
+}
+
+float place_in(ValueLimits limits, ScaleSpread spread, float value) {
+  if (std::isnan(value)) return 0.0F;
+  if (spread == ScaleSpread::Log) {
+    const float floor = log_floor(limits.low, limits.high);
+    if (!(value > floor) || !(limits.high > floor)) return 0.0F;
+    return std::clamp(std::log(value / floor) / std::log(limits.high / floor), 0.0F, 1.0F);
+  }
+  const float range = limits.high - limits.low;
+  return range > 0.0F ? std::clamp((value - limits.low) / range, 0.0F, 1.0F) : 0.0F;
+}
+
+float value_at(ValueLimits limits, ScaleSpread spread, float place) {
+  if (spread == ScaleSpread::Linear) return limits.low + (limits.high - limits.low) * place;
+  const float floor = log_floor(limits.low, limits.high);
+  return floor * std::pow(limits.high / floor, place);
 }
 
 ValueScale make_scale(ScaleKind kind, std::span<const float> values, std::span<const std::uint8_t> masked) {
-  if (kind == ScaleKind::Unit || kind == ScaleKind::PerRow) return {kind, 0.0F, 1.0F};
+  if (kind == ScaleKind::Unit || kind == ScaleKind::PerRow) return {.kind = kind, .low = 0.0F, .high = 1.0F};
   float largest = 0.0F;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const float value = values[i];
@@ -63,11 +96,11 @@ ValueScale make_scale(ScaleKind kind, std::span<const float> values, std::span<c
     largest = std::max(largest, kind == ScaleKind::Symmetric ? std::abs(value) : value);
   }
   if (largest <= std::numeric_limits<float>::min()) largest = 1.0F;
-  return {kind, kind == ScaleKind::Symmetric ? -largest : 0.0F, largest};
+  return {.kind = kind, .low = kind == ScaleKind::Symmetric ? -largest : 0.0F, .high = largest};
 }
 
 ValueScale join(const ValueScale& a, const ValueScale& b) {
-  return {a.kind, std::min(a.low, b.low), std::max(a.high, b.high)};
+  return {.kind = a.kind, .low = std::min(a.low, b.low), .high = std::max(a.high, b.high), .spread = a.spread};
 }
 
 float row_maximum(std::span<const float> row) {
@@ -82,22 +115,55 @@ std::vector<Tick> make_ticks(float low, float high, std::uint32_t max_count) {
   return round_ticks(low, high, max_count).ticks;
 }
 
-std::vector<Tick> make_bar_ticks(float low, float high, float length, float label_height) {
+std::vector<Tick> make_log_ticks(float low, float high, std::uint32_t max_count) {
+  std::vector<Tick> ticks;
+  const double floor = double{log_floor(low, high)};
+  if (!(double{high} > floor) || !std::isfinite(high)) return ticks;
+  constexpr double kSlack = 1.0 + 1e-6;
+  const int first = static_cast<int>(std::ceil(std::log10(floor / kSlack)));
+  const int last = static_cast<int>(std::floor(std::log10(double{high} * kSlack)));
+  const auto add = [&](double factor, int power) {
+    const double value = factor * std::pow(10.0, power);
+    if (value * kSlack < floor || value > double{high} * kSlack) return;
+    const auto shown = static_cast<float>(value);
+    const bool is_scientific = power < -4 || power > 4;
+    ticks.push_back({.value = std::clamp(shown, static_cast<float>(floor), high),
+                     .label = is_scientific ? format_scientific(shown, 0)
+                                            : format_fixed(shown, static_cast<std::uint32_t>(std::max(-power, 0)))});
+  };
+  const int most = static_cast<int>(std::max(max_count, 2U));
+  if (last - first < 1) {
+    for (int power = first - 1; power <= last; ++power) {
+      for (const double factor : {1.0, 2.0, 5.0}) add(factor, power);
+    }
+    if (static_cast<int>(ticks.size()) > most) ticks.resize(static_cast<std::size_t>(most));
+    return ticks;
+  }
+  const int step = (last - first + most) / most;
+  for (int power = last - (last - first) / step * step; power <= last; power += step) add(1.0, power);
+  return ticks;
+}
+
+std::vector<Tick> make_bar_ticks(ValueLimits limits, ScaleSpread spread, float length, float label_height) {
   constexpr float kMost = 11.0F;
   const auto count = static_cast<std::uint32_t>(std::clamp(length / (4.0F * label_height) + 1.0F, 2.0F, kMost));
-  RoundTicks round = round_ticks(low, high, count);
-  if (!(high > low) || !std::isfinite(high - low)) return round.ticks;
-  const float apart = (high - low) * std::min(1.2F * label_height / std::max(length, 1.0F), 0.5F);
-  const auto has_end = [&](float end) {
-    return std::ranges::any_of(round.ticks,
-                               [&](const Tick& tick) { return std::abs(tick.value - end) <= 1e-4F * (high - low); });
+  RoundTicks round;
+  if (spread == ScaleSpread::Log) {
+    round.ticks = make_log_ticks(limits.low, limits.high, count);
+    limits.low = log_floor(limits.low, limits.high);
+  } else {
+    round = round_ticks(limits.low, limits.high, count);
+  }
+  if (!(limits.high > limits.low) || !std::isfinite(limits.high - limits.low)) return round.ticks;
+  const float apart = std::min(1.2F * label_height / std::max(length, 1.0F), 0.5F);
+  const auto distance = [&](const Tick& tick, float end) {
+    return std::abs(place_in(limits, spread, tick.value) - place_in(limits, spread, end));
   };
-  for (const float end : {low, high}) {
-    if (has_end(end)) continue;
-    std::erase_if(round.ticks, [&](const Tick& tick) { return std::abs(tick.value - end) < apart; });
-    // One decimal more than the round ones have: an end is seldom round.
-    Tick tick{end, round.is_scientific ? format_scientific(end, round.decimals + 1) : format_fixed(end, round.decimals + 1)};
-    round.ticks.insert(end == low ? round.ticks.begin() : round.ticks.end(), std::move(tick));
+  for (const float end : {limits.low, limits.high}) {
+    if (std::ranges::any_of(round.ticks, [&](const Tick& tick) { return distance(tick, end) <= 1e-4F; })) continue;
+    std::erase_if(round.ticks, [&](const Tick& tick) { return distance(tick, end) < apart; });
+    Tick tick{.value = end, .label = spread == ScaleSpread::Log ? two_digits(end) : round.one_decimal_more(end)};
+    round.ticks.insert(end == limits.low ? round.ticks.begin() : round.ticks.end(), std::move(tick));
   }
   return round.ticks;
 }

@@ -15,6 +15,25 @@ enum class ScaleKind : std::uint8_t {
   Symmetric,  ///< −m … m with m the largest magnitude: signed numbers, zero in the middle of a diverging map
 };
 
+/// The values at both ends of a colour bar that a user chose; `high` is above `low`.
+struct ValueLimits {
+  float low = 0.0F;
+  float high = 1.0F;
+
+  bool operator==(const ValueLimits&) const = default;
+};
+
+/// How the colours are spread over a range: evenly over the values, or over their logarithms.
+enum class ScaleSpread : std::uint8_t { Linear, Log };
+
+/// The low end of a logarithmic range whose `low` has no logarithm: four decades below `high`.
+float log_floor(float low, float high);
+
+/// Where a value stands between low (0) and high (1), clamped; NaN is 0.
+float place_in(ValueLimits limits, ScaleSpread spread, float value);
+/// The value at a place; beyond 0 … 1 the scale goes on. The inverse of place_in() inside.
+float value_at(ValueLimits limits, ScaleSpread spread, float place);
+
 /// A score this low is a mask's fill, not data.
 inline constexpr float kFillBelow = -1e8F;
 
@@ -23,6 +42,7 @@ struct ValueScale {
   ScaleKind kind = ScaleKind::Unit;
   float low = 0.0F;
   float high = 1.0F;  ///< above low
+  ScaleSpread spread = ScaleSpread::Linear;
 
   /// 0 … 1, clamped; −inf is 0, NaN is 0. `row_maximum` (above 0) counts for ScaleKind::PerRow only.
   float position(float value, float row_maximum = 1.0F) const;
@@ -47,8 +67,13 @@ struct Tick {
 /// all with the same number of decimals.
 std::vector<Tick> make_ticks(float low, float high, std::uint32_t max_count);
 
-/// make_ticks() of a colour bar of this `length` whose labels need `label_height` each along it: about one every four
-/// labels' height, and always one at either end, where a round one that would touch it gives way.
-std::vector<Tick> make_bar_ticks(float low, float high, float length, float label_height);
+/// Powers of ten inside log_floor(low, high) … high, ascending, at most `max_count` (at least 2); where there are fewer than
+/// two of them, their multiples by 2 and 5 too.
+std::vector<Tick> make_log_ticks(float low, float high, std::uint32_t max_count);
+
+/// The ticks of a colour bar of this `length` whose labels need `label_height` each along it: make_ticks() or
+/// make_log_ticks(), about one every four labels' height, and always one at either end, where a round one that would touch
+/// it gives way.
+std::vector<Tick> make_bar_ticks(ValueLimits limits, ScaleSpread spread, float length, float label_height);
 
 }  // namespace headlight::view

@@ -43,7 +43,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a colour bar has a tick at either end, and labels that don't touch") {
-    const std::vector<Tick> weights = make_bar_ticks(0.0F, 0.87F, 300.0F, 11.0F);
+    const std::vector<Tick> weights = make_bar_ticks({.low = 0.0F, .high = 0.87F}, ScaleSpread::Linear, 300.0F, 11.0F);
     CHECK(weights.front().label == "0.0");
     CHECK(weights.back().label == "0.87");
     for (float high = 1e-6F; high < 1e7F; high *= 1.37F) {
@@ -52,7 +52,7 @@ TEST_SUITE("cpu") {
           CAPTURE(high);
           CAPTURE(low);
           CAPTURE(length);
-          const std::vector<Tick> ticks = make_bar_ticks(low, high, length, 11.0F);
+          const std::vector<Tick> ticks = make_bar_ticks({.low = low, .high = high}, ScaleSpread::Linear, length, 11.0F);
           REQUIRE(ticks.size() >= 2);
           CHECK(std::abs(ticks.front().value - low) <= 1e-3F * (high - low));
           CHECK(std::abs(ticks.back().value - high) <= 1e-3F * (high - low));
@@ -63,7 +63,51 @@ TEST_SUITE("cpu") {
         }
       }
     }
-    CHECK(make_bar_ticks(1.0F, 1.0F, 100.0F, 11.0F).empty());
+    CHECK(make_bar_ticks({.low = 1.0F, .high = 1.0F}, ScaleSpread::Linear, 100.0F, 11.0F).empty());
+  }
+
+  TEST_CASE("a logarithmic scale spreads decades evenly and has a floor where its low end has no logarithm") {
+    const ValueLimits limits{.low = 0.001F, .high = 1.0F};
+    CHECK(place_in(limits, ScaleSpread::Log, 0.01F) == doctest::Approx(1.0F / 3.0F));
+    CHECK(place_in(limits, ScaleSpread::Log, 0.0F) == 0.0F);
+    CHECK(place_in(limits, ScaleSpread::Log, 1e-5F) == 0.0F);
+    CHECK(place_in(limits, ScaleSpread::Log, 7.0F) == 1.0F);
+    const ValueLimits from_zero{.low = 0.0F, .high = 1.0F};
+    CHECK(log_floor(0.0F, 1.0F) == doctest::Approx(1e-4F));
+    CHECK(place_in(from_zero, ScaleSpread::Log, 0.01F) == doctest::Approx(0.5F));
+    CHECK(place_in(from_zero, ScaleSpread::Linear, 0.01F) == doctest::Approx(0.01F));
+    CHECK(place_in(from_zero, ScaleSpread::Linear, std::numeric_limits<float>::quiet_NaN()) == 0.0F);
+    for (const ScaleSpread spread : {ScaleSpread::Linear, ScaleSpread::Log}) {
+      for (const float place : {0.1F, 0.5F, 0.9F}) {
+        CHECK(place_in(limits, spread, value_at(limits, spread, place)) == doctest::Approx(place));
+      }
+      CHECK(value_at(limits, spread, 1.0F) == doctest::Approx(1.0F));
+    }
+  }
+
+  TEST_CASE("logarithmic ticks are powers of ten, or their halves and fifths where there are few") {
+    const std::vector<Tick> decades = make_log_ticks(0.0F, 1.0F, 9);
+    REQUIRE(decades.size() == 5);
+    CHECK(decades[0].label == "0.0001");
+    CHECK(decades[4].label == "1");
+    CHECK(make_log_ticks(0.0F, 1.0F, 3).size() <= 3);
+    CHECK(make_log_ticks(0.0F, 1.0F, 3).back().label == "1");
+    const std::vector<Tick> narrow = make_log_ticks(0.02F, 0.07F, 9);
+    REQUIRE(narrow.size() == 2);
+    CHECK(narrow[0].label == "0.02");
+    CHECK(narrow[1].label == "0.05");
+    const std::vector<Tick> bar = make_bar_ticks({.low = 0.021F, .high = 0.048F}, ScaleSpread::Log, 300.0F, 11.0F);
+    REQUIRE(bar.size() >= 2);
+    CHECK(bar.front().label == "0.021");
+    CHECK(bar.back().label == "0.048");
+    for (float high = 1e-5F; high < 2.0F; high *= 1.9F) {
+      for (const std::uint32_t count : {2U, 3U, 5U, 9U}) {
+        const std::vector<Tick> ticks = make_log_ticks(0.0F, high, count);
+        CHECK(ticks.size() >= 2);
+        CHECK(ticks.size() <= count);
+        for (std::size_t i = 1; i < ticks.size(); ++i) CHECK(ticks[i].value > ticks[i - 1].value);
+      }
+    }
   }
 
   TEST_CASE("ticks are round, few, inside and ascending") {
