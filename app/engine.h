@@ -15,6 +15,7 @@
 #include "app/state.h"
 #include "app/tile_cache.h"
 #include "app/translation.h"
+#include "core/tensor.h"
 
 namespace headlight::app {
 
@@ -27,6 +28,7 @@ struct EngineRequest {
   std::vector<attention::TileRequest> tiles = {};
   /// Places outside the run, and all where the model has no logits, are ignored.
   std::vector<PredictionRequest> predictions = {};
+  bool wants_memory = false;  ///< EngineResult::memory is on screen
   /// Of the run for which the tiles were listed: one that showed a whole matrix shows the whole of a later run's. Empty: the
   /// newest run's.
   BlockShapes laid_out_for = {};
@@ -58,6 +60,9 @@ struct EngineResult {
   bool has_all_tiles = false;  ///< false: more are coming
   bool has_logits = false;     ///< the network predicts tokens
   Predictions predictions;     ///< those wished for; like the tiles perhaps of the run before
+  /// What the keys and values of cross-attention are made from [batch, token, d_model]: the encoder's output. Of this run,
+  /// and only where it was asked for; none where there is no encoder.
+  std::shared_ptr<const Tensor> memory;
   /// One line when the newest request can't be done; then everything above is the last good run and `is_stale`.
   std::string error;
   bool is_stale = false;

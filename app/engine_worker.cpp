@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "inference/embed.h"
 
 namespace headlight::app {
 namespace {
@@ -22,7 +23,8 @@ bool is_inside(const attention::TileRequest& request, const BlockShapes& shapes)
   if (found == shapes.end()) return false;
   const inference::BlockShape& shape = found->second;
   const std::optional<inference::BlockShape::Extent> extent = shape.extent(request.stage);
-  const bool has_head = !attention::is_per_head(request.stage) || request.head < shape.heads;
+  const bool is_head_mean = is_mean(request) && request.stage == attention::Stage::Weights;
+  const bool has_head = !attention::is_per_head(request.stage) || request.head < shape.heads || is_head_mean;
   return extent && has_head && request.batch < shape.batch && request.rows > 0 && request.columns > 0 && request.pool > 0 &&
          request.row < extent->rows && request.rows <= extent->rows - request.row && request.column < extent->columns &&
          request.columns <= extent->columns - request.column;
@@ -66,6 +68,7 @@ void EngineWorker::open(const std::string& device) {
   loaded_.reset();
   attempted_.reset();
   translation_.reset();
+  mean_.reset();
   pending_.clear();
   pending_predictions_.clear();
   if (const std::optional<EngineRequest> again = request_) begin(*again);
@@ -88,6 +91,7 @@ void EngineWorker::begin(const EngineRequest& request) {
   }
   collect_tiles();
   collect_predictions();
+  collect_memory();
 }
 
 void EngineWorker::load_weights(const RunSource::Source& source, inference::Precision precision) {
@@ -140,6 +144,7 @@ void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs)
   for (const model::BlockRef block : picture_.blocks) picture_.shapes[block] = runner_->shape(block);
   picture_.parameter_count = picture_.network->parameter_count();
   picture_.has_logits = runner_->has_logits();
+  picture_.memory.reset();
   if (!picture_.has_logits) picture_.predictions.clear();
   picture_.error.clear();
   picture_.is_stale = false;
@@ -164,6 +169,7 @@ void EngineWorker::translate_some() {
   }
   collect_tiles();
   collect_predictions();
+  collect_memory();
 }
 
 void EngineWorker::collect_tiles() {
@@ -176,6 +182,13 @@ void EngineWorker::collect_tiles() {
   pending_ = tiles_.missing(wanted);
   std::reverse(pending_.begin(), pending_.end());
   if (!runner_has_run_) pending_.clear();
+  // A mean that is still wanted goes on: it may have taken long to come so far.
+  const auto wanted_mean = mean_ ? std::ranges::find(pending_, mean_->request()) : pending_.end();
+  if (wanted_mean != pending_.end() && mean_run_ == picture_.run) {
+    pending_.erase(wanted_mean);
+  } else {
+    mean_.reset();
+  }
 }
 
 void EngineWorker::collect_predictions() {
@@ -194,6 +207,24 @@ void EngineWorker::collect_predictions() {
   std::reverse(pending_predictions_.begin(), pending_predictions_.end());
 }
 
+void EngineWorker::collect_memory() {
+  if (!request_ || !request_->wants_memory || picture_.memory || !runner_has_run_) return;
+  const bool has_cross =
+      std::ranges::any_of(picture_.blocks, [](model::BlockRef block) { return block.kind == model::BlockKind::Cross; });
+  if (!has_cross) return;
+  try {
+    Tensor memory = runner_->encoder_output();
+    // Without an encoder the memory is the source's token vectors, as they go to the device.
+    const model::TokenBatch& source = picture_.input->source;
+    if (memory.is_empty()) {
+      memory = inference::embed(picture_.network->source_embedding.get(), source, {.first = 0, .count = source.length});
+    }
+    if (!memory.is_empty()) picture_.memory = std::make_shared<const Tensor>(std::move(memory));
+  } catch (const std::exception& error) {
+    fail(first_line(error.what()));
+  }
+}
+
 void EngineWorker::evaluate_some() {
   evaluate_next();
   if (!has_more() && picture_.error.empty()) was_lost_ = false;
@@ -203,6 +234,7 @@ void EngineWorker::evaluate_next() {
   if (translation_) translate_some();
   // A first picture, then what the model expects, then the other heads.
   const bool is_tiles_turn = is_first_chunk_ || pending_predictions_.empty();
+  if (is_tiles_turn && mean_) return evaluate_mean();
   if (is_tiles_turn && !pending_.empty()) return evaluate_tiles();
   if (!pending_predictions_.empty()) evaluate_predictions();
 }
@@ -233,7 +265,13 @@ void EngineWorker::evaluate_tiles() {
   const std::size_t budget = std::exchange(is_first_chunk_, false) ? kFirstChunkCells : kChunkCells;
   std::vector<attention::TileRequest> chunk;
   std::size_t cells = 0;
-  while (!pending_.empty() && (chunk.empty() || cells < budget)) {
+  if (is_mean(pending_.back())) {
+    mean_.emplace(pending_.back(), picture_.shapes);
+    mean_run_ = picture_.run;
+    pending_.pop_back();
+    return evaluate_mean();
+  }
+  while (!pending_.empty() && (chunk.empty() || cells < budget) && !is_mean(pending_.back())) {
     cells += std::size_t{pending_.back().rows} * pending_.back().columns;
     chunk.push_back(pending_.back());
     pending_.pop_back();
@@ -244,6 +282,18 @@ void EngineWorker::evaluate_tiles() {
     pending_.clear();
     fail(error);
   }
+}
+
+void EngineWorker::evaluate_mean() {
+  is_first_chunk_ = false;
+  try {
+    mean_->advance(*runner_, kChunkCells);
+    if (!mean_->is_done()) return;
+    tiles_.add(mean_->take());
+  } catch (const std::exception& error) {
+    fail(first_line(error.what()));
+  }
+  mean_.reset();
 }
 
 void EngineWorker::work_while_idle() {
@@ -257,7 +307,7 @@ void EngineWorker::work_while_idle() {
 EngineResult EngineWorker::picture() const {
   EngineResult result = picture_;
   result.tiles = tiles_.tiles();
-  result.has_all_tiles = pending_.empty();
+  result.has_all_tiles = pending_.empty() && !mean_;
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/engine.h"
+#include "app/head_mean.h"
 #include "app/run_source.h"
 
 namespace headlight::app {
@@ -34,7 +35,7 @@ class EngineWorker {
   /// Translates the next tokens, or evaluates the next tiles or predictions, few enough that a newer request needn't wait
   /// long.
   void evaluate_some();
-  bool has_more() const { return translation_ || !pending_.empty() || !pending_predictions_.empty(); }
+  bool has_more() const { return translation_ || mean_ || !pending_.empty() || !pending_predictions_.empty(); }
 
   /// A little of what makes later runs faster, for when nobody waits and a first picture is there.
   bool has_idle_work() const { return runner_ && picture_.run > 0 && runner_->has_idle_work(); }
@@ -52,7 +53,9 @@ class EngineWorker {
   void evaluate_next();
   void collect_tiles();
   void collect_predictions();
+  void collect_memory();
   void evaluate_tiles();
+  void evaluate_mean();
   void evaluate_predictions();
   /// Tells the error; a lost device is opened again instead, and the request repeated there.
   void fail(const std::exception& error);
@@ -78,6 +81,8 @@ class EngineWorker {
   std::optional<Translation> translation_;              ///< while it is being written
   std::vector<attention::TileRequest> pending_;         ///< least important first
   std::vector<PredictionRequest> pending_predictions_;  ///< least important first
+  std::optional<HeadMeanTile> mean_;                    ///< while it is added up
+  std::uint64_t mean_run_ = 0;                          ///< whose heads are in it
   bool is_first_chunk_ = true;
 };
 

@@ -98,6 +98,9 @@ Change describe_view_change(const ViewChoices& before, const ViewChoices& after)
   if (before.heatmap_stage != after.heatmap_stage) return {.label = "Choose stage"};
   if (before.color_map != after.color_map) return {.label = "Choose colour map"};
   if (before.color_range != after.color_range) return {.label = "Choose colour range"};
+  if (before.color_spread != after.color_spread) return {.label = "Choose colour scale"};
+  if (before.color_limits != after.color_limits) return {.label = "Change colour range", .is_continuous = true};
+  if (before.row_names != after.row_names) return {.label = "Name rows"};
   if (before.grid_order != after.grid_order) return {.label = "Choose grid order"};
   if (before.paint_reach != after.paint_reach) return {.label = "Choose paint reach"};
   if (before.show_numbers != after.show_numbers) return {.label = "Switch numbers"};
@@ -180,6 +183,12 @@ void reset_masks(State& state) { state.masks = trained_masks(state); }
 void restore_training(State& state) {
   reset_masks(state);
   state.gains.clear();
+}
+
+void select_head(Selection& selection, model::BlockRef block, std::uint32_t head) {
+  selection.block = block;
+  selection.head = head;
+  selection.mean = HeadMean::None;
 }
 
 void clamp_selection(State& state, const BlockShapes& shapes) {

@@ -13,6 +13,7 @@
 #include "inference/sampling.h"
 #include "inference/session.h"
 #include "model/config.h"
+#include "view/value_scale.h"
 
 namespace headlight::app {
 
@@ -27,11 +28,22 @@ enum class GridOrder : std::uint8_t { ByLayer, ByConcentration };
 /// Which maps a click on a cell changes.
 enum class PaintReach : std::uint8_t { ThisHead, ThisLayer, AllLayers };
 
+/// Whose weights the map shows: one head's, or the mean of several heads' (of cross-attention: an alignment).
+enum class HeadMean : std::uint8_t {
+  None,   ///< the selected head alone
+  Layer,  ///< mean over the heads of its layer
+  Kind,   ///< mean over the heads of all layers with its kind of attention
+};
+/// What names the rows of an encoder–decoder's maps: the token that the model writes there (row t predicts token t + 1), or
+/// the token that the decoder reads there.
+enum class RowNames : std::uint8_t { Written, Read };
+
 /// The map somebody looks at.
 struct Selection {
   model::BlockRef block;
   std::uint32_t batch = 0;
   std::uint32_t head = 0;
+  HeadMean mean = HeadMean::None;  ///< of weights on the big heatmap; everything else shows `head`
 
   auto operator<=>(const Selection&) const = default;
 };
@@ -42,6 +54,9 @@ struct ViewChoices {
   attention::Stage heatmap_stage = attention::Stage::Weights;  ///< a map stage: scores, scaled, masked or weights
   std::string color_map = "viridis";                           ///< a name that view/color_map.h knows
   ColorRange color_range = ColorRange::Absolute;
+  view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights; scores have both signs
+  std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< of map stages; stages without fit their maps
+  RowNames row_names = RowNames::Written;
   GridOrder grid_order = GridOrder::ByLayer;
   PaintReach paint_reach = PaintReach::ThisHead;
   bool show_numbers = true;  ///< in the cells, where they fit
@@ -163,6 +178,9 @@ void restore_training(State& state);
 
 /// Blocks of a run with their sizes, as the engine reports them.
 using BlockShapes = std::map<model::BlockRef, inference::BlockShape>;
+/// Selects one head's map, also where a mean was shown.
+void select_head(Selection& selection, model::BlockRef block, std::uint32_t head);
+
 /// Moves the selection and the pinned cell to something that exists; nothing when it does already. Call it whenever a new
 /// run arrives, before drawing.
 void clamp_selection(State& state, const BlockShapes& shapes);

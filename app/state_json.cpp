@@ -22,6 +22,11 @@ constexpr std::array<EnumName<inference::SamplingMethod>, 2> kMethods = {
     {{inference::SamplingMethod::Greedy, "greedy"}, {inference::SamplingMethod::Random, "random"}}};
 constexpr std::array<EnumName<Theme>, 2> kThemes = {{{Theme::Dark, "dark"}, {Theme::Light, "light"}}};
 constexpr std::array<EnumName<ColorRange>, 2> kRanges = {{{ColorRange::Absolute, "absolute"}, {ColorRange::PerRow, "row"}}};
+constexpr std::array<EnumName<view::ScaleSpread>, 2> kSpreads = {
+    {{view::ScaleSpread::Linear, "linear"}, {view::ScaleSpread::Log, "log"}}};
+constexpr std::array<EnumName<RowNames>, 2> kRowNames = {{{RowNames::Written, "written"}, {RowNames::Read, "read"}}};
+constexpr std::array<EnumName<HeadMean>, 3> kMeans = {
+    {{HeadMean::None, "none"}, {HeadMean::Layer, "layer"}, {HeadMean::Kind, "kind"}}};
 constexpr std::array<EnumName<GridOrder>, 2> kOrders = {
     {{GridOrder::ByLayer, "layer"}, {GridOrder::ByConcentration, "concentration"}}};
 constexpr std::array<EnumName<PaintReach>, 3> kReaches = {
@@ -183,7 +188,8 @@ json selection_to_json(const Selection& selection) {
   return {{"kind", name_in(kKinds, selection.block.kind)},
           {"layer", selection.block.layer.value},
           {"batch", selection.batch},
-          {"head", selection.head}};
+          {"head", selection.head},
+          {"mean", name_in(kMeans, selection.mean)}};
 }
 
 Selection selection_from_json(const json& value, const std::string& path) {
@@ -194,7 +200,32 @@ Selection selection_from_json(const json& value, const std::string& path) {
   reader.read("layer", selection.block.layer.value, 0u, kLast);
   reader.read("batch", selection.batch, 0u, kLast);
   reader.read("head", selection.head, 0u, kLast);
+  read_enum(reader, "mean", selection.mean, kMeans);
   return selection;
+}
+
+json limits_to_json(const std::map<attention::Stage, view::ValueLimits>& limits) {
+  json value = json::object();
+  for (const auto& [stage, ends] : limits) value[std::string(name_in(kMapStages, stage))] = {ends.low, ends.high};
+  return value;
+}
+
+std::map<attention::Stage, view::ValueLimits> limits_from_json(const JsonReader& parent, const char* key) {
+  std::map<attention::Stage, view::ValueLimits> limits;
+  const json* value = parent.find(key);
+  if (!value) return limits;
+  const JsonReader reader(*value, parent.path(key));
+  for (const auto& [stage, stage_name] : kMapStages) {
+    const std::string name(stage_name);
+    const json* ends = reader.find(name.c_str());
+    if (!ends) continue;
+    view::ValueLimits& read = limits[stage];
+    const bool are_numbers = ends->is_array() && ends->size() == 2 && ends->at(0).is_number() && ends->at(1).is_number();
+    if (are_numbers) read = {.low = ends->at(0).get<float>(), .high = ends->at(1).get<float>()};
+    const bool are_in_order = are_numbers && std::isfinite(read.low) && std::isfinite(read.high) && read.low < read.high;
+    if (!are_in_order) reader.fail(name.c_str(), "[low, high] with low below high", *ends);
+  }
+  return limits;
 }
 
 json view_to_json(const ViewChoices& view) {
@@ -202,6 +233,9 @@ json view_to_json(const ViewChoices& view) {
                 {"heatmap_stage", name_in(kMapStages, view.heatmap_stage)},
                 {"color_map", view.color_map},
                 {"color_range", name_in(kRanges, view.color_range)},
+                {"color_spread", name_in(kSpreads, view.color_spread)},
+                {"color_limits", limits_to_json(view.color_limits)},
+                {"row_names", name_in(kRowNames, view.row_names)},
                 {"grid_order", name_in(kOrders, view.grid_order)},
                 {"paint_reach", name_in(kReaches, view.paint_reach)},
                 {"show_numbers", view.show_numbers},
@@ -222,6 +256,9 @@ ViewChoices view_from_json(const json& value, const std::string& path) {
     throw Error("{}: {}", reader.path("color_map"), known.error());
   }
   read_enum(reader, "color_range", choices.color_range, kRanges);
+  read_enum(reader, "color_spread", choices.color_spread, kSpreads);
+  choices.color_limits = limits_from_json(reader, "color_limits");
+  read_enum(reader, "row_names", choices.row_names, kRowNames);
   read_enum(reader, "grid_order", choices.grid_order, kOrders);
   read_enum(reader, "paint_reach", choices.paint_reach, kReaches);
   reader.read("show_numbers", choices.show_numbers);

@@ -55,11 +55,15 @@ State unusual_state() {
   mask.matrix = attention::BooleanMask{.batch = 1, .heads = 2, .queries = 1, .keys = 3, .keep = {1, 0, 1, 0, 0, 1}};
   mask.painted[{.layer = 1, .batch = std::nullopt, .head = 2}][{.query = 3, .key = 4}] = true;
   state.playground_masks[model::BlockKind::EncoderSelf].rule.window = 9;
-  state.selection = {.block = {.kind = model::BlockKind::Cross, .layer = {2}}, .batch = 1, .head = 2};
+  state.selection = {
+      .block = {.kind = model::BlockKind::Cross, .layer = {2}}, .batch = 1, .head = 2, .mean = HeadMean::Kind};
   state.view = {.tab = Tab::Steps,
                 .heatmap_stage = attention::Stage::Scaled,
                 .color_map = "magma",
                 .color_range = ColorRange::PerRow,
+                .color_spread = view::ScaleSpread::Log,
+                .color_limits = {{attention::Stage::Weights, {.low = 0.001f, .high = 0.25f}}},
+                .row_names = RowNames::Read,
                 .grid_order = GridOrder::ByConcentration,
                 .paint_reach = PaintReach::AllLayers,
                 .show_numbers = false,

@@ -1,0 +1,175 @@
+// Means over heads, from tiles of the heads themselves.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/engine_worker.h"
+#include "app/head_mean.h"
+#include "app/reference_runner.h"
+#include "app/run_source.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using attention::Stage;
+
+namespace {
+
+/// A run of the reference, and each head's exact weights.
+struct Run {
+  explicit Run(const State& asked) : state(asked) {
+    const RunSource::Source& source = sources.build(run_inputs(state));
+    runner.run(source.network, *source.input, state.masks, {});
+    for (const model::BlockRef block : runner.blocks()) shapes[block] = runner.shape(block);
+  }
+
+  attention::Tile head(model::BlockRef block, std::uint32_t head) {
+    const inference::BlockShape& shape = shapes.at(block);
+    const attention::TileRequest request{.block = block, .head = head, .rows = shape.queries, .columns = shape.keys};
+    return std::move(runner.evaluate({&request, 1}).front());
+  }
+
+  attention::Tile mean(const attention::TileRequest& request, std::size_t cells_at_once) {
+    HeadMeanTile tile(request, shapes);
+    while (!tile.is_done()) tile.advance(runner, cells_at_once);
+    return tile.take();
+  }
+
+  State state;
+  RunSource sources;
+  ReferenceRunner runner;
+  BlockShapes shapes;
+};
+
+State causal_playground() {
+  State state;
+  state.text = "one two three four five six seven";
+  state.playground.d_model = 12;
+  state.playground.heads = 3;
+  state.playground.layers = 2;
+  state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+  return state;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a mean is the mean of its heads' tiles, of one layer or of all") {
+    Run run(causal_playground());
+    const model::BlockRef last{.layer = LayerIndex{1}};
+    for (const std::uint32_t which : {kMeanOfLayer, kMeanOfKind}) {
+      std::vector<attention::Tile> heads;
+      for (const auto& [block, shape] : run.shapes) {
+        if (which == kMeanOfLayer && block != last) continue;
+        for (std::uint32_t head = 0; head < shape.heads; ++head) heads.push_back(run.head(block, head));
+      }
+      REQUIRE(heads.size() == (which == kMeanOfLayer ? 3 : 6));
+      const attention::TileRequest whole{.block = last, .head = which, .rows = 7, .columns = 7};
+      const attention::Tile mean = run.mean(whole, 1);  // a head at a time
+      for (std::uint32_t row = 0; row < 7; ++row) {
+        double sum = 0.0;
+        double largest = 0.0;
+        for (std::uint32_t column = 0; column < 7; ++column) {
+          double expected = 0.0;
+          for (const attention::Tile& head : heads) expected += double{head.at(row, column)};
+          expected /= static_cast<double>(heads.size());
+          CHECK(std::abs(double{mean.at(row, column)} - expected) < 1e-7);  // one rounding to float
+          CHECK(mean.is_masked(row, column) == (column > row));
+          sum += double{mean.at(row, column)};
+          largest = std::max(largest, expected);
+        }
+        CHECK(sum == doctest::Approx(1.0).epsilon(1e-6));
+        CHECK(1.0 / double{mean.row_sum[row]} == doctest::Approx(largest).epsilon(1e-6));
+      }
+    }
+  }
+
+  TEST_CASE("a pooled mean is the maximum of means, not a mean of maxima, and a part is a part of the whole") {
+    Run run(causal_playground());
+    const attention::Tile exact = run.mean({.head = kMeanOfLayer, .rows = 7, .columns = 7}, 1000);
+    const attention::Tile pooled = run.mean({.head = kMeanOfLayer, .rows = 7, .columns = 7, .pool = 2}, 1000);
+    REQUIRE(pooled.values.size() == 16);
+    REQUIRE(pooled.row_sum.size() == 7);
+    for (std::uint32_t row = 0; row < 4; ++row) {
+      for (std::uint32_t column = 0; column < 4; ++column) {
+        float largest = 0.0F;
+        for (std::uint32_t r = 2 * row; r < std::min(2 * row + 2, 7U); ++r) {
+          for (std::uint32_t c = 2 * column; c < std::min(2 * column + 2, 7U); ++c) {
+            largest = std::max(largest, exact.at(r, c));
+          }
+        }
+        CHECK(pooled.at(row, column) == largest);
+      }
+    }
+    const attention::Tile part = run.mean({.head = kMeanOfLayer, .row = 3, .rows = 2, .column = 1, .columns = 3}, 1000);
+    CHECK(part.at(1, 2) == exact.at(4, 3));
+    CHECK(part.row_sum[1] == exact.row_sum[4]);  // of the whole row
+  }
+
+  TEST_CASE("the engine evaluates means between other tiles, and a wanted one survives a new request") {
+    EngineWorker worker({.open = open_reference_runner,
+                         .tile_bytes = std::size_t{1} << 20,
+                         .models = std::make_shared<ModelCache>(),
+                         .watch_load = {}});
+    worker.open("");
+    const State state = causal_playground();
+    const attention::TileRequest mean{.head = kMeanOfKind, .rows = 7, .columns = 7};
+    const attention::TileRequest head{.head = 1, .rows = 7, .columns = 7};
+    EngineRequest request{.revision = 1, .inputs = run_inputs(state), .tiles = {mean, head}};
+    worker.begin(request);
+    while (worker.has_more()) worker.evaluate_some();
+    CHECK(worker.picture().error == "");
+    REQUIRE(worker.picture().tile(mean));
+    CHECK(worker.picture().is_current(mean));
+    CHECK(worker.picture().tile(head));
+    CHECK(worker.picture().has_all_tiles);
+    // Of another run it is computed anew; a mean of scores is nothing that could be asked for.
+    const attention::Tile first = *worker.picture().tile(mean);
+    request.inputs.playground.seed = 9;
+    request.revision = 2;
+    request.tiles = {{.head = kMeanOfKind, .stage = Stage::Scores, .rows = 7, .columns = 7}, mean};
+    worker.begin(request);
+    while (worker.has_more()) worker.evaluate_some();
+    CHECK(worker.picture().error == "");
+    CHECK(worker.picture().tile(request.tiles[0]) == nullptr);
+    CHECK(worker.picture().tile(mean)->values != first.values);
+  }
+
+  TEST_CASE("the memory of cross-attention comes with the run that asks for it") {
+    EngineWorker worker({.open = open_reference_runner,
+                         .tile_bytes = std::size_t{1} << 20,
+                         .models = std::make_shared<ModelCache>(),
+                         .watch_load = {}});
+    worker.open("");
+    State state;
+    state.text = "Life is short";
+    state.key_text = "eat dessert first";
+    state.cross = true;
+    EngineRequest request{.revision = 1, .inputs = run_inputs(state)};
+    worker.begin(request);
+    CHECK(worker.picture().memory == nullptr);
+    request.wants_memory = true;
+    worker.begin(request);
+    const std::shared_ptr<const Tensor> memory = worker.picture().memory;
+    REQUIRE(memory);
+    REQUIRE(memory->shape.size() == 3);
+    CHECK(memory->axis(1) == 3);
+    // K = memory · W_K + b gives the keys of the run.
+    const EngineResult result = worker.picture();
+    const model::BlockRef block{.kind = model::BlockKind::Cross};
+    const model::Linear& linear = result.network->layer(block).weights->key;
+    const attention::TileRequest keys{.block = block, .stage = Stage::K, .rows = 3, .columns = 2};
+    request.tiles = {keys};
+    worker.begin(request);
+    while (worker.has_more()) worker.evaluate_some();
+    const std::shared_ptr<const Tensor> again = worker.picture().memory;
+    REQUIRE(again);
+    std::vector<float> weights(linear.in());
+    linear.weight.read(1, 1, weights);
+    std::vector<float> bias(1, 0.0F);
+    if (linear.has_bias()) linear.bias.read(1, 1, bias);
+    double sum = double{bias.front()};
+    for (std::size_t i = 0; i < weights.size(); ++i) sum += double{weights[i]} * double{again->values[2 * linear.in() + i]};
+    CHECK(double{worker.picture().tile(keys)->at(2, 1)} == doctest::Approx(sum).epsilon(1e-5));
+  }
+}
