@@ -93,6 +93,7 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
 
   wishes_.clear();
   predictions_.clear();
+  wants_memory_ = false;
   items_.clear();
   tips_.clear();
   handle_keys();
@@ -104,6 +105,7 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
                  .wishes = wishes_,
                  .items = &items_,
                  .predictions = &predictions_,
+                 .wants_memory = &wants_memory_,
                  .tips = &tips_};
   };
   Frame menus = frame_of(state_);
@@ -200,16 +202,20 @@ void Workspace::request_what_is_seen() {
   const bool is_first = revision_ == 0;
   const bool has_other_inputs = is_first || inputs != requested_inputs_;
   if (generation_.is_running() && result_.has_logits) predictions_.push_back(generation_.wish(result_));
-  if (!has_other_inputs && wishes_ == requested_wishes_ && predictions_ == requested_predictions_) return;
+  const bool wants_the_same =
+      wishes_ == requested_wishes_ && predictions_ == requested_predictions_ && wants_memory_ == requested_memory_;
+  if (!has_other_inputs && wants_the_same) return;
   ++revision_;
   if (has_other_inputs) inputs_revision_ = revision_;
   requested_inputs_ = std::move(inputs);
   requested_wishes_ = wishes_;
   requested_predictions_ = predictions_;
+  requested_memory_ = wants_memory_;
   engine_->request({.revision = revision_,
                     .inputs = requested_inputs_,
                     .tiles = requested_wishes_,
                     .predictions = requested_predictions_,
+                    .wants_memory = requested_memory_,
                     .laid_out_for = result_.shapes});
 }
 

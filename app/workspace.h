@@ -12,6 +12,7 @@
 #include "app/generation.h"
 #include "app/layout.h"
 #include "app/model_jobs.h"
+#include "app/prediction_memory.h"
 #include "app/settings.h"
 #include "app/shelves.h"
 #include "app/undo.h"
@@ -25,6 +26,7 @@
 #include "panels/prediction_panel.h"
 #include "panels/prompt_panel.h"
 #include "panels/screenshot_dialog.h"
+#include "panels/steps_panel.h"
 #include "panels/text_panel.h"
 #include "panels/welcome_panel.h"
 
@@ -191,6 +193,7 @@ class Workspace {
   RunInputs shown_inputs_;             ///< of the newest good run, as far as known
   std::vector<attention::TileRequest> requested_wishes_, wishes_;
   std::vector<PredictionRequest> requested_predictions_, predictions_;
+  bool requested_memory_ = false, wants_memory_ = false;
 
   Transient transient_;
   Layout layout_;
@@ -210,6 +213,8 @@ class Workspace {
   std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
   bool resumes_text_ = false;              ///< the text box has the keyboard again as soon as it is there
   Generation generation_;
+  PredictionMemory prediction_memory_;
+  StepsMemory steps_memory_;
   NumberBeingTyped typed_;
   Notice notice_;
   Toast toast_;

@@ -109,9 +109,11 @@ void Workspace::draw_menu(Frame& frame) {
   const MenuContext context{.undo_label = undo_.undo_label(),
                             .redo_label = undo_.redo_label(),
                             .presets = [this]() -> const std::vector<PresetInfo>& { return shelves_.presets(); },
-                            .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return shelves_.devices(); }};
+                            .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return shelves_.devices(); },
+                            .cards = [this] { return welcome_cards(); }};
   const MenuChoice choice = draw_menu_panel(frame, context);
   if (choice.action) act(*choice.action);
+  if (choice.card) begin_with(*choice.card);
   if (choice.device) {
     engine_->set_device(*choice.device);
     chosen_device_ = choice.device;
@@ -151,7 +153,7 @@ void Workspace::draw_center(Frame& frame) {
     } else if (frame.state.view.tab == Tab::Predictions) {
       draw_predictions(frame);
     } else {
-      draw_steps_panel(frame);
+      draw_steps_panel(frame, steps_memory_);
     }
   });
 }

@@ -189,7 +189,7 @@ void Workspace::stop_generating() {
 
 void Workspace::draw_predictions(Frame& frame) {
   const PredictionChoice choice = draw_prediction_panel(
-      frame, typed_,
+      frame, typed_, prediction_memory_,
       {.is_running = generation_.is_running(), .count = generation_.count(), .outcome = generation_.outcome()});
   if (choice.stops_generation) stop_generating();
   if (choice.starts_generation && is_current()) {

@@ -100,6 +100,8 @@ void move(State& state, const BlockShapes& shapes, Action action) {
       selection.block = block_beside(shapes, selection.block, 1);
       break;
   }
+  const bool names_head = action == Action::PreviousHead || action == Action::NextHead;
+  if (names_head) selection.mean = HeadMean::None;
   clamp_selection(state, shapes);
 }
 

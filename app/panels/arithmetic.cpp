@@ -50,14 +50,14 @@ float number_at(const model::Parameter& vector, std::uint32_t index) {
 void set_sum(Arithmetic& arithmetic, std::vector<Product> terms, std::optional<float> constant) {
   arithmetic.terms = std::move(terms);
   arithmetic.constant = constant.value_or(0.0F);
+  arithmetic.has_constant = constant.has_value();
   arithmetic.numbers = write_sum(arithmetic.terms, constant, kMaxTerms);
 }
 
 /// Cells of Q, K, V and Output: a row of the matrix before it times a row of W, plus b.
-void explain_projection(Arithmetic& arithmetic, const model::Linear& linear, std::uint32_t out, Stage input,
-                        std::uint32_t row, NumberSource& numbers) {
+void explain_projection(Arithmetic& arithmetic, const model::Linear& linear, std::uint32_t out,
+                        const NumberSource::Numbers& x) {
   arithmetic.numbers = kOnTheirWay;
-  const NumberSource::Numbers x = numbers.row(input, row);
   if (!x || out >= linear.out()) return;
   const std::optional<float> bias = linear.has_bias() ? std::optional(number_at(linear.bias, out)) : std::nullopt;
   set_sum(arithmetic, products(*x, weight_row(linear, out)), bias);
@@ -99,9 +99,9 @@ void explain_input_projection(const CellQuestion& question, Arithmetic& arithmet
   }
   if (!reads_x) {
     arithmetic.note = "The memory is the other sequence: the encoder's output, or the second text's token vectors.";
-    return;
   }
-  explain_projection(arithmetic, linear, head * width + question.column, Stage::X, question.row, numbers);
+  explain_projection(arithmetic, linear, head * width + question.column,
+                     reads_x ? numbers.row(Stage::X, question.row) : numbers.memory(question.row));
 }
 
 void explain_scores(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
@@ -202,24 +202,25 @@ void explain_output(const CellQuestion& question, Arithmetic& arithmetic, Number
   const model::Linear& linear = *question.layer->weights->output;
   arithmetic.formula =
       fmt::format("merged{} · W_O[{},:]{}", subscript(question.row), question.column, linear.has_bias() ? " + b" : "");
-  explain_projection(arithmetic, linear, question.column, Stage::Merged, question.row, numbers);
+  explain_projection(arithmetic, linear, question.column, numbers.row(Stage::Merged, question.row));
 }
 
 }  // namespace
 
 std::string write_number(double value) { return view::format_number(static_cast<float>(value), kNumberCharacters); }
 
+std::vector<std::size_t> largest_first(std::span<const Product> terms) {
+  std::vector<std::size_t> order(terms.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return std::abs(terms[a].value()) > std::abs(terms[b].value()); });
+  return order;
+}
+
 std::string write_sum(std::span<const Product> terms, std::optional<float> constant, std::size_t max_terms) {
-  std::vector<std::size_t> shown(terms.size());
-  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  std::vector<std::size_t> shown = largest_first(terms);
   const bool is_shortened = terms.size() > max_terms;
-  if (is_shortened) {
-    const auto is_larger = [&](std::size_t a, std::size_t b) {
-      return std::abs(terms[a].value()) > std::abs(terms[b].value());
-    };
-    std::partial_sort(shown.begin(), shown.begin() + static_cast<std::ptrdiff_t>(max_terms), shown.end(), is_larger);
-    shown.resize(max_terms);
-  }
+  if (is_shortened) shown.resize(max_terms);
   std::string text;
   for (const std::size_t index : shown) {
     const Product& term = terms[index];
@@ -236,6 +237,18 @@ std::string write_sum(std::span<const Product> terms, std::optional<float> const
     text += text.empty() ? write_number(bias) : fmt::format(" {} {}", bias < 0.0 ? "−" : "+", write_number(std::abs(bias)));
   }
   return text.empty() ? "0" : text;
+}
+
+std::string write_all(const Arithmetic& arithmetic) {
+  std::string text = arithmetic.cell;
+  if (!arithmetic.formula.empty()) text += " = " + arithmetic.formula;
+  const std::optional<float> constant = arithmetic.has_constant ? std::optional(arithmetic.constant) : std::nullopt;
+  const std::string numbers =
+      arithmetic.terms.empty() ? arithmetic.numbers : write_sum(arithmetic.terms, constant, arithmetic.terms.size());
+  if (!numbers.empty()) text += " = " + numbers;
+  if (arithmetic.result) text += " = " + write_number(double{*arithmetic.result});
+  if (!arithmetic.note.empty()) text += "\n" + arithmetic.note;
+  return text;
 }
 
 Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {

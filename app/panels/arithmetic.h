@@ -29,6 +29,9 @@ class NumberSource {
     float sum = 0.0F;
   };
   virtual std::optional<Softmax> softmax(std::uint32_t row) = 0;
+
+  /// A row of the memory that cross-attention's keys and values come from.
+  virtual Numbers memory(std::uint32_t /*row*/) { return std::nullopt; }
 };
 
 /// What is asked: a cell of a stage, and what its explanation needs besides the numbers.
@@ -52,11 +55,12 @@ struct Product {
 struct Arithmetic {
   std::string cell;             ///< "scores[2,5]"
   std::string formula;          ///< "q₂·k₅"
-  std::string numbers;          ///< "0.31·(−0.2) + 1.2·0.4"; "…" while numbers are on their way
+  std::string numbers;          ///< "1.2·0.4 + 0.31·(−0.2)", largest first; "…" while numbers are on their way
   std::optional<float> result;  ///< the value on screen
   std::string note;             ///< in words: why a cell is masked, where a matrix comes from; may be empty
   std::vector<Product> terms;   ///< every product of the sum, in order
   float constant = 0.0F;        ///< added to the products: the bias
+  bool has_constant = false;
 };
 
 Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers);
@@ -64,7 +68,13 @@ Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers);
 /// "0.418", "−1.250", "3.1e-5", "−∞": for reading, three decimals.
 std::string write_number(double value);
 
-/// A sum of products with its constant: all of them up to `max_terms`, else the largest and "… 56 more terms".
+/// Numbers of the terms, those with the largest magnitude first, equal ones in their order.
+std::vector<std::size_t> largest_first(std::span<const Product> terms);
+
+/// A sum of products with its constant, the largest first: at most `max_terms` of them, then "… 56 more terms".
 std::string write_sum(std::span<const Product> terms, std::optional<float> constant, std::size_t max_terms);
+
+/// The whole calculation as text, with every term, for the clipboard: "scores[2,5] = q₂·k₅ = … = 0.418" and the note.
+std::string write_all(const Arithmetic& arithmetic);
 
 }  // namespace headlight::app

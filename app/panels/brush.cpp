@@ -10,6 +10,8 @@ constexpr const char* kLabel = "Brush";
 
 }  // namespace
 
+bool is_painting(const Frame& frame) { return frame.transient.paints && frame.state.selection.mean == HeadMean::None; }
+
 float brush_toggle_width(const Frame& frame) {
   return text_width(frame.ui.fonts().small, kLabel) + 2.0F * ImGui::GetStyle().FramePadding.x;
 }

@@ -6,6 +6,9 @@
 
 namespace headlight::app {
 
+/// Whether the pointer paints on the map: the brush is on, and the map is one head's. A mean has no mask of its own.
+bool is_painting(const Frame& frame);
+
 /// The button that takes up the brush and lays it down, at the place of the cursor.
 void draw_brush_toggle(Frame& frame);
 /// Its width in UI units.

@@ -98,10 +98,8 @@ shell::Color readable_on(shell::Color ground) {
 }
 
 shell::Color color_of(const shell::HeatmapImage& image, float value) {
-  const float span = image.high - image.low;
-  const float place = span > 0.0F ? (value - image.low) / span : 0.0F;
-  const float index = std::clamp(std::isnan(place) ? 0.0F : place, 0.0F, 1.0F) * 255.0F;
-  return image.color_map[static_cast<std::size_t>(std::lround(index))];
+  const float place = view::place_in({.low = image.low, .high = image.high}, image.spread, value);
+  return image.color_map[static_cast<std::size_t>(std::lround(place * 255.0F))];
 }
 
 void draw_rows_without_weights(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile) {

@@ -47,9 +47,35 @@ std::vector<MatrixPart> head_slices(const BlockGeometry& geometry) {
   return parts;
 }
 
+namespace {
+
+/// What keys and values are made from.
+StepMatrix memory_of(const BlockGeometry& geometry) {
+  return geometry.is_self ? StepMatrix(Stage::X) : StepMatrix(StepMatrix::Other::Memory);
+}
+
+/// A row of the input, and the column of the weight or all of its columns.
+std::vector<MatrixPart> projected_from(const BlockGeometry& geometry, StepMatrix input, StepMatrix weight, std::uint32_t row,
+                                       std::uint32_t column) {
+  const inference::BlockShape& shape = geometry.shape;
+  if (!shape.has_input) return {};
+  std::vector<MatrixPart> parts = {{.stage = input, .row = row, .rows = 1, .column = 0, .columns = shape.d_model}};
+  if (!geometry.has_weights) return parts;
+  const bool is_value = weight == StepMatrix::Other::ValueWeight;
+  const bool needs_all = geometry.is_turned && !is_value;
+  parts.push_back({.stage = weight,
+                   .row = 0,
+                   .rows = shape.d_model,
+                   .column = needs_all ? 0 : column,
+                   .columns = needs_all ? shape.d_k : 1});
+  return parts;
+}
+
+}  // namespace
+
 std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, std::uint32_t row, std::uint32_t column) {
   const inference::BlockShape& shape = geometry.shape;
-  const auto row_of = [](Stage of, std::uint32_t index, std::uint32_t columns) {
+  const auto row_of = [](StepMatrix of, std::uint32_t index, std::uint32_t columns) {
     return MatrixPart{.stage = of, .row = index, .rows = 1, .column = 0, .columns = columns};
   };
   const auto cell_of = [](Stage of, std::uint32_t at_row, std::uint32_t at_column) {
@@ -59,12 +85,11 @@ std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, s
     case Stage::X:
       return {};
     case Stage::Q:
-      if (!shape.has_input) return {};
-      return {row_of(Stage::X, row, shape.d_model)};
+      return projected_from(geometry, Stage::X, StepMatrix::Other::QueryWeight, row, column);
     case Stage::K:
+      return projected_from(geometry, memory_of(geometry), StepMatrix::Other::KeyWeight, row, column);
     case Stage::V:
-      if (!shape.has_input || !geometry.is_self) return {};
-      return {row_of(Stage::X, row, shape.d_model)};
+      return projected_from(geometry, memory_of(geometry), StepMatrix::Other::ValueWeight, row, column);
     case Stage::Scores:
       return {row_of(Stage::Q, row, shape.d_k), row_of(Stage::K, column, shape.d_k)};
     case Stage::Scaled:
@@ -81,8 +106,14 @@ std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, s
       if (origin.head != geometry.head) return {};
       return {cell_of(Stage::Heads, origin.token, origin.dimension)};
     }
-    case Stage::Output:
-      return {row_of(Stage::Merged, row, shape.d_merged)};
+    case Stage::Output: {
+      std::vector<MatrixPart> parts = {row_of(Stage::Merged, row, shape.d_merged)};
+      if (geometry.has_weights) {
+        parts.push_back(
+            {.stage = StepMatrix::Other::OutputWeight, .row = 0, .rows = shape.d_merged, .column = column, .columns = 1});
+      }
+      return parts;
+    }
   }
   return {};
 }

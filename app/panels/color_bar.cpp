@@ -13,14 +13,14 @@
 namespace headlight::app {
 namespace {
 
-constexpr int kStrips = 32;
+constexpr int kStrips = 64;
 
-/// The map from the low to the high end: to the right, or upwards.
-void draw_gradient(ImDrawList* list, const shell::UiRect& bar, const shell::HeatmapImage& image, bool is_upright) {
+/// The colours of the values from the axis' low to its high end: to the right, or upwards.
+void draw_gradient(ImDrawList* list, const shell::UiRect& bar, const shell::HeatmapImage& image,
+                   const view::ValueLimits& axis, bool is_upright) {
   if (image.color_map.empty()) return;
   const auto color_at = [&](int strip) {
-    return image.color_map[std::min<std::size_t>(static_cast<std::size_t>(strip) * image.color_map.size() / kStrips,
-                                                 image.color_map.size() - 1)];
+    return color_of(image, view::value_at(axis, image.spread, static_cast<float>(strip) / kStrips));
   };
   for (int strip = 0; strip < kStrips; ++strip) {
     const shell::Color from = color_at(strip);
@@ -43,7 +43,7 @@ void draw_small_color_bar(const Frame& frame, const shell::UiRect& bar, const sh
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_gradient(list, bar, image, false);
+  draw_gradient(list, bar, image, {.low = image.low, .high = image.high}, false);
   const auto put = [&](float value, float place) {
     const std::string text = cell_number(value, 2);
     const float width = text_width(font, text);
@@ -51,21 +51,23 @@ void draw_small_color_bar(const Frame& frame, const shell::UiRect& bar, const sh
     const float x = bar.x + (bar.width - width) * place;
     list->AddText(font, font_size(font), ImVec2(std::round(x), bar.y + bar.height + 2.0F), theme.text_dim, text.c_str());
   };
-  put(image.low, 0.0F);
+  put(image.spread == view::ScaleSpread::Log ? view::log_floor(image.low, image.high) : image.low, 0.0F);
   put(image.high, 1.0F);
   if (image.low < 0.0F && bar.width >= 110.0F) put(0.0F, 0.5F);
 }
 
-void draw_color_bar(const Frame& frame, const shell::UiRect& bar, const shell::HeatmapImage& image, const char* caption) {
+void draw_color_bar(const Frame& frame, const shell::UiRect& bar, const shell::HeatmapImage& image,
+                    const view::ValueLimits& axis, const char* caption) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
   ImFont* words = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_gradient(list, bar, image, true);
+  draw_gradient(list, bar, image, axis, true);
   list->AddRect(ImVec2(bar.x, bar.y), ImVec2(bar.x + bar.width, bar.y + bar.height), theme.border);
   list->AddText(words, font_size(words), ImVec2(bar.x, bar.y - font_size(words) - 6.0F), theme.text_dim, caption);
-  for (const view::Tick& tick : view::make_bar_ticks(image.low, image.high, bar.height, font_size(font))) {
-    const float y = bar.y + bar.height * (1.0F - (tick.value - image.low) / (image.high - image.low));
+  const std::vector<view::Tick> ticks = view::make_bar_ticks(axis, image.spread, bar.height, font_size(font));
+  for (const view::Tick& tick : ticks) {
+    const float y = bar.y + bar.height * (1.0F - view::place_in(axis, image.spread, tick.value));
     list->AddLine(ImVec2(bar.x + bar.width, y), ImVec2(bar.x + bar.width + 4.0F, y), theme.text_dim);
     list->AddText(font, font_size(font), ImVec2(bar.x + bar.width + 7.0F, std::round(y - font_size(font) * 0.5F)),
                   theme.text_dim, tick.label.c_str());

@@ -79,6 +79,13 @@ Notice outcome_of(const Result<ExportReport>& result) {
   return {.text = std::move(text)};
 }
 
+/// The ends of the window's colour bars; those of weights are of absolute ones.
+void take_ranges(const ViewChoices& view, ExportOptions& options) {
+  options.color_spread = view.color_spread;
+  options.color_limits = view.color_limits;
+  if (options.is_row_normalized) options.color_limits.erase(attention::Stage::Weights);
+}
+
 }  // namespace
 
 ExportDialog::ExportDialog(RunnerFactory open_runner, std::function<void()> wake)
@@ -105,6 +112,7 @@ void ExportDialog::copy_figure(const State& state, const EngineResult& result, c
   wanted.head = state.selection.head;
   wanted.batch = state.selection.batch;
   if (!is_open_) apply(figure_choices(state.view), wanted);
+  take_ranges(state.view, wanted);
   wanted.is_dark = state.view.theme == Theme::Dark;
   wanted.directory = passing_folder();
   is_copying_ = true;
@@ -144,6 +152,7 @@ ExportOptions ExportDialog::options(const State& state, const EngineResult& resu
     options.batch = state.selection.batch;
   }
   apply(figure_, options);
+  take_ranges(state.view, options);
   return options;
 }
 

@@ -103,8 +103,7 @@ void draw_head(Frame& frame, const Head& head, const shell::UiRect& box, const H
       fmt::format("grid.{}.{}.{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
   ImGui::SetCursorScreenPos(ImVec2(box.x, box.y));
   if (ImGui::InvisibleButton(name.c_str(), ImVec2(box.width, box.height + style.caption))) {
-    selection.block = head.block;
-    selection.head = head.head;
+    select_head(selection, head.block, head.head);
   }
   const bool is_hovered = ImGui::IsItemHovered();
   const bool is_selected = selection.block == head.block && selection.head == head.head;

@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "app/head_mean.h"
 #include "panels/brush.h"
 #include "panels/gain_control.h"
 #include "panels/ink.h"
 #include "panels/math_text.h"
+#include "panels/row_names.h"
 #include "panels/segmented.h"
 #include "panels/stage_text.h"
 #include "panels/thumbnail.h"
@@ -19,7 +21,7 @@ namespace {
 using attention::Stage;
 
 constexpr float kGainGap = 24.0F;
-constexpr float kBrushGap = 12.0F;
+constexpr float kToolGap = 12.0F;
 constexpr Stage kMapStages[] = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights};
 
 /// The map as one formula from Q and K, with the switches of its layer.
@@ -30,6 +32,7 @@ std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) 
   if (layer && layer->config.scale.kind == model::Scale::Kind::Value) {
     scaled = fmt::format("{:.4g} · QK^T", layer->config.scale.value);
   }
+  if (frame.state.selection.mean != HeadMean::None) return fmt::format("mean over heads of softmax( {} )", scaled);
   switch (frame.state.view.heatmap_stage) {
     case Stage::Scores:
       return "QK^T";
@@ -57,7 +60,48 @@ std::vector<std::string> stage_labels() {
 
 float stages_width(const Frame& frame) { return segmented_width(frame, stage_labels()); }
 
+/// "Layer 3 · head 5", "Layer 3 · mean of 8 heads", "Mean of 48 heads": what the map is of.
+std::string title(const Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  std::uint32_t heads = 0;
+  for (const auto& [block, shape] : frame.result.shapes) {
+    const bool counts = selection.mean == HeadMean::Kind ? block.kind == selection.block.kind : block == selection.block;
+    if (counts) heads += shape.heads;
+  }
+  switch (selection.mean) {
+    case HeadMean::Layer:
+      return fmt::format("Layer {} · mean of {} heads", selection.block.layer.value, heads);
+    case HeadMean::Kind:
+      return fmt::format("{} of {} heads", selection.block.kind == model::BlockKind::Cross ? "Alignment: mean" : "Mean",
+                         heads);
+    case HeadMean::None:
+      break;
+  }
+  return fmt::format("Layer {} · head {}", selection.block.layer.value, selection.head);
+}
+
+/// One head, or a mean of several: a list that opens beside the title.
+void choose_mean(Frame& frame) {
+  HeadMean& mean = frame.state.selection.mean;
+  const bool is_cross = frame.state.selection.block.kind == model::BlockKind::Cross;
+  const std::string whole =
+      fmt::format("Mean of all {}heads{}", is_cross ? "cross-attention " : "", is_cross ? " (alignment)" : "");
+  ImGui::SameLine(0.0F, 8.0F);
+  const bool is_open = ImGui::BeginCombo("##mean", "", ImGuiComboFlags_NoPreview);
+  mark_last_item(frame, "head.mean");
+  if (!is_open) return explain_last_item(frame, "One head's map, or the mean of several heads' weights");
+  const auto entry = [&](const std::string& label, const char* name, HeadMean value) {
+    if (ImGui::Selectable(label.c_str(), mean == value)) mean = value;
+    mark_last_item(frame, fmt::format("head.mean.{}", name));
+  };
+  entry(fmt::format("Head {}", frame.state.selection.head), "none", HeadMean::None);
+  entry(fmt::format("Mean of layer {}'s heads", frame.state.selection.block.layer.value), "layer", HeadMean::Layer);
+  entry(whole, "kind", HeadMean::Kind);
+  ImGui::EndCombo();
+}
+
 void choose_stage(Frame& frame) {
+  if (frame.state.selection.mean != HeadMean::None) return;  // a mean is of weights
   const std::vector<std::string> labels = stage_labels();
   std::size_t chosen = std::size(kMapStages) - 1;
   for (std::size_t i = 0; i < std::size(kMapStages); ++i) {
@@ -72,7 +116,7 @@ void choose_stage(Frame& frame) {
 void draw_subtitle(Frame& frame, const std::string& about, const std::string& formula, float tools_width) {
   constexpr float kGap = 12.0F;
   const shell::FontSet& fonts = frame.ui.fonts();
-  const bool paints = frame.transient.paints;
+  const bool paints = is_painting(frame);
   const float room = ImGui::GetContentRegionAvail().x;
   const float formula_width = measure_math(fonts, fonts.body, formula).x;
   const bool is_one_line = ImGui::CalcTextSize(about.c_str()).x + kGap + formula_width <= room;
@@ -90,24 +134,65 @@ void draw_subtitle(Frame& frame, const std::string& about, const std::string& fo
   ImGui::Dummy(ImVec2(has_formula ? formula_width : 1.0F, ImGui::GetFrameHeight()));
 }
 
+std::vector<std::string> row_labels() { return {"word written", "word read"}; }
 std::vector<std::string> range_labels() { return {"absolute", "per row"}; }
 
-/// Scores always have the whole map's range.
-bool has_range(const Frame& frame) { return frame.state.view.heatmap_stage == Stage::Weights; }
+/// What is beside the map's formula: what names the rows, where each writes a token; the brush; and what the top of the
+/// colour bar means.
+struct Tools {
+  bool rows = false, brush = false, range = false;
 
-float tools_width(const Frame& frame) {
-  return brush_toggle_width(frame) + (has_range(frame) ? kBrushGap + segmented_width(frame, range_labels()) : 0.0F);
+  float width(const Frame& frame) const {
+    float sum = 0.0F;
+    const auto add = [&](float width) { sum += width + (sum > 0.0F ? kToolGap : 0.0F); };
+    if (rows) add(segmented_width(frame, row_labels()));
+    if (brush) add(brush_toggle_width(frame));
+    if (range) add(segmented_width(frame, range_labels()));
+    return sum;
+  }
+};
+
+/// A mean has no mask of its own, and scores always have the whole map's range.
+Tools tools_of(const Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  return {.rows = rows_write_tokens(frame, selection.block.kind),
+          .brush = selection.mean == HeadMean::None,
+          .range = shown_stage(frame.state) == Stage::Weights};
 }
 
-/// The brush, and what the top of the colour bar means.
-void choose_brush_and_range(Frame& frame) {
-  const std::vector<std::string> labels = range_labels();
-  place_right(tools_width(frame));
-  draw_brush_toggle(frame);
-  if (!has_range(frame)) return;
-  ImGui::SameLine(0.0F, kBrushGap);
+void choose_row_names(Frame& frame) {
+  auto chosen = static_cast<std::size_t>(frame.state.view.row_names);
+  if (draw_segmented(frame, "head.rows", row_labels(), chosen)) frame.state.view.row_names = static_cast<RowNames>(chosen);
+  explain_last_item(frame,
+                    "Rows are named by the word that the model writes there, or by the word before it, which it reads");
+}
+
+void choose_range(Frame& frame) {
   auto chosen = static_cast<std::size_t>(frame.state.view.color_range);
-  if (draw_segmented(frame, "head.range", labels, chosen)) frame.state.view.color_range = static_cast<ColorRange>(chosen);
+  if (draw_segmented(frame, "head.range", range_labels(), chosen))
+    frame.state.view.color_range = static_cast<ColorRange>(chosen);
+}
+
+void draw_tools(Frame& frame, const Tools& tools) {
+  if (!tools.rows && !tools.brush && !tools.range) return;
+  place_right(tools.width(frame));
+  bool is_first = true;
+  const auto next = [&] {
+    if (!is_first) ImGui::SameLine(0.0F, kToolGap);
+    is_first = false;
+  };
+  if (tools.rows) {
+    next();
+    choose_row_names(frame);
+  }
+  if (tools.brush) {
+    next();
+    draw_brush_toggle(frame);
+  }
+  if (tools.range) {
+    next();
+    choose_range(frame);
+  }
 }
 
 }  // namespace
@@ -119,12 +204,14 @@ void draw_head_header(Frame& frame) {
   {
     const Ink ink(fonts.title, theme.text);
     ImGui::AlignTextToFramePadding();
-    ImGui::Text("Layer %u · head %u", selection.block.layer.value, selection.head);
+    ImGui::TextUnformatted(title(frame).c_str());
   }
+  mark_last_item(frame, "head.title");
+  choose_mean(frame);
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
   const model::AttentionLayer* layer = frame.result.network ? &frame.result.network->layer(selection.block) : nullptr;
   // Without an output projection there is nothing that a head could be kept out of.
-  const bool has_gain = layer && layer->weights && layer->weights->output;
+  const bool has_gain = layer && layer->weights && layer->weights->output && selection.mean == HeadMean::None;
   const float title_end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
   const bool has_room_for_gain =
       title_end + kGainGap + gain_control_width(frame) + stages_width(frame) + kGainGap <= ImGui::GetContentRegionMax().x;
@@ -137,8 +224,9 @@ void draw_head_header(Frame& frame) {
   const std::string formula = map_formula(frame, layer);
   std::string about = fmt::format("{} · {} × {}", kind_name(frame, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
-  draw_subtitle(frame, about, formula, tools_width(frame));
-  choose_brush_and_range(frame);
+  const Tools tools = tools_of(frame);
+  draw_subtitle(frame, about, formula, tools.width(frame));
+  draw_tools(frame, tools);
   if (has_gain && !has_room_for_gain) draw_gain_control(frame);
 }
 

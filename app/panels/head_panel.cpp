@@ -5,13 +5,16 @@
 
 #include <fmt/format.h>
 
+#include "app/head_mean.h"
 #include "panels/brush.h"
 #include "panels/head_header.h"
 #include "panels/ink.h"
+#include "panels/label_text.h"
 #include "panels/map_axes.h"
 #include "panels/map_input.h"
 #include "panels/map_picture.h"
 #include "panels/map_tooltip.h"
+#include "panels/row_names.h"
 #include "panels/thumbnail.h"
 
 namespace headlight::app {
@@ -23,7 +26,8 @@ constexpr float kBarDrop = 24.0F;  // the bar's caption stands beside the map, b
 
 AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real) {
   const std::uint32_t batch = frame.state.selection.batch;
-  return {.texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr, .count = count, .real = real};
+  return {
+      .texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr, .count = count, .real = real, .name = "key"};
 }
 
 /// Labels of what the pointer is over, on the map or on a token's chip, else of the pinned cell.
@@ -70,22 +74,96 @@ void draw_hatched_sample(const shell::Theme& theme, ImVec2 low) {
   list->AddRect(low, high, theme.border);
 }
 
-/// Below the colour bar: what the stripes mean, and the zoom while there is one.
-void draw_legend(const Frame& frame, const view::Viewport& viewport, bool has_masked_cells, float x, float y) {
-  const shell::Theme& theme = frame.ui.theme();
-  ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  if (has_masked_cells) {
-    draw_hatched_sample(theme, ImVec2(x, y));
-    list->AddText(font, font_size(font), ImVec2(x + 20.0F, y), theme.text_dim, "masked");
-    y += 26.0F;
+constexpr float kSwitchHeight = 26.0F;  // of the scale's switch, and of the line that explains stripes
+constexpr float kZoomHeight = 40.0F;
+constexpr float kHintLine = 16.0F;
+
+/// Below the colour bar: its scale, what to do when it shows next to nothing, what the stripes mean, and the zoom while
+/// there is one.
+class Legend {
+ public:
+  Legend(Frame& frame, const MapPicture& picture, const view::Viewport& viewport)
+      : frame_(frame),
+        hint_(picture.hint()),
+        has_scale_(shown_stage(frame.state) == attention::Stage::Weights),
+        has_masked_cells_(picture.has_masked_cells()),
+        zoom_(viewport.zoom()) {
+    if (!hint_) return;
+    hint_lines_ = break_lines(frame.ui.fonts().small, hint_->text, kBarRoom - 22.0F);
+    hint_lines_.emplace_back("click to fit");
   }
-  if (viewport.zoom() > 1.001F) {
-    const std::string text = fmt::format("zoom {:.1f}×", viewport.zoom());
+
+  float height() const {
+    return (has_scale_ ? kSwitchHeight : 0.0F) +
+           (hint_ ? kHintLine * static_cast<float>(hint_lines_.size()) + 10.0F : 0.0F) +
+           (has_masked_cells_ ? kSwitchHeight : 0.0F) + (is_zoomed() ? kZoomHeight : 0.0F);
+  }
+
+  void draw(float x, float y) {
+    const shell::Theme& theme = frame_.ui.theme();
+    ImFont* font = frame_.ui.fonts().small;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    if (has_scale_) {
+      draw_scale({x, y});
+      y += kSwitchHeight;
+    }
+    if (hint_) y = draw_hint({x, y});
+    if (has_masked_cells_) {
+      draw_hatched_sample(theme, ImVec2(x, y));
+      list->AddText(font, font_size(font), ImVec2(x + 20.0F, y), theme.text_dim, "masked");
+      y += kSwitchHeight;
+    }
+    if (!is_zoomed()) return;
+    const std::string text = fmt::format("zoom {:.1f}×", zoom_);
     list->AddText(font, font_size(font), ImVec2(x, y), theme.text, text.c_str());
     list->AddText(font, font_size(font), ImVec2(x, y + 17.0F), theme.text_dim, "0 fits");
   }
-}
+
+ private:
+  bool is_zoomed() const { return zoom_ > 1.001F; }
+
+  /// "log": on or off.
+  void draw_scale(ImVec2 at) {
+    view::ScaleSpread& spread = frame_.state.view.color_spread;
+    bool is_log = spread == view::ScaleSpread::Log;
+    ImGui::SetCursorScreenPos(at);
+    const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(1.0F, 1.0F));
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemInnerSpacing, ImVec2(5.0F, 0.0F));
+    if (ImGui::Checkbox("log scale", &is_log)) spread = is_log ? view::ScaleSpread::Log : view::ScaleSpread::Linear;
+    ImGui::PopStyleVar(2);
+    mark_last_item(frame_, "head.log");
+    explain_last_item(frame_, "Colours follow the logarithms of the weights, so that small ones can be told apart");
+  }
+
+  float draw_hint(ImVec2 at) {
+    ImFont* font = frame_.ui.fonts().small;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const shell::Theme& theme = frame_.ui.theme();
+    ImGui::SetCursorScreenPos(at);
+    const float height = kHintLine * static_cast<float>(hint_lines_.size());
+    if (ImGui::InvisibleButton("fit range", {kBarRoom - 20.0F, height})) {
+      auto& limits = frame_.state.view.color_limits;
+      limits.erase(attention::Stage::Weights);
+      if (hint_->fit) limits[attention::Stage::Weights] = *hint_->fit;
+    }
+    mark_last_item(frame_, "head.fit_range");
+    const bool is_hovered = ImGui::IsItemHovered();
+    if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    for (std::size_t line = 0; line < hint_lines_.size(); ++line) {
+      const bool is_link = line + 1 == hint_lines_.size();
+      list->AddText(font, font_size(font), {at.x, at.y + kHintLine * static_cast<float>(line)},
+                    is_link ? (is_hovered ? theme.accent_hover : theme.accent) : theme.text, hint_lines_[line].c_str());
+    }
+    return at.y + height + 10.0F;
+  }
+
+  Frame& frame_;
+  std::optional<RangeHint> hint_;
+  std::vector<std::string> hint_lines_;
+  bool has_scale_, has_masked_cells_;
+  float zoom_;
+};
 
 void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
   const ImVec2 origin = ImGui::GetCursorScreenPos();
@@ -114,12 +192,17 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
   draw_axes(frame, viewport, margins, queries, keys, marked_labels(frame));
   if (picture.is_known()) {
     const float x = std::round(cells.right() + 18.0F);
-    const float height = std::clamp(cells.height - kBarDrop, 80.0F, 340.0F);
-    picture.draw_bar({.x = x, .y = cells.y + kBarDrop, .width = kBarWidth, .height = height});
-    draw_legend(frame, viewport, picture.has_masked_cells(), x, cells.y + kBarDrop + height + 18.0F);
+    const float top = cells.y + kBarDrop;
+    constexpr float kLegendDrop = 14.0F;
+    Legend legend(frame, picture, viewport);
+    // As high as the map, but the legend stays in the window.
+    const float room_below = map_room.area.bottom() - top - kLegendDrop - legend.height();
+    const float height = std::clamp(std::min(cells.height - kBarDrop, room_below), 60.0F, 340.0F);
+    picture.draw_bar({.x = x, .y = top, .width = kBarWidth, .height = height});
+    legend.draw(x, top + height + kLegendDrop);
   }
   if (hovered) draw_map_tooltip(frame, *hovered);
-  if (hovered && frame.transient.paints) draw_brush(frame, ImGui::GetIO().MousePos);
+  if (hovered && is_painting(frame)) draw_brush(frame, ImGui::GetIO().MousePos);
 }
 
 }  // namespace
@@ -130,8 +213,14 @@ void draw_head_panel(Frame& frame) {
   if (shape == frame.result.shapes.end() || !frame.result.input) return;
   const model::BlockKind kind = selection.block.kind;
   draw_head_header(frame);
-  draw_map(frame, axis_tokens(frame, frame.result.input->queries(kind), shape->second.queries, query_range(frame, kind)),
-           axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind)));
+  AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), shape->second.queries, query_range(frame, kind));
+  rows.name = rows_write_tokens(frame, kind) ? "reads" : "query";
+  const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
+  if (written) {
+    rows.texts = &*written;
+    rows.name = "writes";
+  }
+  draw_map(frame, rows, axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind)));
 }
 
 }  // namespace headlight::app

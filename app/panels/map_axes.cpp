@@ -81,10 +81,10 @@ class AxisPainter {
         font_(frame.ui.fonts().small),
         list_(ImGui::GetWindowDrawList()) {}
 
-  void draw_names() const {
-    put(ImVec2(cells_.x, cells_.y - margins_.top), "key →", theme_.key);
-    const float width = text_width(font_, "query ↓");
-    put(ImVec2(cells_.x - kGap - width, cells_.y - font_size(font_) - kGap), "query ↓", theme_.query);
+  void draw_names(const char* rows, const char* columns) const {
+    put(ImVec2(cells_.x, cells_.y - margins_.top), fmt::format("{} →", columns), theme_.key);
+    const std::string down = fmt::format("{} ↓", rows);
+    put(ImVec2(cells_.x - kGap - text_width(font_, down), cells_.y - font_size(font_) - kGap), down, theme_.query);
   }
 
   void draw_rows(const AxisTokens& queries, std::optional<std::uint32_t> marked) const {
@@ -229,7 +229,7 @@ AxisMargins measure_axes(const Frame& frame, const AxisTokens& queries, const Ax
 void draw_axes(const Frame& frame, const view::Viewport& viewport, const AxisMargins& margins, const AxisTokens& queries,
                const AxisTokens& keys, const MarkedLabels& marked) {
   const AxisPainter painter(frame, viewport, margins);
-  painter.draw_names();
+  painter.draw_names(queries.name, keys.name);
   painter.draw_rows(queries, marked.query);
   painter.draw_columns(keys, marked.key);
 }

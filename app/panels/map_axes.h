@@ -15,6 +15,7 @@ struct AxisTokens {
   const std::vector<std::string>* texts = nullptr;  ///< may be null or shorter than the map: then numbers stand there
   std::uint32_t count = 0;
   attention::KeyRange real = 0;
+  const char* name = "";  ///< of the axis: "query", "key"
 
   std::string label(std::uint32_t index) const;
 };

@@ -5,6 +5,7 @@
 
 #include <imgui.h>
 
+#include "panels/brush.h"
 #include "panels/shown_mask.h"
 #include "panels/thumbnail.h"
 
@@ -46,7 +47,7 @@ class MapInput {
       frame_.transient.hovered_stage = frame_.state.view.heatmap_stage;
       begin_stroke(*cell);
       if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) toggle_pin(*cell);
-      if (frame_.transient.paints && !wants_to_pan()) ImGui::SetMouseCursor(ImGuiMouseCursor_None);  // the brush is drawn
+      if (is_painting(frame_) && !wants_to_pan()) ImGui::SetMouseCursor(ImGuiMouseCursor_None);  // the brush is drawn
     }
     continue_stroke();
     if (frame_.ui.is_pressed(shell::Key::Digit0)) fit();
@@ -89,7 +90,7 @@ class MapInput {
     }
     memory("row") = static_cast<int>(cell.query);
     memory("column") = static_cast<int>(cell.key);
-    if (!frame_.transient.paints) {
+    if (!is_painting(frame_)) {
       memory("stroke") = static_cast<int>(Stroke::Pin);
       memory("has_toggled_pin") = 0;
     } else {

@@ -6,8 +6,8 @@
 
 #include <imgui.h>
 
+#include "app/head_mean.h"
 #include "panels/cell_numbers.h"
-#include "panels/color_bar.h"
 
 namespace headlight::app {
 namespace {
@@ -42,54 +42,49 @@ MapPicture::MapPicture(Frame& frame, const view::Viewport& viewport) : frame_(fr
   if (!sharp_.tile) sharp_ = find_covering_tile(frame.result, sharp);
   whole_ = find_tile(frame, whole);
   if (!whole_.tile) whole_ = find_covering_tile(frame.result, whole);
-  find_range();
 }
 
 bool MapPicture::has_masked_cells() const {
   const attention::Tile* tile = whole_.tile ? whole_.tile : sharp_.tile;
-  const Stage stage = frame_.state.view.heatmap_stage;
+  const Stage stage = shown_stage(frame_.state);
   if (stage != Stage::Masked && stage != Stage::Weights) return false;
   return tile && std::ranges::any_of(tile->masked, [](std::uint8_t masked) { return masked != 0; });
 }
 
 attention::TileRequest MapPicture::request(const view::Region& region) const {
   const Selection& selection = frame_.state.selection;
-  return {.block = selection.block,
-          .batch = selection.batch,
-          .head = selection.head,
-          .stage = frame_.state.view.heatmap_stage,
-          .row = region.row,
-          .rows = std::max(region.rows, 1U),
-          .column = region.column,
-          .columns = std::max(region.columns, 1U),
-          .pool = region.pool};
+  return shown_map(selection, {.block = selection.block,
+                               .batch = selection.batch,
+                               .head = selection.head,
+                               .stage = shown_stage(frame_.state),
+                               .row = region.row,
+                               .rows = std::max(region.rows, 1U),
+                               .column = region.column,
+                               .columns = std::max(region.columns, 1U),
+                               .pool = region.pool});
 }
 
-bool MapPicture::shows_weights() const { return frame_.state.view.heatmap_stage == Stage::Weights; }
+bool MapPicture::shows_weights() const { return shown_stage(frame_.state) == Stage::Weights; }
 
 bool MapPicture::is_per_row() const { return shows_weights() && frame_.state.view.color_range == ColorRange::PerRow; }
 
-/// Of the whole map, so that zooming and panning change no colour.
-void MapPicture::find_range() {
+/// The range is of the whole map, so that zooming and panning change no colour, or the user's.
+void MapPicture::set_colors(shell::HeatmapImage& image) const {
   if (shows_weights()) {
-    const attention::Tile* tile = whole_.tile ? whole_.tile : sharp_.tile;
-    const float largest = tile && !is_per_row() ? largest_weight(*tile) : 1.0F;
-    range_ = {.low = 0.0F, .high = largest > 0.0F ? largest : 1.0F};
+    set_weight_colors(image, frame_.state, whole_.tile ? whole_.tile : sharp_.tile, is_per_row());
     return;
   }
+  image.color_map = signed_colors();
   float reach = 1e-6F;
   for (const attention::Tile* tile : {whole_.tile, sharp_.tile}) {
     if (!tile) continue;
     const ValueRange range = visible_range(*tile);
     reach = std::max({reach, std::abs(range.low), std::abs(range.high)});
   }
-  range_ = {.low = -reach, .high = reach};
-}
-
-void MapPicture::set_colors(shell::HeatmapImage& image) const {
-  image.color_map = shows_weights() ? weight_colors(frame_.state) : signed_colors();
-  image.low = range_.low;
-  image.high = range_.high;
+  const auto limits = frame_.state.view.color_limits.find(shown_stage(frame_.state));
+  if (limits != frame_.state.view.color_limits.end()) reach = limits->second.high;
+  image.low = -reach;
+  image.high = reach;
 }
 
 void MapPicture::draw() {
@@ -100,10 +95,20 @@ void MapPicture::draw() {
   if (sharp_.tile) draw_tile(sharp_);
 }
 
-void MapPicture::draw_bar(const shell::UiRect& bar) const {
+void MapPicture::draw_bar(const shell::UiRect& bar) {
   shell::HeatmapImage image;
   set_colors(image);
-  draw_color_bar(frame_, bar, image, is_per_row() ? "of row's largest" : shows_weights() ? "weight" : "score");
+  const char* caption = is_per_row() ? "of row's largest" : shows_weights() ? "weight" : "score";
+  draw_range_bar(frame_, {.area = bar, .stage = shown_stage(frame_.state), .caption = caption, .is_fixed = is_per_row()},
+                 image);
+}
+
+std::optional<RangeHint> MapPicture::hint() const {
+  const attention::Tile* tile = whole_.tile ? whole_.tile : sharp_.tile;
+  if (!tile || !shows_weights() || is_per_row()) return std::nullopt;
+  shell::HeatmapImage image;
+  set_colors(image);
+  return range_hint(*tile, image, frame_.state.view.color_limits.contains(Stage::Weights));
 }
 
 void MapPicture::draw_tile(const PictureTile& picture) {

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "panels/panel.h"
+#include "panels/range_bar.h"
 #include "panels/tile_picture.h"
 #include "view/viewport.h"
 
@@ -17,20 +20,21 @@ class MapPicture {
   bool has_masked_cells() const;
 
   void draw();
-  void draw_bar(const shell::UiRect& bar) const;
+  /// The colour bar, whose range the user may change.
+  void draw_bar(const shell::UiRect& bar);
+  /// Whether nearly all cells have one colour, and how to see more.
+  std::optional<RangeHint> hint() const;
 
  private:
   attention::TileRequest request(const view::Region& region) const;
   bool shows_weights() const;
   bool is_per_row() const;
-  void find_range();
   void set_colors(shell::HeatmapImage& image) const;
   void draw_tile(const PictureTile& picture);
 
   Frame& frame_;
   const view::Viewport& viewport_;
   PictureTile sharp_, whole_;
-  ValueRange range_;
 };
 
 }  // namespace headlight::app

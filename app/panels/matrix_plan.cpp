@@ -22,7 +22,7 @@ std::uint32_t first_shown(std::uint32_t count, std::uint32_t shown, std::optiona
 
 }  // namespace
 
-MatrixPlan plan_matrix(attention::Stage stage, std::uint32_t rows, std::uint32_t columns, const PlanLimits& limits) {
+MatrixPlan plan_matrix(StepMatrix stage, std::uint32_t rows, std::uint32_t columns, const PlanLimits& limits) {
   MatrixPlan plan{.stage = stage, .rows = rows, .columns = columns};
   const bool has_low_rows = rows <= kMostRowsWithNumbers;
   plan.has_numbers =
@@ -36,6 +36,8 @@ MatrixPlan plan_matrix(attention::Stage stage, std::uint32_t rows, std::uint32_t
   plan.shown_columns = std::min(columns, static_cast<std::uint32_t>(column_room / plan.cell_width));
   plan.first_row = first_shown(rows, plan.shown_rows, limits.row_in_view);
   plan.first_column = first_shown(columns, plan.shown_columns, limits.column_in_view);
+  if (limits.first_row) plan.first_row = std::min(*limits.first_row, rows - plan.shown_rows);
+  if (limits.first_column) plan.first_column = std::min(*limits.first_column, columns - plan.shown_columns);
   return plan;
 }
 

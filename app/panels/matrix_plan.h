@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <optional>
 
-#include "attention/stage.h"
+#include "panels/step_matrix.h"
 
 namespace headlight::app {
 
 /// How one matrix of the steps is laid out: which of its cells are shown, how large, and with numbers or as colours alone.
 struct MatrixPlan {
-  attention::Stage stage = attention::Stage::X;
+  StepMatrix stage = attention::Stage::X;
   std::uint32_t rows = 0, columns = 0;  ///< of the whole matrix
   std::uint32_t first_row = 0, shown_rows = 0;
   std::uint32_t first_column = 0, shown_columns = 0;
@@ -35,9 +35,10 @@ struct PlanLimits {
   float heat_width = 256.0F;  ///< its columns share this width down to the smallest cell; never above heat_edge
   bool wants_numbers = true;
   std::optional<std::uint32_t> row_in_view, column_in_view;  ///< to be among the shown ones of a shortened matrix
+  std::optional<std::uint32_t> first_row, first_column;      ///< where the user has scrolled it to, which counts more
 };
 
 /// Numbers where all columns and not too many rows fit; else coloured cells of at least four units, as many as fit.
-MatrixPlan plan_matrix(attention::Stage stage, std::uint32_t rows, std::uint32_t columns, const PlanLimits& limits);
+MatrixPlan plan_matrix(StepMatrix stage, std::uint32_t rows, std::uint32_t columns, const PlanLimits& limits);
 
 }  // namespace headlight::app

@@ -11,7 +11,7 @@
 #include "panels/ink.h"
 #include "panels/label_text.h"
 #include "panels/math_text.h"
-#include "panels/stage_text.h"
+#include "panels/step_text.h"
 #include "panels/tile_picture.h"
 
 namespace headlight::app {
@@ -22,9 +22,12 @@ using attention::Stage;
 constexpr float kTitleHeight = 21.0F;
 constexpr float kFormulaHeight = 21.0F;
 constexpr float kShapeHeight = 19.0F;
+constexpr float kAxesHeight = 17.0F;
 constexpr float kTickHeight = 16.0F;
 constexpr float kBarHeight = 30.0F;  // gap, bar and its labels
-constexpr float kLeastBar = 88.0F;   // both ends' numbers fit below
+constexpr float kScrollRoom = 9.0F;  // beside or below the cells of a matrix that isn't shown as a whole
+constexpr float kScrollWidth = 5.0F;
+constexpr float kLeastBar = 88.0F;  // both ends' numbers fit below
 constexpr float kRemarkHeight = 18.0F;
 constexpr std::uint32_t kMatrixPlace = 0x57;
 
@@ -37,7 +40,26 @@ std::uint32_t tick_step(float cell, float room) {
   }
 }
 
-bool rows_are_keys(Stage stage) { return stage == Stage::K || stage == Stage::V; }
+bool scrolls_rows(const MatrixPlan& plan) { return plan.shown_rows < plan.rows; }
+bool scrolls_columns(const MatrixPlan& plan) { return plan.shown_columns < plan.columns; }
+
+/// Height of what is below the cells, without the remark.
+float below(const MatrixPlan& plan) { return kBarHeight + (scrolls_columns(plan) ? kScrollRoom : 0.0F); }
+
+/// "query ↓   d_k →" above the numbers of the columns.
+void draw_axes_names(const Frame& frame, const MatrixView& view, ImVec2 at) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const std::string rows = view.row_axis + " ↓";
+  const shell::Color row_color = view.plan.stage.is_weight()      ? theme.text_dim
+                                 : view.plan.stage.has_key_rows() ? theme.key
+                                                                  : theme.query;
+  draw_math(list, fonts, fonts.small, at, row_color, rows);
+  const float width = measure_math(fonts, fonts.small, rows).x;
+  draw_math(list, fonts, fonts.small, ImVec2(at.x + width + 12.0F, at.y),
+            view.plan.stage.is_map() ? theme.key : theme.text_dim, view.column_axis + " →");
+}
 
 void draw_caption(const Frame& frame, const MatrixView& view) {
   const shell::Theme& theme = frame.ui.theme();
@@ -45,8 +67,8 @@ void draw_caption(const Frame& frame, const MatrixView& view) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float x = view.cells().x;
   float y = view.y;
-  const shell::Color role = stage_color(view.plan.stage, theme);
-  const char* symbol = stage_symbol(view.plan.stage);
+  const shell::Color role = step_color(view.plan.stage, theme);
+  const char* symbol = step_symbol(view.plan.stage);
   draw_math(list, fonts, fonts.strong, ImVec2(x, y), role, symbol);
   const float symbol_width = measure_math(fonts, fonts.strong, symbol).x;
   if (view.title != symbol) {
@@ -56,9 +78,11 @@ void draw_caption(const Frame& frame, const MatrixView& view) {
   draw_math(list, fonts, fonts.body, ImVec2(x, y), theme.text_dim, view.formula);
   y += kFormulaHeight;
   draw_math(list, fonts, fonts.small, ImVec2(x, y), theme.text_dim, view.shape);
+  y += kShapeHeight;
+  draw_axes_names(frame, view, ImVec2(x, y));
   if (view.remark.empty()) return;
   const shell::UiRect cells = view.cells();
-  list->AddText(fonts.small, font_size(fonts.small), ImVec2(x, cells.y + cells.height + kBarHeight), theme.text_dim,
+  list->AddText(fonts.small, font_size(fonts.small), ImVec2(x, cells.y + cells.height + below(view.plan)), theme.text_dim,
                 view.remark.c_str());
 }
 
@@ -69,7 +93,7 @@ void draw_row_labels(const Frame& frame, const MatrixView& view) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const MatrixPlan& plan = view.plan;
   const shell::UiRect cells = view.cells();
-  const shell::Color color = rows_are_keys(plan.stage) ? theme.key : theme.query;
+  const shell::Color color = plan.stage.is_weight() ? theme.text_dim : plan.stage.has_key_rows() ? theme.key : theme.query;
   const std::uint32_t step = tick_step(plan.cell_height, 15.0F);
   for (std::uint32_t row = plan.first_row; row < plan.first_row + plan.shown_rows; ++row) {
     if (row % step != 0) continue;
@@ -94,7 +118,7 @@ void draw_column_labels(const Frame& frame, const MatrixView& view) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const MatrixPlan& plan = view.plan;
   const shell::UiRect cells = view.cells();
-  const shell::Color color = attention::is_map(plan.stage) ? theme.key : theme.text_dim;
+  const shell::Color color = plan.stage.is_map() ? theme.key : theme.text_dim;
   const std::uint32_t step = tick_step(plan.cell_width, 26.0F);
   for (std::uint32_t column = plan.first_column; column < plan.first_column + plan.shown_columns; ++column) {
     if (column % step != 0) continue;
@@ -138,22 +162,36 @@ void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& m
           2.0F);
 }
 
-void draw_cells(Frame& frame, const MatrixView& view) {
+/// The cells' picture and its numbers; no picture while the numbers aren't known.
+struct Cells {
+  PictureTile picture;
+  std::uint32_t place = kMatrixPlace;
+};
+
+Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
+  if (view.plan.stage.is_stage()) return {.picture = find_tile(frame, view.request(frame))};
+  constexpr std::uint32_t kOtherPlaces = 0x5700;  // their requests only name sizes
+  const StepValues::Known* known = values.find(frame, view.plan.stage, layer, view.window());
+  const std::uint32_t place = kOtherPlaces + static_cast<std::uint32_t>(*step_symbol(view.plan.stage)) +
+                              static_cast<std::uint32_t>(step_name(view.plan.stage).back()) * 128U;
+  if (!known) return {};
+  return {.picture = {.tile = &known->tile, .run = known->revision}, .place = place};
+}
+
+void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::UiRect cells = view.cells();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const PictureTile picture = find_tile(frame, view.request(frame));
+  const auto [picture, place] = find_cells(frame, view, values, layer);
   if (!picture.tile) {
     list->AddRectFilled(ImVec2(cells.x, cells.y), ImVec2(cells.x + cells.width, cells.y + cells.height), theme.missing);
     return;
   }
-  shell::HeatmapImage image = picture_of(picture, kMatrixPlace, theme);
+  shell::HeatmapImage image = picture_of(picture, place, theme);
   image.area = cells;
   const bool is_weights = view.plan.stage == Stage::Weights;
   if (is_weights) {
-    const float largest = largest_weight(*picture.tile);
-    image.color_map = weight_colors(frame.state);
-    image.high = largest > 0.0F ? largest : 1.0F;
+    set_weight_colors(image, frame.state, picture.tile, false);
   } else {
     const ValueRange range = visible_range(*picture.tile);
     const float reach = std::max({std::abs(range.low), std::abs(range.high), 1e-6F});
@@ -165,14 +203,51 @@ void draw_cells(Frame& frame, const MatrixView& view) {
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *picture.tile);
   draw_rows_without_weights(frame, image, *picture.tile);
   const float bar_width = std::clamp(cells.width, kLeastBar, 150.0F);
-  draw_small_color_bar(frame, {.x = cells.x, .y = cells.y + cells.height + 9.0F, .width = bar_width, .height = 5.0F}, image);
+  const float bar_y = cells.y + cells.height + 9.0F + (scrolls_columns(view.plan) ? kScrollRoom : 0.0F);
+  draw_small_color_bar(frame, {.x = cells.x, .y = bar_y, .width = bar_width, .height = 5.0F}, image);
+}
+
+/// A scroll bar in `track`, upright or level, for `shown` of `count` from `first` on. Returns where it is moved to.
+std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& name, const shell::UiRect& track,
+                                             bool is_upright, std::uint32_t first, std::uint32_t shown,
+                                             std::uint32_t count) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImGui::SetCursorScreenPos({track.x - 2.0F, track.y - 2.0F});
+  ImGui::InvisibleButton(name.c_str(), {track.width + 4.0F, track.height + 4.0F});
+  mark_last_item(frame, name);
+  const bool is_held = ImGui::IsItemActive();
+  const float length = is_upright ? track.height : track.width;
+  const float all = static_cast<float>(count);
+  const float begin = length * static_cast<float>(first) / all;
+  const float size = std::max(length * static_cast<float>(shown) / all, 8.0F);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 low(track.x, track.y);
+  list->AddRectFilled(low, {track.x + track.width, track.y + track.height}, theme.field, 2.5F);
+  const shell::Color color = is_held || ImGui::IsItemHovered() ? theme.accent : theme.text_dim;
+  if (is_upright) {
+    list->AddRectFilled({low.x, low.y + begin}, {low.x + track.width, low.y + begin + size}, color, 2.5F);
+  } else {
+    list->AddRectFilled({low.x + begin, low.y}, {low.x + begin + size, low.y + track.height}, color, 2.5F);
+  }
+  if (!is_held) return std::nullopt;
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const float at = (is_upright ? mouse.y - low.y : mouse.x - low.x) / std::max(length, 1.0F);
+  const float middle = at * all - static_cast<float>(shown) * 0.5F;
+  return static_cast<std::uint32_t>(std::clamp(std::round(middle), 0.0F, static_cast<float>(count - shown)));
+}
+
+/// `first` moved by the wheel, up for positive ones.
+std::uint32_t wheeled(std::uint32_t first, std::uint32_t shown, std::uint32_t count, float wheel) {
+  const float step = std::max(static_cast<float>(shown) * 0.125F, 1.0F);
+  return static_cast<std::uint32_t>(
+      std::clamp(static_cast<float>(first) - std::round(wheel * step), 0.0F, static_cast<float>(count - shown)));
 }
 
 }  // namespace
 
 shell::UiRect MatrixView::cells() const {
   return {.x = x + gutter,
-          .y = y + kTitleHeight + kFormulaHeight + kShapeHeight + kTickHeight,
+          .y = y + kTitleHeight + kFormulaHeight + kShapeHeight + kAxesHeight + kTickHeight,
           .width = plan.width(),
           .height = plan.height()};
 }
@@ -180,8 +255,8 @@ shell::UiRect MatrixView::cells() const {
 attention::TileRequest MatrixView::request(const Frame& frame) const {
   return {.block = block,
           .batch = frame.state.selection.batch,
-          .head = attention::is_per_head(plan.stage) ? frame.state.selection.head : 0,
-          .stage = plan.stage,
+          .head = attention::is_per_head(plan.stage.stage()) ? frame.state.selection.head : 0,
+          .stage = plan.stage.stage(),
           .row = plan.first_row,
           .rows = plan.shown_rows,
           .column = plan.first_column,
@@ -189,16 +264,22 @@ attention::TileRequest MatrixView::request(const Frame& frame) const {
           .pool = 1};
 }
 
+MatrixWindow MatrixView::window() const {
+  return {.row = plan.first_row, .rows = plan.shown_rows, .column = plan.first_column, .columns = plan.shown_columns};
+}
+
 ViewSize measure_matrix(const Frame& frame, const MatrixView& view) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const float title =
-      measure_math(fonts, fonts.strong, stage_symbol(view.plan.stage)).x + 7.0F + text_width(fonts.body, view.title);
+      measure_math(fonts, fonts.strong, step_symbol(view.plan.stage)).x + 7.0F + text_width(fonts.body, view.title);
   const float formula = measure_math(fonts, fonts.body, view.formula).x;
   const float shape = measure_math(fonts, fonts.small, view.shape).x;
   const float remark = text_width(fonts.small, view.remark);
+  const float axes = measure_math(fonts, fonts.small, view.row_axis + " ↓" + view.column_axis + " →").x + 12.0F;
   const shell::UiRect cells = view.cells();
-  return {.width = view.gutter + std::max({cells.width, title, formula, shape, remark, kLeastBar}),
-          .height = cells.y - view.y + cells.height + kBarHeight + (view.remark.empty() ? 0.0F : kRemarkHeight)};
+  const float cells_width = cells.width + (scrolls_rows(view.plan) ? kScrollRoom : 0.0F);
+  return {.width = view.gutter + std::max({cells_width, title, formula, shape, axes, remark, kLeastBar}),
+          .height = cells.y - view.y + cells.height + below(view.plan) + (view.remark.empty() ? 0.0F : kRemarkHeight)};
 }
 
 std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, float x, float y) {
@@ -210,19 +291,52 @@ std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, float x, f
                          .key = view.plan.first_column + std::min(column, view.plan.shown_columns - 1)};
 }
 
-void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks) {
+void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values,
+                 const StepLayer& layer) {
   const shell::UiRect cells = view.cells();
-  frame.mark(fmt::format("steps.{}", attention::to_string(view.plan.stage)), cells);
-  // The tile is wished for in any case; what is scrolled out of sight is not drawn.
-  if (!ImGui::IsRectVisible(ImVec2(view.x, view.y), ImVec2(cells.x + cells.width, cells.y + cells.height + kBarHeight))) {
-    frame.wishes.push_back(view.request(frame));
+  frame.mark(fmt::format("steps.{}", step_name(view.plan.stage)), cells);
+  // A tile is wished for in any case; what is scrolled out of sight is not drawn.
+  const float bottom = cells.y + cells.height + below(view.plan);
+  if (!ImGui::IsRectVisible(ImVec2(view.x, view.y), ImVec2(cells.x + cells.width, bottom))) {
+    if (view.plan.stage.is_stage()) frame.wishes.push_back(view.request(frame));
     return;
   }
   draw_caption(frame, view);
-  draw_cells(frame, view);
+  draw_cells(frame, view, values, layer);
   draw_row_labels(frame, view);
   draw_column_labels(frame, view);
   draw_marks(frame, view, marks);
+}
+
+bool handle_matrix_scroll(Frame& frame, const MatrixView& view, MatrixScroll& scroll) {
+  const MatrixPlan& plan = view.plan;
+  const shell::UiRect cells = view.cells();
+  const std::string name = fmt::format("steps.{}", step_name(plan.stage));
+  if (scrolls_rows(plan)) {
+    const shell::UiRect track{
+        .x = cells.x + cells.width + 3.0F, .y = cells.y, .width = kScrollWidth, .height = cells.height};
+    const auto moved = draw_scroll_bar(frame, name + ".rows", track, true, plan.first_row, plan.shown_rows, plan.rows);
+    if (moved) scroll.row = moved;
+  }
+  if (scrolls_columns(plan)) {
+    const shell::UiRect track{
+        .x = cells.x, .y = cells.y + cells.height + 3.0F, .width = cells.width, .height = kScrollWidth};
+    const auto moved =
+        draw_scroll_bar(frame, name + ".columns", track, false, plan.first_column, plan.shown_columns, plan.columns);
+    if (moved) scroll.column = moved;
+  }
+  const ImGuiIO& io = ImGui::GetIO();
+  if (!plan.is_shortened() || !ImGui::IsWindowHovered() || !cells.contains(io.MousePos.x, io.MousePos.y)) return false;
+  // ImGui 1.86 and later turn the wheel sideways themselves while Shift is held.
+  const float wheel = io.MouseWheel != 0.0F ? io.MouseWheel : io.MouseWheelH;
+  if (wheel == 0.0F) return true;
+  const bool goes_sideways = !scrolls_rows(plan) || ((io.KeyShift || io.MouseWheelH != 0.0F) && scrolls_columns(plan));
+  if (goes_sideways) {
+    scroll.column = wheeled(plan.first_column, plan.shown_columns, plan.columns, wheel);
+  } else {
+    scroll.row = wheeled(plan.first_row, plan.shown_rows, plan.rows, wheel);
+  }
+  return true;
 }
 
 }  // namespace headlight::app

@@ -61,11 +61,24 @@ class Menus {
 
   void draw_file() {
     entry("Open model\u2026", Action::OpenModel);
+    submenu("Bundled models", &Menus::draw_bundled);
     ImGui::Separator();
     entry("Export\u2026", Action::Export, frame_.result.run != 0);
     entry("Save screenshot\u2026", Action::SaveScreenshot);
     ImGui::Separator();
     entry("Quit", Action::Quit);
+  }
+
+  void draw_bundled() {
+    bool has_any = false;
+    for (const WelcomeCard& card : context_.cards()) {
+      const bool is_model = card.kind == WelcomeCard::Kind::Translator || card.kind == WelcomeCard::Kind::Captions;
+      if (!is_model) continue;
+      has_any = true;
+      if (ImGui::MenuItem(card.title.c_str(), nullptr, card.is_shown)) choice_.card = card;
+      mark_last_item(frame_, "menu." + card.title);
+    }
+    if (!has_any) heading("None are installed.");
   }
 
   void draw_edit() {
@@ -91,6 +104,7 @@ class Menus {
     option("Head", view.tab, Tab::Head, "1");
     option("Steps", view.tab, Tab::Steps, "2");
     option("Predictions", view.tab, Tab::Predictions, "3");
+    draw_alignment();
     ImGui::Separator();
     submenu("Map", &Menus::draw_stages);
     submenu("Colour map", &Menus::draw_color_maps);
@@ -125,8 +139,31 @@ class Menus {
   }
 
   void draw_ranges() {
-    option("Absolute", frame_.state.view.color_range, ColorRange::Absolute);
-    option("Each row its own", frame_.state.view.color_range, ColorRange::PerRow);
+    ViewChoices& view = frame_.state.view;
+    option("Absolute", view.color_range, ColorRange::Absolute);
+    option("Each row its own", view.color_range, ColorRange::PerRow);
+    ImGui::Separator();
+    option("Linear", view.color_spread, view::ScaleSpread::Linear);
+    option("Logarithmic", view.color_spread, view::ScaleSpread::Log);
+    ImGui::Separator();
+    if (ImGui::MenuItem("Fit every map", nullptr, false, !view.color_limits.empty())) view.color_limits.clear();
+    mark_last_item(frame_, "menu.Fit every map");
+  }
+
+  /// The mean of an encoder–decoder's cross-attention: which source words each written word comes from.
+  void draw_alignment() {
+    const bool has_cross = std::ranges::any_of(
+        frame_.result.shapes, [](const auto& shape) { return shape.first.kind == model::BlockKind::Cross; });
+    Selection& selection = frame_.state.selection;
+    const bool is_shown = selection.mean == HeadMean::Kind && selection.block.kind == model::BlockKind::Cross &&
+                          frame_.state.view.tab == Tab::Head;
+    if (ImGui::MenuItem("Alignment (mean of cross-attention)", nullptr, is_shown, has_cross)) {
+      selection.block.kind = model::BlockKind::Cross;
+      selection.mean = HeadMean::Kind;
+      frame_.state.view.tab = Tab::Head;
+      clamp_selection(frame_.state, frame_.result.shapes);
+    }
+    mark_last_item(frame_, "menu.Alignment");
   }
 
   void draw_orders() {

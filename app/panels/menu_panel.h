@@ -9,6 +9,7 @@
 #include "panels/actions.h"
 #include "panels/model_panel.h"
 #include "panels/panel.h"
+#include "panels/welcome_panel.h"
 
 namespace headlight::app {
 
@@ -17,12 +18,14 @@ struct MenuContext {
   std::string undo_label, redo_label;  ///< empty: nothing to undo / redo
   std::function<const std::vector<PresetInfo>&()> presets;
   std::function<const std::vector<gpu::DeviceInfo>&()> devices;
+  std::function<std::vector<WelcomeCard>()> cards;  ///< of the welcome panel; those of bundled models are in the File menu
 };
 
 /// What somebody chose that isn't a matter of the state.
 struct MenuChoice {
   std::optional<Action> action;
   std::optional<std::string> device;  ///< as --device takes it: the name, or the index where several have that name
+  std::optional<WelcomeCard> card;    ///< what to begin with
 };
 
 /// The menu bar at the window's top.

@@ -7,10 +7,12 @@
 
 #include "app/continuation.h"
 #include "panels/generation_controls.h"
+#include "panels/head_controls.h"
 #include "panels/ink.h"
 #include "panels/label_text.h"
 #include "panels/logit_lens.h"
 #include "panels/prediction_bars.h"
+#include "panels/size_text.h"
 
 namespace headlight::app {
 namespace {
@@ -129,24 +131,57 @@ void draw_nothing(Frame& frame) {
   ImGui::PopTextWrapPos();
 }
 
+/// "of 50257 tokens · entropy 2.31 nats · 40 can be drawn"
+std::string summary(const Frame& frame, const inference::Distribution& now) {
+  std::string text = fmt::format("of {} tokens \u00B7 entropy {:.2f} nats", now.probabilities.size(), now.entropy);
+  const inference::SamplingSettings& sampling = frame.state.generation.sampling;
+  if (sampling.method == inference::SamplingMethod::Greedy) return text;
+  if (sampling.temperature != 1.0F) text += fmt::format(" at temperature {:.3g}", sampling.temperature);
+  if (now.drawable < now.probabilities.size()) text += fmt::format(" \u00B7 {} can be drawn", now.drawable);
+  return text;
+}
+
+/// What the outlines are, and the token whose chance has changed most, which may be none of those on screen.
+void draw_change(Frame& frame, const inference::Distribution& now, const inference::Distribution& before, const char* what) {
+  std::size_t most = 0;
+  const auto change = [&](std::size_t id) { return std::abs(now.chances[id] - before.chances[id]); };
+  for (std::size_t id = 1; id < now.chances.size(); ++id) {
+    if (change(id) > change(most)) most = id;
+  }
+  const std::string label = candidate_label(frame.result, static_cast<std::uint32_t>(most));
+  frame.ui.ensure_glyphs(label);
+  std::string text = fmt::format("outlines: before {} changed", what);
+  text += change(most) < 5e-4 ? " \u00B7 hardly any difference"
+                              : fmt::format(" \u00B7 most: \u201C{}\u201D {} \u2192 {}", label,
+                                            percent_text(before.chances[most]), percent_text(now.chances[most]));
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x).c_str());
+  mark_last_item(frame, "prediction.change");
+  explain_last_item(frame, text.c_str());
+}
+
 /// Bars, and below them what continues the text.
-PredictionChoice draw_distribution(Frame& frame, NumberBeingTyped& typed, const GenerationStatus& generation,
-                                   const PredictionPlace& place) {
+PredictionChoice draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
+                                   const GenerationStatus& generation, const PredictionPlace& place) {
   PredictionChoice choice;
   const bool can_generate = frame.result.model && predicts_next(frame.result);
-  const Prediction* prediction = frame.prediction({.batch = place.batch,
-                                                   .token = place.token,
-                                                   .layer = predicting_layers(*frame.result.network),
-                                                   .keeps_logits = false});
-  const std::uint32_t vocabulary = frame.result.network->layers->unembedding->linear.out();
-  draw_caption(frame, prediction ? fmt::format("of {} tokens \u00B7 entropy {:.2f} nats", vocabulary, prediction->entropy)
-                                 : "computing\u2026");
+  const Prediction* prediction = frame.prediction(
+      {.batch = place.batch, .token = place.token, .layer = predicting_layers(*frame.result.network), .keeps_logits = true});
+  memory.observe(frame.result, place, prediction, ImGui::GetTime(), ImGui::IsAnyMouseDown());
+  const inference::SamplingSettings& sampling = frame.state.generation.sampling;
+  // Until the new ones are there, the last ones stay.
+  const inference::Distribution* now = memory.is_of(frame.result) ? memory.shown(sampling) : nullptr;
+  const inference::Distribution* before = now && !generation.is_running ? memory.before(sampling) : nullptr;
+  draw_caption(frame, now ? summary(frame, *now) : "computing\u2026");
+  if (before) draw_change(frame, *now, *before, memory.change());
   ImGui::Spacing();
   const float controls = can_generate ? generation_controls_height(frame) : 0.0F;
   const float height = ImGui::GetContentRegionAvail().y - controls - 12.0F;
   ImGui::BeginChild("bars", {0.0F, std::max(height, 60.0F)}, false, ImGuiWindowFlags_NoScrollbar);
-  if (prediction) {
-    const auto clicked = draw_prediction_bars(frame, *prediction, ImGui::GetContentRegionAvail().y, hint_of(place));
+  if (now) {
+    const auto clicked = draw_prediction_bars(
+        frame, {.candidates = memory.candidates(), .now = *now, .before = before, .hint = hint_of(place)},
+        ImGui::GetContentRegionAvail().y);
     if (clicked && !generation.is_running) put_token(frame.state, frame.result, place, *clicked);
   }
   ImGui::EndChild();
@@ -156,7 +191,8 @@ PredictionChoice draw_distribution(Frame& frame, NumberBeingTyped& typed, const 
 
 }  // namespace
 
-PredictionChoice draw_prediction_panel(Frame& frame, NumberBeingTyped& typed, const GenerationStatus& generation) {
+PredictionChoice draw_prediction_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
+                                       const GenerationStatus& generation) {
   if (!frame.result.has_logits || !frame.result.input || !frame.result.network) {
     draw_nothing(frame);
     return {};
@@ -170,14 +206,21 @@ PredictionChoice draw_prediction_panel(Frame& frame, NumberBeingTyped& typed, co
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.5F) : room.x;
   ImGui::BeginChild("distribution", {left, has_columns ? 0.0F : std::floor(room.y * 0.6F)}, false,
                     ImGuiWindowFlags_NoScrollbar);
-  const PredictionChoice choice = draw_distribution(frame, typed, generation, place);
+  const PredictionChoice choice = draw_distribution(frame, typed, memory, generation, place);
   ImGui::EndChild();
   if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
   ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
-  draw_caption(frame, "The same, read after each layer");
+  draw_head_controls(frame);
+  ImGui::Spacing();
+  {
+    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+    ImGui::TextUnformatted("Logit lens");
+  }
+  mark_last_item(frame, "lens.title");
   explain_last_item(frame,
-                    "Logit lens: the state after a layer goes through the final norm and the unembedding, as if the layers "
-                    "behind it were not there.");
+                    "The state after a layer goes through the final norm and the unembedding, as if the layers behind it "
+                    "were not there.");
+  draw_caption(frame, "The prediction as it would be read after each layer");
   ImGui::Spacing();
   draw_logit_lens(frame, place);
   ImGui::EndChild();

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "app/prediction_memory.h"
 #include "panels/form.h"
 #include "panels/panel.h"
 
@@ -19,8 +20,10 @@ struct PredictionChoice {
   bool starts_generation = false, stops_generation = false;
 };
 
-/// What the model expects at one place of the text: its distribution as bars, the same read from every layer, and how to go
-/// on. A click on a candidate puts it into the text.
-PredictionChoice draw_prediction_panel(Frame& frame, NumberBeingTyped& typed, const GenerationStatus& generation);
+/// What the model expects at one place of the text: its distribution as bars, as the sampling settings shape it, with
+/// outlines of the distribution before the last change; the selected head's gain; the logit lens; and how to go on. A click
+/// on a candidate puts it into the text.
+PredictionChoice draw_prediction_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
+                                       const GenerationStatus& generation);
 
 }  // namespace headlight::app

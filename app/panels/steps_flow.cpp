@@ -10,6 +10,7 @@
 #include "panels/mask_reason.h"
 #include "panels/shown_mask.h"
 #include "panels/stage_text.h"
+#include "panels/step_text.h"
 #include "panels/thumbnail.h"
 
 namespace headlight::app {
@@ -23,6 +24,8 @@ constexpr float kMostNumbersWidth = 520.0F;
 constexpr float kLineGap = 14.0F;
 constexpr float kMostHeatWidth = 256.0F;
 constexpr float kNarrowHeatWidths[] = {192.0F, 144.0F, 104.0F};
+constexpr float kWeightWidth = 128.0F;  // of a weight matrix without numbers
+constexpr float kWeightHeight = 160.0F;
 constexpr float kSectionTitle = 34.0F;
 constexpr float kSectionGap = 12.0F;
 
@@ -30,19 +33,25 @@ constexpr float kSectionGap = 12.0F;
 struct Room {
   float x = 0.0F, y = 0.0F, width = 0.0F;
   float heat_width = 0.0F;  ///< of a matrix without numbers
+  const MatrixScrolls& scrolls;
 };
 
 struct SectionPlan {
   const char* title;
-  std::vector<Stage> stages;
+  std::vector<StepMatrix> matrices;
 };
 
 /// What stands above the arrow to a matrix.
-std::string operation(Stage stage, const StepSubject& subject) {
-  const bool has_weights = subject.layer && subject.layer->weights;
-  switch (stage) {
+std::string operation(StepMatrix matrix, const StepSubject& subject) {
+  if (!matrix.is_stage()) return "";
+  const char* memory = subject.geometry.is_self ? "X" : "E";
+  switch (matrix.stage()) {
     case Stage::Q:
-      return has_weights ? "project" : "";
+      return subject.geometry.has_weights ? "X · W_Q" : "";
+    case Stage::K:
+      return subject.geometry.has_weights ? fmt::format("{} · W_K", memory) : "";
+    case Stage::V:
+      return subject.geometry.has_weights ? fmt::format("{} · W_V", memory) : "";
     case Stage::Scores:
       return "Q · K^T";
     case Stage::Scaled:
@@ -65,7 +74,7 @@ std::string operation(Stage stage, const StepSubject& subject) {
     case Stage::Merged:
       return subject.geometry.merge == model::MergeOrder::Concatenate ? "merge" : "reshape";
     case Stage::Output:
-      return "· W_O";
+      return "M · W_O";
     default:
       return "";
   }
@@ -87,17 +96,29 @@ std::string remark(const MatrixPlan& plan, const BlockGeometry& geometry) {
   return text;
 }
 
-PlanLimits limits_of(const Frame& frame, const StepSubject& subject, Stage stage, const Room& room) {
+PlanLimits limits_of(const Frame& frame, const StepSubject& subject, StepMatrix stage, const Room& room) {
   PlanLimits limits;
   limits.heat_width = room.heat_width;
   limits.number_width = kNumberCellWidth;
   limits.number_height = kNumberCellHeight;
   limits.max_width = std::min(room.width - kMostTokens - kArrowWidth, kMostNumbersWidth);
   limits.wants_numbers = frame.state.view.show_numbers;
+  if (const auto scroll = room.scrolls.find(stage); scroll != room.scrolls.end()) {
+    limits.first_row = scroll->second.row;
+    limits.first_column = scroll->second.column;
+  }
+  if (stage.is_weight()) {
+    limits.heat_width = std::min(limits.heat_width, kWeightWidth);
+    limits.heat_edge = kWeightHeight;
+    // The selected head's rows of W_O.
+    if (stage == StepMatrix::Other::OutputWeight) {
+      limits.row_in_view = subject.geometry.head * subject.geometry.shape.d_v + subject.geometry.shape.d_v / 2;
+    }
+    return limits;
+  }
   const auto& pinned = frame.state.view.pinned;
-  const bool rows_are_keys = stage == Stage::K || stage == Stage::V;
-  if (pinned) limits.row_in_view = rows_are_keys ? pinned->key : pinned->query;
-  if (pinned && attention::is_map(stage)) limits.column_in_view = pinned->key;
+  if (pinned) limits.row_in_view = stage.has_key_rows() ? pinned->key : pinned->query;
+  if (pinned && stage.is_map()) limits.column_in_view = pinned->key;
   if (stage == Stage::Merged) {
     const MatrixPart slice = head_slices(subject.geometry).front();
     limits.column_in_view = slice.column + slice.columns / 2;
@@ -106,33 +127,48 @@ PlanLimits limits_of(const Frame& frame, const StepSubject& subject, Stage stage
   return limits;
 }
 
-MatrixView make_view(const Frame& frame, const StepSubject& subject, Stage stage, const Room& room, bool is_first) {
-  const inference::BlockShape& shape = subject.geometry.shape;
-  const auto extent = shape.extent(stage);
+std::optional<MatrixSize> matrix_size(const StepSubject& subject, StepMatrix matrix) {
+  if (!matrix.is_stage()) return size_of(matrix, subject.step_layer(), subject.geometry.shape.keys);
+  const auto extent = subject.geometry.shape.extent(matrix.stage());
+  if (!extent) return std::nullopt;
+  return MatrixSize{.rows = extent->rows, .columns = extent->columns};
+}
+
+std::string formula_of(const Frame& frame, const StepSubject& subject, StepMatrix matrix) {
+  if (matrix == StepMatrix::Other::Memory) return "the encoder's output, or the second text";
+  if (matrix == StepMatrix::Other::OutputWeight) return "all heads; framed: this one's rows";
+  if (!matrix.is_stage()) return fmt::format("columns of head {}", subject.geometry.head);
+  if (matrix != Stage::Masked) return stage_formula(matrix.stage(), subject.block, subject.layer, subject.geometry.head);
+  const ShownMask shown(frame);
+  const attention::KeyRange keys = key_range(frame, subject.block.kind);
+  const attention::MaskSpec& mask = shown.spec();
+  const std::string summary = mask_summary(mask, keys.end - keys.begin < subject.geometry.shape.keys);
+  return summary.empty() ? "nothing is masked" : fmt::format("{} → {}", summary, fill_text(mask.fill));
+}
+
+MatrixView make_view(const Frame& frame, const StepSubject& subject, StepMatrix matrix, const Room& room, bool is_first) {
+  const MatrixSize size = *matrix_size(subject, matrix);
   const model::BlockKind kind = subject.block.kind;
   MatrixView view;
-  view.plan = plan_matrix(stage, extent->rows, extent->columns, limits_of(frame, subject, stage, room));
+  view.plan = plan_matrix(matrix, size.rows, size.columns, limits_of(frame, subject, matrix, room));
   view.block = subject.block;
   // Scaled and masked are already said by the symbols.
-  view.title = stage_title(stage == Stage::Scaled || stage == Stage::Masked ? Stage::Scores : stage);
-  view.formula = stage_formula(stage, subject.block, subject.layer, subject.geometry.head);
-  if (stage == Stage::Masked) {
-    const ShownMask shown(frame);
-    const attention::KeyRange keys = key_range(frame, kind);
-    const attention::MaskSpec& mask = shown.spec();
-    const std::string summary = mask_summary(mask, keys.end - keys.begin < shape.keys);
-    view.formula = summary.empty() ? "nothing is masked" : fmt::format("{} → {}", summary, fill_text(mask.fill));
-  }
-  view.shape = fmt::format("{} = {} × {}", stage_space(stage, shape, kind), extent->rows, extent->columns);
+  view.title = step_title(matrix == Stage::Scaled || matrix == Stage::Masked ? StepMatrix(Stage::Scores) : matrix);
+  view.formula = formula_of(frame, subject, matrix);
+  view.shape = fmt::format("{} = {} × {}", step_space(matrix, subject.geometry), size.rows, size.columns);
   view.remark = remark(view.plan, subject.geometry);
-  const bool rows_are_keys = stage == Stage::K || stage == Stage::V;
+  view.row_axis = step_rows(matrix, subject.geometry);
+  view.column_axis = step_columns(matrix);
+  if (matrix.is_weight()) return view;
   if (frame.result.input) {
-    const model::TokenBatch& tokens = rows_are_keys ? frame.result.input->keys(kind) : frame.result.input->queries(kind);
+    const model::TokenBatch& tokens =
+        matrix.has_key_rows() ? frame.result.input->keys(kind) : frame.result.input->queries(kind);
     const std::uint32_t batch = frame.state.selection.batch;
     if (batch < tokens.texts.size()) view.row_tokens = &tokens.texts[batch];
   }
   // Tokens where a row of matrices begins, and where the rows are another sequence than before.
-  const bool begins_sequence = is_first || (stage == Stage::K && !subject.geometry.is_self);
+  const bool begins_sequence = is_first || matrix == StepMatrix::Other::Memory ||
+                               (matrix == Stage::K && !subject.geometry.is_self && !subject.geometry.has_weights);
   view.names_tokens = view.row_tokens && view.plan.cell_height >= 13.0F && begins_sequence;
   if (view.names_tokens) {
     float widest = 0.0F;
@@ -172,13 +208,14 @@ struct PlacedSection {
 PlacedSection lay_out_section(const Frame& frame, const StepSubject& subject, const SectionPlan& plan, const Room& room) {
   PlacedSection placed{.section = {.title = plan.title, .y = room.y, .boxes = {}}, .bottom = 0.0F};
   std::vector<StepBox>& boxes = placed.section.boxes;
-  for (const Stage stage : plan.stages) {
-    if (!subject.geometry.shape.extent(stage)) continue;
-    boxes.push_back({.view = make_view(frame, subject, stage, room, boxes.empty()),
-                     .operation = operation(stage, subject),
+  for (const StepMatrix matrix : plan.matrices) {
+    if (matrix == StepMatrix::Other::Memory && subject.geometry.is_self) continue;
+    if (!matrix_size(subject, matrix)) continue;
+    boxes.push_back({.view = make_view(frame, subject, matrix, room, boxes.empty()),
+                     .operation = operation(matrix, subject),
                      .arrow_x = 0.0F});
   }
-  const bool is_given = plan.stages.front() == Stage::X && !subject.geometry.shape.has_input;
+  const bool is_given = plan.matrices.front() == Stage::X && !subject.geometry.shape.has_input;
   if (is_given) placed.section.title = "Queries, keys and values are given";
   placed.bottom = place(frame, placed.section, room);
   return placed;
@@ -186,19 +223,24 @@ PlacedSection lay_out_section(const Frame& frame, const StepSubject& subject, co
 
 }  // namespace
 
-StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, float x, float y, float width) {
+StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, const MatrixScrolls& scrolls, float x, float y,
+                       float width) {
+  using Other = StepMatrix::Other;
   const SectionPlan plans[] = {
-      {.title = "Project every token", .stages = {Stage::X, Stage::Q, Stage::K, Stage::V}},
-      {.title = "Compare queries with keys", .stages = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights}},
-      {.title = "Mix the values, merge the heads", .stages = {Stage::Heads, Stage::Merged, Stage::Output}}};
+      {.title = "Project every token",
+       .matrices = {Stage::X, Other::QueryWeight, Stage::Q, Other::Memory, Other::KeyWeight, Stage::K, Other::ValueWeight,
+                    Stage::V}},
+      {.title = "Compare queries with keys", .matrices = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights}},
+      {.title = "Mix the values, merge the heads",
+       .matrices = {Stage::Heads, Stage::Merged, Other::OutputWeight, Stage::Output}}};
   StepFlow flow;
   for (const SectionPlan& plan : plans) {
     // Coloured matrices may be narrower when that saves a line.
-    PlacedSection best =
-        lay_out_section(frame, subject, plan, {.x = x, .y = y, .width = width, .heat_width = kMostHeatWidth});
+    PlacedSection best = lay_out_section(frame, subject, plan,
+                                         {.x = x, .y = y, .width = width, .heat_width = kMostHeatWidth, .scrolls = scrolls});
     for (const float heat_width : kNarrowHeatWidths) {
-      PlacedSection other =
-          lay_out_section(frame, subject, plan, {.x = x, .y = y, .width = width, .heat_width = heat_width});
+      PlacedSection other = lay_out_section(frame, subject, plan,
+                                            {.x = x, .y = y, .width = width, .heat_width = heat_width, .scrolls = scrolls});
       if (other.bottom < best.bottom - 1.0F) best = std::move(other);
     }
     y = best.bottom + kSectionGap;

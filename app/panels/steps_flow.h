@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,16 @@ struct StepSubject {
   model::BlockRef block;
   const model::AttentionLayer* layer = nullptr;
   BlockGeometry geometry;
+
+  StepLayer step_layer() const {
+    return {.layer = layer, .head = geometry.head, .d_k = geometry.shape.d_k, .d_v = geometry.shape.d_v};
+  }
 };
 
+using MatrixScrolls = std::map<StepMatrix, MatrixScroll>;
+
 /// Lays out every matrix that exists in reading order, wrapped at `width`, from `x`, `y` on.
-StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, float x, float y, float width);
+StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, const MatrixScrolls& scrolls, float x, float y,
+                       float width);
 
 }  // namespace headlight::app

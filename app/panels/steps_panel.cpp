@@ -12,7 +12,6 @@
 #include "panels/mask_reason.h"
 #include "panels/math_text.h"
 #include "panels/shown_mask.h"
-#include "panels/stage_text.h"
 #include "panels/steps_flow.h"
 #include "panels/thumbnail.h"
 #include "panels/tile_numbers.h"
@@ -24,12 +23,6 @@ using attention::Stage;
 
 constexpr float kMargin = 4.0F;
 
-/// A cell of one of the matrices.
-struct StepCell {
-  Stage stage = Stage::Weights;
-  attention::Cell cell;
-};
-
 StepSubject selected_subject(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   StepSubject subject{.block = selection.block, .layer = nullptr, .geometry = {}};
@@ -39,12 +32,40 @@ StepSubject selected_subject(const Frame& frame) {
   if (frame.result.network) {
     subject.layer = &frame.result.network->layer(selection.block);
     subject.geometry.merge = subject.layer->config.merge;
+    const std::optional<model::AttentionWeights>& weights = subject.layer->weights;
+    subject.geometry.has_weights = weights.has_value();
+    subject.geometry.is_turned = subject.layer->config.rotary || (weights && (weights->query_norm || weights->key_norm));
   }
   return subject;
 }
 
-/// The cell under the pointer, else the pinned cell's weight.
-std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow) {
+/// A click holds the cell, another one on it lets it go. On a map it pins as well, and a right click pins alone: as on the
+/// big heatmap.
+void hold_on_click(Frame& frame, StepsMemory& memory, const StepCell& cell) {
+  const bool is_left = ImGui::IsMouseClicked(ImGuiMouseButton_Left);
+  const bool is_right = ImGui::IsMouseClicked(ImGuiMouseButton_Right);
+  if (!is_left && !is_right) return;
+  if (is_left) memory.held = memory.held == cell ? std::nullopt : std::optional(cell);
+  if (!cell.matrix.is_map()) return;
+  std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+  const bool unpins = is_left ? !memory.held : pinned == cell.cell;
+  pinned = unpins ? std::nullopt : std::optional(cell.cell);
+  memory.pinned = pinned;  // it changes no scroll
+}
+
+/// What belongs to another head is forgotten; a cell pinned elsewhere scrolls into view.
+void follow_selection(const Frame& frame, StepsMemory& memory) {
+  if (memory.selection != frame.state.selection) {
+    memory.held.reset();
+    memory.scrolls.clear();
+  }
+  if (memory.pinned != frame.state.view.pinned) memory.scrolls.clear();
+  memory.selection = frame.state.selection;
+  memory.pinned = frame.state.view.pinned;
+}
+
+/// The cell under the pointer, else the held one, else the pinned cell's weight.
+std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, StepsMemory& memory) {
   frame.transient.hovered.reset();
   if (ImGui::IsWindowHovered()) {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
@@ -52,26 +73,19 @@ std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow) {
       for (const StepBox& box : section.boxes) {
         const auto cell = matrix_cell_at(box.view, mouse.x, mouse.y);
         if (!cell) continue;
-        frame.transient.hovered = cell;
-        frame.transient.hovered_stage = box.view.plan.stage;
-        return StepCell{.stage = box.view.plan.stage, .cell = *cell};
+        const StepMatrix matrix = box.view.plan.stage;
+        if (matrix.is_stage()) {
+          frame.transient.hovered = cell;
+          frame.transient.hovered_stage = matrix.stage();
+        }
+        hold_on_click(frame, memory, {.matrix = matrix, .cell = *cell});
+        return StepCell{.matrix = matrix, .cell = *cell};
       }
     }
   }
+  if (memory.held) return memory.held;
   if (!frame.state.view.pinned) return std::nullopt;
-  return StepCell{.stage = Stage::Weights, .cell = *frame.state.view.pinned};
-}
-
-/// A right click on a map pins its cell, another one on the same cell unpins it: as on the big heatmap.
-void pin_on_click(Frame& frame, const std::optional<StepCell>& cell) {
-  if (!cell || !frame.transient.hovered || !attention::is_map(cell->stage)) return;
-  if (!ImGui::IsMouseClicked(ImGuiMouseButton_Right)) return;
-  std::optional<attention::Cell>& pinned = frame.state.view.pinned;
-  if (pinned == cell->cell) {
-    pinned.reset();
-  } else {
-    pinned = cell->cell;
-  }
+  return StepCell{.matrix = Stage::Weights, .cell = *frame.state.view.pinned};
 }
 
 void draw_arrow(const Frame& frame, const StepBox& box) {
@@ -113,8 +127,11 @@ MapCell map_cell(const Frame& frame, attention::Cell cell) {
 }
 
 /// "query 2 “short” · key 5 “first”": whose row and column the cell is.
-std::string tokens_of(const Frame& frame, const StepCell& where) {
+std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeometry& geometry) {
   if (!frame.result.input) return {};
+  if (where.matrix.is_weight()) {
+    return fmt::format("row {} · column {}", where.cell.query, where.cell.key);
+  }
   const Selection& selection = frame.state.selection;
   const auto name = [&](const model::TokenBatch& tokens, const char* role, std::uint32_t index) {
     const bool is_known = selection.batch < tokens.texts.size() && index < tokens.texts[selection.batch].size();
@@ -122,14 +139,39 @@ std::string tokens_of(const Frame& frame, const StepCell& where) {
   };
   const model::TokenBatch& queries = frame.result.input->queries(selection.block.kind);
   const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
-  if (attention::is_map(where.stage)) {
+  if (where.matrix.is_map()) {
     return name(queries, "query", where.cell.query) + " · " + name(keys, "key", where.cell.key);
   }
-  const bool rows_are_keys = where.stage == Stage::K || where.stage == Stage::V;
-  return name(rows_are_keys ? keys : queries, rows_are_keys ? "key token" : "query token", where.cell.query);
+  const bool rows_are_keys = where.matrix.has_key_rows();
+  const char* role = geometry.is_self ? "token" : rows_are_keys ? "key token" : "query token";
+  return name(rows_are_keys ? keys : queries, role, where.cell.query);
 }
 
-Arithmetic explain(Frame& frame, const StepSubject& subject, const StepCell& where) {
+/// A number that is given: a weight, or one of the memory's.
+Arithmetic explain_given(Frame& frame, const StepSubject& subject, const StepCell& where, StepsMemory& memory) {
+  const bool is_memory = where.matrix == StepMatrix::Other::Memory;
+  static constexpr const char* kNames[] = {"memory", "W_Q", "W_K", "W_V", "W_O"};
+  const std::size_t index = is_memory                                        ? 0
+                            : where.matrix == StepMatrix::Other::QueryWeight ? 1
+                            : where.matrix == StepMatrix::Other::KeyWeight   ? 2
+                            : where.matrix == StepMatrix::Other::ValueWeight ? 3
+                                                                             : 4;
+  Arithmetic arithmetic;
+  arithmetic.cell = fmt::format("{}[{},{}]", kNames[index], where.cell.query, where.cell.key);
+  arithmetic.note = is_memory ? "One number of the encoder's output, or of the second text's token vectors."
+                              : "A weight of the model: the same for every text.";
+  const MatrixWindow window{.row = where.cell.query, .rows = 1, .column = where.cell.key, .columns = 1};
+  if (is_memory) {
+    const std::span<const float> row = memory_row(frame, where.cell.query);
+    if (where.cell.key < row.size()) arithmetic.result = row[where.cell.key];
+  } else if (const StepValues::Known* known = memory.cell.find(frame, where.matrix, subject.step_layer(), window)) {
+    arithmetic.result = known->tile.values.front();
+  }
+  return arithmetic;
+}
+
+Arithmetic explain(Frame& frame, const StepSubject& subject, const StepCell& where, StepsMemory& memory) {
+  if (!where.matrix.is_stage()) return explain_given(frame, subject, where, memory);
   const Selection& selection = frame.state.selection;
   const ShownMask shown(frame);
   const attention::MaskSpec& mask = shown.spec();
@@ -138,36 +180,58 @@ Arithmetic explain(Frame& frame, const StepSubject& subject, const StepCell& whe
                         .kind = selection.block.kind,
                         .fill = mask.fill,
                         .mask_reason = {},
-                        .stage = where.stage,
+                        .stage = where.matrix.stage(),
                         .row = where.cell.query,
                         .column = where.cell.key};
-  if (attention::is_map(where.stage)) question.mask_reason = mask_reason(mask, map_cell(frame, where.cell));
+  if (where.matrix.is_map()) question.mask_reason = mask_reason(mask, map_cell(frame, where.cell));
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
   return explain_cell(question, numbers);
 }
 
-std::optional<StepCell> draw_flow(Frame& frame, const StepSubject& subject) {
-  ImGui::BeginChild("flow", ImVec2(0.0F, -kStripHeight - ImGui::GetStyle().ItemSpacing.y), false,
-                    ImGuiWindowFlags_HorizontalScrollbar);
+/// The head's part of the merged heads, and of the weight behind them.
+std::vector<MatrixPart> slices_of(const BlockGeometry& geometry) {
+  if (geometry.shape.heads < 2) return {};
+  std::vector<MatrixPart> slices = head_slices(geometry);
+  if (geometry.merge == model::MergeOrder::Concatenate) {
+    slices.push_back({.stage = StepMatrix::Other::OutputWeight,
+                      .row = geometry.head * geometry.shape.d_v,
+                      .rows = geometry.shape.d_v,
+                      .column = 0,
+                      .columns = std::max(geometry.shape.d_output, 1U)});
+  }
+  return slices;
+}
+
+std::optional<StepCell> draw_flow(Frame& frame, const StepSubject& subject, StepsMemory& memory, float strip_height) {
+  const ImGuiWindowFlags wheel = memory.catches_wheel ? ImGuiWindowFlags_NoScrollWithMouse : 0;
+  ImGui::BeginChild("flow", ImVec2(0.0F, -strip_height - ImGui::GetStyle().ItemSpacing.y), false,
+                    ImGuiWindowFlags_HorizontalScrollbar | wheel);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x - 2.0F * kMargin;
-  const StepFlow flow = lay_out_steps(frame, subject, origin.x + kMargin, origin.y + 10.0F, width);
-  const std::optional<StepCell> cell = cell_of_interest(frame, flow);
-  pin_on_click(frame, cell);
+  const StepFlow flow = lay_out_steps(frame, subject, memory.scrolls, origin.x + kMargin, origin.y + 10.0F, width);
+  const std::optional<StepCell> cell = cell_of_interest(frame, flow, memory);
 
   std::vector<MatrixPart> sources;
-  if (cell) sources = sources_of(subject.geometry, cell->stage, cell->cell.query, cell->cell.key);
-  std::vector<MatrixPart> slices;
-  if (subject.geometry.shape.heads > 1) slices = head_slices(subject.geometry);
+  if (cell && cell->matrix.is_stage()) {
+    sources = sources_of(subject.geometry, cell->matrix.stage(), cell->cell.query, cell->cell.key);
+  }
+  const std::vector<MatrixPart> slices = slices_of(subject.geometry);
+  memory.catches_wheel = false;
   for (std::size_t i = 0; i < flow.sections.size(); ++i) {
     draw_section_title(frame, i + 1, flow.sections[i], origin.x + kMargin);
     for (const StepBox& box : flow.sections[i].boxes) {
       MatrixMarks marks{.hovered = std::nullopt, .sources = sources, .slices = slices};
-      if (cell && cell->stage == box.view.plan.stage) marks.hovered = cell->cell;
-      draw_matrix(frame, box.view, marks);
+      if (cell && cell->matrix == box.view.plan.stage) marks.hovered = cell->cell;
+      draw_matrix(frame, box.view, marks, memory.values, subject.step_layer());
       draw_arrow(frame, box);
+      MatrixScroll scroll;
+      const auto known = memory.scrolls.find(box.view.plan.stage);
+      if (known != memory.scrolls.end()) scroll = known->second;
+      memory.catches_wheel = handle_matrix_scroll(frame, box.view, scroll) || memory.catches_wheel;
+      if (scroll.row || scroll.column) memory.scrolls[box.view.plan.stage] = scroll;
     }
   }
+  ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy(ImVec2(1.0F, flow.height - origin.y));
   ImGui::EndChild();
   return cell;
@@ -175,16 +239,24 @@ std::optional<StepCell> draw_flow(Frame& frame, const StepSubject& subject) {
 
 }  // namespace
 
-void draw_steps_panel(Frame& frame) {
+void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
+  follow_selection(frame, memory);
   const StepSubject subject = selected_subject(frame);
-  const std::optional<StepCell> cell = draw_flow(frame, subject);
+  const float strip =
+      memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;
+  const std::optional<StepCell> cell = draw_flow(frame, subject, memory, strip);
   if (!cell) {
-    draw_arithmetic_strip(frame, nullptr, Stage::Weights, {});
+    draw_arithmetic_strip(frame, {.height = strip}, memory.shows_all_terms);
     return;
   }
-  const Arithmetic arithmetic = explain(frame, subject, *cell);
-  draw_arithmetic_strip(frame, &arithmetic, cell->stage, tokens_of(frame, *cell));
+  const Arithmetic arithmetic = explain(frame, subject, *cell, memory);
+  draw_arithmetic_strip(frame,
+                        {.arithmetic = &arithmetic,
+                         .matrix = cell->matrix,
+                         .tokens = tokens_of(frame, *cell, subject.geometry),
+                         .height = strip},
+                        memory.shows_all_terms);
 }
 
 }  // namespace headlight::app

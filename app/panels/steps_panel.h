@@ -1,12 +1,38 @@
 #pragma once
 
+#include <map>
+#include <optional>
+
+#include "attention/mask.h"
+#include "panels/matrix_view.h"
 #include "panels/panel.h"
+#include "panels/step_matrix.h"
+#include "panels/step_values.h"
 
 namespace headlight::app {
 
-/// The selected head's whole calculation, X → Q, K, V → scores → scaled → masked → weights → head → merged → output, every
-/// number of which is a tile of the run; the cell under the pointer with its sources marked and its arithmetic written out.
-/// Draws into the whole current child region.
-void draw_steps_panel(Frame& frame);
+/// A cell of one of the steps' matrices.
+struct StepCell {
+  StepMatrix matrix = attention::Stage::Weights;
+  attention::Cell cell;
+
+  bool operator==(const StepCell&) const = default;
+};
+
+/// What the steps keep from frame to frame.
+struct StepsMemory {
+  std::map<StepMatrix, MatrixScroll> scrolls;
+  std::optional<StepCell> held;  ///< its calculation stays when the pointer leaves
+  bool shows_all_terms = false;
+  bool catches_wheel = false;             ///< the pointer is over a matrix that scrolls by itself
+  StepValues values;                      ///< of the matrices' windows
+  StepValues cell;                        ///< of the cell whose calculation is written
+  Selection selection;                    ///< that the scrolls and the held cell are of
+  std::optional<attention::Cell> pinned;  ///< likewise
+};
+
+/// The selected head's calculation, matrix by matrix, with the weights between them. The cell under the pointer marks what
+/// it is made from, and its arithmetic is written below; a click holds a cell, on a map it pins it too.
+void draw_steps_panel(Frame& frame, StepsMemory& memory);
 
 }  // namespace headlight::app

@@ -69,16 +69,14 @@ void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const s
     return;
   }
   shell::HeatmapImage image = picture_of(picture, place, theme);
-  image.color_map = weight_colors(frame.state);
+  const bool is_per_row = frame.state.view.color_range == ColorRange::PerRow;
+  set_weight_colors(image, frame.state, picture.tile, is_per_row);
   image.area = box;
   image.grid = 0;
   std::vector<float> row_factors;
-  if (frame.state.view.color_range == ColorRange::PerRow) {
+  if (is_per_row) {
     row_factors = row_normalizers(*picture.tile);
     image.row_scale = row_factors;
-  } else {
-    const float largest = largest_weight(*picture.tile);
-    image.high = largest > 0.0F ? largest : 1.0F;
   }
   frame.ui.heatmaps().draw(list, image);
 }

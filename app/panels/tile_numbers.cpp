@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "panels/step_values.h"
 #include "panels/tile_picture.h"
 
 namespace headlight::app {
@@ -68,6 +69,13 @@ std::optional<NumberSource::Softmax> TileNumbers::softmax(std::uint32_t row) {
   const std::size_t index = row - tile->request.row;
   if (index >= tile->row_max.size() || index >= tile->row_sum.size()) return std::nullopt;
   return Softmax{.max = tile->row_max[index], .sum = tile->row_sum[index]};
+}
+
+NumberSource::Numbers TileNumbers::memory(std::uint32_t row) {
+  if (frame_.wants_memory) *frame_.wants_memory = true;
+  const std::span<const float> numbers = memory_row(frame_, row);
+  if (numbers.empty()) return std::nullopt;
+  return std::vector<float>(numbers.begin(), numbers.end());
 }
 
 }  // namespace headlight::app

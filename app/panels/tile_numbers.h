@@ -15,6 +15,7 @@ class TileNumbers final : public NumberSource {
   Numbers column(attention::Stage stage, std::uint32_t column) override;
   std::optional<float> value(attention::Stage stage, std::uint32_t row, std::uint32_t column) override;
   std::optional<Softmax> softmax(std::uint32_t row) override;
+  Numbers memory(std::uint32_t row) override;
 
  private:
   /// An exact tile of this run that covers the region; wishes for precisely that region when there is none.

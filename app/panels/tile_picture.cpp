@@ -89,6 +89,18 @@ float largest_weight(const attention::Tile& tile) {
   return 1.0F / least_sum;
 }
 
+void set_weight_colors(shell::HeatmapImage& image, const State& state, const attention::Tile* tile, bool is_per_row) {
+  image.color_map = weight_colors(state);
+  image.spread = state.view.color_spread;
+  const float largest = tile && !is_per_row ? largest_weight(*tile) : 1.0F;
+  image.low = 0.0F;
+  image.high = largest > 0.0F ? largest : 1.0F;
+  const auto limits = state.view.color_limits.find(attention::Stage::Weights);
+  if (is_per_row || limits == state.view.color_limits.end()) return;
+  image.low = limits->second.low;
+  image.high = limits->second.high;
+}
+
 std::vector<float> row_normalizers(const attention::Tile& tile) {
   std::vector<float> factors(tile.request.tile_rows(), 0.0F);
   for (std::size_t row = 0; row < tile.row_sum.size(); ++row) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "app/head_mean.h"
+
 namespace headlight::app {
 namespace {
 
@@ -26,17 +28,17 @@ const std::vector<std::vector<text::Token>>* special_tokens(const EngineResult& 
   return &tokens == &result.input->source ? &result.prompt->tokens : &result.prompt->target_tokens;
 }
 
-/// The selected head's weights [key] of one query; empty until they are there.
+/// The shown weights [key], of the selected head or a mean, of one query; empty until they are there.
 std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
   const Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);
   if (shape == frame.result.shapes.end() || query >= shape->second.queries) return {};
-  attention::TileRequest request{.block = selection.block,
-                                 .batch = selection.batch,
-                                 .head = selection.head,
-                                 .stage = attention::Stage::Weights,
-                                 .rows = shape->second.queries,
-                                 .columns = shape->second.keys};
+  attention::TileRequest request = shown_map(selection, {.block = selection.block,
+                                                         .batch = selection.batch,
+                                                         .head = selection.head,
+                                                         .stage = attention::Stage::Weights,
+                                                         .rows = shape->second.queries,
+                                                         .columns = shape->second.keys});
   const attention::Tile* whole = frame.result.tile(request);  // as the map shows a short text
   std::uint32_t row = query;
   if (whole == nullptr) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/head_mean.h"
 #include "app/reference_runner.h"
 #include "app/run_source.h"
 #include "app/shell_stage.h"
@@ -24,6 +25,7 @@ struct PanelStage {
   Transient transient;
   EngineResult result;
   ItemRects items;
+  StepsMemory steps;
   std::vector<attention::TileRequest> wishes;
   std::uint32_t evaluated = 0;  ///< tiles since the construction
   bool is_answering = true;     ///< false: wishes stay wishes
@@ -63,7 +65,7 @@ struct PanelStage {
       if (state.view.tab == Tab::Head) {
         draw_head_panel(shown);
       } else {
-        draw_steps_panel(shown);
+        draw_steps_panel(shown, steps);
       }
     });
     pane("grid", width - grid, grid, shell.ui.theme().panel, [&] { draw_grid_panel(shown); });
@@ -123,7 +125,7 @@ struct PanelStage {
   void evaluate() {
     for (const attention::TileRequest& request : wishes) {
       if (result.tiles.contains(request)) continue;
-      attention::Tile tile = make_tile ? make_tile(request) : std::move(runner_.evaluate(std::vector{request}).front());
+      attention::Tile tile = make_tile ? make_tile(request) : std::move(evaluate_with_means(runner_, {request}).front());
       result.tiles[request] = {.tile = std::make_shared<attention::Tile>(std::move(tile)), .run = result.run};
       ++evaluated;
     }

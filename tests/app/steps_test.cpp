@@ -9,8 +9,6 @@
 #include "panels/cell_sources.h"
 #include "panels/mask_reason.h"
 #include "panels/matrix_plan.h"
-#include "panels/thumbnail_layout.h"
-#include "panels/tile_picture.h"
 
 using namespace headlight;
 using namespace headlight::app;
@@ -209,7 +207,7 @@ TEST_CASE("sources of a cell are the row and the column that made it") {
                     .d_merged = 10,
                     .d_output = 8,
                     .has_input = true};
-  const auto row = [](Stage stage, std::uint32_t index, std::uint32_t columns) {
+  const auto row = [](StepMatrix stage, std::uint32_t index, std::uint32_t columns) {
     return MatrixPart{.stage = stage, .row = index, .rows = 1, .column = 0, .columns = columns};
   };
   CHECK(sources_of(geometry, Stage::Scores, 2, 6) == std::vector{row(Stage::Q, 2, 3), row(Stage::K, 6, 3)});
@@ -221,13 +219,13 @@ TEST_CASE("sources of a cell are the row and the column that made it") {
   CHECK(sources_of(geometry, Stage::K, 5, 0) == std::vector{row(Stage::X, 5, 8)});
   CHECK(sources_of(geometry, Stage::Merged, 1, 7).empty());  // of head 1, not of head 0
   geometry.is_self = false;
-  CHECK(sources_of(geometry, Stage::K, 5, 0).empty());
+  CHECK(sources_of(geometry, Stage::K, 5, 0) == std::vector{row(StepMatrix::Other::Memory, 5, 8)});
 }
 
 TEST_CASE("sums are written with their largest terms first and say what they leave out") {
   const std::vector<Product> terms = {{0.5F, 2.0F}, {-0.25F, 4.0F}, {3.0F, -1.0F}};
-  CHECK(write_sum(terms, std::nullopt, 8) == "0.500·2.000 + (−0.250)·4.000 + 3.000·(−1.000)");
-  CHECK(write_sum(terms, -0.125F, 8) == "0.500·2.000 + (−0.250)·4.000 + 3.000·(−1.000) − 0.125");
+  CHECK(write_sum(terms, std::nullopt, 8) == "3.000·(−1.000) + 0.500·2.000 + (−0.250)·4.000");
+  CHECK(write_sum(terms, -0.125F, 8) == "3.000·(−1.000) + 0.500·2.000 + (−0.250)·4.000 − 0.125");
   CHECK(write_sum(terms, std::nullopt, 1) == "3.000·(−1.000) + … 2 more terms");
   CHECK(write_sum({}, std::nullopt, 8) == "0");
 }
@@ -318,103 +316,80 @@ TEST_CASE("matrices show numbers while they fit and a window of cells otherwise"
   CHECK(one.shows(0, 0));
 }
 
-TEST_CASE("thumbnails wrap, fill the width and only visible lines count") {
-  const ThumbnailLayout layout(
-      {.groups = 48, .per_group = 64, .width = 320.0F, .height = 800.0F, .gutter = 24.0F, .aspect = 1.0F, .caption = 16.0F});
-  CHECK(layout.per_line() < 64);
-  CHECK(layout.box(0, layout.per_line() - 1).x + layout.map_width() <= 320.0F);
-  CHECK(layout.box(0, layout.per_line()).x == layout.box(0, 0).x);
-  CHECK(layout.box(47, 63).y + layout.map_height() <= layout.height());
-  const ThumbnailLayout::Lines lines = layout.visible_lines(1000.0F, 1300.0F);
-  for (std::uint32_t line = 0; line < 48 * layout.lines_per_group(); ++line) {
-    const float y = layout.box(line / layout.lines_per_group(), line % layout.lines_per_group() * layout.per_line()).y;
-    const bool is_visible = y < 1300.0F && y + layout.map_height() >= 1000.0F;
-    CHECK(is_visible == (line >= lines.first && line < lines.end));
-  }
+TEST_CASE("a scrolled matrix begins where the user has left it, and never runs past its end") {
+  PlanLimits limits;
+  limits.first_row = 100;
+  limits.row_in_view = 3;  // what is scrolled counts more
+  const MatrixPlan scrolled = plan_matrix(Stage::Q, 4096, 8, limits);
+  CHECK(scrolled.first_row == 100);
+  limits.first_row = 5000;
+  const MatrixPlan last = plan_matrix(Stage::Q, 4096, 8, limits);
+  CHECK(last.first_row + last.shown_rows == 4096);
 }
 
-TEST_CASE("a large model's heads shrink only as far as it takes to see them all") {
-  const ThumbnailLayout::Request request{
-      .groups = 12, .per_group = 12, .width = 280.0F, .height = 800.0F, .gutter = 24.0F, .aspect = 1.0F, .caption = 16.0F};
-  const ThumbnailLayout all(request);
-  CHECK_FALSE(all.has_captions());
-  CHECK(all.height() <= 800.0F);
-  CHECK(all.caption() == 0.0F);
-  CHECK(all.box(0, all.per_line() - 1).x + all.map_width() <= 280.0F);
-  ThumbnailLayout::Request shallow = request;
-  shallow.groups = 6;
-  const ThumbnailLayout larger(shallow);
-  CHECK(larger.height() <= 800.0F);
-  CHECK(larger.map_width() > all.map_width());
-  ThumbnailLayout::Request roomy = request;
-  roomy.width = 900.0F;
-  roomy.height = 1200.0F;
-  CHECK(ThumbnailLayout(roomy).has_captions());
-  // 48 × 64 heads don't fit; they stay large enough to be told apart, and scroll.
-  ThumbnailLayout::Request most = request;
-  most.groups = 48;
-  most.per_group = 64;
-  const ThumbnailLayout scrolled(most);
-  CHECK_FALSE(scrolled.has_captions());
-  CHECK(scrolled.height() > 800.0F);
-  CHECK(scrolled.map_width() >= 14.0F);
-  const ThumbnailLayout::Lines lines = scrolled.visible_lines(0.0F, 800.0F);
-  CHECK(lines.first == 0);
-  CHECK((lines.end - lines.first) * scrolled.per_line() < 900);
+TEST_CASE("the copied calculation has every term, its bias and its result") {
+  Arithmetic arithmetic{.cell = "Q[0,1]", .formula = "x₀ · W_Q[1,:] + b", .result = 0.5F, .note = "a note"};
+  for (int i = 0; i < 20; ++i) arithmetic.terms.push_back({.left = static_cast<float>(i), .right = 2.0F});
+  arithmetic.constant = -0.25F;
+  arithmetic.has_constant = true;
+  const std::string text = write_all(arithmetic);
+  CHECK(text.starts_with("Q[0,1] = x₀ · W_Q[1,:] + b = 19.000·2.000 + 18.000·2.000 + "));
+  CHECK(text.ends_with(" + 0.000·2.000 − 0.250 = 0.500\na note"));
+  CHECK(text.find("more term") == std::string::npos);
 }
 
-TEST_CASE("72 heads use the panel's height and have captions; a larger panel has larger ones") {
-  const ThumbnailLayout::Request request{
-      .groups = 6, .per_group = 12, .width = 268.0F, .height = 850.0F, .gutter = 26.0F, .aspect = 1.0F, .caption = 17.0F};
-  const ThumbnailLayout usual(request);
-  CHECK(usual.has_captions());
-  CHECK(usual.map_width() >= 35.0F);
-  CHECK(usual.height() >= 0.75F * 850.0F);
-  CHECK(usual.height() <= 850.0F);
-  ThumbnailLayout::Request large = request;
-  large.width = 690.0F;
-  large.height = 1300.0F;
-  const ThumbnailLayout grown(large);
-  CHECK(grown.map_width() >= 70.0F);
-  CHECK(grown.height() >= 0.75F * 1300.0F);
-  ThumbnailLayout::Request few = large;
-  few.groups = 2;
-  few.per_group = 4;
-  CHECK(ThumbnailLayout(few).map_width() > 128.0F);
-}
-
-TEST_CASE("pooled rows are normalised by their largest weight, and empty rows don't count") {
-  attention::Tile tile;
-  tile.request.stage = Stage::Weights;
-  tile.request.rows = 5;
-  tile.request.columns = 4;
-  tile.request.pool = 2;
-  tile.row_sum = {2.0F, 4.0F, 0.0F, 8.0F, 0.0F};
-  CHECK(row_normalizers(tile) == std::vector{2.0F, 8.0F, 0.0F});
-  CHECK(largest_weight(tile) == 0.5F);
-  CHECK(concentration(tile, 5, ~0U) == doctest::Approx((0.5 + 0.25 + 0.125) / 3.0));
-  CHECK(concentration(tile, 1, ~0U) == 0.5F);
-  tile.row_sum = {0.0F};
-  CHECK(largest_weight(tile) == 0.0F);
-}
-
-TEST_CASE("the sharpest tile of the newest run that covers a region stands in for it") {
-  EngineResult result;
-  const auto add = [&](std::uint32_t column, std::uint32_t columns, std::uint32_t pool, std::uint64_t run) {
-    attention::TileRequest request{.row = 0, .rows = 8, .column = column, .columns = columns, .pool = pool};
-    auto tile = std::make_shared<attention::Tile>();
-    tile->request = request;
-    result.tiles[request] = {.tile = tile, .run = run};
+TEST_CASE("keys and values of cross-attention are sums over the memory") {
+  State state;
+  select_preset(state, "notebook-002");
+  Run run(state);
+  const model::BlockRef block{.kind = model::BlockKind::Cross, .layer = LayerIndex{0}};
+  CellQuestion question = run.question(block, 0, 0);
+  const std::uint32_t width = question.layer->weights->key.in();
+  /// The reference's numbers with a memory that makes the sum easy: its first number is 1, the others are 0.
+  struct WithMemory final : public NumberSource {
+    WithMemory(ReferenceNumbers& all, std::uint32_t columns) : numbers(all), width(columns) {}
+    Numbers row(Stage stage, std::uint32_t row) override { return numbers.row(stage, row); }
+    Numbers column(Stage stage, std::uint32_t column) override { return numbers.column(stage, column); }
+    std::optional<float> value(Stage stage, std::uint32_t row, std::uint32_t column) override {
+      return numbers.value(stage, row, column);
+    }
+    std::optional<Softmax> softmax(std::uint32_t row) override { return numbers.softmax(row); }
+    Numbers memory(std::uint32_t) override {
+      std::vector<float> row(width, 0.0F);
+      row.front() = 1.0F;
+      return row;
+    }
+    ReferenceNumbers& numbers;
+    std::uint32_t width;
   };
-  add(0, 8, 4, 1);
-  add(0, 4, 1, 1);
-  const attention::TileRequest left{.row = 2, .rows = 2, .column = 1, .columns = 2, .pool = 1};
-  const attention::TileRequest right{.row = 2, .rows = 2, .column = 3, .columns = 3, .pool = 1};
-  CHECK(find_covering_tile(result, left).tile->request.pool == 1);
-  CHECK(find_covering_tile(result, right).tile->request.pool == 4);
-  attention::TileRequest other_head = left;
-  other_head.head = 1;
-  CHECK(find_covering_tile(result, other_head).tile == nullptr);
+  ReferenceNumbers reference(run.runner, block, 0, 0);
+  WithMemory numbers(reference, width);
+  question.stage = Stage::K;
+  question.row = 1;
+  question.column = 2;
+  const Arithmetic key = explain_cell(question, numbers);
+  REQUIRE(key.terms.size() == width);
+  std::vector<float> weights(width);
+  question.layer->weights->key.weight.read(2, 1, weights);
+  CHECK(key.terms.front().value() == doctest::Approx(static_cast<double>(weights.front())));
+  CHECK(key.formula.starts_with("memory₁ · W_K[2,:]"));
+  // Without the memory the sum is on its way, not absent.
+  CHECK(explain_cell(question, reference).numbers == "…");
+}
+
+TEST_CASE("a projected cell comes from a row of its input and a column of its weight") {
+  BlockGeometry geometry;
+  geometry.shape = {.batch = 1, .heads = 2, .queries = 4, .keys = 7, .d_model = 8, .d_k = 3, .d_v = 5, .has_input = true};
+  geometry.has_weights = true;
+  using Other = StepMatrix::Other;
+  const MatrixPart x{.stage = Stage::X, .row = 2, .rows = 1, .column = 0, .columns = 8};
+  CHECK(sources_of(geometry, Stage::Q, 2, 1) ==
+        std::vector{x, MatrixPart{.stage = Other::QueryWeight, .row = 0, .rows = 8, .column = 1, .columns = 1}});
+  geometry.is_turned = true;  // rotary positions mix the head's columns
+  CHECK(sources_of(geometry, Stage::Q, 2, 1).back().columns == 3);
+  CHECK(sources_of(geometry, Stage::V, 2, 1).back().columns == 1);
+  geometry.is_self = false;
+  CHECK(sources_of(geometry, Stage::K, 2, 1).front().stage == StepMatrix(Other::Memory));
 }
 
 TEST_SUITE_END();

@@ -198,7 +198,7 @@ TEST_SUITE("gpu") {
     CHECK(hand.sees("lens.2"));
     const PredictionPlace place = prediction_place(hand.state(), hand.result());
     const Prediction* prediction =
-        hand.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = false});
+        hand.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = true});
     REQUIRE(prediction);
     // The lens' last row is the model's own prediction: the reference's logits, softmax by hand.
     double sum = 0.0;
@@ -336,7 +336,7 @@ TEST_SUITE("gpu") {
     const auto best = [&] {
       const PredictionPlace place = prediction_place(hand.state(), hand.result());
       const Prediction* prediction =
-          hand.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = false});
+          hand.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = true});
       REQUIRE(prediction);
       return prediction->candidates.front();
     };

@@ -1,0 +1,36 @@
+#include "panels/row_names.h"
+
+#include <algorithm>
+
+#include "panels/prediction_bars.h"
+
+namespace headlight::app {
+
+bool rows_write_tokens(const Frame& frame, model::BlockKind kind) {
+  const std::shared_ptr<const model::ModelInput>& input = frame.result.input;
+  const bool is_written = frame.result.model && frame.result.model->description.is_encoder_decoder;
+  return is_written && input && input->target && &input->queries(kind) == &*input->target;
+}
+
+std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::BlockKind kind) {
+  if (!rows_write_tokens(frame, kind) || frame.state.view.row_names != RowNames::Written) return std::nullopt;
+  const model::TokenBatch& target = *frame.result.input->target;
+  const std::uint32_t batch = frame.state.selection.batch;
+  if (batch >= target.texts.size() || batch >= target.lengths.size()) return std::nullopt;
+  std::vector<std::string> texts = target.texts[batch];
+  const std::uint32_t first = target.start(batch);
+  const std::uint32_t end = std::min<std::uint32_t>(first + target.lengths[batch], static_cast<std::uint32_t>(texts.size()));
+  if (first >= end) return texts;
+  for (std::uint32_t row = first; row + 1 < end; ++row) texts[row] = target.texts[batch][row + 1];
+  texts[end - 1] = "…";
+  if (!frame.result.has_logits) return texts;
+  const Prediction* next = frame.prediction(
+      {.batch = batch, .token = end - 1, .layer = predicting_layers(*frame.result.network), .keeps_logits = true});
+  if (next && next->run == frame.result.run && !next->candidates.empty()) {
+    texts[end - 1] = candidate_label(frame.result, next->candidates.front().id);
+    frame.ui.ensure_glyphs(texts[end - 1]);
+  }
+  return texts;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "attention/stage.h"
+
+namespace headlight::app {
+
+/// A matrix of the steps: a stage of the run, or what stages are made with.
+class StepMatrix {
+ public:
+  enum class Other : std::uint8_t {
+    Memory,        ///< [key token, d_model] that cross-attention's keys and values come from
+    QueryWeight,   ///< W_Q [d_model, d_k] of one head
+    KeyWeight,     ///< W_K [d_model, d_k], of the head of keys
+    ValueWeight,   ///< W_V [d_model, d_v], likewise
+    OutputWeight,  ///< W_O [heads·d_v, d_model]
+  };
+
+  constexpr StepMatrix(attention::Stage stage) : index_(static_cast<std::uint8_t>(stage)) {}  // NOLINT: a stage is a matrix
+  constexpr StepMatrix(Other other)                                                           // NOLINT: likewise
+      : index_(static_cast<std::uint8_t>(attention::kStages + static_cast<std::size_t>(other))) {}
+
+  constexpr bool is_stage() const { return index_ < attention::kStages; }
+  /// Of a stage only.
+  constexpr attention::Stage stage() const { return static_cast<attention::Stage>(index_); }
+  constexpr bool is_map() const { return is_stage() && attention::is_map(stage()); }
+  constexpr bool is_weight() const { return index_ > static_cast<std::uint8_t>(attention::kStages); }
+  /// Are its rows the keys' tokens?
+  constexpr bool has_key_rows() const {
+    return *this == StepMatrix(attention::Stage::K) || *this == StepMatrix(attention::Stage::V) ||
+           *this == StepMatrix(Other::Memory);
+  }
+
+  constexpr auto operator<=>(const StepMatrix&) const = default;
+
+ private:
+  std::uint8_t index_;  ///< stages first
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,235 @@
+// The colour range of the big heatmap: dragged on its bar, logarithmic, fitted by the hint. And steps that scroll.
+#include <algorithm>
+
+#include "app/panel_stage.h"
+#include "panels/cell_numbers.h"
+#include "panels/range_bar.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using attention::Stage;
+
+TEST_SUITE_BEGIN("gpu");
+
+namespace {
+
+/// One row that looks at one key, and 199 that look at all alike: what "absolute" paints dark.
+attention::Tile mostly_dark(const attention::TileRequest& request) {
+  attention::Tile tile{.request = request, .values = {}, .masked = {}, .row_max = {}, .row_sum = {}};
+  for (std::uint32_t row = 0; row < request.tile_rows(); ++row) {
+    for (std::uint32_t column = 0; column < request.tile_columns(); ++column) {
+      tile.values.push_back(row == 0 ? (column == 0 ? 1.0F : 0.0F) : 0.005F + 1e-5F * static_cast<float>(column % 7));
+    }
+  }
+  if (!attention::is_map(request.stage)) return tile;
+  tile.masked.assign(tile.values.size(), 0);
+  tile.row_max.assign(request.rows, 0.0F);
+  tile.row_sum.assign(request.rows, 200.0F);
+  if (request.row == 0) tile.row_sum.front() = 1.0F;
+  return tile;
+}
+
+std::string words(std::uint32_t count) {
+  std::string text;
+  for (std::uint32_t i = 0; i < count; ++i) text += (i > 0 ? " w" : "w") + std::to_string(i % 40);
+  return text;
+}
+
+struct Point {
+  float x, y;
+};
+Point in(const shell::UiRect& rect, float across, float down) {
+  return {rect.x + rect.width * across, rect.y + rect.height * down};
+}
+
+}  // namespace
+
+TEST_CASE("the top of the colour bar can be dragged down, the wheel moves it, a double click fits again") {
+  PanelStage stage;
+  stage.settle();
+  auto& limits = stage.state.view.color_limits;
+  const shell::UiRect bar = stage.rect("head.range_bar");
+  const Point top = in(bar, 0.5F, 0.05F);
+  stage.feed(shell::drag(top.x, top.y, top.x, bar.y + bar.height * 0.55F));
+  REQUIRE(limits.contains(Stage::Weights));
+  const view::ValueLimits dragged = limits.at(Stage::Weights);
+  CHECK(dragged.low == 0.0F);
+  const attention::Tile* whole = stage.result.tile({.rows = 6, .columns = 6});
+  REQUIRE(whole);
+  const float largest = largest_weight(*whole);
+  CHECK(dragged.high < 0.6F * largest);
+  CHECK(dragged.high > 0.3F * largest);
+  // The bottom moves up, and the ends never cross.
+  const Point bottom = in(bar, 0.5F, 0.95F);
+  stage.feed(shell::drag(bottom.x, bottom.y, bottom.x, bar.y + bar.height * 0.5F));
+  CHECK(limits.at(Stage::Weights).low > 0.0F);
+  CHECK(limits.at(Stage::Weights).low < limits.at(Stage::Weights).high);
+  // From another place: at the same one it would be a double click.
+  stage.feed(shell::drag(bottom.x, bar.y + bar.height * 0.8F, bottom.x, bar.y - 300.0F));
+  CHECK(limits.at(Stage::Weights).low < limits.at(Stage::Weights).high);
+  const Point middle = in(bar, 0.5F, 0.4F);
+  stage.feed(shell::click_at(middle.x, middle.y));
+  stage.feed(shell::click_at(middle.x, middle.y));
+  CHECK(limits.empty());
+  stage.feed({shell::MouseMove{middle.x, middle.y}, shell::MouseWheel{0.0F, 1.0F}});
+  REQUIRE(limits.contains(Stage::Weights));
+  CHECK(limits.at(Stage::Weights).high == doctest::Approx(largest / 1.25F));
+  // Scores have both signs: their ends move together.
+  stage.state.view.heatmap_stage = Stage::Scores;
+  stage.settle();
+  stage.feed(shell::drag(top.x, top.y, top.x, bar.y + bar.height * 0.3F));
+  REQUIRE(limits.contains(Stage::Scores));
+  CHECK(limits.at(Stage::Scores).low == -limits.at(Stage::Scores).high);
+  CHECK(limits.contains(Stage::Weights));
+}
+
+TEST_CASE("a map that is all dark says so, and a click shows it") {
+  PanelStage stage;
+  stage.make_tile = mostly_dark;
+  stage.state.text = words(200);
+  stage.state.playground.layers = 1;
+  stage.settle();
+  stage.keep("range-dark");
+  REQUIRE(stage.items.contains("head.fit_range"));
+  const Point hint = in(stage.rect("head.fit_range"), 0.5F, 0.5F);
+  stage.feed(shell::click_at(hint.x, hint.y));
+  const view::ValueLimits fitted = stage.state.view.color_limits.at(Stage::Weights);
+  CHECK(fitted.high >= 0.005F);
+  CHECK(fitted.high < 0.01F);
+  CHECK_FALSE(stage.items.contains("head.fit_range"));
+  stage.keep("range-fitted");
+  // Too wide a range is hinted at as well, and the click gives it up.
+  stage.make_tile = [](const attention::TileRequest& request) {
+    attention::Tile tile = mostly_dark(request);
+    std::ranges::fill(tile.values, 0.02F);
+    std::ranges::fill(tile.row_sum, 50.0F);
+    return tile;
+  };
+  stage.result.tiles.clear();
+  stage.state.view.color_limits[Stage::Weights] = {.low = 0.0F, .high = 1.0F};
+  stage.settle();
+  REQUIRE(stage.items.contains("head.fit_range"));
+  const Point again = in(stage.rect("head.fit_range"), 0.5F, 0.5F);
+  stage.feed(shell::click_at(again.x, again.y));
+  CHECK(stage.state.view.color_limits.empty());
+  // A short text shows its range well.
+  stage.make_tile = {};
+  stage.result.tiles.clear();
+  stage.state.text = "one two three four";
+  stage.settle();
+  CHECK_FALSE(stage.items.contains("head.fit_range"));
+}
+
+TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it") {
+  PanelStage stage;
+  stage.make_tile = mostly_dark;
+  stage.state.text = words(30);
+  stage.state.playground.layers = 1;
+  stage.state.view.show_numbers = false;
+  stage.settle();
+  const shell::UiRect map = stage.rect("head.map");
+  const Point cell = in(map, 0.55F, 0.55F);  // the middle of one
+  const auto color = [&] {
+    return stage.shell.ui.read_pixels().at(static_cast<std::uint32_t>(cell.x), static_cast<std::uint32_t>(cell.y));
+  };
+  const std::uint32_t linear = color();
+  const Point box = in(stage.rect("head.log"), 0.1F, 0.5F);
+  stage.feed(shell::click_at(box.x, box.y));
+  CHECK(stage.state.view.color_spread == view::ScaleSpread::Log);
+  const std::uint32_t logarithmic = color();
+  // 0.005 of 0.0001 … 1 is at 42 % of the colours, and at 0.5 % of the linear ones.
+  shell::HeatmapImage image;
+  image.color_map = weight_colors(stage.state);
+  image.high = 1.0F;
+  CHECK(shell::largest_difference(linear, color_of(image, 0.005F)) <= 3);
+  image.spread = view::ScaleSpread::Log;
+  CHECK(shell::largest_difference(logarithmic, color_of(image, 0.00503F)) <= 3);
+  CHECK(shell::largest_difference(logarithmic, linear) > 40);
+  stage.keep("range-log");
+}
+
+TEST_CASE("a mean over heads has its title, no gain and no stages, and a thumbnail ends it") {
+  PanelStage stage;
+  stage.settle();
+  CHECK(stage.items.contains("head.gain"));
+  stage.state.selection.mean = HeadMean::Layer;
+  stage.state.view.heatmap_stage = Stage::Scores;
+  stage.settle();
+  CHECK_FALSE(stage.items.contains("head.gain"));
+  CHECK_FALSE(stage.items.contains("head.stage.0"));
+  CHECK(std::ranges::any_of(stage.wishes, [](const attention::TileRequest& wish) { return wish.head == kMeanOfLayer; }));
+  const shell::UiRect map = stage.rect("head.map");
+  stage.feed({shell::MouseMove{map.x + map.width * 0.5F, map.y + map.height * 0.5F}});
+  stage.keep("mean-of-layer");
+  // There is no mask that a brush could paint: a click pins.
+  stage.transient.paints = true;
+  stage.feed(shell::click_at(map.x + map.width * 0.5F, map.y + map.height * 0.5F));
+  CHECK(stage.state.view.pinned);
+  CHECK(stage.state.masks[model::BlockKind::EncoderSelf].painted.empty());
+  const Point thumbnail = in(stage.rect("grid.encoder.0.2"), 0.5F, 0.5F);
+  stage.feed(shell::click_at(thumbnail.x, thumbnail.y));
+  CHECK(stage.state.selection.mean == HeadMean::None);
+  CHECK(stage.state.selection.head == 2);
+}
+
+TEST_CASE("the steps have the weights between their matrices, and large ones scroll") {
+  PanelStage stage({1400, 1500});
+  stage.state.view.tab = Tab::Steps;
+  stage.state.text = words(100);
+  stage.state.playground = {.d_model = 256, .heads = 4, .layers = 1};
+  stage.settle();
+  for (const char* name : {"steps.w_q", "steps.w_k", "steps.w_v", "steps.w_o"}) CHECK(stage.items.contains(name));
+  CHECK_FALSE(stage.items.contains("steps.memory"));
+  stage.keep("steps-weights");
+  // The wheel over the cells moves their first row, a drag of the bar far more; a cell's number is the weight's.
+  const Point cells = in(stage.rect("steps.w_q"), 0.5F, 0.5F);
+  stage.feed({shell::MouseMove{cells.x, cells.y}});
+  stage.feed({shell::MouseWheel{0.0F, -1.0F}});
+  const StepMatrix weight = StepMatrix::Other::QueryWeight;
+  REQUIRE(stage.steps.scrolls.contains(weight));
+  const std::uint32_t wheeled = stage.steps.scrolls.at(weight).row.value_or(0);
+  CHECK(wheeled > 0);
+  const shell::UiRect bar = stage.rect("steps.w_q.rows");
+  const Point from = in(bar, 0.5F, 0.1F);
+  stage.feed(shell::drag(from.x, from.y, from.x, bar.y + bar.height));
+  CHECK(stage.steps.scrolls.at(weight).row.value_or(0) > 200);
+  const StepValues::Known* known =
+      stage.steps.values.find(*std::make_unique<Frame>(Frame{.ui = stage.shell.ui,
+                                                             .state = stage.state,
+                                                             .transient = stage.transient,
+                                                             .result = stage.result,
+                                                             .wishes = stage.wishes}),
+                              weight, {.layer = &stage.result.network->layer({}), .head = 0, .d_k = 64, .d_v = 64},
+                              {.row = 250, .rows = 1, .column = 3, .columns = 1});
+  REQUIRE(known);
+  std::vector<float> row(256);
+  stage.result.network->layer({}).weights->query.weight.read(3, 1, row);
+  CHECK(known->tile.values.front() == row[250]);
+}
+
+TEST_CASE("a clicked cell stays explained, its terms open in a list, and the whole is copied") {
+  PanelStage stage({1400, 1200});
+  stage.state.view.tab = Tab::Steps;
+  stage.settle();
+  const Point cell = in(stage.rect("steps.q"), 0.3F, 0.3F);
+  stage.feed(shell::click_at(cell.x, cell.y));
+  REQUIRE(stage.steps.held);
+  CHECK(stage.steps.held->matrix == StepMatrix(Stage::Q));
+  stage.feed({shell::MouseMove{3.0F, 3.0F}});
+  REQUIRE(stage.items.contains("arithmetic.copy"));
+  const Point copy = in(stage.rect("arithmetic.copy"), 0.5F, 0.5F);
+  stage.feed(shell::click_at(copy.x, copy.y));
+  const std::string text = ImGui::GetClipboardText();
+  CHECK(text.starts_with("Q["));
+  const std::uint32_t d_model = stage.result.shapes.begin()->second.d_model;
+  CHECK(static_cast<std::uint32_t>(std::ranges::count(text, '+')) + 1 >= d_model);
+  const Point all = in(stage.rect("arithmetic.all"), 0.5F, 0.5F);
+  stage.feed(shell::click_at(all.x, all.y));
+  CHECK(stage.steps.shows_all_terms);
+  CHECK(stage.items.contains("arithmetic.term.0"));
+  stage.keep("steps-terms");
+  stage.feed(shell::click_at(cell.x, cell.y));
+  CHECK_FALSE(stage.steps.held);
+}
+
+TEST_SUITE_END();

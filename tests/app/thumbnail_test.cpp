@@ -1,0 +1,112 @@
+// Thumbnails: their layout, and which tiles they show.
+#include <doctest/doctest.h>
+
+#include "panels/thumbnail_layout.h"
+#include "panels/tile_picture.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using attention::Stage;
+
+TEST_SUITE_BEGIN("cpu");
+
+TEST_CASE("thumbnails wrap, fill the width and only visible lines count") {
+  const ThumbnailLayout layout(
+      {.groups = 48, .per_group = 64, .width = 320.0F, .height = 800.0F, .gutter = 24.0F, .aspect = 1.0F, .caption = 16.0F});
+  CHECK(layout.per_line() < 64);
+  CHECK(layout.box(0, layout.per_line() - 1).x + layout.map_width() <= 320.0F);
+  CHECK(layout.box(0, layout.per_line()).x == layout.box(0, 0).x);
+  CHECK(layout.box(47, 63).y + layout.map_height() <= layout.height());
+  const ThumbnailLayout::Lines lines = layout.visible_lines(1000.0F, 1300.0F);
+  for (std::uint32_t line = 0; line < 48 * layout.lines_per_group(); ++line) {
+    const float y = layout.box(line / layout.lines_per_group(), line % layout.lines_per_group() * layout.per_line()).y;
+    const bool is_visible = y < 1300.0F && y + layout.map_height() >= 1000.0F;
+    CHECK(is_visible == (line >= lines.first && line < lines.end));
+  }
+}
+
+TEST_CASE("a large model's heads shrink only as far as it takes to see them all") {
+  const ThumbnailLayout::Request request{
+      .groups = 12, .per_group = 12, .width = 280.0F, .height = 800.0F, .gutter = 24.0F, .aspect = 1.0F, .caption = 16.0F};
+  const ThumbnailLayout all(request);
+  CHECK_FALSE(all.has_captions());
+  CHECK(all.height() <= 800.0F);
+  CHECK(all.caption() == 0.0F);
+  CHECK(all.box(0, all.per_line() - 1).x + all.map_width() <= 280.0F);
+  ThumbnailLayout::Request shallow = request;
+  shallow.groups = 6;
+  const ThumbnailLayout larger(shallow);
+  CHECK(larger.height() <= 800.0F);
+  CHECK(larger.map_width() > all.map_width());
+  ThumbnailLayout::Request roomy = request;
+  roomy.width = 900.0F;
+  roomy.height = 1200.0F;
+  CHECK(ThumbnailLayout(roomy).has_captions());
+  // 48 × 64 heads don't fit; they stay large enough to be told apart, and scroll.
+  ThumbnailLayout::Request most = request;
+  most.groups = 48;
+  most.per_group = 64;
+  const ThumbnailLayout scrolled(most);
+  CHECK_FALSE(scrolled.has_captions());
+  CHECK(scrolled.height() > 800.0F);
+  CHECK(scrolled.map_width() >= 14.0F);
+  const ThumbnailLayout::Lines lines = scrolled.visible_lines(0.0F, 800.0F);
+  CHECK(lines.first == 0);
+  CHECK((lines.end - lines.first) * scrolled.per_line() < 900);
+}
+
+TEST_CASE("72 heads use the panel's height and have captions; a larger panel has larger ones") {
+  const ThumbnailLayout::Request request{
+      .groups = 6, .per_group = 12, .width = 268.0F, .height = 850.0F, .gutter = 26.0F, .aspect = 1.0F, .caption = 17.0F};
+  const ThumbnailLayout usual(request);
+  CHECK(usual.has_captions());
+  CHECK(usual.map_width() >= 35.0F);
+  CHECK(usual.height() >= 0.75F * 850.0F);
+  CHECK(usual.height() <= 850.0F);
+  ThumbnailLayout::Request large = request;
+  large.width = 690.0F;
+  large.height = 1300.0F;
+  const ThumbnailLayout grown(large);
+  CHECK(grown.map_width() >= 70.0F);
+  CHECK(grown.height() >= 0.75F * 1300.0F);
+  ThumbnailLayout::Request few = large;
+  few.groups = 2;
+  few.per_group = 4;
+  CHECK(ThumbnailLayout(few).map_width() > 128.0F);
+}
+
+TEST_CASE("pooled rows are normalised by their largest weight, and empty rows don't count") {
+  attention::Tile tile;
+  tile.request.stage = Stage::Weights;
+  tile.request.rows = 5;
+  tile.request.columns = 4;
+  tile.request.pool = 2;
+  tile.row_sum = {2.0F, 4.0F, 0.0F, 8.0F, 0.0F};
+  CHECK(row_normalizers(tile) == std::vector{2.0F, 8.0F, 0.0F});
+  CHECK(largest_weight(tile) == 0.5F);
+  CHECK(concentration(tile, 5, ~0U) == doctest::Approx((0.5 + 0.25 + 0.125) / 3.0));
+  CHECK(concentration(tile, 1, ~0U) == 0.5F);
+  tile.row_sum = {0.0F};
+  CHECK(largest_weight(tile) == 0.0F);
+}
+
+TEST_CASE("the sharpest tile of the newest run that covers a region stands in for it") {
+  EngineResult result;
+  const auto add = [&](std::uint32_t column, std::uint32_t columns, std::uint32_t pool, std::uint64_t run) {
+    attention::TileRequest request{.row = 0, .rows = 8, .column = column, .columns = columns, .pool = pool};
+    auto tile = std::make_shared<attention::Tile>();
+    tile->request = request;
+    result.tiles[request] = {.tile = tile, .run = run};
+  };
+  add(0, 8, 4, 1);
+  add(0, 4, 1, 1);
+  const attention::TileRequest left{.row = 2, .rows = 2, .column = 1, .columns = 2, .pool = 1};
+  const attention::TileRequest right{.row = 2, .rows = 2, .column = 3, .columns = 3, .pool = 1};
+  CHECK(find_covering_tile(result, left).tile->request.pool == 1);
+  CHECK(find_covering_tile(result, right).tile->request.pool == 4);
+  attention::TileRequest other_head = left;
+  other_head.head = 1;
+  CHECK(find_covering_tile(result, other_head).tile == nullptr);
+}
+
+TEST_SUITE_END();
