@@ -14,6 +14,7 @@
 #include "app/opened_file.h"
 #include "app/picture_file.h"
 #include "core/error.h"
+#include "inference/weight_findings.h"
 #include "shell/shaped_text.h"
 
 namespace headlight::app {
@@ -136,6 +137,7 @@ void Workspace::take_news() {
     const bool is_reopened = news->reopenings != result_.reopenings && news->error.empty();
     result_ = std::move(*news);
     if (is_other_run) prepare_token_texts();
+    if (is_other_run) warn_of_weights();
     if (result_.input && drawn_input_.of == result_.input) result_.input = drawn_input_.as_drawn;
     if (is_reopened) tell_of_reopening(result_.device);
     settle_device();
@@ -178,6 +180,13 @@ void Workspace::tell_of_reopening(const std::string& device) {
                  "The device '{}' was lost (a driver reset) and is open again; nothing of your work is gone.", device),
              .is_warning = true};
   ui_.request_redraw();
+}
+
+void Workspace::warn_of_weights() {
+  std::string warning = result_.network ? inference::weight_warning(*result_.network) : std::string();
+  if (warning == weight_warning_) return;
+  weight_warning_ = std::move(warning);
+  if (!weight_warning_.empty()) notice_ = {.text = "Weights aren't finite. " + weight_warning_, .is_warning = true};
 }
 
 void Workspace::settle_device() {

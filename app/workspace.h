@@ -111,6 +111,8 @@ class Workspace {
   void take_news();
   /// Makes sure that the tokens of the run can be drawn.
   void prepare_token_texts();
+  /// Says which weights aren't finite, once for each model and precision.
+  void warn_of_weights();
   /// Remembers a chosen device once it works, or goes without one that is gone.
   void settle_device();
   /// Is the run on screen what the state asks for?
@@ -220,6 +222,7 @@ class Workspace {
   Toast toast_;
   State told_before_, told_after_;        ///< around the action that the toast tells of
   std::optional<std::size_t> told_step_;  ///< of the history, as soon as the action is in it
+  std::string weight_warning_;            ///< of the model on show
   WelcomeMemory welcome_memory_;
   ExportDialog export_dialog_;
   ScreenshotDialog screenshot_dialog_;

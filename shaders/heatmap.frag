@@ -1,10 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // A matrix as coloured cells: colour = map[255 · (clamp(value · row scale) − low) / (high − low)], or the same of their
-// logarithms, stripes where masked, lines between large cells, an outlined row and column. A cell has one colour all over; where several cells share a pixel, the
-// largest value of the first 4 × 4 shows, so that a peak doesn't vanish.
+// logarithms, stripes where masked, lines between large cells, an outlined row and column. A cell has one colour all over, NaN
+// and ±∞ one of their own; where several cells share a pixel, the largest value of the first 4 × 4 shows, so that a peak doesn't
+// vanish, or the one that isn't finite.
 //   words: float values [rows, columns], mask bits, float row scales [rows] and colour maps [256], at the offsets given
 #include "params/heatmap.h"
+#include "lib/nan.glsl"
 #include "lib/ui_cells.glsl"
 
 layout(push_constant) uniform Push { HeatmapParameters p; };
@@ -12,9 +14,6 @@ layout(set = 0, binding = 0, std430) readonly buffer word_buffer { uint words[];
 layout(location = 0) out vec4 color;
 
 const uint kNone = 0xffffffffu;
-
-// By bits, because a compiler may assume that there are no NaNs.
-bool is_nan(float value) { return (floatBitsToUint(value) & 0x7fffffffu) > 0x7f800000u; }
 
 bool is_masked(uint cell) { return p.masked_at != 0u && (words[p.masked_at + (cell >> 5)] >> (cell & 31u) & 1u) != 0u; }
 
@@ -41,12 +40,12 @@ vec3 cell_color(uvec2 first, uvec2 step) {
       uint other = row * p.columns + column;
       if (other == cell || is_masked(other)) continue;
       float candidate = value_at(row, other);
-      if (masked || candidate > value || is_nan(value)) value = candidate;
+      if (masked || !is_finite(candidate) || (is_finite(value) && candidate > value)) value = candidate;
       masked = false;
     }
   }
+  if (!masked) return is_finite(value) ? map_color(value) : unpack_color(p.not_finite).rgb;
   vec3 ground = is_nan(value) ? unpack_color(p.missing).rgb : map_color(value);
-  if (!masked) return ground;
   vec4 stripes = unpack_color(p.hatch);
   stripes.a *= hatch_coverage(gl_FragCoord.xy, p.pixels_per_unit);
   return over(over(ground, unpack_color(p.hatch_ground)), stripes);

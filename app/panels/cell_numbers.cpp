@@ -12,6 +12,7 @@
 #include "panels/label_text.h"
 #include "panels/tile_picture.h"
 #include "view/color_map.h"
+#include "view/not_finite.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -22,7 +23,7 @@ using attention::Stage;
 /// Does the row have no weights at all, because everything in it is masked with −inf?
 bool is_without_weights(const attention::Tile& tile, std::uint32_t row) {
   return tile.request.stage == Stage::Weights && tile.request.pool == 1 && row < tile.row_sum.size() &&
-         !(tile.row_sum[row] > 0.0F);
+         tile.row_sum[row] == 0.0F;
 }
 
 /// Text in the middle of a cell.
@@ -136,7 +137,8 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
       const float value = tile.at(row, column);
       const shell::UiRect cell = cells.rect(row, column);
       if (!is_masked_here(tile, row, column)) {
-        put(list, font, cell, readable_on(color_of(image, value * factor)), fitting(value));
+        const shell::Color ground = std::isfinite(value) ? color_of(image, value * factor) : view::kNotFinitePacked;
+        put(list, font, cell, readable_on(ground), std::isnan(value) ? "NaN" : fitting(value));
       } else if (tile.request.stage == Stage::Masked || (tile.request.stage == Stage::Weights && value >= 0.005F)) {
         put_on_plate(list, font, cell, theme, fitting(value));
       }

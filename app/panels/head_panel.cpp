@@ -16,6 +16,7 @@
 #include "panels/map_tooltip.h"
 #include "panels/row_names.h"
 #include "panels/thumbnail.h"
+#include "view/not_finite.h"
 
 namespace headlight::app {
 namespace {
@@ -75,11 +76,12 @@ void draw_hatched_sample(const shell::Theme& theme, ImVec2 low) {
 }
 
 constexpr float kSwitchHeight = 26.0F;  // of the scale's switch, and of the line that explains stripes
+constexpr float kOddHeight = 40.0F;     // of the two lines that explain the colour of what isn't a number
 constexpr float kZoomHeight = 40.0F;
 constexpr float kHintLine = 16.0F;
 
-/// Below the colour bar: its scale, what to do when it shows next to nothing, what the stripes mean, and the zoom while
-/// there is one.
+/// Below the colour bar: its scale, what to do when it shows next to nothing, what the stripes and the colour of what isn't
+/// a number mean, and the zoom while there is one.
 class Legend {
  public:
   Legend(Frame& frame, const MapPicture& picture, const view::Viewport& viewport)
@@ -87,6 +89,7 @@ class Legend {
         hint_(picture.hint()),
         has_scale_(shown_stage(frame.state) == attention::Stage::Weights),
         has_masked_cells_(picture.has_masked_cells()),
+        has_odd_cells_(picture.has_odd_cells()),
         zoom_(viewport.zoom()) {
     if (!hint_) return;
     hint_lines_ = break_lines(frame.ui.fonts().small, hint_->text, kBarRoom - 22.0F);
@@ -96,7 +99,8 @@ class Legend {
   float height() const {
     return (has_scale_ ? kSwitchHeight : 0.0F) +
            (hint_ ? kHintLine * static_cast<float>(hint_lines_.size()) + 10.0F : 0.0F) +
-           (has_masked_cells_ ? kSwitchHeight : 0.0F) + (is_zoomed() ? kZoomHeight : 0.0F);
+           (has_masked_cells_ ? kSwitchHeight : 0.0F) + (has_odd_cells_ ? kOddHeight : 0.0F) +
+           (is_zoomed() ? kZoomHeight : 0.0F);
   }
 
   void draw(float x, float y) {
@@ -112,6 +116,12 @@ class Legend {
       draw_hatched_sample(theme, ImVec2(x, y));
       list->AddText(font, font_size(font), ImVec2(x + 20.0F, y), theme.text_dim, "masked");
       y += kSwitchHeight;
+    }
+    if (has_odd_cells_) {
+      list->AddRectFilled(ImVec2(x, y), ImVec2(x + 14.0F, y + 14.0F), view::kNotFinitePacked);
+      list->AddText(font, font_size(font), ImVec2(x + 20.0F, y), theme.text_dim, "not a");
+      list->AddText(font, font_size(font), ImVec2(x + 20.0F, y + 14.0F), theme.text_dim, "number");
+      y += kOddHeight;
     }
     if (!is_zoomed()) return;
     const std::string text = fmt::format("zoom {:.1f}×", zoom_);
@@ -161,7 +171,7 @@ class Legend {
   Frame& frame_;
   std::optional<RangeHint> hint_;
   std::vector<std::string> hint_lines_;
-  bool has_scale_, has_masked_cells_;
+  bool has_scale_, has_masked_cells_, has_odd_cells_;
   float zoom_;
 };
 

@@ -51,6 +51,15 @@ bool MapPicture::has_masked_cells() const {
   return tile && std::ranges::any_of(tile->masked, [](std::uint8_t masked) { return masked != 0; });
 }
 
+bool MapPicture::has_odd_cells() const {
+  const attention::Tile* tile = whole_.tile ? whole_.tile : sharp_.tile;
+  if (tile == nullptr) return false;
+  for (std::size_t i = 0; i < tile->values.size(); ++i) {
+    if (!std::isfinite(tile->values[i]) && (tile->masked.empty() || tile->masked[i] == 0)) return true;
+  }
+  return false;
+}
+
 attention::TileRequest MapPicture::request(const view::Region& region) const {
   const Selection& selection = frame_.state.selection;
   return shown_map(selection, {.block = selection.block,

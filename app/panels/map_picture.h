@@ -18,6 +18,7 @@ class MapPicture {
 
   bool is_known() const { return whole_.tile || sharp_.tile; }
   bool has_masked_cells() const;
+  bool has_odd_cells() const;  ///< NaN or infinite, and not masked
 
   void draw();
   /// The colour bar, whose range the user may change.

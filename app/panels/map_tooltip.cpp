@@ -60,7 +60,10 @@ void draw_tokens(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   draw_token(frame, "key", theme.key, texts_of(frame, input.keys(kind)), cell.key);
 }
 
-std::string number_text(std::optional<float> value) { return value ? write_number(double{*value}) : std::string("…"); }
+std::string number_text(std::optional<float> value) {
+  if (value && std::isnan(*value)) return "not a number";
+  return value ? write_number(double{*value}) : std::string("…");
+}
 
 /// The number of a mean: there are no scores behind it, but those of its heads.
 void draw_mean(Frame& frame, attention::Cell cell) {
@@ -116,18 +119,23 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
   ImGui::BeginTooltip();
   draw_tokens(frame, kind, cell);
   ImGui::Separator();
-  const bool has_weights = !softmax || softmax->sum > 0.0F;
+  const bool has_weights = !softmax || softmax->sum != 0.0F;  // NaN: it has some that aren't numbers
   const bool is_known = weights && cell.key < weights->size();
   draw_number(frame, "weight",
               has_weights ? number_text(is_known ? std::optional((*weights)[cell.key]) : std::nullopt) : "none", fonts.mono);
   draw_number(frame, "scaled score", number_text(scaled), fonts.mono);
-  if (weights && has_weights) draw_number(frame, "row entropy", fmt::format("{:.3f} nats", entropy(*weights)), fonts.mono);
+  if (weights && has_weights && std::isfinite(softmax ? softmax->sum : 1.0F))
+    draw_number(frame, "row entropy", fmt::format("{:.3f} nats", entropy(*weights)), fonts.mono);
   const std::string reason = mask_reason(ShownMask(frame).spec(), {.layer = selection.block.layer.value,
                                                                    .batch = selection.batch,
                                                                    .head = selection.head,
                                                                    .cell = cell,
                                                                    .keys = key_range(frame, kind)});
   if (!reason.empty()) draw_number(frame, "masked by", reason, fonts.body);
+  if (softmax && !std::isfinite(softmax->sum)) {
+    const Ink ink(fonts.small, theme.warning);
+    ImGui::TextUnformatted("A score of this row isn't finite: none of its weights is a number.");
+  }
   if (!has_weights) {
     const Ink ink(fonts.small, theme.warning);
     ImGui::TextUnformatted("This query sees no key: its row has no weights.");

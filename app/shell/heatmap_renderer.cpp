@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "imgui.h"
 #include "shell/heatmap_pipeline.h"
+#include "view/not_finite.h"
 
 namespace headlight::shell {
 namespace {
@@ -106,6 +107,7 @@ void HeatmapRenderer::draw(ImDrawList* list, const HeatmapImage& image) {
   p.hatch = image.hatch;
   p.hatch_ground = image.hatch_ground;
   p.missing = image.missing;
+  p.not_finite = view::kNotFinitePacked;
   const float cell =
       std::min(image.area.width / static_cast<float>(image.columns), image.area.height / static_cast<float>(image.rows));
   p.grid = cell >= image.grid_from ? image.grid : 0;

@@ -35,7 +35,7 @@ struct HeatmapImage {
   std::uint64_t revision = 0;
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
-  std::span<const float> values;         ///< [rows, columns]; NaN is drawn in the missing colour, ±inf as the range's end
+  std::span<const float> values;         ///< [rows, columns]; NaN and ±inf are drawn in view::kNotFinite
   std::span<const std::uint8_t> masked;  ///< [rows, columns] or empty; 1: hatched
   std::span<const float> row_scale;      ///< [rows] or empty; multiplies each row's values (1 / row maximum normalises rows)
 

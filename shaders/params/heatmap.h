@@ -1,5 +1,5 @@
 // Parameters of heatmap.{vert,frag}: one matrix drawn as cells. Lengths are pixels, colours R | G << 8 | B << 16 | A << 24.
-// Offsets count 32-bit words of the value buffer. 116 of the 128 bytes that every device has.
+// Offsets count 32-bit words of the value buffer. 120 of the 128 bytes that every device has.
 struct HeatmapParameters {
   float area_x;  // of all cells; may reach far beyond the quad
   float area_y;
@@ -23,6 +23,7 @@ struct HeatmapParameters {
   uint hatch;
   uint hatch_ground;
   uint missing;
+  uint not_finite;  // cells that are NaN or infinite
   uint grid;  // alpha 0: no lines
   uint crosshair;
   uint crosshair_row;  // 0xffffffff: none

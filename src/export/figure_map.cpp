@@ -18,15 +18,20 @@ struct Collected {
   double sum = 0.0;
   std::uint32_t numbers = 0;
   bool is_masked = true;
+  bool is_odd = false;  // one of the visible values is NaN or infinite
 
   void add(float value, bool masked) {
     largest = std::max(largest, value);
     is_masked = is_masked && masked;
+    is_odd = is_odd || (!masked && !std::isfinite(value));
     if (masked || !is_number(value)) return;
     sum += static_cast<double>(value);
     ++numbers;
   }
-  float value(bool by_maximum) const { return by_maximum || numbers == 0 ? largest : static_cast<float>(sum / numbers); }
+  float value(bool by_maximum) const {
+    if (is_odd) return std::numeric_limits<float>::quiet_NaN();
+    return by_maximum || numbers == 0 ? largest : static_cast<float>(sum / numbers);
+  }
 };
 
 }  // namespace

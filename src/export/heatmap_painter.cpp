@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "view/not_finite.h"
 #include "view/number_format.h"
 
 namespace headlight::exporting {
@@ -12,6 +13,11 @@ constexpr std::uint32_t kMaxVectorEdge = 64;
 // Masks of more pieces than this (scattered over a large map) get their stripes from the picture itself.
 constexpr std::size_t kMaxHatchRects = 4096;
 
+/// Neither masked nor finite.
+bool is_odd(const FigureMap& map, std::uint32_t row, std::uint32_t column) {
+  return !map.is_masked(row, column) && !std::isfinite(map.at(row, column));
+}
+
 float row_top(const FigureMap& map, std::uint32_t row, const view::ValueScale& scale) {
   return scale.kind == view::ScaleKind::PerRow ? view::row_maximum(map.row(row)) : 1.0F;
 }
@@ -19,6 +25,7 @@ float row_top(const FigureMap& map, std::uint32_t row, const view::ValueScale& s
 Rgb cell_color(const FigureMap& map, std::uint32_t row, std::uint32_t column, float top, const view::ValueScale& scale,
                const FigureStyle& style, const Paper& paper) {
   if (map.is_blank(row, column)) return paper.blank;
+  if (is_odd(map, row, column)) return view::kNotFinite;
   return view::color(style.color_map, scale.position(map.at(row, column), top));
 }
 
@@ -86,6 +93,8 @@ Pixels picture(const FigureMap& map, const CellGrid& grid, bool has_stripes, con
         pixels.rgba.push_back(pack(paper.stripe));
       } else if (map.is_blank(row, column)) {
         pixels.rgba.push_back(pack(paper.blank));
+      } else if (is_odd(map, row, column)) {
+        pixels.rgba.push_back(view::kNotFinitePacked);
       } else {
         pixels.rgba.push_back(table[static_cast<std::size_t>(scale.position(map.at(row, column), top) * 255.0F + 0.5F)]);
       }

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -7,6 +9,7 @@
 
 #include "export/npy.h"
 #include "support/golden_model.h"
+#include "support/odd_model.h"
 #include "support/program.h"
 
 using namespace headlight;
@@ -395,6 +398,37 @@ TEST_SUITE("gpu") {
         complaint({"export", "--model", folder.path().string(), "--ids", "1,2", "--out", folder.path().string()}, 1);
     CHECK(refusal.starts_with("the weights take 265164 MiB, but '"));
     CHECK(refusal.find("choose a smaller model") != std::string::npos);
+  }
+
+  TEST_CASE("weights that aren't finite are said in one line, the files are written, and the status is 3") {
+    const TemporaryDirectory scratch;
+    const auto export_with = [&](const char* tensor, float number, const std::vector<std::string>& more) {
+      test::write_odd_model(scratch.path() / "odd", "gpt2", tensor, 40, number);
+      std::vector<std::string> arguments = {"export", "--model", (scratch.path() / "odd").string(), "--ids",
+                                            "5,6,7",  "--out",   (scratch.path() / "out").string(), "--format",
+                                            "npy"};
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      return run_headlight(arguments);
+    };
+    const std::string file = (scratch.path() / "odd" / "model.safetensors").string();
+    const Outcome broken = export_with("transformer.h.0.attn.c_attn.weight", std::numeric_limits<float>::quiet_NaN(), {});
+    CHECK(broken.status == 3);
+    CHECK(broken.err ==
+          "headlight: warning: " + file +
+              ": tensor 'transformer.h.0.attn.c_attn.weight' holds NaN or infinite numbers; the weights are damaged "
+              "or badly trained: what follows from them isn't a number\n");
+    const Tensor weights = exporting::decode_npy(read_file(scratch.path() / "out" / "weights.npy"));
+    CHECK(std::ranges::count_if(weights.values, [](float weight) { return std::isnan(weight); }) > 0);
+
+    const Outcome large = export_with("transformer.h.0.mlp.c_fc.weight", 1e5f, {"--precision", "f16"});
+    CHECK(large.status == 3);
+    CHECK(large.err ==
+          "headlight: warning: " + file +
+              ": tensor 'transformer.h.0.mlp.c_fc.weight' holds numbers beyond 65504, infinite as float16; keep weights "
+              "in float32: what follows from them isn't a number\n");
+    const Outcome whole = export_with("transformer.h.0.mlp.c_fc.weight", 1e5f, {});
+    CHECK(whole.status == 0);
+    CHECK(whole.err.empty());
   }
 
   TEST_CASE("screenshot shows a model") {

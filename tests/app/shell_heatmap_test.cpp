@@ -5,6 +5,7 @@
 
 #include "app/shell_stage.h"
 #include "core/error.h"
+#include "view/not_finite.h"
 
 using namespace headlight::shell;
 
@@ -81,16 +82,39 @@ TEST_CASE("range, row scale and special values") {
   const auto step_at = [&](std::uint32_t row, std::uint32_t column) {
     return center_of(picture, image, row, column) & 0xFFU;
   };
-  CHECK(step_at(0, 0) == 0);
+  CHECK(center_of(picture, image, 0, 0) == view::kNotFinitePacked);
   CHECK(step_at(0, 1) == 0);
   CHECK(step_at(0, 2) == 0);
   CHECK(step_at(0, 3) == 64);
   CHECK(step_at(0, 4) == 255);
-  CHECK(step_at(1, 0) == 255);
+  CHECK(center_of(picture, image, 1, 0) == view::kNotFinitePacked);
   CHECK(step_at(1, 1) == 255);
-  CHECK(center_of(picture, image, 1, 2) == theme_of(ThemeKind::Light).missing);
+  CHECK(center_of(picture, image, 1, 2) == view::kNotFinitePacked);
   CHECK(step_at(2, 0) == 191);
   CHECK(step_at(2, 1) == 64);
+}
+
+TEST_CASE("what isn't finite is in no colour map, is not the ground of masked cells, and survives sharing a pixel") {
+  for (const view::ColorMap map : view::kColorMaps) {
+    for (const std::uint32_t color : view::table(map)) CHECK(largest_difference(color, view::kNotFinitePacked) > 60);
+  }
+  for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+    for (const Color color : {theme_of(kind).hatch, theme_of(kind).hatch_ground, theme_of(kind).missing})
+      CHECK(largest_difference(color, view::kNotFinitePacked) > 60);
+  }
+  Stage stage;
+  Matrix matrix;
+  std::fill(matrix.values.begin(), matrix.values.end(), 1.0F);
+  matrix.values[6] = std::nanf("");
+  matrix.values[7] = std::nanf("");
+  matrix.masked[7] = 1;
+  HeatmapImage image = matrix.image();
+  PixelImage picture = draw(stage, image);
+  CHECK(center_of(picture, image, 1, 1) == view::kNotFinitePacked);
+  CHECK(center_of(picture, image, 1, 2) != view::kNotFinitePacked);  // masked
+  image.area = {.x = 10.0F, .y = 10.0F, .width = 2.0F, .height = 2.0F};
+  picture = draw(stage, image);
+  CHECK(picture.at(10, 10) == view::kNotFinitePacked);
 }
 
 TEST_CASE("masked and zero differ") {

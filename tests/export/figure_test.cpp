@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -12,6 +13,7 @@
 #include "decoded_png.h"
 #include "export/heatmap_figure.h"
 #include "export/stage_style.h"
+#include "view/not_finite.h"
 
 using namespace headlight;
 using namespace headlight::exporting;
@@ -89,6 +91,26 @@ TEST_SUITE("cpu") {
         }
       }
     }
+  }
+
+  TEST_CASE("what isn't finite has a colour of its own, unless it is masked, also where values are pooled") {
+    HeatmapFigure figure = make_figure(2, 3);
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
+    figure.map.values = {kNan, kInfinity, 0.5F, -kInfinity, kNan, 0.0F};
+    figure.map.masked[4] = 1;
+    const std::set<Rgb> odd{view::kNotFinite};
+    CHECK(cell_colors(figure, 0, 0) == odd);
+    CHECK(cell_colors(figure, 0, 1) == odd);
+    CHECK(cell_colors(figure, 0, 2) != odd);
+    CHECK(cell_colors(figure, 1, 0) == odd);
+    CHECK(!cell_colors(figure, 1, 1).contains(view::kNotFinite));
+    CHECK(cell_colors(figure, 1, 2) != odd);
+
+    FigureMap large{.rows = 100, .columns = 100, .values = std::vector<float>(10'000, 0.25F), .masked = {}};
+    large.values[5 * 100 + 7] = kNan;
+    const FigureMap coarse = pooled(large, 50);
+    CHECK(std::isnan(coarse.at(2, 3)));
+    CHECK(coarse.at(2, 4) == 0.25F);
   }
 
   TEST_CASE("scales: by row, by the map's maximum, symmetric without fills") {
