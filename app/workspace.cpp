@@ -202,7 +202,7 @@ void Workspace::settle_device() {
 
 void Workspace::remember(double now_s) {
   // All tokens of one continuation are one step.
-  if (undo_.observe(state_, now_s, is_mouse_held_ || generation_.is_running())) ui_.request_redraw();
+  if (undo_.observe(state_, now_s, is_mouse_held_ || generation_.is_running())) ui_.request_redraw(2);
   forget_toast(now_s);
 }
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "app/opened_file.h"
+#include "core/error.h"
 #include "panels/dialog.h"
 #include "panels/ink.h"
 #include "panels/label_text.h"
@@ -94,7 +96,19 @@ void ModelBrowser::open() {
 ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& context) {
   ModelBrowserChoice choice;
   const Dialog dialog(frame, "Open model", is_open_, kWidth);
-  if (!dialog.is_visible()) return choice;
+  if (!dialog.is_visible()) {
+    files_.close();
+    return choice;
+  }
+  if (files_.is_open()) {
+    const float height = std::clamp(frame.ui.height() - 220.0F, 120.0F, kListHeight);
+    if (const std::optional<std::filesystem::path> chosen = files_.draw(frame, height)) {
+      typed_ = chosen->string();
+      choice.path = typed_;
+      trouble_.clear();
+    }
+    return choice;
+  }
   for (const ListedModel& model : context.models) {
     frame.ui.ensure_glyphs(model.name);
     frame.ui.ensure_glyphs(model.problem);
@@ -117,11 +131,20 @@ ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& c
   return choice;
 }
 
+void ModelBrowser::browse() {
+  try {
+    files_.open(typed_.empty() ? expand_home("~") : expand_home(typed_));
+  } catch (const Error& error) {
+    trouble_ = error.what();
+  }
+}
+
 void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
   draw_small(frame, "A folder as Hugging Face writes it, a .gguf or .safetensors file, or organisation/name from the cache",
              frame.ui.theme().text_dim);
-  const float button = ImGui::CalcTextSize("Open").x + 2.0F * ImGui::GetStyle().FramePadding.x;
-  const float field = ImGui::GetContentRegionAvail().x - button - ImGui::GetStyle().ItemSpacing.x;
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float buttons = ImGui::CalcTextSize("BrowseOpen").x + 4.0F * style.FramePadding.x;
+  const float field = ImGui::GetContentRegionAvail().x - buttons - 2.0F * style.ItemSpacing.x;
   const bool is_confirmed = frame.ui.text_field("##path", typed_,
                                                 {.width = field,
                                                  .focus = std::exchange(focus_, shell::FieldFocus::None),
@@ -129,6 +152,9 @@ void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
                                                  .hint = "Path, or organisation/name",
                                                  .enter_confirms = true});
   mark_last_item(frame, "browser.path");
+  ImGui::SameLine();
+  if (ImGui::Button("Browse")) browse();
+  mark_last_item(frame, "browser.browse");
   ImGui::SameLine();
   ImGui::BeginDisabled(typed_.empty());
   const bool is_clicked = ImGui::Button("Open");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/model_finder.h"
+#include "panels/folder_list.h"
 #include "panels/panel.h"
 
 namespace headlight::app {
@@ -23,11 +24,14 @@ struct ModelBrowserChoice {
   std::optional<std::string> path;  ///< to open
 };
 
-/// Models on this computer, by where they were found, and a field for the path of any other.
+/// Models on this computer, by where they were found, and a field for the path of any other, which can be browsed for.
 class ModelBrowser {
  public:
   void open();
-  void close() { is_open_ = false; }
+  void close() {
+    is_open_ = false;
+    files_.close();
+  }
   bool is_open() const { return is_open_; }
   /// Says why the model that was chosen can't be opened, while the dialog is open.
   void refuse(std::string trouble) {
@@ -38,12 +42,15 @@ class ModelBrowser {
   ModelBrowserChoice draw(Frame& frame, const ModelBrowserContext& context);
 
  private:
+  /// Goes through folders, from the typed path on.
+  void browse();
   void draw_path(Frame& frame, ModelBrowserChoice& choice);
   void draw_list(Frame& frame, const ModelBrowserContext& context, ModelBrowserChoice& choice);
 
   bool is_open_ = false;
   std::string typed_;
   std::string trouble_;
+  FolderList files_{{".gguf", ".safetensors"}};
   shell::FieldFocus focus_ = shell::FieldFocus::None;  ///< of the path's field, in the next frame
 };
 

@@ -11,6 +11,7 @@ using Line = std::pair<std::string_view, std::string_view>;
 
 /// By name, in the order of the names' bytes. What a form's field says stands with the field.
 constexpr std::array kLines = {
+    Line{"browser.browse", "Goes through folders to the model."},
     Line{"browser.close", "Leaves the model as it is (Esc)."},
     Line{"browser.open", "Opens what the field names."},
     Line{"browser.path", "A folder as Hugging Face writes it, a .gguf or .safetensors file, or organisation/name."},
@@ -149,6 +150,7 @@ static_assert(std::ranges::is_sorted(kLines, {}, &Line::first));
 
 /// Of names that end in a number or a name of their own, by how they begin.
 constexpr std::array kFamilies = {
+    Line{"folder.file.", "Opens this file."},
     Line{"folder.", "Goes into this folder."},
     Line{"grid.line.", "Which line of the batch is shown (Page Up, Page Down)."},
     Line{"menu.color.", "Draws the weights in these colours."},

@@ -2,11 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "app/continuation.h"
 #include "app/fake_runner.h"
 #include "app/hand.h"
+#include "support/temporary_directory.h"
 
 using namespace headlight;
 using namespace headlight::app;
@@ -109,6 +111,30 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(hand.window().model_browser().is_open());
     CHECK(hand.state().model.path.starts_with(kModels));
     CHECK(hand.window().settings().recent_models == std::vector<std::string>{hand.state().model.path});
+  }
+
+  TEST_CASE("a model is found by going through folders") {
+    const TemporaryDirectory directory;
+    std::filesystem::create_directories(directory.path() / "models" / "other");
+    std::filesystem::copy(kModels + "gpt2", directory.path() / "models" / "gpt2");
+    std::filesystem::remove(directory.path() / "models" / "gpt2" / "reference.safetensors");
+    Hand hand(with_text("the cat"));
+    hand.press(Key::O, kControl);
+    hand.type((directory.path() / "models" / "not there").string());  // its field has the keyboard
+    hand.click("browser.browse");                                     // begins at the nearest folder that exists
+    CHECK_FALSE(hand.sees("browser.path"));
+    CHECK_FALSE(hand.sees("folder.file.0"));
+    hand.click("folder.back");
+    CHECK(hand.sees("browser.path"));
+    hand.click("browser.browse");
+    hand.click("folder.0");
+    CHECK(hand.sees("folder.file.0"));  // the weights
+    CHECK_FALSE(hand.sees("folder.file.1"));
+    hand.click("folder.use");
+    CHECK_FALSE(hand.window().model_browser().is_open());
+    CHECK(hand.state().model.path == (directory.path() / "models" / "gpt2").string());
+    hand.press(Key::O, kControl);
+    CHECK(hand.sees("browser.path"));  // not in the middle of going through folders
   }
 
   TEST_CASE("a load can be given up in the window, and what was shown comes back") {
