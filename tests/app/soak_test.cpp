@@ -1,0 +1,147 @@
+// The window under random input: nothing crashes, no message of the validation layer, and memory stays bounded.
+// HEADLIGHT_SOAK_SECONDS makes it longer; the figures it prints tell which part of the program holds how much.
+#include <doctest/doctest.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+#include "app/first_sight.h"
+#include "app/gpu_runner.h"
+#include "app/workspace.h"
+#include "shell/render_device.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr shell::PixelSize kSize{.width = 1600, .height = 1000};
+constexpr double kMib = 1024.0 * 1024.0;
+
+struct Memory {
+  double live_mib = 0.0;      ///< allocated by malloc and not freed
+  double resident_mib = 0.0;  ///< of the process, with drivers and mapped files
+};
+
+Memory measure_memory() {
+  const struct mallinfo2 heap = mallinfo2();
+  std::ifstream statm("/proc/self/statm");
+  double pages = 0.0;
+  double resident_pages = 0.0;
+  statm >> pages >> resident_pages;
+  return {.live_mib = static_cast<double>(heap.uordblks + heap.hblkhd) / kMib,
+          .resident_mib = resident_pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / kMib};
+}
+
+double soak_seconds() {
+  const char* text = std::getenv("HEADLIGHT_SOAK_SECONDS");
+  return text != nullptr ? std::strtod(text, nullptr) : 10.0;
+}
+
+/// Random input as a person who tries everything would give it, without leaving the program.
+class RandomInput {
+ public:
+  explicit RandomInput(std::uint32_t seed) : random_(seed) {}
+
+  std::vector<shell::InputEvent> next() {
+    const auto x = static_cast<float>(below(kSize.width));
+    const auto y = static_cast<float>(below(kSize.height));
+    switch (below(12)) {
+      case 0:
+      case 1:
+      case 2:
+        return {shell::MouseMove{x, y}};
+      case 3:
+      case 4:
+      case 5:
+        return shell::click_at(x, y);
+      case 6:
+        return shell::drag(x, y, static_cast<float>(below(kSize.width)), static_cast<float>(below(kSize.height)));
+      case 7:
+        return {shell::MouseMove{x, y}, shell::MouseWheel{0.0F, below(2) == 0 ? 1.0F : -1.0F}};
+      case 8:
+      case 9:
+        return {shell::TextInput{std::string(kTyped[below(kTyped.size())])}};
+      case 10:
+        return shell::tap(shell::Key::Escape);
+      default:
+        return shell::tap(kKeys[below(kKeys.size())], below(6) == 0 ? shell::kControl : shell::Modifiers{});
+    }
+  }
+
+ private:
+  std::uint32_t below(std::size_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
+
+  static constexpr std::array<std::string_view, 8> kTyped = {"a",  " dog", " runs", ".", " ü", "日本", "\xF0\x9F\x90\x95",
+                                                             " 42"};
+  // Not Q and S: with Control they quit and write a screenshot.
+  static constexpr std::array kKeys = {shell::Key::Left,   shell::Key::Right, shell::Key::Up,        shell::Key::Down,
+                                       shell::Key::C,      shell::Key::P,     shell::Key::K,         shell::Key::Z,
+                                       shell::Key::Y,      shell::Key::Enter, shell::Key::Backspace, shell::Key::Delete,
+                                       shell::Key::PageUp, shell::Key::Home,  shell::Key::End,       shell::Key::PageDown};
+  std::mt19937 random_;
+};
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("random input leaves the window whole and its memory bounded") {
+    const TemporaryDirectory folder;  // where an export that random clicks start may write
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(folder.path());
+    const char* path = std::getenv("PATH");
+    const std::string programs = path == nullptr ? "" : path;
+    setenv("PATH", folder.path().c_str(), 1);  // no file manager, nothing that holds the clipboard
+    shell::RenderDevice device({.device = {}, .validation = true});
+    shell::Ui ui(device);
+    auto models = std::make_shared<ModelCache>();
+    FirstState first = first_state(*models);
+    EngineOptions engine;
+    engine.models = models;
+    engine.tile_bytes = std::size_t{16} << 20;
+    Settings settings;
+    settings.state = first.state;
+    Workspace workspace(
+        ui, {.engine = engine,
+             .started = {},
+             .settings = settings,
+             .model = std::move(first.model),
+             .warning = {},
+             .renderer = device.name(),
+             .may_use_another_device = true,
+             .find_models = [](const ModelPlaces&, const std::atomic<bool>&) { return std::vector<ListedModel>(); }});
+    RandomInput input(7);
+    const double seconds = soak_seconds();
+    const auto start = Clock::now();
+    constexpr int kReports = 10;
+    Memory half, last;
+    double now_s = workspace.settle(kSize, 1.0F, 0.0);
+    std::size_t events = 0;
+    for (int report = 1; report <= kReports; ++report) {
+      while (std::chrono::duration<double>(Clock::now() - start).count() < seconds * report / kReports) {
+        ui.feed(input.next());
+        workspace.frame(kSize, 1.0F, now_s);
+        now_s += 0.05;
+        if (++events % 20 == 0) now_s = workspace.settle(kSize, 1.0F, now_s);
+      }
+      last = measure_memory();
+      if (report == kReports / 2) half = last;
+      MESSAGE(events << " events: " << last.live_mib << " MiB live, " << last.resident_mib << " MiB resident, undo "
+                     << workspace.undo().step_count() << " steps of " << static_cast<double>(workspace.undo().bytes()) / kMib
+                     << " MiB, heatmaps " << static_cast<double>(ui.heatmaps().cached_bytes()) / kMib << " MiB");
+    }
+    // What is remembered (undo, tiles, textures, glyphs) has bounds of its own, which short runs haven't reached yet.
+    CHECK(last.live_mib < half.live_mib + 48.0);
+    CHECK(last.live_mib < 320.0);
+    for (const std::string& message : device.validation_messages()) FAIL_CHECK(message);
+    std::filesystem::current_path(before);
+    setenv("PATH", programs.c_str(), 1);
+  }
+}
