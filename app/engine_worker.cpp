@@ -221,7 +221,7 @@ void EngineWorker::collect_memory() {
     }
     if (!memory.is_empty()) picture_.memory = std::make_shared<const Tensor>(std::move(memory));
   } catch (const std::exception& error) {
-    fail(first_line(error.what()));
+    fail(error);
   }
 }
 
@@ -291,7 +291,7 @@ void EngineWorker::evaluate_mean() {
     if (!mean_->is_done()) return;
     tiles_.add(mean_->take());
   } catch (const std::exception& error) {
-    fail(first_line(error.what()));
+    fail(error);
   }
   mean_.reset();
 }

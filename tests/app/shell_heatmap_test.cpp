@@ -8,6 +8,7 @@
 #include "view/not_finite.h"
 
 using namespace headlight::shell;
+namespace view = headlight::view;
 
 TEST_SUITE_BEGIN("gpu");
 

@@ -328,7 +328,11 @@ TEST_CASE("a scrolled matrix begins where the user has left it, and never runs p
 }
 
 TEST_CASE("the copied calculation has every term, its bias and its result") {
-  Arithmetic arithmetic{.cell = "Q[0,1]", .formula = "x₀ · W_Q[1,:] + b", .result = 0.5F, .note = "a note"};
+  Arithmetic arithmetic;
+  arithmetic.cell = "Q[0,1]";
+  arithmetic.formula = "x₀ · W_Q[1,:] + b";
+  arithmetic.result = 0.5F;
+  arithmetic.note = "a note";
   for (int i = 0; i < 20; ++i) arithmetic.terms.push_back({.left = static_cast<float>(i), .right = 2.0F});
   arithmetic.constant = -0.25F;
   arithmetic.has_constant = true;
