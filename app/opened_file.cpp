@@ -41,7 +41,10 @@ void open_file(const std::filesystem::path& path, State& state) {
   if (broken != std::string_view::npos) {
     throw Error("{}: byte {} is not UTF-8; only text files can be opened", path.string(), broken);
   }
-  select_preset(state, "");
+  if (!state.preset.empty()) select_preset(state, "");  // a notebook's tokens are its own
+  state.model.ids.clear();
+  state.model.target_ids.clear();
+  state.model.target_text.clear();
   state.text = tidy_lines(content);
 }
 

@@ -204,7 +204,7 @@ void Workspace::draw_status(Frame& frame) {
 
 std::string Workspace::job_text() const {
   if (!model_jobs_.is_opening()) return export_dialog_.status();
-  return fmt::format("opening {}\u2026", model_name({}, model_jobs_.path_being_opened()));
+  return fmt::format("opening {}\u2026", model_name(nullptr, model_jobs_.path_being_opened()));
 }
 
 void Workspace::draw_arrival(Frame& frame) {

@@ -163,7 +163,7 @@ void Workspace::give_up_loading() {
 }
 
 std::string Workspace::arriving_name() {
-  if (!state_.model.path.empty()) return model_name(result_, state_.model.path);
+  if (!state_.model.path.empty()) return model_name(result_.model.get(), state_.model.path);
   const PresetInfo* preset = shelves_.preset(state_.preset);
   return preset ? preset->title : "the playground";
 }
@@ -225,8 +225,14 @@ void Workspace::draw_text_section(Frame& frame) {
 
 void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
   const std::string error = error_of(Blame::Model);
-  const bool opens_browser = frame.state.model.path.empty() ? draw_model_panel(frame, typed_, preset, error)
-                                                            : draw_language_model_panel(frame, typed_, error);
+  // What is on screen may still be another model's: the chosen one can be on its way, or find no way to run this text.
+  const std::string& path = frame.state.model.path;
+  const auto is_chosen = [&](const auto& model) { return model && model->path.string() == path; };
+  const inference::LanguageModel* chosen = is_chosen(result_.model)   ? result_.model.get()
+                                           : is_chosen(opened_model_) ? opened_model_.get()
+                                                                      : nullptr;
+  const bool opens_browser = path.empty() ? draw_model_panel(frame, typed_, preset, error)
+                                          : draw_language_model_panel(frame, typed_, chosen, error);
   if (opens_browser) browse_models();
 }
 

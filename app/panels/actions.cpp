@@ -23,7 +23,7 @@ constexpr std::array kShortcuts = {
     Shortcut{Action::NextItem, Key::PageDown, {}, "Page Down", "Next line of the batch", "Move"},
     Shortcut{Action::ToggleCausal, Key::C, {}, "C", "Causal mask on or off", "Mask"},
     Shortcut{Action::TogglePadding, Key::P, {}, "P", "Padding mask on or off", "Mask"},
-    Shortcut{Action::Paint, Key::B, {}, "B", "Brush: paint the mask on the map, or stop", "Mask"},
+    Shortcut{Action::Paint, Key::B, {}, "B", "Take up the brush, or lay it down", "Mask"},
     Shortcut{Action::ResetMasks, Key::R, kControlShift, "Ctrl+Shift+R", "Reset the masks", "Mask"},
     Shortcut{Action::KnockOut, Key::K, {}, "K", "Knock the head out, or bring it back", "Head"},
     Shortcut{Action::WriteText, Key::Slash, {}, "/", "Write into the text box", "Edit"},
@@ -47,8 +47,8 @@ constexpr std::array kShortcuts = {
     Shortcut{Action::LargerUi, Key::Equal, kControlShift, "", "Larger interface", "View"},
     Shortcut{Action::SmallerUi, Key::Minus, kControl, "Ctrl+-", "Smaller interface", "View"},
     Shortcut{Action::ResetUiScale, Key::Digit0, kControl, "Ctrl+0", "Interface as the monitor asks", "View"},
-    Shortcut{Action::Dismiss, Key::Escape, {}, "Esc", "Leave the text or the brush, close, unpin the cell", "Help"},
-    Shortcut{Action::ShowWelcome, Key::F2, {}, "F2", "Welcome panel: Tab and Enter choose; again closes it", "Help"},
+    Shortcut{Action::Dismiss, Key::Escape, {}, "Esc", "Leave the text or brush, close, unpin", "Help"},
+    Shortcut{Action::ShowWelcome, Key::F2, {}, "F2", "Welcome panel (Tab, Enter: choose)", "Help"},
     Shortcut{Action::ShowShortcuts, Key::F1, {}, "F1", "Keys and words", "Help"},
 };
 

@@ -79,7 +79,8 @@ void draw_lines(Frame& frame, std::uint32_t batch) {
 
 void draw_order(Frame& frame) {
   GridOrder& order = frame.state.view.grid_order;
-  const std::vector<std::string> labels = {"By layer", "By concentration"};
+  std::vector<std::string> labels = {"By layer", "By concentration"};
+  if (segmented_width(frame, labels) > ImGui::GetContentRegionAvail().x) labels = {"Layer", "Concentration"};
   auto chosen = static_cast<std::size_t>(order);
   if (draw_segmented(frame, "grid.order", labels, chosen)) order = static_cast<GridOrder>(chosen);
 }

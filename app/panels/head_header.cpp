@@ -89,7 +89,7 @@ void choose_mean(Frame& frame) {
   ImGui::SameLine(0.0F, 8.0F);
   const bool is_open = ImGui::BeginCombo("##mean", "", ImGuiComboFlags_NoPreview);
   mark_last_item(frame, "head.mean");
-  if (!is_open) return explain_last_item(frame, "One head's map, or the mean of several heads' weights");
+  if (!is_open) return;
   const auto entry = [&](const std::string& label, const char* name, HeadMean value) {
     if (ImGui::Selectable(label.c_str(), mean == value)) mean = value;
     mark_last_item(frame, fmt::format("head.mean.{}", name));
@@ -163,8 +163,6 @@ Tools tools_of(const Frame& frame) {
 void choose_row_names(Frame& frame) {
   auto chosen = static_cast<std::size_t>(frame.state.view.row_names);
   if (draw_segmented(frame, "head.rows", row_labels(), chosen)) frame.state.view.row_names = static_cast<RowNames>(chosen);
-  explain_last_item(frame,
-                    "Rows are named by the word that the model writes there, or by the word before it, which it reads");
 }
 
 void choose_range(Frame& frame) {

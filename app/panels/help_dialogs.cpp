@@ -27,7 +27,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGestures
     {{"Click", "Pin a cell, or unpin it"},
      {"B, then drag", "Mask or unmask cells with the brush"},
      {"Wheel", "Zoom"},
-     {"Drag", "Move the map; with the brush Shift+drag"},
+     {"Drag", "Move the map (brush: Shift+drag)"},
      {"0", "Fit the map"}}};
 
 void draw_group(Frame& frame, std::string_view title) {
@@ -41,7 +41,9 @@ void draw_group(Frame& frame, std::string_view title) {
 void draw_row(Frame& frame, std::string_view meaning, std::string_view keys) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
+  ImGui::PushTextWrapPos(0.0F);
   ImGui::TextUnformatted(meaning.data(), meaning.data() + meaning.size());
+  ImGui::PopTextWrapPos();
   ImGui::TableNextColumn();
   const Ink ink(frame.ui.fonts().mono, frame.ui.theme().accent);
   ImGui::TextUnformatted(keys.data(), keys.data() + keys.size());

@@ -41,19 +41,17 @@ void draw_facts(Form& form, const inference::LanguageModel& model) {
 
 }  // namespace
 
-std::string model_name(const EngineResult& result, const std::string& path) {
-  if (result.model && result.model->path.string() == path && !result.model->description.name.empty()) {
-    return result.model->description.name;
-  }
+std::string model_name(const inference::LanguageModel* model, const std::string& path) {
+  if (model && model->path.string() == path && !model->description.name.empty()) return model->description.name;
   const std::filesystem::path folder(path);
   return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
 }
 
-bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const std::string& error) {
+bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const inference::LanguageModel* model,
+                               const std::string& error) {
   Form form(frame, typed, "model");
   ModelChoice& choice = frame.state.model;
-  const std::shared_ptr<const inference::LanguageModel>& model = frame.result.model;
-  const std::string name = model_name(frame.result, choice.path);
+  const std::string name = model_name(model, choice.path);
   frame.ui.ensure_glyphs(name);
   ImGui::PushTextWrapPos(0.0F);
   {

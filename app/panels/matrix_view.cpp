@@ -214,7 +214,7 @@ std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& na
   const shell::Theme& theme = frame.ui.theme();
   ImGui::SetCursorScreenPos({track.x - 2.0F, track.y - 2.0F});
   ImGui::InvisibleButton(name.c_str(), {track.width + 4.0F, track.height + 4.0F});
-  mark_last_item(frame, name);
+  mark_last_item(frame, name, is_upright ? "Scrolls through the rows." : "Scrolls through the columns.");
   const bool is_held = ImGui::IsItemActive();
   const float length = is_upright ? track.height : track.width;
   const float all = static_cast<float>(count);

@@ -338,7 +338,7 @@ TEST_CASE("the copied calculation has every term, its bias and its result") {
   arithmetic.has_constant = true;
   const std::string text = write_all(arithmetic);
   CHECK(text.starts_with("Q[0,1] = x₀ · W_Q[1,:] + b = 19.000·2.000 + 18.000·2.000 + "));
-  CHECK(text.ends_with(" + 0.000·2.000 − 0.250 = 0.500\na note"));
+  CHECK(text.ends_with(" + 0·2.000 − 0.250 = 0.500\na note"));
   CHECK(text.find("more term") == std::string::npos);
 }
 

@@ -111,6 +111,10 @@ TEST_SUITE("gpu") {
     state.key_text = "five six";
     Hand hand(state, open_reference_runner, {}, true);
     check_tips(hand);
+    hand.click("head.mean");
+    CHECK(hand.sees("head.mean.layer"));
+    check_tips(hand);
+    hand.press(Key::Escape);
     hand.press(Key::F1);
     check_tips(hand);
     hand.press(Key::Escape);
@@ -145,6 +149,17 @@ TEST_SUITE("gpu") {
     check_tips(hand);
   }
 
+  TEST_CASE("a translator's controls have tooltips, too") {
+    Hand hand({}, open_reference_runner, {}, true);
+    hand.window().open_model(std::string(HEADLIGHT_GOLDEN_DIR) + "/models/marian");
+    hand.settle();
+    REQUIRE_MESSAGE(hand.result().has_logits, hand.window().notice().text);
+    CHECK(hand.sees("head.rows.0"));
+    check_tips(hand);
+    hand.press(Key::Digit3);
+    check_tips(hand);
+  }
+
   TEST_CASE("F1 shows keys and words, all of them at any size") {
     Hand hand;
     hand.press(Key::F1);
@@ -160,7 +175,7 @@ TEST_SUITE("gpu") {
         for (int i = 0; i < 12; ++i) hand.ui().feed(shell::MouseWheel{.horizontal = 0.0F, .vertical = -3.0F});
         hand.settle();
       }
-      CHECK(hand.rect("help.end").y <= page.y + page.height + 4.0F);
+      CHECK(hand.rect("help.end").y <= page.y + page.height + 10.0F);  // the last line has room below it
     }
     hand.click("help.1");
     CHECK(hand.sees("help.end"));

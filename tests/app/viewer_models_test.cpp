@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "app/continuation.h"
@@ -52,6 +53,23 @@ TEST_SUITE("gpu") {
     CHECK(hand.state().masks == before.masks);
     hand.press(Key::Z, kControl);
     CHECK(hand.result().model);
+  }
+
+  TEST_CASE("a text dropped on the window is read by the model on screen") {
+    const TemporaryDirectory directory;
+    const std::string file = (directory.path() / "text.txt").string();
+    std::ofstream(file) << "a dog\n";
+    Hand hand;
+    hand.window().open_files({kModels + "gpt2"});
+    hand.settle();
+    REQUIRE(hand.result().model);
+    hand.click("text.to_ids");  // ids would hide the text
+    hand.window().open_files({file});
+    hand.settle();
+    CHECK(hand.state().text == "a dog");
+    CHECK(hand.state().model.path == kModels + "gpt2");
+    CHECK(hand.state().model.ids.empty());
+    CHECK(hand.result().error == "");
   }
 
   TEST_CASE("what is no model is refused in one line and changes nothing") {

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # The real program in a real window: types, presses keys, looks at the picture, closes, and reads what it remembered.
-# Where openbox is installed, it runs under that window manager: moved and resized.
-# Usage: window_test.sh PATH-OF-HEADLIGHT. Exits with 77 (skipped) where Xvfb or xdotool is missing.
+# Where openbox is installed, it runs under that window manager: moved, resized, and with files dropped on it.
+# Usage: window_test.sh PATH-OF-HEADLIGHT [PATH-OF-DROP_ON_WINDOW]. Exits with 77 (skipped) where Xvfb or xdotool is missing.
 set -euo pipefail
 
 program=$1
+drop=${2:-}
 for tool in Xvfb xdotool import; do
   if ! command -v "$tool" >/dev/null; then
     echo "skipped: $tool is not installed (Debian: apt install xvfb xdotool imagemagick)"
@@ -81,8 +82,13 @@ close_window() {
 # Hundredths of a second of processor time so far.
 ticks() { awk '{print $14 + $15}' "/proc/$viewer/stat"; }
 
-# A device that is used for the first time is measured once, kernel by kernel; idling is what comes after.
+# A device that is used for the first time is measured once, kernel by kernel with pauses; idling is what comes after.
 wait_until_quiet() {
+  for _ in $(seq 120); do
+    [ -s "$folder/cache/headlight/kernels.json" ] && break
+    sleep 1
+  done
+  [ -s "$folder/cache/headlight/kernels.json" ] || fail "the device was not measured within 120 s"
   quiet=0
   for _ in $(seq 120); do
     before=$(ticks)
@@ -131,7 +137,7 @@ open_window
 close_window
 cmp -s "$settings" "$folder/first.json" || fail "the settings changed by themselves: $(diff "$folder/first.json" "$settings")"
 
-# Moved and resized.
+# Moved, resized, and with files dropped on it as a file manager drops them: a text, and a model that can't be one.
 open_window
 if [ -n "$manager" ]; then
   xdotool windowsize --sync "$window" 1100 700
@@ -141,7 +147,17 @@ if [ -n "$manager" ]; then
   [ "$colors" -gt 100 ] || fail "the resized window shows $colors colours"
   [ "$(identify -format '%wx%h' "$folder/picture.png")" = 1100x700 ] || fail "the window was not resized"
 fi
+if [ -n "$drop" ]; then
+  echo 'dropped on the window' >"$folder/dropped.txt"
+  head -c 100 /dev/zero >"$folder/broken.gguf"
+  "$drop" "$window" "$folder/broken.gguf" || fail "dropping a broken model"
+  sleep 1
+  "$drop" "$window" "$folder/dropped.txt" || fail "dropping a text"
+  sleep 1
+fi
 close_window
+[ -z "$drop" ] || grep -q '"text": "dropped on the window"' "$settings" || fail "the dropped text is not in settings.json: $(cat "$settings")"
+grep -q '/captions-gpt2"' "$settings" || fail "the model is gone after files were dropped: $(cat "$settings")"
 
 # A settings file that is garbage costs nothing but itself.
 echo 'not json' >"$settings"
