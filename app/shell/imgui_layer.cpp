@@ -46,6 +46,9 @@ ImGuiLayer::ImGuiLayer(RenderDevice::Handles& handles, vk::RenderPass render_pas
   io.BackendFlags |= ImGuiBackendFlags_HasMouseCursors;
   io.ConfigWindowsMoveFromTitleBarOnly = true;
   io.MousePos = {kNowhere, kNowhere};
+#if IMGUI_VERSION_NUM >= 18700
+  io.ConfigInputTrickleEventQueue = false;  // InputQueue has spread the events over frames already
+#endif
   map_keys(io);
   io.ClipboardUserData = this;
   io.GetClipboardTextFn = &read_clipboard;

@@ -10,12 +10,12 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "gpu/validation_layer.h"
 #include "shell/vulkan_handles.h"
 
 namespace headlight::shell {
 namespace {
 
-constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers draws on any CPU)";
 constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";  // its name is in no header without beta extensions
 constexpr std::size_t kKeptMessages = 100;
@@ -56,15 +56,11 @@ void create_instance(Handles& handles) {
     extensions.push_back(name);
   }
   handles.has_surfaces = !extensions.empty();
+  std::optional<gpu::ValidationLayer> validation;
   if (handles.has_validation) {
-    const auto installed = handles.loader.enumerateInstanceLayerProperties();
-    const bool has_layer = std::any_of(installed.begin(), installed.end(), [](const auto& layer) {
-      return std::string_view(layer.layerName.data()) == kValidationLayer;
-    });
-    if (!has_layer)
-      throw Error("validation was asked for but {} is not installed (Debian: vulkan-validationlayers)", kValidationLayer);
-    layers.push_back(kValidationLayer);
-    extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+    validation.emplace(handles.loader);
+    layers.push_back(gpu::ValidationLayer::kName);
+    extensions.insert(extensions.end(), validation->extensions().begin(), validation->extensions().end());
   }
   vk::InstanceCreateFlags flags;
   if (has_extension(available, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {  // else drivers like MoltenVK stay hidden
@@ -73,7 +69,8 @@ void create_instance(Handles& handles) {
   }
   const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
   handles.instance = vk::raii::Instance(
-      handles.loader, vk::InstanceCreateInfo{.flags = flags,
+      handles.loader, vk::InstanceCreateInfo{.pNext = validation ? validation->next() : nullptr,
+                                             .flags = flags,
                                              .pApplicationInfo = &application,
                                              .enabledLayerCount = static_cast<std::uint32_t>(layers.size()),
                                              .ppEnabledLayerNames = layers.data(),
