@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/head_mean.h"
 #include "core/error.h"
 #include "export/stage_style.h"
 #include "view/color_map.h"
@@ -29,7 +30,7 @@ attention::TileRequest pooled_matrix(const ExportBlocks& blocks, const MatrixRef
 }
 
 exporting::FigureMap read_map(Runner& runner, const attention::TileRequest& request) {
-  return exporting::make_map(runner.evaluate({&request, 1}).front());
+  return exporting::make_map(evaluate_with_means(runner, {request}).front());
 }
 
 exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
@@ -49,8 +50,16 @@ exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
 
 std::string place(const ExportBlocks& blocks, const MatrixRef& matrix, bool names_head) {
   std::string text = blocks.prefix.empty() ? "" : std::string(model::to_string(blocks.kind)) + ", ";
-  text += fmt::format("layer {}", matrix.block.layer.value);
-  if (names_head) text += fmt::format(", head {}", matrix.head);
+  if (blocks.mean == HeadMean::Kind) {
+    text += fmt::format("mean of all {} heads", blocks.all_layers * blocks.shape.heads);
+  } else {
+    text += fmt::format("layer {}", matrix.block.layer.value);
+    if (blocks.mean == HeadMean::Layer) {
+      text += fmt::format(", mean of {} heads", blocks.shape.heads);
+    } else if (names_head) {
+      text += fmt::format(", head {}", matrix.head);
+    }
+  }
   if (blocks.shape.batch > 1) text += fmt::format(", batch item {}", matrix.batch);
   return text;
 }
@@ -80,6 +89,16 @@ std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) 
   return batch < tokens.lengths.size() ? tokens.start(batch) + tokens.lengths[batch] : tokens.length;
 }
 
+/// Rows of a decoder named by the token that is written there: the one behind what it reads. The last row writes what the
+/// text doesn't have.
+void name_written(exporting::FigureAxis& rows, const model::TokenBatch& target, std::uint32_t batch) {
+  const std::size_t end = std::min<std::size_t>(real_tokens(target, batch), rows.tokens.size());
+  if (end == 0) return;
+  for (std::size_t row = target.start(batch); row + 1 < end; ++row) rows.tokens[row] = target.texts[batch][row + 1];
+  rows.tokens[end - 1] = "\u2026";
+  rows.title = "writes";
+}
+
 }  // namespace
 
 std::string mask_in_words(const attention::MaskSpec& mask) {
@@ -106,6 +125,8 @@ exporting::HeatmapFigure matrix_figure(Runner& runner, const model::ModelInput& 
   figure.rows.title = axes.row_name;
   figure.rows.tokens = std::move(axes.rows);
   figure.rows.length = real_tokens(rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind), matrix.batch);
+  const bool is_decoder = input.target && &input.queries(blocks.kind) == &*input.target && !rows_are_keys;
+  if (is_decoder && options.row_names == RowNames::Written) name_written(figure.rows, *input.target, matrix.batch);
   figure.columns.title = axes.column_name;
   if (is_map) {
     figure.columns.tokens = std::move(axes.columns);

@@ -35,6 +35,8 @@ struct ExportOptions {
   std::vector<ExportFormat> formats = {ExportFormat::Png};
   std::optional<model::BlockKind> kind;
   std::optional<std::uint32_t> layer, batch, head;
+  HeadMean mean = HeadMean::None;       ///< weights as the mean of a layer's heads, or of all; other stages are left out
+  RowNames row_names = RowNames::Read;  ///< of figures of an encoder-decoder's decoder
   std::string color_map = "viridis";
   bool is_row_normalized = false;
   view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights

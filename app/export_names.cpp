@@ -24,6 +24,7 @@ class NameList {
     if (!shape.extent(stage)) return;
     const exporting::FileNaming naming{
         .layers = layers_.at(block.kind), .batch = shape.batch, .heads = shape.heads, .has_kinds = layers_.size() > 1};
+    if (options_.mean != HeadMean::None) return add_mean(naming, block, shape, stage);
     const bool is_of_keys = stage == Stage::K || stage == Stage::V;
     const std::uint32_t all_heads = is_of_keys && shape.key_heads > 0 ? shape.key_heads : shape.heads;
     const std::uint32_t heads = attention::is_per_head(stage) ? all_heads : 1;
@@ -54,6 +55,19 @@ class NameList {
   }
 
  private:
+  void add_mean(const exporting::FileNaming& naming, model::BlockRef block, const inference::BlockShape& shape,
+                Stage stage) {
+    if (stage != Stage::Weights) return;
+    for (const ExportFormat format : options_.formats) {
+      const std::string_view extension = to_string(format);
+      if (format == ExportFormat::Npy) names_.insert(naming.stage(block.kind, stage, extension));
+      for (std::uint32_t batch = 0; format != ExportFormat::Npy && batch < shape.batch; ++batch) {
+        if (!is_selected(options_.batch, batch)) continue;
+        names_.insert(naming.mean(block, options_.mean == HeadMean::Layer, batch, extension));
+      }
+    }
+  }
+
   const ExportOptions& options_;
   std::map<model::BlockKind, std::uint32_t> layers_;
   std::set<std::string> names_;

@@ -1,5 +1,6 @@
 #include "app/export_numbers.h"
 
+#include "app/head_mean.h"
 #include "export/csv.h"
 #include "export/npy.h"
 #include "export/stage_style.h"
@@ -32,13 +33,15 @@ MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& block
 
 exporting::WrittenStage write_stage_npy(Runner& runner, const ExportBlocks& blocks, Stage stage,
                                         const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  const bool is_per_head = attention::is_per_head(stage);
+  const bool is_per_head = attention::is_per_head(stage) && blocks.mean == HeadMean::None;
   const auto extent = blocks.shape.extent(stage);
   Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count};
   const AxisRange heads = heads_of(blocks, stage);
   if (is_per_head) shape.push_back(heads.count);
   shape.push_back(extent->rows);
   shape.push_back(extent->columns);
+  std::vector<std::string> axes = axis_names(stage);
+  if (blocks.mean != HeadMean::None) std::erase(axes, "head");
   exporting::NpyFile file(path, shape);
   for (const model::BlockRef block : blocks.layers) {
     for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
@@ -56,7 +59,7 @@ exporting::WrittenStage write_stage_npy(Runner& runner, const ExportBlocks& bloc
   return {.file = path.filename().string(),
           .stage = std::string(attention::to_string(stage)),
           .shape = std::move(shape),
-          .axes = axis_names(stage)};
+          .axes = std::move(axes)};
 }
 
 void write_matrix_csv(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
@@ -83,7 +86,11 @@ void write_matrix_json(Runner& runner, const model::ModelInput& input, const Exp
                           {"attention", model::to_string(matrix.block.kind)},
                           {"layer", matrix.block.layer.value},
                           {"batch", matrix.batch}};
-  if (attention::is_per_head(matrix.stage)) head["head"] = matrix.head;
+  if (blocks.mean != HeadMean::None) {
+    head["mean"] = to_string(blocks.mean);
+  } else if (attention::is_per_head(matrix.stage)) {
+    head["head"] = matrix.head;
+  }
   head["axes"] = {axes.row_name, axes.column_name};
   head[axes.row_name] = axes.rows;
   if (attention::is_map(matrix.stage)) head[axes.column_name] = axes.columns;

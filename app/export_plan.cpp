@@ -4,6 +4,7 @@
 #include <set>
 
 #include "app/commands/usage.h"
+#include "app/head_mean.h"
 
 namespace headlight::app {
 namespace {
@@ -37,6 +38,8 @@ bool are_equal(const inference::BlockShape& left, const inference::BlockShape& r
 }  // namespace
 
 std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Network& network, const ExportOptions& options) {
+  if (options.mean != HeadMean::None && options.head) throw UsageError("--mean is over all heads: leave out --head");
+  if (options.mean == HeadMean::Kind && options.layer) throw UsageError("--mean all is over all layers: leave out --layer");
   const std::vector<model::BlockRef> all = runner.blocks();
   std::set<model::BlockKind> kinds;
   for (const model::BlockRef block : all) kinds.insert(block.kind);
@@ -63,6 +66,8 @@ std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Netwo
     }
     blocks.batch = select("--batch", "batch item", options.batch, blocks.shape.batch);
     blocks.heads = select("--head", "head", options.head, blocks.shape.heads);
+    blocks.mean = options.mean;
+    if (options.mean == HeadMean::Kind) blocks.layers.resize(1);
     selected.push_back(std::move(blocks));
   }
   return selected;
@@ -70,6 +75,8 @@ std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Netwo
 
 AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage) {
   if (!attention::is_per_head(stage)) return {.first = 0, .count = 1};
+  if (blocks.mean != HeadMean::None)
+    return {.first = blocks.mean == HeadMean::Layer ? kMeanOfLayer : kMeanOfKind, .count = 1};
   if (!is_of_keys(stage)) return blocks.heads;
   const std::uint32_t group = group_size(blocks.shape);
   const std::uint32_t first = blocks.heads.first / group;
@@ -99,7 +106,7 @@ void read_strips(Runner& runner, const attention::TileRequest& matrix,
     attention::TileRequest strip = matrix;
     strip.row = matrix.row + row;
     strip.rows = std::min(rows_at_once, matrix.rows - row);
-    for (const attention::Tile& tile : runner.evaluate({&strip, 1})) use(tile);
+    for (const attention::Tile& tile : evaluate_with_means(runner, {strip})) use(tile);
   }
 }
 

@@ -23,14 +23,15 @@ struct ExportBlocks {
   std::uint32_t all_layers = 0;  ///< of this kind in the network
   float scale = 1.0f;            ///< factor of the raw scores
   AxisRange batch, heads;
-  std::string prefix;  ///< of file names: "encoder_" where the network has several kinds, else empty
+  HeadMean mean = HeadMean::None;  ///< in place of `heads`; of all layers: `layers` has the first alone
+  std::string prefix;              ///< of file names: "encoder_" where the network has several kinds, else empty
 };
 
 /// Throws UsageError saying what exists when the selection doesn't.
 std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Network& network, const ExportOptions& options);
 
 /// The selected heads of a stage: those of the keys for K and V, which several heads of queries may share; a single one
-/// where a stage isn't per head.
+/// where a stage isn't per head; the number that stands for the mean (app/head_mean.h) where one is wanted.
 AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage);
 
 /// The whole matrix of a stage in one batch item and one of the stage's heads, exact.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/head_mean.h"
 #include "app/state_json.h"
 #include "export/json.h"
 #include "inference/notebooks.h"
@@ -61,6 +62,7 @@ Json describe_selection(const RunRecord& record) {
           {"layer", index(options.layer)},
           {"batch", index(options.batch)},
           {"head", index(options.head)},
+          {"mean", options.mean == HeadMean::None ? Json(nullptr) : Json(to_string(options.mean))},
           {"notes", record.notes}};
 }
 

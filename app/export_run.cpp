@@ -100,6 +100,10 @@ class ExportRun {
                       stage == Stage::X ? "Q, K and V are given, there is no x" : "there is no output projection"));
       return;
     }
+    if (blocks.mean != HeadMean::None && stage != Stage::Weights) {
+      report_.notes.push_back(fmt::format("{}{} is left out: only weights have a mean over heads", blocks.prefix, name));
+      return;
+    }
     if (writes(ExportFormat::Npy)) {
       tasks_.push_back({naming(blocks).stage(blocks.kind, stage, "npy"), [this, &blocks, stage](const auto& path) {
                           stages_.push_back(write_stage_npy(runner_, blocks, stage, path, checkpoint()));
@@ -110,25 +114,25 @@ class ExportRun {
         const AxisRange heads = heads_of(blocks, stage);
         MatrixRef matrix = {.block = block, .batch = blocks.batch.first + batch, .head = heads.first, .stage = stage};
         if (heads.count > 1) plan_sheet(blocks, matrix);
-        for (; matrix.head < heads.first + heads.count; ++matrix.head) plan_matrix(blocks, matrix);
+        for (std::uint32_t head = 0; head < heads.count; ++head, ++matrix.head) plan_matrix(blocks, matrix);
       }
     }
   }
 
   void plan_matrix(const ExportBlocks& blocks, const MatrixRef& matrix) {
     const auto add = [&](std::string_view extension, auto write_matrix) {
-      tasks_.push_back({naming(blocks).matrix(matrix.block, matrix.batch, matrix.head, matrix.stage, extension),
-                        [this, &blocks, matrix, write_matrix](const std::filesystem::path& path) {
-                          write_matrix(runner_, *input_, blocks, matrix, path, checkpoint());
-                        }});
+      tasks_.push_back(
+          {file_name(blocks, matrix, extension), [this, &blocks, matrix, write_matrix](const std::filesystem::path& path) {
+             write_matrix(runner_, *input_, blocks, matrix, path, checkpoint());
+           }});
     };
     if (writes(ExportFormat::Csv)) add("csv", write_matrix_csv);
     if (writes(ExportFormat::Json)) add("json", write_matrix_json);
     const auto add_figure = [&](std::string_view extension, auto write_figure) {
-      tasks_.push_back({naming(blocks).matrix(matrix.block, matrix.batch, matrix.head, matrix.stage, extension),
-                        [this, &blocks, matrix, write_figure](const std::filesystem::path& path) {
-                          write_figure(path, matrix_figure(runner_, *input_, blocks, matrix, options_));
-                        }});
+      tasks_.push_back(
+          {file_name(blocks, matrix, extension), [this, &blocks, matrix, write_figure](const std::filesystem::path& path) {
+             write_figure(path, matrix_figure(runner_, *input_, blocks, matrix, options_));
+           }});
     };
     using Write = void (*)(const std::filesystem::path&, const exporting::HeatmapFigure&);
     if (writes(ExportFormat::Png)) add_figure("png", Write{exporting::write_png});
@@ -195,6 +199,13 @@ class ExportRun {
                         }});
       is_first = false;
     }
+  }
+
+  std::string file_name(const ExportBlocks& blocks, const MatrixRef& matrix, std::string_view extension) const {
+    if (blocks.mean != HeadMean::None) {
+      return naming(blocks).mean(matrix.block, blocks.mean == HeadMean::Layer, matrix.batch, extension);
+    }
+    return naming(blocks).matrix(matrix.block, matrix.batch, matrix.head, matrix.stage, extension);
   }
 
   exporting::FileNaming naming(const ExportBlocks& blocks) const {

@@ -1,6 +1,7 @@
 #include "app/head_mean.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/error.h"
 
@@ -11,6 +12,11 @@ namespace {
 constexpr std::uint32_t kStripCells = 1U << 18;
 
 }  // namespace
+
+std::string_view to_string(HeadMean mean) {
+  constexpr std::array<std::string_view, 3> kNames = {"none", "layer", "all"};
+  return kNames[static_cast<std::size_t>(mean)];
+}
 
 attention::TileRequest shown_map(const Selection& selection, attention::TileRequest request) {
   if (selection.mean == HeadMean::None || request.stage != attention::Stage::Weights) return request;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "app/runner.h"
@@ -9,6 +10,9 @@
 #include "attention/stage.h"
 
 namespace headlight::app {
+
+/// "none", "layer", "all".
+std::string_view to_string(HeadMean mean);
 
 /// Numbers in TileRequest::head that stand for a mean over heads; of weights only. Session knows none of them: HeadMeanTile
 /// makes such a tile from the heads' own.

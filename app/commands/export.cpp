@@ -71,10 +71,12 @@ void add_once(std::vector<Item>& items, Item item) {
 }
 
 void read_stages(const std::vector<std::string>& values, ExportOptions& options) {
-  std::vector<std::string> names = {"hidden", "logits"};
-  for (std::size_t stage = attention::kStages; stage-- > 0;) {
-    names.insert(names.begin(), std::string(attention::to_string(static_cast<attention::Stage>(stage))));
+  std::vector<std::string> names;
+  for (std::size_t stage = 0; stage < attention::kStages; ++stage) {
+    names.emplace_back(attention::to_string(static_cast<attention::Stage>(stage)));
   }
+  names.emplace_back("hidden");
+  names.emplace_back("logits");
   options.stages.clear();
   for (const std::string& name : split_list("--stages", values)) {
     const std::size_t choice = parse_choice("--stages", name, names);
@@ -114,6 +116,11 @@ void add_selection_flags(CLI::App& app, ExportOptions* options) {
   add_index("--layer", "only this layer, from 0 (default: all)", &options->layer);
   add_index("--head", "only this head, from 0 (default: all)", &options->head);
   add_index("--batch", "only this batch item, from 0 (default: all)", &options->batch);
+  add_flag(app, "--mean", "layer|all", "weights as the mean of each layer's heads, or of all heads of a kind of attention",
+           kSelection, [=](const std::string& text) {
+             static const std::vector<std::string> kNames = {"layer", "all"};
+             options->mean = parse_choice("--mean", text, kNames) == 0 ? HeadMean::Layer : HeadMean::Kind;
+           });
   add_flag(app, "--block", "KIND", "only this kind of attention: encoder, decoder or cross (default: all there are)",
            kSelection, [=](const std::string& text) {
              static const std::vector<std::string> kNames = {"encoder", "decoder", "cross"};
@@ -153,6 +160,13 @@ void add_figure_flags(CLI::App& app, ExportFlags* flags) {
   add_flag(app, "--dpi", "N", "dots per inch of PNGs, 48 to 960 (default 192)", kFigures, [=](const std::string& text) {
     options->dpi = static_cast<std::uint32_t>(parse_integer("--dpi", text, kLeastDpi, kMostDpi));
   });
+  add_flag(
+      app, "--rows", "read|written",
+      "how figures name a decoder's rows: by the token that it reads there, or the next, which it writes (default read)",
+      kFigures, [=](const std::string& text) {
+        static const std::vector<std::string> kNames = {"read", "written"};
+        options->row_names = parse_choice("--rows", text, kNames) == 0 ? RowNames::Read : RowNames::Written;
+      });
   add_plain_flag(app, "--row-normalised,--row-normalized",
                  "colour each row by its own largest weight instead of one scale for the whole map", kFigures,
                  [=] { options->is_row_normalized = true; });

@@ -15,6 +15,7 @@
 
 #include "app/desktop.h"
 #include "app/export_names.h"
+#include "app/head_mean.h"
 #include "app/opened_file.h"
 #include "core/error.h"
 #include "panels/dialog.h"
@@ -79,6 +80,13 @@ Notice outcome_of(const Result<ExportReport>& result) {
   return {.text = std::move(text)};
 }
 
+/// The head that the big map shows, or the mean of several.
+void select_shown(const Selection& selection, ExportOptions& options) {
+  options.mean = selection.mean;
+  if (selection.mean == HeadMean::None) options.head = selection.head;
+  if (selection.mean == HeadMean::Kind) options.layer.reset();
+}
+
 /// The ends of the window's colour bars; those of weights are of absolute ones.
 void take_ranges(const ViewChoices& view, ExportOptions& options) {
   options.color_spread = view.color_spread;
@@ -105,11 +113,11 @@ void ExportDialog::open(const ViewChoices& view) {
 void ExportDialog::copy_figure(const State& state, const EngineResult& result, const std::string& device) {
   if (job_ || result.run == 0) return;
   ExportOptions wanted = options(state, result);
-  wanted.stages = {state.view.heatmap_stage};
+  wanted.stages = {shown_stage(state)};
   wanted.formats = {ExportFormat::Png};
   wanted.kind = state.selection.block.kind;
   wanted.layer = state.selection.block.layer.value;
-  wanted.head = state.selection.head;
+  select_shown(state.selection, wanted);
   wanted.batch = state.selection.batch;
   if (!is_open_) apply(figure_choices(state.view), wanted);
   take_ranges(state.view, wanted);
@@ -148,9 +156,10 @@ ExportOptions ExportDialog::options(const State& state, const EngineResult& resu
     options.layer = state.selection.block.layer.value;
   }
   if (reach_ == Reach::ThisHead) {
-    options.head = state.selection.head;
+    select_shown(state.selection, options);
     options.batch = state.selection.batch;
   }
+  options.row_names = state.view.row_names;
   apply(figure_, options);
   take_ranges(state.view, options);
   return options;
@@ -181,7 +190,9 @@ void ExportDialog::draw_choices(Frame& frame) {
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "export");
   int reach = static_cast<int>(reach_);
-  if (form.segments("reach", "What", kReaches, reach)) reach_ = static_cast<Reach>(reach);
+  std::array<const char*, 3> reaches = kReaches;
+  if (frame.state.selection.mean != HeadMean::None) reaches[0] = "This mean";
+  if (form.segments("reach", "What", reaches, reach)) reach_ = static_cast<Reach>(reach);
   ImGui::Spacing();
   draw_label(frame, "Stages");
   draw_switches(

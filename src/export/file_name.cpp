@@ -29,6 +29,12 @@ std::string FileNaming::matrix(model::BlockRef block, std::uint32_t batch_item, 
   return fmt::format("{}_{}.{}", name, attention::to_string(stage), extension);
 }
 
+std::string FileNaming::mean(model::BlockRef block, bool is_of_layer, std::uint32_t batch_item,
+                             std::string_view extension) const {
+  const std::string of = is_of_layer ? layer(*this, block) + "_" : prefix(*this, block.kind);
+  return fmt::format("{}batch-{:0{}}_mean_weights.{}", of, batch_item, digits(batch, 1), extension);
+}
+
 std::string FileNaming::contact_sheet(model::BlockRef block, std::uint32_t batch_item, attention::Stage stage,
                                       std::string_view extension) const {
   std::string name = layer(*this, block);

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -204,6 +206,34 @@ TEST_SUITE("gpu") {
     }
     CHECK(exported.text("layer-00_heads.svg").find("head 1") != std::string::npos);
     CHECK(exported.json("run.json")["view"]["color_map"] == "viridis");
+  }
+
+  TEST_CASE("a translator's alignment: the mean of cross-attention, its rows named by what is written") {
+    const std::vector<std::string> translation = {"--model",  "multi30k-de-en", "--text",          "ein Hund läuft.",
+                                                  "--target", "a dog runs.",    "--block",         "cross",
+                                                  "--format", "npy,svg",        "--row-normalised"};
+    const Exported heads(translation);
+    std::vector<std::string> of_all = translation;
+    for (const char* more : {"--mean", "all", "--rows", "written"}) of_all.emplace_back(more);
+    const Exported mean(of_all);
+    const Tensor each = heads.npy("cross_weights");
+    const Tensor all = mean.npy("cross_weights");
+    REQUIRE(each.shape.size() == 5);
+    REQUIRE(all.shape == Shape{1, 1, each.shape[3], each.shape[4]});
+    const std::size_t cells = all.values.size();
+    const std::size_t count = each.values.size() / cells;
+    double largest = 0.0;
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      double sum = 0.0;
+      for (std::size_t head = 0; head < count; ++head) sum += double{each.values[head * cells + cell]};
+      largest = std::max(largest, std::abs(sum / static_cast<double>(count) - double{all.values[cell]}));
+    }
+    CHECK(largest < 1e-7);  // sums in double precision, rounded once
+    const std::string read = heads.text("cross_layer-00_batch-0_head-00_weights.svg");
+    const std::string written = mean.text("cross_batch-0_mean_weights.svg");
+    CHECK(read.find(">query<") != std::string::npos);
+    CHECK(written.find(">writes<") != std::string::npos);
+    CHECK(written.find("mean of all 24 heads") != std::string::npos);
   }
 
   TEST_CASE("without a Vulkan driver there is one line that says so") {

@@ -142,6 +142,40 @@ TEST_SUITE("cpu") {
     CHECK(svg.find("two") != std::string::npos);
   }
 
+  TEST_CASE("means have files of their own, with the names that were told beforehand") {
+    for (const HeadMean mean : {HeadMean::Layer, HeadMean::Kind}) {
+      Exporter exporter;
+      ExportOptions options = small_options(exporter.directory.path());
+      options.formats = {ExportFormat::Csv, ExportFormat::Json, ExportFormat::Npy, ExportFormat::Svg};
+      options.stages = {Stage::Weights, Stage::Merged};
+      options.mean = mean;
+      const ExportReport report = run_export(exporter.runner, options);
+      CHECK(report.notes == std::vector<std::string>{"merged is left out: only weights have a mean over heads"});
+      std::vector<std::string> written;
+      for (const fs::path& file : report.files) written.push_back(file.filename().string());
+      std::sort(written.begin(), written.end());
+      BlockShapes shapes;
+      for (const model::BlockRef block : exporter.runner.blocks()) shapes[block] = exporter.runner.shape(block);
+      CHECK(written == export_names(options, exporter.runner.blocks(), shapes));
+      const std::uint32_t layers = mean == HeadMean::Layer ? 2 : 1;
+      CHECK(written.size() == layers * 2 * 3 + 1 + 1);
+      CHECK(exporter.npy("weights.npy").shape == Shape{layers, 2, 3, 3});
+      CHECK(exporter.json("run.json")["selection"]["mean"] == (mean == HeadMean::Layer ? "layer" : "all"));
+      const std::string name = mean == HeadMean::Layer ? "layer-01_batch-1_mean_weights" : "batch-1_mean_weights";
+      const std::string svg = read_file(exporter.path(name + ".svg"));
+      CHECK(svg.find(mean == HeadMean::Layer ? "layer 1, mean of 3 heads" : "mean of all 6 heads") != std::string::npos);
+      CHECK_FALSE(exporter.json(name + ".json").contains("head"));
+    }
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.mean = HeadMean::Kind;
+    options.layer = 1;
+    CHECK(message_of([&] { run_export(exporter.runner, options); }) == "--mean all is over all layers: leave out --layer");
+    options.layer.reset();
+    options.head = 1;
+    CHECK(message_of([&] { run_export(exporter.runner, options); }) == "--mean is over all heads: leave out --head");
+  }
+
   TEST_CASE("run.json tells where the numbers come from") {
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
