@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "app/desktop.h"
@@ -28,7 +29,7 @@ namespace {
 constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All"};
 constexpr std::array kFormats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Npy,
                                  ExportFormat::Json};
-constexpr std::size_t kNamesShown = 200;
+constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
 
 /// Whether one of the formats is a picture.
 bool writes_figures(std::span<const ExportFormat> formats) {
@@ -237,6 +238,14 @@ void ExportDialog::draw_names(Frame& frame) {
       export_names(options(frame.state, frame.result), frame.result.blocks, frame.result.shapes);
   ImGui::Spacing();
   draw_label(frame, fmt::format("{} file{}", names.size(), names.size() == 1 ? "" : "s").c_str());
+  constexpr float kRoomForAll = 720.0F;  // in a lower window the buttons go first
+  if (frame.ui.height() < kRoomForAll) {
+    const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesInTooltip));
+    std::string told = names.empty() ? "No stage or no format is chosen." : fmt::format("{}", fmt::join(first, "\n"));
+    if (names.size() > first.size()) told += fmt::format("\nand {} more", names.size() - first.size());
+    mark_last_item(frame, "export.names", told.c_str());
+    return;
+  }
   ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.ui.theme().field);
   const float height = std::clamp(frame.ui.height() - 560.0F, 56.0F, 112.0F);  // the rest must fit a small window
   ImGui::BeginChild("names", {0.0F, height}, true);

@@ -121,7 +121,7 @@ void draw_subtitle(Frame& frame, const std::string& about, const std::string& fo
   const float formula_width = measure_math(fonts, fonts.body, formula).x;
   const bool is_one_line = ImGui::CalcTextSize(about.c_str()).x + kGap + formula_width <= room;
   if (paints) {
-    draw_brush_hint(frame, is_one_line ? room - tools_width - 2.0F * kGap : room);
+    draw_brush_hint(frame, is_one_line ? room - tools_width - 3.0F * kGap : room);
   } else {
     const Ink ink(fonts.body, frame.ui.theme().text_dim);
     ImGui::TextUnformatted(about.c_str());

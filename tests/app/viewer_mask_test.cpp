@@ -74,12 +74,17 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the brush is a tool: B, its button and its switch take it up, a line says so, Esc lays it down") {
     Hand hand;
-    const shell::UiRect map = hand.rect("head.map");
-    CHECK_FALSE(hand.sees("head.hint"));
-    hand.press(Key::B);
-    CHECK(hand.window().is_painting());
-    CHECK(hand.sees("head.hint"));
-    CHECK(hand.rect("head.map").y == map.y);  // nothing moves below the pointer
+    for (const auto& [width, height] : {std::pair{1024U, 640U}, {1300U, 800U}, {1600U, 1000U}}) {
+      CAPTURE(width);
+      hand.resize(width, height);
+      const shell::UiRect map = hand.rect("head.map");
+      CHECK_FALSE(hand.sees("head.hint"));
+      hand.press(Key::B);
+      CHECK(hand.window().is_painting());
+      CHECK(hand.sees("head.hint"));
+      CHECK(hand.rect("head.map").y == map.y);  // nothing moves below the pointer
+      if (width < 1600U) hand.press(Key::B);
+    }
     hand.move_to("head.map");
     CHECK(hand.ui().pointer() == shell::MousePointer::Hidden);  // the brush is drawn in its place
     hand.press(Key::Escape);
