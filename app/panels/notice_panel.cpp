@@ -86,11 +86,13 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
 
   const float button = ImGui::CalcTextSize("Close").x + 2.0F * ImGui::GetStyle().FramePadding.x;
   ImFont* font = frame.ui.fonts().body;
-  const ImVec4 clip(origin.x, origin.y, origin.x + width - button - 24.0F, origin.y + height);
-  list->AddText(font, font_size(font), {origin.x + 16.0F, origin.y + std::round((height - font_size(font)) * 0.5F)},
-                theme.text, notice.text.c_str(), nullptr, 0.0F, &clip);
+  constexpr float kInset = 16.0F;
+  const float room = std::max(width - button - 24.0F, 1.0F);
+  const std::string text = fit_text(font, notice.text, room - kInset);
+  list->AddText(font, font_size(font), {origin.x + kInset, origin.y + std::round((height - font_size(font)) * 0.5F)},
+                theme.text, text.c_str());
   ImGui::SetCursorPos({0.0F, 0.0F});
-  ImGui::Dummy({std::max(clip.z - origin.x, 1.0F), height});
+  ImGui::Dummy({room, height});
   frame.mark("notice.text", last_item_rect());
   explain_last_item(frame, notice.text.c_str());
   ImGui::SetCursorPos({width - button - 8.0F, std::round((height - ImGui::GetFrameHeight()) * 0.5F)});
