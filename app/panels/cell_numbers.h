@@ -27,7 +27,7 @@ void draw_rows_without_weights(Frame& frame, const shell::HeatmapImage& image, c
 
 /// The smallest cell in which draw_cell_numbers() writes two decimals of a weight; smaller ones stay empty, because one
 /// decimal says little more than the colour.
-inline constexpr float kLeastNumberCellWidth = 31.0F;
+inline constexpr float kLeastNumberCellWidth = 34.0F;
 /// … and of any number below 100, with its sign.
 inline constexpr float kNumberCellWidth = 40.0F;
 inline constexpr float kNumberCellHeight = 18.0F;

@@ -57,6 +57,19 @@ std::string as_utf8(std::uint32_t code) {  // of the private use area: three byt
 
 }  // namespace
 
+bool is_right_to_left(std::string_view utf8) {
+  // The blocks that Unicode keeps for scripts from right to left; the first letter decides.
+  const auto is_of_one = [](std::uint32_t c) {
+    return (c >= 0x0590 && c <= 0x08FF) || (c >= 0xFB1D && c <= 0xFDFF) || (c >= 0xFE70 && c <= 0xFEFE) ||
+           (c >= 0x10800 && c <= 0x10FFF) || (c >= 0x1E800 && c <= 0x1EFFF);
+  };
+  for (std::size_t at = 0; at < utf8.size();) {
+    const std::uint32_t c = next_code_point(utf8, at);
+    if (g_unichar_isalpha(c)) return is_of_one(c);
+  }
+  return false;
+}
+
 bool needs_shaping(std::uint32_t code_point) {
   return std::ranges::any_of(kShaped,
                              [&](const auto& block) { return code_point >= block.first && code_point <= block.second; });

@@ -12,6 +12,8 @@ namespace headlight::shell {
 /// South-East Asia), or characters beyond U+FFFF? Dear ImGui draws one picture for each 16-bit character, left to right.
 bool needs_shaping(std::string_view utf8);
 bool needs_shaping(std::uint32_t code_point);
+/// Does a line begin in a script that goes from right to left?
+bool is_right_to_left(std::string_view utf8);
 
 /// Texts that are drawn as one picture each, and the character of the private use area that stands for it: with it in its
 /// place, a text is measured, clipped, turned and coloured like any other.

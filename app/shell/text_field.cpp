@@ -6,6 +6,7 @@
 
 #include "imgui.h"
 #include "imgui_internal.h"
+#include "shell/shaped_text.h"
 #include "shell/text_marks.h"
 #include "shell/ui_impl.h"
 
@@ -207,8 +208,10 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
     scroll_to(*lines, shown.shown(), shown.to_shown(std::min(changed_to, shown.text().size())));
     request_redraw(2);  // it scrolls with the next frame
   }
-  if (lines != nullptr && (options.pointer != nullptr || !options.marks.empty())) {
-    const TextLines drawn(shown.shown(), *lines);
+  const bool has_shaped = lines != nullptr && !is_editing && needs_shaping(text);
+  if (lines != nullptr && (has_shaped || options.pointer != nullptr || !options.marks.empty())) {
+    TextLines drawn(shown.shown(), *lines);
+    if (has_shaped) drawn.draw_shaped([this](std::string_view line) { return shaped(line); });
     std::vector<TextMark> marks(options.marks.begin(), options.marks.end());
     for (TextMark& mark : marks) {
       mark.begin = shown.to_shown(mark.begin);

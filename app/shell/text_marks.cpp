@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shell/shaped_text.h"
+
 namespace headlight::shell {
 namespace {
 
@@ -23,6 +25,29 @@ float TextLines::x_of(std::size_t line_begin, std::size_t byte) const {
   return ImGui::CalcTextSize(text_.data() + line_begin, text_.data() + byte).x;
 }
 
+bool TextLines::is_shaped(std::size_t line_begin, std::size_t line_end) const {
+  return shapes_ && needs_shaping(std::string_view(text_).substr(line_begin, line_end - line_begin));
+}
+
+void TextLines::draw_shaped(const std::function<std::string(std::string_view)>& shape) {
+  shapes_ = true;
+  const float height = ImGui::GetTextLineHeight();
+  const float margin = origin_.x - low_.x;
+  list_->PushClipRect(low_, high_);
+  float y = origin_.y;
+  for (std::size_t begin = 0; begin <= text_.size(); y += height) {
+    const std::size_t end = std::min(text_.find('\n', begin), text_.size());
+    const std::string_view line = std::string_view(text_).substr(begin, end - begin);
+    begin = end + 1;
+    if (y + height < low_.y || y > high_.y || !needs_shaping(line)) continue;
+    const std::string shaped = shape(line);
+    list_->AddRectFilled({low_.x + 1.0F, y}, {high_.x - 1.0F, y + height}, ImGui::GetColorU32(ImGuiCol_FrameBg));
+    const float x = is_right_to_left(line) ? high_.x - margin - ImGui::CalcTextSize(shaped.c_str()).x : origin_.x;
+    list_->AddText({x, y}, ImGui::GetColorU32(ImGuiCol_Text), shaped.c_str());
+  }
+  list_->PopClipRect();
+}
+
 void TextLines::draw(std::span<const TextMark> marks) const {
   if (marks.empty()) return;
   const float height = ImGui::GetTextLineHeight();
@@ -30,7 +55,7 @@ void TextLines::draw(std::span<const TextMark> marks) const {
   float y = origin_.y;
   for (std::size_t begin = 0; begin <= text_.size(); y += height) {
     const std::size_t end = std::min(text_.find('\n', begin), text_.size());
-    for (const TextMark& mark : marks) {
+    for (const TextMark& mark : is_shaped(begin, end) ? std::span<const TextMark>() : marks) {
       const std::size_t first = std::max(mark.begin, begin);
       const std::size_t last = std::min(mark.end, end);
       if (first >= last || y + height < low_.y || y > high_.y) continue;
@@ -54,6 +79,7 @@ std::optional<std::size_t> TextLines::hovered() const {
     begin = end + 1;
   }
   const std::size_t end = std::min(text_.find('\n', begin), text_.size());
+  if (is_shaped(begin, end)) return std::nullopt;
   const ImFont* font = ImGui::GetFont();
   const char* stop = text_.data() + end;
   // The first character that isn't wholly left of the pointer.

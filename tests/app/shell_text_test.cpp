@@ -1,4 +1,5 @@
 // Text fields that wrap, and who has the keyboard.
+#include <cstring>
 #include <limits>
 #include <random>
 #include <utility>
@@ -164,6 +165,37 @@ TEST_SUITE("gpu") {
     CHECK(middle < end);
     text.insert(text.find("line 20") + 7, " too");  // in sight already
     CHECK(scroll() == middle);
+  }
+
+  TEST_CASE("a text from right to left is at the right and joined, until it is edited") {
+    Stage stage;
+    std::string text = "\xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D";  // Hebrew: shalom
+    const auto content = [&] { stage.ui.text_field("##text", text, {.width = 300, .height = 60}); };
+    // Pixels of letters in the columns of a field's part; the ground is what its middle shows.
+    const auto ink = [&](std::uint32_t first, std::uint32_t end) {
+      const PixelImage image = stage.picture(content);
+      const auto at = [&](std::uint32_t x, std::uint32_t y) {
+        std::uint32_t pixel = 0;
+        std::memcpy(&pixel, image.rgba.data() + (std::size_t{y} * image.size.width + x) * 4, sizeof(pixel));
+        return pixel;
+      };
+      int count = 0;
+      for (std::uint32_t y = 14; y < 30; ++y) {
+        for (std::uint32_t x = first; x < end; ++x) count += largest_difference(at(x, y), at(150, y)) > 60 ? 1 : 0;
+      }
+      return count;
+    };
+    CHECK(ink(16, 120) == 0);
+    CHECK(ink(220, 300) > 20);
+    stage.ui.feed(click_at(100, 20));
+    stage.settle(content);
+    REQUIRE(stage.ui.is_typing());
+    CHECK(ink(16, 120) > 20);  // where the caret moves among the letters
+    CHECK(ink(220, 300) == 0);
+    text = "left to right";
+    stage.ui.feed(tap(Key::Escape));
+    CHECK(ink(16, 120) > 20);
+    CHECK(ink(220, 300) == 0);
   }
 
   TEST_CASE("a field takes the keyboard when it is told to, at its end or with everything selected") {
