@@ -172,10 +172,6 @@ Tuning default_tuning(const gpu::DeviceInfo& device) {
   return {LinearKernel::ShuffleTexel, LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel, true};
 }
 
-Tuning quick_tuning(const gpu::DeviceInfo& device) {
-  return {LinearKernel::Naive, LinearKernel::Naive, AttentionKernel::Naive, default_tuning(device).texel_reads};
-}
-
 void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning) {
   const std::uint32_t trial = step / (kCandidates + 1), part = step % (kCandidates + 1);
   if (trial == 0) {

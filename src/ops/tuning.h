@@ -55,10 +55,6 @@ inline constexpr std::uint32_t kFewRows = 8;
 /// A guess without measuring: texel buffers on CPUs, tiles on GPUs.
 Tuning default_tuning(const gpu::DeviceInfo& device);
 
-/// For the first pictures on a processor that this program hasn't measured yet: kernels that compile in a tenth of a second
-/// each where the fast ones take half a second and more. They compute 20 to 40 times slower.
-Tuning quick_tuning(const gpu::DeviceInfo& device);
-
 /// Ways to do the same that a trial compares, and trials: few rows, many rows, attention.
 inline constexpr std::uint32_t kCandidates = 5, kTrials = 3;
 /// Measuring takes steps that can be done in between other work: each compiles one candidate, the last of a trial compares
