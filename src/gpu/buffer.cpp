@@ -87,7 +87,9 @@ Buffer::Buffer(Context& context, std::size_t bytes, Memory memory, std::string_v
   handles_ = std::make_unique<Handles>();
   handles_->context = &context;
   try {
-    handles_->buffer = vk::raii::Buffer(device.device, vk::BufferCreateInfo{.size = bytes, .usage = usage_of(memory)});
+    const bool has_room = memory == Memory::Device && device.info.compiles_when_run;
+    const std::size_t size = has_room ? size_with_room(bytes) : bytes;
+    handles_->buffer = vk::raii::Buffer(device.device, vk::BufferCreateInfo{.size = size, .usage = usage_of(memory)});
     const vk::MemoryRequirements needs = handles_->buffer.getMemoryRequirements();
     const std::uint32_t type = choose_type(device, needs.memoryTypeBits, memory);
     handles_->memory =

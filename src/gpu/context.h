@@ -30,6 +30,8 @@ struct ContextOptions {
   /// Pretend that the host can't reach the device's memory, as on most discrete GPUs: weights are then copied through
   /// staging buffers on every device.
   bool has_private_memory = false;
+  /// Pretend that the driver compiles a kernel when its pipeline is made, as GPUs' drivers do.
+  bool compiles_when_made = false;
   /// A folder of GLSL sources to compile kernels from, instead of those built in: edit a shader, start again, see. Also by
   /// the environment variable HEADLIGHT_SHADERS.
   std::filesystem::path shader_folder = {};

@@ -143,6 +143,7 @@ DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
   const auto& driver = chain.get<vk::PhysicalDeviceDriverProperties>();
   info.driver = has_driver_properties ? fmt::format("{} {}", driver.driverName.data(), driver.driverInfo.data())
                                       : fmt::format("driver {:#x}", basic.driverVersion);
+  info.compiles_when_run = has_driver_properties && driver.driverID == vk::DriverId::eMesaLlvmpipe;
   info.memory_bytes = device_memory(physical, has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
   // llvmpipe calls 2 GiB its own whatever the computer has; a processor's device memory is the computer's.
   if (info.is_cpu) info.memory_bytes = std::max(info.memory_bytes, available_memory());

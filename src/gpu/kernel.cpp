@@ -9,7 +9,9 @@
 
 namespace headlight::gpu {
 
-Kernel::Kernel(Context& context, const KernelSource& source) : name_(source.name), handles_(std::make_unique<Handles>()) {
+Kernel::Kernel(Context& context, const KernelSource& source, Pipeline pipeline)
+    : name_(source.name), handles_(std::make_unique<Handles>()) {
+  handles_->context = &context;
   const vk::raii::Device& device = context.handles().device;
   std::vector<std::uint32_t> compiled;
   std::span<const std::uint32_t> words = source.spirv;
@@ -39,15 +41,25 @@ Kernel::Kernel(Context& context, const KernelSource& source) : name_(source.name
                                                                       .pSetLayouts = &*handles_->set_layout,
                                                                       .pushConstantRangeCount = push.size > 0 ? 1u : 0u,
                                                                       .pPushConstantRanges = &push});
-    const vk::raii::ShaderModule module(device,
-                                        vk::ShaderModuleCreateInfo{.codeSize = words.size_bytes(), .pCode = words.data()});
-    handles_->pipeline =
-        vk::raii::Pipeline(device, nullptr,
-                           vk::ComputePipelineCreateInfo{
-                               .stage = {.stage = vk::ShaderStageFlagBits::eCompute, .module = *module, .pName = "main"},
-                               .layout = *handles_->layout});
+    handles_->module =
+        vk::raii::ShaderModule(device, vk::ShaderModuleCreateInfo{.codeSize = words.size_bytes(), .pCode = words.data()});
   });
+  if (pipeline == Pipeline::Now) compile();
 }
+
+void Kernel::compile() {
+  if (is_compiled()) return;
+  const Context::Handles& context = handles_->context->handles();
+  guarded(context, [&] {
+    const vk::PipelineShaderStageCreateInfo stage{
+        .stage = vk::ShaderStageFlagBits::eCompute, .module = *handles_->module, .pName = "main"};
+    handles_->pipeline = vk::raii::Pipeline(context.device, nullptr,
+                                            vk::ComputePipelineCreateInfo{.stage = stage, .layout = *handles_->layout});
+  });
+  handles_->module = nullptr;
+}
+
+bool Kernel::is_compiled() const { return *handles_->pipeline != vk::Pipeline(); }
 
 Kernel::~Kernel() = default;
 Kernel::Kernel(Kernel&&) noexcept = default;

@@ -20,14 +20,22 @@ struct KernelSource {
   std::span<const std::uint32_t> spirv;
 };
 
-/// A compute pipeline, its layout taken from the SPIR-V.
+/// A compute pipeline, its layout taken from the SPIR-V. Several threads may make and compile kernels of one context at the
+/// same time, each its own.
 class Kernel {
  public:
+  enum class Pipeline : std::uint8_t { Now, Later };
+
   /// With ContextOptions::shader_folder the source is compiled anew with libshaderc; Error with its message if it doesn't.
-  Kernel(Context& context, const KernelSource& source);
+  /// Later: only what recording needs to know is made, and the pipeline by compile().
+  Kernel(Context& context, const KernelSource& source, Pipeline pipeline = Pipeline::Now);
   ~Kernel();
   Kernel(Kernel&&) noexcept;
   Kernel& operator=(Kernel&&) noexcept;
+
+  /// Makes the pipeline unless it is there, which takes drivers milliseconds to seconds.
+  void compile();
+  bool is_compiled() const;
 
   const std::string& name() const { return name_; }
   const Reflection& reflection() const { return reflection_; }

@@ -29,6 +29,7 @@ struct Recording {
   std::vector<Buffer> downloads;
   std::vector<std::string> marks;
   std::uint32_t dispatches = 0;
+  bool is_complete = true;  ///< no dispatch was left out
   bool is_finished = false;
 
   /// Multiply-adds of each command buffer, and when each ended: timestamp i of `ends` is the end of buffer i.

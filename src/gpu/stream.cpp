@@ -59,6 +59,10 @@ void Stream::dispatch(const Kernel& kernel, std::span<const Slice> bindings, std
                 kernel.name(), groups.x, groups.y, groups.z, info.name, info.max_groups[0], info.max_groups[1],
                 info.max_groups[2]);
   }
+  if (!kernel.is_compiled()) {
+    recording_->is_complete = false;
+    return;
+  }
   guarded(context().handles(), [&] {
     recording_->add_work(multiply_adds);
     record(kernel, bindings, parameters, groups);
@@ -68,7 +72,7 @@ void Stream::dispatch(const Kernel& kernel, std::span<const Slice> bindings, std
 void Stream::record(const Kernel& kernel, std::span<const Slice> bindings, std::span<const std::byte> parameters,
                     Groups groups) {
   const Reflection& reflection = kernel.reflection();
-  [[maybe_unused]] const DeviceInfo& info = context().device();
+  const DeviceInfo& info = context().device();
   const vk::raii::Device& device = context().handles().device;
   const vk::DescriptorSet set = recording_->allocate_set(*kernel.handles().set_layout);
   std::vector<vk::DescriptorBufferInfo> buffers(bindings.size());
@@ -90,12 +94,14 @@ void Stream::record(const Kernel& kernel, std::span<const Slice> bindings, std::
     } else {
       const std::size_t texels = slice.size / texel_bytes(slice);
       assert(texels <= info.max_texel_elements);
+      const std::size_t bytes = texels * texel_bytes(slice), wanted = view_size(bytes);
+      const bool is_extended = info.compiles_when_run && wanted / texel_bytes(slice) <= info.max_texel_elements;
       recording_->views.emplace_back(
           device, vk::BufferViewCreateInfo{
                       .buffer = *slice.buffer->handles().buffer,
                       .format = slice.has_halves ? vk::Format::eR16G16B16A16Sfloat : vk::Format::eR32G32B32A32Sfloat,
                       .offset = slice.offset,
-                      .range = texels * texel_bytes(slice)});
+                      .range = is_extended ? wanted : bytes});
       views[i] = *recording_->views.back();
       write.descriptorType = vk::DescriptorType::eUniformTexelBuffer;
       write.pTexelBufferView = &views[i];
@@ -132,7 +138,10 @@ void Stream::mark(std::string_view label) {
   recording_->write_timestamp(static_cast<std::uint32_t>(recording_->marks.size()));
 }
 
+bool Stream::is_complete() const { return recording_->is_complete; }
+
 Submission Stream::submit() && {
+  if (!is_complete()) throw Error("a stream with a kernel that isn't compiled can't be submitted");
   Context::Handles& handles = context().handles();
   if (handles.staging) handles.staging->flush();
   guarded(handles, [&] { recording_->submit(); });

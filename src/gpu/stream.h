@@ -43,7 +43,8 @@ class Stream {
   /// Sets every byte of the buffer to zero.
   void clear(const Buffer& buffer);
 
-  /// Runs a kernel with its bindings in order of their numbers. Asserts that count, push constant size and limits fit.
+  /// Runs a kernel with its bindings in order of their numbers. Asserts that count, push constant size and limits fit. The
+  /// dispatch of a kernel that isn't compiled yet is left out, and the stream can't be submitted.
   /// `multiply_adds` says what it costs, roughly; 0: little.
   template <typename Parameters>
   void dispatch(const Kernel& kernel, std::initializer_list<Slice> bindings, const Parameters& parameters, Groups groups,
@@ -62,6 +63,9 @@ class Stream {
 
   /// Dispatches recorded so far.
   std::uint32_t dispatches() const;
+
+  /// False when a dispatch was left out because its kernel isn't compiled yet: record again when it is.
+  bool is_complete() const;
 
   /// Hands everything to the GPU: one submission, or several in order where there is much to do.
   Submission submit() &&;

@@ -13,6 +13,7 @@
 #include "inference/reuse.h"
 #include "inference/state_reader.h"
 #include "inference/tensor_pool.h"
+#include "ops/cells.h"
 #include "ops/kernels.h"
 
 namespace headlight::inference {
@@ -22,15 +23,13 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// A pass that also compiled kernels is measured again when it costs less than this, a tenth of a second on two CPU cores.
-constexpr double kCheapWork = 2e9;
-
 }  // namespace
 
 struct Session::State {
   explicit State(gpu::Context& context) : kernels(context) {}
 
   ops::Kernels kernels;
+  CompileObserver compile_observer;
   std::filesystem::path tuning_file;
   std::uint32_t next_tuning_step = 0;
   Precision precision = Precision::F32;
@@ -68,6 +67,16 @@ struct Session::State {
 
   RunTiming forward(const PassInputs& pass) {
     upload(pass.network->layers);
+    std::optional<RunTiming> timing = forward_if_compiled(pass);
+    if (!timing) {
+      kernels.compile_listed(compile_observer);
+      timing = forward_if_compiled(pass);
+    }
+    return timing.value();
+  }
+
+  /// Nothing when the pass needs kernels that aren't compiled: they are listed then, and nothing else has changed.
+  std::optional<RunTiming> forward_if_compiled(const PassInputs& pass) {
     const auto start = std::chrono::steady_clock::now();
     const PassPlan plan = plan_pass(pass, inputs && can_take_over ? &*inputs : nullptr);
     TensorPool next = pool;  // the one that the last run is in stays as it is when this one can't be recorded
@@ -75,7 +84,13 @@ struct Session::State {
     const DeviceEmbedding* source = upload(pass.network->source_embedding);
     const DeviceEmbedding* target = upload(pass.network->target_embedding);
     const DeviceNetwork device{&*layers, source, target};
-    Forward forward = record_forward(stream, kernels, device, pass, plan, next);
+    Forward forward;
+    {
+      const ops::Kernels::Listing listing(kernels);
+      forward = record_forward(stream, kernels, device, pass, plan, next);
+      if (!stream.is_complete()) ops::ask_for_map_cells(kernels);  // what computes the first picture is compiled with it
+    }
+    if (!stream.is_complete()) return std::nullopt;
     can_take_over = false;  // if this throws, nobody knows how far it came
     gpu::Submission submission = std::move(stream).submit();
     submission.wait();
@@ -84,12 +99,12 @@ struct Session::State {
     pool = std::move(next);
     inputs = pass;
     can_take_over = true;
-    return {.gpu_ms = submission.gpu_ms(),
-            .wall_ms = milliseconds_since(start),
-            .dispatches = submission.dispatches(),
-            .device_bytes = kernels.context().allocated_bytes(),
-            .reused_tokens = plan.reused_tokens(),
-            .reused_layers = plan.reused_layers()};
+    return RunTiming{.gpu_ms = submission.gpu_ms(),
+                     .wall_ms = milliseconds_since(start),
+                     .dispatches = submission.dispatches(),
+                     .device_bytes = kernels.context().allocated_bytes(),
+                     .reused_tokens = plan.reused_tokens(),
+                     .reused_layers = plan.reused_layers()};
   }
 
   const model::Layers& network_layers() const { return *inputs->network->layers; }
@@ -128,17 +143,6 @@ void check_masks(const model::Network& network, const model::ModelInput& input, 
   }
 }
 
-/// What the last run's attentions took, projections and maps.
-double multiply_adds(const attention::AttentionRun& run) {
-  double total = 0.0;
-  for (const attention::BlockRun& block : run.blocks) {
-    const attention::BlockShape& shape = block.shape;
-    const double width = double{1} * shape.heads * (shape.d_k + shape.d_v);
-    total += double{1} * shape.batch * shape.queries * width * (2.0 * shape.d_model + shape.keys);
-  }
-  return total;
-}
-
 }  // namespace
 
 Session::Session(gpu::Context& context, const std::filesystem::path& tuning_file)
@@ -162,6 +166,8 @@ void Session::unload() {
   state_->embeddings.clear();
 }
 
+void Session::watch_compiling(CompileObserver observer) { state_->compile_observer = std::move(observer); }
+
 void Session::forget() { state_->can_take_over = false; }
 
 RunTiming Session::run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
@@ -170,14 +176,7 @@ RunTiming Session::run(std::shared_ptr<const model::Network> network, const mode
   check_masks(*network, input, masks);
   const PassInputs pass{std::move(network), input, masks, gains};
   try {
-    const std::size_t kernels_before = state_->kernels.loaded_count();
-    RunTiming timing = state_->forward(pass);
-    const bool has_compiled = state_->kernels.loaded_count() > kernels_before;
-    if (has_compiled && timing.reused_tokens + timing.reused_layers == 0 && multiply_adds(state_->run) < kCheapWork) {
-      state_->can_take_over = false;
-      timing = state_->forward(pass);
-    }
-    return timing;
+    return state_->forward(pass);
   } catch (const Error& error) {
     // Perhaps the run before holds the memory that is missing; without it there may be enough.
     if (error.kind() != ErrorKind::OutOfDeviceMemory || state_->run.blocks.empty()) throw;

@@ -49,6 +49,9 @@ struct StateRef {
 /// Bytes of weights that are on the device, and all of them. Returning false cancels: load() throws Error.
 using LoadObserver = std::function<bool(std::size_t done_bytes, std::size_t total_bytes)>;
 
+/// Kernels that are compiled of those that run() waits for.
+using CompileObserver = std::function<void(std::size_t done, std::size_t total)>;
+
 /// Runs networks on one device. Not thread-safe: one owner calls it, and its calls block until the GPU is done.
 class Session {
  public:
@@ -71,6 +74,8 @@ class Session {
   /// hold it (needed and available bytes).
   RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
                 const attention::MaskSet& masks, const HeadGains& gains = {});
+  /// Called within run(), before it compiles the kernels that its pass lacks and the one that shows a map, and after each.
+  void watch_compiling(CompileObserver observer);
   /// Makes the next run compute everything anew.
   void forget();
 

@@ -75,6 +75,8 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   }
 }
 
+void ask_for_map_cells(Kernels& kernels) { kernels.load("attention_cells_exact", kernels.tuning().texel_reads); }
+
 void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item,
                   const StoredMatrix& matrix, const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {
   constexpr std::uint32_t kLanes = 64;  // of matrix_region.comp

@@ -35,6 +35,9 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
                const DeviceTensor& stats, const HeadRun& heads, const Region& region, const gpu::Buffer& out,
                std::uint32_t out_at);
 
+/// Asks for the kernel with which map_cells() evaluates unpooled maps, so that it is compiled together with others.
+void ask_for_map_cells(Kernels& kernels);
+
 /// A matrix inside one item of a stored tensor, in floats from the item's begin.
 struct StoredMatrix {
   std::uint32_t base = 0;

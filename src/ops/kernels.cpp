@@ -3,19 +3,43 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "ops/compile.h"
 #include "ops/kernel_table.h"
 
 namespace headlight::ops {
 
-Kernels::Kernels(gpu::Context& context) : context_(context), tuning_(default_tuning(context.device())) {}
-
-const gpu::Kernel& Kernels::operator[](std::string_view name) {
-  const auto known = loaded_.find(name);
-  if (known != loaded_.end()) return *known->second;
+const gpu::KernelSource& kernel_source(std::string_view name) {
   const auto table = kernel_table();
   const auto source = std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.name == name; });
   if (source == table.end()) throw Error("there is no kernel '{}'", name);
-  return *loaded_.emplace(name, std::make_unique<gpu::Kernel>(context_, *source)).first->second;
+  return *source;
+}
+
+Kernels::Kernels(gpu::Context& context) : context_(context), tuning_(default_tuning(context.device())) {}
+
+const gpu::Kernel& Kernels::operator[](std::string_view name) {
+  auto kernel = loaded_.find(name);
+  if (kernel == loaded_.end()) {
+    auto made = std::make_unique<gpu::Kernel>(context_, kernel_source(name), gpu::Kernel::Pipeline::Later);
+    if (is_listing_) listed_.push_back(made.get());
+    kernel = loaded_.emplace(name, std::move(made)).first;
+  }
+  if (!is_listing_ && !kernel->second->is_compiled()) {
+    kernel->second->compile();
+    std::erase(listed_, kernel->second.get());
+  }
+  return *kernel->second;
+}
+
+std::vector<std::string> Kernels::listed() const {
+  std::vector<std::string> names;
+  for (const gpu::Kernel* kernel : listed_) names.push_back(kernel->name());
+  return names;
+}
+
+void Kernels::compile_listed(const CompileObserver& observer) {
+  compile_in_order(context_, listed_, {.observer = observer});
+  listed_.clear();
 }
 
 const gpu::Kernel& Kernels::load(std::string_view name, bool texel) {

@@ -1,16 +1,23 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpu/context.h"
 #include "gpu/kernel.h"
 #include "ops/tuning.h"
 
 namespace headlight::ops {
+
+/// How many kernels of those that a pass waits for are compiled. Called on the thread that asks for them, before the first
+/// with 0 and after each.
+using CompileObserver = std::function<void(std::size_t done, std::size_t total)>;
 
 /// The kernels of one device, compiled when first used, and which of several that do the same is the fastest there.
 class Kernels {
@@ -26,8 +33,22 @@ class Kernels {
   /// "name_texel" when `texel`, else "name".
   const gpu::Kernel& load(std::string_view name, bool texel);
 
-  /// Kernels loaded so far: a pass that raises it also compiles, and drivers do that inside the submission.
-  std::size_t loaded_count() const { return loaded_.size(); }
+  /// While one lives, kernels that are asked for the first time are only listed: streams leave their dispatches out
+  /// (gpu::Stream::is_complete), and what uses them is recorded again after compile_listed().
+  class Listing {
+   public:
+    explicit Listing(Kernels& kernels) : kernels_(kernels) { kernels_.is_listing_ = true; }
+    ~Listing() { kernels_.is_listing_ = false; }
+    Listing(const Listing&) = delete;
+    Listing& operator=(const Listing&) = delete;
+
+   private:
+    Kernels& kernels_;
+  };
+  /// Names of kernels that are asked for and not compiled, in the order of asking.
+  std::vector<std::string> listed() const;
+  /// Compiles these, in their order, on as many threads as the processor has (ops/compile.h), and forgets the list.
+  void compile_listed(const CompileObserver& observer = {});
 
   const Tuning& tuning() const { return tuning_; }
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
@@ -49,6 +70,8 @@ class Kernels {
  private:
   gpu::Context& context_;
   std::map<std::string, std::unique_ptr<gpu::Kernel>, std::less<>> loaded_;
+  std::vector<gpu::Kernel*> listed_;
+  bool is_listing_ = false;
   Tuning tuning_;
 };
 

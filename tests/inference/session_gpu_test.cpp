@@ -188,6 +188,29 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE("the kernel that shows a map is compiled with those of its pass, which is told of once") {
+    const TemporaryDirectory folder;
+    const std::filesystem::path shaders = folder.path() / "shaders";
+    std::filesystem::copy(HEADLIGHT_SHADER_FOLDER, shaders, std::filesystem::copy_options::recursive);
+    test::WatchedContext context({.shader_folder = shaders});
+    const Playground playground = make_playground({}, "the cat sat", "");
+    Session session(context);
+    std::vector<std::pair<std::size_t, std::size_t>> heard;
+    session.watch_compiling([&](std::size_t done, std::size_t total) { heard.emplace_back(done, total); });
+    session.run(playground.network, playground.input, {});
+    REQUIRE(heard.size() > 3);
+    const std::size_t kernels = heard.size() - 1;
+    for (std::size_t i = 0; i < heard.size(); ++i) CHECK(heard[i] == std::pair(i, kernels));
+
+    std::filesystem::remove_all(shaders);  // from now on no kernel can be compiled
+    const attention::TileRequest weights{.stage = Stage::Weights, .rows = 3, .columns = 3};
+    CHECK(session.evaluate(std::span(&weights, 1)).front().values.front() > 0.0f);
+    session.forget();
+    session.run(playground.network, playground.input, {});
+    CHECK(heard.size() == kernels + 1);
+    CHECK(test::error_message([&] { session.stage({}, Stage::X); }) != "");  // by another kernel
+  }
+
   TEST_CASE_FIXTURE(test::OnGpu, "weights go up once: new masks and new texts of the same layers cost no memory twice") {
     Session session(context);
     const std::size_t before = context.allocated_bytes();
