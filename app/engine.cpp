@@ -72,6 +72,11 @@ class Engine::Worker {
     return progress_;
   }
 
+  std::optional<CompileProgress> compile_progress() const {
+    const std::lock_guard lock(mutex_);
+    return compiling_;
+  }
+
   void cancel_load() {
     const std::lock_guard lock(mutex_);
     is_cancelled_ = progress_.has_value();
@@ -117,11 +122,23 @@ class Engine::Worker {
     return goes_on;
   }
 
+  /// Called while kernels are compiled; when nobody waits for them, nobody hears of it.
+  void watch_compiling(std::size_t done, std::size_t total) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!is_working_) return;
+      compiling_ = done < total ? std::optional(CompileProgress{.done = done, .total = total}) : std::nullopt;
+    }
+    if (options_.watch_compiling) options_.watch_compiling(done, total);
+    if (options_.wake) options_.wake();
+  }
+
   void work() {
     EngineWorker worker({.open = options_.open,
                          .tile_bytes = options_.tile_bytes,
                          .models = options_.models,
-                         .watch_load = [this](std::size_t done, std::size_t total) { return watch_load(done, total); }});
+                         .watch_load = [this](std::size_t done, std::size_t total) { return watch_load(done, total); },
+                         .watch_compiling = [this](std::size_t done, std::size_t total) { watch_compiling(done, total); }});
     std::unique_lock lock(mutex_);
     while (true) {
       const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more(); };
@@ -145,6 +162,7 @@ class Engine::Worker {
       lock.lock();
       published_ = std::move(picture);
       progress_.reset();
+      compiling_.reset();
       is_cancelled_ = false;
       is_working_ = worker.has_more();
       lock.unlock();
@@ -162,6 +180,7 @@ class Engine::Worker {
   std::optional<std::string> device_;  ///< to open; the first one is set by the constructor
   std::optional<EngineResult> published_;
   std::optional<LoadProgress> progress_;
+  std::optional<CompileProgress> compiling_;
   ModelChoice loading_;  ///< of the newest request that was begun
   bool is_cancelled_ = false;
   bool is_working_ = false;
@@ -176,6 +195,7 @@ void Engine::request(EngineRequest request) { worker_->request(std::move(request
 std::optional<EngineResult> Engine::poll() { return worker_->poll(); }
 void Engine::set_device(std::string device) { worker_->set_device(std::move(device)); }
 std::optional<LoadProgress> Engine::load_progress() const { return worker_->load_progress(); }
+std::optional<CompileProgress> Engine::compile_progress() const { return worker_->compile_progress(); }
 void Engine::cancel_load() { worker_->cancel_load(); }
 bool Engine::is_busy() const { return worker_->is_busy(); }
 bool Engine::wait_for(std::uint64_t revision, std::chrono::microseconds longest) const {

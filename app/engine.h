@@ -39,6 +39,11 @@ struct LoadProgress {
   std::size_t done_bytes = 0, total_bytes = 0;
 };
 
+/// Kernels that the driver compiles before the newest request can be computed.
+struct CompileProgress {
+  std::size_t done = 0, total = 0;
+};
+
 /// A consistent picture of what is known; cheap to copy.
 struct EngineResult {
   std::uint64_t revision = 0;  ///< of the newest request that this answers
@@ -82,6 +87,7 @@ struct EngineOptions {
   RunnerFactory open = open_gpu_runner;
   std::string device;                               ///< name or index; empty: the best
   std::function<void()> wake = {};                  ///< called from the worker when poll() has something new; may be empty
+  inference::CompileObserver watch_compiling = {};  ///< called from the worker while a request waits for kernels
   std::size_t tile_bytes = std::size_t{256} << 20;  ///< budget of the tile cache
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
 };
@@ -110,6 +116,8 @@ class Engine {
 
   /// How far a model's weights are; nothing while none is being loaded.
   std::optional<LoadProgress> load_progress() const;
+  /// How many kernels are compiled while a request waits for some; else nothing.
+  std::optional<CompileProgress> compile_progress() const;
   /// Gives up the load in progress: its request ends in an error. A request for another model or another device does the
   /// same.
   void cancel_load();

@@ -53,6 +53,7 @@ void EngineWorker::open(const std::string& device) {
   try {
     std::unique_ptr<Runner> runner = open_(device);
     runner_ = std::move(runner);
+    runner_->watch_compiling(watch_compiling_);
     device_ = device;
     is_given_up_ = false;
   } catch (const std::exception& error) {

@@ -19,10 +19,12 @@ class EngineWorker {
     std::size_t tile_bytes = 0;  ///< budget of the tile cache
     std::shared_ptr<ModelCache> models;
     inference::LoadObserver watch_load;
+    inference::CompileObserver watch_compiling;
   };
   explicit EngineWorker(Options options)
       : open_(std::move(options.open)),
         watch_load_(std::move(options.watch_load)),
+        watch_compiling_(std::move(options.watch_compiling)),
         source_(std::move(options.models)),
         tiles_(options.tile_bytes) {}
 
@@ -64,6 +66,7 @@ class EngineWorker {
 
   RunnerFactory open_;
   inference::LoadObserver watch_load_;
+  inference::CompileObserver watch_compiling_;
   std::unique_ptr<Runner> runner_;
   std::string device_error_;
   std::string device_;        ///< as it was asked for

@@ -36,6 +36,7 @@ class GpuRunner final : public Runner {
     warm_up_.note(network, input, masks, gains);
     return timing;
   }
+  void watch_compiling(inference::CompileObserver observer) override { session_.watch_compiling(std::move(observer)); }
   std::vector<model::BlockRef> blocks() const override { return session_.blocks(); }
   inference::BlockShape shape(model::BlockRef block) const override { return session_.shape(block); }
   std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) override {

@@ -13,6 +13,7 @@ WorkspaceOptions set_up(const ScreenshotOptions& options, std::function<void()> 
   setup.engine.device = options.device;
   setup.engine.models = options.models;
   setup.engine.wake = std::move(wake);
+  setup.engine.watch_compiling = options.watch_compiling;
   setup.settings.state = options.state;
   setup.settings.shows_welcome = options.shows_welcome;
   setup.model = options.model;

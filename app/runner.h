@@ -33,6 +33,7 @@ class Runner {
   virtual bool has_logits() const = 0;
   virtual Tensor logits() = 0;
   virtual Tensor logits(std::span<const inference::StateRef> states) = 0;
+  virtual void watch_compiling(inference::CompileObserver /*observer*/) {}
   /// Work for when nobody waits (compiling what later passes need, Session::tune_step); fakes have none.
   virtual bool has_idle_work() const { return false; }
   virtual void work_while_idle() {}

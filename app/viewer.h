@@ -33,6 +33,7 @@ struct ScreenshotOptions {
   std::optional<std::string> warning = {};  ///< to show in the window
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
+  inference::CompileObserver watch_compiling = {};             ///< called from the engine's thread
 };
 
 /// Opens the window and returns when it is closed: the exit status. Throws Error in one line when there is no display or no

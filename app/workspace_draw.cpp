@@ -203,6 +203,9 @@ void Workspace::draw_status(Frame& frame) {
 }
 
 std::string Workspace::job_text() const {
+  if (const std::optional<CompileProgress> kernels = engine_->compile_progress()) {
+    return fmt::format("compiling kernels {} of {}\u2026", kernels->done, kernels->total);
+  }
   if (!model_jobs_.is_opening()) return export_dialog_.status();
   return fmt::format("opening {}\u2026", model_name(nullptr, model_jobs_.path_being_opened()));
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/commands/compile_note.h"
 #include "app/commands/model_flags.h"
 #include "app/commands/state_flags.h"
 #include "app/commands/usage.h"
@@ -44,6 +45,7 @@ int run_screenshot(ScreenshotFlags& flags) {
   }
   flags.model.apply(options.state);
   flags.shown.apply(options.state);
+  options.watch_compiling = CompileNote();
   take_screenshot(options);
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/commands/compile_note.h"
 #include "app/commands/progress_bar.h"
 #include "support/golden_model.h"
 #include "support/program.h"
@@ -131,6 +132,17 @@ TEST_SUITE("cpu") {
     CHECK(complaint({"bleu", "--format", "xml"}, 2).find("--format: there is no 'xml'") == 0);
     CHECK(evaluate({"bleu", "--help"}).out.find("\nUsage: headlight evaluate bleu [FLAG VALUE]...\n") != std::string::npos);
     CHECK(evaluate({"--help"}).out.find("\nUsage: headlight evaluate [COMMAND] [FLAG VALUE]...\n") != std::string::npos);
+  }
+
+  TEST_CASE("kernels that take longer than a second to compile are told of, and the line goes when they are there") {
+    app::CompileNote note;
+    using seconds = std::chrono::duration<double>;
+    CHECK(note.text(0, 3, seconds(0.0)) == "");
+    CHECK(note.text(3, 3, seconds(0.5)) == "");  // as short as it was, nothing is drawn and nothing removed
+    CHECK(note.text(1, 3, seconds(0.9)) == "");
+    CHECK(note.text(2, 3, seconds(1.1)) == "\rcompiling kernels 2 of 3\u2026\033[K");
+    CHECK(note.text(3, 3, seconds(1.2)) == "\r\033[K");
+    CHECK(note.text(3, 3, seconds(1.2)) == "");
   }
 
   TEST_CASE("how far it is, how fast, and how long it takes") {

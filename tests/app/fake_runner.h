@@ -30,10 +30,12 @@ struct FakeLog {
   std::atomic<int> lost_runs{0}, lost_evaluations{0};  ///< so many from now on lose the device
   std::atomic<int> loads{0};
   std::atomic<bool> fails_to_load{false}, is_load_held{false}, is_loaded{false}, has_f16{false};
-  std::atomic<int> gains{0};         ///< of the last run
-  std::atomic<int> logit_rows{0};    ///< read in all
-  std::atomic<bool> is_held{false};  ///< evaluations wait while this is set
-  std::atomic<int> run_ms{0};        ///< a pass takes at least so long
+  std::atomic<int> gains{0};                   ///< of the last run
+  std::atomic<int> kernels{0};                 ///< that the next run compiles
+  std::atomic<bool> is_compiling_held{false};  ///< after the first of them it waits while this is set
+  std::atomic<int> logit_rows{0};              ///< read in all
+  std::atomic<bool> is_held{false};            ///< evaluations wait while this is set
+  std::atomic<int> run_ms{0};                  ///< a pass takes at least so long
 };
 
 /// A device without a GPU: sizes are right, and a cell's value tells where it stands: run·1000 + head·100 + row +
@@ -68,12 +70,19 @@ class FakeRunner final : public Runner {
     log_->is_loaded = false;
   }
 
+  void watch_compiling(inference::CompileObserver observer) override { compile_observer_ = std::move(observer); }
+
   inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
                            const attention::MaskSet& /*masks*/, const inference::HeadGains& gains) override {
     log_->gains = static_cast<int>(gains.size());
     model::check(*network, input);
     lose_if(log_->lost_runs);
     if (log_->fails_to_run) throw std::runtime_error("the device can't hold it\nand a second line");
+    const std::size_t kernels = static_cast<std::size_t>(log_->kernels.exchange(0));
+    for (std::size_t i = 0; kernels > 0 && i <= kernels && compile_observer_; ++i) {
+      compile_observer_(i, kernels);
+      if (i > 0) log_->is_compiling_held.wait(true);
+    }
     if (network != network_) ++log_->uploads;
     std::this_thread::sleep_for(std::chrono::milliseconds(log_->run_ms));
     network_ = std::move(network);
@@ -153,6 +162,7 @@ class FakeRunner final : public Runner {
   }
 
   bool is_lost_ = false;
+  inference::CompileObserver compile_observer_;
   std::string name_;
   std::shared_ptr<FakeLog> log_;
   std::shared_ptr<const model::Layers> loaded_;

@@ -125,6 +125,26 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(after.is_load_error);
   }
 
+  TEST_CASE("a request that waits for kernels shows how many are compiled") {
+    Bench bench;
+    bench.log->kernels = 3;
+    bench.log->is_compiling_held = true;
+    bench.request(State());
+    std::optional<CompileProgress> progress;
+    for (int patience = 0; patience < 4000 && (!progress || progress->done == 0); ++patience) {
+      progress = bench.engine.compile_progress();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    REQUIRE(progress);
+    CHECK(progress->done == 1);
+    CHECK(progress->total == 3);
+    CHECK(bench.engine.is_busy());
+    bench.log->is_compiling_held = false;
+    bench.log->is_compiling_held.notify_all();
+    bench.finish();
+    CHECK_FALSE(bench.engine.compile_progress());
+  }
+
   TEST_CASE("another model replaces one that is being loaded") {
     Bench bench;
     bench.log->is_load_held = true;
