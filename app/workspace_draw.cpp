@@ -223,7 +223,8 @@ void Workspace::draw_arrival(Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
   ImGui::Begin("arrival", nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar();
-  const bool is_given_up = draw_loading_panel(frame, {.name = arriving_name(), .progress = engine_->load_progress()});
+  const bool is_given_up = draw_loading_panel(
+      frame, {.name = arriving_name(), .progress = engine_->load_progress(), .kernels = engine_->compile_progress()});
   ImGui::End();
   if (is_given_up) give_up_loading();
 }

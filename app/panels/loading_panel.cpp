@@ -18,6 +18,26 @@ constexpr float kInset = 20.0F;
 constexpr float kBarHeight = 4.0F;
 constexpr std::uint32_t kDim = 0xB0;  // of 255: what is below stays recognisable
 
+/// How far it is.
+struct Advance {
+  std::string remark;
+  std::optional<double> share;  ///< of the bar; none: unknown
+};
+
+Advance advance_of(const Arrival& arrival) {
+  const auto share = [](std::size_t done, std::size_t total) {
+    return static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(total, 1));
+  };
+  if (const auto& kernels = arrival.kernels) {
+    return {fmt::format("Compiling kernels: {} of {}", kernels->done, kernels->total), share(kernels->done, kernels->total)};
+  }
+  if (const auto& weights = arrival.progress) {
+    return {fmt::format("{} of {}", short_bytes(weights->done_bytes), short_bytes(weights->total_bytes)),
+            share(weights->done_bytes, weights->total_bytes)};
+  }
+  return {"Computing\u2026", std::nullopt};
+}
+
 }  // namespace
 
 bool draw_loading_panel(Frame& frame, const Arrival& arrival) {
@@ -42,21 +62,18 @@ bool draw_loading_panel(Frame& frame, const Arrival& arrival) {
 
   const float bar_y = low.y + 46.0F;
   list->AddRectFilled({low.x + kInset, bar_y}, {high.x - kInset, bar_y + kBarHeight}, theme.field, kBarHeight * 0.5F);
-  std::string remark = "Computing\u2026";
-  if (arrival.progress) {
-    const auto done = static_cast<double>(arrival.progress->done_bytes);
-    const double share = done / static_cast<double>(std::max<std::size_t>(arrival.progress->total_bytes, 1));
-    const float length = std::round(room * static_cast<float>(std::clamp(share, 0.0, 1.0)));
+  const Advance advance = advance_of(arrival);
+  if (advance.share) {
+    const float length = std::round(room * static_cast<float>(std::clamp(*advance.share, 0.0, 1.0)));
     list->AddRectFilled({low.x + kInset, bar_y}, {low.x + kInset + length, bar_y + kBarHeight}, theme.accent,
                         kBarHeight * 0.5F);
     frame.mark("loading.bar", {.x = low.x + kInset, .y = bar_y, .width = length, .height = kBarHeight});
-    remark = fmt::format("{} of {}", short_bytes(arrival.progress->done_bytes), short_bytes(arrival.progress->total_bytes));
   }
   const float button = ImGui::CalcTextSize("Cancel").x + 2.0F * ImGui::GetStyle().FramePadding.x;
   const float row = high.y - 12.0F - ImGui::GetFrameHeight();
   list->AddText(fonts.small, font_size(fonts.small),
                 {low.x + kInset, std::round(row + (ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F)},
-                theme.text_dim, remark.c_str());
+                theme.text_dim, advance.remark.c_str());
   ImGui::SetCursorScreenPos({high.x - kInset - button, row});
   const bool was_clicked = ImGui::Button("Cancel");
   mark_last_item(frame, "loading.cancel");
