@@ -272,7 +272,7 @@ TEST_CASE("thousands of tokens and a thousand heads cost a frame little, and eac
       best_ms = std::min(best_ms, stage.draw_ms);
     }
     MESSAGE("panels with ", thumbnails, " thumbnail tiles: ", best_ms, " ms");
-    CHECK(best_ms < 40.0);  // seen: 0.6 and 1.6; generous, because other work may share the machine
+    CHECK(best_ms < 40.0);  // seen: 7.9 and 12.8 on a machine with much other work
   }
 }
 
