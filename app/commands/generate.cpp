@@ -55,7 +55,10 @@ class Generator {
 
   void answer(const std::vector<std::string>& lines, std::size_t first) {
     inference::PromptText text;
-    for (const std::string& line : lines) text.ids.insert(text.ids.end(), flags_.samples, ids(line));
+    for (const std::string& line : lines) {
+      const Ids of_line = ids(line);
+      for (std::uint32_t sample = 0; sample < flags_.samples; ++sample) text.ids.push_back(of_line);
+    }
     inference::DecodingSettings settings = flags_.writing.decoding;
     settings.sampling.seed += first * flags_.samples;
     const auto text_of = [&](std::size_t item, const inference::Decoded& decoded) {
