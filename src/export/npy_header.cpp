@@ -73,10 +73,14 @@ NpyHeader read_npy_header(std::string_view bytes) {
     header.value_size = static_cast<std::size_t>((*type)[2] - '0');
   if (header.value_size == 0) throw Error("numbers of type {} are not read; save the array as float32 or bool", *type);
   const std::size_t most = (bytes.size() - header.begin) / header.value_size;
+  const auto expect_inside = [&] {
+    if (header.count > most) throw Error("the file ends before its last number");
+  };
   for (const std::uint32_t axis : header.shape) {
     header.count *= axis;
-    if (header.count > most) throw Error("the file ends before its last number");
+    expect_inside();
   }
+  expect_inside();  // a scalar has one number and no axes
   return header;
 }
 

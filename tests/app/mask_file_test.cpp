@@ -97,6 +97,7 @@ TEST_SUITE("cpu") {
     CHECK(refusal("a.npy", npy("|b1", "2, 3", "\1\1")) == "the file ends before its last number");
     CHECK(refusal("a.npy", npy("|b1", "999999999, 999999999, 999999999", "\1\1")) == "the file ends before its last number");
     CHECK(refusal("a.npy", npy("<f8", "1, 2", "\1\1")) == "the file ends before its last number");
+    CHECK(refusal("a.npy", npy("<f8", "", "\1\1")) == "the file ends before its last number");
     CHECK(refusal("a.npy", npy(">f4", "1, 1", "1234")) == "numbers of type >f4 are not read; save the mask as bool");
     CHECK(refusal("a.npy", npy("|b1", "2, 1", "\1\1", "True")) ==
           "the array is stored column by column; save numpy.ascontiguousarray(mask)");

@@ -68,6 +68,8 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_WITH_AS(decode_npy("PK zip"), "no NumPy file (it doesn't begin with \\x93NUMPY)", Error);
     CHECK_THROWS_WITH_AS(decode_npy(good.substr(0, 40)), "the file ends inside its header", Error);
     CHECK_THROWS_WITH_AS(decode_npy(good.substr(0, good.size() - 1)), "the file ends before its last number", Error);
+    const std::string scalar = encode_npy(Tensor(Shape{}, {1}));
+    CHECK_THROWS_WITH_AS(decode_npy(scalar.substr(0, scalar.size() - 1)), "the file ends before its last number", Error);
     CHECK_THROWS_WITH_AS(decode_npy(good + "x"), "the .npy file has 9 bytes of values, its shape needs 8", Error);
     std::string doubles = good;
     doubles.replace(doubles.find("<f4"), 3, "<f8");
