@@ -2,6 +2,7 @@
 
 /// Loops for 256-bit vectors stand beside plain ones: a build runs on every x86-64 and uses AVX2 and F16C where they are.
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#include <cpuid.h>
 #define HEADLIGHT_AVX2 1
 #define HEADLIGHT_AVX2_TARGET __attribute__((target("avx2,f16c")))
 #else
@@ -14,7 +15,15 @@ namespace headlight {
 /// Does this processor have AVX2 and F16C?
 inline bool has_avx2() {
 #if HEADLIGHT_AVX2
-  static const bool kHas = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("f16c") != 0;
+  static const bool kHas = [] {
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    // Asked by hand: __builtin_cpu_supports() knows "f16c" in GCC and newer clang only. It does ask for AVX2 whether the
+    // operating system saves the wide registers, which F16C needs too.
+    return __builtin_cpu_supports("avx2") != 0 && __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+  }();
   return kHas;
 #else
   return false;

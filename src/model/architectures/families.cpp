@@ -42,9 +42,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOthers{{
 std::string_view reason_against(std::string_view model_type) {
   std::string_view reason = "Headlight doesn't know this network";
   for (const auto& [types, why] : kOthers) {
-    for_each_spelling(types, [&](std::string_view type) {
-      if (type == model_type) reason = why;
-    });
+    bool is_it = false;
+    for_each_spelling(types, [&](std::string_view type) { is_it = is_it || type == model_type; });
+    if (is_it) reason = why;
   }
   return reason;
 }
