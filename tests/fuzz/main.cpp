@@ -39,6 +39,13 @@ const std::filesystem::path& scratch_folder() {
   return kFolder.path;
 }
 
+std::filesystem::path empty_folder(std::string_view name) {
+  const std::filesystem::path folder = scratch_folder() / name;
+  std::filesystem::create_directories(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) std::filesystem::remove(entry);
+  return folder;
+}
+
 std::filesystem::path write_scratch(std::string_view name, std::string_view bytes) {
   std::filesystem::path path = scratch_folder() / name;
   std::FILE* const file = std::fopen(path.c_str(), "wb");

@@ -16,11 +16,13 @@ struct Reader {
 };
 
 std::span<const Reader> model_readers();  ///< safetensors, index, config, gguf
-std::span<const Reader> text_readers();   ///< tokenizer, sentencepiece, vocabulary, regex
+std::span<const Reader> text_readers();   ///< tokenizer, sentencepiece, folder, vocabulary, regex
 std::span<const Reader> app_readers();    ///< npy, mask, session, settings
 
 /// A folder of this process in memory, where a reader wants files.
 const std::filesystem::path& scratch_folder();
+/// A folder in it with nothing inside.
+std::filesystem::path empty_folder(std::string_view name);
 /// Writes one of its files as it is, without the care that write_file_atomically() takes.
 std::filesystem::path write_scratch(std::string_view name, std::string_view bytes);
 

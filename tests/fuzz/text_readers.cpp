@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -8,6 +9,8 @@
 
 namespace headlight::fuzz {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> kTexts = {"The cat's 2 hats, na\u00efve caf\u00e9\n\tand \u4e2d\u6587 \U0001f600!",
                                                     "  aaaa aaaa\u2581b <0xE2> </s>\xff", ""};
@@ -32,14 +35,49 @@ void read_tokenizer(std::string_view bytes) {
   expect_error_at_most([&] { use(text::Tokenizer::parse(bytes)); });
 }
 
-/// The families that convert a SentencePiece model each in its own way.
+/// One of the classes that number a SentencePiece model's pieces each in its own way; which one, the bytes say.
 void read_sentence_piece(std::string_view bytes) {
-  static constexpr std::array<std::string_view, 4> kClasses = {"", "T5Tokenizer", "AlbertTokenizer", "GemmaTokenizer"};
-  write_scratch("spiece.model", bytes);
-  for (const std::string_view name : kClasses) {
-    write_scratch("tokenizer_config.json", "{\"tokenizer_class\":\"" + std::string(name) + "\"}");
-    expect_error_at_most([&] { use(text::Tokenizer::load(scratch_folder())); });
+  static constexpr std::array<std::string_view, 9> kClasses = {
+      "",
+      "T5Tokenizer",
+      "AlbertTokenizer",
+      "GemmaTokenizer",
+      "XLMRobertaTokenizer",
+      "CamembertTokenizer",
+      "MBartTokenizer",
+      "MBart50Tokenizer",
+      "PegasusTokenizer",
+  };
+  std::size_t sum = 0;
+  for (const char byte : bytes) sum += static_cast<unsigned char>(byte);
+  const fs::path folder = empty_folder("pieces");
+  write_scratch("pieces/spiece.model", bytes);
+  write_scratch("pieces/tokenizer_config.json",
+                "{\"tokenizer_class\":\"" + std::string(kClasses[sum % kClasses.size()]) + "\"}");
+  expect_error_at_most([&] { use(text::Tokenizer::load(folder)); });
+}
+
+/// A folder of small files one after the other, each behind a line "%%% NAME".
+void read_folder(std::string_view bytes) {
+  static constexpr std::array<std::string_view, 10> kNames = {
+      "vocab.txt",    "vocab.json",  "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "source.spm",
+      "spiece.model", "config.json", "target.spm", "tokenizer.json"};
+  constexpr std::string_view kMark = "%%% ";
+  const fs::path folder = empty_folder("folder");
+  bool has_target = false;
+  for (std::size_t begin = bytes.find(kMark); begin != std::string_view::npos;) {
+    begin += kMark.size();
+    const std::size_t next = bytes.find(kMark, begin);
+    const std::string_view file = bytes.substr(begin, next - begin);
+    const std::string_view name = file.substr(0, file.find('\n'));
+    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) {
+      write_scratch("folder/" + std::string(name), file.substr(std::min(name.size() + 1, file.size())));
+      has_target = has_target || name == "target.spm";
+    }
+    begin = next;
   }
+  expect_error_at_most([&] { use(text::Tokenizer::load(folder)); });
+  if (has_target) expect_error_at_most([&] { use(text::Tokenizer::load_target(folder)); });
 }
 
 /// Takes a vocabulary out of bytes: a kind, some switches, then texts, each behind a byte that says its list and its length.
@@ -92,7 +130,8 @@ void read_regex(std::string_view bytes) {
 }
 
 constexpr std::array kReaders{Reader{"tokenizer", read_tokenizer}, Reader{"sentencepiece", read_sentence_piece},
-                              Reader{"vocabulary", read_vocabulary}, Reader{"regex", read_regex}};
+                              Reader{"folder", read_folder}, Reader{"vocabulary", read_vocabulary},
+                              Reader{"regex", read_regex}};
 
 }  // namespace
 
