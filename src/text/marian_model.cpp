@@ -4,7 +4,7 @@
 
 #include <sentencepiece_processor.h>
 
-#include "core/error.h"
+#include "text/sentence_piece_file.h"
 
 namespace headlight::text {
 namespace {
@@ -13,8 +13,7 @@ class MarianModel final : public WordModel {
  public:
   MarianModel(const std::string& serialized, Vocabulary vocabulary, std::uint32_t unknown)
       : WordModel(std::move(vocabulary)), unknown_(unknown) {
-    const auto status = processor_.LoadFromSerializedProto(serialized);
-    if (!status.ok()) throw Error("libsentencepiece can't read it: {}", status.ToString());
+    load_sentence_piece(serialized, processor_);
   }
 
   std::string_view kind() const override { return "Unigram"; }

@@ -1,5 +1,8 @@
 #include "text/precompiled_map.h"
 
+#include <algorithm>
+#include <span>
+
 #include <utf8proc.h>
 
 #include "core/error.h"
@@ -43,6 +46,78 @@ std::size_t grapheme_end(std::string_view text, std::size_t begin) {
   return at;
 }
 
+/// Follows every path of a trie once.
+class TrieWalk {
+ public:
+  TrieWalk(std::span<const std::uint32_t> units, std::string_view replacements)
+      : units_(units), replacements_(replacements), nodes_(units.size()) {}
+
+  /// What is wrong; nothing when each walk stays inside.
+  std::optional<std::string_view> problem() {
+    if (units_.empty()) return "it has no root";
+    if (!replacements_.ends_with('\0')) return "its last replacement has no end";
+    // A node is where the children of a unit begin: the child of byte b is at node XOR b, whether it is there or not.
+    std::vector<Step> path = {{.node = offset_of(units_[0])}};
+    while (!path.empty()) {
+      Step& step = path.back();
+      if (step.byte == 0) {
+        if ((step.node | 0xFFU) >= units_.size()) return "a branch leads out of the trie";
+        Node& node = nodes_[step.node];
+        if (node.state == State::Entered) return "a branch goes in a circle";
+        if (node.state == State::Left) {
+          step.keys_below = node.keys_below;
+          step.byte = kEnd;
+        }
+        node.state = State::Entered;
+      }
+      if (step.byte == kEnd) {
+        const Step done = step;
+        path.pop_back();
+        if (done.keys_above + done.keys_below > kMostKeys) return "too many keys begin one another";
+        nodes_[done.node] = {State::Left, done.keys_below};
+        if (!path.empty()) path.back().keys_below = std::max(path.back().keys_below, done.keys_below + done.own_key);
+        continue;
+      }
+      const std::uint32_t byte = step.byte++;
+      const std::uint32_t unit = units_[step.node ^ byte];
+      if (label_of(unit) != byte) continue;
+      const std::size_t child = step.node ^ byte ^ offset_of(unit);
+      const std::uint32_t own_key = has_leaf(unit) ? 1 : 0;
+      if (child >= units_.size()) return "a branch leads out of the trie";
+      if (own_key == 1 && !is_replacement(value_of(units_[child]))) return "a replacement is missing or too long";
+      path.push_back({.node = child, .keys_above = step.keys_above + own_key, .own_key = own_key});
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr std::uint32_t kMostKeys = 32;           // the library's room for those that begin one text
+  static constexpr std::size_t kLongestReplacement = 256;  // bytes; Unicode's own have at most 33
+  static constexpr std::uint32_t kEnd = 256;               // behind the last byte
+
+  enum class State : std::uint8_t { New, Entered, Left };
+  struct Node {
+    State state = State::New;
+    std::uint32_t keys_below = 0;
+  };
+  struct Step {
+    std::size_t node;
+    std::uint32_t byte = 0;        ///< the next one to try
+    std::uint32_t keys_above = 0;  ///< on the way here, that of the step's own unit among them
+    std::uint32_t keys_below = 0;  ///< most of them on any way on
+    std::uint32_t own_key = 0;     ///< 1 where a key ends
+  };
+
+  bool is_replacement(std::size_t begin) const {
+    return begin < replacements_.size() &&
+           replacements_.substr(begin, kLongestReplacement + 1).find('\0') != std::string::npos;
+  }
+
+  std::span<const std::uint32_t> units_;
+  std::string_view replacements_;
+  std::vector<Node> nodes_;  ///< branches that end alike share theirs
+};
+
 }  // namespace
 
 PrecompiledMap::PrecompiledMap(std::string_view bytes) {
@@ -53,6 +128,11 @@ PrecompiledMap::PrecompiledMap(std::string_view bytes) {
   for (std::size_t at = 4; at < 4 + trie_bytes; at += 4) units_.push_back(read_u32(bytes, at));
   replacements_ = bytes.substr(4 + trie_bytes);
   require_utf8(replacements_, "the precompiled map of characters");
+}
+
+void PrecompiledMap::expect_sound() const {
+  if (const auto problem = TrieWalk(units_, replacements_).problem())
+    throw Error("the precompiled map of characters is damaged: {}", *problem);
 }
 
 std::optional<std::string_view> PrecompiledMap::find(std::string_view part) const {

@@ -17,6 +17,10 @@ class PrecompiledMap {
   /// by a zero. Throws Error when they are too short.
   explicit PrecompiledMap(std::string_view bytes);
 
+  /// Throws Error where a walk through the trie, as libsentencepiece takes it, could leave the trie or the replacements, go
+  /// in a circle or make a text grow without bound: the library asks for none of it.
+  void expect_sound() const;
+
   /// Replaces grapheme clusters of at most five bytes, else characters, as the `tokenizers` package does.
   void apply(NormalizedText& text) const;
 

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include <sentencepiece_processor.h>
@@ -9,6 +10,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/utf8.h"
+#include "text/precompiled_map.h"
 
 namespace headlight::text {
 namespace {
@@ -17,7 +19,7 @@ namespace {
 struct Field {
   std::uint32_t number = 0;
   std::uint64_t value = 0;
-  std::string_view bytes;
+  std::optional<std::string_view> bytes;
 };
 
 /// Walks the fields of one message (protobuf.dev/programming-guides/encoding).
@@ -25,10 +27,19 @@ class Message {
  public:
   explicit Message(std::string_view bytes) : rest_(bytes) {}
 
-  /// Nothing at the end, or where the bytes make no sense.
+  /// Nothing at the end. Throws Error where the bytes make no sense, so that nothing stays unseen that libsentencepiece
+  /// reads.
   std::optional<Field> next() {
+    if (rest_.empty()) return std::nullopt;
+    const std::optional<Field> field = read();
+    if (!field) throw Error("it is no SentencePiece model, or a damaged one: download the file again");
+    return field;
+  }
+
+ private:
+  std::optional<Field> read() {
     const std::optional<std::uint64_t> key = varint();
-    if (!key) return std::nullopt;
+    if (!key || *key > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
     Field field{.number = static_cast<std::uint32_t>(*key >> 3U), .bytes = {}};
     switch (*key & 7U) {
       case 0: {
@@ -53,7 +64,6 @@ class Message {
     }
   }
 
- private:
   std::optional<std::uint64_t> varint() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
@@ -79,7 +89,7 @@ SentencePieceFile::Entry read_piece(std::string_view bytes) {
   SentencePieceFile::Entry entry;
   Message message(bytes);
   while (const std::optional<Field> field = message.next()) {
-    if (field->number == 1) entry.spelling = field->bytes;
+    if (field->number == 1 && field->bytes) entry.spelling = *field->bytes;
     if (field->number == 2) entry.score = std::bit_cast<float>(static_cast<std::uint32_t>(field->value));
     if (field->number == 3) entry.type = static_cast<PieceType>(field->value);
   }
@@ -115,31 +125,52 @@ void read_trainer(std::string_view bytes, SentencePieceFile& model) {
   }
 }
 
-}  // namespace
-
-SentencePieceFile read_sentence_piece_file(const std::filesystem::path& file) {
-  const std::string content = read_file(file);
-  sentencepiece::SentencePieceProcessor processor;
-  const auto status = processor.LoadFromSerializedProto(content);
-  if (!status.ok()) throw Error("{}: libsentencepiece can't read it: {}", file.string(), status.ToString());
-
+SentencePieceFile parse(std::string_view content) {
   SentencePieceFile model;
   Message message(content);
   while (const std::optional<Field> field = message.next()) {
-    if (field->number == 1) model.pieces.push_back(read_piece(field->bytes));
-    if (field->number == 2) read_trainer(field->bytes, model);
+    if (!field->bytes) continue;
+    if (field->number == 1) model.pieces.push_back(read_piece(*field->bytes));
+    if (field->number == 2) read_trainer(*field->bytes, model);
     if (field->number != 3) continue;
-    Message normalizer(field->bytes);
+    Message normalizer(*field->bytes);
     while (const std::optional<Field> part = normalizer.next()) {
-      if (part->number == 2) model.character_map = part->bytes;
+      if (part->number == 2 && part->bytes) model.character_map = *part->bytes;
     }
   }
+  return model;
+}
+
+}  // namespace
+
+SentencePieceFile load_sentence_piece(std::string_view content, sentencepiece::SentencePieceProcessor& processor) {
+  SentencePieceFile model = parse(content);
   for (std::size_t id = 0; id < model.pieces.size(); ++id) {
     const SentencePieceFile::Entry& entry = model.pieces[id];
-    const bool is_sound = find_invalid_utf8(entry.spelling) == std::string::npos && std::isfinite(entry.score);
-    if (!is_sound) throw Error("{}: piece {} is damaged: download the file again", file.string(), id);
+    const bool is_text =
+        find_invalid_utf8(entry.spelling) == std::string::npos && entry.spelling.find('\0') == std::string::npos;
+    if (!is_text || !std::isfinite(entry.score)) throw Error("piece {} is damaged: download the file again", id);
+  }
+  if (!model.character_map.empty()) PrecompiledMap(model.character_map).expect_sound();
+  try {
+    const auto status = processor.LoadFromSerializedProto({content.data(), content.size()});
+    if (!status.ok()) throw Error("libsentencepiece can't read it: {}", status.ToString());
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {  // of the trie that the library makes of the pieces
+    throw Error("libsentencepiece can't read it: {}", error.what());
   }
   return model;
+}
+
+SentencePieceFile read_sentence_piece_file(const std::filesystem::path& file) {
+  const std::string content = read_file(file);
+  try {
+    sentencepiece::SentencePieceProcessor processor;
+    return load_sentence_piece(content, processor);
+  } catch (const Error& error) {
+    throw Error("{}: {}", file.string(), error.what());
+  }
 }
 
 }  // namespace headlight::text

@@ -3,7 +3,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
 
 namespace headlight::text {
 
@@ -24,6 +29,10 @@ struct SentencePieceFile {
   bool falls_back_to_bytes = false;
   std::int32_t unknown = 0, beginning = 1, end = 2, padding = -1;  ///< ids; −1: none
 };
+
+/// Loads a model's bytes into libsentencepiece, after a look at what the library takes on trust: the map of characters,
+/// which could lead it out of its memory, and the pieces' spellings. Throws Error.
+SentencePieceFile load_sentence_piece(std::string_view content, sentencepiece::SentencePieceProcessor& processor);
 
 /// Throws Error naming the file when libsentencepiece can't load it.
 SentencePieceFile read_sentence_piece_file(const std::filesystem::path& file);

@@ -1,6 +1,7 @@
 // Tokenizers made to take the stack, the memory or the time of who opens them: one line each, at once.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <limits>
@@ -67,6 +68,40 @@ GgufVocabulary llama(std::vector<std::string> tokens) {
   file.scores.assign(file.tokens.size(), -1.0f);
   file.token_types.assign(file.tokens.size(), 1);
   return file;
+}
+
+/// A field of a Protocol Buffers message that holds bytes.
+std::string field(unsigned number, const std::string& bytes) {
+  std::string text(1, static_cast<char>(number << 3U | 2U));
+  std::size_t size = bytes.size();
+  for (; size >= 0x80; size >>= 7U) text += static_cast<char>(0x80U | (size & 0x7FU));
+  return text + static_cast<char>(size) + bytes;
+}
+
+std::string little_endian(const std::vector<std::uint32_t>& numbers) {
+  std::string bytes;
+  for (const std::uint32_t number : numbers) {
+    for (unsigned shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(number >> shift & 0xFFU);
+  }
+  return bytes;
+}
+
+/// What a Marian folder complains about whose source.spm goes on with `more`: of a field that occurs twice the last counts.
+std::string refusal_of_pieces(const std::string& more) {
+  const TemporaryDirectory folder;
+  for (const char* name : {"source.spm", "target.spm", "vocab.json"})
+    std::filesystem::copy_file(kTokenizers / "marian" / name, folder.path() / name);
+  const std::string file = (folder.path() / "source.spm").string();
+  write_file_atomically(file, read_file(file) + more);
+  const std::string message = error_message([&] { (void)Tokenizer::load(folder.path()).encode("Hello world"); });
+  CHECK((message.empty() || message.starts_with(file + ": ")));
+  return message.substr(std::min(message.size(), file.size() + 2));
+}
+
+/// The same with a map of characters: its trie and its replacements.
+std::string refusal_of_map(const std::vector<std::uint32_t>& units, const std::string& replacements) {
+  const auto bytes = static_cast<std::uint32_t>(4 * units.size());
+  return refusal_of_pieces(field(3, field(2, little_endian({bytes}) + little_endian(units) + replacements)));
 }
 
 }  // namespace
@@ -204,5 +239,50 @@ TEST_SUITE("cpu") {
     const std::string file = (folder.path() / "vocab.txt").string();
     write_file_atomically(file, std::string_view("[PAD]\n[UNK]\n[CLS]\n[SEP]\ncaf\xe9\n"));
     CHECK(error_message([&] { (void)Tokenizer::load(folder.path()); }).find(file + ": line 5 isn't UTF-8 (byte 3)") == 0);
+  }
+
+  TEST_CASE("a map of characters that leads libsentencepiece out of its memory is refused") {
+    constexpr std::uint32_t kLeaf = 1U << 8U;        // a key ends here; its replacement is at the node's own place
+    constexpr std::uint32_t kToNext = 256U << 10U;   // to the node 256 units on, or back
+    constexpr std::uint32_t kUnused = 0x8000'0000U;  // a label that no byte has
+    const std::string damaged = "the precompiled map of characters is damaged: ";
+    const std::string end(1, '\0');
+    // "H" becomes "J": the root's child at 256 ^ 'H', whose own node is at 'H'.
+    std::vector<std::uint32_t> units(512, kUnused);
+    units[0] = kToNext;
+    units[256 + 'H'] = 'H' | kLeaf | kToNext;
+    CHECK(refusal_of_map(units, "J" + end).empty());
+
+    std::vector<std::uint32_t> broken = units;
+    broken['H'] = 0x7fff'fff0U | kUnused;
+    CHECK(refusal_of_map(broken, "J" + end) == damaged + "a replacement is missing or too long");
+    CHECK(refusal_of_map(units, std::string(1'000'000, 'J') + end) == damaged + "a replacement is missing or too long");
+    CHECK(refusal_of_map(units, "J") == damaged + "its last replacement has no end");
+    CHECK(refusal_of_map({}, "J" + end) == damaged + "it has no root");
+    broken = units;
+    broken[256 + 'H'] = 'H' | 0x200U | 0x1f'ffffU << 10U;
+    CHECK(refusal_of_map(broken, "J" + end) == damaged + "a branch leads out of the trie");
+    CHECK(refusal_of_map({kToNext}, "J" + end) == damaged + "a branch leads out of the trie");
+    broken = units;
+    broken[256 + 'H'] = 'H' | ('H' << 10U);  // from node 256 to node 256
+    CHECK(refusal_of_map(broken, "J" + end) == damaged + "a branch goes in a circle");
+    // Forty nodes of 256 units, each a key's end and the next one's beginning.
+    std::vector<std::uint32_t> chain(std::size_t{41} * 256, kUnused);
+    chain[0] = kToNext;
+    for (std::uint32_t node = 1; node <= 40; ++node) {
+      chain[256 * node] = kUnused;
+      if (node < 40) chain[256 * node + 'H'] = 'H' | kLeaf | (((256 * node + 'H') ^ (256 * (node + 1))) << 10U);
+    }
+    CHECK(refusal_of_map(chain, "J" + end) == damaged + "too many keys begin one another");
+  }
+
+  TEST_CASE("pieces that libsentencepiece can't take, and what it may read otherwise, are refused") {
+    CHECK(refusal_of_pieces("").empty());
+    CHECK(refusal_of_pieces(field(1, field(1, std::string("a\0b", 3)))) == "piece 711 is damaged: download the file again");
+    const std::string no_model = "it is no SentencePiece model, or a damaged one: download the file again";
+    CHECK(refusal_of_pieces("\x0b\x0c") == no_model);  // a group, which Headlight doesn't enter
+    CHECK(refusal_of_pieces("\x9a\x80\x80\x80\x10" + std::string(1, '\0')) ==
+          no_model);  // field 3 for those who drop bit 32
+    CHECK(refusal_of_pieces(field(3, field(2, "abc"))) == "the precompiled map of characters is cut off: it has 3 bytes");
   }
 }

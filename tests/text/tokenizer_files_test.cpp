@@ -114,7 +114,8 @@ TEST_SUITE("cpu") {
     write_file_atomically(folder / "vocab.txt", std::string_view("[UNK]\n[CLS]\nhello\n"));
     CHECK(refusal(folder) == (folder / "vocab.txt").string() + ": the token \"[SEP]\" isn't in the vocabulary");
     write_file_atomically(folder / "tokenizer.model", std::string_view("no SentencePiece model"));
-    CHECK(refusal(folder).find((folder / "tokenizer.model").string() + ": libsentencepiece can't read it: ") == 0);
+    CHECK(refusal(folder).find((folder / "tokenizer.model").string() +
+                               ": it is no SentencePiece model, or a damaged one: ") == 0);
     write_file_atomically(folder / "vocab.json", std::string_view("{\"a\": 0}"));
     write_file_atomically(folder / "merges.txt", std::string_view("#version: 0.2\na\n"));
     CHECK(refusal(folder) ==
