@@ -29,6 +29,7 @@ void use(const text::Tokenizer& tokenizer) {
   expect_error_at_most([&] { (void)tokenizer.decode(ids); });
   expect_error_at_most([&] { (void)tokenizer.decode(ids, false); });
   for (const std::uint32_t id : ids) (void)tokenizer.label(id);
+  (void)tokenizer.labels(ids);
 }
 
 void read_tokenizer(std::string_view bytes) {
