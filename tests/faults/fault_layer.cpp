@@ -321,7 +321,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL fault_GetInstanceProcAddr(VkInstance ha
 
 }  // namespace
 
-extern "C" VK_LAYER_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
+extern "C" __attribute__((visibility("default"))) VKAPI_ATTR VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface* negotiated) {
   negotiated->loaderLayerInterfaceVersion = std::min(negotiated->loaderLayerInterfaceVersion, 2U);
   negotiated->pfnGetInstanceProcAddr = &fault_GetInstanceProcAddr;
