@@ -19,7 +19,7 @@ class EngineWorker {
     std::size_t tile_bytes = 0;  ///< budget of the tile cache
     std::shared_ptr<ModelCache> models;
     inference::LoadObserver watch_load;
-    inference::CompileObserver watch_compiling;
+    inference::CompileObserver watch_compiling = {};  ///< may be empty
   };
   explicit EngineWorker(Options options)
       : open_(std::move(options.open)),

@@ -19,9 +19,12 @@ model::TokenBatch read_tokens(const model::SafetensorsFile& file) {
   const Shape shape = file.shape("ids");
   model::TokenBatch tokens{.batch = shape[0], .length = shape[1]};
   for (const std::int64_t id : file.integers("ids")) tokens.ids.push_back(static_cast<std::uint32_t>(id));
-  tokens.lengths.assign(tokens.batch, 0);
   const auto mask = file.integers("mask");
-  for (std::size_t i = 0; i < mask.size(); ++i) tokens.lengths[i / tokens.length] += static_cast<std::uint32_t>(mask[i]);
+  for (std::size_t row = 0; row + tokens.length <= mask.size(); row += tokens.length) {
+    std::uint32_t length = 0;
+    for (std::size_t i = row; i < row + tokens.length; ++i) length += static_cast<std::uint32_t>(mask[i]);
+    tokens.lengths.push_back(length);
+  }
   return tokens;
 }
 
