@@ -16,7 +16,7 @@ struct SourceFile {
 };
 
 /// Every file that a person writes: the top-level files and the folders of the tree; nothing that a build produced, no
-/// pictures and no golden data.
+/// pictures, no golden data and no bytes that fuzzers begin with.
 const std::vector<SourceFile>& source_tree();
 
 /// The names between quotes or angle brackets of the file's #include lines, brackets kept: "core/error.h", "<vector>".
