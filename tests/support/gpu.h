@@ -1,15 +1,18 @@
 #pragma once
 
+#include <memory>
+
 #include <doctest/doctest.h>
 
 #include "gpu/context.h"
+#include "support/at_end.h"
 
 namespace headlight::test {
 
 /// The test program's device, opened once with the validation layer on: opening one costs more than most tests.
 inline gpu::Context& shared_context() {
-  static gpu::Context context({.validation = true});
-  return context;
+  static std::unique_ptr<gpu::Context> holder;
+  return keep_until_end(holder, [] { return std::make_unique<gpu::Context>(gpu::ContextOptions{.validation = true}); });
 }
 
 /// Fails the test when the validation layer says anything while this lives.

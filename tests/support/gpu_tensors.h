@@ -12,8 +12,8 @@ namespace headlight::test {
 
 /// The kernels of the shared device: compiled once for a test program. Tests set the tuning that they need.
 inline ops::Kernels& shared_kernels() {
-  static ops::Kernels kernels(shared_context());
-  return kernels;
+  static std::unique_ptr<ops::Kernels> holder;
+  return keep_until_end(holder, [] { return std::make_unique<ops::Kernels>(shared_context()); });
 }
 
 /// A tensor on the device with these values, [item, head, token, width].

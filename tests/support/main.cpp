@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "support/at_end.h"
+
 #ifdef __SANITIZE_ADDRESS__
 /// Fontconfig's caches live as long as the process and are not freed at exit; everything else that leaks is ours.
 extern "C" const char* __lsan_default_suppressions();
@@ -42,6 +44,7 @@ int main(int argc, char** argv) {
   setenv("VK_LAYER_ENABLES", "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT", 0);
   doctest::Context context(argc, argv);
   const int status = context.run();
+  for (auto& actions = headlight::test::at_end(); !actions.empty(); actions.pop_back()) actions.back()();
   if (context.shouldExit()) return status;
   if (selected_test_cases == 0) {
     std::cerr << "No test case matches; see --list-test-cases.\n";

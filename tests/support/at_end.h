@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace headlight::test {
+
+/// What the test program does before it ends, newest first.
+inline std::vector<std::function<void()>>& at_end() {
+  static std::vector<std::function<void()>> actions;
+  return actions;
+}
+
+/// Keeps an object for all test cases, made by the first call and destroyed before main ends: static objects of ours may
+/// outlive those of Vulkan's layers, which must not be called any more then. One object for each `holder`.
+template <typename Object, typename Make>
+Object& keep_until_end(std::unique_ptr<Object>& holder, const Make& make) {
+  if (!holder) {
+    holder = make();
+    at_end().push_back([&holder] { holder.reset(); });
+  }
+  return *holder;
+}
+
+}  // namespace headlight::test
