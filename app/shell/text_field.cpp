@@ -13,6 +13,10 @@
 namespace headlight::shell {
 namespace {
 
+/// From Dear ImGui 1.89 on a request for the keyboard counts from the next frame on, and is forgotten when another window
+/// appears in the same frame, as all do in the first.
+constexpr int kFocusTries = 4;
+
 /// What ImGui's callback needs while the field is drawn. ImGui keeps a copy of its own of what a field shows while that is
 /// edited: `memory.live`.
 struct Field {
@@ -167,6 +171,9 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
   const std::size_t changed_to = is_replaced ? end_of_change(*memory.text, text) : 0;
   if (options.focus != FieldFocus::None) {
     memory.focus = options.focus;
+    memory.focus_tries = kFocusTries;
+  }
+  if (memory.focus != FieldFocus::None && memory.focus_tries-- > 0) {
     ImGui::SetKeyboardFocusHere();
     request_redraw(2);
   }

@@ -28,6 +28,7 @@ struct FieldMemory {
   bool has_scroll_bar = false;
   std::size_t caret = 0, selection = 0;  ///< bytes of what is shown: the caret, the selection's beginning
   FieldFocus focus = FieldFocus::None;   ///< asked for, and not there yet
+  int focus_tries = 0;                   ///< frames that still ask for it
 };
 
 struct Ui::Impl {

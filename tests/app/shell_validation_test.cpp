@@ -19,6 +19,6 @@ TEST_SUITE("gpu") {
     });
     CHECK(first == 0);
     REQUIRE(device.validation_message_count() == 1);
-    CHECK(device.validation_messages()[0].find("SYNC-HAZARD-WRITE") != std::string::npos);
+    CHECK(device.validation_messages()[0].find("WRITE_AFTER_WRITE") != std::string::npos);
   }
 }

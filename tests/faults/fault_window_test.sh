@@ -34,7 +34,8 @@ done
 DISPLAY=:$(cat "$folder/display")
 export DISPLAY
 unset WAYLAND_DISPLAY
-export XDG_CONFIG_HOME=$folder/config XDG_CACHE_HOME=$folder/cache
+mkdir -m 700 "$folder/run"  # without it, Mesa's messages are on standard error too
+export XDG_CONFIG_HOME=$folder/config XDG_CACHE_HOME=$folder/cache XDG_RUNTIME_DIR=$folder/run
 export MESA_SHADER_CACHE_DIR=${MESA_SHADER_CACHE_DIR:-$layer/mesa-cache}
 export VK_LAYER_PATH=$layer VK_INSTANCE_LAYERS=VK_LAYER_HEADLIGHT_fault HEADLIGHT_VALIDATION=0
 
