@@ -13,9 +13,19 @@
 namespace headlight::shell {
 namespace {
 
-/// From Dear ImGui 1.89 on a request for the keyboard counts from the next frame on, and is forgotten when another window
-/// appears in the same frame, as all do in the first.
+/// From Dear ImGui 1.89 on a request for the keyboard counts from the next frame on, and may be forgotten before.
 constexpr int kFocusTries = 4;
+
+/// The field that is drawn next gets the keyboard. SetKeyboardFocusHere() of newer versions goes by the order of tab stops,
+/// and finds none here.
+void ask_for_keyboard([[maybe_unused]] ImGuiID field) {
+#if IMGUI_VERSION_NUM >= 18900
+  GImGui->NavNextActivateId = field;
+  GImGui->NavNextActivateFlags = ImGuiActivateFlags_PreferInput;
+#else
+  ImGui::SetKeyboardFocusHere();
+#endif
+}
 
 /// What ImGui's callback needs while the field is drawn. ImGui keeps a copy of its own of what a field shows while that is
 /// edited: `memory.live`.
@@ -174,7 +184,7 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
     memory.focus_tries = kFocusTries;
   }
   if (memory.focus != FieldFocus::None && memory.focus_tries-- > 0) {
-    ImGui::SetKeyboardFocusHere();
+    ask_for_keyboard(widget);
     request_redraw(2);
   }
 
