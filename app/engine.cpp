@@ -122,7 +122,7 @@ class Engine::Worker {
     return goes_on;
   }
 
-  /// Called while kernels are compiled; when nobody waits for them, nobody hears of it.
+  /// Called while kernels are compiled. Those that are compiled while the engine is idle are not published.
   void watch_compiling(std::size_t done, std::size_t total) {
     {
       const std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/head_mean.h"
+#include "app/written_rows.h"
 #include "core/error.h"
 #include "export/stage_style.h"
 #include "view/color_map.h"
@@ -89,16 +90,6 @@ std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) 
   return batch < tokens.lengths.size() ? tokens.start(batch) + tokens.lengths[batch] : tokens.length;
 }
 
-/// Rows of a decoder named by the token that is written there: the one behind what it reads. The last row writes what the
-/// text doesn't have.
-void name_written(exporting::FigureAxis& rows, const model::TokenBatch& target, std::uint32_t batch) {
-  const std::size_t end = std::min<std::size_t>(real_tokens(target, batch), rows.tokens.size());
-  if (end == 0) return;
-  for (std::size_t row = target.start(batch); row + 1 < end; ++row) rows.tokens[row] = target.texts[batch][row + 1];
-  rows.tokens[end - 1] = "\u2026";
-  rows.title = "writes";
-}
-
 }  // namespace
 
 std::string mask_in_words(const attention::MaskSpec& mask) {
@@ -125,8 +116,10 @@ exporting::HeatmapFigure matrix_figure(Runner& runner, const model::ModelInput& 
   figure.rows.title = axes.row_name;
   figure.rows.tokens = std::move(axes.rows);
   figure.rows.length = real_tokens(rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind), matrix.batch);
-  const bool is_decoder = input.target && &input.queries(blocks.kind) == &*input.target && !rows_are_keys;
-  if (is_decoder && options.row_names == RowNames::Written) name_written(figure.rows, *input.target, matrix.batch);
+  if (options.row_names == RowNames::Written && !rows_are_keys && rows_write_tokens(input, blocks.kind)) {
+    figure.rows.tokens = written_texts(*input.target, matrix.batch);
+    figure.rows.title = "writes";
+  }
   figure.columns.title = axes.column_name;
   if (is_map) {
     figure.columns.tokens = std::move(axes.columns);

@@ -82,10 +82,9 @@ void write_matrix_csv(Runner& runner, const model::ModelInput& input, const Expo
 void write_matrix_json(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
                        const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const MatrixAxes axes = matrix_axes(input, blocks, matrix);
-  exporting::Json head = {{"stage", attention::to_string(matrix.stage)},
-                          {"attention", model::to_string(matrix.block.kind)},
-                          {"layer", matrix.block.layer.value},
-                          {"batch", matrix.batch}};
+  exporting::Json head = {{"stage", attention::to_string(matrix.stage)}, {"attention", model::to_string(matrix.block.kind)}};
+  if (blocks.mean != HeadMean::Kind) head["layer"] = matrix.block.layer.value;
+  head["batch"] = matrix.batch;
   if (blocks.mean != HeadMean::None) {
     head["mean"] = to_string(blocks.mean);
   } else if (attention::is_per_head(matrix.stage)) {

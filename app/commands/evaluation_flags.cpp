@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "app/bundled_models.h"
-#include "app/commands/compile_note.h"
 #include "app/commands/flags.h"
+#include "app/commands/progress_bar.h"
 #include "app/commands/usage.h"
 #include "evaluation/multi30k.h"
 
@@ -54,7 +54,7 @@ void check_same_count(const std::filesystem::path& first, std::size_t first_line
 
 std::unique_ptr<GpuRunner> EvaluationFlags::open_runner(const inference::LanguageModel& of) const {
   auto runner = std::make_unique<GpuRunner>(device);
-  if (!is_quiet) runner->watch_compiling(CompileNote());
+  if (!is_quiet) runner->watch_compiling(compile_bar());
   runner->load(of.network->layers, inference::Precision::F32, {});
   return runner;
 }

@@ -9,7 +9,6 @@
 
 #include <fmt/ranges.h>
 
-#include "app/commands/compile_note.h"
 #include "app/commands/model_flags.h"
 #include "app/commands/progress_bar.h"
 #include "app/commands/state_flags.h"
@@ -212,7 +211,7 @@ int run_command(ExportFlags& flags) {
   options.inputs = run_inputs(state);
   options.models = flags.model.models();
   const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
-  runner->watch_compiling(CompileNote());
+  runner->watch_compiling(compile_bar());
   const ExportReport report = export_with_progress(*runner, options);
   for (const std::string& note : report.notes) std::cerr << "headlight: note: " << note << '\n';
   std::cout << fmt::format("{} files in {}\n", report.files.size(), options.directory.string());

@@ -2,6 +2,8 @@
 
 #include <csignal>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,14 +44,14 @@ std::string progress_text(std::size_t done, std::size_t total, const std::string
 
 ProgressBar::ProgressBar(std::string unit, bool is_quiet)
     : unit_(std::move(unit)), is_quiet_(is_quiet), is_terminal_(isatty(STDERR_FILENO) == 1) {
-  if (!is_quiet_ && is_terminal_) std::signal(SIGINT, end_line_and_die);
+  if (!is_quiet_ && is_terminal_) interrupted_before_ = std::signal(SIGINT, end_line_and_die);
 }
 
 ProgressBar ProgressBar::on_terminal(std::string unit) { return {std::move(unit), isatty(STDERR_FILENO) != 1}; }
 
 ProgressBar::~ProgressBar() {
   clear();
-  if (!is_quiet_ && is_terminal_) std::signal(SIGINT, SIG_DFL);
+  if (!is_quiet_ && is_terminal_) std::signal(SIGINT, interrupted_before_);
 }
 
 void ProgressBar::clear() {
@@ -80,5 +82,14 @@ void ProgressBar::show(std::size_t done, std::size_t total) {
 }
 
 double ProgressBar::elapsed_seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+inference::CompileObserver compile_bar() {
+  const auto bar = std::make_shared<std::optional<ProgressBar>>();
+  return [bar](std::size_t done, std::size_t total) {
+    if (done == 0) bar->emplace("kernels compiled", isatty(STDERR_FILENO) != 1);
+    if (done == total) bar->reset();
+    if (bar->has_value()) (*bar)->show(done, total);
+  };
+}
 
 }  // namespace headlight::app

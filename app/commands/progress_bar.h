@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "inference/session.h"
+
 namespace headlight::app {
 
 /// Says on standard error how far a long command is: a bar drawn in place on a terminal, a line every ten seconds elsewhere.
@@ -34,7 +36,12 @@ class ProgressBar {
   bool is_quiet_, is_terminal_;
   Clock::time_point start_ = Clock::now(), last_ = start_;
   bool is_drawn_ = false;
+  void (*interrupted_before_)(int) = nullptr;  ///< handler of SIGINT that the destructor puts back
 };
+
+/// Counts kernels in a bar of its own while the driver compiles them; only a terminal shows it. The bar goes when all are
+/// compiled, or with the observer.
+inference::CompileObserver compile_bar();
 
 /// "412 of 1000 sentences, 35.2 a second, 17 s left": what a line says; before the first one is done only the counts, and
 /// "412 sentences, 35.2 a second" where `total` is 0 because it is unknown.

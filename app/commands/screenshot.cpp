@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "app/commands/compile_note.h"
 #include "app/commands/model_flags.h"
+#include "app/commands/progress_bar.h"
 #include "app/commands/state_flags.h"
 #include "app/commands/usage.h"
 #include "app/first_sight.h"
@@ -45,7 +45,7 @@ int run_screenshot(ScreenshotFlags& flags) {
   }
   flags.model.apply(options.state);
   flags.shown.apply(options.state);
-  options.watch_compiling = CompileNote();
+  options.watch_compiling = compile_bar();
   take_screenshot(options);
   return 0;
 }

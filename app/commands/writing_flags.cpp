@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "app/bundled_models.h"
-#include "app/commands/compile_note.h"
 #include "app/commands/flags.h"
 #include "app/commands/usage.h"
 #include "app/line_attention.h"
@@ -64,7 +63,7 @@ Writer::Writer(const WritingFlags& flags, std::string_view bundled)
 GpuRunner& Writer::runner() {
   if (!runner_) {
     auto runner = std::make_unique<GpuRunner>(flags_.device);
-    runner->watch_compiling(CompileNote());
+    runner->watch_compiling(compile_bar());
     bar_.begin("MiB of weights");
     runner->load(model_->network->layers, flags_.precision, [this](std::size_t done, std::size_t total) {
       bar_.show(done >> 20, total >> 20);

@@ -7,24 +7,13 @@
 #include <fmt/format.h>
 
 #include "panels/ink.h"
+#include "panels/kind_choice.h"
 #include "panels/segmented.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr std::uint32_t kMostLines = 64;  // of a batch as one button each
-
-const char* kind_label(model::BlockKind kind) {
-  switch (kind) {
-    case model::BlockKind::EncoderSelf:
-      return "Encoder";
-    case model::BlockKind::DecoderSelf:
-      return "Decoder";
-    case model::BlockKind::Cross:
-      return "Cross";
-  }
-  return "";
-}
 
 void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
   {
@@ -38,19 +27,6 @@ void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
   ImGui::TextUnformatted(count.c_str());
-}
-
-/// Encoder | Decoder | Cross, where the network has more than one of them.
-void draw_kinds(Frame& frame, const std::vector<model::BlockKind>& kinds) {
-  if (kinds.size() < 2) return;
-  std::vector<std::string> labels;
-  for (const model::BlockKind kind : kinds) labels.emplace_back(kind_label(kind));
-  const auto selected = std::ranges::find(kinds, frame.state.selection.block.kind);
-  auto chosen = static_cast<std::size_t>(selected - kinds.begin());
-  if (draw_segmented(frame, "grid.kind", labels, chosen)) {
-    frame.state.selection.block.kind = kinds[chosen];
-    clamp_selection(frame.state, frame.result.shapes);
-  }
 }
 
 /// Line 1 | 2 | 3 of the batch; arrows where they don't fit.
@@ -91,16 +67,14 @@ void draw_grid_header(Frame& frame) {
   const BlockShapes& shapes = frame.result.shapes;
   const auto selected = shapes.find(frame.state.selection.block);
   if (selected == shapes.end()) return;
-  std::vector<model::BlockKind> kinds;
   std::uint32_t layers = 0;
   for (const auto& [block, shape] : shapes) {
-    if (kinds.empty() || kinds.back() != block.kind) kinds.push_back(block.kind);
     if (block.kind == selected->first.kind) ++layers;
   }
   const std::uint32_t heads = selected->second.heads;
   const std::uint32_t batch = selected->second.batch;
   draw_title(frame, layers, heads);
-  draw_kinds(frame, kinds);
+  choose_kind(frame, "grid.kind");
   draw_lines(frame, batch);
   if (layers * heads > 2) draw_order(frame);
   ImGui::Dummy(ImVec2(1.0F, 2.0F));

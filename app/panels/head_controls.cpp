@@ -1,31 +1,17 @@
 #include "panels/head_controls.h"
 
-#include <algorithm>
 #include <string>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "panels/gain_control.h"
 #include "panels/ink.h"
-#include "panels/segmented.h"
+#include "panels/kind_choice.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr float kGap = 14.0F;
-
-const char* short_kind(model::BlockKind kind) {
-  switch (kind) {
-    case model::BlockKind::EncoderSelf:
-      return "Encoder";
-    case model::BlockKind::DecoderSelf:
-      return "Decoder";
-    case model::BlockKind::Cross:
-      return "Cross";
-  }
-  return "";
-}
 
 /// "Layer ‹ 3 ›": returns what is chosen among 0 … count − 1.
 std::uint32_t draw_stepper(Frame& frame, const char* name, const char* label, std::uint32_t value, std::uint32_t count) {
@@ -50,25 +36,10 @@ std::uint32_t draw_stepper(Frame& frame, const char* name, const char* label, st
   return goes_back ? value - 1 : goes_on ? value + 1 : value;
 }
 
-void draw_kinds(Frame& frame) {
-  std::vector<model::BlockKind> kinds;
-  std::vector<std::string> labels;
-  for (const auto& [block, shape] : frame.result.shapes) {
-    if (!kinds.empty() && kinds.back() == block.kind) continue;
-    kinds.push_back(block.kind);
-    labels.emplace_back(short_kind(block.kind));
-  }
-  if (kinds.size() < 2) return;
-  auto chosen = static_cast<std::size_t>(std::ranges::find(kinds, frame.state.selection.block.kind) - kinds.begin());
-  if (!draw_segmented(frame, "control.kind", labels, chosen)) return;
-  frame.state.selection.block.kind = kinds[chosen];
-  clamp_selection(frame.state, frame.result.shapes);
-}
-
 }  // namespace
 
 void draw_head_controls(Frame& frame) {
-  draw_kinds(frame);
+  choose_kind(frame, "control.kind");
   Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);
   if (shape == frame.result.shapes.end()) return;

@@ -8,7 +8,7 @@
 namespace headlight::app {
 
 /// The chosen model: what it is, how its weights and batches are kept, and the way back. `model`: null until its files are
-/// open. `error`: why it can't be shown; empty when it can. Returns whether somebody wants to open another one.
+/// open. `error`: why it can't be shown; empty when it can. Returns whether "Open another" was clicked.
 bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const inference::LanguageModel* model,
                                const std::string& error);
 

@@ -295,7 +295,7 @@ void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks,
                  const StepLayer& layer) {
   const shell::UiRect cells = view.cells();
   frame.mark(fmt::format("steps.{}", step_name(view.plan.stage)), cells);
-  // A tile is wished for in any case; what is scrolled out of sight is not drawn.
+  // The tile is requested in any case; what is scrolled out of sight is not drawn.
   const float bottom = cells.y + cells.height + below(view.plan);
   if (!ImGui::IsRectVisible(ImVec2(view.x, view.y), ImVec2(cells.x + cells.width, bottom))) {
     if (view.plan.stage.is_stage()) frame.wishes.push_back(view.request(frame));

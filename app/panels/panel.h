@@ -32,8 +32,8 @@ struct Frame {
   ItemRects* items = nullptr;  ///< of this frame; none where nobody asks
   /// Places whose predictions this frame shows; none where nobody asks.
   std::vector<PredictionRequest>* predictions = nullptr;
-  bool* wants_memory = nullptr;  ///< set where this frame shows EngineResult::memory; none where nobody asks
-  ItemTips* tips = nullptr;      ///< of this frame; none where nobody asks
+  bool* wants_memory = nullptr;                             ///< set where this frame shows EngineResult::memory; may be null
+  ItemTips* tips = nullptr;                                 ///< of this frame; may be null
   std::pair<std::string, shell::UiRect> last_control = {};  ///< what mark_last_item() noted last
 
   /// Notes where something that a person can point at is, so that tests find it by name.

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "app/written_rows.h"
 #include "panels/prediction_bars.h"
 
 namespace headlight::app {
 
 bool rows_write_tokens(const Frame& frame, model::BlockKind kind) {
-  const std::shared_ptr<const model::ModelInput>& input = frame.result.input;
   const bool is_written = frame.result.model && frame.result.model->description.is_encoder_decoder;
-  return is_written && input && input->target && &input->queries(kind) == &*input->target;
+  return is_written && frame.result.input && rows_write_tokens(*frame.result.input, kind);
 }
 
 std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::BlockKind kind) {
@@ -17,13 +17,10 @@ std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::Bloc
   const model::TokenBatch& target = *frame.result.input->target;
   const std::uint32_t batch = frame.state.selection.batch;
   if (batch >= target.texts.size() || batch >= target.lengths.size()) return std::nullopt;
-  std::vector<std::string> texts = target.texts[batch];
-  const std::uint32_t first = target.start(batch);
-  const std::uint32_t end = std::min<std::uint32_t>(first + target.lengths[batch], static_cast<std::uint32_t>(texts.size()));
-  if (first >= end) return texts;
-  for (std::uint32_t row = first; row + 1 < end; ++row) texts[row] = target.texts[batch][row + 1];
-  texts[end - 1] = "…";
-  if (!frame.result.has_logits) return texts;
+  std::vector<std::string> texts = written_texts(target, batch);
+  const std::uint32_t end =
+      std::min<std::uint32_t>(target.start(batch) + target.lengths[batch], static_cast<std::uint32_t>(texts.size()));
+  if (!frame.result.has_logits || end == 0) return texts;
   const Prediction* next = frame.prediction(
       {.batch = batch, .token = end - 1, .layer = predicting_layers(*frame.result.network), .keeps_logits = true});
   if (next && next->run == frame.result.run && !next->candidates.empty()) {

@@ -12,6 +12,7 @@
 #include "panels/mask_reason.h"
 #include "panels/math_text.h"
 #include "panels/shown_mask.h"
+#include "panels/step_text.h"
 #include "panels/steps_flow.h"
 #include "panels/thumbnail.h"
 #include "panels/tile_numbers.h"
@@ -150,14 +151,9 @@ std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeom
 /// A number that is given: a weight, or one of the memory's.
 Arithmetic explain_given(Frame& frame, const StepSubject& subject, const StepCell& where, StepsMemory& memory) {
   const bool is_memory = where.matrix == StepMatrix::Other::Memory;
-  static constexpr const char* kNames[] = {"memory", "W_Q", "W_K", "W_V", "W_O"};
-  const std::size_t index = is_memory                                        ? 0
-                            : where.matrix == StepMatrix::Other::QueryWeight ? 1
-                            : where.matrix == StepMatrix::Other::KeyWeight   ? 2
-                            : where.matrix == StepMatrix::Other::ValueWeight ? 3
-                                                                             : 4;
   Arithmetic arithmetic;
-  arithmetic.cell = fmt::format("{}[{},{}]", kNames[index], where.cell.query, where.cell.key);
+  arithmetic.cell =
+      fmt::format("{}[{},{}]", is_memory ? "memory" : step_symbol(where.matrix), where.cell.query, where.cell.key);
   arithmetic.note = is_memory ? "One number of the encoder's output, or of the second text's token vectors."
                               : "A weight of the model: the same for every text.";
   const MatrixWindow window{.row = where.cell.query, .rows = 1, .column = where.cell.key, .columns = 1};

@@ -11,7 +11,7 @@ namespace headlight::ops {
 
 struct CompileOptions {
   CompileObserver observer = {};
-  /// A dispatch of nothing that takes longer has compiled: what lies in the driver's cache takes less.
+  /// A dispatch of zero groups that takes longer has compiled its kernel; one that the driver's cache holds takes less.
   std::chrono::milliseconds long_one{40};
   std::uint32_t threads = 0;  ///< 0: as many as the processor has, at most four
 };

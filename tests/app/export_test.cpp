@@ -40,10 +40,24 @@ struct Exporter {
   fs::path path(const std::string& name) const { return directory.path() / name; }
   Tensor npy(const std::string& name) const { return exporting::decode_npy(read_file(path(name))); }
   nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(read_file(path(name))); }
+  /// Of the last run, what the dialog would have told beforehand.
+  std::vector<std::string> told_names(const ExportOptions& options) const {
+    BlockShapes shapes;
+    for (const model::BlockRef block : runner.blocks()) shapes[block] = runner.shape(block);
+    return export_names(options, runner.blocks(), shapes);
+  }
   std::size_t file_count() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
   }
 };
+
+/// Sorted.
+std::vector<std::string> names_of(const ExportReport& report) {
+  std::vector<std::string> names;
+  for (const fs::path& file : report.files) names.push_back(file.filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 std::string message_of(const std::function<void()>& act) {
   try {
@@ -129,12 +143,8 @@ TEST_SUITE("cpu") {
     options.stages = {Stage::Weights, Stage::Merged};
     options.batch = 0;
     const ExportReport report = run_export(exporter.runner, options);
-    std::vector<std::string> written;
-    for (const fs::path& file : report.files) written.push_back(file.filename().string());
-    std::sort(written.begin(), written.end());
-    BlockShapes shapes;
-    for (const model::BlockRef block : exporter.runner.blocks()) shapes[block] = exporter.runner.shape(block);
-    CHECK(written == export_names(options, exporter.runner.blocks(), shapes));
+    const std::vector<std::string> written = names_of(report);
+    CHECK(written == exporter.told_names(options));
     CHECK(written.size() == 2 * 2 * (3 + 1 + 1) + 1);
     CHECK(read_file(exporter.path("layer-00_batch-0_heads.png")).starts_with("\x89PNG"));
     const std::string svg = read_file(exporter.path("layer-01_batch-0_head-02_weights.svg"));
@@ -151,12 +161,8 @@ TEST_SUITE("cpu") {
       options.mean = mean;
       const ExportReport report = run_export(exporter.runner, options);
       CHECK(report.notes == std::vector<std::string>{"merged is left out: only weights have a mean over heads"});
-      std::vector<std::string> written;
-      for (const fs::path& file : report.files) written.push_back(file.filename().string());
-      std::sort(written.begin(), written.end());
-      BlockShapes shapes;
-      for (const model::BlockRef block : exporter.runner.blocks()) shapes[block] = exporter.runner.shape(block);
-      CHECK(written == export_names(options, exporter.runner.blocks(), shapes));
+      const std::vector<std::string> written = names_of(report);
+      CHECK(written == exporter.told_names(options));
       const std::uint32_t layers = mean == HeadMean::Layer ? 2 : 1;
       CHECK(written.size() == layers * 2 * 3 + 1 + 1);
       CHECK(exporter.npy("weights.npy").shape == Shape{layers, 2, 3, 3});
@@ -165,6 +171,7 @@ TEST_SUITE("cpu") {
       const std::string svg = read_file(exporter.path(name + ".svg"));
       CHECK(svg.find(mean == HeadMean::Layer ? "layer 1, mean of 3 heads" : "mean of all 6 heads") != std::string::npos);
       CHECK_FALSE(exporter.json(name + ".json").contains("head"));
+      CHECK(exporter.json(name + ".json").contains("layer") == (mean == HeadMean::Layer));
     }
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());

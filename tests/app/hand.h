@@ -130,4 +130,14 @@ inline const attention::Tile& weights(const Hand& hand) {
   throw Error("the selected head's weights are not among the tiles");
 }
 
+/// The folder of the golden models, with the slash at its end.
+inline const std::string kGoldenModels = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
+
+/// Opens one of them and waits until it is on screen.
+inline void show_golden_model(Hand& hand, const std::string& model) {
+  hand.window().open_model(kGoldenModels + model);
+  hand.settle();
+  REQUIRE_MESSAGE(hand.state().model.path == kGoldenModels + model, hand.window().notice().text);
+}
+
 }  // namespace headlight::app

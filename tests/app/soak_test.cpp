@@ -45,7 +45,7 @@ double soak_seconds() {
   return text != nullptr ? std::strtod(text, nullptr) : 10.0;
 }
 
-/// Random input as a person who tries everything would give it, without leaving the program.
+/// Random clicks, drags, wheel turns, texts and keys all over the window, but none that ends the program.
 class RandomInput {
  public:
   explicit RandomInput(std::uint32_t seed) : random_(seed) {}

@@ -151,9 +151,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a translator's controls have tooltips, too") {
     Hand hand({}, open_reference_runner, {}, true);
-    hand.window().open_model(std::string(HEADLIGHT_GOLDEN_DIR) + "/models/marian");
-    hand.settle();
-    REQUIRE_MESSAGE(hand.result().has_logits, hand.window().notice().text);
+    show_golden_model(hand, "marian");
     CHECK(hand.sees("head.rows.0"));
     check_tips(hand);
     hand.press(Key::Digit3);

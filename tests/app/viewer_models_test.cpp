@@ -18,15 +18,6 @@ using shell::Key;
 
 namespace {
 
-const std::string kModels = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
-
-/// A window that shows one of the golden models.
-void show(Hand& hand, const std::string& model) {
-  hand.window().open_model(kModels + model);
-  hand.settle();
-  REQUIRE_MESSAGE(hand.state().model.path == kModels + model, hand.window().notice().text);
-}
-
 State with_text(const std::string& text) {
   State state;
   state.text = text;
@@ -39,7 +30,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a folder dropped on the window opens as a model, and closing it brings the playground back") {
     Hand hand(with_text("the cat"));
     const State before = hand.state();
-    hand.window().open_files({kModels + "gpt2"});
+    hand.window().open_files({kGoldenModels + "gpt2"});
     hand.settle();
     CHECK(hand.result().error == "");
     REQUIRE(hand.result().model);
@@ -60,14 +51,14 @@ TEST_SUITE("gpu") {
     const std::string file = (directory.path() / "text.txt").string();
     std::ofstream(file) << "a dog\n";
     Hand hand;
-    hand.window().open_files({kModels + "gpt2"});
+    hand.window().open_files({kGoldenModels + "gpt2"});
     hand.settle();
     REQUIRE(hand.result().model);
     hand.click("text.to_ids");  // ids would hide the text
     hand.window().open_files({file});
     hand.settle();
     CHECK(hand.state().text == "a dog");
-    CHECK(hand.state().model.path == kModels + "gpt2");
+    CHECK(hand.state().model.path == kGoldenModels + "gpt2");
     CHECK(hand.state().model.ids.empty());
     CHECK(hand.result().error == "");
   }
@@ -75,7 +66,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("what is no model is refused in one line and changes nothing") {
     Hand hand;
     const State before = hand.state();
-    for (const std::string& path : {std::string("/no/such/folder"), kModels + "gpt2/config.json"}) {
+    for (const std::string& path : {std::string("/no/such/folder"), kGoldenModels + "gpt2/config.json"}) {
       hand.window().open_model(path);
       hand.settle();
       CHECK(hand.window().notice().is_warning);
@@ -88,7 +79,7 @@ TEST_SUITE("gpu") {
     State ids;
     {
       Hand hand(with_text("the cat"));
-      hand.window().open_model(kModels + "bert-base-model");
+      hand.window().open_model(kGoldenModels + "bert-base-model");
       hand.settle();
       CHECK(hand.window().notice().is_warning);
       CHECK(hand.result().is_stale);
@@ -108,7 +99,7 @@ TEST_SUITE("gpu") {
     Hand hand(with_text("the cat"));
     hand.press(Key::O, kControl);
     CHECK(hand.window().model_browser().is_open());
-    hand.type(kModels);  // its field has the keyboard
+    hand.type(kGoldenModels);  // its field has the keyboard
     hand.press(Key::Enter);
     CHECK(hand.sees("browser.model.0"));
     CHECK(hand.sees("browser.model.3"));
@@ -127,14 +118,14 @@ TEST_SUITE("gpu") {
     hand.press(Key::O, kControl);
     hand.click("browser.model.4");  // behind those that come with the program
     CHECK_FALSE(hand.window().model_browser().is_open());
-    CHECK(hand.state().model.path.starts_with(kModels));
+    CHECK(hand.state().model.path.starts_with(kGoldenModels));
     CHECK(hand.window().settings().recent_models == std::vector<std::string>{hand.state().model.path});
   }
 
   TEST_CASE("a model is found by going through folders") {
     const TemporaryDirectory directory;
     std::filesystem::create_directories(directory.path() / "models" / "other");
-    std::filesystem::copy(kModels + "gpt2", directory.path() / "models" / "gpt2");
+    std::filesystem::copy(kGoldenModels + "gpt2", directory.path() / "models" / "gpt2");
     std::filesystem::remove(directory.path() / "models" / "gpt2" / "reference.safetensors");
     Hand hand(with_text("the cat"));
     hand.press(Key::O, kControl);
@@ -160,7 +151,7 @@ TEST_SUITE("gpu") {
     Hand hand(with_text("the cat"), fake_factory(log));
     const State before = hand.state();
     log->fails_to_load = true;
-    hand.window().open_model(kModels + "gpt2");
+    hand.window().open_model(kGoldenModels + "gpt2");
     hand.settle();
     CHECK(hand.state().model.path.empty());
     CHECK(hand.state() == before);
@@ -173,7 +164,7 @@ TEST_SUITE("gpu") {
     Hand hand(with_text("the cat"), fake_factory(log));
     const State before = hand.state();
     log->is_load_held = true;
-    hand.window().open_model(kModels + "gpt2");
+    hand.window().open_model(kGoldenModels + "gpt2");
     double now_s = 100.0;
     const auto frames_until = [&](const auto& is_there) {
       for (int patience = 0; patience < 4000 && !is_there(); ++patience) {
@@ -189,7 +180,7 @@ TEST_SUITE("gpu") {
     for (const char* name : {"head.map", "model.heads", "chips.query.0.1", "text.cross"})
       CHECK_MESSAGE(hand.sees(name), name);
     CHECK_FALSE(hand.sees("model.name"));
-    CHECK(hand.state().model.path == kModels + "gpt2");
+    CHECK(hand.state().model.path == kGoldenModels + "gpt2");
     hand.ui().feed(shell::tap(Key::K));
     hand.ui().feed(shell::tap(Key::Digit3));
     hand.ui().feed(shell::TextInput{"typed"});
@@ -214,7 +205,7 @@ TEST_SUITE("gpu") {
     const State before = hand.state();
     hand.click("text.edit");
     log->is_load_held = true;
-    hand.window().open_model(kModels + "gpt2");
+    hand.window().open_model(kGoldenModels + "gpt2");
     double now_s = 100.0;
     const auto frames_until = [&](const auto& is_there) {
       for (int patience = 0; patience < 4000 && !is_there(); ++patience) {
@@ -235,7 +226,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("predictions are bars that add to the text when they are clicked") {
     Hand hand(with_text("the cat"));
-    show(hand, "gpt2");
+    show_golden_model(hand, "gpt2");
     hand.click("tab.predictions");
     CHECK(hand.sees("prediction.0"));
     CHECK(hand.sees("lens.0"));
@@ -268,7 +259,7 @@ TEST_SUITE("gpu") {
     state.generation.tokens = 4;
     state.view.tab = Tab::Predictions;
     Hand hand(state);
-    show(hand, "gpt2");
+    show_golden_model(hand, "gpt2");
     const std::size_t steps = hand.window().undo().step_count();
     hand.click("generate.start");
     CHECK_FALSE(hand.window().generation().is_running());
@@ -279,14 +270,14 @@ TEST_SUITE("gpu") {
       hand.press(Key::Z, kControl);
     }
     CHECK(hand.state().text == "the cat");
-    CHECK(hand.state().model.path == kModels + "gpt2");
+    CHECK(hand.state().model.path == kGoldenModels + "gpt2");
   }
 
   TEST_CASE("a masked model offers a mask and fills it") {
     State state = with_text("a b");
     state.view.tab = Tab::Predictions;
     Hand hand(state);
-    show(hand, "bert");
+    show_golden_model(hand, "bert");
     CHECK_FALSE(hand.sees("generate.start"));
     REQUIRE(hand.sees("prediction.mask"));
     hand.click("prediction.mask");
@@ -297,7 +288,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("second sentences and special tokens change the tokens") {
     Hand hand(with_text("a b"));
-    show(hand, "bert");
+    show_golden_model(hand, "bert");
     const std::uint32_t alone = hand.result().input->source.length;
     hand.fill_in("text.pair", "b a");
     CHECK(hand.result().input->source.length > alone);
@@ -310,7 +301,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a token under the pointer marks its characters, characters their token") {
     Hand hand(with_text("a b"));
-    show(hand, "bert");
+    show_golden_model(hand, "bert");
     hand.move_to("chips.source.0.1");  // behind [CLS]
     CHECK(hand.sees("text.edit.mark.0-1"));
     hand.move_to("chips.source.0.0");  // [CLS] has none
@@ -323,7 +314,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("encoder–decoders have a target and three kinds of attention") {
     Hand hand(with_text("a b"));
-    show(hand, "marian");
+    show_golden_model(hand, "marian");
     CHECK(hand.sees("text.target"));
     hand.fill_in("text.target", "b");
     CHECK(hand.result().input->target->length > 1);
@@ -339,7 +330,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a head is knocked out, marked, and brought back") {
     const auto log = std::make_shared<FakeLog>();
     Hand hand(with_text("the cat"), fake_factory(log));
-    show(hand, "gpt2");
+    show_golden_model(hand, "gpt2");
     hand.click("head.knock_out");
     CHECK(head_gain(hand.state(), hand.state().selection.block, hand.state().selection.head) == 0.0F);
     CHECK(log->gains == 1);
@@ -355,7 +346,7 @@ TEST_SUITE("gpu") {
     State state = with_text("a b a b\nb");
     state.view.tab = Tab::Predictions;
     Hand hand(state);
-    show(hand, "gpt2");
+    show_golden_model(hand, "gpt2");
     hand.click("model.padding.1");
     REQUIRE(hand.state().model.padding == inference::PaddingSide::Left);
     hand.press(Key::PageDown);
@@ -375,7 +366,7 @@ TEST_SUITE("gpu") {
     state.generation.tokens = 3;
     state.view.tab = Tab::Predictions;
     Hand hand(state, open_gpu_runner);
-    show(hand, "gpt2");
+    show_golden_model(hand, "gpt2");
     REQUIRE(hand.result().error == "");
     const auto best = [&] {
       const PredictionPlace place = prediction_place(hand.state(), hand.result());

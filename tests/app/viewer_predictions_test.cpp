@@ -15,14 +15,6 @@ using shell::Key;
 
 namespace {
 
-const std::string kModels = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
-
-void show(Hand& hand, const std::string& model) {
-  hand.window().open_model(kModels + model);
-  hand.settle();
-  REQUIRE_MESSAGE(hand.state().model.path == kModels + model, hand.window().notice().text);
-}
-
 State predictions_of(const std::string& text) {
   State state;
   state.text = text;
@@ -43,7 +35,7 @@ std::optional<std::vector<std::string>> names_of_rows(Hand& hand, State state) {
 TEST_SUITE("gpu") {
   TEST_CASE("a change of mask or text is drawn as outlines and says what changed most; choosing a token ends them") {
     Hand hand(predictions_of("the cat sat on the mat"));
-    show(hand, "gpt2");
+    show_golden_model(hand, "gpt2");
     CHECK(hand.sees("prediction.0"));
     CHECK_FALSE(hand.sees("prediction.change"));
     // The axis doesn't follow the bars: 100 % is as wide after the change.
@@ -68,7 +60,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("the selected head is chosen and knocked out beside its predictions") {
     const auto log = std::make_shared<FakeLog>();
     Hand hand(predictions_of("the cat"), fake_factory(log));
-    show(hand, "gpt2");
+    show_golden_model(hand, "gpt2");
     const std::uint32_t head = hand.state().selection.head;
     hand.click(head == 0 ? "control.head.next" : "control.head.previous");
     CHECK(hand.state().selection.head != head);
@@ -87,7 +79,7 @@ TEST_SUITE("gpu") {
     State state;
     state.text = "a b a";
     Hand hand(state);
-    show(hand, "marian");
+    show_golden_model(hand, "marian");
     State shown = hand.state();
     shown.selection.block.kind = model::BlockKind::Cross;
     const model::TokenBatch& target = *hand.result().input->target;
@@ -120,7 +112,7 @@ TEST_SUITE("gpu") {
     hand.click("menu.Alignment");  // nothing has cross-attention: nothing happens
     CHECK(hand.state().selection.mean == HeadMean::None);
     hand.press(Key::Escape);
-    show(hand, "marian");
+    show_golden_model(hand, "marian");
     hand.click("menu.View");
     hand.click("menu.Alignment");
     CHECK(hand.state().selection.mean == HeadMean::Kind);
@@ -143,7 +135,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("on the device: a knocked-out head changes the bars and is compared with the run before") {
     Hand hand(predictions_of("the cat"), open_gpu_runner);
-    show(hand, "gpt2");
+    show_golden_model(hand, "gpt2");
     REQUIRE(hand.result().error == "");
     hand.wait(5.0);
     hand.click("head.knock_out");

@@ -46,12 +46,8 @@ std::string answer(const std::vector<std::string>& arguments, const std::string&
 std::string complaint(const std::vector<std::string>& arguments, int status, const std::string& input = "",
                       const std::string& expected_out = "") {
   const Outcome outcome = run(arguments, input);
-  INFO(outcome.err);
-  CHECK(outcome.status == status);
   CHECK(outcome.out == expected_out);
-  REQUIRE(outcome.err.starts_with("headlight: "));
-  REQUIRE(outcome.err.find('\n') == outcome.err.size() - 1);
-  return outcome.err.substr(11, outcome.err.size() - 12);
+  return complaint_of(outcome, status);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

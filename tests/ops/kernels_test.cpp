@@ -62,7 +62,7 @@ TEST_SUITE("gpu") {
       CHECK_FALSE(kernels["matrix_region"].is_compiled());
     }
     CHECK(kernels.listed() == std::vector<std::string>{"scale_head", "rotate", "matrix_region"});
-    CHECK(kernels["rotate"].is_compiled());  // somebody needs it now
+    CHECK(kernels["rotate"].is_compiled());  // a dispatch needs it now
     CHECK(kernels.listed() == std::vector<std::string>{"scale_head", "matrix_region"});
     std::size_t calls = 0;
     kernels.compile_listed([&](std::size_t, std::size_t total) {
@@ -76,7 +76,7 @@ TEST_SUITE("gpu") {
     CHECK(kernels.listed().empty());
   }
 
-  TEST_CASE("kernels are compiled in their order: the first ones are the first that somebody needs") {
+  TEST_CASE("kernels are compiled in their order: the first ones are the first that are dispatched") {
     for (const bool compiles_when_made : {false, true}) {
       CAPTURE(compiles_when_made);
       test::WatchedContext context({.compiles_when_made = compiles_when_made});

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <doctest/doctest.h>
 #include <sys/wait.h>
 
 #include "core/atomic_file.h"
@@ -37,6 +38,15 @@ inline Outcome run_headlight(const std::vector<std::string>& arguments, const st
   return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128,
           .out = read_file(directory.path() / "out"),
           .err = read_file(directory.path() / "err")};
+}
+
+/// The one line on standard error of a program that failed with this status, without "headlight: ".
+inline std::string complaint_of(const Outcome& outcome, int status) {
+  INFO(outcome.err);
+  CHECK(outcome.status == status);
+  REQUIRE(outcome.err.starts_with("headlight: "));
+  REQUIRE(outcome.err.find('\n') == outcome.err.size() - 1);
+  return outcome.err.substr(11, outcome.err.size() - 12);
 }
 
 }  // namespace headlight
