@@ -24,7 +24,7 @@ struct HeatmapParameters {
   uint hatch_ground;
   uint missing;
   uint not_finite;  // cells that are NaN or infinite
-  uint grid;  // alpha 0: no lines
+  uint grid;        // alpha 0: no lines
   uint crosshair;
   uint crosshair_row;  // 0xffffffff: none
   uint crosshair_column;
