@@ -1,6 +1,8 @@
 #include "app/tile_cache.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -24,6 +26,22 @@ bool has_same_shape(model::BlockRef block, const BlockShapes& before, const Bloc
 }
 
 }  // namespace
+
+float largest_weight(const attention::Tile& tile) {
+  float least_sum = std::numeric_limits<float>::infinity();
+  for (const float sum : tile.row_sum) least_sum = sum > 0.0F ? std::min(least_sum, sum) : least_sum;
+  return 1.0F / least_sum;
+}
+
+EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run) {
+  TileFacts facts;
+  if (tile.request.stage == attention::Stage::Weights) facts.largest_weight = largest_weight(tile);
+  facts.has_masked = std::ranges::any_of(tile.masked, [](std::uint8_t masked) { return masked != 0; });
+  for (std::size_t cell = 0; cell < tile.values.size() && !facts.has_odd; ++cell) {
+    facts.has_odd = !std::isfinite(tile.values[cell]) && (tile.masked.empty() || tile.masked[cell] == 0);
+  }
+  return {.tile = std::make_shared<const attention::Tile>(std::move(tile)), .run = run, .facts = facts};
+}
 
 void TileCache::begin_run(std::uint64_t run, const BlockShapes& before, const BlockShapes& after) {
   run_ = run;
@@ -58,7 +76,7 @@ void TileCache::add(attention::Tile tile) {
   const attention::TileRequest request = tile.request;
   if (const auto old = tiles_.find(request); old != tiles_.end()) bytes_ -= tile_bytes(*old->second.tile);
   bytes_ += tile_bytes(tile);
-  tiles_[request] = {.tile = std::make_shared<const attention::Tile>(std::move(tile)), .run = run_};
+  tiles_[request] = make_engine_tile(std::move(tile), run_);
   wanted_at_.try_emplace(request, clock_);
   evict();
 }

@@ -12,11 +12,23 @@
 
 namespace headlight::app {
 
+/// What views ask of a whole tile in every frame, found once.
+struct TileFacts {
+  float largest_weight = 0.0F;  ///< as largest_weight()
+  bool has_masked = false;
+  bool has_odd = false;  ///< NaN or infinite cells that aren't masked
+};
+
+/// The largest weight of a tile's rows, 1/l; 0 when all rows are fully masked.
+float largest_weight(const attention::Tile& tile);
+
 /// A tile and the run it shows.
 struct EngineTile {
   std::shared_ptr<const attention::Tile> tile;
   std::uint64_t run = 0;
+  TileFacts facts = {};
 };
+EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run);
 using EngineTiles = std::map<attention::TileRequest, EngineTile>;
 
 /// Tiles of the current run and, where a block kept its shape, of the runs before, within a budget: the least recently

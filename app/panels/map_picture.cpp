@@ -45,20 +45,11 @@ MapPicture::MapPicture(Frame& frame, const view::Viewport& viewport) : frame_(fr
 }
 
 bool MapPicture::has_masked_cells() const {
-  const attention::Tile* tile = whole_.tile ? whole_.tile : sharp_.tile;
   const Stage stage = shown_stage(frame_.state);
-  if (stage != Stage::Masked && stage != Stage::Weights) return false;
-  return tile && std::ranges::any_of(tile->masked, [](std::uint8_t masked) { return masked != 0; });
+  return (stage == Stage::Masked || stage == Stage::Weights) && known().facts.has_masked;
 }
 
-bool MapPicture::has_odd_cells() const {
-  const attention::Tile* tile = whole_.tile ? whole_.tile : sharp_.tile;
-  if (tile == nullptr) return false;
-  for (std::size_t i = 0; i < tile->values.size(); ++i) {
-    if (!std::isfinite(tile->values[i]) && (tile->masked.empty() || tile->masked[i] == 0)) return true;
-  }
-  return false;
-}
+bool MapPicture::has_odd_cells() const { return known().facts.has_odd; }
 
 attention::TileRequest MapPicture::request(const view::Region& region) const {
   const Selection& selection = frame_.state.selection;
@@ -80,7 +71,7 @@ bool MapPicture::is_per_row() const { return shows_weights() && frame_.state.vie
 /// The range is of the whole map, so that zooming and panning change no colour, or the user's.
 void MapPicture::set_colors(shell::HeatmapImage& image) const {
   if (shows_weights()) {
-    set_weight_colors(image, frame_.state, whole_.tile ? whole_.tile : sharp_.tile, is_per_row());
+    set_weight_colors(image, frame_.state, known(), is_per_row());
     return;
   }
   image.color_map = signed_colors();
@@ -113,7 +104,7 @@ void MapPicture::draw_bar(const shell::UiRect& bar) {
 }
 
 std::optional<RangeHint> MapPicture::hint() const {
-  const attention::Tile* tile = whole_.tile ? whole_.tile : sharp_.tile;
+  const attention::Tile* tile = known().tile;
   if (!tile || !shows_weights() || is_per_row()) return std::nullopt;
   shell::HeatmapImage image;
   set_colors(image);

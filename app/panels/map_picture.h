@@ -32,6 +32,8 @@ class MapPicture {
   bool is_per_row() const;
   void set_colors(shell::HeatmapImage& image) const;
   void draw_tile(const PictureTile& picture);
+  /// The whole map where it is known, else what is in sight.
+  const PictureTile& known() const { return whole_.tile ? whole_ : sharp_; }
 
   Frame& frame_;
   const view::Viewport& viewport_;

@@ -191,7 +191,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   image.area = cells;
   const bool is_weights = view.plan.stage == Stage::Weights;
   if (is_weights) {
-    set_weight_colors(image, frame.state, picture.tile, false);
+    set_weight_colors(image, frame.state, picture, false);
   } else {
     const ValueRange range = visible_range(*picture.tile);
     const float reach = std::max({std::abs(range.low), std::abs(range.high), 1e-6F});

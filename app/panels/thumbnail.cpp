@@ -70,7 +70,7 @@ void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const s
   }
   shell::HeatmapImage image = picture_of(picture, place, theme);
   const bool is_per_row = frame.state.view.color_range == ColorRange::PerRow;
-  set_weight_colors(image, frame.state, picture.tile, is_per_row);
+  set_weight_colors(image, frame.state, picture, is_per_row);
   image.area = box;
   image.grid = 0;
   std::vector<float> row_factors;

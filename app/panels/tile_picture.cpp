@@ -32,7 +32,7 @@ PictureTile find_tile(Frame& frame, const attention::TileRequest& request) {
   frame.wishes.push_back(request);
   const auto found = frame.result.tiles.find(request);
   if (found == frame.result.tiles.end()) return {};
-  return {.tile = found->second.tile.get(), .run = found->second.run};
+  return {.tile = found->second.tile.get(), .run = found->second.run, .facts = found->second.facts};
 }
 
 PictureTile find_covering_tile(const EngineResult& result, const attention::TileRequest& wanted) {
@@ -48,7 +48,7 @@ PictureTile find_covering_tile(const EngineResult& result, const attention::Tile
     // A tile of this run beats one of the run before, then the sharper one wins.
     const bool is_better = !best.tile || found->second.run > best.run ||
                            (found->second.run == best.run && request.pool < best.tile->request.pool);
-    if (is_better) best = {.tile = found->second.tile.get(), .run = found->second.run};
+    if (is_better) best = {.tile = found->second.tile.get(), .run = found->second.run, .facts = found->second.facts};
   }
   return best;
 }
@@ -83,16 +83,10 @@ ValueRange visible_range(const attention::Tile& tile) {
   return range.low > range.high ? ValueRange{} : range;
 }
 
-float largest_weight(const attention::Tile& tile) {
-  float least_sum = std::numeric_limits<float>::infinity();
-  for (const float sum : tile.row_sum) least_sum = sum > 0.0F ? std::min(least_sum, sum) : least_sum;
-  return 1.0F / least_sum;
-}
-
-void set_weight_colors(shell::HeatmapImage& image, const State& state, const attention::Tile* tile, bool is_per_row) {
+void set_weight_colors(shell::HeatmapImage& image, const State& state, const PictureTile& picture, bool is_per_row) {
   image.color_map = weight_colors(state);
   image.spread = state.view.color_spread;
-  const float largest = tile && !is_per_row ? largest_weight(*tile) : 1.0F;
+  const float largest = picture.tile && !is_per_row ? picture.facts.largest_weight : 1.0F;
   image.low = 0.0F;
   image.high = largest > 0.0F ? largest : 1.0F;
   const auto limits = state.view.color_limits.find(attention::Stage::Weights);

@@ -14,6 +14,7 @@ namespace headlight::app {
 struct PictureTile {
   const attention::Tile* tile = nullptr;  ///< null while nothing fitting is known
   std::uint64_t run = 0;
+  TileFacts facts = {};
 };
 
 /// Wishes for the tile and returns it if it is known.
@@ -39,12 +40,9 @@ struct ValueRange {
 };
 ValueRange visible_range(const attention::Tile& tile);
 
-/// The largest weight of a tile's rows, 1/l; 0 when all rows are fully masked.
-float largest_weight(const attention::Tile& tile);
-
 /// Colours and range of weights: the user's colour map, scale and limits, or up to the tile's own largest weight. With
 /// `is_per_row` the range is of each row's part of its largest weight, and limits don't count.
-void set_weight_colors(shell::HeatmapImage& image, const State& state, const attention::Tile* tile, bool is_per_row);
+void set_weight_colors(shell::HeatmapImage& image, const State& state, const PictureTile& picture, bool is_per_row);
 
 /// Factor of each tile row that makes its largest weight 1: l, of pooled rows the least l; 0 for rows without weights.
 std::vector<float> row_normalizers(const attention::Tile& tile);

@@ -133,7 +133,7 @@ struct PanelStage {
     for (const attention::TileRequest& request : wishes) {
       if (result.tiles.contains(request)) continue;
       attention::Tile tile = make_tile ? make_tile(request) : std::move(evaluate_with_means(runner_, {request}).front());
-      result.tiles[request] = {.tile = std::make_shared<attention::Tile>(std::move(tile)), .run = result.run};
+      result.tiles[request] = make_engine_tile(std::move(tile), result.run);
       ++evaluated;
     }
   }

@@ -272,7 +272,7 @@ TEST_CASE("thousands of tokens and a thousand heads cost a frame little, and eac
       best_ms = std::min(best_ms, stage.draw_ms);
     }
     MESSAGE("panels with ", thumbnails, " thumbnail tiles: ", best_ms, " ms");
-    CHECK(best_ms < 40.0);  // seen: 7.9 and 12.8 on a machine with much other work
+    CHECK(best_ms < 30.0);  // seen: 1.3 by layer, 6.2 by concentration, where all 1536 are asked for
   }
 }
 

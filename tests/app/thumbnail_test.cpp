@@ -1,4 +1,6 @@
 // Thumbnails: their layout, and which tiles they show.
+#include <limits>
+
 #include <doctest/doctest.h>
 
 #include "panels/thumbnail_layout.h"
@@ -88,6 +90,21 @@ TEST_CASE("pooled rows are normalised by their largest weight, and empty rows do
   CHECK(concentration(tile, 1, ~0U) == 0.5F);
   tile.row_sum = {0.0F};
   CHECK(largest_weight(tile) == 0.0F);
+}
+
+TEST_CASE("what views ask of a tile is found when it is evaluated") {
+  attention::Tile tile;
+  tile.request.stage = Stage::Weights;
+  tile.values = {0.5F, std::numeric_limits<float>::quiet_NaN(), 0.25F};
+  tile.masked = {0, 1, 0};
+  tile.row_sum = {2.0F};
+  const TileFacts known = make_engine_tile(tile, 1).facts;
+  CHECK(known.largest_weight == 0.5F);
+  CHECK(known.has_masked);
+  CHECK_FALSE(known.has_odd);  // the NaN is masked
+  tile.masked = {0, 0, 0};
+  CHECK_FALSE(make_engine_tile(tile, 1).facts.has_masked);
+  CHECK(make_engine_tile(tile, 1).facts.has_odd);
 }
 
 TEST_CASE("the sharpest tile of the newest run that covers a region stands in for it") {
