@@ -1,3 +1,3 @@
-#include "app/commands/command_line.h"
+#include "app/cli/command_line.h"
 
 int main(int argc, char** argv) { return headlight::app::run_command_line(argc, argv); }

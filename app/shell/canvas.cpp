@@ -1,4 +1,4 @@
-#include "shell/canvas.h"
+#include "app/shell/canvas.h"
 
 #include <cstring>
 

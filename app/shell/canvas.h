@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "shell/pixels.h"
-#include "shell/vulkan_handles.h"
+#include "app/shell/pixels.h"
+#include "app/shell/vulkan_handles.h"
 
 namespace headlight::shell {
 

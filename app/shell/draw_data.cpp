@@ -1,4 +1,4 @@
-#include "shell/draw_data.h"
+#include "app/shell/draw_data.h"
 
 #include <cmath>
 

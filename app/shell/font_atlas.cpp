@@ -1,4 +1,4 @@
-#include "shell/font_atlas.h"
+#include "app/shell/font_atlas.h"
 
 #include <algorithm>
 #include <array>

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "app/shell/font_files.h"
+#include "app/shell/fonts.h"
+#include "app/shell/glyph_set.h"
+#include "app/shell/shaped_text.h"
 #include "imgui.h"
-#include "shell/font_files.h"
-#include "shell/fonts.h"
-#include "shell/glyph_set.h"
-#include "shell/shaped_text.h"
 
 namespace headlight::shell {
 

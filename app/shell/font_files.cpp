@@ -1,4 +1,4 @@
-#include "shell/font_files.h"
+#include "app/shell/font_files.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "shell/glyph_set.h"
+#include "app/shell/glyph_set.h"
 
 #include <algorithm>
 #include <array>

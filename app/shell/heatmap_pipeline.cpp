@@ -1,4 +1,4 @@
-#include "shell/heatmap_pipeline.h"
+#include "app/shell/heatmap_pipeline.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "shell/heatmap_renderer.h"
-#include "shell/pixels.h"
-#include "shell/vulkan_handles.h"
-#include "shell/word_allocator.h"
+#include "app/shell/heatmap_renderer.h"
+#include "app/shell/pixels.h"
+#include "app/shell/vulkan_handles.h"
+#include "app/shell/word_allocator.h"
 
 namespace headlight::shell {
 

@@ -1,10 +1,10 @@
-#include "shell/heatmap_renderer.h"
+#include "app/shell/heatmap_renderer.h"
 
 #include <algorithm>
 
+#include "app/shell/heatmap_pipeline.h"
 #include "core/error.h"
 #include "imgui.h"
-#include "shell/heatmap_pipeline.h"
 #include "view/not_finite.h"
 
 namespace headlight::shell {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "shell/theme.h"
+#include "app/shell/theme.h"
 #include "view/value_scale.h"
 
 struct ImDrawList;

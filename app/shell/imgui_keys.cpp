@@ -1,4 +1,4 @@
-#include "shell/imgui_keys.h"
+#include "app/shell/imgui_keys.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/shell/input.h"
 #include "imgui.h"
-#include "shell/input.h"
 
 namespace headlight::shell {
 

@@ -1,4 +1,4 @@
-#include "shell/imgui_layer.h"
+#include "app/shell/imgui_layer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,11 @@
 
 #include <backends/imgui_impl_vulkan.h>
 
+#include "app/shell/draw_data.h"
+#include "app/shell/imgui_keys.h"
 #include "core/error.h"
 #include "imgui.h"
 #include "imgui_internal.h"
-#include "shell/draw_data.h"
-#include "shell/imgui_keys.h"
 
 namespace headlight::shell {
 namespace {

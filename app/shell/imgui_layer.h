@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
-#include "shell/input.h"
-#include "shell/picture_hash.h"
-#include "shell/pixels.h"
-#include "shell/ui.h"
-#include "shell/vulkan_handles.h"
+#include "app/shell/input.h"
+#include "app/shell/picture_hash.h"
+#include "app/shell/pixels.h"
+#include "app/shell/ui.h"
+#include "app/shell/vulkan_handles.h"
 
 struct ImGuiContext;
 struct ImFontAtlas;

@@ -1,4 +1,4 @@
-#include "shell/input.h"
+#include "app/shell/input.h"
 
 #include <algorithm>
 #include <array>

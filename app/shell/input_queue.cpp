@@ -1,4 +1,4 @@
-#include "shell/input_queue.h"
+#include "app/shell/input_queue.h"
 
 #include <bitset>
 

@@ -3,7 +3,7 @@
 #include <deque>
 #include <vector>
 
-#include "shell/input.h"
+#include "app/shell/input.h"
 
 namespace headlight::shell {
 

@@ -1,4 +1,4 @@
-#include "shell/missing_font.h"
+#include "app/shell/missing_font.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "shell/render_device.h"
+#include "app/shell/render_device.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,9 +9,9 @@
 
 #include <fmt/ranges.h>
 
+#include "app/shell/vulkan_handles.h"
 #include "core/error.h"
 #include "gpu/validation_layer.h"
-#include "shell/vulkan_handles.h"
 
 namespace headlight::shell {
 namespace {

@@ -1,4 +1,4 @@
-#include "shell/shaped_text.h"
+#include "app/shell/shaped_text.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include <pango/pangocairo.h>
 
-#include "shell/glyph_set.h"
+#include "app/shell/glyph_set.h"
 
 namespace headlight::shell {
 namespace {

@@ -1,4 +1,4 @@
-#include "shell/swapchain.h"
+#include "app/shell/swapchain.h"
 
 #include <algorithm>
 

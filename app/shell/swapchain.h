@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "shell/canvas.h"
-#include "shell/vulkan_handles.h"
+#include "app/shell/canvas.h"
+#include "app/shell/vulkan_handles.h"
 
 namespace headlight::shell {
 

@@ -4,11 +4,11 @@
 #include <string>
 #include <utility>
 
+#include "app/shell/shaped_text.h"
+#include "app/shell/text_marks.h"
+#include "app/shell/ui_impl.h"
 #include "imgui.h"
 #include "imgui_internal.h"
-#include "shell/shaped_text.h"
-#include "shell/text_marks.h"
-#include "shell/ui_impl.h"
 
 namespace headlight::shell {
 namespace {

@@ -1,9 +1,9 @@
-#include "shell/text_marks.h"
+#include "app/shell/text_marks.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "shell/shaped_text.h"
+#include "app/shell/shaped_text.h"
 
 namespace headlight::shell {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "app/shell/ui.h"
 #include "imgui.h"
 #include "imgui_internal.h"
-#include "shell/ui.h"
 
 namespace headlight::shell {
 

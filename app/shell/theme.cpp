@@ -1,4 +1,4 @@
-#include "shell/theme.h"
+#include "app/shell/theme.h"
 
 #include <algorithm>
 #include <cmath>

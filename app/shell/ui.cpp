@@ -1,4 +1,4 @@
-#include "shell/ui.h"
+#include "app/shell/ui.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "app/shell/missing_font.h"
+#include "app/shell/ui_impl.h"
 #include "imgui.h"
-#include "shell/missing_font.h"
-#include "shell/ui_impl.h"
 
 namespace headlight::shell {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
-#include "shell/fonts.h"
-#include "shell/heatmap_renderer.h"
-#include "shell/input.h"
-#include "shell/pixels.h"
-#include "shell/theme.h"
+#include "app/shell/fonts.h"
+#include "app/shell/heatmap_renderer.h"
+#include "app/shell/input.h"
+#include "app/shell/pixels.h"
+#include "app/shell/theme.h"
 
 namespace headlight::shell {
 

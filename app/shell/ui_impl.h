@@ -7,14 +7,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "shell/canvas.h"
-#include "shell/font_atlas.h"
-#include "shell/heatmap_pipeline.h"
-#include "shell/imgui_layer.h"
-#include "shell/input_queue.h"
-#include "shell/picture_hash.h"
-#include "shell/ui.h"
-#include "shell/wrapped_text.h"
+#include "app/shell/canvas.h"
+#include "app/shell/font_atlas.h"
+#include "app/shell/heatmap_pipeline.h"
+#include "app/shell/imgui_layer.h"
+#include "app/shell/input_queue.h"
+#include "app/shell/picture_hash.h"
+#include "app/shell/ui.h"
+#include "app/shell/wrapped_text.h"
 
 namespace headlight::shell {
 

@@ -8,7 +8,7 @@
 
 #include <vulkan/vulkan_raii.hpp>
 
-#include "shell/render_device.h"
+#include "app/shell/render_device.h"
 
 namespace headlight::shell {
 

@@ -1,5 +1,5 @@
+#include "app/shell/vulkan_handles.h"
 #include "core/error.h"
-#include "shell/vulkan_handles.h"
 
 namespace headlight::shell {
 

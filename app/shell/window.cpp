@@ -1,4 +1,4 @@
-#include "shell/window.h"
+#include "app/shell/window.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "app/shell/ui_impl.h"
+#include "app/shell/window_impl.h"
 #include "core/error.h"
-#include "shell/ui_impl.h"
-#include "shell/window_impl.h"
 
 namespace headlight::shell {
 namespace {

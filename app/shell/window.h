@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "app/shell/pixels.h"
 #include "core/result.h"
-#include "shell/pixels.h"
 
 namespace headlight::shell {
 

@@ -2,7 +2,7 @@
 #include <span>
 #include <utility>
 
-#include "shell/window_impl.h"
+#include "app/shell/window_impl.h"
 
 namespace headlight::shell {
 namespace {

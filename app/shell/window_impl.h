@@ -3,9 +3,9 @@
 #include <memory>
 #include <optional>
 
-#include "shell/swapchain.h"
-#include "shell/ui.h"
-#include "shell/window.h"
+#include "app/shell/swapchain.h"
+#include "app/shell/ui.h"
+#include "app/shell/window.h"
 
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>

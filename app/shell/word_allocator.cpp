@@ -1,4 +1,4 @@
-#include "shell/word_allocator.h"
+#include "app/shell/word_allocator.h"
 
 #include <iterator>
 

@@ -1,4 +1,4 @@
-#include "shell/wrapped_text.h"
+#include "app/shell/wrapped_text.h"
 
 #include <algorithm>
 #include <cmath>

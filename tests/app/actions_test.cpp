@@ -1,4 +1,4 @@
-#include "panels/actions.h"
+#include "app/commands/actions.h"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "app/engine.h"
+#include "app/engine/engine.h"
 #include "fake_runner.h"
 
 using namespace headlight;

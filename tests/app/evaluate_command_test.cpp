@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands/progress_bar.h"
+#include "app/cli/progress_bar.h"
 #include "support/golden_model.h"
 #include "support/program.h"
 

@@ -4,8 +4,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "app/export_job.h"
-#include "app/export_names.h"
+#include "app/exports/job.h"
+#include "app/exports/names.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "export/npy.h"

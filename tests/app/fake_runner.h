@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/runner.h"
+#include "app/engine/runner.h"
 #include "core/error.h"
 #include "inference/session.h"
 

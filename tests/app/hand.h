@@ -8,9 +8,9 @@
 #include <doctest/doctest.h>
 
 #include "app/reference_runner.h"
-#include "app/workspace.h"
+#include "app/shell/render_device.h"
+#include "app/window/workspace.h"
 #include "core/error.h"
-#include "shell/render_device.h"
 
 namespace headlight::app {
 

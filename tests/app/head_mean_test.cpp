@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/engine_worker.h"
-#include "app/head_mean.h"
+#include "app/engine/engine_worker.h"
+#include "app/engine/head_mean.h"
+#include "app/engine/run_source.h"
 #include "app/reference_runner.h"
-#include "app/run_source.h"
 
 using namespace headlight;
 using namespace headlight::app;

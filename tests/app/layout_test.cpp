@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "app/blame.h"
-#include "app/layout.h"
+#include "app/state/error_section.h"
+#include "app/window/layout.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "app/panel_stage.h"
-#include "panels/cell_numbers.h"
-#include "panels/range_bar.h"
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/range_bar.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "app/mask_file.h"
+#include "app/state/mask_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "support/temporary_directory.h"

@@ -4,10 +4,10 @@
 
 #include <doctest/doctest.h>
 
-#include "app/continuation.h"
-#include "app/engine.h"
-#include "app/generation.h"
-#include "app/run_source.h"
+#include "app/engine/continuation.h"
+#include "app/engine/engine.h"
+#include "app/engine/generation.h"
+#include "app/engine/run_source.h"
 #include "fake_runner.h"
 
 using namespace headlight;

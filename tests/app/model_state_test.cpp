@@ -1,11 +1,11 @@
 // What the state, the settings and the text's lines know of models.
 #include <doctest/doctest.h>
 
-#include "app/opened_file.h"
-#include "app/prompt_lines.h"
-#include "app/run_source.h"
-#include "app/settings.h"
-#include "app/state.h"
+#include "app/engine/prompt_lines.h"
+#include "app/engine/run_source.h"
+#include "app/state/opened_file.h"
+#include "app/state/settings.h"
+#include "app/state/state.h"
 #include "core/error.h"
 #include "support/temporary_directory.h"
 

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "app/head_mean.h"
+#include "app/engine/head_mean.h"
+#include "app/engine/run_source.h"
 #include "app/reference_runner.h"
-#include "app/run_source.h"
 #include "app/shell_stage.h"
-#include "panels/grid_panel.h"
-#include "panels/head_panel.h"
-#include "panels/steps_panel.h"
-#include "panels/tile_picture.h"
+#include "app/views/grid/grid_view.h"
+#include "app/views/head/head_view.h"
+#include "app/views/steps/steps_view.h"
+#include "app/widgets/tile_picture.h"
 
 namespace headlight::app {
 

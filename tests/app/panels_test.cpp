@@ -1,8 +1,8 @@
 #include <chrono>
 
 #include "app/panel_stage.h"
-#include "panels/cell_numbers.h"
-#include "panels/label_text.h"
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/label_text.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "app/prediction_memory.h"
+#include "app/engine/prediction_memory.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/runner.h"
+#include "app/engine/runner.h"
 #include "core/error.h"
 #include "model/reference.h"
 #include "model/reference_layers.h"

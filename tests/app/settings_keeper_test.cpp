@@ -1,4 +1,4 @@
-#include "app/settings_keeper.h"
+#include "app/state/settings_keeper.h"
 
 #include <doctest/doctest.h>
 

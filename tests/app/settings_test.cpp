@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#include "app/settings.h"
+#include "app/state/settings.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "support/temporary_directory.h"

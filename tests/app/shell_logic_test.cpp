@@ -4,13 +4,13 @@
 
 #include <doctest/doctest.h>
 
-#include "shell/glyph_set.h"
-#include "shell/heatmap_renderer.h"
-#include "shell/input_queue.h"
-#include "shell/missing_font.h"
-#include "shell/shaped_text.h"
-#include "shell/theme.h"
-#include "shell/word_allocator.h"
+#include "app/shell/glyph_set.h"
+#include "app/shell/heatmap_renderer.h"
+#include "app/shell/input_queue.h"
+#include "app/shell/missing_font.h"
+#include "app/shell/shaped_text.h"
+#include "app/shell/theme.h"
+#include "app/shell/word_allocator.h"
 
 using namespace headlight::shell;
 

@@ -8,9 +8,9 @@
 
 #include <doctest/doctest.h>
 
+#include "app/shell/render_device.h"
+#include "app/shell/ui.h"
 #include "imgui.h"
-#include "shell/render_device.h"
-#include "shell/ui.h"
 #include "stb_image_write.h"
 
 namespace headlight::shell {

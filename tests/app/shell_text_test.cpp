@@ -4,9 +4,9 @@
 #include <random>
 #include <utility>
 
+#include "app/shell/wrapped_text.h"
 #include "app/shell_stage.h"
 #include "imgui_internal.h"
-#include "shell/wrapped_text.h"
 
 using namespace headlight::shell;
 

@@ -2,8 +2,8 @@
 #define VULKAN_HPP_NO_CONSTRUCTORS  // designated initialisers, as in the targets that it tests
 #include <doctest/doctest.h>
 
-#include "shell/render_device.h"
-#include "shell/vulkan_handles.h"
+#include "app/shell/render_device.h"
+#include "app/shell/vulkan_handles.h"
 
 using namespace headlight::shell;
 

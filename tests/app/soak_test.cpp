@@ -9,10 +9,10 @@
 #include <fstream>
 #include <random>
 
-#include "app/first_sight.h"
-#include "app/gpu_runner.h"
-#include "app/workspace.h"
-#include "shell/render_device.h"
+#include "app/engine/gpu_runner.h"
+#include "app/models/starter_view.h"
+#include "app/shell/render_device.h"
+#include "app/window/workspace.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;

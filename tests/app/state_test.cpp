@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "app/departures.h"
-#include "app/state.h"
-#include "app/state_json.h"
+#include "app/state/departures.h"
+#include "app/state/state.h"
+#include "app/state/state_json.h"
 #include "core/error.h"
 #include "support/temporary_directory.h"
 

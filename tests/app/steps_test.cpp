@@ -3,12 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include "app/cells/arithmetic.h"
+#include "app/cells/cell_sources.h"
+#include "app/cells/mask_reason.h"
+#include "app/engine/run_source.h"
 #include "app/reference_runner.h"
-#include "app/run_source.h"
-#include "panels/arithmetic.h"
-#include "panels/cell_sources.h"
-#include "panels/mask_reason.h"
-#include "panels/matrix_plan.h"
+#include "app/views/steps/matrix_plan.h"
 
 using namespace headlight;
 using namespace headlight::app;

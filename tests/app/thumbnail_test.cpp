@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "panels/thumbnail_layout.h"
-#include "panels/tile_picture.h"
+#include "app/widgets/thumbnail_layout.h"
+#include "app/widgets/tile_picture.h"
 
 using namespace headlight;
 using namespace headlight::app;

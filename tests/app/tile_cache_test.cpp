@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "app/tile_cache.h"
+#include "app/engine/tile_cache.h"
 
 using namespace headlight;
 using namespace headlight::app;

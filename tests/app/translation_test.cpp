@@ -3,11 +3,11 @@
 
 #include <doctest/doctest.h>
 
-#include "app/engine_worker.h"
+#include "app/engine/engine_worker.h"
+#include "app/engine/run_source.h"
+#include "app/engine/translation.h"
 #include "app/fake_runner.h"
 #include "app/reference_runner.h"
-#include "app/run_source.h"
-#include "app/translation.h"
 #include "inference/decoding.h"
 
 using namespace headlight;

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "app/undo.h"
+#include "app/state/undo.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -5,10 +5,10 @@
 #include <fstream>
 #include <set>
 
-#include "app/export_names.h"
+#include "app/exports/names.h"
 #include "app/hand.h"
-#include "app/picture_file.h"
-#include "app/state_json.h"
+#include "app/state/state_json.h"
+#include "app/window/png_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "support/temporary_directory.h"

@@ -3,10 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/bundled_models.h"
-#include "app/first_sight.h"
 #include "app/hand.h"
-#include "app/state_json.h"
+#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
+#include "app/state/state_json.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "app/dialogs/glossary.h"
 #include "app/hand.h"
 #include "core/atomic_file.h"
-#include "panels/glossary.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;

@@ -1,9 +1,9 @@
 // The mask in the window: switches, the brush, and what says that the model is not as it was trained.
 #include <doctest/doctest.h>
 
-#include "app/departures.h"
 #include "app/fake_runner.h"
 #include "app/hand.h"
+#include "app/state/departures.h"
 
 using namespace headlight;
 using namespace headlight::app;

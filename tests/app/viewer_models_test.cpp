@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "app/continuation.h"
+#include "app/engine/continuation.h"
 #include "app/fake_runner.h"
 #include "app/hand.h"
 #include "support/temporary_directory.h"

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
+#include "app/engine/head_mean.h"
 #include "app/fake_runner.h"
 #include "app/hand.h"
-#include "app/head_mean.h"
-#include "panels/row_names.h"
+#include "app/widgets/row_names.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -5,8 +5,8 @@
 
 #include <imgui.h>
 
-#include "app/frame_guard.h"
 #include "app/hand.h"
+#include "app/window/frame_guard.h"
 #include "core/error.h"
 #include "inference/notebooks.h"
 

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/mask_file.h"
-#include "app/settings.h"
-#include "app/state_json.h"
+#include "app/state/mask_file.h"
+#include "app/state/settings.h"
+#include "app/state/state_json.h"
 #include "export/npy_header.h"
 #include "fuzz/readers.h"
 

@@ -1,5 +1,5 @@
-// The table of docs/ARCHITECTURE.md says which folder of src/ may use which; here it is held against every #include and
-// every target_link_libraries line.
+// The tables of docs/ARCHITECTURE.md say which folder of src/ may use which, and which room of app/; here they are held
+// against every #include, and for src/ against every target_link_libraries line.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,15 +16,15 @@ namespace {
 /// folder → what its row of the table names: folders ("core") and single headers ("attention/stage.h").
 using Table = std::map<std::string, std::set<std::string>>;
 
-/// Reads the rows `| folder | a, b, c/d.h | … |` below the line that starts with "| folder |".
-Table parse_table(const std::string& markdown) {
+/// Reads the rows `| name | a, b, c/d.h | … |` below the line that starts with `heading`.
+Table parse_table(const std::string& markdown, const std::string& heading = "| folder |") {
   Table table;
   std::istringstream lines(markdown);
   std::string line;
   bool inside = false;
   while (std::getline(lines, line)) {
-    if (line.starts_with("| folder |")) inside = true;
-    if (!inside || line.starts_with("| folder |") || line.starts_with("|--") || line.starts_with("| -")) continue;
+    if (line.starts_with(heading)) inside = true;
+    if (!inside || line.starts_with(heading) || line.starts_with("|--") || line.starts_with("| -")) continue;
     if (!line.starts_with('|')) {
       if (inside) break;
     }
@@ -43,14 +43,21 @@ Table parse_table(const std::string& markdown) {
   return table;
 }
 
+Table table_below(const std::string& heading) {
+  for (const auto& file : source_tree()) {
+    if (file.path == "docs/ARCHITECTURE.md") return parse_table(file.text, heading);
+  }
+  return {};
+}
+
 const Table& table() {
-  static const Table kTable = [] {
-    for (const auto& file : source_tree()) {
-      if (file.path == "docs/ARCHITECTURE.md") return parse_table(file.text);
-    }
-    return Table{};
-  }();
+  static const Table kTable = table_below("| folder |");
   return kTable;
+}
+
+const Table& rooms() {
+  static const Table kRooms = table_below("| room |");
+  return kRooms;
 }
 
 std::string first_folder(const std::string& path) { return path.substr(0, path.find('/')); }
@@ -71,6 +78,21 @@ std::string objection(const std::string& folder, const std::string& name, const 
   return folder + " may not know " + target;
 }
 
+/// "state" of app/state/undo.cpp, "frame.h" of app/frame.h.
+std::string room_of(const std::string& path) { return first_folder(path.substr(4)); }
+
+/// Empty, or why the file `path` of app/ must not include `name`.
+std::string objection_in_app(const std::string& path, const std::string& name, const Table& rules) {
+  if (!name.starts_with("app/")) return name.starts_with("tests/") ? "app/ stands without its tests" : "";
+  const std::string from = room_of(path);
+  const std::string to = room_of(name);
+  const auto view_of = [](const std::string& view) { return view.substr(0, view.rfind('/')); };
+  if (from == to) return from == "views" && view_of(path) != view_of(name) ? "no view knows another" : "";
+  const auto row = rules.find(from);
+  if (row == rules.end()) return "the table has no row for " + from;
+  return row->second.contains(to) ? "" : from + " may not know " + to;
+}
+
 }  // namespace
 
 TEST_SUITE("cpu") {
@@ -84,7 +106,7 @@ TEST_SUITE("cpu") {
     CHECK(objection("view", "model/config.h", rules).empty());
     CHECK(objection("view", "core/error.h", rules).empty());
     CHECK(objection("view", "<vulkan/vulkan.h>", rules) == "only gpu/ speaks Vulkan");
-    CHECK(objection("view", "app/state.h", rules) == "src/ stands on its own");
+    CHECK(objection("view", "app/state/state.h", rules) == "src/ stands on its own");
     CHECK_FALSE(objection("gpu", "<imgui.h>", rules).empty());
     CHECK(includes_of("#include <a>\n  # include \"b/c.h\"\n// #include <d>\n") == std::vector<std::string>{"<a>", "b/c.h"});
   }
@@ -107,6 +129,32 @@ TEST_SUITE("cpu") {
         CHECK(objection(folder, name, table()) == "");
       }
     }
+  }
+
+  TEST_CASE("rooms of app/ know what their table says") {
+    const Table rules = parse_table("| room | may use |\n|---|---|\n| state | |\n| views | state |\n", "| room |");
+    CHECK(objection_in_app("app/views/head/a.cpp", "app/state/state.h", rules).empty());
+    CHECK(objection_in_app("app/state/a.cpp", "app/views/head/a.h", rules) == "state may not know views");
+    CHECK(objection_in_app("app/views/head/a.cpp", "app/views/grid/a.h", rules) == "no view knows another");
+    CHECK(objection_in_app("app/views/head/a.cpp", "app/views/head/b.h", rules).empty());
+    CHECK(objection_in_app("app/cellar/a.cpp", "app/state/state.h", rules) == "the table has no row for cellar");
+    for (const auto& file : source_tree()) {
+      if (!file.path.starts_with("app/") || (file.extension() != ".h" && file.extension() != ".cpp")) continue;
+      CAPTURE(file.path);
+      for (const auto& name : includes_of(file.text)) {
+        CAPTURE(name);
+        CHECK(objection_in_app(file.path, name, rooms()) == "");
+      }
+    }
+  }
+
+  TEST_CASE("app/ has few files of its own") {
+    std::size_t files = 0;
+    for (const auto& file : source_tree()) {
+      if (file.path.starts_with("app/") && file.path.find('/', 4) == std::string::npos) ++files;
+    }
+    CHECK(files >= 2);
+    CHECK(files <= 5);
   }
 
   TEST_CASE("what a target links is in its row") {

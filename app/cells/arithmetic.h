@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/cells/cell_sources.h"
+#include "attention/mask.h"
+#include "attention/stage.h"
+#include "model/network.h"
+
+namespace headlight::app {
+
+/// Where a cell's arithmetic gets its numbers from: one head's matrices. Nothing means that they are on their way.
+class NumberSource {
+ public:
+  using Numbers = std::optional<std::vector<float>>;
+  virtual ~NumberSource() = default;
+
+  virtual Numbers row(attention::Stage stage, std::uint32_t row) = 0;
+  virtual Numbers column(attention::Stage stage, std::uint32_t column) = 0;
+  virtual std::optional<float> value(attention::Stage stage, std::uint32_t row, std::uint32_t column) = 0;
+
+  /// m and l of a row's softmax.
+  struct Softmax {
+    float max = 0.0F;
+    float sum = 0.0F;
+  };
+  virtual std::optional<Softmax> softmax(std::uint32_t row) = 0;
+
+  /// A row of the memory that cross-attention's keys and values come from.
+  virtual Numbers memory(std::uint32_t /*row*/) { return std::nullopt; }
+};
+
+/// What is asked: a cell of a stage, and what its explanation needs besides the numbers.
+struct CellQuestion {
+  BlockGeometry geometry;
+  const model::AttentionLayer* layer = nullptr;  ///< null while there is no network
+  model::BlockKind kind = model::BlockKind::EncoderSelf;
+  attention::MaskFill fill = attention::MaskFill::NegativeInfinity;
+  std::string mask_reason;  ///< of a cell of a map; empty: it is visible
+  attention::Stage stage = attention::Stage::Scores;
+  std::uint32_t row = 0, column = 0;
+};
+
+/// One product of a sum.
+struct Product {
+  float left = 0.0F, right = 0.0F;
+  double value() const { return double{left} * double{right}; }
+};
+
+/// A cell's calculation, ready to be read: cell = formula = numbers = result.
+struct Arithmetic {
+  std::string cell;             ///< "scores[2,5]"
+  std::string formula;          ///< "q₂·k₅"
+  std::string numbers;          ///< "1.2·0.4 + 0.31·(−0.2)", largest first; "…" while numbers are on their way
+  std::optional<float> result;  ///< the value on screen
+  std::string note;             ///< in words: why a cell is masked, where a matrix comes from; may be empty
+  std::vector<Product> terms;   ///< every product of the sum, in order
+  float constant = 0.0F;        ///< added to the products: the bias
+  bool has_constant = false;
+};
+
+Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers);
+
+/// "0.418", "−1.250", "3.1e-5", "−∞": for reading, three decimals.
+std::string write_number(double value);
+
+/// Numbers of the terms, those with the largest magnitude first, equal ones in their order.
+std::vector<std::size_t> largest_first(std::span<const Product> terms);
+
+/// A sum of products with its constant, the largest first: at most `max_terms` of them, then "… 56 more terms".
+std::string write_sum(std::span<const Product> terms, std::optional<float> constant, std::size_t max_terms);
+
+/// The whole calculation as text, with every term, for the clipboard: "scores[2,5] = q₂·k₅ = … = 0.418" and the note.
+std::string write_all(const Arithmetic& arithmetic);
+
+}  // namespace headlight::app

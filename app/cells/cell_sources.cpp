@@ -1,0 +1,121 @@
+#include "app/cells/cell_sources.h"
+
+#include <algorithm>
+
+namespace headlight::app {
+
+using attention::Stage;
+
+MergedOrigin origin_of_merged(const BlockGeometry& geometry, std::uint32_t row, std::uint32_t column) {
+  const std::uint32_t d_v = std::max(geometry.shape.d_v, 1U);
+  if (geometry.merge == model::MergeOrder::Concatenate) {
+    return {.head = column / d_v, .token = row, .dimension = column % d_v};
+  }
+  const std::uint64_t flat = std::uint64_t{row} * geometry.shape.d_merged + column;  // of [head, token, d_v]
+  const std::uint64_t per_head = std::max<std::uint64_t>(std::uint64_t{geometry.shape.queries} * d_v, 1);
+  return {.head = static_cast<std::uint32_t>(flat / per_head),
+          .token = static_cast<std::uint32_t>(flat % per_head / d_v),
+          .dimension = static_cast<std::uint32_t>(flat % d_v)};
+}
+
+std::vector<MatrixPart> head_slices(const BlockGeometry& geometry) {
+  const inference::BlockShape& shape = geometry.shape;
+  if (geometry.merge == model::MergeOrder::Concatenate) {
+    return {{.stage = Stage::Merged,
+             .row = 0,
+             .rows = shape.queries,
+             .column = geometry.head * shape.d_v,
+             .columns = shape.d_v}};
+  }
+  const std::uint64_t width = std::max(shape.d_merged, 1U);
+  const std::uint64_t per_head = std::uint64_t{shape.queries} * shape.d_v;
+  const std::uint64_t end = (geometry.head + 1) * per_head;
+  std::vector<MatrixPart> parts;
+  for (std::uint64_t at = geometry.head * per_head; at < end;) {
+    const std::uint64_t column = at % width;
+    // Whole rows in one piece; what begins or ends inside a row by itself.
+    const std::uint64_t whole_rows = column == 0 ? (end - at) / width : 0;
+    const std::uint64_t columns = whole_rows > 0 ? width : std::min(width - column, end - at);
+    const std::uint64_t rows = std::max<std::uint64_t>(whole_rows, 1);
+    parts.push_back({.stage = Stage::Merged,
+                     .row = static_cast<std::uint32_t>(at / width),
+                     .rows = static_cast<std::uint32_t>(rows),
+                     .column = static_cast<std::uint32_t>(column),
+                     .columns = static_cast<std::uint32_t>(columns)});
+    at += rows * columns;
+  }
+  return parts;
+}
+
+namespace {
+
+/// What keys and values are made from.
+StepMatrix memory_of(const BlockGeometry& geometry) {
+  return geometry.is_self ? StepMatrix(Stage::X) : StepMatrix(StepMatrix::Other::Memory);
+}
+
+/// A row of the input, and the column of the weight or all of its columns.
+std::vector<MatrixPart> projected_from(const BlockGeometry& geometry, StepMatrix input, StepMatrix weight, std::uint32_t row,
+                                       std::uint32_t column) {
+  const inference::BlockShape& shape = geometry.shape;
+  if (!shape.has_input) return {};
+  std::vector<MatrixPart> parts = {{.stage = input, .row = row, .rows = 1, .column = 0, .columns = shape.d_model}};
+  if (!geometry.has_weights) return parts;
+  const bool is_value = weight == StepMatrix::Other::ValueWeight;
+  const bool needs_all = geometry.is_turned && !is_value;
+  parts.push_back({.stage = weight,
+                   .row = 0,
+                   .rows = shape.d_model,
+                   .column = needs_all ? 0 : column,
+                   .columns = needs_all ? shape.d_k : 1});
+  return parts;
+}
+
+}  // namespace
+
+std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, std::uint32_t row, std::uint32_t column) {
+  const inference::BlockShape& shape = geometry.shape;
+  const auto row_of = [](StepMatrix of, std::uint32_t index, std::uint32_t columns) {
+    return MatrixPart{.stage = of, .row = index, .rows = 1, .column = 0, .columns = columns};
+  };
+  const auto cell_of = [](Stage of, std::uint32_t at_row, std::uint32_t at_column) {
+    return MatrixPart{.stage = of, .row = at_row, .rows = 1, .column = at_column, .columns = 1};
+  };
+  switch (stage) {
+    case Stage::X:
+      return {};
+    case Stage::Q:
+      return projected_from(geometry, Stage::X, StepMatrix::Other::QueryWeight, row, column);
+    case Stage::K:
+      return projected_from(geometry, memory_of(geometry), StepMatrix::Other::KeyWeight, row, column);
+    case Stage::V:
+      return projected_from(geometry, memory_of(geometry), StepMatrix::Other::ValueWeight, row, column);
+    case Stage::Scores:
+      return {row_of(Stage::Q, row, shape.d_k), row_of(Stage::K, column, shape.d_k)};
+    case Stage::Scaled:
+      return {cell_of(Stage::Scores, row, column)};
+    case Stage::Masked:
+      return {cell_of(Stage::Scaled, row, column)};
+    case Stage::Weights:
+      return {row_of(Stage::Masked, row, shape.keys)};
+    case Stage::Heads:
+      return {row_of(Stage::Weights, row, shape.keys),
+              {.stage = Stage::V, .row = 0, .rows = shape.keys, .column = column, .columns = 1}};
+    case Stage::Merged: {
+      const MergedOrigin origin = origin_of_merged(geometry, row, column);
+      if (origin.head != geometry.head) return {};
+      return {cell_of(Stage::Heads, origin.token, origin.dimension)};
+    }
+    case Stage::Output: {
+      std::vector<MatrixPart> parts = {row_of(Stage::Merged, row, shape.d_merged)};
+      if (geometry.has_weights) {
+        parts.push_back(
+            {.stage = StepMatrix::Other::OutputWeight, .row = 0, .rows = shape.d_merged, .column = column, .columns = 1});
+      }
+      return parts;
+    }
+  }
+  return {};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,38 @@
+#include "app/cells/mask_reason.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace headlight::app {
+
+std::string mask_reason(const attention::MaskSpec& mask, const MapCell& where) {
+  const auto [query, key] = where.cell;
+  if (mask.is_visible(where.layer, where.batch, where.head, query, key, where.keys)) return {};
+  if (mask.painted_state(where.layer, where.batch, where.head, where.cell)) return "paint";
+
+  const attention::MaskRule& rule = mask.rule;
+  std::vector<std::string> causes;
+  if (key >= rule.prefix) {
+    if (key > query && rule.causal) causes.emplace_back("causal rule");
+    if (key > query && !rule.causal && rule.prefix > 0) causes.push_back(fmt::format("prefix of {}", rule.prefix));
+    const std::uint32_t distance = query > key ? query - key : key - query;
+    if (rule.window > 0 && distance >= rule.window) causes.push_back(fmt::format("window of {}", rule.window));
+  }
+  if (rule.key_padding && !where.keys.holds(key)) causes.emplace_back("padding");
+  if (mask.matrix && !mask.matrix->is_kept(where.batch, where.head, query, key)) causes.emplace_back("mask matrix");
+  return causes.empty() ? "mask" : fmt::format("{}", fmt::join(causes, " and "));
+}
+
+std::string mask_summary(const attention::MaskSpec& mask, bool has_padding) {
+  std::vector<std::string> parts;
+  if (mask.rule.causal) parts.emplace_back("causal");
+  if (mask.rule.window > 0) parts.push_back(fmt::format("window {}", mask.rule.window));
+  if (mask.rule.prefix > 0) parts.push_back(fmt::format("prefix {}", mask.rule.prefix));
+  if (mask.rule.key_padding && has_padding) parts.emplace_back("padding");
+  if (mask.matrix) parts.emplace_back("matrix");
+  if (!mask.painted.empty()) parts.emplace_back("paint");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+
+#include "app/frame.h"
+#include "attention/mask.h"
+
+namespace headlight::app {
+
+/// The selected block's mask as its layer applies it: what a person chose, and the window that the layer was trained with.
+class ShownMask {
+ public:
+  /// The frame must outlive it.
+  explicit ShownMask(const Frame& frame);
+  const attention::MaskSpec& spec() const { return with_window_ ? *with_window_ : chosen_; }
+
+ private:
+  const attention::MaskSpec& chosen_;
+  std::optional<attention::MaskSpec> with_window_;  ///< only where there is one: a copy may be large
+};
+
+/// Do some layers of the model on screen mask by a window of their own?
+bool has_trained_window(const Frame& frame);
+
+}  // namespace headlight::app

@@ -1,0 +1,291 @@
+#include "app/cli/subcommands.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "app/bench/bench.h"
+#include "app/bench/check.h"
+#include "app/bench/model_bench.h"
+#include "app/bench/report.h"
+#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
+#include "app/state/settings.h"
+#include "app/state/usage.h"
+#include "app/window/viewer_bench.h"
+#include "model/network.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::uint32_t kLongest = 4096;
+constexpr std::uint32_t kKeystrokes = 40;
+constexpr std::uint32_t kMostHeads = model::kMaxModelHeads;
+
+constexpr const char* kDescription =
+    "Measure what each operation and a whole pass cost\n\n"
+    "Runs every operation on random numbers (self-attention, causal, one batch item) and reports the median of several\n"
+    "rounds after a warm-up: wall time (recording, submission, waiting for the fence), GPU time by timestamps, and GFLOP/s "
+    "by\n"
+    "wall time. Of attention and tiles only the pairs that the causal mask shows are counted as flops.";
+
+std::string footer() {
+  std::string text = "Operations:\n";
+  for (const bench::Operation operation : bench::operations()) {
+    text += fmt::format("  {:<20} {}\n", bench::to_string(operation), bench::description(operation));
+  }
+  return text +
+         "--format json prints one object a line: op, n, d_model, heads, causal, wall_ms, gpu_ms, gflops, device, driver, "
+         "variant,\n"
+         "dispatches, device_bytes and state_bytes (forward: with and without the weights).\n\n"
+         "With --model: load (file to device), forward (a new text and the last token's logits), append (one more token) "
+         "and\n"
+         "stream (every core reads the weights' bytes once), with the process' largest resident size.\n\n"
+         "Examples:\n"
+         "  headlight bench --quick\n"
+         "  headlight bench --ops qkv_gemm,linear_naive --n 64,256 --d-model 768 --heads 12 --format json\n"
+         "  headlight bench --model gpt2 --n 16,64,256\n"
+         "  headlight bench --check";
+}
+
+struct BenchFlags {
+  std::string device, model;
+  bool keeps_halves = false;
+  std::vector<bench::Operation> operations{bench::operations().begin(), bench::operations().end()};
+  std::vector<std::uint32_t> tokens;
+  std::vector<std::uint32_t> widths = {512, 768};
+  std::vector<std::uint32_t> heads = {8, 12};
+  std::uint32_t longest = 1024;
+  std::uint32_t rounds = 0;
+  bool is_quick = false, is_full = false, is_check = false, is_viewer = false, is_json = false;
+};
+
+std::vector<std::uint32_t> parse_list(std::string_view flag, const std::vector<std::string>& values, std::uint32_t low,
+                                      std::uint32_t high) {
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& part : split_list(flag, values)) {
+    numbers.push_back(static_cast<std::uint32_t>(parse_integer(flag, part, low, high)));
+  }
+  return numbers;
+}
+
+std::vector<bench::Operation> parse_operations(const std::vector<std::string>& values) {
+  std::vector<std::string> names;
+  for (const bench::Operation operation : bench::operations()) names.emplace_back(bench::to_string(operation));
+  std::vector<bench::Operation> operations;
+  for (const std::string& part : split_list("--ops", values)) {
+    const bench::Operation operation = bench::operations()[parse_choice("--ops", part, names)];
+    if (std::find(operations.begin(), operations.end(), operation) == operations.end()) operations.push_back(operation);
+  }
+  return operations;
+}
+
+/// --n as asked, or powers of two (--quick: of four) up to the longest.
+std::vector<std::uint32_t> token_counts(const BenchFlags& flags) {
+  std::vector<std::uint32_t> counts = flags.tokens;
+  for (std::uint32_t n = 16; flags.tokens.empty() && n <= flags.longest; n *= flags.is_quick ? 4 : 2) counts.push_back(n);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+bench::Plan make_plan(const BenchFlags& flags) {
+  constexpr double kQuickBudgetMs = 150.0;
+  if (flags.widths.size() != flags.heads.size()) {
+    throw UsageError(
+        "--d-model names {} widths and --heads {} numbers of heads; they go in pairs, as in --d-model 512,768 --heads 8,12",
+        flags.widths.size(), flags.heads.size());
+  }
+  bench::Plan plan{.operations = flags.operations, .sizes = {}, .rounds = {.count = flags.rounds}};
+  if (flags.is_quick) plan.rounds.budget_ms = kQuickBudgetMs;
+  if (flags.is_full) plan.longest_ms = 0.0;
+  for (std::size_t i = 0; i < flags.widths.size(); ++i) {
+    const bench::Size model{.n = 0, .d_model = flags.widths[i], .heads = flags.heads[i]};
+    if (model.d_model % model.heads != 0) {
+      throw UsageError("--heads: {} heads don't divide a d_model of {}", model.heads, model.d_model);
+    }
+    for (const std::uint32_t n : token_counts(flags)) plan.sizes.push_back({n, model.d_model, model.heads});
+  }
+  return plan;
+}
+
+void print(const bench::ModelResult& result, bool is_json) {
+  if (is_json) {
+    std::cout << fmt::format(
+        "{{\"op\": \"model_{}\", \"n\": {}, \"wall_ms\": {:.3f}, \"gpu_ms\": {:.3f}, \"dispatches\": {}, \"peak_mib\": "
+        "{:.0f}}}\n",
+        result.op, result.n, result.wall_ms, result.gpu_ms, result.dispatches, result.peak_mib);
+  } else {
+    std::cout << fmt::format("{:<10} {:>6} {:>12.2f} {:>12.2f} {:>11} {:>10.0f}\n", result.op, result.n, result.wall_ms,
+                             result.gpu_ms, result.dispatches, result.peak_mib);
+  }
+  std::cout << std::flush;
+}
+
+int run_model_bench(const BenchFlags& flags) {
+  gpu::ContextOptions options;
+  options.device = flags.device;
+  gpu::Context context(options);
+  const bench::ModelPlan plan{.path = flags.model,
+                              .tuning_file = tuning_file(),
+                              .tokens = token_counts(flags),
+                              .precision = flags.keeps_halves ? inference::Precision::F16 : inference::Precision::F32,
+                              .rounds = {.count = flags.rounds}};
+  if (!flags.is_json) {
+    std::cout << fmt::format("{:<10} {:>6} {:>12} {:>12} {:>11} {:>10}\n", "op", "n", "wall ms", "GPU ms", "dispatches",
+                             "peak MiB");
+  }
+  bench::run_model(context, plan, [&](const bench::ModelResult& result) { print(result, flags.is_json); });
+  return 0;
+}
+
+/// Median and worst of one of the costs.
+std::string spread(const std::vector<KeystrokeCost>& costs, double KeystrokeCost::*cost) {
+  std::vector<double> values;
+  for (const KeystrokeCost& keystroke : costs) values.push_back(keystroke.*cost);
+  return fmt::format("{:>10.1f} {:>10.1f}", bench::median(values), *std::ranges::max_element(values));
+}
+
+/// The window offscreen: how long until the first heatmap is there, and until a typed character's maps are.
+int run_viewer_bench(const BenchFlags& flags) {
+  ScreenshotOptions options;
+  options.device = flags.device;
+  options.shows_welcome = true;
+  FirstState first = first_state(*options.models);
+  if (!flags.model.empty()) {
+    first = {};
+    first.model = options.models->open(inference::find_model(flags.model));
+    select_model(first.state, first.model->path.string(), first.model->masks);
+    select_first_head(first.state, *first.model);
+    if (const FirstSight* sight = find_sight(*first.model)) first.state.text = sight->text;
+  }
+  options.state = std::move(first.state);
+  options.model = std::move(first.model);
+  const ViewerBench result = bench_viewer(options, flags.rounds > 0 ? flags.rounds : kKeystrokes);
+  const KeystrokeCost& earliest = result.keystrokes.front();
+  if (flags.is_json) {
+    std::cout << fmt::format("{{\"op\": \"launch\", \"wall_ms\": {:.0f}, \"all_maps_ms\": {:.0f}}}\n", result.launch_ms,
+                             result.launch_maps_ms);
+    for (const KeystrokeCost& cost : result.keystrokes) {
+      std::cout << fmt::format(
+          "{{\"op\": \"keystroke\", \"wall_ms\": {:.2f}, \"typed_ms\": {:.2f}, \"map_ms\": {:.2f}, \"run_ms\": {:.2f}, "
+          "\"frame_ms\": {:.2f}, \"pictures\": {}}}\n",
+          cost.maps_ms, cost.typed_ms, cost.map_ms, cost.run_ms, cost.frame_ms, cost.pictures);
+    }
+    return 0;
+  }
+  std::cout << fmt::format("launch to the first heatmap   {:>7.0f} ms\nlaunch to all heatmaps        {:>7.0f} ms\n",
+                           result.launch_ms, result.launch_maps_ms);
+  std::cout << fmt::format("the first keystroke's maps    {:>7.1f} ms\n\n", earliest.maps_ms);
+  std::cout << fmt::format("{} keystrokes, ms             {:>6} {:>10}\n", result.keystrokes.size(), "median", "worst");
+  const std::vector<std::pair<const char*, double KeystrokeCost::*>> rows = {
+      {"character on screen", &KeystrokeCost::typed_ms},
+      {"selected map on screen", &KeystrokeCost::map_ms},
+      {"all maps on screen", &KeystrokeCost::maps_ms},
+      {"of it: forward pass", &KeystrokeCost::run_ms},
+      {"of it: one picture", &KeystrokeCost::frame_ms}};
+  for (const auto& [name, cost] : rows) std::cout << fmt::format("{:<24} {}\n", name, spread(result.keystrokes, cost));
+  return 0;
+}
+
+int run_bench(const BenchFlags& flags) {
+  if (flags.is_viewer) return run_viewer_bench(flags);
+  if (!flags.model.empty()) return run_model_bench(flags);
+  const bench::Plan plan = make_plan(flags);
+  gpu::ContextOptions options;
+  options.device = flags.device;
+  gpu::Context context(options);
+  const std::filesystem::path tuned = tuning_file();  // the viewer's
+  ops::Kernels kernels(context);
+  const ops::Tuning tuning = tune(kernels, tuned);
+  if (!flags.is_json) std::cout << bench::heading(context.device(), tuning) << std::flush;
+  if (flags.is_check) {
+    const bool holds = bench::check(kernels, tuned, [](const bench::Verdict& verdict) {
+      std::cout << (verdict.holds ? "ok      " : "FAILED  ") << verdict.what << std::endl;
+    });
+    return holds ? 0 : 1;
+  }
+  if (!flags.is_json) std::cout << bench::table_header();
+  const bench::Listener listener{
+      .measured =
+          [&](const bench::Result& result) {
+            std::cout << (flags.is_json ? bench::json_row(result, context.device()) : bench::table_row(result))
+                      << std::flush;
+          },
+      .skipped =
+          [&](const bench::Skipped& skipped) {
+            (flags.is_json ? std::cerr : std::cout) << bench::table_row(skipped) << std::flush;
+          }};
+  bench::run(kernels, tuned, plan, listener);
+  return 0;
+}
+
+void add_size_flags(CLI::App& app, BenchFlags& flags) {
+  constexpr const char* kGroup = "What is measured";
+  add_repeatable_flag(app, "--ops", "OP,...", "only these operations (see below)", kGroup,
+                      [&flags](const std::vector<std::string>& values) { flags.operations = parse_operations(values); });
+  add_repeatable_flag(
+      app, "--n", "N,...", "numbers of tokens, up to 4096 (default: 16, 32, ... 1024)", kGroup,
+      [&flags](const std::vector<std::string>& values) { flags.tokens = parse_list("--n", values, 1, kLongest); });
+  add_flag(app, "--max-n", "N", "the default's last number of tokens", kGroup, [&flags](const std::string& value) {
+    flags.longest = static_cast<std::uint32_t>(parse_integer("--max-n", value, 16, kLongest));
+  });
+  add_repeatable_flag(app, "--d-model", "D,...", "widths of the model (default: 512,768)", kGroup,
+                      [&flags](const std::vector<std::string>& values) {
+                        flags.widths = parse_list("--d-model", values, 1, model::kMaxModelWidth);
+                      });
+  add_repeatable_flag(
+      app, "--heads", "H,...", "heads of each width (default: 8,12)", kGroup,
+      [&flags](const std::vector<std::string>& values) { flags.heads = parse_list("--heads", values, 1, kMostHeads); });
+}
+
+void add_effort_flags(CLI::App& app, BenchFlags& flags) {
+  constexpr const char* kGroup = "How thoroughly";
+  constexpr std::uint64_t kMostRounds = 1000;
+  add_flag(app, "--model", "PATH", fmt::format("instead: measure this model: {}", kModelNames), kGroup,
+           [&flags](const std::string& value) { flags.model = named_model(value); });
+  add_flag(app, "--precision", "P", "with --model: weights as f32 (default) or f16", kGroup,
+           [&flags](const std::string& value) {
+             const std::vector<std::string> precisions = {"f32", "f16"};
+             flags.keeps_halves = parse_choice("--precision", value, precisions) == 1;
+           });
+  add_plain_flag(app, "--quick", "n = 16, 64, 256 and fewer rounds", kGroup, [&flags] {
+    flags.is_quick = true;
+    flags.longest = 256;
+  });
+  add_plain_flag(app, "--full", "up to 4096 tokens, and cases that take longer than 20 seconds too", kGroup, [&flags] {
+    flags.is_full = true;
+    flags.longest = kLongest;
+  });
+  add_flag(app, "--rounds", "N", "so many rounds of each case (default: from 3 to 50, as many as fit into 0.4 s)", kGroup,
+           [&flags](const std::string& value) {
+             flags.rounds = static_cast<std::uint32_t>(parse_integer("--rounds", value, 1, kMostRounds));
+           });
+  add_plain_flag(
+      app, "--viewer",
+      "instead: open the window offscreen and type into it (--rounds N characters): from launch to the first heatmap, "
+      "from a keystroke to its maps",
+      kGroup, [&flags] { flags.is_viewer = true; });
+  add_plain_flag(app, "--check", "instead: check a few ratios that hold on any machine; exit status 1 when one doesn't",
+                 kGroup, [&flags] { flags.is_check = true; });
+}
+
+}  // namespace
+
+Subcommand add_bench_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("bench", kDescription);
+  const auto flags = std::make_shared<BenchFlags>();
+  add_size_flags(*command, *flags);
+  add_effort_flags(*command, *flags);
+  add_flag(*command, "--format", "FORMAT", "table (default) or json", "Output", [flags](const std::string& value) {
+    const std::vector<std::string> formats = {"table", "json"};
+    flags->is_json = parse_choice("--format", value, formats) == 1;
+  });
+  add_device_flag(*command, flags->device);
+  command->footer(footer());
+  return {.app = command, .run = [flags] { return run_bench(*flags); }};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,173 @@
+#include "app/cli/command_line.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "app/cli/flags.h"
+#include "app/cli/subcommands.h"
+#include "app/state/usage.h"
+#include "core/utf8.h"
+#include "inference/weight_findings.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+constexpr int kOddWeights = 3;
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// The commands inside `app`.
+std::vector<CLI::App*> commands_in(CLI::App& app) {
+  return app.get_subcommands([](CLI::App*) { return true; });
+}
+
+/// What no flag took: misspelled flags, and words without a flag before them. `path` is how the command is called.
+void refuse_leftovers(CLI::App& command, const std::string& path) {
+  const std::vector<std::string> leftovers = command.remaining();
+  if (leftovers.empty()) {
+    for (CLI::App* inner : command.get_subcommands()) refuse_leftovers(*inner, path + " " + inner->get_name());
+    return;
+  }
+  const std::string word = leftovers.front().substr(0, leftovers.front().find('='));
+  const std::string where = fmt::format("see {} --help", path);
+  if (!word.starts_with("-")) {
+    std::vector<std::string> names;
+    for (const CLI::App* inner : commands_in(command)) names.push_back(inner->get_name());
+    if (names.empty()) throw UsageError("'{}' belongs to no flag ({})", word, where);
+    throw UsageError("there is no '{}' among {} ({})", word, fmt::join(names, ", "), where);
+  }
+  const std::string meant = nearest(word, flag_names(command));
+  if (meant.empty()) throw UsageError("unknown flag {} ({})", word, where);
+  throw UsageError("unknown flag {}, did you mean {}? ({})", word, meant, where);
+}
+
+/// Flags that nobody knows are ours to refuse, with a better word than CLI11's.
+void take_over(CLI::App& command) {
+  command.allow_extras();
+  set_help_layout(command);
+  for (CLI::App* inner : commands_in(command)) take_over(*inner);
+}
+
+/// `headlight --text …` is `headlight view --text …`; a first word that is no command is refused here.
+void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>& commands) {
+  std::vector<std::string> names;
+  for (const Subcommand& command : commands) names.push_back(command.app->get_name());
+  // `headlight help export` is `headlight export --help`.
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  const bool asks_version = !arguments.empty() && (arguments.front() == "version" || arguments.front() == "-V" ||
+                                                   (arguments.size() == 2 && arguments.back() == "--version"));
+  if (asks_version) arguments = {"--version"};
+  const std::string first = arguments.empty() ? std::string() : arguments.front();
+  if (first == "--help" || first == "-h" || first == "--version") return;
+  if (first.empty() || first.starts_with("-")) {
+    arguments.insert(arguments.begin(), "view");
+  } else if (std::find(names.begin(), names.end(), first) == names.end()) {
+    const std::string meant = nearest(first, names);
+    const std::string hint = meant.empty() ? std::string() : fmt::format(", did you mean {}?", meant);
+    throw UsageError("there is no command '{}'{} (see headlight --help)", first, hint);
+  }
+}
+
+void describe(CLI::App& app) {
+  app.name("headlight");
+  app.description(
+      "Headlight - a microscope for multi-head attention\n\n"
+      "Type a sentence and see every head of a transformer attend to it, computed on any Vulkan device.");
+  app.set_version_flag("--version", "headlight " HEADLIGHT_VERSION, "tell the version and exit");
+  app.require_subcommand(0, 1);
+  app.footer(
+      "`headlight COMMAND --help` or `headlight help COMMAND` tells a command's flags.\n\n"
+      "Exit status: 0 done, 1 something failed, 2 the command line is wrong, 3 done, but weights of the model are NaN or\n"
+      "infinite (or become so with --precision f16); the reason is one line on standard error.\n\n"
+      "Examples:\n"
+      "  headlight\n"
+      "  headlight export --text \"the cat sat on the mat\" --mask causal --format png,svg --out figures\n"
+      "  headlight export --model openai-community/gpt2 --text \"the cat sat\" --stages weights --format npy --out numbers\n"
+      "  headlight export --preset notebook-004 --stages q,k,v,weights,output --format npy --out numbers");
+  set_help_layout(app);
+}
+
+/// What stands in standard output's buffers is an answer only when it has arrived.
+void expect_written() {
+  const bool is_written = std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!is_written) throw Error("standard output can't be written; is its disk full or its reader gone?");
+}
+
+void complain(std::string_view message) {
+  std::cerr << "headlight: " << one_line(message.substr(0, message.find('\n'))) << '\n';
+}
+
+int parse_and_run(std::vector<std::string> arguments) {
+  CLI::App app;
+  describe(app);
+  const std::vector<Subcommand> commands = {
+      add_view_command(app),     add_screenshot_command(app), add_export_command(app),     add_info_command(app),
+      add_models_command(app),   add_tokenize_command(app),   add_detokenize_command(app), add_translate_command(app),
+      add_generate_command(app), add_evaluate_command(app),   add_devices_command(app),    add_bench_command(app),
+  };
+  for (const Subcommand& command : commands) take_over(*command.app);
+  complete(arguments, commands);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp& call) {
+    return app.exit(call);
+  } catch (const CLI::CallForVersion& call) {
+    return app.exit(call);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string message = error.what();
+    throw UsageError("{} needs a value (see headlight --help)", message.substr(0, message.find(':')));
+  } catch (const CLI::ParseError& error) {
+    throw UsageError("{} (see headlight --help)", first_line(error.what()));
+  }
+  for (const Subcommand& command : commands) {
+    if (!command.app->parsed()) continue;
+    refuse_leftovers(*command.app, "headlight " + command.app->get_name());
+    const int status = command.run();
+    const std::vector<std::string> warnings = inference::all_weight_warnings();
+    for (const std::string& warning : warnings) std::cerr << "headlight: warning: " << warning << '\n';
+    return status == 0 && !warnings.empty() ? kOddWeights : status;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  int status = kFailed;
+  try {
+    status = parse_and_run({argv + 1, argv + argc});
+    expect_written();
+  } catch (const UsageError& error) {
+    complain(error.what());
+    status = kWrongUsage;
+  } catch (const std::bad_alloc&) {
+    complain("out of memory; choose a shorter text or a smaller model");
+    status = kFailed;
+  } catch (const std::exception& error) {
+    complain(error.what());
+    status = kFailed;
+  }
+  return status;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,61 @@
+#include "app/cli/subcommands.h"
+
+#include <iostream>
+#include <memory>
+
+#include <fmt/ranges.h>
+
+#include "core/error.h"
+#include "gpu/context.h"
+#include "gpu/device_info.h"
+
+namespace headlight::app {
+namespace {
+
+std::string mebibytes(std::size_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
+
+std::string description(const gpu::DeviceInfo& device) {
+  std::string text = fmt::format("{}: {}\n", device.index, device.name);
+  text += fmt::format("   {}, {}, Vulkan {}\n", device.kind, device.driver, device.api);
+  text +=
+      fmt::format("   memory {}, storage range {}, shared memory {} KiB, subgroups of {}\n", mebibytes(device.memory_bytes),
+                  mebibytes(device.max_storage_range), device.shared_memory_bytes >> 10, device.subgroup_size);
+  if (device.is_usable()) {
+    text += device.timestamp_period_ns > 0.0f ? "   usable\n" : "   usable; no timestamps, so GPU times are not measured\n";
+  } else {
+    text += fmt::format("   not usable: {}\n", fmt::join(device.lacks, ", "));
+  }
+  return text;
+}
+
+int run_devices(const std::string& wanted) {
+  if (!wanted.empty()) {
+    gpu::ContextOptions options;
+    options.device = wanted;
+    std::cout << description(gpu::Context(options).device());
+    return 0;
+  }
+  const std::vector<gpu::DeviceInfo> devices = gpu::list_devices();
+  if (devices.empty()) {
+    gpu::Context no_device;  // says why, and what to install
+    return 1;
+  }
+  for (const gpu::DeviceInfo& device : devices) std::cout << description(device);
+  return 0;
+}
+
+}  // namespace
+
+Subcommand add_devices_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("devices", "List the Vulkan devices of this machine, each with what it lacks");
+  const auto device = std::make_shared<std::string>();
+  add_device_flag(*command, *device);
+  command->footer(
+      "The number or a part of the name is what --device takes.\n\n"
+      "Examples:\n"
+      "  headlight devices\n"
+      "  headlight devices --device llvmpipe");
+  return {.app = command, .run = [device] { return run_devices(*device); }};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,135 @@
+#include "app/cli/subcommands.h"
+
+#include <iostream>
+#include <memory>
+
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/evaluation_flags.h"
+#include "app/cli/progress_bar.h"
+#include "app/models/bundled_models.h"
+#include "app/state/usage.h"
+#include "evaluation/bleu.h"
+#include "evaluation/text_file.h"
+#include "evaluation/words.h"
+#include "inference/decoding.h"
+
+namespace headlight::app {
+namespace {
+
+namespace fs = std::filesystem;
+using evaluation::Bleu;
+using Lines = std::vector<std::string>;
+
+constexpr const char* kDescription =
+    "How near translations come to those of people\n\n"
+    "Translates each line of a file (the likeliest token each time) and compares the whole with a file of references:\n"
+    "BLEU-4 of the corpus (Papineni et al. 2002), one reference a line, not smoothed. Both sides are lower-cased, and each\n"
+    "punctuation mark is a word of its own.";
+
+constexpr const char* kFooter =
+    "The figures behind the score are the shares of n-grams of one to four words that the references have too.\n"
+    "Without files: test_2016_flickr.de and .en of Multi30k.\n\n"
+    "Examples:\n"
+    "  headlight evaluate bleu --source test.de --reference test.en\n"
+    "  headlight evaluate bleu --data multi30k --format json\n"
+    "  headlight evaluate bleu --hypothesis translated.en --reference test.en";
+
+struct BleuFlags {
+  EvaluationFlags common;
+  std::string source, reference, hypothesis;
+};
+
+std::vector<Lines> in_words(const Lines& lines) {
+  std::vector<Lines> words;
+  for (const std::string& line : lines) words.push_back(evaluation::words_of(line));
+  return words;
+}
+
+Lines translate(const EvaluationFlags& flags, const Lines& sources) {
+  const auto model = flags.open_model(kTranslator);
+  if (!model->description.is_encoder_decoder) {
+    throw Error("{} translates nothing: BLEU needs an encoder-decoder", model->description.family);
+  }
+  if (!model->tokenizer) throw Error("{}; texts can't be translated without it", model->tokenizer_problem);
+  const std::unique_ptr<GpuRunner> runner = flags.open_runner(*model);
+  ProgressBar bar("sentences", flags.is_quiet);
+  bar.show(0, sources.size());
+  inference::PromptText text;
+  text.lines = sources;
+  const auto decoded = inference::decode(runner->session(), *model, text, {}, [&](const auto& progress) {
+    bar.show(progress.done, sources.size());
+    return true;
+  });
+  Lines translations;
+  for (const inference::Decoded& line : decoded) translations.push_back(model->predicted_tokenizer()->decode(line.ids));
+  return translations;
+}
+
+std::string bleu_text(const Bleu& bleu, std::size_t sentences) {
+  return fmt::format(
+      "BLEU {:.2f} (1- to 4-grams {:.1f} {:.1f} {:.1f} {:.1f}, brevity penalty {:.3f}, {} sentences, {} words "
+      "for {})",
+      bleu.score, 100.0 * bleu.precision[0], 100.0 * bleu.precision[1], 100.0 * bleu.precision[2], 100.0 * bleu.precision[3],
+      bleu.brevity_penalty, sentences, bleu.hypothesis_words, bleu.reference_words);
+}
+
+std::string bleu_json(const Bleu& bleu, std::size_t sentences) {
+  const nlohmann::ordered_json json = {{"bleu", bleu.score},
+                                       {"precisions", bleu.precision},
+                                       {"brevity_penalty", bleu.brevity_penalty},
+                                       {"sentences", sentences},
+                                       {"hypothesis_words", bleu.hypothesis_words},
+                                       {"reference_words", bleu.reference_words}};
+  return json.dump();
+}
+
+int run_command(const BleuFlags& flags) {
+  const bool names_files = !flags.source.empty() || !flags.reference.empty() || !flags.hypothesis.empty();
+  if (names_files && flags.reference.empty()) throw UsageError("--reference is missing: name the file to compare with");
+  if (names_files && flags.source.empty() && flags.hypothesis.empty()) {
+    throw UsageError("--source is missing: name the file to translate, or --hypothesis for what is translated already");
+  }
+  if (!flags.hypothesis.empty() && !flags.common.model.empty()) {
+    throw UsageError("--model and --hypothesis exclude each other: what is translated already needs no model");
+  }
+  const auto place = [&](const std::string& given, const char* text) {
+    return names_files ? fs::path(given) : flags.common.multi30k(text, "--source and --reference");
+  };
+  const fs::path reference_file = place(flags.reference, "test_2016_flickr.en");
+  const Lines references = evaluation::read_lines(reference_file);
+  Lines hypotheses;
+  if (!flags.source.empty() || !names_files) {
+    const fs::path source_file = place(flags.source, "test_2016_flickr.de");
+    const Lines sources = evaluation::read_lines(source_file);
+    check_same_count(source_file, sources.size(), reference_file, references.size());
+    if (flags.hypothesis.empty()) hypotheses = translate(flags.common, sources);
+  }
+  if (!flags.hypothesis.empty()) {
+    hypotheses = evaluation::read_lines(flags.hypothesis);
+    check_same_count(flags.hypothesis, hypotheses.size(), reference_file, references.size());
+  }
+  const Bleu bleu = evaluation::corpus_bleu(in_words(hypotheses), in_words(references));
+  std::cout << (flags.common.writes_json ? bleu_json(bleu, references.size()) : bleu_text(bleu, references.size())) << '\n';
+  return 0;
+}
+
+}  // namespace
+
+Subcommand add_evaluate_bleu_command(CLI::App& evaluate) {
+  CLI::App* command = evaluate.add_subcommand("bleu", kDescription);
+  const auto flags = std::make_shared<BleuFlags>();
+  const auto add_file = [&](const char* flag, const char* help, std::string* file) {
+    add_flag(*command, flag, "FILE", help, "Text", [=](const std::string& text) { *file = text; });
+  };
+  add_file("--source", "what to translate, a sentence a line", &flags->source);
+  add_file("--reference", "how people translated it, line by line", &flags->reference);
+  add_file("--hypothesis", "translations that are there already: no model is run", &flags->hypothesis);
+  flags->common.add_data_to(*command);
+  flags->common.add_to(*command, kTranslator);
+  command->footer(kFooter);
+  return {.app = command, .run = [flags] { return run_command(*flags); }};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,132 @@
+#include "app/cli/subcommands.h"
+
+#include <iostream>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/evaluation_flags.h"
+#include "app/cli/progress_bar.h"
+#include "app/models/bundled_models.h"
+#include "app/state/usage.h"
+#include "evaluation/perplexity.h"
+#include "evaluation/text_file.h"
+
+namespace headlight::app {
+namespace {
+
+namespace fs = std::filesystem;
+using evaluation::Likelihood;
+using Lines = std::vector<std::string>;
+
+constexpr const char* kDescription =
+    "How likely a model finds texts\n\n"
+    "Each line is a text by itself, behind the model's begin token and before its end token, if it has them; the end is\n"
+    "scored too. An encoder-decoder scores each line of the target given the source's line.";
+
+constexpr const char* kFooter =
+    "Perplexity per token is exp(nats / tokens); per word, which models with different vocabularies can be compared by,\n"
+    "exp(nats / words), words lower-cased, each punctuation mark and each line's end one of its own; bits per byte counts\n"
+    "UTF-8 and one for each line's end. A line must fit into the model's positions.\n"
+    "Without files: val.de and val.en of Multi30k for an encoder-decoder, test_2016_flickr.en for others.\n\n"
+    "Examples:\n"
+    "  headlight evaluate perplexity --text-file sentences.txt\n"
+    "  headlight evaluate perplexity --source val.de --target val.en\n"
+    "  headlight evaluate perplexity --model captions-gpt2 --data multi30k --format json";
+
+struct PerplexityFlags {
+  EvaluationFlags common;
+  std::string text, source, target;
+};
+
+struct Texts {
+  Lines sources;  ///< empty for a model with one stack
+  Lines texts;
+};
+
+Texts read_texts(const PerplexityFlags& flags, bool is_encoder_decoder) {
+  const bool names_files = !flags.text.empty() || !flags.source.empty();
+  if (!is_encoder_decoder) {
+    return {.sources = {},
+            .texts = evaluation::read_lines(names_files ? fs::path(flags.text)
+                                                        : flags.common.multi30k("test_2016_flickr.en", "--text-file"))};
+  }
+  const auto place = [&](const std::string& given, const char* text) {
+    return names_files ? fs::path(given) : flags.common.multi30k(text, "--source and --target");
+  };
+  const fs::path source_file = place(flags.source, "val.de"), target_file = place(flags.target, "val.en");
+  Texts texts{.sources = evaluation::read_lines(source_file), .texts = evaluation::read_lines(target_file)};
+  check_same_count(source_file, texts.sources.size(), target_file, texts.texts.size());
+  return texts;
+}
+
+void refuse_contradictions(const PerplexityFlags& flags) {
+  const bool has_pair = !flags.source.empty() || !flags.target.empty();
+  if (has_pair && !flags.text.empty()) {
+    throw UsageError("--text-file and {} exclude each other", flags.source.empty() ? "--target" : "--source");
+  }
+  if (has_pair && flags.target.empty()) throw UsageError("--target is missing: name the translations of --source");
+  if (has_pair && flags.source.empty()) throw UsageError("--source is missing: name what --target translates");
+}
+
+std::string likelihood_text(const Likelihood& found, std::size_t lines) {
+  return fmt::format(
+      "perplexity {:.3f} per word, {:.3f} per token; {:.4f} bits per byte ({:.1f} nats, {} words, {} tokens, {} "
+      "bytes, {} lines)",
+      found.perplexity_per_word(), found.perplexity_per_token(), found.bits_per_byte(), found.nats, found.words,
+      found.tokens, found.bytes, lines);
+}
+
+std::string likelihood_json(const Likelihood& found, std::size_t lines) {
+  const nlohmann::ordered_json json = {{"perplexity_per_word", found.perplexity_per_word()},
+                                       {"perplexity_per_token", found.perplexity_per_token()},
+                                       {"bits_per_byte", found.bits_per_byte()},
+                                       {"nats", found.nats},
+                                       {"words", found.words},
+                                       {"tokens", found.tokens},
+                                       {"bytes", found.bytes},
+                                       {"lines", lines}};
+  return json.dump();
+}
+
+int run_command(const PerplexityFlags& flags) {
+  refuse_contradictions(flags);
+  const auto model = flags.common.open_model(flags.text.empty() ? kTranslator : kCaptionWriter);
+  const bool is_encoder_decoder = model->description.is_encoder_decoder;
+  if (is_encoder_decoder && !flags.text.empty()) {
+    throw UsageError("--text-file: {} needs a source for each text: give --source and --target", model->description.family);
+  }
+  if (!is_encoder_decoder && !flags.source.empty()) {
+    throw UsageError("--source: {} translates nothing: give --text-file", model->description.family);
+  }
+  evaluation::check_predicts_text(*model);
+  const Texts texts = read_texts(flags, is_encoder_decoder);
+  const std::unique_ptr<GpuRunner> runner = flags.common.open_runner(*model);
+  const Likelihood found = [&] {
+    ProgressBar bar("lines", flags.common.is_quiet);
+    return evaluation::likelihood(runner->session(), *model, texts.sources, texts.texts,
+                                  [&](std::size_t done, std::size_t total) { bar.show(done, total); });
+  }();
+  const std::size_t lines = texts.texts.size();
+  std::cout << (flags.common.writes_json ? likelihood_json(found, lines) : likelihood_text(found, lines)) << '\n';
+  return 0;
+}
+
+}  // namespace
+
+Subcommand add_evaluate_perplexity_command(CLI::App& evaluate) {
+  CLI::App* command = evaluate.add_subcommand("perplexity", kDescription);
+  const auto flags = std::make_shared<PerplexityFlags>();
+  const auto add_file = [&](const char* flag, const char* help, std::string* file) {
+    add_flag(*command, flag, "FILE", help, "Text", [=](const std::string& text) { *file = text; });
+  };
+  add_file("--text-file", "texts, one a line, for a model that writes on", &flags->text);
+  add_file("--source", "what an encoder-decoder reads, a sentence a line", &flags->source);
+  add_file("--target", "what it should write, line by line", &flags->target);
+  flags->common.add_data_to(*command);
+  flags->common.add_to(*command, fmt::format("{} for --text-file, else {}", kCaptionWriter, kTranslator));
+  command->footer(kFooter);
+  return {.app = command, .run = [flags] { return run_command(*flags); }};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,62 @@
+#include "app/cli/evaluation_flags.h"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "app/cli/flags.h"
+#include "app/cli/progress_bar.h"
+#include "app/models/bundled_models.h"
+#include "app/state/usage.h"
+#include "evaluation/multi30k.h"
+
+namespace headlight::app {
+void EvaluationFlags::add_to(CLI::App& app, const std::string& default_model) {
+  add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, default_model), "Model",
+           [this](const std::string& text) { model = named_model(text); });
+  add_flag(app, "--format", "FORMAT", "text for people, or json (default text)", "Output", [this](const std::string& text) {
+    static const std::vector<std::string> kNames = {"text", "json"};
+    writes_json = parse_choice("--format", text, kNames) == 1;
+  });
+  add_plain_flag(app, "--quiet", "no progress on standard error", "Output", [this] { is_quiet = true; });
+  add_device_flag(app, device);
+}
+
+void EvaluationFlags::add_data_to(CLI::App& app) {
+  add_flag(app, "--data", "DIR",
+           "Multi30k's folder, for the texts that no other flag names (default: the variable HEADLIGHT_MULTI30K): its files "
+           "side by side, or a clone of github.com/multi30k/dataset",
+           "Text", [this](const std::string& text) { data = text; });
+}
+
+std::shared_ptr<const inference::LanguageModel> EvaluationFlags::open_model(std::string_view bundled) const {
+  return inference::open_model(chosen_model(model, bundled));
+}
+
+std::filesystem::path EvaluationFlags::multi30k(std::string_view text, std::string_view missing) const {
+  const char* variable = std::getenv(evaluation::kMulti30kVariable);
+  const std::string folder = !data.empty() ? data : variable != nullptr ? variable : "";
+  if (folder.empty()) {
+    throw UsageError(
+        "no text is given: name {}, or Multi30k's folder with --data or {} (a clone of "
+        "github.com/multi30k/dataset)",
+        missing, evaluation::kMulti30kVariable);
+  }
+  return evaluation::find_multi30k(folder, text);
+}
+
+void check_same_count(const std::filesystem::path& first, std::size_t first_lines, const std::filesystem::path& second,
+                      std::size_t second_lines) {
+  if (first_lines == second_lines) return;
+  throw Error("{} has {} lines and {} has {}: line by line they must belong together", first.string(), first_lines,
+              second.string(), second_lines);
+}
+
+std::unique_ptr<GpuRunner> EvaluationFlags::open_runner(const inference::LanguageModel& of) const {
+  auto runner = std::make_unique<GpuRunner>(device);
+  if (!is_quiet) runner->watch_compiling(compile_bar());
+  runner->load(of.network->layers, inference::Precision::F32, {});
+  return runner;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "app/engine/gpu_runner.h"
+#include "inference/language_model.h"
+
+namespace headlight::app {
+
+/// What every evaluation is told: model, device, where Multi30k lies, and how to answer.
+struct EvaluationFlags {
+  std::string model, device, data;
+  bool writes_json = false, is_quiet = false;
+
+  /// `default_model` is what the help says of --model.
+  void add_to(CLI::App& app, const std::string& default_model);
+  /// --data, where texts may come from Multi30k.
+  void add_data_to(CLI::App& app);
+
+  /// The model of --model, else the bundled one of this name. Throws Error in one line.
+  std::shared_ptr<const inference::LanguageModel> open_model(std::string_view bundled) const;
+
+  /// The device of --device with the model's weights as 32-bit floats.
+  std::unique_ptr<GpuRunner> open_runner(const inference::LanguageModel& of) const;
+
+  /// A text of Multi30k, in the folder of --data or of the environment's variable. `missing` is what could be given
+  /// instead: "--source and --reference". Throws UsageError when there is no folder, Error when it lacks the text.
+  std::filesystem::path multi30k(std::string_view text, std::string_view missing) const;
+};
+
+/// Two files whose lines belong together. Throws Error in one line when their counts differ.
+void check_same_count(const std::filesystem::path& first, std::size_t first_lines, const std::filesystem::path& second,
+                      std::size_t second_lines);
+
+}  // namespace headlight::app

@@ -1,0 +1,235 @@
+#include "app/cli/subcommands.h"
+
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+#include "app/cli/model_flags.h"
+#include "app/cli/progress_bar.h"
+#include "app/cli/state_flags.h"
+#include "app/exports/job.h"
+#include "app/state/usage.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr const char* kOutput = "Output";
+constexpr const char* kFigures = "Figures";
+constexpr const char* kSelection = "Selection";
+constexpr std::uint64_t kLargestIndex = 1'000'000;
+
+constexpr const char* kDescription =
+    "Write attention as figures and numbers\n\n"
+    "Computes a text (with a trained model, the playground or a notebook's preset) and writes the asked stages,\n"
+    "one file a map (png, svg, csv, json) or one a stage (npy: float32, row-major), and run.json with tokens, masks and\n"
+    "settings beside them.";
+
+constexpr const char* kFooter =
+    "Stages, in the order of the calculation:\n"
+    "  x          [layer, batch, token, d_model]       the layer's input\n"
+    "  q k v      [layer, batch, head, token, d]       projected queries, keys and values\n"
+    "  scores     [layer, batch, head, query, key]     q.k\n"
+    "  scaled     [layer, batch, head, query, key]     scores times the scale\n"
+    "  masked     [layer, batch, head, query, key]     masked cells replaced by the fill\n"
+    "  weights    [layer, batch, head, query, key]     softmax over the keys\n"
+    "  heads      [layer, batch, head, token, d_v]     weights times v\n"
+    "  merged     [layer, batch, token, heads * d_v]   all heads side by side\n"
+    "  output     [layer, batch, token, d_model]       after W_O\n"
+    "  hidden     [layer + 1, batch, token, d_model]   npy only: the token vectors, then what each layer returns, the last\n"
+    "             one after the final norm; of the playground encoder_output.npy [batch, token, d_model]\n"
+    "  logits     [batch, token, vocabulary]           npy only\n"
+    "k and v have a head for each head of keys. A selection keeps its axes, with size 1; hidden and logits are always "
+    "whole.\n"
+    "Several kinds of attention (encoder-decoders, notebook-002) are told apart by encoder_, decoder_ and cross_ before "
+    "the\n"
+    "names. A stage that a network doesn't have is left out and noted in run.json. Rows of padding mean nothing.\n\n"
+    "Examples:\n"
+    "  headlight export --text \"the cat sat on the mat\" --mask causal --format png,svg --out figures\n"
+    "  headlight export --text \"one line\" --text \"and a longer one\" --layer 0 --head 3 --format csv --out numbers\n"
+    "  headlight export --model bert-folder --text \"one sentence\" --pair \"and another\" --stages weights,hidden --format "
+    "npy "
+    "--out numbers\n"
+    "  headlight export --model marian-folder --text \"a text\" --target \"ein Text\" --format png --out figures\n"
+    "  headlight export --preset notebook-004 --stages x,q,k,v,scores,weights,merged --format npy --out notebook-004\n"
+    "  headlight export --text \"a b c\" --mask-file mask.json --fill -1e9 --format json --out masked";
+
+struct ExportFlags {
+  ModelFlags model;
+  ExportOptions options;
+  std::optional<view::ValueLimits> range;  ///< of every figure
+  std::string device;
+};
+
+template <typename Item>
+void add_once(std::vector<Item>& items, Item item) {
+  if (std::find(items.begin(), items.end(), item) == items.end()) items.push_back(item);
+}
+
+void read_stages(const std::vector<std::string>& values, ExportOptions& options) {
+  std::vector<std::string> names;
+  for (std::size_t stage = 0; stage < attention::kStages; ++stage) {
+    names.emplace_back(attention::to_string(static_cast<attention::Stage>(stage)));
+  }
+  names.emplace_back("hidden");
+  names.emplace_back("logits");
+  options.stages.clear();
+  for (const std::string& name : split_list("--stages", values)) {
+    const std::size_t choice = parse_choice("--stages", name, names);
+    if (choice < attention::kStages) {
+      add_once(options.stages, static_cast<attention::Stage>(choice));
+    } else {
+      (name == "hidden" ? options.hidden : options.logits) = true;
+    }
+  }
+}
+
+void read_formats(const std::vector<std::string>& values, ExportOptions& options) {
+  options.formats.clear();
+  for (const std::string& name : split_list("--format", values)) {
+    const Result<ExportFormat> format = parse_format(name);
+    if (!format) throw UsageError("--format: {}", format.error());
+    add_once(options.formats, *format);
+  }
+}
+
+view::ValueLimits read_range(const std::string& text) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  const std::size_t comma = text.find(',');
+  if (comma == std::string::npos) throw UsageError("--range: expected LOW,HIGH as in 0,0.05, found '{}'", text);
+  const view::ValueLimits range{.low = parse_number("--range", text.substr(0, comma), -kLargest, kLargest),
+                                .high = parse_number("--range", text.substr(comma + 1), -kLargest, kLargest)};
+  if (!(range.low < range.high)) throw UsageError("--range: '{}': the first number must be below the second", text);
+  return range;
+}
+
+void add_selection_flags(CLI::App& app, ExportOptions* options) {
+  const auto add_index = [&](const std::string& flag, const std::string& help, std::optional<std::uint32_t>* index) {
+    add_flag(app, flag, "N", help, kSelection, [=](const std::string& text) {
+      *index = static_cast<std::uint32_t>(parse_integer(flag, text, 0, kLargestIndex));
+    });
+  };
+  add_index("--layer", "only this layer, from 0 (default: all)", &options->layer);
+  add_index("--head", "only this head, from 0 (default: all)", &options->head);
+  add_index("--batch", "only this batch item, from 0 (default: all)", &options->batch);
+  add_flag(app, "--mean", "layer|all", "weights as the mean of each layer's heads, or of all heads of a kind of attention",
+           kSelection, [=](const std::string& text) {
+             static const std::vector<std::string> kNames = {"layer", "all"};
+             options->mean = parse_choice("--mean", text, kNames) == 0 ? HeadMean::Layer : HeadMean::Kind;
+           });
+  add_flag(app, "--block", "KIND", "only this kind of attention: encoder, decoder or cross (default: all there are)",
+           kSelection, [=](const std::string& text) {
+             static const std::vector<std::string> kNames = {"encoder", "decoder", "cross"};
+             options->kind = static_cast<model::BlockKind>(parse_choice("--block", text, kNames));
+           });
+}
+
+void add_output_flags(CLI::App& app, ExportOptions* options) {
+  add_flag(app, "--out", "DIR", "folder to write into; made when it isn't there; needed", kOutput,
+           [=](const std::string& text) { options->directory = text; });
+  add_repeatable_flag(app, "--format", "LIST", "any of png, svg, csv, npy, json, joined by commas (default png)", kOutput,
+                      [=](const std::vector<std::string>& values) { read_formats(values, *options); });
+  add_repeatable_flag(app, "--stages", "LIST",
+                      "what to write, joined by commas: x, q, k, v, scores, scaled, masked, weights, heads, merged, output, "
+                      "hidden, logits (default weights)",
+                      kOutput, [=](const std::vector<std::string>& values) { read_stages(values, *options); });
+}
+
+void add_figure_flags(CLI::App& app, ExportFlags* flags) {
+  ExportOptions* options = &flags->options;
+  add_flag(app, "--color-map", "NAME",
+           fmt::format("colours of the figures: {} (default viridis)", fmt::join(color_map_names(), ", ")), kFigures,
+           [=](const std::string& text) {
+             const std::vector<std::string> names = color_map_names();
+             options->color_map = names[parse_choice("--color-map", text, names)];
+           });
+  add_flag(app, "--theme", "dark|light", "ground of the figures (default light)", kFigures, [=](const std::string& text) {
+    static const std::vector<std::string> kNames = {"dark", "light"};
+    options->is_dark = parse_choice("--theme", text, kNames) == 0;
+  });
+  add_flag(app, "--title", "TEXT", "title of every figure (default: which matrix it shows)", kFigures,
+           [=](const std::string& text) { options->title = text; });
+  add_flag(app, "--size", "MM", "longer side of a map on paper in millimetres, 10 to 1000 (default: as its cells need)",
+           kFigures, [=](const std::string& text) {
+             options->map_edge_mm = parse_number("--size", text, kLeastMapEdge_mm, kMostMapEdge_mm);
+           });
+  add_flag(app, "--dpi", "N", "dots per inch of PNGs, 48 to 960 (default 192)", kFigures, [=](const std::string& text) {
+    options->dpi = static_cast<std::uint32_t>(parse_integer("--dpi", text, kLeastDpi, kMostDpi));
+  });
+  add_flag(
+      app, "--rows", "read|written",
+      "how figures name a decoder's rows: by the token that it reads there, or the next, which it writes (default read)",
+      kFigures, [=](const std::string& text) {
+        static const std::vector<std::string> kNames = {"read", "written"};
+        options->row_names = parse_choice("--rows", text, kNames) == 0 ? RowNames::Read : RowNames::Written;
+      });
+  add_plain_flag(app, "--row-normalised,--row-normalized",
+                 "colour each row by its own largest weight instead of one scale for the whole map", kFigures,
+                 [=] { options->is_row_normalized = true; });
+  add_flag(app, "--range", "LOW,HIGH",
+           "values at the ends of the figures' colour bars (default: what fits each matrix); of signed stages the larger "
+           "magnitude counts at both ends",
+           kFigures, [=](const std::string& text) { flags->range = read_range(text); });
+  add_flag(app, "--color-scale", "linear|log",
+           "colours spread evenly over the weights, or over their logarithms (default linear)", kFigures,
+           [=](const std::string& text) {
+             static const std::vector<std::string> kSpreads = {"linear", "log"};
+             options->color_spread = static_cast<view::ScaleSpread>(parse_choice("--color-scale", text, kSpreads));
+           });
+}
+
+/// A terminal sees on standard error what is loaded and written.
+ExportReport export_with_progress(Runner& runner, const ExportOptions& options) {
+  ProgressBar bar = ProgressBar::on_terminal("MiB of weights");
+  bool counts_files = false;
+  return run_export(runner, options, [&](const ExportProgress& progress) {
+    if (progress.total == 0) {
+      bar.show(progress.loaded_bytes >> 20, progress.bytes_to_load >> 20);
+    } else {
+      if (!std::exchange(counts_files, true)) bar.begin("files");
+      bar.show(progress.done, progress.total);
+    }
+    return true;
+  });
+}
+
+int run_command(ExportFlags& flags) {
+  ExportOptions options = flags.options;
+  if (!flags.model.has_input()) {
+    throw UsageError("--text or {} is missing: say what to compute", flags.model.names_model() ? "--ids" : "--preset");
+  }
+  if (options.directory.empty()) throw UsageError("--out is missing: name the folder to write into");
+  if (flags.range) {
+    for (const attention::Stage stage : options.stages) options.color_limits[stage] = *flags.range;
+  }
+  State state;
+  flags.model.apply(state);
+  options.inputs = run_inputs(state);
+  options.models = flags.model.models();
+  const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
+  runner->watch_compiling(compile_bar());
+  const ExportReport report = export_with_progress(*runner, options);
+  for (const std::string& note : report.notes) std::cerr << "headlight: note: " << note << '\n';
+  std::cout << fmt::format("{} files in {}\n", report.files.size(), options.directory.string());
+  return 0;
+}
+
+}  // namespace
+
+Subcommand add_export_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("export", kDescription);
+  const auto flags = std::make_shared<ExportFlags>();
+  add_output_flags(*command, &flags->options);
+  add_figure_flags(*command, flags.get());
+  add_selection_flags(*command, &flags->options);
+  flags->model.add_to(*command, "--scale,--score-scale", "the playground's seeded weights");
+  add_device_flag(*command, flags->device);
+  command->footer(kFooter);
+  return {.app = command, .run = [flags] { return run_command(*flags); }};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,125 @@
+#include "app/cli/flags.h"
+
+#include <memory>
+#include <sstream>
+#include <utility>
+
+namespace headlight::app {
+namespace {
+
+constexpr std::size_t kTextColumn = 30;
+constexpr std::size_t kLineWidth = 100;
+
+/// `text` in lines of at most kLineWidth, all of them beginning at kTextColumn; the cursor stands at `column` already.
+std::string wrapped(const std::string& text, std::size_t column) {
+  std::string result;
+  if (column + 1 >= kTextColumn) {
+    result += "\n";
+    column = 0;
+  }
+  result += std::string(kTextColumn - column, ' ');
+  column = kTextColumn;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (column > kTextColumn && column + 1 + word.size() > kLineWidth) {
+      result += "\n" + std::string(kTextColumn, ' ');
+      column = kTextColumn;
+    }
+    if (column > kTextColumn) result += ' ';
+    result += word;
+    column += word.size() + 1;
+  }
+  return result + "\n";
+}
+
+/// "headlight evaluate bleu"
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+class ManualFormatter final : public CLI::Formatter {
+ public:
+  std::string make_option(const CLI::Option* option, bool /*is_positional*/) const override {
+    std::string head = "  " + option->get_name(false, true);
+    if (option->get_type_size() > 0) head += " " + option->get_type_name();
+    return head + wrapped(option->get_description(), head.size());
+  }
+
+  std::string make_group(std::string group, bool is_positional, std::vector<const CLI::Option*> options) const override {
+    std::string text = "\n" + group + ":\n";
+    for (const CLI::Option* option : options) text += make_option(option, is_positional);
+    return text;
+  }
+
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string text = make_description(app) + make_usage(app, name);
+    for (const std::string& group : app->get_groups()) {
+      const std::vector<const CLI::Option*> options = app->get_options(
+          [&](const CLI::Option* option) { return option->get_group() == group && option->nonpositional(); });
+      if (!options.empty()) text += make_group(group, false, options);
+    }
+    return text + make_subcommands(app, mode) + "\n" + make_footer(app);
+  }
+
+  std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
+    const bool has_commands = !app->get_subcommands([](const CLI::App*) { return true; }).empty();
+    return "\nUsage: " + full_name(*app) + (has_commands ? " [COMMAND] [FLAG VALUE]...\n" : " [FLAG VALUE]...\n");
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    const std::string head = "  " + command->get_name();
+    const std::string description = command->get_description();
+    return head + wrapped(description.substr(0, description.find('\n')), head.size());
+  }
+};
+
+CLI::Option* finish(CLI::Option* option, const std::string& value_name, const std::string& group) {
+  return option->type_name(value_name)->group(group);
+}
+
+}  // namespace
+
+CLI::Option* add_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
+                      const std::string& group, std::function<void(const std::string&)> use) {
+  CLI::Option* option = app.add_option(
+      flag,
+      [use = std::move(use)](const CLI::results_t& values) {
+        use(values.back());
+        return true;
+      },
+      help);
+  return finish(option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast), value_name, group);
+}
+
+CLI::Option* add_repeatable_flag(CLI::App& app, const std::string& flag, const std::string& value_name,
+                                 const std::string& help, const std::string& group,
+                                 std::function<void(const std::vector<std::string>&)> use) {
+  CLI::Option* option = app.add_option(
+      flag,
+      [use = std::move(use)](const CLI::results_t& values) {
+        use(values);
+        return true;
+      },
+      help);
+  return finish(option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll), value_name, group);
+}
+
+CLI::Option* add_plain_flag(CLI::App& app, const std::string& flag, const std::string& help, const std::string& group,
+                            std::function<void()> use) {
+  return app.add_flag_callback(flag, std::move(use), help)->group(group);
+}
+
+void add_device_flag(CLI::App& app, std::string& device) {
+  add_flag(
+      app, "--device", "DEVICE",
+      "compute on this Vulkan device: its number in `headlight devices` or a part of its name (default: the fastest kind "
+      "there is, a discrete GPU first)",
+      "Device", [&device](const std::string& value) { device = value; });
+}
+
+void set_help_layout(CLI::App& app) {
+  app.formatter(std::make_shared<ManualFormatter>());
+  app.get_help_ptr()->description("tell all this and exit");
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,177 @@
+#include "app/cli/subcommands.h"
+
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <unistd.h>
+
+#include "app/cli/text_lines.h"
+#include "app/cli/writing_flags.h"
+#include "app/engine/continuation.h"
+#include "app/models/bundled_models.h"
+#include "app/state/usage.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr const char* kSampling = "Sampling";
+constexpr std::uint64_t kMostSamples = 100'000;
+
+using Ids = std::vector<std::uint32_t>;
+
+struct GenerateFlags {
+  WritingFlags writing;
+  float temperature = 0.8f;  ///< 0: the likeliest token each time
+  std::uint32_t samples = 1;
+};
+
+/// Shows a text that grows on a terminal.
+class GrowingLine {
+ public:
+  void show(const std::string& text) {
+    if (!text.starts_with(shown_)) return;
+    std::cout << text.substr(shown_.size()) << std::flush;
+    shown_ = text;
+  }
+
+ private:
+  std::string shown_;
+};
+
+class Generator {
+ public:
+  explicit Generator(const GenerateFlags& flags) : flags_(flags), writer_(flags.writing, kCaptionWriter) {
+    const model::ModelDescription& description = writer_.model().description;
+    if (description.is_encoder_decoder) {
+      throw UsageError("--model: {} ({}) translates texts and continues none: use headlight translate", description.name,
+                       description.family);
+    }
+  }
+
+  /// Throws Error for a line that the model can't continue.
+  void check(const std::string& line) const { inference::make_prompt(writer_.model(), {.lines = {}, .ids = {ids(line)}}); }
+
+  void answer(const std::vector<std::string>& lines, std::size_t first) {
+    inference::PromptText text;
+    for (const std::string& line : lines) {
+      const Ids of_line = ids(line);
+      for (std::uint32_t sample = 0; sample < flags_.samples; ++sample) text.ids.push_back(of_line);
+    }
+    inference::DecodingSettings settings = flags_.writing.decoding;
+    settings.sampling.seed += first * flags_.samples;
+    const auto text_of = [&](std::size_t item, const inference::Decoded& decoded) {
+      return on_one_line(whole_text(lines[item / flags_.samples], text.ids[item], decoded.ids));
+    };
+    const bool grows = text.ids.size() == 1 && isatty(STDOUT_FILENO) != 0;
+    GrowingLine growing;
+    const auto show = [&](const inference::DecodingProgress& progress) {
+      const std::string whole = text_of(0, progress.lines.front());
+      if (!ends_inside_character(whole)) growing.show(whole);
+      return true;
+    };
+    if (grows) growing.show(on_one_line(lines.front()));
+    const std::vector<inference::Decoded> decoded =
+        writer_.write(text, settings, grows ? inference::DecodingObserver(show) : inference::DecodingObserver());
+    for (std::size_t item = 0; item < decoded.size(); ++item) {
+      if (grows) growing.show(text_of(item, decoded[item]));
+      write_line(grows ? "" : text_of(item, decoded[item]));
+    }
+    std::cout.flush();
+    for (std::size_t item = 0; item < decoded.size(); ++item) {
+      std::string name = line_name(first + item / flags_.samples);
+      if (flags_.samples > 1) name += fmt::format("-sample-{}", item % flags_.samples + 1);
+      Ids whole = text.ids[item];
+      whole.insert(whole.end(), decoded[item].ids.begin(), decoded[item].ids.end());
+      writer_.write_attention(name, lines[item / flags_.samples], whole, {});
+    }
+  }
+
+ private:
+  /// An empty line is the token that texts begin with.
+  Ids ids(const std::string& line) const {
+    Ids ids;
+    for (const text::Token& token : writer_.tokenizer().encode(line)) ids.push_back(token.id);
+    if (!ids.empty()) return ids;
+    std::optional<std::uint32_t> begin = writer_.model().description.ids.bos;
+    if (!begin) begin = writer_.tokenizer().special().beginning;
+    if (!begin) throw Error("{} names no token that begins a text: give a beginning", writer_.model().description.name);
+    return {*begin};
+  }
+
+  std::string whole_text(const std::string& line, const Ids& before, const Ids& written) const {
+    std::string more = continuation_text(writer_.tokenizer(), before, written);
+    // Byte-level tokens bring the space before their word along, also the first one.
+    if (line.empty() && more.starts_with(' ')) more.erase(0, 1);
+    return line + more;
+  }
+
+  const GenerateFlags& flags_;
+  Writer writer_;
+};
+
+int run_generate(GenerateFlags& flags) {
+  inference::SamplingSettings& sampling = flags.writing.decoding.sampling;
+  const bool is_greedy = flags.temperature == 0.0f;
+  if (is_greedy && flags.samples > 1) {
+    throw UsageError("--samples: at --temperature 0 all of them are the same; give a temperature above 0");
+  }
+  sampling.method = is_greedy ? inference::SamplingMethod::Greedy : inference::SamplingMethod::Random;
+  if (!is_greedy) sampling.temperature = flags.temperature;
+  Generator generator(flags);
+  TextLines lines(flags.writing.texts, !flags.writing.has_text);
+  answer_in_batches(
+      lines, kBatchesInView * flags.writing.decoding.items_at_once, [&](const std::string& line) { generator.check(line); },
+      [&](const std::vector<std::string>& some, std::size_t first) { generator.answer(some, first); });
+  if (lines.had_none() && !lines.is_interactive()) generator.answer({""}, 0);
+  return 0;
+}
+
+void add_sampling_flags(CLI::App& app, GenerateFlags* flags) {
+  inference::SamplingSettings* sampling = &flags->writing.decoding.sampling;
+  add_flag(
+      app, "--temperature", "T", "logits are divided by it, 0 to 10; 0 takes the likeliest token each time (default 0.8)",
+      kSampling,
+      [=](const std::string& text) { flags->temperature = parse_number("--temperature", text, 0.0f, kMostTemperature); });
+  add_flag(app, "--top-k", "K", "only among the K likeliest tokens (default 0: all)", kSampling,
+           [=](const std::string& text) {
+             sampling->top_k = static_cast<std::uint32_t>(parse_integer("--top-k", text, 0, kMostTopK));
+           });
+  add_flag(app, "--top-p", "P", "only among the likeliest tokens that together reach the probability P (default 1)",
+           kSampling, [=](const std::string& text) { sampling->top_p = parse_number("--top-p", text, 0.0f, 1.0f); });
+  add_flag(app, "--seed", "N", "the same seed writes the same texts; line and sample N draw from the seed + N (default 1)",
+           kSampling,
+           [=](const std::string& text) { sampling->seed = parse_integer("--seed", text, 0, 0xffff'ffff'ffff'ffffULL); });
+  add_flag(app, "--samples", "N", "texts to write for each line (default 1)", kSampling, [=](const std::string& text) {
+    flags->samples = static_cast<std::uint32_t>(parse_integer("--samples", text, 1, kMostSamples));
+  });
+}
+
+}  // namespace
+
+Subcommand add_generate_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "generate",
+      "Continue lines of text\n\n"
+      "Reads lines and writes each with what a decoder-only model writes behind it, until the model ends the text or\n"
+      "there are enough tokens. An empty line, or no line at all, begins a text anew.");
+  const auto flags = std::make_shared<GenerateFlags>();
+  flags->writing.add_to(*command, kCaptionWriter, "the beginning of a text");
+  add_sampling_flags(*command, flags.get());
+  command->footer(
+      "Line breaks inside a text are written as \\n and \\r. On a terminal a single text grows as it is written.\n\n"
+      "--attention DIR writes for line 1 of the input, in DIR/line-0001 (with --samples, DIR/line-0001-sample-1), of the\n"
+      "finished text:\n"
+      "  weights.npy            [layer, 1, head, query, key]   float32, as `headlight export --stages weights` writes them\n"
+      "  run.json               tokens, masks and settings\n"
+      "  layer-NN_heads.png     all heads of a layer\n"
+      "A line that the model has no positions for, or that isn't UTF-8, ends the command with its number, exit status 1.\n\n"
+      "Examples:\n"
+      "  headlight generate --text \"a man in a red shirt\"\n"
+      "  headlight generate --samples 5 < /dev/null\n"
+      "  headlight generate --model openai-community/gpt2 --temperature 0 --max-tokens 20 < beginnings.txt");
+  return {.app = command, .run = [flags] { return run_generate(*flags); }};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,223 @@
+#include "app/cli/model_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iostream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/cli/flags.h"
+#include "app/cli/id_line.h"
+#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
+#include "app/state/mask_file.h"
+#include "app/state/usage.h"
+#include "core/atomic_file.h"
+#include "core/utf8.h"
+#include "inference/notebooks.h"
+
+namespace headlight::app {
+namespace {
+
+std::string joined(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "\n")); }
+
+/// A file's text, or standard input's for "-".
+std::string text_of_file(const std::string& path) {
+  constexpr std::size_t kLargest = std::size_t{16} << 20;
+  if (path != "-") return read_file(path, kLargest);
+  std::string content;
+  std::array<char, 4096> part{};
+  while (std::cin.read(part.data(), part.size()) || std::cin.gcount() > 0) {
+    content.append(part.data(), static_cast<std::size_t>(std::cin.gcount()));
+    if (content.size() > kLargest) throw Error("standard input has more than {} bytes of text", kLargest);
+  }
+  return content;
+}
+
+const std::vector<std::string>& expect_utf8(const std::string& flag, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    const std::size_t broken = find_invalid_utf8(text);
+    if (broken != std::string::npos) throw Error("{}: byte {} of the text is not UTF-8", flag, broken);
+  }
+  return texts;
+}
+
+std::vector<std::uint32_t> read_ids(const std::string& flag, const std::string& text) {
+  try {
+    return parse_ids(text);
+  } catch (const Error& error) {
+    throw UsageError("{}: {}", flag, error.what());
+  }
+}
+
+}  // namespace
+
+void ModelFlags::add_to(CLI::App& app, const std::string& score_scale, const std::string& default_model) {
+  add_text_flags(app);
+  add_model_flags(app, default_model);
+  add_playground_flags(app, score_scale);
+  add_mask_flags(app);
+}
+
+void ModelFlags::add_text_flags(CLI::App& app) {
+  constexpr const char* kText = "Text";
+  const auto use_texts = [this](const char* flag, const std::vector<std::string>& texts) {
+    text_flag_ = flag;
+    texts_ = expect_utf8(flag, texts);
+  };
+  add_repeatable_flag(app, "--text", "TEXT",
+                      "the sentence; given several times (or with several lines) a batch, padded to the longest", kText,
+                      [=](const std::vector<std::string>& texts) { use_texts("--text", texts); });
+  add_flag(app, "--text-file", "FILE", "the same from a file, one batch item a line; - reads standard input", kText,
+           [=](const std::string& path) { use_texts("--text-file", {text_of_file(path)}); });
+  add_repeatable_flag(app, "--key-text", "TEXT",
+                      "a second text to attend to: the first one's tokens become queries, this one's keys and values", kText,
+                      [this](const std::vector<std::string>& texts) {
+                        key_texts_ = expect_utf8("--key-text", texts);
+                        if (first_playground_flag_.empty()) first_playground_flag_ = "--key-text";
+                      });
+  std::vector<std::string> presets;
+  for (const std::string_view name : inference::notebook_names()) presets.emplace_back(name);
+  add_flag(app, "--preset", "NAME",
+           "a notebook's exact computation instead of text and model: " + fmt::format("{}", fmt::join(presets, ", ")), kText,
+           [this, presets](const std::string& name) { preset_ = presets[parse_choice("--preset", name, presets)]; });
+}
+
+void ModelFlags::add_model_flags(CLI::App& app, const std::string& default_model) {
+  constexpr const char* kModel = "Model";
+  const auto note = [this](const char* flag) {
+    if (first_model_flag_.empty()) first_model_flag_ = flag;
+  };
+  add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, default_model), kModel,
+           [this](const std::string& path) { model_ = named_model(path); });
+  add_repeatable_flag(app, "--ids", "LIST",
+                      "token ids instead of a text, as 464,3797; given several times a batch; no special tokens are added",
+                      kModel, [this, note](const std::vector<std::string>& lists) {
+                        note("--ids");
+                        for (const std::string& list : lists) ids_.push_back(read_ids("--ids", list));
+                      });
+  add_repeatable_flag(app, "--pair", "TEXT", "second sentence of a pair (BERT), one for each text or one for all", kModel,
+                      [this, note](const std::vector<std::string>& texts) {
+                        note("--pair");
+                        pairs_ = expect_utf8("--pair", texts);
+                      });
+  add_repeatable_flag(app, "--target", "TEXT",
+                      "what an encoder-decoder has written so far, one for each text or one for all; its start token comes "
+                      "before it (default: the start token alone)",
+                      kModel, [this, note](const std::vector<std::string>& texts) {
+                        note("--target");
+                        targets_ = expect_utf8("--target", texts);
+                      });
+  add_repeatable_flag(app, "--target-ids", "LIST", "the same as token ids, as they are: with the start token", kModel,
+                      [this, note](const std::vector<std::string>& lists) {
+                        note("--target-ids");
+                        for (const std::string& list : lists) target_ids_.push_back(read_ids("--target-ids", list));
+                      });
+  add_flag(app, "--padding-side", "right|left", "where shorter lines of a batch are filled up (default right)", kModel,
+           [this, note](const std::string& text) {
+             static const std::vector<std::string> kNames = {"right", "left"};
+             const auto side = static_cast<inference::PaddingSide>(parse_choice("--padding-side", text, kNames));
+             note("--padding-side");
+             model_edits_.push_back([side](State& state) { state.model.padding = side; });
+           });
+  add_plain_flag(app, "--no-special", "without the tokens that the model expects around a text ([CLS], <s>, ...)", kModel,
+                 [this, note] {
+                   note("--no-special");
+                   model_edits_.push_back([](State& state) { state.model.adds_special = false; });
+                 });
+  add_flag(app, "--precision", "f32|f16", "how weights are kept on the device; arithmetic is float32 (default f32)", kModel,
+           [this, note](const std::string& text) {
+             static const std::vector<std::string> kNames = {"f32", "f16"};
+             const auto precision = static_cast<inference::Precision>(parse_choice("--precision", text, kNames));
+             note("--precision");
+             model_edits_.push_back([precision](State& state) { state.model.precision = precision; });
+           });
+}
+
+void ModelFlags::refuse_contradictions() const {
+  const std::string own = !text_flag_.empty() ? text_flag_ : first_playground_flag_;
+  if (!preset_.empty() && !own.empty()) {
+    throw UsageError("{} and --preset exclude each other: {} brings its own text and model", own, preset_);
+  }
+  if (!preset_.empty() && (!model_.empty() || !first_model_flag_.empty())) {
+    throw UsageError("{} and --preset exclude each other: {} brings its own text and model",
+                     model_.empty() ? first_model_flag_ : "--model", preset_);
+  }
+  if (!model_.empty() && !first_playground_flag_.empty()) {
+    throw UsageError("{} and --model exclude each other: {} belongs to the playground", first_playground_flag_,
+                     first_playground_flag_);
+  }
+  if (!ids_.empty() && !text_flag_.empty()) throw UsageError("{} and --ids exclude each other: give either", text_flag_);
+  if (!ids_.empty() && !pairs_.empty()) throw UsageError("--pair and --ids exclude each other: a pair is made of texts");
+  if (!target_ids_.empty() && !targets_.empty()) {
+    throw UsageError("--target and --target-ids exclude each other: give either");
+  }
+}
+
+void ModelFlags::apply_model(State& state) {
+  if (!model_.empty()) {
+    const std::filesystem::path path = std::filesystem::absolute(inference::find_model(model_)).lexically_normal();
+    opened_ = models_->open(path);
+    if (state.model.path != path) {
+      select_model(state, path.string(), opened_->masks);
+      select_first_head(state, *opened_);
+      const FirstSight* sight = find_sight(*opened_);
+      if (sight != nullptr && text_flag_.empty() && state.text == State{}.text) state.text = sight->text;
+    }
+  }
+  if (!first_model_flag_.empty() && state.model.path.empty()) {
+    throw UsageError("{} is for trained models: name one with --model", first_model_flag_);
+  }
+  for (const Edit& edit : model_edits_) edit(state);
+  if (!text_flag_.empty()) state.model.ids.clear();
+  if (!ids_.empty()) state.model.ids = ids_;
+  if (!pairs_.empty()) state.model.pair_text = joined(pairs_);
+  if (!targets_.empty()) {
+    state.model.target_text = joined(targets_);
+    state.model.target_ids.clear();
+  }
+  if (!target_ids_.empty()) state.model.target_ids = target_ids_;
+  if (!opened_) return;
+  const model::ModelDescription& description = opened_->description;
+  if (!description.is_encoder_decoder && (!targets_.empty() || !target_ids_.empty())) {
+    throw UsageError("{}: {} has no decoder beside an encoder", targets_.empty() ? "--target-ids" : "--target",
+                     description.family);
+  }
+  if (!inference::takes_pairs(description) && !pairs_.empty()) {
+    throw UsageError("--pair: {} isn't trained on pairs of sentences", description.family);
+  }
+}
+
+void ModelFlags::apply_masks(State& state) const {
+  for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
+    attention::MaskSpec& mask = state.masks.by_kind[kind];
+    for (const MaskEdit& edit : mask_edits_) edit(mask);
+    // What a model was trained not to see stays unseen.
+    const bool is_trained_causal = !state.model.path.empty() && state.model_masks.by_kind[kind].rule.causal;
+    if (is_trained_causal && !mask_edits_.empty()) mask.rule.causal = true;
+  }
+  if (mask_file_.empty()) return;
+  const attention::BooleanMask matrix = load_mask(mask_file_);
+  for (attention::MaskSpec& mask : state.masks.by_kind) mask.matrix = matrix;
+}
+
+void ModelFlags::apply(State& state) {
+  refuse_contradictions();
+  if (!preset_.empty()) select_preset(state, preset_);
+  // A text is for whatever is shown but a preset; the playground's flags are for the playground.
+  const bool leaves_preset = !text_flag_.empty() && !state.preset.empty();
+  if (leaves_preset || !first_playground_flag_.empty()) select_preset(state, "");
+  if (!text_flag_.empty()) state.text = joined(texts_);
+  if (!key_texts_.empty()) {
+    state.key_text = joined(key_texts_);
+    state.cross = true;
+  }
+  for (const Edit& edit : playground_edits_) edit(state);
+  apply_model(state);
+  apply_masks(state);
+}
+
+}  // namespace headlight::app

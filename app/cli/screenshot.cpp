@@ -1,0 +1,81 @@
+#include "app/cli/subcommands.h"
+
+#include <memory>
+#include <utility>
+
+#include "app/cli/model_flags.h"
+#include "app/cli/progress_bar.h"
+#include "app/cli/state_flags.h"
+#include "app/models/starter_view.h"
+#include "app/state/usage.h"
+#include "app/window/viewer.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::uint64_t kSmallestSide = 200;
+constexpr std::uint64_t kLargestSide = 8192;
+
+struct ScreenshotFlags {
+  ModelFlags model;
+  StateFlags shown;
+  ScreenshotOptions options;
+};
+
+void read_size(const std::string& text, ScreenshotOptions& options) {
+  const std::size_t cross = text.find('x');
+  if (cross == std::string::npos) throw UsageError("--size: expected WIDTHxHEIGHT as in 1600x1000, found '{}'", text);
+  const auto side = [](const std::string& number) {
+    return static_cast<std::uint32_t>(parse_integer("--size", number, kSmallestSide, kLargestSide));
+  };
+  options.width = side(text.substr(0, cross));
+  options.height = side(text.substr(cross + 1));
+}
+
+int run_screenshot(ScreenshotFlags& flags) {
+  ScreenshotOptions& options = flags.options;
+  if (options.out.empty()) throw UsageError("--out is missing: name the .png file to write");
+  if (options.out.extension() != ".png") throw UsageError("--out: '{}' doesn't end in .png", options.out.string());
+  options.models = flags.model.models();
+  if (!flags.model.chooses_model()) {
+    FirstState first = first_state(*options.models);
+    options.state = std::move(first.state);
+    options.model = std::move(first.model);
+    options.warning = std::move(first.warning);
+  }
+  flags.model.apply(options.state);
+  flags.shown.apply(options.state);
+  options.watch_compiling = compile_bar();
+  take_screenshot(options);
+  return 0;
+}
+
+}  // namespace
+
+Subcommand add_screenshot_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("screenshot",
+                                         "Write the window as an image, without a display\n\n"
+                                         "Draws the window as it first opens, offscreen, waits until everything in it is "
+                                         "computed, and writes a PNG.");
+  const auto flags = std::make_shared<ScreenshotFlags>();
+  ScreenshotOptions* options = &flags->options;
+  add_flag(*command, "--out", "FILE", "the .png file to write; needed", "Image",
+           [=](const std::string& text) { options->out = text; });
+  add_flag(*command, "--size", "WxH", "size of the image in pixels (default 1600x1000)", "Image",
+           [=](const std::string& text) { read_size(text, *options); });
+  add_flag(*command, "--scale", "S", "size of fonts and spacing, as on a HiDPI monitor, 0.5 to 4 (default 1)", "Image",
+           [=](const std::string& text) { options->scale = parse_number("--scale", text, 0.5f, 4.0f); });
+  add_plain_flag(*command, "--welcome", "with the welcome panel, as at the first start", "Image",
+                 [=] { options->shows_welcome = true; });
+  flags->model.add_to(*command, "--score-scale",
+                      fmt::format("{}; any flag of the playground's shows that instead", kCaptionWriter));
+  flags->shown.add_to(*command);
+  add_device_flag(*command, options->device);
+  command->footer(
+      "Examples:\n"
+      "  headlight screenshot --out viewer.png --size 1600x1000\n"
+      "  headlight screenshot --out steps.png --size 3200x2000 --scale 2 --theme light --tab steps --preset notebook-001");
+  return {.app = command, .run = [flags] { return run_screenshot(*flags); }};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "app/cli/flags.h"
+
+namespace headlight::app {
+
+/// The subcommands, one source each. run_command_line() lists them in the order of --help.
+
+/// headlight view, also what `headlight` alone means: the window.
+Subcommand add_view_command(CLI::App& app);
+/// headlight screenshot: the window as an image, without a display.
+Subcommand add_screenshot_command(CLI::App& app);
+/// headlight export: figures and numbers of every stage as files.
+Subcommand add_export_command(CLI::App& app);
+/// headlight info: what a model's files hold and what it takes to run it.
+Subcommand add_info_command(CLI::App& app);
+/// headlight models: the models on this computer.
+Subcommand add_models_command(CLI::App& app);
+/// headlight tokenize: lines of text → one JSON object a line.
+Subcommand add_tokenize_command(CLI::App& app);
+/// headlight detokenize: lines of ids → one text a line.
+Subcommand add_detokenize_command(CLI::App& app);
+/// headlight translate: lines through an encoder–decoder.
+Subcommand add_translate_command(CLI::App& app);
+/// headlight generate: lines continued by a decoder-only model.
+Subcommand add_generate_command(CLI::App& app);
+/// headlight devices: every Vulkan device of the machine, and what it lacks.
+Subcommand add_devices_command(CLI::App& app);
+/// headlight bench: what each operation and a whole pass cost on a device.
+Subcommand add_bench_command(CLI::App& app);
+/// headlight evaluate bleu|perplexity|heads: figures of a model over whole files.
+Subcommand add_evaluate_command(CLI::App& app);
+/// headlight evaluate bleu: how near translations come to human ones.
+Subcommand add_evaluate_bleu_command(CLI::App& evaluate);
+/// headlight evaluate heads: which head attends to the previous token, to the same token, or to what followed it before.
+Subcommand add_evaluate_heads_command(CLI::App& evaluate);
+/// headlight evaluate perplexity: how likely a model finds texts.
+Subcommand add_evaluate_perplexity_command(CLI::App& evaluate);
+
+}  // namespace headlight::app

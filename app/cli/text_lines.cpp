@@ -1,0 +1,119 @@
+#include "app/cli/text_lines.h"
+
+#include <iostream>
+#include <optional>
+#include <utility>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "app/engine/prompt_lines.h"
+#include "core/error.h"
+#include "core/utf8.h"
+
+namespace headlight::app {
+namespace {
+
+/// Is there more of standard input, or its end, without waiting?
+bool has_input() {
+  if (std::cin.rdbuf()->in_avail() > 0) return true;
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  return poll(&input, 1, 0) > 0;
+}
+
+void check_utf8(const std::string& line) {
+  const std::size_t broken = find_invalid_utf8(line);
+  if (broken != std::string::npos) throw Error("byte {} is not UTF-8: convert the text", broken);
+}
+
+}  // namespace
+
+bool read_input_line(std::string& line) {
+  constexpr std::size_t kLongest = std::size_t{16} << 20;
+  line.clear();
+  std::streambuf& buffer = *std::cin.rdbuf();
+  constexpr int kEnd = std::streambuf::traits_type::eof();
+  for (int letter = buffer.sbumpc(); letter != '\n'; letter = buffer.sbumpc()) {
+    if (letter == kEnd) {
+      std::cin.setstate(std::ios::eofbit);
+      return !line.empty();
+    }
+    if (line.size() == kLongest) throw Error("a line of standard input has more than {} bytes", kLongest);
+    line += static_cast<char>(letter);
+  }
+  return true;
+}
+
+TextLines::TextLines(const std::vector<std::string>& given, bool reads_input)
+    : reads_input_(reads_input), is_interactive_(reads_input && isatty(STDIN_FILENO) != 0) {
+  for (const std::string& text : given) {
+    for (const LineRange line : line_ranges(text)) given_.push_back(text.substr(line.begin, line.end - line.begin));
+  }
+  if (!reads_input_) return;
+  std::ios::sync_with_stdio(false);
+  std::cin.tie(nullptr);
+}
+
+bool TextLines::read(std::string& line) {
+  if (!reads_input_) {
+    if (count_ == given_.size()) return false;
+    line = given_[count_];
+  } else if (!read_input_line(line)) {
+    return false;
+  }
+  if (line.ends_with('\r')) line.pop_back();
+  ++count_;
+  return true;
+}
+
+std::vector<std::string> TextLines::next(std::size_t most) {
+  std::vector<std::string> lines;
+  if (is_interactive_) most = 1;
+  std::string line;
+  while (lines.size() < most && (lines.empty() || !reads_input_ || has_input()) && read(line)) lines.push_back(line);
+  return lines;
+}
+
+void answer_in_batches(TextLines& lines, std::size_t most, const std::function<void(const std::string&)>& check,
+                       const std::function<void(const std::vector<std::string>&, std::size_t)>& answer) {
+  std::size_t first = 0;
+  for (std::vector<std::string> some = lines.next(most); !some.empty(); some = lines.next(most)) {
+    std::optional<Error> problem;
+    std::size_t good = 0;
+    for (; good < some.size() && !problem; ++good) {
+      try {
+        check_utf8(some[good]);
+        check(some[good]);
+      } catch (const Error& error) {
+        problem = Error("line {}: {}", first + good + 1, error.what());
+        break;
+      }
+    }
+    some.resize(good);
+    if (!some.empty()) answer(some, first);
+    first += good;
+    std::cout.flush();
+    if (problem) throw Error(*problem);
+  }
+}
+
+std::string on_one_line(const std::string& text) {
+  std::string result;
+  for (const char letter : text) {
+    if (letter == '\n') {
+      result += "\\n";
+    } else if (letter == '\r') {
+      result += "\\r";
+    } else {
+      result += letter;
+    }
+  }
+  return result;
+}
+
+void write_line(const std::string& text) {
+  std::cout << text << '\n';
+  if (!std::cout) throw Error("standard output can't be written; is its disk full or its reader gone?");
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,94 @@
+#include "app/cli/subcommands.h"
+
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "app/cli/model_flags.h"
+#include "app/cli/state_flags.h"
+#include "app/models/starter_view.h"
+#include "app/state/departures.h"
+#include "app/state/state_json.h"
+#include "app/state/usage.h"
+#include "app/window/viewer.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+struct ViewFlags {
+  ModelFlags model;
+  StateFlags shown;
+  std::string device;
+  std::string session;
+  float scale = 0.0f;
+  bool is_fresh = false;
+};
+
+int run_view(ViewFlags& flags) {
+  ViewOptions options;
+  LoadedSettings loaded;
+  try {
+    options.settings_file = settings_path();
+    loaded = load_settings(options.settings_file);
+  } catch (const Error& error) {  // nowhere to remember anything: that is no reason not to start
+    loaded.warning = error.what();
+  }
+  if (loaded.warning) std::cerr << "headlight: " << *loaded.warning << '\n';
+  options.settings = std::move(loaded.settings);
+  options.warning = std::move(loaded.warning);
+  State& state = options.settings.state;
+  if (flags.is_fresh) state = {};
+  find_moved_model(state);
+  const bool is_first = flags.is_fresh || !loaded.has_state;
+  options.models = flags.model.models();
+  if (is_first && flags.session.empty() && !flags.model.chooses_model()) {
+    FirstState first = first_state(*options.models);
+    state = std::move(first.state);
+    options.model = std::move(first.model);
+    if (!options.warning) options.warning = std::move(first.warning);
+  }
+  if (!flags.session.empty()) {
+    Result<State> session = load_session(flags.session);
+    if (!session) throw Error(session.error());
+    state = *session;
+    const std::string changed = departures(state);
+    if (!changed.empty() && !options.warning) options.warning = fmt::format("{}: {}", flags.session, changed);
+  }
+  flags.model.apply(state);
+  flags.shown.apply(state);
+  if (flags.scale > 0.0f) state.view.ui_scale = flags.scale;
+  options.device = flags.device;
+  return run_viewer(options);
+}
+
+}  // namespace
+
+Subcommand add_view_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "view",
+      "Open the window (what `headlight` alone does)\n\n"
+      "Type a sentence and see every head of its attention, live. The first time the window opens on the bundled model\n"
+      "captions-gpt2; then it continues where it was closed. Flags change what they name and leave the rest.");
+  const auto flags = std::make_shared<ViewFlags>();
+  flags->model.add_to(*command, "--score-scale", fmt::format("what was open last, {} at the first start", kCaptionWriter));
+  flags->shown.add_to(*command);
+  add_flag(*command, "--scale", "S", "size of fonts and spacing, 0.5 to 4 (default: the monitor's own)", "What is shown",
+           [flags = flags.get()](const std::string& text) { flags->scale = parse_number("--scale", text, 0.5f, 4.0f); });
+  add_flag(*command, "--session", "FILE", "open a session that the window saved", "What is shown",
+           [flags = flags.get()](const std::string& text) { flags->session = text; });
+  add_plain_flag(*command, "--fresh", "begin with the example sentence instead of the last one", "What is shown",
+                 [flags = flags.get()] { flags->is_fresh = true; });
+  add_device_flag(*command, flags->device);
+  command->footer(
+      "Files:\n"
+      "  $XDG_CONFIG_HOME/headlight/settings.json   window, device and everything chosen, from one start to the next\n"
+      "                                             (~/.config where the variable isn't set)\n\n"
+      "Examples:\n"
+      "  headlight\n"
+      "  headlight view --text \"The animal didn't cross the street because it was too tired\" --mask causal\n"
+      "  headlight view --preset notebook-004 --tab steps");
+  return {.app = command, .run = [flags] { return run_view(*flags); }};
+}
+
+}  // namespace headlight::app

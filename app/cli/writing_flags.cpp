@@ -1,0 +1,115 @@
+#include "app/cli/writing_flags.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "app/cli/flags.h"
+#include "app/exports/line_attention.h"
+#include "app/models/bundled_models.h"
+#include "app/state/usage.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::uint64_t kMostItems = 4'096;
+
+}  // namespace
+
+void WritingFlags::add_to(CLI::App& app, std::string_view bundled, const std::string& text_help) {
+  constexpr const char* kText = "Text";
+  constexpr const char* kModel = "Model";
+  add_repeatable_flag(app, "--text", "TEXT", text_help + "; given several times several lines (default: standard input)",
+                      kText, [this](const std::vector<std::string>& values) {
+                        texts = values;
+                        has_text = true;
+                      });
+  add_flag(app, "--max-tokens", "N",
+           fmt::format("tokens to write for each line, 1 to {} (default {})", kMostGeneratedTokens, decoding.most_tokens),
+           kText, [this](const std::string& value) {
+             decoding.most_tokens =
+                 static_cast<std::uint32_t>(parse_integer("--max-tokens", value, 1, kMostGeneratedTokens));
+           });
+  add_flag(app, "--attention", "DIR",
+           "write what the model attended to: a folder for each line in this one, line-0001 and so on, with the weights of "
+           "every block as .npy, figures, and the tokens as JSON",
+           kText, [this](const std::string& value) { attention = value; });
+  add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, bundled), kModel,
+           [this](const std::string& value) { model = named_model(value); });
+  add_flag(app, "--precision", "f32|f16", "how weights are kept on the device; arithmetic is float32 (default f32)", kModel,
+           [this](const std::string& value) {
+             static const std::vector<std::string> kNames = {"f32", "f16"};
+             precision = static_cast<inference::Precision>(parse_choice("--precision", value, kNames));
+           });
+  add_flag(app, "--batch", "N",
+           fmt::format("lines to compute together, 1 to {} (default {})", kMostItems, decoding.items_at_once), "Device",
+           [this](const std::string& value) {
+             decoding.items_at_once = static_cast<std::uint32_t>(parse_integer("--batch", value, 1, kMostItems));
+           });
+  add_device_flag(app, device);
+}
+
+Writer::Writer(const WritingFlags& flags, std::string_view bundled)
+    : flags_(flags), path_(chosen_model(flags.model, bundled)), model_(models_->open(path_)) {
+  const model::ModelDescription& description = model_->description;
+  if (!inference::can_write(description)) {
+    throw UsageError("--model: {} ({}) fills gaps at most: it writes no text", description.name, description.family);
+  }
+  if (model_->predicted_tokenizer() == nullptr) throw Error("{}: {}", path_.string(), model_->tokenizer_problem);
+}
+
+GpuRunner& Writer::runner() {
+  if (!runner_) {
+    auto runner = std::make_unique<GpuRunner>(flags_.device);
+    runner->watch_compiling(compile_bar());
+    bar_.begin("MiB of weights");
+    runner->load(model_->network->layers, flags_.precision, [this](std::size_t done, std::size_t total) {
+      bar_.show(done >> 20, total >> 20);
+      return true;
+    });
+    bar_.clear();
+    bar_.begin("lines");
+    runner_ = std::move(runner);
+  }
+  return *runner_;
+}
+
+std::vector<inference::Decoded> Writer::write(const inference::PromptText& text, const inference::DecodingSettings& settings,
+                                              const inference::DecodingObserver& observer) {
+  inference::Session& session = runner().session();
+  if (observer) return inference::decode(session, *model_, text, settings, observer);
+  const std::size_t total = flags_.has_text ? flags_.texts.size() : 0;
+  std::vector<inference::Decoded> decoded =
+      inference::decode(session, *model_, text, settings, [&](const inference::DecodingProgress& progress) {
+        bar_.show(lines_ + progress.done, total == 0 ? 0 : std::max(total, lines_ + progress.done));
+        return true;
+      });
+  bar_.clear();
+  lines_ += decoded.size();
+  return decoded;
+}
+
+std::vector<std::uint32_t> Writer::positioned(std::vector<std::uint32_t> ids, const model::Embedding* embedding) const {
+  const std::uint32_t limit = inference::position_limit(*model_, embedding);
+  if (limit != 0 && ids.size() > limit) ids.resize(limit);
+  return ids;
+}
+
+void Writer::write_attention(const std::string& name, const std::string& text, const std::vector<std::uint32_t>& ids,
+                             const std::vector<std::uint32_t>& target_ids) {
+  if (flags_.attention.empty()) return;
+  RunInputs inputs;
+  inputs.text = text;
+  inputs.masks = model_->masks;
+  inputs.model.path = path_.string();
+  inputs.model.precision = flags_.precision;
+  if (!ids.empty()) inputs.model.ids = {positioned(ids, model_->network->source_embedding.get())};
+  if (!target_ids.empty()) inputs.model.target_ids = {positioned(target_ids, model_->network->target_embedding.get())};
+  write_line_attention(runner(), models_, inputs, flags_.attention / name);
+}
+
+std::string line_name(std::size_t line) { return fmt::format("line-{:04}", line + 1); }
+
+}  // namespace headlight::app

@@ -1,0 +1,360 @@
+#include "app/dialogs/export_dialog.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "app/engine/head_mean.h"
+#include "app/exports/names.h"
+#include "app/shell/desktop.h"
+#include "app/state/opened_file.h"
+#include "app/widgets/dialog.h"
+#include "app/widgets/form.h"
+#include "app/widgets/ink.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All"};
+constexpr std::array kFormats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Npy,
+                                 ExportFormat::Json};
+constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
+
+/// Whether one of the formats is a picture.
+bool writes_figures(std::span<const ExportFormat> formats) {
+  return std::ranges::any_of(formats, [](ExportFormat f) { return f == ExportFormat::Png || f == ExportFormat::Svg; });
+}
+
+/// A folder of this program's own for what only passes through.
+std::filesystem::path passing_folder() {
+  return std::filesystem::temp_directory_path() / fmt::format("headlight-{}", getpid());
+}
+
+/// Buttons that stay pressed, side by side, wrapped where the line ends.
+template <typename Names>
+void draw_switches(Frame& frame, const char* prefix, const Names& names, std::span<bool> are_on) {
+  const shell::Theme& theme = frame.ui.theme();
+  const Ink ink(frame.ui.fonts().small, theme.text);
+  const float left = ImGui::GetCursorPosX();
+  const float right = left + ImGui::GetContentRegionAvail().x;
+  float x = left;
+  for (std::size_t i = 0; i < are_on.size(); ++i) {
+    const std::string name(names(i));
+    const float width = ImGui::CalcTextSize(name.c_str()).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+    if (i > 0 && x + width <= right) ImGui::SameLine(x, 0.0F);
+    if (i > 0 && x + width > right) ImGui::SetCursorPosX(x = left);
+    const bool is_on = are_on[i];
+    if (is_on) {
+      ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
+      ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
+      ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
+    }
+    if (ImGui::Button(name.c_str(), {width, 0.0F})) are_on[i] = !are_on[i];
+    mark_last_item(frame, fmt::format("export.{}.{}", prefix, name));
+    if (is_on) ImGui::PopStyleColor(3);
+    x += width + 6.0F;
+  }
+}
+
+void draw_label(Frame& frame, const char* text) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(text);
+}
+
+Notice outcome_of(const Result<ExportReport>& result) {
+  if (!result) return {.text = result.error(), .is_warning = true};
+  const std::size_t count = result->files.size();
+  std::string text = fmt::format("{} file{}", count, count == 1 ? "" : "s");
+  if (count > 0) text += " in " + result->files.front().parent_path().string();
+  for (const std::string& note : result->notes) text += "; " + note;
+  return {.text = std::move(text)};
+}
+
+/// The head that the big map shows, or the mean of several.
+void select_shown(const Selection& selection, ExportOptions& options) {
+  options.mean = selection.mean;
+  if (selection.mean == HeadMean::None) options.head = selection.head;
+  if (selection.mean == HeadMean::Kind) options.layer.reset();
+}
+
+/// The ends of the window's colour bars; those of weights are of absolute ones.
+void take_ranges(const ViewChoices& view, ExportOptions& options) {
+  options.color_spread = view.color_spread;
+  options.color_limits = view.color_limits;
+  if (options.is_row_normalized) options.color_limits.erase(attention::Stage::Weights);
+}
+
+}  // namespace
+
+ExportDialog::ExportDialog(RunnerFactory open_runner, std::function<void()> wake)
+    : open_runner_(std::move(open_runner)), wake_(std::move(wake)) {
+  stages_[static_cast<std::size_t>(attention::Stage::Weights)] = true;
+  formats_[0] = true;
+}
+
+void ExportDialog::open(const ViewChoices& view) {
+  if (is_open_) return;
+  is_open_ = true;
+  const FigureChoices shown = figure_choices(view);
+  figure_.color_map = shown.color_map;
+  figure_.is_row_normalized = shown.is_row_normalized;
+}
+
+void ExportDialog::copy_figure(const State& state, const EngineResult& result, const std::string& device) {
+  if (job_ || result.run == 0) return;
+  ExportOptions wanted = options(state, result);
+  wanted.stages = {shown_stage(state)};
+  wanted.formats = {ExportFormat::Png};
+  wanted.kind = state.selection.block.kind;
+  wanted.layer = state.selection.block.layer.value;
+  select_shown(state.selection, wanted);
+  wanted.batch = state.selection.batch;
+  if (!is_open_) apply(figure_choices(state.view), wanted);
+  take_ranges(state.view, wanted);
+  wanted.is_dark = state.view.theme == Theme::Dark;
+  wanted.directory = passing_folder();
+  is_copying_ = true;
+  outcome_ = {};
+  job_ = std::make_unique<ExportJob>(open_runner_, device, wanted, wake_, [folder = wanted.directory](ExportReport& report) {
+    const std::filesystem::path figure = report.files.front();
+    report.files.clear();
+    std::string trouble;
+    try {
+      shell::copy_picture(figure);
+    } catch (const Error& error) {
+      trouble = error.what();
+    }
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    if (!trouble.empty()) throw Error("{}", trouble);
+  });
+}
+
+ExportOptions ExportDialog::options(const State& state, const EngineResult& result) const {
+  ExportOptions options;
+  options.inputs = inputs_on_screen(state, result);
+  options.stages.clear();
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    if (stages_[i]) options.stages.push_back(static_cast<attention::Stage>(i));
+  }
+  options.formats.clear();
+  for (std::size_t i = 0; i < formats_.size(); ++i) {
+    if (formats_[i]) options.formats.push_back(kFormats[i]);
+  }
+  if (reach_ != Reach::Everything) {
+    options.kind = state.selection.block.kind;
+    options.layer = state.selection.block.layer.value;
+  }
+  if (reach_ == Reach::ThisHead) {
+    select_shown(state.selection, options);
+    options.batch = state.selection.batch;
+  }
+  options.row_names = state.view.row_names;
+  apply(figure_, options);
+  take_ranges(state.view, options);
+  return options;
+}
+
+void ExportDialog::begin(const Frame& frame, const std::string& device, std::string& directory) {
+  try {
+    ExportOptions wanted = options(frame.state, frame.result);
+    wanted.directory = expand_home(typed_directory_);
+    job_ = std::make_unique<ExportJob>(open_runner_, device, std::move(wanted), wake_);
+    is_copying_ = false;
+    directory = typed_directory_;
+    outcome_ = {};
+  } catch (const Error& error) {
+    outcome_ = {.text = error.what(), .is_warning = true};
+  }
+}
+
+void ExportDialog::take_end_of_job() {
+  if (!job_ || !job_->is_done()) return;
+  outcome_ = outcome_of(job_->result());
+  if (is_copying_ && !outcome_.is_warning) outcome_.text = "The figure is on the clipboard.";
+  is_outcome_seen_ = false;
+  job_.reset();
+}
+
+void ExportDialog::draw_choices(Frame& frame) {
+  NumberBeingTyped no_numbers;
+  Form form(frame, no_numbers, "export");
+  int reach = static_cast<int>(reach_);
+  std::array<const char*, 3> reaches = kReaches;
+  if (frame.state.selection.mean != HeadMean::None) reaches[0] = "This mean";
+  if (form.segments("reach", "What", reaches, reach)) reach_ = static_cast<Reach>(reach);
+  ImGui::Spacing();
+  draw_label(frame, "Stages");
+  draw_switches(
+      frame, "stage", [](std::size_t i) { return to_string(static_cast<attention::Stage>(i)); }, stages_);
+  ImGui::Spacing();
+  draw_label(frame, "Formats");
+  draw_switches(
+      frame, "format", [](std::size_t i) { return to_string(kFormats[i]); }, formats_);
+  ImGui::Spacing();
+  if (writes_figures(options(frame.state, frame.result).formats)) draw_figure_form(frame, typed_, figure_);
+}
+
+void ExportDialog::draw_folder(Frame& frame) {
+  ImGui::Spacing();
+  draw_label(frame, "Folder");
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float browse = ImGui::CalcTextSize("Browse").x + 2.0F * style.FramePadding.x;
+  const float show = ImGui::CalcTextSize("Open folder").x + 2.0F * style.FramePadding.x;
+  const float width = ImGui::GetContentRegionAvail().x - browse - show - 2.0F * style.ItemSpacing.x;
+  frame.ui.text_field("##folder", typed_directory_, {.width = width, .hint = "~/headlight"});
+  mark_last_item(frame, "export.folder");
+  ImGui::SameLine();
+  const bool browses = ImGui::Button("Browse");
+  mark_last_item(frame, "export.browse");
+  ImGui::SameLine();
+  const bool shows = ImGui::Button("Open folder");
+  mark_last_item(frame, "export.open_folder");
+  if (!browses && !shows) return;
+  try {
+    const std::filesystem::path folder = expand_home(typed_directory_);
+    if (browses) folders_.open(folder);
+    if (!shows) return;
+    if (!std::filesystem::is_directory(folder)) throw Error("{} isn't there yet: the export makes it", folder.string());
+    shell::show_folder(folder);
+  } catch (const std::exception& error) {
+    outcome_ = {.text = error.what(), .is_warning = true};
+  }
+}
+
+void ExportDialog::draw_names(Frame& frame) {
+  const std::vector<std::string> names =
+      export_names(options(frame.state, frame.result), frame.result.blocks, frame.result.shapes);
+  ImGui::Spacing();
+  draw_label(frame, fmt::format("{} file{}", names.size(), names.size() == 1 ? "" : "s").c_str());
+  constexpr float kRoomForAll = 720.0F;  // in a lower window the buttons go first
+  if (frame.ui.height() < kRoomForAll) {
+    const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesInTooltip));
+    std::string told = names.empty() ? "No stage or no format is chosen." : fmt::format("{}", fmt::join(first, "\n"));
+    if (names.size() > first.size()) told += fmt::format("\nand {} more", names.size() - first.size());
+    mark_last_item(frame, "export.names", told.c_str());
+    return;
+  }
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.ui.theme().field);
+  const float height = std::clamp(frame.ui.height() - 560.0F, 56.0F, 112.0F);  // the rest must fit a small window
+  ImGui::BeginChild("names", {0.0F, height}, true);
+  {
+    const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text_dim);
+    for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) ImGui::TextUnformatted(names[i].c_str());
+    if (names.size() > kNamesShown) ImGui::TextUnformatted(fmt::format("and {} more", names.size() - kNamesShown).c_str());
+  }
+  ImGui::EndChild();
+  ImGui::PopStyleColor();
+}
+
+void ExportDialog::draw_progress(Frame& frame) {
+  ImGui::Spacing();
+  if (job_) {
+    const ExportProgress progress = job_->progress();
+    const float total = static_cast<float>(std::max<std::size_t>(progress.total, 1));
+    const std::string text =
+        progress.total == 0 ? "Computing\u2026" : fmt::format("{} of {}", progress.done, progress.total);
+    ImGui::ProgressBar(static_cast<float>(progress.done) / total, {-1.0F, 0.0F}, text.c_str());
+    return;
+  }
+  if (!outcome_.is_shown()) return;
+  const shell::Theme& theme = frame.ui.theme();
+  const Ink ink(frame.ui.fonts().body, outcome_.is_warning ? theme.warning : theme.text);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(outcome_.text.c_str());
+  ImGui::PopTextWrapPos();
+  frame.mark("export.outcome", last_item_rect());
+  is_outcome_seen_ = true;
+}
+
+void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::string& directory) {
+  ImGui::Spacing();
+  constexpr float kWidth = 96.0F;
+  const bool has_choice = std::ranges::any_of(stages_, [](bool is_on) { return is_on; }) &&
+                          std::ranges::any_of(formats_, [](bool is_on) { return is_on; });
+  const float right =
+      ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kWidth - ImGui::GetStyle().ItemSpacing.x;
+  ImGui::BeginDisabled(job_ != nullptr);
+  const bool copies = ImGui::Button("Copy figure");
+  mark_last_item(frame, "export.copy_figure");
+  ImGui::EndDisabled();
+  ImGui::SameLine(right);
+  if (ImGui::Button(job_ ? "Hide" : "Close", {kWidth, 0.0F})) is_open_ = false;
+  mark_last_item(frame, "export.close");
+  ImGui::SameLine();
+  if (copies) copy_figure(frame.state, frame.result, device);
+  if (job_) {
+    if (ImGui::Button("Cancel", {kWidth, 0.0F})) job_->cancel();
+    mark_last_item(frame, "export.cancel");
+    return;
+  }
+  const shell::Theme& theme = frame.ui.theme();
+  ImGui::BeginDisabled(!has_choice);
+  ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
+  ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
+  if (ImGui::Button("Export", {kWidth, 0.0F})) begin(frame, device, directory);
+  mark_last_item(frame, "export.start");
+  ImGui::PopStyleColor(3);
+  ImGui::EndDisabled();
+}
+
+void ExportDialog::draw(Frame& frame, const std::string& device, std::string& directory) {
+  take_end_of_job();
+  if (is_open_ && typed_directory_.empty()) typed_directory_ = directory.empty() ? "~/headlight" : directory;
+  const bool was_open = is_open_;
+  {
+    const Dialog dialog(frame, "Export", is_open_, 600.0F);
+    if (dialog.is_visible() && folders_.is_open()) {
+      const float height = std::clamp(frame.ui.height() - 220.0F, 120.0F, 420.0F);
+      if (const std::optional<std::filesystem::path> chosen = folders_.draw(frame, height)) {
+        typed_directory_ = chosen->string();
+      }
+    } else if (dialog.is_visible()) {
+      ImGui::BeginDisabled(job_ != nullptr);
+      draw_choices(frame);
+      draw_folder(frame);
+      draw_names(frame);
+      ImGui::EndDisabled();
+      draw_progress(frame);
+      draw_buttons(frame, device, directory);
+      if (!is_open_) ImGui::CloseCurrentPopup();
+    }
+  }
+  if (is_open_) return;
+  folders_.close();
+  if (was_open && !job_) outcome_ = {};
+}
+
+std::string ExportDialog::status() const {
+  if (!job_) return {};
+  if (is_copying_) return "Drawing the figure for the clipboard";
+  const ExportProgress progress = job_->progress();
+  return fmt::format("Exporting {} of {}", std::min(progress.done + 1, progress.total), progress.total);
+}
+
+std::optional<Notice> ExportDialog::take_result() {
+  if (is_open_) return std::nullopt;
+  take_end_of_job();
+  if (is_outcome_seen_) return std::nullopt;
+  is_outcome_seen_ = true;
+  return std::exchange(outcome_, {});
+}
+
+void ExportDialog::wait() const {
+  using namespace std::chrono_literals;
+  while (is_running()) std::this_thread::sleep_for(2ms);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/dialogs/figure_form.h"
+#include "app/exports/job.h"
+#include "app/frame.h"
+#include "app/widgets/folder_list.h"
+#include "app/widgets/notice.h"
+
+namespace headlight::app {
+
+/// What to write (this head, this layer, everything; which stages and formats), where to, and what the files will be called.
+/// The export runs on a thread and a device of its own; the dialog may be closed meanwhile.
+class ExportDialog {
+ public:
+  ExportDialog(RunnerFactory open_runner, std::function<void()> wake);
+
+  /// Figures look as the window does until they are told otherwise.
+  void open(const ViewChoices& view);
+  void close() { is_open_ = false; }
+  bool is_open() const { return is_open_; }
+  bool is_running() const { return job_ != nullptr && !job_->is_done(); }
+
+  /// `device`: the one in use, as RunnerFactory takes it. `directory`: where the last export went; set by the next one.
+  void draw(Frame& frame, const std::string& device, std::string& directory);
+
+  /// Puts the selected head's map on the clipboard as a picture; the result comes as of an export.
+  void copy_figure(const State& state, const EngineResult& result, const std::string& device);
+
+  /// "Exporting 3 of 12"; empty when nothing runs.
+  std::string status() const;
+  /// The result, once, when the job has ended and the dialog isn't there to show it.
+  std::optional<Notice> take_result();
+  /// Waits for the job in progress.
+  void wait() const;
+
+ private:
+  enum class Reach : std::uint8_t { ThisHead, ThisLayer, Everything };
+
+  ExportOptions options(const State& state, const EngineResult& result) const;
+  void begin(const Frame& frame, const std::string& device, std::string& directory);
+  void draw_choices(Frame& frame);
+  void draw_stages(Frame& frame);
+  void draw_formats(Frame& frame);
+  void draw_folder(Frame& frame);
+  void draw_names(Frame& frame);
+  void draw_progress(Frame& frame);
+  void draw_buttons(Frame& frame, const std::string& device, std::string& directory);
+  void take_end_of_job();
+
+  RunnerFactory open_runner_;
+  std::function<void()> wake_;
+  bool is_open_ = false;
+  Reach reach_ = Reach::ThisHead;
+  std::array<bool, attention::kStages> stages_{};
+  std::array<bool, 5> formats_{};
+  FigureChoices figure_;
+  NumberBeingTyped typed_;
+  std::string typed_directory_;
+  FolderList folders_;
+  Notice outcome_;  ///< of the last job; also why a job can't begin
+  bool is_outcome_seen_ = true;
+  std::unique_ptr<ExportJob> job_;
+  bool is_copying_ = false;  ///< the job's figure is for the clipboard
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,78 @@
+#include "app/dialogs/figure_form.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "app/widgets/ink.h"
+#include "view/color_map.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::array<const char*, 2> kRanges = {"absolute", "per row"};
+constexpr std::uint32_t kSizeStep_mm = 10;
+constexpr std::uint32_t kDpiStep = 48;
+
+/// The maps that weights may have; scores always have the diverging one.
+std::vector<std::string> map_names() {
+  std::vector<std::string> names;
+  for (const view::ColorMap map : view::kColorMaps) {
+    if (map != view::ColorMap::BlueRed) names.emplace_back(view::to_string(map));
+  }
+  return names;
+}
+
+void draw_title(Frame& frame, Form& form, std::string& title) {
+  const float width = form.label("Title", "Stands above every figure; empty: each says what it shows.");
+  frame.ui.text_field("##title", title, {.width = width, .hint = "what each figure shows", .limit = 200});
+  mark_last_item(frame, "export.title", "Stands above every figure; empty: each says what it shows.");
+}
+
+}  // namespace
+
+FigureChoices figure_choices(const ViewChoices& view) {
+  FigureChoices choices;
+  choices.color_map = view.color_map;
+  choices.is_row_normalized = view.color_range == ColorRange::PerRow;
+  return choices;
+}
+
+void draw_figure_form(Frame& frame, NumberBeingTyped& typed, FigureChoices& choices) {
+  Form form(frame, typed, "export");
+  draw_title(frame, form, choices.title);
+  const auto least = static_cast<std::uint32_t>(kLeastMapEdge_mm);
+  const std::uint32_t below = choices.size_mm > least ? std::max(choices.size_mm - kSizeStep_mm, least) : 0;
+  form.number("size", "Size (mm)", choices.size_mm,
+              {.low = 0,
+               .high = static_cast<std::uint64_t>(kMostMapEdge_mm),
+               .below = below,
+               .above = choices.size_mm == 0 ? 100 : choices.size_mm + kSizeStep_mm,
+               .hint = "auto"},
+              "The longer side of a map on paper; auto: as large as its cells and numbers need.");
+  form.number("dpi", "DPI", choices.dpi,
+              {.low = kLeastDpi, .high = kMostDpi, .below = choices.dpi - kDpiStep, .above = choices.dpi + kDpiStep},
+              "Pixels of a PNG per inch of paper; a screen has about 96, print wants 300.");
+  const std::vector<std::string> names = map_names();
+  std::vector<const char*> labels;
+  for (const std::string& name : names) labels.push_back(name.c_str());
+  const auto found = std::ranges::find(names, choices.color_map);
+  auto chosen = static_cast<int>(found == names.end() ? 0 : found - names.begin());
+  form.choose("color_map", "Colour map", labels, chosen,
+              "Colours of weights, from small to large; scores are blue and red.");
+  choices.color_map = names[static_cast<std::size_t>(chosen)];
+  int range = choices.is_row_normalized ? 1 : 0;
+  form.segments("range", "Range", kRanges, range, "What the strongest colour stands for.");
+  choices.is_row_normalized = range == 1;
+}
+
+void apply(const FigureChoices& choices, ExportOptions& options) {
+  options.title = choices.title;
+  const auto size = static_cast<float>(choices.size_mm);
+  options.map_edge_mm = choices.size_mm == 0 ? 0.0F : std::max(size, kLeastMapEdge_mm);
+  options.dpi = std::clamp(choices.dpi, kLeastDpi, kMostDpi);
+  options.color_map = choices.color_map;
+  options.is_row_normalized = choices.is_row_normalized;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,62 @@
+#include "app/dialogs/glossary.h"
+
+#include <array>
+
+namespace headlight::app {
+namespace {
+
+constexpr std::array kWords = {
+    GlossaryEntry{"token", "A piece of the text that the model reads as one: a word, a part of a word, or a sign."},
+    GlossaryEntry{
+        "special token",
+        "A token that stands for no text, like [CLS] or <s>: the tokenizer adds it because the model was trained with it."},
+    GlossaryEntry{"batch", "Several texts computed together, one a line, filled up to the longest with padding."},
+    GlossaryEntry{"padding", "Tokens that only fill a line up; the padding mask keeps all others from looking at them."},
+    GlossaryEntry{"layer",
+                  "One step of the model: attention, then the feed-forward network, each added to the tokens' vectors."},
+    GlossaryEntry{"head", "One of several attentions side by side in a layer, each with its own Q, K and V."},
+    GlossaryEntry{"query (Q)", "What a token looks for: its vector times W_Q. Rows of a map are queries."},
+    GlossaryEntry{"key (K)", "What a token offers to be found by: its vector times W_K. Columns of a map are keys."},
+    GlossaryEntry{"value (V)", "What a token gives to those that look at it: its vector times W_V."},
+    GlossaryEntry{"d_model, d_k, d_v",
+                  "The widths of a token's vector, of a head's queries and keys, and of a head's values."},
+    GlossaryEntry{"score", "Query times key: how well the two fit."},
+    GlossaryEntry{
+        "scaled",
+        "The score times the scale, usually 1/\u221Ad_k, which keeps long vectors from making the softmax too sharp."},
+    GlossaryEntry{"masked", "The scaled score, with the fill in its place where the mask denies this query this key."},
+    GlossaryEntry{"fill",
+                  "The number that a masked score becomes: \u2212\u221E gives exactly no weight, a finite one equal weights "
+                  "where all is masked."},
+    GlossaryEntry{"weight",
+                  "The softmax of a row's masked scores: the share that the query takes from each key; a row adds up to 1."},
+    GlossaryEntry{"causal", "A query sees only keys up to its own position, as in models that predict the next token."},
+    GlossaryEntry{"window", "A query sees only keys that are less than so many tokens away."},
+    GlossaryEntry{"prefix", "The first tokens, which every query sees; behind them the mask is causal."},
+    GlossaryEntry{"self-attention", "Queries and keys come from the same text."},
+    GlossaryEntry{"cross-attention",
+                  "Queries come from one text and keys and values from another, as a decoder reads what the encoder read."},
+    GlossaryEntry{"absolute, per row",
+                  "What the strongest colour means: the largest weight of the whole map, or of each row."},
+    GlossaryEntry{"concentration", "The mean of the rows' largest weights: 1 when every query looks at one key only."},
+    GlossaryEntry{"entropy", "How widely a row spreads its weights: 0 for one key, more for many."},
+    GlossaryEntry{"gain", "A factor on what a head adds to the output."},
+    GlossaryEntry{"knock out", "A gain of 0: the model goes on without this head, which shows what it is good for."},
+    GlossaryEntry{"key heads", "Heads of keys and values that several heads of queries share."},
+    GlossaryEntry{"merge", "Putting the heads' outputs side by side again before the output projection W_O."},
+    GlossaryEntry{
+        "position",
+        "What tells a model the order of its tokens: added to their vectors, turned into Q and K, or added to scores."},
+    GlossaryEntry{"logit",
+                  "A model's score for one token of its vocabulary; the softmax of all logits are the probabilities."},
+    GlossaryEntry{"logit lens", "The prediction that a layer's states would make if the model ended there."},
+    GlossaryEntry{"temperature", "Logits are divided by it before drawing: below 1 the likely tokens become likelier."},
+    GlossaryEntry{"top-k, top-p",
+                  "Only the k likeliest tokens, or the likeliest that together reach probability p, are drawn from."},
+};
+
+}  // namespace
+
+std::span<const GlossaryEntry> glossary() { return kWords; }
+
+}  // namespace headlight::app

@@ -1,0 +1,179 @@
+#include "app/dialogs/help_dialogs.h"
+
+#include <vulkan/vulkan_core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/commands/actions.h"
+#include "app/dialogs/glossary.h"
+#include "app/widgets/dialog.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/segmented.h"
+
+namespace headlight::app {
+namespace {
+
+/// What the pointer does on the big heatmap.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGestures = {
+    {{"Click", "Pin a cell, or unpin it"},
+     {"B, then drag", "Mask or unmask cells with the brush"},
+     {"Wheel", "Zoom"},
+     {"Drag", "Move the map (brush: Shift+drag)"},
+     {"0", "Fit the map"}}};
+
+void draw_group(Frame& frame, std::string_view title) {
+  ImGui::TableNextRow(0, 26.0F);
+  ImGui::TableNextColumn();
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(title.data(), title.data() + title.size());
+}
+
+void draw_row(Frame& frame, std::string_view meaning, std::string_view keys) {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(meaning.data(), meaning.data() + meaning.size());
+  ImGui::PopTextWrapPos();
+  ImGui::TableNextColumn();
+  const Ink ink(frame.ui.fonts().mono, frame.ui.theme().accent);
+  ImGui::TextUnformatted(keys.data(), keys.data() + keys.size());
+}
+
+/// A heading and the rows below it.
+struct KeyGroup {
+  std::string_view title;
+  std::vector<std::pair<std::string_view, std::string_view>> rows;  ///< meaning, keys
+};
+
+std::vector<KeyGroup> key_groups() {
+  std::vector<KeyGroup> groups;
+  for (const Shortcut& shortcut : shortcuts()) {
+    if (shortcut.keys.empty()) continue;
+    if (groups.empty() || groups.back().title != shortcut.group) groups.push_back({.title = shortcut.group, .rows = {}});
+    groups.back().rows.emplace_back(shortcut.label, shortcut.keys);
+  }
+  KeyGroup& map = groups.emplace_back();
+  map.title = "On the map";
+  for (const auto& [gesture, meaning] : kGestures) map.rows.emplace_back(meaning, gesture);
+  return groups;
+}
+
+/// The groups [first, end) in a table as wide as `width`.
+void draw_groups(Frame& frame, const char* name, std::span<const KeyGroup> groups, float width) {
+  if (!ImGui::BeginTable(name, 2, ImGuiTableFlags_SizingFixedFit, {width, 0.0F})) return;
+  float widest = 0.0F;
+  for (const KeyGroup& group : groups) {
+    for (const auto& [meaning, keys] : group.rows) {
+      widest = std::max(widest, text_width(frame.ui.fonts().mono, std::string(keys)));
+    }
+  }
+  ImGui::TableSetupColumn("action", ImGuiTableColumnFlags_WidthStretch);
+  ImGui::TableSetupColumn("keys", ImGuiTableColumnFlags_WidthFixed, std::ceil(widest) + 4.0F);
+  for (const KeyGroup& group : groups) {
+    draw_group(frame, group.title);
+    for (const auto& [meaning, keys] : group.rows) draw_row(frame, meaning, keys);
+  }
+  ImGui::EndTable();
+}
+
+/// In two columns of about equal length where the dialog is wide enough.
+void draw_keys(Frame& frame) {
+  constexpr float kTwoColumns = 640.0F;
+  constexpr float kGap = 32.0F;
+  const std::vector<KeyGroup> groups = key_groups();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const std::span<const KeyGroup> all(groups);
+  std::size_t left = groups.size();
+  if (width >= kTwoColumns) {
+    std::size_t rows = 0;
+    for (const KeyGroup& group : groups) rows += group.rows.size() + 1;
+    std::size_t above = 0;
+    for (left = 0; left < groups.size() && 2 * above < rows; ++left) above += groups[left].rows.size() + 1;
+  }
+  const float column = left < groups.size() ? (width - kGap) * 0.5F : width;
+  const ImVec2 start = ImGui::GetCursorPos();
+  draw_groups(frame, "left", all.first(left), column);
+  const float left_end = ImGui::GetCursorPosY();
+  if (left < groups.size()) {
+    ImGui::SetCursorPos({start.x + column + kGap, start.y});
+    draw_groups(frame, "right", all.subspan(left), column);
+    ImGui::SetCursorPosY(std::max(left_end, ImGui::GetCursorPosY()));
+  }
+  ImGui::Spacing();
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted("While a text is being edited, plain keys are the text's. Esc leaves it.");
+  ImGui::PopTextWrapPos();
+}
+
+void draw_words(Frame& frame) {
+  if (!ImGui::BeginTable("words", 2, ImGuiTableFlags_SizingFixedFit)) return;
+  ImGui::TableSetupColumn("word", ImGuiTableColumnFlags_WidthFixed, 140.0F);
+  ImGui::TableSetupColumn("meaning", ImGuiTableColumnFlags_WidthStretch);
+  for (const GlossaryEntry& entry : glossary()) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    {
+      const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+      ImGui::TextUnformatted(entry.word.data(), entry.word.data() + entry.word.size());
+    }
+    ImGui::TableNextColumn();
+    ImGui::PushTextWrapPos(0.0F);
+    ImGui::TextUnformatted(entry.meaning.data(), entry.meaning.data() + entry.meaning.size());
+    ImGui::PopTextWrapPos();
+  }
+  ImGui::EndTable();
+}
+
+}  // namespace
+
+void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page) {
+  constexpr float kFrame = 150.0F;  // title bar, pages' names and margins
+  const Dialog dialog(frame, "Help", is_open, 820.0F);
+  if (!dialog.is_visible()) return;
+  const std::vector<std::string> pages = {"Keys", "Words"};
+  auto chosen = static_cast<std::size_t>(page);
+  if (draw_segmented(frame, "help", pages, chosen)) page = static_cast<HelpPage>(chosen);
+  ImGui::Spacing();
+  // As high as the window allows, so that the dialog doesn't jump from one page to the other; in a small one they scroll.
+  const float height = std::clamp(frame.ui.height() - kFrame, 120.0F, 700.0F);
+  ImGui::BeginChild("page", {0.0F, height});
+  page == HelpPage::Keys ? draw_keys(frame) : draw_words(frame);
+  const ImVec2 page_low = ImGui::GetWindowPos();
+  frame.mark("help.page", {.x = page_low.x, .y = page_low.y, .width = ImGui::GetWindowWidth(), .height = height});
+  frame.mark("help.end", {.x = page_low.x, .y = ImGui::GetCursorScreenPos().y, .width = 1.0F, .height = 1.0F});
+  ImGui::EndChild();
+}
+
+void draw_about_dialog(Frame& frame, bool& is_open, const std::string& renderer) {
+  const Dialog dialog(frame, "About", is_open, 440.0F);
+  if (!dialog.is_visible()) return;
+  {
+    const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
+    ImGui::TextUnformatted("Headlight " HEADLIGHT_VERSION);
+  }
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted("Type a sentence and see every head of a transformer attend to it.");
+  ImGui::Spacing();
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const std::string computes = frame.result.device.empty() ? "none" : frame.result.device;
+  ImGui::TextUnformatted(fmt::format("Computes on: {}", computes).c_str());
+  ImGui::TextUnformatted(fmt::format("Draws on: {}", renderer).c_str());
+  ImGui::TextUnformatted(fmt::format("Dear ImGui {}, Vulkan headers 1.{}.{}", ImGui::GetVersion(),
+                                     VK_API_VERSION_MINOR(VK_HEADER_VERSION_COMPLETE), VK_HEADER_VERSION)
+                             .c_str());
+  ImGui::TextUnformatted("MIT licence");
+  ImGui::PopTextWrapPos();
+}
+
+}  // namespace headlight::app

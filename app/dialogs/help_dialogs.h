@@ -1,0 +1,16 @@
+#pragma once
+
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// Which page of the help is shown.
+enum class HelpPage : std::uint8_t { Keys, Words };
+
+/// All shortcuts and what the words on screen mean (F1). Clears `is_open` when it is closed.
+void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page);
+
+/// Name, version, what it is built on. `renderer`: the device that draws the window.
+void draw_about_dialog(Frame& frame, bool& is_open, const std::string& renderer);
+
+}  // namespace headlight::app

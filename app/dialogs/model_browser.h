@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/frame.h"
+#include "app/models/model_finder.h"
+#include "app/widgets/folder_list.h"
+
+namespace headlight::app {
+
+/// What the browser shows.
+struct ModelBrowserContext {
+  const std::vector<ListedModel>& models;
+  bool is_looking = false;  ///< more may come
+  std::string opening;      ///< the path being looked into; empty: none
+  std::string shown;        ///< the path of the model on screen; empty: none
+};
+
+/// What somebody chose in it.
+struct ModelBrowserChoice {
+  std::optional<std::string> path;  ///< to open
+};
+
+/// Models on this computer, by where they were found, and a field for the path of any other, which can be browsed for.
+class ModelBrowser {
+ public:
+  void open();
+  void close() {
+    is_open_ = false;
+    files_.close();
+  }
+  bool is_open() const { return is_open_; }
+  /// Says why the model that was chosen can't be opened, while the dialog is open.
+  void refuse(std::string trouble) {
+    trouble_ = std::move(trouble);
+    focus_ = shell::FieldFocus::AtEnd;  // to mend the path
+  }
+
+  ModelBrowserChoice draw(Frame& frame, const ModelBrowserContext& context);
+
+ private:
+  /// Goes through folders, from the typed path on.
+  void browse();
+  void draw_path(Frame& frame, ModelBrowserChoice& choice);
+  void draw_list(Frame& frame, const ModelBrowserContext& context, ModelBrowserChoice& choice);
+
+  bool is_open_ = false;
+  std::string typed_;
+  std::string trouble_;
+  FolderList files_{{".gguf", ".safetensors"}};
+  shell::FieldFocus focus_ = shell::FieldFocus::None;  ///< of the path's field, in the next frame
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,56 @@
+#include "app/dialogs/screenshot_dialog.h"
+
+#include <utility>
+
+#include "app/state/opened_file.h"
+#include "app/widgets/dialog.h"
+#include "app/widgets/ink.h"
+#include "core/error.h"
+
+namespace headlight::app {
+
+void ScreenshotDialog::open(const std::string& folder) {
+  typed_ = (folder.empty() ? std::string("~") : folder) + "/headlight.png";
+  trouble_.clear();
+  is_open_ = true;
+}
+
+void ScreenshotDialog::draw(Frame& frame) {
+  const Dialog dialog(frame, "Save screenshot", is_open_, 480.0F);
+  if (!dialog.is_visible()) return;
+  frame.ui.text_field("##path", typed_);
+  mark_last_item(frame, "screenshot.path");
+  if (!trouble_.empty()) {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().warning);
+    ImGui::PushTextWrapPos(0.0F);
+    ImGui::TextUnformatted(trouble_.c_str());
+    ImGui::PopTextWrapPos();
+  }
+  if (ImGui::Button("Save")) {
+    try {
+      path_ = expand_home(typed_);
+      if (path_->extension() != ".png") *path_ += ".png";
+      constexpr int kDialogFades = 3;  // the frame being built still shows it
+      frames_to_wait_ = kDialogFades;
+      is_open_ = false;
+      ImGui::CloseCurrentPopup();
+    } catch (const Error& error) {
+      trouble_ = error.what();
+    }
+  }
+  mark_last_item(frame, "screenshot.save");
+  ImGui::SameLine();
+  if (ImGui::Button("Cancel")) {
+    is_open_ = false;
+    ImGui::CloseCurrentPopup();
+  }
+  mark_last_item(frame, "screenshot.cancel");
+}
+
+std::optional<std::filesystem::path> ScreenshotDialog::take_path() {
+  if (frames_to_wait_ == 0) return std::nullopt;
+  --frames_to_wait_;
+  return frames_to_wait_ == 0 ? std::exchange(path_, std::nullopt) : std::nullopt;
+}
+
+}  // namespace headlight::app

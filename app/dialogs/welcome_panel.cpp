@@ -1,0 +1,141 @@
+#include "app/dialogs/welcome_panel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kEdge = 16.0F;
+constexpr float kTop = 10.0F;
+constexpr float kHeading = 24.0F;  // with the gap below it
+constexpr float kBottom = 10.0F;
+constexpr float kCardHeight = 44.0F;
+constexpr float kGap = 6.0F;
+constexpr float kNarrowest = 172.0F;  // card
+constexpr float kInset = 12.0F;       // of a card's text
+
+struct Grid {
+  std::size_t columns = 1, rows = 1;
+  float card_width = 0.0F;
+};
+
+/// As few rows as the narrowest card allows, and the cards spread evenly over them.
+Grid lay_out(std::size_t cards, float width) {
+  const float room = std::max(width - 2.0F * kEdge, kNarrowest);
+  const auto most = std::max<std::size_t>(static_cast<std::size_t>((room + kGap) / (kNarrowest + kGap)), 1);
+  Grid grid;
+  grid.rows = (std::max<std::size_t>(cards, 1) + most - 1) / most;
+  grid.columns = (std::max<std::size_t>(cards, 1) + grid.rows - 1) / grid.rows;
+  grid.card_width = std::floor((room - kGap * static_cast<float>(grid.columns - 1)) / static_cast<float>(grid.columns));
+  return grid;
+}
+
+shell::Color role_of(WelcomeCard::Kind kind, const shell::Theme& theme) {
+  switch (kind) {
+    case WelcomeCard::Kind::Captions:
+      return theme.query;
+    case WelcomeCard::Kind::Translator:
+      return theme.output;
+    case WelcomeCard::Kind::Preset:
+      return theme.key;
+    case WelcomeCard::Kind::Browse:
+      break;
+  }
+  return theme.accent;
+}
+
+/// Returns whether the card was clicked.
+bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const shell::UiRect& box, bool has_focus) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  ImGui::SetCursorScreenPos({box.x, box.y});
+  ImGui::PushID(static_cast<int>(index));
+  const bool was_clicked = ImGui::InvisibleButton("card", {box.width, box.height});
+  ImGui::PopID();
+  const std::string name =
+      card.kind == WelcomeCard::Kind::Preset ? "welcome." + card.preset : fmt::format("welcome.{}", index);
+  frame.mark(name, box);
+  const bool is_hovered = ImGui::IsItemHovered();
+  if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+  const float room = box.width - 2.0F * kInset;
+  const std::string summary = fit_text(fonts.small, card.summary, room);
+  if (summary != card.summary) explain_last_item(frame, card.summary.c_str());
+
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 low(box.x, box.y);
+  const ImVec2 high(box.x + box.width, box.y + box.height);
+  list->AddRectFilled(low, high, is_hovered ? theme.hover : card.is_shown ? theme.active : theme.field, 6.0F);
+  list->AddRect(low, high, has_focus ? theme.accent : theme.border, 6.0F, 0, has_focus ? 2.0F : 1.0F);
+  list->AddRectFilled({low.x, low.y + 10.0F}, {low.x + 3.0F, high.y - 10.0F}, role_of(card.kind, theme), 1.5F);
+  const std::string title = fit_text(fonts.strong, card.title, room);
+  list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kInset, low.y + 6.0F}, theme.text, title.c_str());
+  list->AddText(fonts.small, font_size(fonts.small), {low.x + kInset, high.y - 7.0F - font_size(fonts.small)},
+                theme.text_dim, summary.c_str());
+  return was_clicked;
+}
+
+/// Moves the keyboard's place; returns whether its card is chosen.
+bool handle_keys(Frame& frame, std::size_t cards, WelcomeMemory& memory) {
+  if (!ImGui::IsWindowFocused() || frame.ui.is_typing() || cards == 0) return false;
+  if (frame.ui.is_pressed(shell::Key::Tab)) memory.card = (memory.card + 1) % cards;
+  if (frame.ui.is_pressed(shell::Key::Tab, shell::kShift)) memory.card = (memory.card + cards - 1) % cards;
+  return frame.ui.is_pressed(shell::Key::Enter) || frame.ui.is_pressed(shell::Key::Space);
+}
+
+}  // namespace
+
+float welcome_height(std::size_t cards, float width) {
+  const auto rows = static_cast<float>(lay_out(cards, width).rows);
+  return kTop + kHeading + rows * kCardHeight + (rows - 1.0F) * kGap + kBottom;
+}
+
+WelcomeChoice draw_welcome_panel(Frame& frame, std::span<const WelcomeCard> cards, WelcomeMemory& memory) {
+  const shell::Theme& theme = frame.ui.theme();
+  const ImVec2 origin = ImGui::GetWindowPos();
+  const float width = ImGui::GetWindowWidth();
+  WelcomeChoice choice;
+  if (std::exchange(memory.takes_focus, false)) ImGui::SetWindowFocus();
+  memory.card = std::min(memory.card, cards.size() - 1);
+  if (handle_keys(frame, cards.size(), memory)) choice.card = memory.card;
+  const bool has_focus = ImGui::IsWindowFocused() && !frame.ui.is_typing();
+
+  ImGui::SetCursorPos({kEdge, kTop});
+  {
+    const Ink ink(frame.ui.fonts().small, theme.text_dim);
+    ImGui::TextUnformatted("Type a sentence and watch every head attend to it, or begin with one of these");
+  }
+  const float button = ImGui::GetFrameHeight();
+  ImGui::SetCursorPos({width - kEdge - button, kTop - 6.0F});
+  choice.is_closed = ImGui::InvisibleButton("close", {button, button});
+  mark_last_item(frame, "welcome.close");
+  explain_last_item(frame, "Close (Esc); Help › Welcome brings it back");
+  const ImVec2 middle(ImGui::GetItemRectMin().x + button * 0.5F, ImGui::GetItemRectMin().y + button * 0.5F);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;
+  constexpr float kArm = 4.5F;
+  list->AddLine({middle.x - kArm, middle.y - kArm}, {middle.x + kArm, middle.y + kArm}, ink, 1.5F);
+  list->AddLine({middle.x - kArm, middle.y + kArm}, {middle.x + kArm, middle.y - kArm}, ink, 1.5F);
+
+  const Grid grid = lay_out(cards.size(), width);
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    const auto column = static_cast<float>(i % grid.columns);
+    const auto row = static_cast<float>(i / grid.columns);
+    const shell::UiRect box{.x = origin.x + kEdge + column * (grid.card_width + kGap),
+                            .y = origin.y + kTop + kHeading + row * (kCardHeight + kGap),
+                            .width = grid.card_width,
+                            .height = kCardHeight};
+    if (draw_card(frame, cards[i], i, box, has_focus && i == memory.card)) choice.card = memory.card = i;
+  }
+  const float bottom = origin.y + ImGui::GetWindowHeight() - 0.5F;
+  list->AddLine({origin.x, bottom}, {origin.x + width, bottom}, theme.border);
+  return choice;
+}
+
+}  // namespace headlight::app

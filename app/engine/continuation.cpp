@@ -1,0 +1,139 @@
+#include "app/engine/continuation.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "app/engine/prompt_lines.h"
+
+namespace headlight::app {
+namespace {
+
+/// Tokens whose text decides how the next one is written; more change nothing.
+constexpr std::size_t kContext = 16;
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+bool has_target(const EngineResult& result) { return result.model && result.model->description.is_encoder_decoder; }
+
+std::vector<std::vector<std::uint32_t>>& ids_side(State& state, const EngineResult& result) {
+  return has_target(result) ? state.model.target_ids : state.model.ids;
+}
+
+const std::vector<text::Token>& tokens_of(const EngineResult& result, std::uint32_t item) {
+  return (has_target(result) ? result.prompt->target_tokens : result.prompt->tokens).at(item);
+}
+
+/// A piece of a word ("##ing") that stands in a word's place joins the word before it. Of special tokens only the mask can
+/// stand in a text.
+std::string text_in_place(const text::Tokenizer& tokenizer, std::uint32_t id, bool& joins) {
+  const std::string_view spelling = tokenizer.spelling(id);
+  joins = spelling.starts_with("##");
+  if (joins) return std::string(spelling.substr(2));
+  if (tokenizer.special().mask == id) return std::string(spelling);
+  const std::string text = tokenizer.decode(std::vector{id});
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string::npos ? std::string() : text.substr(first);
+}
+
+bool has_line_end(const std::string& text) { return text.find('\n') != std::string::npos; }
+
+/// Replaces the characters of a token.
+bool replace_token(State& state, const EngineResult& result, std::uint32_t item, std::size_t index, std::uint32_t id) {
+  const text::Token& token = tokens_of(result, item).at(index);
+  if (token.bytes.is_empty()) return false;
+  std::string& text = has_target(result)    ? state.model.target_text
+                      : token.sequence == 1 ? state.model.pair_text
+                                            : state.text;
+  const std::vector<LineRange> items = item_lines(state.text);
+  if (item >= items.size()) return false;
+  const LineRange line = &text == &state.text ? items[item] : partner_line(state.text, item, text);
+  std::size_t begin = line.begin + token.bytes.begin;
+  const std::size_t end = line.begin + token.bytes.end;
+  if (end > line.end) return false;
+  bool joins = false;
+  const std::string word = text_in_place(*result.model->tokenizer, id, joins);
+  if (word.empty() || has_line_end(word)) return false;
+  if (joins && begin > line.begin && text[begin - 1] == ' ') --begin;
+  // A token's characters may begin with the space before its word; the new word keeps it.
+  const bool has_space = !joins && begin < end && text[begin] == ' ';
+  text.replace(begin, end - begin, (has_space ? " " : "") + word);
+  return true;
+}
+
+}  // namespace
+
+std::string continuation_text(const text::Tokenizer& tokenizer, std::span<const std::uint32_t> before,
+                              std::span<const std::uint32_t> ids) {
+  const std::size_t context = std::min(before.size(), kContext);
+  std::vector<std::uint32_t> all(before.end() - static_cast<std::ptrdiff_t>(context), before.end());
+  const std::string base = tokenizer.decode(all);
+  all.insert(all.end(), ids.begin(), ids.end());
+  const std::string full = tokenizer.decode(all);
+  return full.starts_with(base) ? full.substr(base.size()) : tokenizer.decode(ids);
+}
+
+bool ends_inside_character(const std::string& text) { return text.ends_with(kReplacement); }
+
+std::vector<std::uint32_t> predicted_ids(const EngineResult& result, std::uint32_t item) {
+  std::vector<std::uint32_t> ids;
+  for (const text::Token& token : tokens_of(result, item)) ids.push_back(token.id);
+  return ids;
+}
+
+void append_to_item(State& state, const EngineResult& result, std::uint32_t item, const std::string& text) {
+  const std::vector<LineRange> items = item_lines(state.text);
+  if (!has_target(result)) {
+    if (item < items.size()) state.text.insert(items[item].end, text);
+    return;
+  }
+  std::string& target = state.model.target_text;
+  // A line for each of the text's lines, so that the new words belong to this item alone.
+  const std::size_t lines = line_ranges(state.text).size();
+  const std::string shared = line_ranges(target).size() == 1 ? target : std::string();
+  if (lines > 1 && line_ranges(target).size() == 1) {
+    for (std::size_t i = 1; i < lines; ++i) target += "\n" + shared;
+  }
+  while (line_ranges(target).size() < lines) target += '\n';
+  std::string words = text;
+  const LineRange line = partner_line(state.text, item, target);
+  if (line.begin == line.end) words.erase(0, words.find_first_not_of(' '));
+  target.insert(line.end, words);
+}
+
+namespace {
+
+/// put_token() where the target, if there is one, is the person's own.
+bool put(State& state, const EngineResult& result, const PredictionPlace& place, std::uint32_t id) {
+  const std::uint32_t index = place.token - place.first;
+  const bool is_next = place.kind == PredictionPlace::Kind::Next;
+  const bool is_last = place.token + 1 >= place.end;
+  std::vector<std::vector<std::uint32_t>>& given = ids_side(state, result);
+  if (!given.empty()) {
+    std::vector<std::uint32_t>& ids = given.at(std::min<std::size_t>(place.batch, given.size() - 1));
+    if (is_next && is_last) ids.push_back(id);
+    if (is_next && !is_last) ids.at(index + 1) = id;
+    if (!is_next) ids.at(index) = id;
+    return true;
+  }
+  const text::Tokenizer* tokenizer = result.model->predicted_tokenizer();
+  if (tokenizer == nullptr) return false;
+  if (!is_next) return replace_token(state, result, place.batch, index, id);
+  if (!is_last) return replace_token(state, result, place.batch, index + 1, id);
+  const std::string text = continuation_text(*tokenizer, predicted_ids(result, place.batch), std::vector{id});
+  if (text.empty() || has_line_end(text) || ends_inside_character(text)) return false;
+  append_to_item(state, result, place.batch, text);
+  return true;
+}
+
+}  // namespace
+
+bool put_token(State& state, const EngineResult& result, const PredictionPlace& place, std::uint32_t id) {
+  if (!result.model || !result.prompt) return false;
+  State changed = state;
+  take_over_translation(changed, result.translated.get());
+  if (!put(changed, result, place, id)) return false;
+  state = std::move(changed);
+  return true;
+}
+
+}  // namespace headlight::app

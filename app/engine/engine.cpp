@@ -1,0 +1,206 @@
+#include "app/engine/engine.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "app/engine/engine_worker.h"
+
+namespace headlight::app {
+
+const attention::Tile* EngineResult::tile(const attention::TileRequest& request) const {
+  const auto found = tiles.find(request);
+  return found == tiles.end() ? nullptr : found->second.tile.get();
+}
+
+bool EngineResult::is_current(const attention::TileRequest& request) const {
+  const auto found = tiles.find(request);
+  return found != tiles.end() && found->second.run == run;
+}
+
+const Prediction* EngineResult::prediction(const PredictionRequest& request) const {
+  const auto found = predictions.find(request);
+  return found == predictions.end() ? nullptr : &found->second;
+}
+
+namespace {
+
+/// How long nobody must have wanted anything before the worker spends time on itself.
+constexpr std::chrono::milliseconds kIdle{1500};
+
+/// How often the window hears of a load.
+constexpr std::size_t kProgressSteps = 200;
+
+}  // namespace
+
+/// The mailbox between the window's thread and the worker's: the newest wish in, the newest picture out.
+class Engine::Worker {
+ public:
+  explicit Worker(EngineOptions options) : options_(std::move(options)), device_(options_.device) {
+    thread_ = std::thread([this] { work(); });
+  }
+
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void request(EngineRequest wanted) {
+    {
+      const std::lock_guard lock(mutex_);
+      wanted_ = std::move(wanted);
+    }
+    changed_.notify_all();
+  }
+
+  void set_device(std::string device) {
+    {
+      const std::lock_guard lock(mutex_);
+      device_ = std::move(device);
+    }
+    changed_.notify_all();
+  }
+
+  std::optional<LoadProgress> load_progress() const {
+    const std::lock_guard lock(mutex_);
+    return progress_;
+  }
+
+  std::optional<CompileProgress> compile_progress() const {
+    const std::lock_guard lock(mutex_);
+    return compiling_;
+  }
+
+  void cancel_load() {
+    const std::lock_guard lock(mutex_);
+    is_cancelled_ = progress_.has_value();
+  }
+
+  std::optional<EngineResult> poll() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(published_, std::nullopt);
+  }
+
+  bool is_busy() const {
+    const std::lock_guard lock(mutex_);
+    return !is_idle() || published_.has_value();
+  }
+
+  bool wait_for(std::uint64_t revision, std::chrono::microseconds longest) const {
+    std::unique_lock lock(mutex_);
+    return idle_.wait_for(lock, longest, [&] { return published_ && published_->revision >= revision; });
+  }
+
+  void wait_until_idle() {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [this] { return is_idle(); });
+  }
+
+ private:
+  bool is_idle() const { return !is_working_ && !wanted_ && !device_; }
+
+  /// Called while weights go to the device: may it go on?
+  bool watch_load(std::size_t done_bytes, std::size_t total_bytes) {
+    const std::size_t step = total_bytes / kProgressSteps + 1;
+    bool is_news = false;
+    bool goes_on = false;
+    {
+      const std::lock_guard lock(mutex_);
+      is_news = !progress_ || progress_->done_bytes / step != done_bytes / step;
+      progress_ = {.done_bytes = done_bytes, .total_bytes = total_bytes};
+      const bool is_outdated =
+          wanted_ && (wanted_->inputs.model.path != loading_.path || wanted_->inputs.model.precision != loading_.precision);
+      goes_on = !is_stopping_ && !is_cancelled_ && !device_ && !is_outdated;
+    }
+    if (is_news && options_.wake) options_.wake();
+    return goes_on;
+  }
+
+  /// Called while kernels are compiled. Those that are compiled while the engine is idle are not published.
+  void watch_compiling(std::size_t done, std::size_t total) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!is_working_) return;
+      compiling_ = done < total ? std::optional(CompileProgress{.done = done, .total = total}) : std::nullopt;
+    }
+    if (options_.watch_compiling) options_.watch_compiling(done, total);
+    if (options_.wake) options_.wake();
+  }
+
+  void work() {
+    EngineWorker worker({.open = options_.open,
+                         .tile_bytes = options_.tile_bytes,
+                         .models = options_.models,
+                         .watch_load = [this](std::size_t done, std::size_t total) { return watch_load(done, total); },
+                         .watch_compiling = [this](std::size_t done, std::size_t total) { watch_compiling(done, total); }});
+    std::unique_lock lock(mutex_);
+    while (true) {
+      const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more(); };
+      const auto rest = [&] { return worker.warms_up() ? std::chrono::milliseconds(0) : kIdle; };
+      while (worker.has_idle_work() && !changed_.wait_for(lock, rest(), has_work)) {
+        lock.unlock();
+        worker.work_while_idle();
+        lock.lock();
+      }
+      changed_.wait(lock, has_work);
+      if (is_stopping_) return;
+      is_working_ = true;
+      const std::optional<std::string> device = std::exchange(device_, std::nullopt);
+      const std::optional<EngineRequest> wanted = std::exchange(wanted_, std::nullopt);
+      if (wanted) loading_ = wanted->inputs.model;
+      lock.unlock();
+      if (device) worker.open(*device);
+      if (wanted) worker.begin(*wanted);
+      worker.evaluate_some();
+      EngineResult picture = worker.picture();
+      lock.lock();
+      published_ = std::move(picture);
+      progress_.reset();
+      compiling_.reset();
+      is_cancelled_ = false;
+      is_working_ = worker.has_more();
+      lock.unlock();
+      idle_.notify_all();
+      if (options_.wake) options_.wake();
+      lock.lock();
+    }
+  }
+
+  EngineOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  mutable std::condition_variable idle_;  ///< something was published
+  std::optional<EngineRequest> wanted_;
+  std::optional<std::string> device_;  ///< to open; the first one is set by the constructor
+  std::optional<EngineResult> published_;
+  std::optional<LoadProgress> progress_;
+  std::optional<CompileProgress> compiling_;
+  ModelChoice loading_;  ///< of the newest request that was begun
+  bool is_cancelled_ = false;
+  bool is_working_ = false;
+  bool is_stopping_ = false;
+  std::thread thread_;  ///< last: it starts when everything above is there
+};
+
+Engine::Engine(EngineOptions options) : worker_(std::make_unique<Worker>(std::move(options))) {}
+Engine::~Engine() = default;
+
+void Engine::request(EngineRequest request) { worker_->request(std::move(request)); }
+std::optional<EngineResult> Engine::poll() { return worker_->poll(); }
+void Engine::set_device(std::string device) { worker_->set_device(std::move(device)); }
+std::optional<LoadProgress> Engine::load_progress() const { return worker_->load_progress(); }
+std::optional<CompileProgress> Engine::compile_progress() const { return worker_->compile_progress(); }
+void Engine::cancel_load() { worker_->cancel_load(); }
+bool Engine::is_busy() const { return worker_->is_busy(); }
+bool Engine::wait_for(std::uint64_t revision, std::chrono::microseconds longest) const {
+  return worker_->wait_for(revision, longest);
+}
+void Engine::wait_until_idle() { worker_->wait_until_idle(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/engine/engine.h"
+#include "app/engine/head_mean.h"
+#include "app/engine/run_source.h"
+
+namespace headlight::app {
+
+/// What the engine's thread does, without the thread: opens devices, runs forward passes, evaluates tiles bit by bit. Errors
+/// end in the picture, never outside.
+class EngineWorker {
+ public:
+  struct Options {
+    RunnerFactory open;
+    std::size_t tile_bytes = 0;  ///< budget of the tile cache
+    std::shared_ptr<ModelCache> models;
+    inference::LoadObserver watch_load;
+    inference::CompileObserver watch_compiling = {};  ///< may be empty
+  };
+  explicit EngineWorker(Options options)
+      : open_(std::move(options.open)),
+        watch_load_(std::move(options.watch_load)),
+        watch_compiling_(std::move(options.watch_compiling)),
+        source_(std::move(options.models)),
+        tiles_(options.tile_bytes) {}
+
+  /// Opens another device and repeats the last request there; on failure the one in use stays.
+  void open(const std::string& device);
+
+  /// Takes a new request: the forward pass when its inputs changed, and the lists of what to evaluate.
+  void begin(const EngineRequest& request);
+
+  /// Translates the next tokens, or evaluates the next tiles or predictions, few enough that a newer request needn't wait
+  /// long.
+  void evaluate_some();
+  bool has_more() const { return translation_ || mean_ || !pending_.empty() || !pending_predictions_.empty(); }
+
+  /// A little of what makes later runs faster, for when nobody waits and a first picture is there.
+  bool has_idle_work() const { return runner_ && picture_.run > 0 && runner_->has_idle_work(); }
+  void work_while_idle();
+  /// Is it what the next keystroke needs, so that there is no time to lose?
+  bool warms_up() const { return runner_ && runner_->warms_up(); }
+
+  EngineResult picture() const;
+
+ private:
+  void run_forward(const RunInputs& inputs);
+  void run(const RunSource::Source& source, const RunInputs& inputs);
+  void translate_some();
+  void load_weights(const RunSource::Source& source, inference::Precision precision);
+  void evaluate_next();
+  void collect_tiles();
+  void collect_predictions();
+  void collect_memory();
+  void evaluate_tiles();
+  void evaluate_mean();
+  void evaluate_predictions();
+  /// Tells the error; a lost device is opened again instead, and the request repeated there.
+  void fail(const std::exception& error);
+  void tell(const std::string& message);
+  void reopen();
+
+  RunnerFactory open_;
+  inference::LoadObserver watch_load_;
+  inference::CompileObserver watch_compiling_;
+  std::unique_ptr<Runner> runner_;
+  std::string device_error_;
+  std::string device_;        ///< as it was asked for
+  bool was_lost_ = false;     ///< since the last request that was answered in full
+  bool is_given_up_ = false;  ///< lost again by what was repeated, or can't be opened: waits for another request
+  RunSource source_;
+  std::optional<RunInputs> attempted_;           ///< inputs of the newest forward pass, whether it succeeded or not
+  std::shared_ptr<const model::Layers> loaded_;  ///< a model's weights that are on the device
+  inference::Precision loaded_precision_ = inference::Precision::F32;
+  bool runner_has_run_ = false;  ///< the runner still holds the run that picture_ describes
+  std::optional<EngineRequest> request_;
+  BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
+  EngineResult picture_;      ///< all but the tiles
+  TileCache tiles_;
+  std::optional<Translation> translation_;              ///< while it is being written
+  std::vector<attention::TileRequest> pending_;         ///< least important first
+  std::vector<PredictionRequest> pending_predictions_;  ///< least important first
+  std::optional<HeadMeanTile> mean_;                    ///< while it is added up
+  std::uint64_t mean_run_ = 0;                          ///< whose heads are in it
+  bool is_first_chunk_ = true;
+};
+
+}  // namespace headlight::app

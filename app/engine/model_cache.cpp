@@ -1,0 +1,19 @@
+#include "app/engine/model_cache.h"
+
+namespace headlight::app {
+
+std::shared_ptr<const inference::LanguageModel> ModelCache::open(const std::filesystem::path& path) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto known = models_[path].lock()) return known;
+  }
+  // Without the lock: one model that opens slowly doesn't hold up another.
+  std::shared_ptr<const inference::LanguageModel> model = inference::open_model(path);
+  const std::lock_guard lock(mutex_);
+  std::weak_ptr<const inference::LanguageModel>& place = models_[path];
+  if (auto known = place.lock()) return known;
+  place = model;
+  return model;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "app/state/state.h"
+#include "inference/sampling.h"
+#include "inference/session.h"
+
+namespace headlight::app {
+
+/// A hidden state whose reading by the final norm and the unembedding somebody wants to see.
+struct PredictionRequest {
+  std::uint32_t batch = 0;
+  std::uint32_t token = 0;
+  std::uint32_t layer = 0;    ///< layers already passed: 0 the token vectors, the number of layers the model's own reading
+  bool keeps_logits = false;  ///< all of them, to sample from
+
+  auto operator<=>(const PredictionRequest&) const = default;
+  inference::StateRef state() const { return {.batch = batch, .token = token, .layer = layer}; }
+};
+
+/// What a model expects at one place.
+struct Prediction {
+  std::vector<inference::Candidate> candidates;      ///< the likeliest kPredictedCandidates, the likeliest first
+  double entropy = 0.0;                              ///< of the whole distribution, in nats
+  std::shared_ptr<const std::vector<float>> logits;  ///< [vocabulary]; only where they were asked for
+  std::uint64_t run = 0;                             ///< of the engine
+};
+inline constexpr std::size_t kPredictedCandidates = 24;
+
+/// What is known; perhaps of the run before, until it is computed anew.
+using Predictions = std::map<PredictionRequest, Prediction>;
+
+/// Reads one row of logits.
+Prediction predict(std::span<const float> logits, bool keeps_logits, std::uint64_t run);
+
+/// Where a prediction is looked at, and what it is of.
+struct PredictionPlace {
+  /// What follows a token; what stands in the place of a mask token; or, with a masked model and no mask token there, what
+  /// the model would put in a token's own place.
+  enum class Kind : std::uint8_t { Next, Masked, InPlace };
+  Kind kind = Kind::Next;
+  std::uint32_t batch = 0;
+  std::uint32_t token = 0;           ///< of the last stack's sequence, padding counted
+  bool is_chosen = false;            ///< by a person; else it is where the model would go on, or its first mask
+  std::uint32_t first = 0, end = 0;  ///< the real tokens of the batch item
+
+  bool operator==(const PredictionPlace&) const = default;
+};
+
+struct EngineResult;
+
+/// The token that stands for a missing word, where the model has one.
+std::optional<std::uint32_t> mask_token(const EngineResult& result);
+/// Does the model (or notebook) predict what comes next, rather than what is missing?
+bool predicts_next(const EngineResult& result);
+
+/// The row that a person pinned in the sequence that predictions are of; else the last token of a causal model, the first
+/// mask token of others, or their first token that isn't special. `result` has a run.
+PredictionPlace prediction_place(const State& state, const EngineResult& result);
+
+/// Layers of the stack that predicts.
+std::uint32_t predicting_layers(const model::Network& network);
+
+}  // namespace headlight::app

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "app/state/state.h"
+#include "inference/prompt.h"
+
+namespace headlight::app {
+
+/// Bytes [begin, end) of a text: one line without its newline.
+struct LineRange {
+  std::size_t begin = 0, end = 0;
+};
+std::vector<LineRange> line_ranges(const std::string& text);
+
+/// The lines of a model's text that are batch items, one for each: those with more than white space in them, so that a
+/// newline just typed is no empty item.
+std::vector<LineRange> item_lines(const std::string& text);
+
+/// The line of a second text that belongs to an item of the first: the one of the same number, or the only one; an empty
+/// range at the end where there is none.
+LineRange partner_line(const std::string& text, std::size_t item, const std::string& partner);
+
+/// What inference::make_prompt() takes. Second sentences and targets are left out where the model has no use for them.
+inference::PromptText prompt_text(const RunInputs& inputs, bool has_pairs, bool has_target);
+
+}  // namespace headlight::app

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+
+#include "app/engine/model_cache.h"
+#include "app/engine/translation.h"
+#include "app/state/state.h"
+#include "inference/language_model.h"
+#include "inference/playground.h"
+#include "model/network.h"
+
+namespace headlight::app {
+
+/// Turns what a person chose into a network and its input, and keeps the last ones: a changed text doesn't draw the weights
+/// again or open the model again, a changed mask builds nothing.
+class RunSource {
+ public:
+  struct Source {
+    std::shared_ptr<const model::Network> network;
+    std::shared_ptr<const model::ModelInput> input;
+    std::shared_ptr<const inference::LanguageModel> model;  ///< none: playground or notebook
+    std::shared_ptr<const inference::Prompt> prompt;        ///< of the model's text; none without a model
+  };
+
+  explicit RunSource(std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>()) : models_(std::move(models)) {}
+
+  /// Throws Error in one line (see inference::open_model, inference::make_prompt, inference::make_playground,
+  /// inference::make_notebook); then the last source stays.
+  const Source& build(const RunInputs& inputs);
+
+  /// The last source, an encoder–decoder's, with what it has translated so far as its target.
+  Source with_target(const Translation& translation) const;
+
+ private:
+  std::shared_ptr<ModelCache> models_;
+  RunInputs inputs_;
+  Source source_;
+  inference::Playground playground_;
+};
+
+}  // namespace headlight::app

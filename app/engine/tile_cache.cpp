@@ -1,0 +1,100 @@
+#include "app/engine/tile_cache.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace headlight::app {
+namespace {
+
+std::size_t tile_bytes(const attention::Tile& tile) {
+  return sizeof(tile) + tile.masked.size() +
+         (tile.values.size() + tile.row_max.size() + tile.row_sum.size()) * sizeof(float);
+}
+
+bool has_same_shape(model::BlockRef block, const BlockShapes& before, const BlockShapes& after) {
+  const auto left = before.find(block);
+  const auto right = after.find(block);
+  if (left == before.end() || right == after.end()) return false;
+  const inference::BlockShape& a = left->second;
+  const inference::BlockShape& b = right->second;
+  return a.batch == b.batch && a.heads == b.heads && a.queries == b.queries && a.keys == b.keys && a.d_model == b.d_model &&
+         a.d_k == b.d_k && a.d_v == b.d_v && a.d_merged == b.d_merged && a.d_output == b.d_output &&
+         a.has_input == b.has_input;
+}
+
+}  // namespace
+
+float largest_weight(const attention::Tile& tile) {
+  float least_sum = std::numeric_limits<float>::infinity();
+  for (const float sum : tile.row_sum) least_sum = sum > 0.0F ? std::min(least_sum, sum) : least_sum;
+  return 1.0F / least_sum;
+}
+
+EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run) {
+  TileFacts facts;
+  if (tile.request.stage == attention::Stage::Weights) facts.largest_weight = largest_weight(tile);
+  facts.has_masked = std::ranges::any_of(tile.masked, [](std::uint8_t masked) { return masked != 0; });
+  for (std::size_t cell = 0; cell < tile.values.size() && !facts.has_odd; ++cell) {
+    facts.has_odd = !std::isfinite(tile.values[cell]) && (tile.masked.empty() || tile.masked[cell] == 0);
+  }
+  return {.tile = std::make_shared<const attention::Tile>(std::move(tile)), .run = run, .facts = facts};
+}
+
+void TileCache::begin_run(std::uint64_t run, const BlockShapes& before, const BlockShapes& after) {
+  run_ = run;
+  for (auto entry = tiles_.begin(); entry != tiles_.end();) {
+    if (has_same_shape(entry->first.block, before, after)) {
+      ++entry;
+      continue;
+    }
+    bytes_ -= tile_bytes(*entry->second.tile);
+    wanted_at_.erase(entry->first);
+    entry = tiles_.erase(entry);
+  }
+}
+
+std::vector<attention::TileRequest> TileCache::missing(std::span<const attention::TileRequest> requests) {
+  ++clock_;
+  std::vector<attention::TileRequest> result;
+  std::set<attention::TileRequest> seen;
+  for (const attention::TileRequest& request : requests) {
+    if (!seen.insert(request).second) continue;
+    wanted_at_[request] = clock_;
+    const auto found = tiles_.find(request);
+    if (found == tiles_.end() || found->second.run != run_) result.push_back(request);
+  }
+  // A request that a later one replaced before its tile was evaluated will never be evicted with a tile.
+  std::erase_if(wanted_at_, [&](const auto& entry) { return entry.second < clock_ && !tiles_.contains(entry.first); });
+  evict();
+  return result;
+}
+
+void TileCache::add(attention::Tile tile) {
+  const attention::TileRequest request = tile.request;
+  if (const auto old = tiles_.find(request); old != tiles_.end()) bytes_ -= tile_bytes(*old->second.tile);
+  bytes_ += tile_bytes(tile);
+  tiles_[request] = make_engine_tile(std::move(tile), run_);
+  wanted_at_.try_emplace(request, clock_);
+  evict();
+}
+
+void TileCache::evict() {
+  if (bytes_ <= budget_bytes_) return;
+  std::vector<std::pair<std::uint64_t, attention::TileRequest>> oldest_first;
+  for (const auto& [request, entry] : tiles_) {
+    const std::uint64_t wanted_at = wanted_at_[request];
+    if (wanted_at < clock_) oldest_first.emplace_back(wanted_at, request);
+  }
+  std::sort(oldest_first.begin(), oldest_first.end());
+  for (const auto& [wanted_at, request] : oldest_first) {
+    if (bytes_ <= budget_bytes_) return;
+    bytes_ -= tile_bytes(*tiles_[request].tile);
+    tiles_.erase(request);
+    wanted_at_.erase(request);
+  }
+}
+
+}  // namespace headlight::app

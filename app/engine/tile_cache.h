@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "app/state/state.h"
+#include "attention/stage.h"
+
+namespace headlight::app {
+
+/// What views ask of a whole tile in every frame, found once.
+struct TileFacts {
+  float largest_weight = 0.0F;  ///< as largest_weight()
+  bool has_masked = false;
+  bool has_odd = false;  ///< NaN or infinite cells that aren't masked
+};
+
+/// The largest weight of a tile's rows, 1/l; 0 when all rows are fully masked.
+float largest_weight(const attention::Tile& tile);
+
+/// A tile and the run it shows.
+struct EngineTile {
+  std::shared_ptr<const attention::Tile> tile;
+  std::uint64_t run = 0;
+  TileFacts facts = {};
+};
+EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run);
+using EngineTiles = std::map<attention::TileRequest, EngineTile>;
+
+/// Tiles of the current run and, where a block kept its shape, of the runs before, within a budget: the least recently
+/// wanted go first, those wanted now never do.
+class TileCache {
+ public:
+  explicit TileCache(std::size_t budget_bytes) : budget_bytes_(budget_bytes) {}
+
+  /// Another forward pass: nothing is current any more, tiles of blocks whose shape changed are dropped.
+  void begin_run(std::uint64_t run, const BlockShapes& before, const BlockShapes& after);
+
+  /// Marks `requests` as wanted now; returns those without a current tile, in their order and each once.
+  std::vector<attention::TileRequest> missing(std::span<const attention::TileRequest> requests);
+
+  void add(attention::Tile tile);
+
+  const EngineTiles& tiles() const { return tiles_; }
+  std::size_t bytes() const { return bytes_; }
+  /// Requests that the cache remembers: those of its tiles and those wanted now.
+  std::size_t requests() const { return wanted_at_.size(); }
+
+ private:
+  void evict();
+
+  std::size_t budget_bytes_;
+  std::size_t bytes_ = 0;
+  std::uint64_t run_ = 0;
+  std::uint64_t clock_ = 0;  ///< counts calls of missing()
+  EngineTiles tiles_;
+  std::map<attention::TileRequest, std::uint64_t> wanted_at_;
+};
+
+}  // namespace headlight::app

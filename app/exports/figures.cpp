@@ -1,0 +1,154 @@
+#include "app/exports/figures.h"
+
+#include <algorithm>
+#include <array>
+
+#include "app/engine/head_mean.h"
+#include "app/engine/written_rows.h"
+#include "core/error.h"
+#include "export/stage_style.h"
+#include "view/color_map.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+/// Values along an edge of one figure, and of one of a sheet's panels; more cells are pooled on the device.
+constexpr std::uint32_t kFigureEdge = 1024;
+constexpr std::uint32_t kPanelEdge = 256;
+
+constexpr std::array<const char*, attention::kStages> kStageTitles = {
+    "input X",       "queries Q",         "keys K",        "values V",     "raw scores Q·Kᵀ", "scaled scores",
+    "masked scores", "attention weights", "head's output", "merged heads", "output"};
+
+const char* title_of(Stage stage) { return kStageTitles[static_cast<std::size_t>(stage)]; }
+
+attention::TileRequest pooled_matrix(const ExportBlocks& blocks, const MatrixRef& matrix, std::uint32_t edge) {
+  attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  while ((std::max(request.rows, request.columns) + request.pool - 1) / request.pool > edge) request.pool *= 2;
+  return request;
+}
+
+exporting::FigureMap read_map(Runner& runner, const attention::TileRequest& request) {
+  return exporting::make_map(evaluate_with_means(runner, {request}).front());
+}
+
+exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
+  const Result<view::ColorMap> color_map = view::parse_color_map(options.color_map);
+  if (!color_map) throw Error(color_map.error());
+  exporting::FigureStyle style;
+  style.color_map = *color_map;
+  style.scale = options.is_row_normalized ? view::ScaleKind::PerRow : view::ScaleKind::Maximum;
+  style.spread = options.color_spread;
+  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end())
+    style.limits = limits->second;
+  style.is_dark = options.is_dark;
+  style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;
+  style.png_scale = static_cast<double>(options.dpi) / 96.0;
+  return exporting::style_for(stage, style);
+}
+
+std::string place(const ExportBlocks& blocks, const MatrixRef& matrix, bool names_head) {
+  std::string text = blocks.prefix.empty() ? "" : std::string(model::to_string(blocks.kind)) + ", ";
+  if (blocks.mean == HeadMean::Kind) {
+    text += fmt::format("mean of all {} heads", blocks.all_layers * blocks.shape.heads);
+  } else {
+    text += fmt::format("layer {}", matrix.block.layer.value);
+    if (blocks.mean == HeadMean::Layer) {
+      text += fmt::format(", mean of {} heads", blocks.shape.heads);
+    } else if (names_head) {
+      text += fmt::format(", head {}", matrix.head);
+    }
+  }
+  if (blocks.shape.batch > 1) text += fmt::format(", batch item {}", matrix.batch);
+  return text;
+}
+
+/// Of its folder or file; of a snapshot in the Hugging Face cache (…/models--organisation--name/snapshots/revision) its own.
+std::string model_name(const ModelChoice& model) {
+  const std::filesystem::path path = model.path;
+  const std::filesystem::path repository = path.parent_path().parent_path();
+  constexpr std::string_view kPrefix = "models--";
+  const std::string name = repository.filename().string();
+  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : path.filename().string();
+}
+
+std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options) {
+  const RunInputs& inputs = options.inputs;
+  const inference::BlockShape& shape = blocks.shape;
+  std::string text = !inputs.model.path.empty() ? fmt::format("{}, d_model {}", model_name(inputs.model), shape.d_model)
+                     : inputs.preset.empty()    ? fmt::format("d_model {}, seed {}", shape.d_model, inputs.playground.seed)
+                                                : inputs.preset;
+  text += fmt::format(", {} head{}, d_k {}, d_v {}, scale {:.4g}", shape.heads, shape.heads == 1 ? "" : "s", shape.d_k,
+                      shape.d_v, static_cast<double>(blocks.scale));
+  return text + "; " + mask_in_words(inputs.masks[blocks.kind]);
+}
+
+/// Where padding begins along the rows or columns of a matrix; padding on the left has its labels only.
+std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) {
+  return batch < tokens.lengths.size() ? tokens.start(batch) + tokens.lengths[batch] : tokens.length;
+}
+
+}  // namespace
+
+std::string mask_in_words(const attention::MaskSpec& mask) {
+  std::string text = "mask " + attention::to_string(mask.rule);
+  if (mask.matrix) text += ", matrix";
+  if (!mask.painted.empty()) text += ", painted cells";
+  text += mask.rule.key_padding ? ", padding masked" : ", padding visible";
+  return text + ", fill " + std::string(attention::to_string(mask.fill));
+}
+
+exporting::HeatmapFigure matrix_figure(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks,
+                                       const MatrixRef& matrix, const ExportOptions& options) {
+  const bool is_map = attention::is_map(matrix.stage);
+  const bool rows_are_keys = matrix.stage == Stage::K || matrix.stage == Stage::V;
+  MatrixAxes axes = matrix_axes(input, blocks, matrix);
+  exporting::HeatmapFigure figure;
+  figure.title = options.title;
+  if (figure.title.empty()) {
+    figure.title =
+        fmt::format("{} · {}", title_of(matrix.stage), place(blocks, matrix, attention::is_per_head(matrix.stage)));
+  }
+  figure.subtitle = settings_in_words(blocks, options);
+  figure.map = read_map(runner, pooled_matrix(blocks, matrix, kFigureEdge));
+  figure.rows.title = axes.row_name;
+  figure.rows.tokens = std::move(axes.rows);
+  figure.rows.length = real_tokens(rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind), matrix.batch);
+  if (options.row_names == RowNames::Written && !rows_are_keys && rows_write_tokens(input, blocks.kind)) {
+    figure.rows.tokens = written_texts(*input.target, matrix.batch);
+    figure.rows.title = "writes";
+  }
+  figure.columns.title = axes.column_name;
+  if (is_map) {
+    figure.columns.tokens = std::move(axes.columns);
+    figure.columns.length = real_tokens(input.keys(blocks.kind), matrix.batch);
+  }
+  figure.value_title = exporting::value_title(matrix.stage);
+  figure.marks_empty_rows = matrix.stage == Stage::Weights;
+  figure.style = style_of(matrix.stage, options);
+  return figure;
+}
+
+exporting::ContactSheet heads_figure(Runner& runner, const ExportBlocks& blocks, const MatrixRef& first,
+                                     const ExportOptions& options) {
+  exporting::ContactSheet sheet;
+  sheet.title = options.title;
+  if (sheet.title.empty()) sheet.title = fmt::format("{} · {}", title_of(first.stage), place(blocks, first, false));
+  sheet.subtitle = settings_in_words(blocks, options);
+  const AxisRange heads = heads_of(blocks, first.stage);
+  for (std::uint32_t head = 0; head < heads.count; ++head) {
+    MatrixRef matrix = first;
+    matrix.head = heads.first + head;
+    sheet.panels.push_back(
+        {.title = fmt::format("head {}", matrix.head), .map = read_map(runner, pooled_matrix(blocks, matrix, kPanelEdge))});
+  }
+  sheet.row_title = exporting::row_title(first.stage);
+  sheet.column_title = exporting::column_title(first.stage);
+  sheet.value_title = exporting::value_title(first.stage);
+  sheet.style = style_of(first.stage, options);
+  return sheet;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,95 @@
+#include "app/exports/job.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::array<std::pair<ExportFormat, std::string_view>, 5> kFormats = {{{ExportFormat::Png, "png"},
+                                                                                {ExportFormat::Svg, "svg"},
+                                                                                {ExportFormat::Csv, "csv"},
+                                                                                {ExportFormat::Npy, "npy"},
+                                                                                {ExportFormat::Json, "json"}}};
+
+}  // namespace
+
+std::string_view to_string(ExportFormat format) { return kFormats[static_cast<std::size_t>(format)].second; }
+
+Result<ExportFormat> parse_format(std::string_view text) {
+  for (const auto& [format, name] : kFormats) {
+    if (name == text) return format;
+  }
+  return Failure{fmt::format("there is no format '{}'; choose among png, svg, csv, npy, json", text)};
+}
+
+struct ExportJob::Shared {
+  mutable std::mutex mutex;
+  ExportProgress progress;
+  std::optional<Result<ExportReport>> result;
+  std::atomic<bool> is_cancelled{false};
+  std::thread thread;
+};
+
+ExportJob::ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake,
+                     std::function<void(ExportReport&)> finish)
+    : shared_(std::make_unique<Shared>()) {
+  Shared* shared = shared_.get();
+  const ExportObserver observer = [shared, wake](const ExportProgress& progress) {
+    {
+      const std::lock_guard lock(shared->mutex);
+      shared->progress = progress;
+    }
+    if (wake) wake();
+    return !shared->is_cancelled;
+  };
+  const auto work = [=, open = std::move(open), device = std::move(device), options = std::move(options)] {
+    std::optional<Result<ExportReport>> result;
+    try {
+      const std::unique_ptr<Runner> runner = open(device);
+      ExportReport report = run_export(*runner, options, observer);
+      if (finish) finish(report);
+      result = std::move(report);
+    } catch (const std::exception& error) {
+      const std::string message = error.what();
+      result = Failure{message.substr(0, message.find('\n'))};
+    }
+    {
+      const std::lock_guard lock(shared->mutex);
+      shared->result = std::move(result);
+    }
+    if (wake) wake();
+  };
+  shared->thread = std::thread(work);
+}
+
+ExportJob::~ExportJob() {
+  cancel();
+  shared_->thread.join();
+}
+
+ExportProgress ExportJob::progress() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->progress;
+}
+
+void ExportJob::cancel() { shared_->is_cancelled = true; }
+
+bool ExportJob::is_done() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->result.has_value();
+}
+
+Result<ExportReport> ExportJob::result() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->result.value();
+}
+
+}  // namespace headlight::app

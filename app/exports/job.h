@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/engine/model_cache.h"
+#include "app/engine/runner.h"
+#include "app/state/state.h"
+#include "core/result.h"
+
+namespace headlight::app {
+
+enum class ExportFormat : std::uint8_t { Png, Svg, Csv, Npy, Json };
+std::string_view to_string(ExportFormat format);
+Result<ExportFormat> parse_format(std::string_view text);
+
+/// Limits of a figure's size and resolution.
+inline constexpr float kLeastMapEdge_mm = 10.0F, kMostMapEdge_mm = 1'000.0F;
+inline constexpr std::uint32_t kLeastDpi = 48, kMostDpi = 960;
+
+/// What to write. An empty selection means all of that axis.
+struct ExportOptions {
+  RunInputs inputs;
+  std::shared_ptr<ModelCache> models = {};  ///< may hold the model that `inputs` names; none: it is opened anew
+  std::vector<attention::Stage> stages = {attention::Stage::Weights};
+  /// Of the playground and presets encoder_output.npy; of models hidden.npy, or encoder_hidden.npy and decoder_hidden.npy.
+  bool hidden = false;
+  bool logits = false;  ///< logits.npy
+  std::vector<ExportFormat> formats = {ExportFormat::Png};
+  std::optional<model::BlockKind> kind;
+  std::optional<std::uint32_t> layer, batch, head;
+  HeadMean mean = HeadMean::None;       ///< weights as the mean of a layer's heads, or of all; other stages are left out
+  RowNames row_names = RowNames::Read;  ///< of figures of an encoder-decoder's decoder
+  std::string color_map = "viridis";
+  bool is_row_normalized = false;
+  view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights
+  std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< stages without one fit their matrices
+  bool is_dark = false;
+  std::string title;         ///< of every figure; empty: each says what it shows
+  float map_edge_mm = 0.0F;  ///< the longer side of a map on paper; 0: as its cells need
+  std::uint32_t dpi = 192;   ///< of PNGs
+  std::filesystem::path directory;
+};
+
+struct ExportProgress {
+  std::size_t loaded_bytes = 0, bytes_to_load = 0;  ///< of the model, before the first file
+  std::size_t done = 0, total = 0;                  ///< files
+  std::string file;                                 ///< being written
+};
+
+struct ExportReport {
+  std::vector<std::filesystem::path> files;
+  std::vector<std::string> notes;  ///< one line each: what was asked for and doesn't exist
+};
+
+/// Called before each file and now and then inside a long one; false cancels (an Error "cancelled" is thrown, finished files
+/// stay).
+using ExportObserver = std::function<bool(const ExportProgress&)>;
+
+/// Runs the forward pass and writes every file; the command and the window's dialog both end here. Large maps are written in
+/// strips of rows, never held whole. Throws Error in one line.
+ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer = {});
+
+/// run_export on its own thread and its own Runner, so that the window stays live meanwhile.
+class ExportJob {
+ public:
+  /// `finish`: what else is to be done with the files, on the job's thread; what it throws is the job's result.
+  ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake,
+            std::function<void(ExportReport&)> finish = {});
+  /// Cancels and waits.
+  ~ExportJob();
+  ExportJob(const ExportJob&) = delete;
+  ExportJob& operator=(const ExportJob&) = delete;
+
+  ExportProgress progress() const;
+  void cancel();
+  bool is_done() const;
+  /// Only when is_done(): what was written, or why not.
+  Result<ExportReport> result() const;
+
+ private:
+  struct Shared;
+  std::unique_ptr<Shared> shared_;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,84 @@
+#include "app/exports/line_attention.h"
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/engine/run_source.h"
+#include "app/exports/figures.h"
+#include "app/exports/job.h"
+#include "app/exports/plan.h"
+#include "core/atomic_file.h"
+#include "export/file_name.h"
+#include "export/json.h"
+#include "inference/alignment.h"
+
+namespace headlight::app {
+namespace {
+
+using exporting::Json;
+
+/// Mean over the heads of the last layer's cross-attention: their figures differ in nothing else.
+exporting::HeatmapFigure mean_figure(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks,
+                                     const ExportOptions& options) {
+  MatrixRef matrix{.block = blocks.layers.back()};
+  exporting::HeatmapFigure figure = matrix_figure(runner, input, blocks, matrix, options);
+  for (matrix.head = 1; matrix.head < blocks.shape.heads; ++matrix.head) {
+    const exporting::FigureMap head = matrix_figure(runner, input, blocks, matrix, options).map;
+    for (std::size_t i = 0; i < head.values.size(); ++i) figure.map.values[i] += head.values[i];
+  }
+  for (float& value : figure.map.values) value /= static_cast<float>(blocks.shape.heads);
+  figure.title = fmt::format("attention weights · cross, layer {}, mean of the heads", matrix.block.layer.value);
+  return figure;
+}
+
+Json tokens_json(const model::TokenBatch& tokens) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < tokens.ids.size(); ++i) list.push_back({{"id", tokens.ids[i]}, {"text", tokens.texts[0][i]}});
+  return list;
+}
+
+void write_alignment(GpuRunner& runner, const RunSource::Source& source, const std::filesystem::path& path) {
+  const std::size_t layers = source.network->layers->decoder.size();
+  Json pairs = Json::array();
+  const auto aligned = inference::align(runner.session(), *source.model, *source.prompt);
+  for (const inference::AlignedToken& token : aligned.front()) {
+    pairs.push_back({{"target", token.target}, {"source", token.source}, {"weight", token.weight}});
+  }
+  const Json document = {{"layer", layers - 1},
+                         {"source", tokens_json(source.input->source)},
+                         {"target", tokens_json(*source.input->target)},
+                         {"alignment", std::move(pairs)}};
+  write_file_atomically(path, exporting::to_text(document));
+}
+
+}  // namespace
+
+void write_line_attention(GpuRunner& runner, const std::shared_ptr<ModelCache>& models, const RunInputs& inputs,
+                          const std::filesystem::path& directory) {
+  ExportOptions options;
+  options.inputs = inputs;
+  options.models = models;
+  options.formats = {ExportFormat::Npy};
+  options.directory = directory;
+  RunSource sources(models);
+  const RunSource::Source& source = sources.build(inputs);  // holds the model while the export opens it
+  run_export(runner, options);
+  const bool has_target = source.input->target.has_value();
+  if (has_target) options.kind = model::BlockKind::Cross;
+  const std::vector<ExportBlocks> selected = select_blocks(runner, *source.network, options);
+  const ExportBlocks& blocks = selected.front();
+  const exporting::FileNaming naming{.layers = blocks.all_layers, .heads = blocks.shape.heads, .has_kinds = has_target};
+  for (const model::BlockRef layer : blocks.layers) {
+    const std::string name = naming.contact_sheet(layer, 0, attention::Stage::Weights, "png");
+    exporting::write_png(directory / name, heads_figure(runner, blocks, {.block = layer}, options));
+  }
+  if (!has_target) return;
+  exporting::write_png(directory / "alignment.png", mean_figure(runner, *source.input, blocks, options));
+  write_alignment(runner, source, directory / "alignment.json");
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,107 @@
+#include "app/exports/numbers.h"
+
+#include "app/engine/head_mean.h"
+#include "export/csv.h"
+#include "export/npy.h"
+#include "export/stage_style.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+std::vector<std::string> axis_names(Stage stage) {
+  if (attention::is_map(stage)) return {"layer", "batch", "head", "query", "key"};
+  if (attention::is_per_head(stage)) return {"layer", "batch", "head", "token", "feature"};
+  return {"layer", "batch", "token", "feature"};
+}
+
+}  // namespace
+
+MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix) {
+  const bool rows_are_keys = matrix.stage == Stage::K || matrix.stage == Stage::V;
+  const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
+  const bool is_map = attention::is_map(matrix.stage);
+  MatrixAxes axes;
+  axes.row_name = exporting::row_title(matrix.stage);
+  axes.column_name = exporting::column_title(matrix.stage);
+  axes.rows = row_tokens.texts.at(matrix.batch);
+  axes.columns = is_map ? input.keys(blocks.kind).texts.at(matrix.batch)
+                        : exporting::index_names(blocks.shape.extent(matrix.stage)->columns);
+  return axes;
+}
+
+exporting::WrittenStage write_stage_npy(Runner& runner, const ExportBlocks& blocks, Stage stage,
+                                        const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const bool is_per_head = attention::is_per_head(stage) && blocks.mean == HeadMean::None;
+  const auto extent = blocks.shape.extent(stage);
+  Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count};
+  const AxisRange heads = heads_of(blocks, stage);
+  if (is_per_head) shape.push_back(heads.count);
+  shape.push_back(extent->rows);
+  shape.push_back(extent->columns);
+  std::vector<std::string> axes = axis_names(stage);
+  if (blocks.mean != HeadMean::None) std::erase(axes, "head");
+  exporting::NpyFile file(path, shape);
+  for (const model::BlockRef block : blocks.layers) {
+    for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
+      for (std::uint32_t head = 0; head < heads.count; ++head) {
+        const attention::TileRequest matrix =
+            whole_matrix(blocks, block, stage, blocks.batch.first + batch, heads.first + head);
+        read_strips(runner, matrix, [&](const attention::Tile& strip) {
+          checkpoint();
+          file.append(strip.values);
+        });
+      }
+    }
+  }
+  file.finish();
+  return {.file = path.filename().string(),
+          .stage = std::string(attention::to_string(stage)),
+          .shape = std::move(shape),
+          .axes = std::move(axes)};
+}
+
+void write_matrix_csv(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                      const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const MatrixAxes axes = matrix_axes(input, blocks, matrix);
+  AtomicFile file(path);
+  exporting::CsvWriter writer(exporting::sink_of(file), axes.row_name + "/" + axes.column_name, axes.columns);
+  const attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  read_strips(runner, request, [&](const attention::Tile& strip) {
+    checkpoint();
+    const std::span<const float> values = strip.values;
+    for (std::uint32_t row = 0; row < strip.request.rows; ++row) {
+      writer.append_row(axes.rows.at(strip.request.row + row),
+                        values.subspan(std::size_t{row} * request.columns, request.columns));
+    }
+  });
+  file.finish();
+}
+
+void write_matrix_json(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                       const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const MatrixAxes axes = matrix_axes(input, blocks, matrix);
+  exporting::Json head = {{"stage", attention::to_string(matrix.stage)}, {"attention", model::to_string(matrix.block.kind)}};
+  if (blocks.mean != HeadMean::Kind) head["layer"] = matrix.block.layer.value;
+  head["batch"] = matrix.batch;
+  if (blocks.mean != HeadMean::None) {
+    head["mean"] = to_string(blocks.mean);
+  } else if (attention::is_per_head(matrix.stage)) {
+    head["head"] = matrix.head;
+  }
+  head["axes"] = {axes.row_name, axes.column_name};
+  head[axes.row_name] = axes.rows;
+  if (attention::is_map(matrix.stage)) head[axes.column_name] = axes.columns;
+  const attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  AtomicFile file(path);
+  exporting::JsonTensorWriter writer(exporting::sink_of(file), head, Shape{request.rows, request.columns});
+  read_strips(runner, request, [&](const attention::Tile& strip) {
+    checkpoint();
+    writer.append(strip.values);
+  });
+  writer.finish();
+  file.finish();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/exports/plan.h"
+#include "export/json.h"
+#include "export/run_json.h"
+#include "model/network.h"
+
+namespace headlight::app {
+
+/// Asked between strips; throws to stop.
+using Checkpoint = std::function<void()>;
+
+/// One matrix of the plan.
+struct MatrixRef {
+  model::BlockRef block;
+  std::uint32_t batch = 0;
+  std::uint32_t head = 0;  ///< among those of heads_of()
+  attention::Stage stage = attention::Stage::Weights;
+};
+
+/// What people read along a matrix: tokens, or the indices of features.
+struct MatrixAxes {
+  std::string row_name, column_name;  ///< "query", "key", "token", "feature"
+  std::vector<std::string> rows, columns;
+};
+MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix);
+
+/// Every selected matrix of a stage as one .npy: [layer, batch, head, row, column], or without the head axis.
+exporting::WrittenStage write_stage_npy(Runner& runner, const ExportBlocks& blocks, attention::Stage stage,
+                                        const std::filesystem::path& path, const Checkpoint& checkpoint);
+
+void write_matrix_csv(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                      const std::filesystem::path& path, const Checkpoint& checkpoint);
+void write_matrix_json(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                       const std::filesystem::path& path, const Checkpoint& checkpoint);
+
+}  // namespace headlight::app

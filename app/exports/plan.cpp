@@ -1,0 +1,113 @@
+#include "app/exports/plan.h"
+
+#include <algorithm>
+#include <set>
+
+#include "app/engine/head_mean.h"
+#include "app/state/usage.h"
+
+namespace headlight::app {
+namespace {
+
+/// Cells of one strip: 4 MiB of numbers, enough to keep a device busy.
+constexpr std::uint32_t kStripCells = 1u << 20;
+
+AxisRange select(const char* flag, const char* things, const std::optional<std::uint32_t>& wanted, std::uint32_t count) {
+  if (!wanted) return {.first = 0, .count = count};
+  if (*wanted >= count) {
+    if (count == 1) throw UsageError("{} {}: there is only {} 0", flag, *wanted, things);
+    throw UsageError("{} {}: there are {}s 0 to {}", flag, *wanted, things, count - 1);
+  }
+  return {.first = *wanted, .count = 1};
+}
+
+bool is_of_keys(attention::Stage stage) { return stage == attention::Stage::K || stage == attention::Stage::V; }
+
+/// Heads of queries that share one of keys.
+std::uint32_t group_size(const inference::BlockShape& shape) {
+  return shape.key_heads == 0 ? 1 : shape.heads / shape.key_heads;
+}
+
+bool are_equal(const inference::BlockShape& left, const inference::BlockShape& right) {
+  return left.batch == right.batch && left.heads == right.heads && left.queries == right.queries &&
+         left.keys == right.keys && left.key_heads == right.key_heads && left.d_model == right.d_model &&
+         left.d_k == right.d_k && left.d_v == right.d_v && left.d_output == right.d_output &&
+         left.has_input == right.has_input;
+}
+
+}  // namespace
+
+std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Network& network, const ExportOptions& options) {
+  if (options.mean != HeadMean::None && options.head) throw UsageError("--mean is over all heads: leave out --head");
+  if (options.mean == HeadMean::Kind && options.layer) throw UsageError("--mean all is over all layers: leave out --layer");
+  const std::vector<model::BlockRef> all = runner.blocks();
+  std::set<model::BlockKind> kinds;
+  for (const model::BlockRef block : all) kinds.insert(block.kind);
+  if (options.kind && !kinds.contains(*options.kind)) {
+    throw UsageError("--block {}: there is no such attention here; it is {}", model::to_string(*options.kind),
+                     model::to_string(*kinds.begin()));
+  }
+  std::vector<ExportBlocks> selected;
+  for (const model::BlockKind kind : kinds) {
+    if (options.kind && options.kind != kind) continue;
+    ExportBlocks blocks;
+    blocks.kind = kind;
+    if (kinds.size() > 1) blocks.prefix = std::string(model::to_string(kind)) + "_";
+    std::copy_if(all.begin(), all.end(), std::back_inserter(blocks.layers),
+                 [=](model::BlockRef b) { return b.kind == kind; });
+    blocks.all_layers = static_cast<std::uint32_t>(blocks.layers.size());
+    const AxisRange layers = select("--layer", "layer", options.layer, blocks.all_layers);
+    blocks.layers = {blocks.layers.begin() + layers.first, blocks.layers.begin() + layers.first + layers.count};
+    const model::AttentionConfig& config = network.layer(blocks.layers.front()).config;
+    blocks.scale = config.scale.factor(config.d_k);
+    blocks.shape = runner.shape(blocks.layers.front());
+    for (const model::BlockRef block : blocks.layers) {
+      if (!are_equal(blocks.shape, runner.shape(block))) throw Error("the layers differ in shape; choose one with --layer");
+    }
+    blocks.batch = select("--batch", "batch item", options.batch, blocks.shape.batch);
+    blocks.heads = select("--head", "head", options.head, blocks.shape.heads);
+    blocks.mean = options.mean;
+    if (options.mean == HeadMean::Kind) blocks.layers.resize(1);
+    selected.push_back(std::move(blocks));
+  }
+  return selected;
+}
+
+AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage) {
+  if (!attention::is_per_head(stage)) return {.first = 0, .count = 1};
+  if (blocks.mean != HeadMean::None)
+    return {.first = blocks.mean == HeadMean::Layer ? kMeanOfLayer : kMeanOfKind, .count = 1};
+  if (!is_of_keys(stage)) return blocks.heads;
+  const std::uint32_t group = group_size(blocks.shape);
+  const std::uint32_t first = blocks.heads.first / group;
+  const std::uint32_t last = (blocks.heads.first + blocks.heads.count - 1) / group;
+  return {.first = first, .count = last - first + 1};
+}
+
+attention::TileRequest whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage,
+                                    std::uint32_t batch, std::uint32_t head) {
+  const auto extent = blocks.shape.extent(stage);
+  if (!extent) throw Error("{} has no stage {}", model::to_string(block.kind), attention::to_string(stage));
+  return {.block = block,
+          .batch = batch,
+          .head = is_of_keys(stage) ? head * group_size(blocks.shape) : head,
+          .stage = stage,
+          .row = 0,
+          .rows = extent->rows,
+          .column = 0,
+          .columns = extent->columns,
+          .pool = 1};
+}
+
+void read_strips(Runner& runner, const attention::TileRequest& matrix,
+                 const std::function<void(const attention::Tile& strip)>& use) {
+  const std::uint32_t rows_at_once = std::max(1u, kStripCells / matrix.columns);
+  for (std::uint32_t row = 0; row < matrix.rows; row += rows_at_once) {
+    attention::TileRequest strip = matrix;
+    strip.row = matrix.row + row;
+    strip.rows = std::min(rows_at_once, matrix.rows - row);
+    for (const attention::Tile& tile : evaluate_with_means(runner, {strip})) use(tile);
+  }
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/engine/runner.h"
+#include "app/exports/job.h"
+
+namespace headlight::app {
+
+/// A run of consecutive indices of one axis.
+struct AxisRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+/// One kind of attention of a run, cut to what was selected; its layers have equal shapes.
+struct ExportBlocks {
+  model::BlockKind kind = model::BlockKind::EncoderSelf;
+  std::vector<model::BlockRef> layers;
+  inference::BlockShape shape;   ///< of one layer, whole
+  std::uint32_t all_layers = 0;  ///< of this kind in the network
+  float scale = 1.0f;            ///< factor of the raw scores
+  AxisRange batch, heads;
+  HeadMean mean = HeadMean::None;  ///< in place of `heads`; of all layers: `layers` has the first alone
+  std::string prefix;              ///< of file names: "encoder_" where the network has several kinds, else empty
+};
+
+/// Throws UsageError saying what exists when the selection doesn't.
+std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Network& network, const ExportOptions& options);
+
+/// The selected heads of a stage: those of the keys for K and V, which several heads of queries may share; a single one
+/// where a stage isn't per head; the number that stands for the mean (app/engine/head_mean.h) where one is wanted.
+AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage);
+
+/// The whole matrix of a stage in one batch item and one of the stage's heads, exact.
+attention::TileRequest whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage,
+                                    std::uint32_t batch, std::uint32_t head);
+
+/// Evaluates `matrix` in strips of rows, top to bottom, so that one of any size passes through a bounded buffer.
+void read_strips(Runner& runner, const attention::TileRequest& matrix,
+                 const std::function<void(const attention::Tile& strip)>& use);
+
+}  // namespace headlight::app

@@ -1,0 +1,99 @@
+#include "app/exports/record.h"
+
+#include <algorithm>
+
+#include "app/engine/head_mean.h"
+#include "app/state/state_json.h"
+#include "export/json.h"
+#include "inference/notebooks.h"
+
+namespace headlight::app {
+namespace {
+
+using exporting::Json;
+
+Json describe_language_model(const inference::LanguageModel& model, const RunInputs& inputs) {
+  const ModelChoice& choice = inputs.model;
+  Json about = {{"name", model.description.name},
+                {"family", model.description.family},
+                {"model_type", model.description.model_type},
+                {"precision", choice.precision == inference::Precision::F16 ? "f16" : "f32"},
+                {"padding_side", choice.padding == inference::PaddingSide::Left ? "left" : "right"},
+                {"adds_special", choice.adds_special}};
+  if (choice.ids.empty()) about["text"] = inputs.text;
+  if (!choice.pair_text.empty()) about["pair_text"] = choice.pair_text;
+  if (!choice.target_text.empty() && choice.target_ids.empty()) about["target_text"] = choice.target_text;
+  for (const auto& [place, gain] : inputs.gains) {
+    about["gains"].push_back({{"attention", model::to_string(place.first.kind)},
+                              {"layer", place.first.layer.value},
+                              {"head", place.second},
+                              {"gain", gain}});
+  }
+  return about;
+}
+
+/// Whatever rebuilds the network, and the sizes that came out.
+Json describe_model(const RunRecord& record) {
+  const RunInputs& inputs = record.options.inputs;
+  Json model;
+  if (record.language_model != nullptr) {
+    model = describe_language_model(*record.language_model, inputs);
+  } else if (inputs.preset.empty()) {
+    model = {{"text", inputs.text}, {"key_text", inputs.key_text}};
+    model.update(Json::parse(to_json(inputs.playground).dump()));
+  } else {
+    model = {{"preset", inputs.preset}, {"about", inference::make_notebook(inputs.preset).summary}};
+  }
+  for (const ExportBlocks& blocks : record.blocks) {
+    const inference::BlockShape& shape = blocks.shape;
+    Json& attention = model["attention"][std::string(model::to_string(blocks.kind))];
+    attention = {
+        {"layers", blocks.all_layers}, {"batch", shape.batch},     {"heads", shape.heads}, {"queries", shape.queries},
+        {"keys", shape.keys},          {"d_model", shape.d_model}, {"d_k", shape.d_k},     {"d_v", shape.d_v},
+        {"scale", blocks.scale}};
+  }
+  return model;
+}
+
+Json describe_selection(const RunRecord& record) {
+  const auto index = [](const std::optional<std::uint32_t>& value) { return value ? Json(*value) : Json(nullptr); };
+  const ExportOptions& options = record.options;
+  return {{"attention", options.kind ? Json(model::to_string(*options.kind)) : Json(nullptr)},
+          {"layer", index(options.layer)},
+          {"batch", index(options.batch)},
+          {"head", index(options.head)},
+          {"mean", options.mean == HeadMean::None ? Json(nullptr) : Json(to_string(options.mean))},
+          {"notes", record.notes}};
+}
+
+bool has_figures(const ExportOptions& options) {
+  return std::any_of(options.formats.begin(), options.formats.end(),
+                     [](ExportFormat format) { return format == ExportFormat::Png || format == ExportFormat::Svg; });
+}
+
+}  // namespace
+
+void write_run_record(const std::filesystem::path& path, const RunRecord& record) {
+  const ExportOptions& options = record.options;
+  exporting::RunDescription run;
+  run.program = "headlight " HEADLIGHT_VERSION;
+  run.device = record.device;
+  run.model = describe_model(record);
+  run.input = &record.input;
+  for (const ExportBlocks& blocks : record.blocks) run.kinds.push_back(blocks.kind);
+  run.masks = options.inputs.masks;
+  run.selection = describe_selection(record);
+  if (has_figures(options)) {
+    run.view = {{"color_map", options.color_map},
+                {"color_range", options.is_row_normalized ? "row" : "absolute"},
+                {"color_scale", options.color_spread == view::ScaleSpread::Log ? "log" : "linear"},
+                {"theme", options.is_dark ? "dark" : "light"}};
+    for (const auto& [stage, limits] : options.color_limits) {
+      run.view["color_limits"][std::string(attention::to_string(stage))] = {limits.low, limits.high};
+    }
+  }
+  run.stages = record.stages;
+  exporting::write_run_json(path, run);
+}
+
+}  // namespace headlight::app

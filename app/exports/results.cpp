@@ -1,0 +1,59 @@
+#include "app/exports/results.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "export/npy.h"
+
+namespace headlight::app {
+namespace {
+
+/// Logits that are read at once: 64 MiB.
+constexpr std::uint32_t kLogitsAtOnce = 1u << 24;
+
+}  // namespace
+
+exporting::WrittenStage write_encoder_output(Runner& runner, const std::filesystem::path& path) {
+  const Tensor output = runner.encoder_output();
+  exporting::write_npy(path, output);
+  return {.file = path.filename().string(),
+          .stage = "encoder_output",
+          .shape = output.shape,
+          .axes = {"batch", "token", "feature"}};
+}
+
+exporting::WrittenStage write_hidden(Runner& runner, inference::Stack stack, const std::filesystem::path& path,
+                                     const std::string& name) {
+  const Tensor hidden = runner.hidden(stack);
+  exporting::write_npy(path, hidden);
+  return {.file = path.filename().string(),
+          .stage = name,
+          .shape = hidden.shape,
+          .axes = {"layer", "batch", "token", "feature"}};
+}
+
+exporting::WrittenStage write_logits(Runner& runner, const model::Network& network, const model::ModelInput& input,
+                                     const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  const bool has_decoder = !network.layers->decoder.empty();
+  const model::TokenBatch& tokens = has_decoder ? *input.target : input.source;
+  const std::size_t layers = has_decoder ? network.layers->decoder.size() : network.layers->encoder.size();
+  const std::uint32_t vocabulary = network.layers->unembedding->linear.out();
+  const std::size_t at_once = std::max(1u, kLogitsAtOnce / vocabulary);
+  const Shape shape = {tokens.batch, tokens.length, vocabulary};
+  exporting::NpyFile file(path, shape);
+  std::vector<inference::StateRef> states;
+  for (std::uint32_t batch = 0; batch < tokens.batch; ++batch) {
+    for (std::uint32_t token = 0; token < tokens.length; ++token) {
+      states.push_back({.batch = batch, .token = token, .layer = static_cast<std::uint32_t>(layers)});
+      const bool is_last = batch + 1 == tokens.batch && token + 1 == tokens.length;
+      if (states.size() < at_once && !is_last) continue;
+      checkpoint();
+      file.append(runner.logits(states).values);
+      states.clear();
+    }
+  }
+  file.finish();
+  return {.file = path.filename().string(), .stage = "logits", .shape = shape, .axes = {"batch", "token", "token_id"}};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/engine/engine.h"
+#include "app/shell/ui.h"
+#include "app/state/state.h"
+
+namespace headlight::app {
+
+/// Where widgets were drawn, by name: "mask.causal", "menu.File", "head.map" (all cells of the big heatmap),
+/// "grid.encoder.0.3" (a thumbnail: kind, layer, head). UI units.
+using ItemRects = std::map<std::string, shell::UiRect, std::less<>>;
+
+/// What the tooltips of controls say, by the same names; empty: the control has none.
+using ItemTips = std::map<std::string, std::string, std::less<>>;
+
+/// What every panel gets, once a frame. A panel is a function `void draw_<name>_panel(Frame&)` in a file of its own: it
+/// reads the result, changes the state, wishes for tiles, and calls no other panel. Computation starts because the state
+/// changed.
+struct Frame {
+  shell::Ui& ui;
+  State& state;
+  Transient& transient;
+  const EngineResult& result;
+  /// Tiles that this frame shows, most important first; the viewer hands them to the engine after the frame.
+  std::vector<attention::TileRequest>& wishes;
+  ItemRects* items = nullptr;  ///< of this frame; none where nobody asks
+  /// Places whose predictions this frame shows; none where nobody asks.
+  std::vector<PredictionRequest>* predictions = nullptr;
+  bool* wants_memory = nullptr;                             ///< set where this frame shows EngineResult::memory; may be null
+  ItemTips* tips = nullptr;                                 ///< of this frame; may be null
+  std::pair<std::string, shell::UiRect> last_control = {};  ///< what mark_last_item() noted last
+
+  /// Notes where something that a person can point at is, so that tests find it by name.
+  void mark(std::string name, const shell::UiRect& rect) {
+    if (items) items->insert_or_assign(std::move(name), rect);
+  }
+
+  /// The tile if it is known, and a wish for it in any case.
+  const attention::Tile* tile(const attention::TileRequest& request) {
+    wishes.push_back(request);
+    return result.tile(request);
+  }
+
+  /// Likewise for a prediction.
+  const Prediction* prediction(const PredictionRequest& request) {
+    if (predictions) predictions->push_back(request);
+    return result.prediction(request);
+  }
+};
+
+}  // namespace headlight::app

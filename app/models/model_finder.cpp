@@ -1,0 +1,88 @@
+#include "app/models/model_finder.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <system_error>
+
+#include "app/models/bundled_models.h"
+#include "model/hub_cache.h"
+#include "model/load_network.h"
+
+namespace headlight::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path real_path(const fs::path& path) {
+  std::error_code failure;
+  fs::path real = fs::weakly_canonical(path, failure);
+  return failure ? path : real;
+}
+
+std::string name_of(const fs::path& path) {
+  const fs::path folder = path.has_filename() ? path : path.parent_path();
+  return folder.filename().string();
+}
+
+ListedModel describe(const model::FoundModel& found, ListedModel::Place place) {
+  ListedModel listed;
+  listed.place = place;
+  listed.path = found.path;
+  listed.name = found.name;
+  listed.bytes = found.bytes;
+  try {
+    const model::ModelDescription description = model::load_network(found.path).description;
+    if (place == ListedModel::Place::Recent && !description.name.empty()) listed.name = description.name;
+    listed.family = description.family;
+    listed.layers = description.layers;
+    listed.heads = description.heads;
+    listed.decoder_layers = description.decoder_layers;
+    listed.parameters = description.parameter_count;
+    listed.bytes = description.file_bytes;
+  } catch (const std::exception& error) {
+    listed.problem = error.what();
+    listed.problem.resize(std::min(listed.problem.size(), listed.problem.find('\n')));
+  }
+  return listed;
+}
+
+class Search {
+ public:
+  explicit Search(const std::atomic<bool>& stops) : stops_(stops) {}
+
+  void add_folder(const fs::path& folder, ListedModel::Place place) {
+    std::error_code failure;
+    if (!fs::is_directory(folder, failure)) return;
+    for (const model::FoundModel& found : model::find_models(folder)) add(found, place);
+  }
+
+  void add(const model::FoundModel& found, ListedModel::Place place) {
+    if (stops_ || !seen_.insert(real_path(found.path)).second) return;
+    models_.push_back(describe(found, place));
+  }
+
+  std::vector<ListedModel> take() { return std::move(models_); }
+
+ private:
+  const std::atomic<bool>& stops_;
+  std::set<fs::path> seen_;
+  std::vector<ListedModel> models_;
+};
+
+}  // namespace
+
+std::vector<ListedModel> list_models(const ModelPlaces& places, const std::atomic<bool>& stops) {
+  Search search(stops);
+  for (const fs::path& folder : bundled_folders()) search.add_folder(folder, ListedModel::Place::Bundled);
+  for (const std::string& recent : places.recent) {
+    std::error_code failure;
+    if (!fs::exists(recent, failure)) continue;
+    search.add({.name = name_of(recent), .path = recent, .bytes = 0}, ListedModel::Place::Recent);
+  }
+  if (!places.folder.empty()) search.add_folder(places.folder, ListedModel::Place::Folder);
+  search.add_folder(model::hub_cache_folder(), ListedModel::Place::HubCache);
+  return search.take();
+}
+
+}  // namespace headlight::app

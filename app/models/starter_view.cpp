@@ -1,0 +1,73 @@
+#include "app/models/starter_view.h"
+
+#include <array>
+#include <system_error>
+
+#include "app/models/bundled_models.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kSights = {&kCaptionsSight, &kTranslatorSight};
+
+bool is_bundled(const fs::path& path, std::string_view name) {
+  if (path.filename() != name) return false;
+  const std::optional<fs::path> bundled = find_bundled_model(name);
+  std::error_code failure;
+  return bundled && fs::equivalent(path, *bundled, failure);
+}
+
+}  // namespace
+
+const FirstSight* find_sight(const inference::LanguageModel& model) {
+  for (const FirstSight* sight : kSights) {
+    if (is_bundled(model.path, sight->model)) return sight;
+  }
+  return nullptr;
+}
+
+void select_first_head(State& state, const inference::LanguageModel& model) {
+  state.selection = {};
+  if (const FirstSight* sight = find_sight(model)) {
+    state.selection.block = sight->block;
+    state.selection.head = sight->head;
+  } else if (model.description.is_encoder_decoder && model.description.decoder_layers > 0) {
+    state.selection.block = {.kind = model::BlockKind::Cross, .layer = {model.description.decoder_layers - 1}};
+  }
+}
+
+FirstState first_state(ModelCache& models) {
+  FirstState first;
+  const std::optional<fs::path> path = find_bundled_model(kCaptionsSight.model);
+  if (!path) {
+    first.warning = fmt::format(
+        "The bundled model {} is missing, so this is the playground with random weights; install "
+        "Headlight again to have it",
+        kCaptionsSight.model);
+    return first;
+  }
+  try {
+    first.model = models.open(*path);
+    first.state.text = kCaptionsSight.text;
+    select_model(first.state, path->string(), first.model->masks);
+    select_first_head(first.state, *first.model);
+  } catch (const Error& error) {
+    first = {.state = {}, .model = nullptr, .warning = error.what()};
+  }
+  return first;
+}
+
+void find_moved_model(State& state) {
+  std::error_code failure;
+  if (state.model.path.empty() || fs::exists(state.model.path, failure)) return;
+  const std::string name = fs::path(state.model.path).filename().string();
+  for (const FirstSight* sight : kSights) {
+    if (sight->model != name) continue;
+    if (const std::optional<fs::path> path = find_bundled_model(name)) state.model.path = path->string();
+  }
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "app/engine/model_cache.h"
+#include "app/models/bundled_models.h"
+#include "app/state/state.h"
+
+namespace headlight::app {
+
+/// A bundled model, a text and a head that shows what it has learned on that text. The models' cards have the figures.
+struct FirstSight {
+  std::string_view model;  ///< its folder's name
+  std::string_view text;
+  model::BlockRef block;
+  std::uint32_t head = 0;
+};
+
+/// What the window opens on: an induction head, which looks from each repeated word at the word that followed it before.
+inline constexpr FirstSight kCaptionsSight = {
+    .model = kCaptionWriter,
+    .text = "A man in a red shirt rides a horse. A man in a red shirt rides a horse.",
+    .block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}},
+    .head = 4};
+
+/// What the welcome panel opens to translate: the head of cross-attention that aligns best.
+inline constexpr FirstSight kTranslatorSight = {.model = kTranslator,
+                                                .text = "Ein kleiner Hund läuft am Strand und ein Mädchen wirft einen Ball.",
+                                                .block = {.kind = model::BlockKind::Cross, .layer = {2}},
+                                                .head = 6};
+
+/// The sight of a bundled model; nullptr for any other model.
+const FirstSight* find_sight(const inference::LanguageModel& model);
+
+/// Selects what is worth looking at first in a model that was just opened: its sight's head, the last layer's
+/// cross-attention of other encoder–decoders, and else nothing in particular.
+void select_first_head(State& state, const inference::LanguageModel& model);
+
+/// What a first start shows.
+struct FirstState {
+  State state;
+  std::shared_ptr<const inference::LanguageModel> model;  ///< of the state; keeps it open until the engine has it
+  std::optional<std::string> warning;                     ///< one line, when it is the playground because of it
+};
+
+/// kCaptionsSight; the playground where the model is missing or broken.
+FirstState first_state(ModelCache& models);
+
+/// A remembered state may name a bundled model where an older installation had it: finds it where it is now.
+void find_moved_model(State& state);
+
+}  // namespace headlight::app

@@ -1,0 +1,88 @@
+#include "app/sidebar/language_model_panel.h"
+
+#include <array>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/size_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::array<const char*, 2> kPrecisions = {"f32", "f16"};
+constexpr std::array<const char*, 2> kSides = {"right", "left"};
+
+void draw_facts(Form& form, const inference::LanguageModel& model) {
+  const model::ModelDescription& about = model.description;
+  if (about.is_encoder_decoder) {
+    form.value("Encoder", fmt::format("{} layers × {} heads", about.layers, about.heads));
+    form.value("Decoder", fmt::format("{} layers × {} heads", about.decoder_layers, about.decoder_heads));
+  } else {
+    form.value("Layers", fmt::format("{} × {} heads", about.layers, about.heads));
+  }
+  if (about.key_heads != 0 && about.key_heads != about.heads) {
+    form.value("Key heads", std::to_string(about.key_heads), "Several heads share the keys and values of one of these.");
+  }
+  form.value("Width", fmt::format("{}, heads {}", about.d_model, about.d_k), "d_model, and d_k of each head.");
+  form.value("Parameters", short_count(about.parameter_count), "Weights and biases; shared ones count once.");
+  form.value("Vocabulary", std::to_string(about.vocabulary));
+  if (about.max_length > 0) {
+    form.value(
+        "Longest text", fmt::format("{} tokens", about.max_length),
+        about.is_length_limited ? "No token beyond it has a position." : "What it was trained on; longer texts run too.");
+  }
+  if (about.window > 0) {
+    form.value("Window", fmt::format("{} tokens", about.window), "Of its layers with sliding-window attention.");
+  }
+  if (!about.has_logits) form.value("Predictions", "none", "The files have no head over the vocabulary.");
+}
+
+}  // namespace
+
+std::string model_name(const inference::LanguageModel* model, const std::string& path) {
+  if (model && model->path.string() == path && !model->description.name.empty()) return model->description.name;
+  const std::filesystem::path folder(path);
+  return (folder.has_filename() ? folder : folder.parent_path()).filename().string();
+}
+
+bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const inference::LanguageModel* model,
+                               const std::string& error) {
+  Form form(frame, typed, "model");
+  ModelChoice& choice = frame.state.model;
+  const std::string name = model_name(model, choice.path);
+  frame.ui.ensure_glyphs(name);
+  ImGui::PushTextWrapPos(0.0F);
+  {
+    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+    ImGui::TextUnformatted(name.c_str());
+  }
+  frame.mark("model.name", last_item_rect());
+  explain_last_item(frame, choice.path.c_str());
+  if (model) form.note(model->description.family);
+  ImGui::PopTextWrapPos();
+  if (!error.empty()) form.warning(error);
+  ImGui::Spacing();
+  if (model) draw_facts(form, *model);
+  int precision = static_cast<int>(choice.precision);
+  if (form.segments(
+          "precision", "Weights", kPrecisions, precision,
+          "How weights are kept on the device: f16 takes half the memory and rounds them. Sums are f32 with either.")) {
+    choice.precision = static_cast<inference::Precision>(precision);
+  }
+  if (frame.result.input && frame.result.input->source.batch > 1) {
+    int side = static_cast<int>(choice.padding);
+    if (form.segments("padding", "Padding", kSides, side, "Where shorter lines of a batch are filled up.")) {
+      choice.padding = static_cast<inference::PaddingSide>(side);
+    }
+  }
+  ImGui::Spacing();
+  const float half = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) * 0.5F;
+  const bool opens_another = form.button("open", "Open another\u2026", half);
+  ImGui::SameLine();
+  if (form.button("close", "Close", half)) select_model(frame.state, "", {});
+  return opens_another;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "app/frame.h"
+#include "app/widgets/form.h"
+
+namespace headlight::app {
+
+/// A notebook as the window names it.
+struct PresetInfo {
+  std::string name, title, summary;
+};
+
+/// The playground's sizes and switches, or, while a notebook is shown, what it is, with its sizes to read.
+/// `error`: why the model can't be built; empty when it can. `preset`: of the notebook on screen; nullptr without one.
+/// Returns whether somebody wants to open a model.
+bool draw_model_panel(Frame& frame, NumberBeingTyped& typed, const PresetInfo* preset, const std::string& error);
+
+}  // namespace headlight::app

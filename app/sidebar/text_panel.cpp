@@ -1,0 +1,104 @@
+#include "app/sidebar/text_panel.h"
+
+#include <fmt/format.h>
+
+#include "app/widgets/examples.h"
+#include "app/widgets/form.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/prompt_box.h"
+#include "app/widgets/token_side.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kFewestRows = 2.0F;
+constexpr float kMostRows = 7.0F;
+
+void draw_caption(Frame& frame, const std::string& text) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(text.c_str());
+}
+
+void draw_text_box(Frame& frame, const char* name, std::string& text, const char* hint, shell::FieldFocus focus) {
+  frame.ui.text_field(fmt::format("##{}", name).c_str(), text,
+                      {.height = shell::text_field_height(kFewestRows),
+                       .most_height = shell::text_field_height(kMostRows),
+                       .focus = focus,
+                       .hint = hint});
+  frame.mark(name, last_item_rect());
+}
+
+/// A caption at the left, where there is room for it, and the button at the right.
+void draw_text_head(Frame& frame, const char* caption) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const float button = ImGui::CalcTextSize("Examples").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float start = ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - button;
+  if (ImGui::GetCursorPosX() + ImGui::CalcTextSize(caption).x + ImGui::GetStyle().ItemSpacing.x < start) {
+    ImGui::TextUnformatted(caption);
+    ImGui::SameLine();
+  }
+  ImGui::SetCursorPosX(start);
+  if (ImGui::SmallButton("Examples")) ImGui::OpenPopup("examples");
+  mark_last_item(frame, "text.examples");
+}
+
+void draw_examples_popup(Frame& frame) {
+  if (!ImGui::BeginPopup("examples")) return;
+  int index = 0;
+  for (const Example& example : examples()) {
+    if (ImGui::MenuItem(example.title)) {
+      frame.state.text = example.text;
+      frame.state.cross = example.key_text != nullptr;
+      if (example.key_text) frame.state.key_text = example.key_text;
+    }
+    mark_last_item(frame, fmt::format("text.example.{}", index++));
+  }
+  ImGui::EndPopup();
+}
+
+void draw_preset_tokens(Frame& frame, TextPanelMemory& memory) {
+  const model::ModelInput& input = *frame.result.input;
+  if (!input.target) {
+    draw_caption(frame, "The notebook's tokens: " + token_count_text(input.source));
+    draw_token_side(frame, "chips.source", input.source, memory.source);
+    return;
+  }
+  draw_caption(frame, "Source: " + token_count_text(input.source));
+  draw_token_side(frame, "chips.source", input.source, memory.source);
+  ImGui::Dummy({1.0F, 4.0F});
+  draw_caption(frame, "Target: " + token_count_text(*input.target));
+  draw_token_side(frame, "chips.target", *input.target, memory.target);
+}
+
+}  // namespace
+
+void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& error) {
+  const bool has_run = frame.result.run != 0 && frame.result.input != nullptr;
+  forget_pointed_tokens(frame);
+  if (!frame.state.preset.empty()) {
+    if (has_run) draw_preset_tokens(frame, memory);
+    return;
+  }
+  NumberBeingTyped no_numbers;
+  Form form(frame, no_numbers, "text");
+  const bool is_cross = frame.state.cross;
+  draw_text_head(frame, is_cross ? "Queries" : "Each line is one item of the batch");
+  draw_examples_popup(frame);
+  draw_text_box(frame, "text.edit", frame.state.text, "Type a sentence", text_box_focus(frame));
+  if (!error.empty()) form.warning(error);
+
+  // While a change is being computed, the run on screen may still be of the other kind.
+  const bool shows_cross = has_run && frame.result.input->target.has_value();
+  if (has_run) {
+    const model::TokenBatch& tokens = shows_cross ? *frame.result.input->target : frame.result.input->source;
+    draw_token_side(frame, "chips.query", tokens, memory.target);
+  }
+  form.toggle("cross", "Cross-attention", frame.state.cross, {}, "The text attends to a second text instead of to itself.");
+  if (!is_cross) return;
+  draw_caption(frame, "Keys and values");
+  draw_text_box(frame, "text.key_edit", frame.state.key_text, "A second text; while it is empty the first attends to itself",
+                shell::FieldFocus::None);
+  if (shows_cross) draw_token_side(frame, "chips.key", frame.result.input->source, memory.source);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "app/frame.h"
+#include "app/widgets/token_chips.h"
+
+namespace headlight::app {
+
+/// What the panel keeps from frame to frame: how the chips of each side are laid out.
+struct TextPanelMemory {
+  ChipLayout source, target;
+};
+
+/// The text (or the notebook's tokens), its tokens as chips, and the second text of cross-attention. Pointing at a chip
+/// lights its token, a click pins it. `error`: why the text can't be shown; empty when it can.
+void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& error);
+
+}  // namespace headlight::app

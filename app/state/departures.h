@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "app/state/state.h"
+
+namespace headlight::app {
+
+/// How masks and head gains differ from those the model was trained with, or the playground's and the notebook's own:
+/// "1 head knocked out · padding off". Empty where they don't.
+std::string departures(const State& state);
+
+}  // namespace headlight::app

@@ -1,0 +1,143 @@
+#include "app/state/mask_json.h"
+#include "app/state/json_reader.h"
+
+namespace headlight::app {
+namespace {
+
+using nlohmann::json;
+
+json scope_axis(const std::optional<std::uint32_t>& axis) { return axis ? json(*axis) : json(nullptr); }
+
+json matrix_to_json(const attention::BooleanMask& matrix) {
+  json rows = json::array();
+  for (std::size_t begin = 0; begin < matrix.keep.size(); begin += matrix.keys) {
+    std::string row(matrix.keys, '0');
+    for (std::size_t key = 0; key < matrix.keys; ++key) row[key] = matrix.keep[begin + key] != 0 ? '1' : '0';
+    rows.push_back(std::move(row));
+  }
+  return {{"shape", {matrix.batch, matrix.heads, matrix.queries, matrix.keys}}, {"rows", std::move(rows)}};
+}
+
+attention::BooleanMask matrix_from_json(const json& value, const std::string& path) {
+  constexpr std::uint32_t kLongest = inference::kMaxTokens;
+  const JsonReader reader(value, path);
+  const json* shape = reader.find("shape");
+  const json* rows = reader.find("rows");
+  if (!shape || !shape->is_array() || shape->size() != 4)
+    throw Error("{}.shape: expected [batch, heads, queries, keys]", path);
+  attention::BooleanMask matrix;
+  const auto axis = [&](std::size_t index) {
+    return JsonReader::integer(path + ".shape", shape->at(index), std::uint32_t{1}, kLongest);
+  };
+  matrix.batch = axis(0);
+  matrix.heads = axis(1);
+  matrix.queries = axis(2);
+  matrix.keys = axis(3);
+  const std::size_t row_count = std::size_t{matrix.batch} * matrix.heads * matrix.queries;
+  if (!rows || !rows->is_array() || rows->size() != row_count) throw Error("{}.rows: expected {} rows", path, row_count);
+  matrix.keep.reserve(row_count * matrix.keys);
+  for (const json& row : *rows) {
+    const std::string text = row.is_string() ? row.get<std::string>() : std::string();
+    if (text.size() != matrix.keys || text.find_first_not_of("01") != std::string::npos) {
+      throw Error("{}.rows: expected texts of {} digits 0 or 1, found {}", path, matrix.keys, shown(row));
+    }
+    for (const char digit : text) matrix.keep.push_back(digit == '1' ? 1 : 0);
+  }
+  return matrix;
+}
+
+json painted_to_json(const attention::PaintedCells& painted) {
+  json scopes = json::array();
+  for (const auto& [scope, cells] : painted) {
+    json cell_list = json::array();
+    for (const auto& [cell, is_visible] : cells) cell_list.push_back({cell.query, cell.key, is_visible});
+    scopes.push_back({{"layer", scope_axis(scope.layer)},
+                      {"batch", scope_axis(scope.batch)},
+                      {"head", scope_axis(scope.head)},
+                      {"cells", std::move(cell_list)}});
+  }
+  return scopes;
+}
+
+attention::PaintedCells painted_from_json(const json& scopes, const std::string& path) {
+  constexpr std::uint32_t kLast = 0xffff'fffeu;
+  if (!scopes.is_array()) throw Error("{}: expected a list, found {}", path, shown(scopes));
+  attention::PaintedCells painted;
+  for (const json& entry : scopes) {
+    const JsonReader reader(entry, path);
+    attention::PaintScope scope;
+    const auto read_axis = [&](const char* key, std::optional<std::uint32_t>& axis) {
+      const json* value = reader.find(key);
+      if (value && !value->is_null()) axis = JsonReader::integer(reader.path(key), *value, 0u, kLast);
+    };
+    read_axis("layer", scope.layer);
+    read_axis("batch", scope.batch);
+    read_axis("head", scope.head);
+    const json* cells = reader.find("cells");
+    if (!cells || !cells->is_array()) throw Error("{}.cells: expected a list", path);
+    for (const json& cell : *cells) {
+      if (!cell.is_array() || cell.size() != 3 || !cell[2].is_boolean()) {
+        throw Error("{}.cells: expected [query, key, true or false], found {}", path, shown(cell));
+      }
+      const attention::Cell at = {.query = JsonReader::integer(path + ".cells", cell[0], 0u, kLast),
+                                  .key = JsonReader::integer(path + ".cells", cell[1], 0u, kLast)};
+      painted[scope][at] = cell[2].get<bool>();
+    }
+  }
+  return painted;
+}
+
+}  // namespace
+
+json to_json(const attention::MaskSpec& mask) {
+  json value = {{"rule", attention::to_string(mask.rule)},
+                {"key_padding", mask.rule.key_padding},
+                {"fill", attention::to_string(mask.fill)},
+                {"painted", painted_to_json(mask.painted)}};
+  if (mask.matrix) value["matrix"] = matrix_to_json(*mask.matrix);
+  return value;
+}
+
+attention::MaskSpec mask_from_json(const json& value, const std::string& path) {
+  const JsonReader reader(value, path);
+  attention::MaskSpec mask;
+  std::string rule = "none";
+  reader.read("rule", rule);
+  const Result<attention::MaskRule> parsed_rule = attention::parse_rule(rule);
+  if (!parsed_rule) throw Error("{}: {}", reader.path("rule"), parsed_rule.error());
+  mask.rule = *parsed_rule;
+  mask.rule.key_padding = true;
+  reader.read("key_padding", mask.rule.key_padding);
+  std::string fill = std::string(attention::to_string(mask.fill));
+  reader.read("fill", fill);
+  const Result<attention::MaskFill> parsed_fill = attention::parse_fill(fill);
+  if (!parsed_fill) throw Error("{}: {}", reader.path("fill"), parsed_fill.error());
+  mask.fill = *parsed_fill;
+  if (const json* matrix = reader.find("matrix"); matrix && !matrix->is_null()) {
+    mask.matrix = matrix_from_json(*matrix, reader.path("matrix"));
+  }
+  if (const json* painted = reader.find("painted")) mask.painted = painted_from_json(*painted, reader.path("painted"));
+  return mask;
+}
+
+json to_json(const attention::MaskSet& masks) {
+  json value = json::object();
+  for (std::size_t index = 0; index < model::kBlockKinds; ++index) {
+    const auto kind = static_cast<model::BlockKind>(index);
+    value[std::string(model::to_string(kind))] = to_json(masks[kind]);
+  }
+  return value;
+}
+
+attention::MaskSet masks_from_json(const json& value, const std::string& path) {
+  const JsonReader reader(value, path);
+  attention::MaskSet masks;
+  for (std::size_t index = 0; index < model::kBlockKinds; ++index) {
+    const auto kind = static_cast<model::BlockKind>(index);
+    const std::string key(model::to_string(kind));
+    if (const json* mask = reader.find(key.c_str())) masks[kind] = mask_from_json(*mask, reader.path(key));
+  }
+  return masks;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,65 @@
+#include "app/state/opened_file.h"
+
+#include <cstdlib>
+
+#include "app/state/state_json.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "core/utf8.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::uintmax_t kLargestText = std::uintmax_t{1} << 20;
+
+/// Windows' line ends and the newlines at the end would be empty lines of the batch.
+std::string tidy_lines(const std::string& content) {
+  std::string text;
+  for (const char c : content) {
+    if (c != '\r') text += c;
+  }
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+void open_file(const std::filesystem::path& path, State& state) {
+  if (path.extension() == ".json") {
+    Result<State> session = load_session(path);
+    if (!session) throw Error("{}", session.error());
+    state = *session;
+    return;
+  }
+  std::error_code failure;
+  const std::uintmax_t size = std::filesystem::file_size(path, failure);
+  if (!failure && size > kLargestText) {
+    throw Error("{}: {} MiB is more than the 1 MiB that a text may have", path.string(), (size >> 20) + 1);
+  }
+  const std::string content = read_file(path, kLargestText);
+  const std::size_t broken = find_invalid_utf8(content);
+  if (broken != std::string_view::npos) {
+    throw Error("{}: byte {} is not UTF-8; only text files can be opened", path.string(), broken);
+  }
+  if (!state.preset.empty()) select_preset(state, "");  // a notebook's tokens are its own
+  state.model.ids.clear();
+  state.model.target_ids.clear();
+  state.model.target_text.clear();
+  state.text = tidy_lines(content);
+}
+
+bool is_model_path(const std::filesystem::path& path) {
+  std::error_code failure;
+  return path.extension() == ".gguf" || path.extension() == ".safetensors" || std::filesystem::is_directory(path, failure);
+}
+
+std::filesystem::path expand_home(const std::string& typed) {
+  if (typed != "~" && !typed.starts_with("~/")) return typed;
+  const char* home = std::getenv("HOME");
+  if (!home || *home == '\0') throw Error("{}: HOME is not set, so ~ means nothing; type the whole path", typed);
+  std::filesystem::path expanded = home;
+  if (typed.size() > 2) expanded /= typed.substr(2);
+  return expanded;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,189 @@
+#include "app/state/settings.h"
+
+#include <array>
+#include <cstdlib>
+
+#include "app/state/json_reader.h"
+#include "app/state/state_json.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+fs::path xdg_directory(const char* variable, const char* below_home) {
+  const char* value = std::getenv(variable);
+  if (value && fs::path(value).is_absolute()) return fs::path(value) / "headlight";
+  const char* home = std::getenv("HOME");
+  if (!home || *home == '\0') {
+    throw Error("neither {} nor HOME is set, so there is no folder for Headlight's files; set one of them", variable);
+  }
+  return fs::path(home) / below_home / "headlight";
+}
+
+json to_json(const WindowPlacement& window) {
+  json value = {{"width", window.width}, {"height", window.height}, {"is_maximized", window.is_maximized}};
+  if (window.x && window.y) value["position"] = {*window.x, *window.y};
+  return value;
+}
+
+WindowPlacement window_from_json(const json& value, const std::string& path) {
+  constexpr int kLargest = 32'768;
+  const JsonReader reader(value, path);
+  WindowPlacement window;
+  reader.read("width", window.width, 64, kLargest);
+  reader.read("height", window.height, 64, kLargest);
+  reader.read("is_maximized", window.is_maximized);
+  if (const json* position = reader.find("position")) {
+    if (!position->is_array() || position->size() != 2) reader.fail("position", "[x, y]", *position);
+    window.x = JsonReader::integer(reader.path("position"), position->at(0), -kLargest, kLargest);
+    window.y = JsonReader::integer(reader.path("position"), position->at(1), -kLargest, kLargest);
+  }
+  return window;
+}
+
+constexpr std::array<EnumName<Fold>, 3> kFolds = {
+    {{Fold::Automatic, "automatic"}, {Fold::Open, "open"}, {Fold::Folded, "folded"}}};
+
+json to_json(const Panes& panes) {
+  return {{"sidebar", panes.sidebar},
+          {"grid", panes.grid},
+          {"sidebar_fold", enum_name<Fold>(kFolds, panes.sidebar_fold)},
+          {"grid_fold", enum_name<Fold>(kFolds, panes.grid_fold)},
+          {"is_text_open", panes.is_text_open},
+          {"is_model_open", panes.is_model_open},
+          {"is_mask_open", panes.is_mask_open}};
+}
+
+Panes panes_from_json(const json& value, const std::string& path) {
+  constexpr float kNarrowest = 0.0f;
+  constexpr float kWidest = 4'000.0f;
+  const JsonReader reader(value, path);
+  Panes panes;
+  reader.read("sidebar", panes.sidebar, kNarrowest, kWidest);
+  reader.read("grid", panes.grid, kNarrowest, kWidest);
+  reader.read_enum<Fold>("sidebar_fold", panes.sidebar_fold, kFolds);
+  reader.read_enum<Fold>("grid_fold", panes.grid_fold, kFolds);
+  reader.read("is_text_open", panes.is_text_open);
+  reader.read("is_model_open", panes.is_model_open);
+  reader.read("is_mask_open", panes.is_mask_open);
+  return panes;
+}
+
+std::vector<std::string> recent_from_json(const JsonReader& reader) {
+  std::vector<std::string> recent;
+  const json* value = reader.find("recent_models");
+  if (!value) return recent;
+  if (!value->is_array()) reader.fail("recent_models", "a list of paths", *value);
+  for (const json& path : *value) {
+    if (!path.is_string()) reader.fail("recent_models", "a list of paths", *value);
+    if (recent.size() < kMostRecentModels) recent.push_back(path.get<std::string>());
+  }
+  return recent;
+}
+
+Settings settings_from_json(const json& value) {
+  const JsonReader reader(value, "");
+  Settings settings;
+  reader.read("device", settings.device);
+  reader.read("export_directory", settings.export_directory);
+  reader.read("model_folder", settings.model_folder);
+  reader.read("shows_welcome", settings.shows_welcome);
+  settings.recent_models = recent_from_json(reader);
+  if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
+  if (const json* panes = reader.find("panes")) settings.panes = panes_from_json(*panes, "panes");
+  if (const json* state = reader.find("state")) {
+    const Result<State> read = state_from_json(*state);
+    if (!read) throw Error("state.{}", read.error());
+    settings.state = *read;
+    forget_changes(settings.state);  // of files that an older version wrote
+  }
+  return settings;
+}
+
+/// Moves what can't be read out of the way of the next save; an older <name>.bad is kept too, under a number.
+fs::path keep_aside(const fs::path& path) {
+  constexpr int kMostKept = 100;
+  for (int number = 0; number < kMostKept; ++number) {
+    fs::path kept = path;
+    kept += number == 0 ? std::string(".bad") : fmt::format(".bad.{}", number);
+    std::error_code failure;
+    if (fs::exists(kept, failure)) continue;
+    fs::rename(path, kept, failure);
+    if (failure) throw Error("can't rename {} to {}: {}", path.string(), kept.string(), failure.message());
+    return kept;
+  }
+  throw Error("{} files like {}.bad are there already; remove some", kMostKept, path.string());
+}
+
+/// `what_is_wrong` names the file.
+LoadedSettings defaults_after(const fs::path& path, const std::string& what_is_wrong) {
+  LoadedSettings loaded;
+  try {
+    const fs::path kept = keep_aside(path);
+    loaded.warning = fmt::format("{}; kept as {}, starting with defaults", what_is_wrong, kept.filename().string());
+  } catch (const Error& error) {
+    loaded.warning = fmt::format("{}; starting with defaults ({})", what_is_wrong, error.what());
+  }
+  return loaded;
+}
+
+}  // namespace
+
+void forget_changes(State& state) {
+  restore_training(state);
+  state.playground_masks = {};
+}
+
+void remember_model(Settings& settings, const std::string& path) {
+  std::erase(settings.recent_models, path);
+  settings.recent_models.insert(settings.recent_models.begin(), path);
+  if (settings.recent_models.size() > kMostRecentModels) settings.recent_models.resize(kMostRecentModels);
+}
+
+fs::path config_directory() { return xdg_directory("XDG_CONFIG_HOME", ".config"); }
+fs::path cache_directory() { return xdg_directory("XDG_CACHE_HOME", ".cache"); }
+fs::path settings_path() { return config_directory() / "settings.json"; }
+
+fs::path tuning_file() {
+  try {
+    return cache_directory() / "kernels.json";
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+LoadedSettings load_settings(const fs::path& path) {
+  std::error_code failure;
+  if (!fs::exists(path, failure)) return {};
+  // Whatever is in the file, the program starts.
+  json value;
+  try {
+    value = read_json(path);
+  } catch (const std::exception& error) {
+    return defaults_after(path, error.what());
+  }
+  try {
+    return {.settings = settings_from_json(value), .has_state = value.contains("state"), .warning = std::nullopt};
+  } catch (const std::exception& error) {
+    return defaults_after(path, fmt::format("{}: {}", path.string(), one_line(error.what())));
+  }
+}
+
+void save_settings(const fs::path& path, const Settings& settings) {
+  const json value = {{"device", settings.device},
+                      {"export_directory", settings.export_directory},
+                      {"recent_models", settings.recent_models},
+                      {"model_folder", settings.model_folder},
+                      {"shows_welcome", settings.shows_welcome},
+                      {"window", to_json(settings.window)},
+                      {"panes", to_json(settings.panes)},
+                      {"state", to_json(settings.state)}};
+  make_directories(path.parent_path());
+  write_file_atomically(path, value.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace headlight::app

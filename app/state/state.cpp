@@ -1,0 +1,238 @@
+#include "app/state/state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "inference/notebooks.h"
+
+namespace headlight::app {
+namespace {
+
+/// Does `wide` name every map that `narrow` names?
+bool covers(const attention::PaintScope& wide, const attention::PaintScope& narrow) {
+  const auto axis_covers = [](const auto& outer, const auto& inner) { return !outer || outer == inner; };
+  return axis_covers(wide.layer, narrow.layer) && axis_covers(wide.batch, narrow.batch) &&
+         axis_covers(wide.head, narrow.head);
+}
+
+attention::PaintScope paint_scope(const State& state) {
+  const Selection& selection = state.selection;
+  switch (state.view.paint_reach) {
+    case PaintReach::ThisHead:
+      return {.layer = selection.block.layer.value, .batch = selection.batch, .head = selection.head};
+    case PaintReach::ThisLayer:
+      return {.layer = selection.block.layer.value, .batch = selection.batch, .head = std::nullopt};
+    case PaintReach::AllLayers:
+      break;
+  }
+  return {.layer = std::nullopt, .batch = selection.batch, .head = std::nullopt};
+}
+
+/// Leaves what is shown now; what belonged to it alone goes with it.
+void leave(State& state) {
+  state.preset.clear();
+  state.model.path.clear();
+  state.model.ids.clear();
+  state.model.target_ids.clear();
+  state.model_masks = {};
+  state.gains.clear();
+  state.selection = {};
+  state.view.pinned.reset();
+}
+
+bool is_playground(const State& state) { return state.preset.empty() && state.model.path.empty(); }
+
+void show_playground(State& state) {
+  if (is_playground(state)) return;
+  leave(state);
+  state.masks = std::exchange(state.playground_masks, {});
+}
+
+/// A notebook or a model with its own masks.
+void show_another(State& state, attention::MaskSet masks) {
+  if (is_playground(state)) state.playground_masks = std::move(state.masks);
+  leave(state);
+  state.masks = std::move(masks);
+}
+
+std::string describe_playground_change(const inference::PlaygroundSettings& before,
+                                       const inference::PlaygroundSettings& after) {
+  if (before.d_model != after.d_model) return "Change d_model";
+  if (before.heads != after.heads) return "Change heads";
+  if (before.d_k != after.d_k) return "Change d_k";
+  if (before.d_v != after.d_v) return "Change d_v";
+  if (before.layers != after.layers) return "Change layers";
+  if (before.seed != after.seed) return "Change seed";
+  if (before.scale != after.scale) return "Change scale";
+  if (before.bias != after.bias) return "Switch bias";
+  if (before.output_projection != after.output_projection) return "Switch output projection";
+  if (before.positions != after.positions) return "Switch positions";
+  return "Change merge order";
+}
+
+Change describe_model_change(const ModelChoice& before, const ModelChoice& after) {
+  if (before.pair_text != after.pair_text) return {.label = "Edit second sentence", .is_continuous = true};
+  if (before.translates != after.translates) {
+    return {.label = after.translates ? "Translate by itself" : "Write the target"};
+  }
+  if (before.target_text != after.target_text) return {.label = "Edit target", .is_continuous = true};
+  if (before.adds_special != after.adds_special) return {.label = "Switch special tokens"};
+  if (before.padding != after.padding) return {.label = "Choose padding side"};
+  if (before.precision != after.precision) return {.label = "Choose precision"};
+  return {.label = "Change ids"};
+}
+
+Change describe_mask_change(const attention::MaskSpec& before, const attention::MaskSpec& after) {
+  if (after == attention::MaskSpec{}) return {.label = "Reset masks"};
+  if (before.matrix != after.matrix) return {.label = after.matrix ? "Load mask" : "Remove mask matrix"};
+  if (before.painted != after.painted) return {.label = after.painted.empty() ? "Remove paint" : "Paint cells"};
+  if (before.fill != after.fill) return {.label = "Choose fill"};
+  if (before.rule.causal != after.rule.causal) return {.label = "Switch causal mask"};
+  if (before.rule.key_padding != after.rule.key_padding) return {.label = "Switch padding mask"};
+  if (before.rule.window != after.rule.window) return {.label = "Change window", .is_continuous = true};
+  return {.label = "Change prefix", .is_continuous = true};
+}
+
+Change describe_view_change(const ViewChoices& before, const ViewChoices& after) {
+  if (before.tab != after.tab) return {.label = "Switch tab"};
+  if (before.heatmap_stage != after.heatmap_stage) return {.label = "Choose stage"};
+  if (before.color_map != after.color_map) return {.label = "Choose colour map"};
+  if (before.color_range != after.color_range) return {.label = "Choose colour range"};
+  if (before.color_spread != after.color_spread) return {.label = "Choose colour scale"};
+  if (before.color_limits != after.color_limits) return {.label = "Change colour range", .is_continuous = true};
+  if (before.row_names != after.row_names) return {.label = "Name rows"};
+  if (before.grid_order != after.grid_order) return {.label = "Choose grid order"};
+  if (before.paint_reach != after.paint_reach) return {.label = "Choose paint reach"};
+  if (before.show_numbers != after.show_numbers) return {.label = "Switch numbers"};
+  if (before.theme != after.theme) return {.label = "Switch theme"};
+  if (before.pinned != after.pinned) return {.label = after.pinned ? "Pin cell" : "Unpin cell"};
+  return {.label = "Change UI scale", .is_continuous = true};
+}
+
+}  // namespace
+
+RunInputs run_inputs(const State& state) {
+  return {.playground = state.playground,
+          .text = state.text,
+          .key_text = state.cross ? state.key_text : std::string(),
+          .preset = state.preset,
+          .model = state.model,
+          .masks = state.masks,
+          .gains = state.gains};
+}
+
+void select_preset(State& state, const std::string& name) {
+  if (name.empty()) return show_playground(state);
+  if (name == state.preset) return restore_training(state);
+  show_another(state, inference::make_notebook(name).masks);
+  state.preset = name;
+}
+
+void select_model(State& state, const std::string& path, const attention::MaskSet& trained_masks) {
+  if (path.empty()) return show_playground(state);
+  if (path == state.model.path) return restore_training(state);
+  show_another(state, trained_masks);
+  state.model.path = path;
+  state.model_masks = trained_masks;
+}
+
+float head_gain(const State& state, model::BlockRef block, std::uint32_t head) {
+  const auto found = state.gains.find({block, head});
+  return found == state.gains.end() ? 1.0f : found->second;
+}
+
+void set_head_gain(State& state, model::BlockRef block, std::uint32_t head, float gain) {
+  if (gain == 1.0f) {
+    state.gains.erase({block, head});
+  } else {
+    state.gains[{block, head}] = gain;
+  }
+}
+
+attention::MaskSpec& selected_mask(State& state) { return state.masks[state.selection.block.kind]; }
+const attention::MaskSpec& selected_mask(const State& state) { return state.masks[state.selection.block.kind]; }
+
+void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRange keys, bool has_trained_window) {
+  attention::MaskSpec& mask = selected_mask(state);
+  const attention::PaintScope scope = paint_scope(state);
+  // A wider brush paints over what narrower ones left in the same maps.
+  for (auto painted = mask.painted.begin(); painted != mask.painted.end();) {
+    if (covers(scope, painted->first)) painted->second.erase(cell);
+    painted = painted->second.empty() ? mask.painted.erase(painted) : std::next(painted);
+  }
+  const Selection& selection = state.selection;
+  const bool heads_differ = mask.matrix && mask.matrix->heads > 1 && !scope.head;
+  const bool is_visible_unpainted =
+      mask.is_visible(selection.block.layer.value, selection.batch, selection.head, cell.query, cell.key, keys);
+  if (heads_differ || has_trained_window || is_visible_unpainted != is_visible) mask.painted[scope][cell] = is_visible;
+}
+
+const attention::MaskSet& trained_masks(const State& state) {
+  static const attention::MaskSet kPlayground;
+  if (!state.model.path.empty()) return state.model_masks;
+  if (state.preset.empty()) return kPlayground;
+  // A notebook's masks never change, and building a notebook costs more than a frame may.
+  thread_local std::map<std::string, attention::MaskSet> notebooks;
+  const auto known = notebooks.find(state.preset);
+  if (known != notebooks.end()) return known->second;
+  return notebooks.emplace(state.preset, inference::make_notebook(state.preset).masks).first->second;
+}
+
+void reset_masks(State& state) { state.masks = trained_masks(state); }
+
+void restore_training(State& state) {
+  reset_masks(state);
+  state.gains.clear();
+}
+
+void select_head(Selection& selection, model::BlockRef block, std::uint32_t head) {
+  selection.block = block;
+  selection.head = head;
+  selection.mean = HeadMean::None;
+}
+
+void clamp_selection(State& state, const BlockShapes& shapes) {
+  if (shapes.empty()) return;
+  Selection& selection = state.selection;
+  auto found = shapes.find(selection.block);
+  if (found == shapes.end()) {
+    // The deepest layer of the same kind, else the first block there is.
+    found = shapes.upper_bound({.kind = selection.block.kind, .layer = {~0u}});
+    const bool has_kind = found != shapes.begin() && std::prev(found)->first.kind == selection.block.kind;
+    found = has_kind ? std::prev(found) : shapes.begin();
+    selection.block = found->first;
+  }
+  const inference::BlockShape& shape = found->second;
+  selection.batch = std::min(selection.batch, std::max(shape.batch, 1u) - 1);
+  selection.head = std::min(selection.head, std::max(shape.heads, 1u) - 1);
+  std::optional<attention::Cell>& pinned = state.view.pinned;
+  if (pinned && (pinned->query >= shape.queries || pinned->key >= shape.keys)) pinned.reset();
+}
+
+Change describe_change(const State& before, const State& after) {
+  if (before.preset != after.preset) {
+    return {.label = after.preset.empty() ? "Leave " + before.preset : "Show " + after.preset};
+  }
+  if (before.model.path != after.model.path) return {.label = after.model.path.empty() ? "Close model" : "Open model"};
+  if (before.text != after.text) return {.label = "Edit text", .is_continuous = true};
+  if (before.cross != after.cross) return {.label = "Switch cross-attention"};
+  if (before.key_text != after.key_text) return {.label = "Edit second text", .is_continuous = true};
+  if (before.model != after.model) return describe_model_change(before.model, after.model);
+  if (before.playground != after.playground) {
+    return {.label = describe_playground_change(before.playground, after.playground), .is_continuous = true};
+  }
+  if (before.gains != after.gains && before.masks != after.masks) return {.label = "Reset the model"};
+  for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
+    const attention::MaskSpec& old_mask = before.masks.by_kind[kind];
+    const attention::MaskSpec& new_mask = after.masks.by_kind[kind];
+    if (old_mask != new_mask) return describe_mask_change(old_mask, new_mask);
+  }
+  if (before.gains != after.gains) return {.label = "Change head gain"};
+  if (before.generation != after.generation) return {.label = "Change generation", .is_continuous = true};
+  if (before.selection != after.selection) return {.label = "Select head", .is_continuous = true};
+  if (before.view != after.view) return describe_view_change(before.view, after.view);
+  if (before != after) return {.label = "Change masks"};
+  return {};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <string>
+
+#include "app/state/state.h"
+
+namespace headlight::app {
+
+/// What the history may keep; the oldest steps go first. The step that is shown always stays.
+struct UndoLimits {
+  std::size_t steps = 500;
+  std::size_t bytes = std::size_t{64} << 20;
+  double merge_seconds = 1.0;  ///< changes of one kind at most this far apart are one step
+};
+
+/// The history of a State. Panels just change the State; once a frame the app calls observe(), which compares and records,
+/// so that nothing a person changes can be forgotten here.
+///
+/// Changes of the same kind (describe_change) become one step while a gesture lasts (a mouse button is held: a slider's
+/// drag, painted cells) or while they follow each other quickly (typing, arrow keys).
+class Undo {
+ public:
+  explicit Undo(State initial, UndoLimits limits = {});
+
+  /// Records `state` when it differs from the last one; `now_s` is any steady clock. Returns whether anything changed.
+  /// A change after undo() drops what could be redone.
+  bool observe(const State& state, double now_s, bool in_gesture);
+
+  /// Adopts a change that nobody made by hand (a selection clamped to a new run) into the shown step: nothing to undo.
+  void adopt(const State& state);
+
+  /// The next change starts a new step, however quickly it follows.
+  void seal();
+
+  bool can_undo() const { return position_ > 0; }
+  bool can_redo() const { return position_ + 1 < steps_.size(); }
+  /// What undo() would take back / redo() bring back ("Edit text"); empty when there is nothing.
+  std::string undo_label() const;
+  std::string redo_label() const;
+
+  /// The state to show from now on. Without anything to undo or redo: the shown one.
+  const State& undo();
+  const State& redo();
+
+  std::size_t step_count() const { return steps_.size(); }
+  /// Steps before the shown one.
+  std::size_t position() const { return position_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Step {
+    State state;
+    std::string label;  ///< how it came from the step before
+    std::size_t bytes = 0;
+  };
+  void trim();
+
+  UndoLimits limits_;
+  std::deque<Step> steps_;  ///< steps_[position_] is shown
+  std::size_t position_ = 0;
+  std::size_t bytes_ = 0;
+  double last_change_s_ = 0.0;
+  bool gesture_is_open_ = false;  ///< the last change was inside a gesture that still lasts
+  bool is_sealed_ = true;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,226 @@
+#include "app/views/grid/grid_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/views/grid/grid_header.h"
+#include "app/widgets/gain_control.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/thumbnail.h"
+#include "app/widgets/thumbnail_layout.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kGutter = 26.0F;
+constexpr float kCaption = 17.0F;
+constexpr float kShortCaption = 26.0F;       // "H15"
+constexpr float kLongCaption = 52.0F;        // "L11 H15"
+constexpr float kMargins = 30.0F;            // above and below: the selected map's frame, the heads' numbers
+constexpr std::uint32_t kSampledRows = 512;  // enough to sort by; the tooltip's number is exact
+constexpr std::uint32_t kThumbnailPlace = 0x71;
+
+struct Head {
+  model::BlockRef block;
+  std::uint32_t head = 0;
+};
+
+/// Heads of the kind in the order chosen, and how they are grouped.
+struct Arrangement {
+  std::vector<Head> heads;
+  std::uint32_t groups = 1, per_group = 1;
+};
+
+/// The most concentrated first. That needs every head's tile, also those out of sight.
+void sort_by_concentration(Frame& frame, std::vector<Head>& heads, float edge) {
+  std::vector<std::pair<float, std::size_t>> keys;
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const attention::Tile* tile = frame.tile(thumbnail_request(frame, heads[i].block, heads[i].head, edge));
+    const attention::KeyRange queries = query_range(frame, heads[i].block.kind);
+    keys.emplace_back(tile ? -concentration(*tile, queries, kSampledRows) : 0.0F, i);
+  }
+  std::ranges::sort(keys);
+  std::vector<Head> sorted;
+  for (const auto& [key, index] : keys) sorted.push_back(heads[index]);
+  heads = std::move(sorted);
+}
+
+Arrangement arrange(const Frame& frame) {
+  Arrangement arrangement;
+  std::uint32_t layers = 0;
+  for (const auto& [block, shape] : frame.result.shapes) {
+    if (block.kind != frame.state.selection.block.kind) continue;
+    ++layers;
+    arrangement.per_group = std::max(shape.heads, 1U);
+    for (std::uint32_t head = 0; head < shape.heads; ++head) arrangement.heads.push_back({block, head});
+  }
+  arrangement.groups = std::max(layers, 1U);
+  return arrangement;
+}
+
+/// Keeps the selected thumbnail in sight when the keyboard moves through the heads.
+void follow_selection(const Frame& frame, float top, float bottom) {
+  const Selection& selection = frame.state.selection;
+  const int now = static_cast<int>((static_cast<std::uint32_t>(selection.block.kind) << 24) ^
+                                   (selection.block.layer.value << 12) ^ selection.head);
+  int* last = ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("selected"), now);
+  if (*last == now) return;
+  *last = now;
+  const float scroll = ImGui::GetScrollY();
+  const float height = ImGui::GetWindowHeight();
+  if (top < scroll) ImGui::SetScrollY(std::max(top - 8.0F, 0.0F));
+  if (bottom > scroll + height) ImGui::SetScrollY(bottom - height + 8.0F);
+}
+
+void draw_caption(Frame& frame, const Head& head, const shell::UiRect& box, bool is_selected, bool names_layer) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  const std::string text =
+      names_layer ? fmt::format("L{} H{}", head.block.layer.value, head.head) : fmt::format("H{}", head.head);
+  const float width = text_width(font, text);
+  ImGui::GetWindowDrawList()->AddText(font, font_size(font),
+                                      ImVec2(std::round(box.x + (box.width - width) * 0.5F), box.y + box.height + 3.0F),
+                                      is_selected ? theme.accent : theme.text_dim, text.c_str());
+}
+
+/// How a head is shown besides its picture.
+struct HeadStyle {
+  float caption = 0.0F;  ///< height below the map; 0: none
+  bool names_layer = false;
+};
+
+/// One head: picture, frame, caption, click and tooltip.
+void draw_head(Frame& frame, const Head& head, const shell::UiRect& box, const HeadStyle& style) {
+  const shell::Theme& theme = frame.ui.theme();
+  Selection& selection = frame.state.selection;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const std::string name =
+      fmt::format("grid.{}.{}.{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
+  ImGui::SetCursorScreenPos(ImVec2(box.x, box.y));
+  if (ImGui::InvisibleButton(name.c_str(), ImVec2(box.width, box.height + style.caption))) {
+    select_head(selection, head.block, head.head);
+  }
+  const bool is_hovered = ImGui::IsItemHovered();
+  const bool is_selected = selection.block == head.block && selection.head == head.head;
+  draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, std::max(box.width, box.height)), box,
+                 kThumbnailPlace);
+  draw_gain_mark(frame, head.block, head.head, box);
+  if (is_selected || is_hovered) {
+    const float margin = is_selected ? 2.5F : 1.5F;
+    list->AddRect(ImVec2(box.x - margin, box.y - margin), ImVec2(box.x + box.width + margin, box.y + box.height + margin),
+                  is_selected ? theme.accent : theme.text_dim, 3.0F, 0, is_selected ? 2.5F : 1.0F);
+  }
+  if (style.caption > 0.0F) draw_caption(frame, head, box, is_selected, style.names_layer);
+  frame.mark(name, box);
+  if (is_hovered) draw_thumbnail_tooltip(frame, head.block, head.head);
+}
+
+void draw_layer_label(Frame& frame, model::BlockRef block, ImVec2 at, float map_height, bool is_selected) {
+  ImFont* font = frame.ui.fonts().small;
+  const float drop = std::max((std::min(map_height, 26.0F) - font_size(font)) * 0.5F, 0.0F);
+  const std::string label = fmt::format("L{}", block.layer.value);
+  ImGui::GetWindowDrawList()->AddText(font, font_size(font), {at.x, std::round(at.y + drop)},
+                                      is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, label.c_str());
+}
+
+/// The heads' numbers above a grid without captions, which stay while it scrolls; as many as have room.
+void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_t heads) {
+  ImFont* font = frame.ui.fonts().small;
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float widest = text_width(font, std::to_string(heads - 1)) + 4.0F;
+  const float pitch = std::max(layout.box(0, 1).x - layout.box(0, 0).x, 1.0F);
+  std::uint32_t step = 1;
+  while (static_cast<float>(step) * pitch < widest) step *= 2;
+  for (std::uint32_t head = 0; head < heads; head += step) {
+    const std::string number = std::to_string(head);
+    const float x = layout.box(0, head).x + (layout.map_width() - text_width(font, number)) * 0.5F;
+    const bool is_selected = head == frame.state.selection.head;
+    ImGui::GetWindowDrawList()->AddText(font, font_size(font), {origin.x + std::round(x), origin.y},
+                                        is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, number.c_str());
+  }
+  ImGui::Dummy({1.0F, font_size(font)});
+}
+
+/// The arrangement that fills `room`, with space for a scroll bar only where it needs one.
+ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockShape& shape, bool is_sorted, ImVec2 room) {
+  ThumbnailLayout::Request request{
+      .groups = is_sorted ? 1U : arrangement.groups,
+      .per_group = is_sorted ? static_cast<std::uint32_t>(arrangement.heads.size()) : arrangement.per_group,
+      .width = room.x - 4.0F,
+      .height = room.y - kMargins,
+      .gutter = is_sorted ? 4.0F : kGutter,
+      .aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U)),
+      .caption = kCaption,
+      .caption_width = is_sorted ? kLongCaption : kShortCaption};
+  ThumbnailLayout layout(request);
+  if (layout.height() <= request.height) return layout;
+  request.width -= ImGui::GetStyle().ScrollbarSize;
+  return ThumbnailLayout(request);
+}
+
+void draw_thumbnails(Frame& frame) {
+  const bool is_sorted = frame.state.view.grid_order == GridOrder::ByConcentration;
+  Arrangement arrangement = arrange(frame);
+  if (arrangement.heads.empty()) return;
+  const inference::BlockShape& shape = frame.result.shapes.at(arrangement.heads.front().block);
+  const ThumbnailLayout layout = lay_out(arrangement, shape, is_sorted, ImGui::GetContentRegionAvail());
+  if (!layout.has_captions() && layout.lines_per_group() == 1) draw_head_numbers(frame, layout, arrangement.per_group);
+  ImGui::BeginChild("thumbnails");
+  const float edge = std::max(layout.map_width(), layout.map_height());
+  if (is_sorted) sort_by_concentration(frame, arrangement.heads, edge);
+
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float top_margin = 4.0F;  // room for the selected one's frame
+  const auto box_of = [&](std::uint32_t group, std::uint32_t index) {
+    const ThumbnailLayout::Box box = layout.box(group, index);
+    return shell::UiRect{.x = std::round(origin.x + box.x),
+                         .y = std::round(origin.y + box.y + top_margin),
+                         .width = layout.map_width(),
+                         .height = layout.map_height()};
+  };
+  const std::uint32_t per_group = is_sorted ? static_cast<std::uint32_t>(arrangement.heads.size()) : arrangement.per_group;
+  const float scroll = ImGui::GetScrollY();
+  const ThumbnailLayout::Lines lines = layout.visible_lines(scroll, scroll + ImGui::GetWindowHeight());
+  for (std::uint32_t line = lines.first; line < lines.end; ++line) {
+    const std::uint32_t group = line / layout.lines_per_group();
+    const std::uint32_t first = line % layout.lines_per_group() * layout.per_line();
+    const std::uint32_t end = std::min(first + layout.per_line(), per_group);
+    for (std::uint32_t index = first; index < end; ++index) {
+      const Head& head = arrangement.heads[std::size_t{group} * per_group + index];
+      draw_head(frame, head, box_of(group, index), {.caption = layout.caption(), .names_layer = is_sorted});
+    }
+    const bool is_first_seen = line == lines.first || first == 0;
+    if (is_sorted || !is_first_seen) continue;
+    // A layer's name stays in sight while any of its lines does.
+    const float lowest = box_of(group, per_group - 1).y;
+    const float y = std::min(std::max(box_of(group, 0).y, ImGui::GetWindowPos().y + top_margin), lowest);
+    const bool is_selected_layer = arrangement.heads[std::size_t{group} * per_group].block == frame.state.selection.block;
+    draw_layer_label(frame, arrangement.heads[std::size_t{group} * per_group].block, {origin.x, y}, layout.map_height(),
+                     is_selected_layer);
+  }
+  for (std::size_t i = 0; i < arrangement.heads.size(); ++i) {
+    const Head& head = arrangement.heads[i];
+    if (head.block != frame.state.selection.block || head.head != frame.state.selection.head) continue;
+    const auto place = static_cast<std::uint32_t>(i);
+    const float top = layout.box(place / per_group, place % per_group).y;
+    follow_selection(frame, top, top + layout.map_height() + layout.caption() + top_margin);
+    break;
+  }
+  ImGui::SetCursorScreenPos(ImVec2(origin.x, origin.y));
+  ImGui::Dummy(ImVec2(1.0F, layout.height() + 2.0F * top_margin));
+  ImGui::EndChild();
+}
+
+}  // namespace
+
+void draw_grid_panel(Frame& frame) {
+  draw_grid_header(frame);
+  draw_thumbnails(frame);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// Every head of every layer of the selected kind of block as a live thumbnail. A click selects; the pointer shows layer,
+/// head, concentration and a larger picture. Draws into the whole current child region.
+void draw_grid_panel(Frame& frame);
+
+}  // namespace headlight::app

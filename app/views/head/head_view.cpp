@@ -1,0 +1,236 @@
+#include "app/views/head/head_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/engine/head_mean.h"
+#include "app/views/head/head_header.h"
+#include "app/views/head/map_input.h"
+#include "app/views/head/map_picture.h"
+#include "app/views/head/map_tooltip.h"
+#include "app/widgets/brush.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/map_axes.h"
+#include "app/widgets/row_names.h"
+#include "app/widgets/thumbnail.h"
+#include "view/not_finite.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kBarRoom = 104.0F;  // right of the map: colour bar, and the last slanted labels
+constexpr float kBarWidth = 14.0F;
+constexpr float kBarDrop = 24.0F;  // the bar's caption stands beside the map, below the slanted labels
+
+AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real) {
+  const std::uint32_t batch = frame.state.selection.batch;
+  return {
+      .texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr, .count = count, .real = real, .name = "key"};
+}
+
+/// Labels of what the pointer is over, on the map or on a token's chip, else of the pinned cell.
+MarkedLabels marked_labels(const Frame& frame) {
+  const Transient& transient = frame.transient;
+  if (transient.hovered) return {.query = transient.hovered->query, .key = transient.hovered->key};
+  if (transient.pointed_query || transient.pointed_key) {
+    return {.query = transient.pointed_query, .key = transient.pointed_key};
+  }
+  const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+  return pinned ? MarkedLabels{.query = pinned->query, .key = pinned->key} : MarkedLabels{};
+}
+
+/// Outlines a row and a column over the whole map, or one of them; thin ones are widened to be seen.
+void draw_crosshair(const view::Viewport& viewport, std::optional<std::uint32_t> query, std::optional<std::uint32_t> key,
+                    shell::Color color) {
+  const view::Rect cells = viewport.visible();
+  const view::Rect at = viewport.rect_of({.row = query.value_or(0), .column = key.value_or(0)});
+  const float more_x = std::max(3.0F - at.width, 0.0F) * 0.5F;
+  const float more_y = std::max(3.0F - at.height, 0.0F) * 0.5F;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  ImGui::PushClipRect(ImVec2(cells.x - 1.0F, cells.y - 1.0F), ImVec2(cells.right() + 1.0F, cells.bottom() + 1.0F), true);
+  if (query && *query < viewport.rows()) {
+    list->AddRect(ImVec2(cells.x - 3.0F, at.y - more_y), ImVec2(cells.right() + 3.0F, at.bottom() + more_y), color, 0.0F, 0,
+                  1.5F);
+  }
+  if (key && *key < viewport.columns()) {
+    list->AddRect(ImVec2(at.x - more_x, cells.y - 3.0F), ImVec2(at.right() + more_x, cells.bottom() + 3.0F), color, 0.0F, 0,
+                  1.5F);
+  }
+  ImGui::PopClipRect();
+}
+
+void draw_hatched_sample(const shell::Theme& theme, ImVec2 low) {
+  constexpr float kEdge = 14.0F;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 high(low.x + kEdge, low.y + kEdge);
+  list->AddRectFilled(low, high, theme.hatch_ground);
+  ImGui::PushClipRect(low, high, true);
+  for (float shift = -kEdge; shift < kEdge; shift += 5.0F) {
+    list->AddLine(ImVec2(low.x + shift, high.y), ImVec2(low.x + shift + kEdge, low.y), theme.hatch, 1.5F);
+  }
+  ImGui::PopClipRect();
+  list->AddRect(low, high, theme.border);
+}
+
+constexpr float kSwitchHeight = 26.0F;  // of the scale's switch, and of the line that explains stripes
+constexpr float kOddHeight = 40.0F;     // of the two lines that explain the colour of what isn't a number
+constexpr float kZoomHeight = 40.0F;
+constexpr float kHintLine = 16.0F;
+
+/// Below the colour bar: its scale, what to do when it shows next to nothing, what the stripes and the colour of what isn't
+/// a number mean, and the zoom while there is one.
+class Legend {
+ public:
+  Legend(Frame& frame, const MapPicture& picture, const view::Viewport& viewport)
+      : frame_(frame),
+        hint_(picture.hint()),
+        has_scale_(shown_stage(frame.state) == attention::Stage::Weights),
+        has_masked_cells_(picture.has_masked_cells()),
+        has_odd_cells_(picture.has_odd_cells()),
+        zoom_(viewport.zoom()) {
+    if (!hint_) return;
+    hint_lines_ = break_lines(frame.ui.fonts().small, hint_->text, kBarRoom - 22.0F);
+    hint_lines_.emplace_back("click to fit");
+  }
+
+  float height() const {
+    return (has_scale_ ? kSwitchHeight : 0.0F) +
+           (hint_ ? kHintLine * static_cast<float>(hint_lines_.size()) + 10.0F : 0.0F) +
+           (has_masked_cells_ ? kSwitchHeight : 0.0F) + (has_odd_cells_ ? kOddHeight : 0.0F) +
+           (is_zoomed() ? kZoomHeight : 0.0F);
+  }
+
+  void draw(float x, float y) {
+    const shell::Theme& theme = frame_.ui.theme();
+    ImFont* font = frame_.ui.fonts().small;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    if (has_scale_) {
+      draw_scale({x, y});
+      y += kSwitchHeight;
+    }
+    if (hint_) y = draw_hint({x, y});
+    if (has_masked_cells_) {
+      draw_hatched_sample(theme, ImVec2(x, y));
+      list->AddText(font, font_size(font), ImVec2(x + 20.0F, y), theme.text_dim, "masked");
+      y += kSwitchHeight;
+    }
+    if (has_odd_cells_) {
+      list->AddRectFilled(ImVec2(x, y), ImVec2(x + 14.0F, y + 14.0F), view::kNotFinitePacked);
+      list->AddText(font, font_size(font), ImVec2(x + 20.0F, y), theme.text_dim, "not a");
+      list->AddText(font, font_size(font), ImVec2(x + 20.0F, y + 14.0F), theme.text_dim, "number");
+      y += kOddHeight;
+    }
+    if (!is_zoomed()) return;
+    const std::string text = fmt::format("zoom {:.1f}×", zoom_);
+    list->AddText(font, font_size(font), ImVec2(x, y), theme.text, text.c_str());
+    list->AddText(font, font_size(font), ImVec2(x, y + 17.0F), theme.text_dim, "0 fits");
+  }
+
+ private:
+  bool is_zoomed() const { return zoom_ > 1.001F; }
+
+  /// "log": on or off.
+  void draw_scale(ImVec2 at) {
+    view::ScaleSpread& spread = frame_.state.view.color_spread;
+    bool is_log = spread == view::ScaleSpread::Log;
+    ImGui::SetCursorScreenPos(at);
+    const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(1.0F, 1.0F));
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemInnerSpacing, ImVec2(5.0F, 0.0F));
+    if (ImGui::Checkbox("log scale", &is_log)) spread = is_log ? view::ScaleSpread::Log : view::ScaleSpread::Linear;
+    ImGui::PopStyleVar(2);
+    mark_last_item(frame_, "head.log");
+    explain_last_item(frame_, "Colours follow the logarithms of the weights, so that small ones can be told apart");
+  }
+
+  float draw_hint(ImVec2 at) {
+    ImFont* font = frame_.ui.fonts().small;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const shell::Theme& theme = frame_.ui.theme();
+    ImGui::SetCursorScreenPos(at);
+    const float height = kHintLine * static_cast<float>(hint_lines_.size());
+    if (ImGui::InvisibleButton("fit range", {kBarRoom - 20.0F, height})) {
+      auto& limits = frame_.state.view.color_limits;
+      limits.erase(attention::Stage::Weights);
+      if (hint_->fit) limits[attention::Stage::Weights] = *hint_->fit;
+    }
+    mark_last_item(frame_, "head.fit_range");
+    const bool is_hovered = ImGui::IsItemHovered();
+    if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    for (std::size_t line = 0; line < hint_lines_.size(); ++line) {
+      const bool is_link = line + 1 == hint_lines_.size();
+      list->AddText(font, font_size(font), {at.x, at.y + kHintLine * static_cast<float>(line)},
+                    is_link ? (is_hovered ? theme.accent_hover : theme.accent) : theme.text, hint_lines_[line].c_str());
+    }
+    return at.y + height + 10.0F;
+  }
+
+  Frame& frame_;
+  std::optional<RangeHint> hint_;
+  std::vector<std::string> hint_lines_;
+  bool has_scale_, has_masked_cells_, has_odd_cells_;
+  float zoom_;
+};
+
+void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const ImVec2 size = ImGui::GetContentRegionAvail();
+  const view::Rect room{.x = origin.x, .y = origin.y, .width = size.x - kBarRoom, .height = size.y - 4.0F};
+  const AxisMargins margins = measure_axes(frame, queries, keys, room);
+  const MapRoom map_room{.area = {.x = std::round(room.x + margins.left),
+                                  .y = std::round(room.y + margins.top),
+                                  .width = std::max(room.width - margins.left, 16.0F),
+                                  .height = std::max(room.height - margins.top, 16.0F)},
+                         .rows = queries.count,
+                         .columns = keys.count};
+  const view::Viewport viewport = handle_map_input(frame, map_room);
+  const view::Rect cells = viewport.visible();
+  frame.mark("head.map", {.x = cells.x, .y = cells.y, .width = cells.width, .height = cells.height});
+
+  MapPicture picture(frame, viewport);
+  picture.draw();
+  const std::optional<attention::Cell>& hovered = frame.transient.hovered;
+  const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+  if (pinned) draw_crosshair(viewport, pinned->query, pinned->key, frame.ui.theme().accent);
+  if (hovered) draw_crosshair(viewport, hovered->query, hovered->key, frame.ui.theme().crosshair);
+  if (!hovered) {
+    draw_crosshair(viewport, frame.transient.pointed_query, frame.transient.pointed_key, frame.ui.theme().crosshair);
+  }
+  draw_axes(frame, viewport, margins, queries, keys, marked_labels(frame));
+  if (picture.is_known()) {
+    const float x = std::round(cells.right() + 18.0F);
+    const float top = cells.y + kBarDrop;
+    constexpr float kLegendDrop = 14.0F;
+    Legend legend(frame, picture, viewport);
+    // As high as the map, but the legend stays in the window.
+    const float room_below = map_room.area.bottom() - top - kLegendDrop - legend.height();
+    const float height = std::clamp(std::min(cells.height - kBarDrop, room_below), 60.0F, 340.0F);
+    picture.draw_bar({.x = x, .y = top, .width = kBarWidth, .height = height});
+    legend.draw(x, top + height + kLegendDrop);
+  }
+  if (hovered) draw_map_tooltip(frame, *hovered);
+  if (hovered && is_painting(frame)) draw_brush(frame, ImGui::GetIO().MousePos);
+}
+
+}  // namespace
+
+void draw_head_panel(Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  const auto shape = frame.result.shapes.find(selection.block);
+  if (shape == frame.result.shapes.end() || !frame.result.input) return;
+  const model::BlockKind kind = selection.block.kind;
+  draw_head_header(frame);
+  AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), shape->second.queries, query_range(frame, kind));
+  rows.name = rows_write_tokens(frame, kind) ? "reads" : "query";
+  const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
+  if (written) {
+    rows.texts = &*written;
+    rows.name = "writes";
+  }
+  draw_map(frame, rows, axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind)));
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,188 @@
+#include "app/views/head/map_input.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <imgui.h>
+
+#include "app/cells/shown_mask.h"
+#include "app/widgets/brush.h"
+#include "app/widgets/thumbnail.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kZoomStep = 1.2F;   // a step of the wheel
+constexpr float kDragSlack = 4.0F;  // UI units that the pointer may move during a click
+
+/// What a held left button is doing; lives in ImGui's storage of the window, because it is over with the next frame or so.
+enum class Stroke : int { None, Mask, Unmask, Pan, Pin };
+
+/// The map's cell under a point.
+std::optional<attention::Cell> cell_at(const view::Viewport& viewport, float x, float y) {
+  const std::optional<view::CellPosition> cell = viewport.cell_at({.x = x, .y = y});
+  if (!cell) return std::nullopt;
+  return attention::Cell{.query = cell->row, .key = cell->column};
+}
+
+class MapInput {
+ public:
+  MapInput(Frame& frame, const MapRoom& room)
+      : frame_(frame),
+        room_(room),
+        viewport_(room.viewport(frame.transient.zoom, {.x = frame.transient.pan_x, .y = frame.transient.pan_y})),
+        storage_(*ImGui::GetStateStorage()),
+        io_(ImGui::GetIO()) {}
+
+  view::Viewport handle() {
+    const view::Rect seen = viewport_.visible();
+    ImGui::SetCursorScreenPos(ImVec2(seen.x, seen.y));
+    ImGui::InvisibleButton("map", ImVec2(std::max(seen.width, 1.0F), std::max(seen.height, 1.0F)));
+    const bool is_hovered = ImGui::IsItemHovered();
+    if (is_hovered && io_.MouseWheel != 0.0F) zoom_at(io_.MousePos, std::pow(kZoomStep, io_.MouseWheel));
+    const std::optional<attention::Cell> cell = cell_at(viewport_, io_.MousePos.x, io_.MousePos.y);
+    frame_.transient.hovered.reset();
+    if (is_hovered && cell) {
+      frame_.transient.hovered = cell;
+      frame_.transient.hovered_stage = frame_.state.view.heatmap_stage;
+      begin_stroke(*cell);
+      if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) toggle_pin(*cell);
+      if (is_painting(frame_) && !wants_to_pan()) ImGui::SetMouseCursor(ImGuiMouseCursor_None);  // the brush is drawn
+    }
+    continue_stroke();
+    if (frame_.ui.is_pressed(shell::Key::Digit0)) fit();
+    frame_.transient.zoom = viewport_.zoom();
+    frame_.transient.pan_x = viewport_.pan().x;
+    frame_.transient.pan_y = viewport_.pan().y;
+    return viewport_;
+  }
+
+ private:
+  int& memory(const char* name) { return *storage_.GetIntRef(ImGui::GetID(name), 0); }
+
+  void fit() { viewport_ = room_.viewport(1.0F, {}); }
+
+  /// What is under the point stays there, also while the map's part of the room grows.
+  void zoom_at(ImVec2 point, float factor) {
+    const view::Rect before = viewport_.matrix();
+    const float column = (point.x - before.x) / viewport_.cell_width();
+    const float row = (point.y - before.y) / viewport_.cell_height();
+    const view::Viewport zoomed = room_.viewport(viewport_.zoom() * factor, viewport_.pan());
+    const view::Rect after = zoomed.matrix();
+    viewport_ =
+        zoomed.moved(point.x - after.x - column * zoomed.cell_width(), point.y - after.y - row * zoomed.cell_height());
+  }
+
+  bool wants_to_pan() const { return io_.KeyShift || ImGui::IsKeyDown(ImGui::GetKeyIndex(ImGuiKey_Space)); }
+
+  void begin_stroke(attention::Cell cell) {
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Middle)) memory("middle") = 1;
+    if (!ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
+    if (wants_to_pan()) {
+      memory("stroke") = static_cast<int>(Stroke::Pan);
+      return;
+    }
+    const bool fits = ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && viewport_.zoom() > 1.0F;
+    if (fits && !frame_.transient.paints) {
+      if (memory("has_toggled_pin") != 0) toggle_pin(remembered_cell());
+      memory("stroke") = static_cast<int>(Stroke::None);
+      return fit();
+    }
+    memory("row") = static_cast<int>(cell.query);
+    memory("column") = static_cast<int>(cell.key);
+    if (!is_painting(frame_)) {
+      memory("stroke") = static_cast<int>(Stroke::Pin);
+      memory("has_toggled_pin") = 0;
+    } else {
+      const bool is_visible = is_visible_now(cell);
+      paint_one(cell, !is_visible);
+      if (!fits) memory("stroke") = static_cast<int>(is_visible ? Stroke::Mask : Stroke::Unmask);
+    }
+    // The second click of a double click undoes what the first one did.
+    if (fits) fit();
+  }
+
+  /// A press that pins when it is released, unless the pointer moves on: then it moves the map.
+  void continue_pin(bool is_held) {
+    const ImVec2 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0.0F);
+    if (std::hypot(moved.x, moved.y) > kDragSlack) {
+      memory("stroke") = static_cast<int>(is_held ? Stroke::Pan : Stroke::None);
+    } else if (!is_held) {
+      toggle_pin(remembered_cell());
+      memory("has_toggled_pin") = 1;
+    }
+  }
+
+  /// Where the last press was.
+  attention::Cell remembered_cell() {
+    return {.query = static_cast<std::uint32_t>(memory("row")), .key = static_cast<std::uint32_t>(memory("column"))};
+  }
+
+  void continue_stroke() {
+    const bool is_held = ImGui::IsMouseDown(ImGuiMouseButton_Left);
+    if (static_cast<Stroke>(memory("stroke")) == Stroke::Pin) continue_pin(is_held);
+    if (!is_held) memory("stroke") = static_cast<int>(Stroke::None);
+    if (!ImGui::IsMouseDown(ImGuiMouseButton_Middle)) memory("middle") = 0;
+    const auto stroke = static_cast<Stroke>(memory("stroke"));
+    if (memory("middle") != 0 || stroke == Stroke::Pan) viewport_ = viewport_.moved(io_.MouseDelta.x, io_.MouseDelta.y);
+    if (stroke != Stroke::Mask && stroke != Stroke::Unmask) return;
+    const view::Rect seen = viewport_.visible();
+    const float x = std::clamp(io_.MousePos.x, seen.x, std::max(seen.right() - 0.5F, seen.x));
+    const float y = std::clamp(io_.MousePos.y, seen.y, std::max(seen.bottom() - 0.5F, seen.y));
+    if (const auto cell = cell_at(viewport_, x, y)) paint_line(*cell, stroke == Stroke::Unmask);
+  }
+
+  bool is_visible_now(attention::Cell cell) const {
+    const Selection& selection = frame_.state.selection;
+    return ShownMask(frame_).spec().is_visible(selection.block.layer.value, selection.batch, selection.head, cell.query,
+                                               cell.key, key_range(frame_, selection.block.kind));
+  }
+
+  void paint_one(attention::Cell cell, bool is_visible) {
+    paint(frame_.state, cell, is_visible, key_range(frame_, frame_.state.selection.block.kind), has_trained_window(frame_));
+  }
+
+  /// Every cell between the last painted one and this one, so that a quick drag leaves no gaps.
+  void paint_line(attention::Cell to, bool is_visible) {
+    int& row = memory("row");
+    int& column = memory("column");
+    const int rows = static_cast<int>(to.query) - row;
+    const int columns = static_cast<int>(to.key) - column;
+    const int steps = std::max(std::abs(rows), std::abs(columns));
+    for (int step = 1; step <= steps; ++step) {
+      const auto along = [&](int from, int distance) {
+        return static_cast<std::uint32_t>(
+            std::lround(static_cast<double>(from) + static_cast<double>(distance) * step / steps));
+      };
+      const attention::Cell cell{.query = along(row, rows), .key = along(column, columns)};
+      if (is_visible_now(cell) != is_visible) paint_one(cell, is_visible);
+    }
+    row = static_cast<int>(to.query);
+    column = static_cast<int>(to.key);
+  }
+
+  void toggle_pin(attention::Cell cell) {
+    std::optional<attention::Cell>& pinned = frame_.state.view.pinned;
+    pinned = pinned == cell ? std::nullopt : std::optional(cell);
+  }
+
+  Frame& frame_;
+  const MapRoom& room_;
+  view::Viewport viewport_;
+  ImGuiStorage& storage_;
+  ImGuiIO& io_;
+};
+
+}  // namespace
+
+view::Viewport MapRoom::viewport(float zoom, view::Point pan) const {
+  const view::Viewport fitted(area, rows, columns);
+  const float grown = std::clamp(zoom, 1.0F, fitted.max_zoom());
+  view::Rect used = area;
+  used.height = std::min(area.height, std::max(fitted.matrix().height * grown, 1.0F));
+  return {used, rows, columns, zoom, pan};
+}
+
+view::Viewport handle_map_input(Frame& frame, const MapRoom& room) { return MapInput(frame, room).handle(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,140 @@
+#include "app/views/head/map_picture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <imgui.h>
+
+#include "app/engine/head_mean.h"
+#include "app/widgets/cell_numbers.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+constexpr std::uint32_t kMapPlace = 0x4D;
+constexpr std::uint32_t kSnap = 32;  // values
+
+/// Widened to multiples of kSnap values, so that panning by a few cells asks for the same tile again.
+view::Region snapped(view::Region region, std::uint32_t rows, std::uint32_t columns) {
+  const auto widen = [&](std::uint32_t& first, std::uint32_t& count, std::uint32_t all) {
+    const std::uint32_t snap = kSnap * region.pool;
+    const std::uint32_t end = std::min((first + count + snap - 1) / snap * snap, all);
+    first = first / snap * snap;
+    count = end - first;
+  };
+  widen(region.row, region.rows, rows);
+  widen(region.column, region.columns, columns);
+  return region;
+}
+
+}  // namespace
+
+MapPicture::MapPicture(Frame& frame, const view::Viewport& viewport) : frame_(frame), viewport_(viewport) {
+  const float scale = frame.ui.scale();
+  const view::Viewport fitted(viewport.area(), viewport.rows(), viewport.columns());
+  const attention::TileRequest sharp = request(snapped(viewport.visible_region(scale), viewport.rows(), viewport.columns()));
+  const attention::TileRequest whole = request(fitted.visible_region(scale));
+  // What is in sight is wanted first.
+  sharp_ = find_tile(frame, sharp);
+  if (!sharp_.tile) sharp_ = find_covering_tile(frame.result, sharp);
+  whole_ = find_tile(frame, whole);
+  if (!whole_.tile) whole_ = find_covering_tile(frame.result, whole);
+}
+
+bool MapPicture::has_masked_cells() const {
+  const Stage stage = shown_stage(frame_.state);
+  return (stage == Stage::Masked || stage == Stage::Weights) && known().facts.has_masked;
+}
+
+bool MapPicture::has_odd_cells() const { return known().facts.has_odd; }
+
+attention::TileRequest MapPicture::request(const view::Region& region) const {
+  const Selection& selection = frame_.state.selection;
+  return shown_map(selection, {.block = selection.block,
+                               .batch = selection.batch,
+                               .head = selection.head,
+                               .stage = shown_stage(frame_.state),
+                               .row = region.row,
+                               .rows = std::max(region.rows, 1U),
+                               .column = region.column,
+                               .columns = std::max(region.columns, 1U),
+                               .pool = region.pool});
+}
+
+bool MapPicture::shows_weights() const { return shown_stage(frame_.state) == Stage::Weights; }
+
+bool MapPicture::is_per_row() const { return shows_weights() && frame_.state.view.color_range == ColorRange::PerRow; }
+
+/// The range is of the whole map, so that zooming and panning change no colour, or the user's.
+void MapPicture::set_colors(shell::HeatmapImage& image) const {
+  if (shows_weights()) {
+    set_weight_colors(image, frame_.state, known(), is_per_row());
+    return;
+  }
+  image.color_map = signed_colors();
+  float reach = 1e-6F;
+  for (const attention::Tile* tile : {whole_.tile, sharp_.tile}) {
+    if (!tile) continue;
+    const ValueRange range = visible_range(*tile);
+    reach = std::max({reach, std::abs(range.low), std::abs(range.high)});
+  }
+  const auto limits = frame_.state.view.color_limits.find(shown_stage(frame_.state));
+  if (limits != frame_.state.view.color_limits.end()) reach = limits->second.high;
+  image.low = -reach;
+  image.high = reach;
+}
+
+void MapPicture::draw() {
+  const view::Rect cells = viewport_.visible();
+  ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(cells.x, cells.y), ImVec2(cells.right(), cells.bottom()),
+                                            frame_.ui.theme().missing);
+  if (whole_.tile && whole_.tile != sharp_.tile) draw_tile(whole_);
+  if (sharp_.tile) draw_tile(sharp_);
+}
+
+void MapPicture::draw_bar(const shell::UiRect& bar) {
+  shell::HeatmapImage image;
+  set_colors(image);
+  const char* caption = is_per_row() ? "of row's largest" : shows_weights() ? "weight" : "score";
+  draw_range_bar(frame_, {.area = bar, .stage = shown_stage(frame_.state), .caption = caption, .is_fixed = is_per_row()},
+                 image);
+}
+
+std::optional<RangeHint> MapPicture::hint() const {
+  const attention::Tile* tile = known().tile;
+  if (!tile || !shows_weights() || is_per_row()) return std::nullopt;
+  shell::HeatmapImage image;
+  set_colors(image);
+  return range_hint(*tile, image, frame_.state.view.color_limits.contains(Stage::Weights));
+}
+
+void MapPicture::draw_tile(const PictureTile& picture) {
+  const attention::TileRequest& shown = picture.tile->request;
+  const view::Rect matrix = viewport_.matrix();
+  const view::Rect cells = viewport_.visible();
+  shell::HeatmapImage image = picture_of(picture, kMapPlace, frame_.ui.theme());
+  set_colors(image);
+  // The last value of a pooled tile stands for fewer cells than the others; what it covers too much is clipped.
+  image.area = {.x = matrix.x + static_cast<float>(shown.column) * viewport_.cell_width(),
+                .y = matrix.y + static_cast<float>(shown.row) * viewport_.cell_height(),
+                .width = static_cast<float>(shown.tile_columns() * shown.pool) * viewport_.cell_width(),
+                .height = static_cast<float>(shown.tile_rows() * shown.pool) * viewport_.cell_height()};
+  image.clip = shell::UiRect{.x = cells.x, .y = cells.y, .width = cells.width, .height = cells.height};
+  std::vector<float> row_factors;
+  if (is_per_row()) {
+    row_factors = row_normalizers(*picture.tile);
+    image.row_scale = row_factors;
+  }
+  frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  if (shown.pool != 1 || picture.tile != sharp_.tile) return;
+  ImGui::PushClipRect(ImVec2(cells.x, cells.y), ImVec2(cells.right(), cells.bottom()), true);
+  const bool has_room = viewport_.cell_width() >= kLeastNumberCellWidth && viewport_.cell_height() >= kNumberCellHeight;
+  if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *picture.tile);
+  draw_rows_without_weights(frame_, image, *picture.tile);
+  ImGui::PopClipRect();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+
+#include "app/frame.h"
+#include "app/widgets/range_bar.h"
+#include "app/widgets/tile_picture.h"
+#include "view/viewport.h"
+
+namespace headlight::app {
+
+/// The big heatmap's cells: which tiles it wants and shows, its colours and its range.
+class MapPicture {
+ public:
+  /// Wishes for the visible cells, and for the whole map pooled to the screen: it gives the colours' range and stands in
+  /// until the rest is there.
+  MapPicture(Frame& frame, const view::Viewport& viewport);
+
+  bool is_known() const { return whole_.tile || sharp_.tile; }
+  bool has_masked_cells() const;
+  bool has_odd_cells() const;  ///< NaN or infinite, and not masked
+
+  void draw();
+  /// The colour bar, whose range the user may change.
+  void draw_bar(const shell::UiRect& bar);
+  /// Whether nearly all cells have one colour, and how to see more.
+  std::optional<RangeHint> hint() const;
+
+ private:
+  attention::TileRequest request(const view::Region& region) const;
+  bool shows_weights() const;
+  bool is_per_row() const;
+  void set_colors(shell::HeatmapImage& image) const;
+  void draw_tile(const PictureTile& picture);
+  /// The whole map where it is known, else what is in sight.
+  const PictureTile& known() const { return whole_.tile ? whole_ : sharp_; }
+
+  Frame& frame_;
+  const view::Viewport& viewport_;
+  PictureTile sharp_, whole_;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,146 @@
+#include "app/views/head/map_tooltip.h"
+
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/cells/arithmetic.h"
+#include "app/cells/mask_reason.h"
+#include "app/cells/shown_mask.h"
+#include "app/cells/stage_text.h"
+#include "app/engine/head_mean.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/row_names.h"
+#include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
+#include "app/widgets/tile_picture.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+constexpr float kNumberColumn = 108.0F;
+
+void draw_token(const Frame& frame, const char* role, shell::Color color, const std::vector<std::string>* texts,
+                std::uint32_t index) {
+  {
+    const Ink ink(frame.ui.fonts().small, color);
+    ImGui::Text("%s %u", role, index);
+  }
+  ImGui::SameLine(kNumberColumn);
+  const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+  ImGui::TextUnformatted(texts && index < texts->size() ? (*texts)[index].c_str() : "");
+}
+
+void draw_number(const Frame& frame, const char* name, const std::string& value, ImFont* font) {
+  {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::TextUnformatted(name);
+  }
+  ImGui::SameLine(kNumberColumn);
+  const Ink ink(font, frame.ui.theme().text);
+  ImGui::TextUnformatted(value.c_str());
+}
+
+const std::vector<std::string>* texts_of(const Frame& frame, const model::TokenBatch& tokens) {
+  const std::uint32_t batch = frame.state.selection.batch;
+  return batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr;
+}
+
+/// The row's token, or what is written and what is read there, and the column's.
+void draw_tokens(Frame& frame, model::BlockKind kind, attention::Cell cell) {
+  const shell::Theme& theme = frame.ui.theme();
+  const model::ModelInput& input = *frame.result.input;
+  const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
+  if (written) draw_token(frame, "writes", theme.query, &*written, cell.query);
+  draw_token(frame, rows_write_tokens(frame, kind) ? "reads" : "query", theme.query, texts_of(frame, input.queries(kind)),
+             cell.query);
+  draw_token(frame, "key", theme.key, texts_of(frame, input.keys(kind)), cell.key);
+}
+
+std::string number_text(std::optional<float> value) {
+  if (value && std::isnan(*value)) return "not a number";
+  return value ? write_number(double{*value}) : std::string("…");
+}
+
+/// The number of a mean: there are no scores behind it, but those of its heads.
+void draw_mean(Frame& frame, attention::Cell cell) {
+  const Selection& selection = frame.state.selection;
+  attention::TileRequest wanted = shown_map(selection, {.block = selection.block,
+                                                        .batch = selection.batch,
+                                                        .head = selection.head,
+                                                        .stage = Stage::Weights,
+                                                        .row = cell.query,
+                                                        .rows = 1,
+                                                        .column = cell.key,
+                                                        .columns = 1,
+                                                        .pool = 1});
+  const PictureTile known = find_covering_tile(frame.result, wanted);
+  const bool is_exact = known.tile && known.tile->request.pool == 1 && known.run == frame.result.run;
+  if (!is_exact) frame.wishes.push_back(wanted);
+  draw_number(frame, "mean weight",
+              number_text(is_exact ? std::optional(known.tile->at(cell.query - known.tile->request.row,
+                                                                  cell.key - known.tile->request.column))
+                                   : std::nullopt),
+              frame.ui.fonts().mono);
+}
+
+}  // namespace
+
+double entropy(std::span<const float> weights) {
+  double sum = 0.0;
+  for (const float weight : weights) {
+    if (weight > 0.0F) sum -= double{weight} * std::log(double{weight});
+  }
+  return sum;
+}
+
+void draw_map_tooltip(Frame& frame, attention::Cell cell) {
+  if (!frame.result.input) return;
+  const Selection& selection = frame.state.selection;
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const model::BlockKind kind = selection.block.kind;
+  if (selection.mean != HeadMean::None) {
+    ImGui::BeginTooltip();
+    draw_tokens(frame, kind, cell);
+    ImGui::Separator();
+    draw_mean(frame, cell);
+    ImGui::EndTooltip();
+    return;
+  }
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  const NumberSource::Numbers weights = numbers.row(Stage::Weights, cell.query);
+  const std::optional<float> scaled = numbers.value(Stage::Scaled, cell.query, cell.key);
+  const std::optional<NumberSource::Softmax> softmax = numbers.softmax(cell.query);
+
+  ImGui::BeginTooltip();
+  draw_tokens(frame, kind, cell);
+  ImGui::Separator();
+  const bool has_weights = !softmax || softmax->sum != 0.0F;  // NaN: it has some that aren't numbers
+  const bool is_known = weights && cell.key < weights->size();
+  draw_number(frame, "weight",
+              has_weights ? number_text(is_known ? std::optional((*weights)[cell.key]) : std::nullopt) : "none", fonts.mono);
+  draw_number(frame, "scaled score", number_text(scaled), fonts.mono);
+  if (weights && has_weights && std::isfinite(softmax ? softmax->sum : 1.0F))
+    draw_number(frame, "row entropy", fmt::format("{:.3f} nats", entropy(*weights)), fonts.mono);
+  const std::string reason = mask_reason(ShownMask(frame).spec(), {.layer = selection.block.layer.value,
+                                                                   .batch = selection.batch,
+                                                                   .head = selection.head,
+                                                                   .cell = cell,
+                                                                   .keys = key_range(frame, kind)});
+  if (!reason.empty()) draw_number(frame, "masked by", reason, fonts.body);
+  if (softmax && !std::isfinite(softmax->sum)) {
+    const Ink ink(fonts.small, theme.warning);
+    ImGui::TextUnformatted("A score of this row isn't finite: none of its weights is a number.");
+  }
+  if (!has_weights) {
+    const Ink ink(fonts.small, theme.warning);
+    ImGui::TextUnformatted("This query sees no key: its row has no weights.");
+  }
+  ImGui::EndTooltip();
+}
+
+}  // namespace headlight::app

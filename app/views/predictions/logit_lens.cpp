@@ -1,0 +1,103 @@
+#include "app/views/predictions/logit_lens.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/prediction_bars.h"
+#include "app/widgets/size_text.h"
+#include "app/widgets/tile_picture.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kRowHeight = 26.0F;
+constexpr float kLabelRoom = 66.0F;
+constexpr float kGap = 2.0F;
+constexpr std::size_t kCells = 3;
+
+/// Dark on light colours, light on dark ones.
+shell::Color text_on(shell::Color ground) {
+  const double luminance = 0.299 * (ground & 0xFFU) + 0.587 * (ground >> 8 & 0xFFU) + 0.114 * (ground >> 16 & 0xFFU);
+  return luminance > 140.0 ? shell::rgb(0x10141A) : shell::rgb(0xFFFFFF);
+}
+
+shell::Color color_of(std::span<const std::uint32_t> colors, double probability) {
+  const auto index = static_cast<std::size_t>(std::clamp(probability, 0.0, 1.0) * static_cast<double>(colors.size() - 1));
+  return colors[index] | 0xFF000000U;
+}
+
+void draw_cell(Frame& frame, const inference::Candidate& candidate, const shell::UiRect& box) {
+  const shell::Color ground = color_of(weight_colors(frame.state), candidate.probability);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled({box.x, box.y}, {box.x + box.width, box.y + box.height}, ground, 3.0F);
+  ImFont* font = frame.ui.fonts().small;
+  const std::string label = candidate_label(frame.result, candidate.id);
+  frame.ui.ensure_glyphs(label);
+  const std::string percent = fmt::format("{:.0f} %", candidate.probability * 100.0);
+  const float percent_width = text_width(font, percent);
+  constexpr float kEdge = 7.0F;
+  const bool has_room = box.width > percent_width + 46.0F;
+  const std::string text = fit_text(font, label, box.width - 2.0F * kEdge - (has_room ? percent_width + 6.0F : 0.0F));
+  const float y = box.y + std::round((box.height - font_size(font)) * 0.5F);
+  list->AddText(font, font_size(font), {box.x + kEdge, y}, text_on(ground), text.c_str());
+  if (has_room) {
+    list->AddText(font, font_size(font), {box.x + box.width - kEdge - percent_width, y},
+                  shell::with_alpha(text_on(ground), 190), percent.c_str());
+  }
+  if (ImGui::IsMouseHoveringRect({box.x, box.y}, {box.x + box.width, box.y + box.height}) && ImGui::IsWindowHovered()) {
+    list->AddRect({box.x, box.y}, {box.x + box.width, box.y + box.height}, frame.ui.theme().crosshair, 3.0F, 0, 1.5F);
+    draw_candidate_tooltip(frame, candidate, nullptr);
+  }
+}
+
+/// "output", "layer 11", "input": after so many layers.
+std::string layer_label(std::uint32_t layer, std::uint32_t layers) {
+  if (layer == layers) return "output";
+  return layer == 0 ? "input" : fmt::format("layer {}", layer - 1);
+}
+
+}  // namespace
+
+void draw_logit_lens(Frame& frame, const PredictionPlace& place) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  const std::uint32_t layers = predicting_layers(*frame.result.network);
+  ImGui::BeginChild("lens");
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float cell = (width - kLabelRoom - kGap * static_cast<float>(kCells - 1)) / static_cast<float>(kCells);
+  const float first_y = ImGui::GetScrollY() - kRowHeight;
+  const float last_y = ImGui::GetScrollY() + ImGui::GetWindowHeight();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  for (std::uint32_t row = 0; row <= layers; ++row) {
+    const float top = static_cast<float>(row) * kRowHeight;
+    if (top < first_y || top > last_y) continue;
+    const std::uint32_t layer = layers - row;
+    const float y = origin.y + top;
+    list->AddText(font, font_size(font), {origin.x, y + std::round((kRowHeight - kGap - font_size(font)) * 0.5F)},
+                  theme.text_dim, layer_label(layer, layers).c_str());
+    frame.mark(fmt::format("lens.{}", layer), {.x = origin.x, .y = y, .width = width, .height = kRowHeight - kGap});
+    // The bars beside it need the logits of the output.
+    const Prediction* prediction =
+        frame.prediction({.batch = place.batch, .token = place.token, .layer = layer, .keeps_logits = layer == layers});
+    for (std::size_t i = 0; i < kCells; ++i) {
+      const shell::UiRect box{.x = origin.x + kLabelRoom + static_cast<float>(i) * (cell + kGap),
+                              .y = y,
+                              .width = cell,
+                              .height = kRowHeight - kGap};
+      if (prediction && i < prediction->candidates.size()) {
+        draw_cell(frame, prediction->candidates[i], box);
+      } else {
+        list->AddRectFilled({box.x, box.y}, {box.x + box.width, box.y + box.height}, theme.missing, 3.0F);
+      }
+    }
+  }
+  ImGui::Dummy({1.0F, static_cast<float>(layers + 1) * kRowHeight});
+  ImGui::EndChild();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,230 @@
+#include "app/views/predictions/predictions_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/engine/continuation.h"
+#include "app/views/predictions/generation_controls.h"
+#include "app/views/predictions/logit_lens.h"
+#include "app/widgets/head_controls.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/prediction_bars.h"
+#include "app/widgets/size_text.h"
+
+namespace headlight::app {
+namespace {
+
+using Kind = PredictionPlace::Kind;
+
+constexpr float kColumnGap = 28.0F;
+constexpr float kLeastColumns = 620.0F;  // narrower: the bars alone, the lens below
+
+const model::TokenBatch& tokens_of(const EngineResult& result) {
+  return result.input->target ? *result.input->target : result.input->source;
+}
+
+std::string token_at(const EngineResult& result, const PredictionPlace& place) {
+  const model::TokenBatch& tokens = tokens_of(result);
+  if (place.batch >= tokens.texts.size() || place.token >= tokens.texts[place.batch].size()) {
+    return std::to_string(place.token);
+  }
+  return tokens.texts[place.batch][place.token];
+}
+
+const char* title_of(const EngineResult& result, Kind kind) {
+  if (kind == Kind::Masked) return "In the mask's place";
+  if (kind == Kind::InPlace) return "In a token's own place";
+  return result.input->target ? "Next token of the target" : "Next token";
+}
+
+const char* hint_of(const PredictionPlace& place) {
+  if (place.kind == Kind::Masked) return "click: puts it in the mask's place";
+  if (place.kind == Kind::InPlace) return "click: puts it in the token's place";
+  return place.token + 1 < place.end ? "click: puts it in the place of the next token" : "click: appends it";
+}
+
+/// Looks at another token: its row is pinned, in a kind of attention whose queries are that sequence.
+void choose_place(Frame& frame, std::uint32_t token) {
+  State& state = frame.state;
+  const model::ModelInput& input = *frame.result.input;
+  if (&input.queries(state.selection.block.kind) != &tokens_of(frame.result)) {
+    state.selection.block.kind = model::BlockKind::DecoderSelf;
+    clamp_selection(state, frame.result.shapes);
+  }
+  attention::Cell cell = state.view.pinned.value_or(attention::Cell{});
+  cell.query = token;
+  state.view.pinned = cell;
+}
+
+void draw_header(Frame& frame, const PredictionPlace& place) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const shell::Theme& theme = frame.ui.theme();
+  {
+    const Ink ink(fonts.title, theme.text);
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(title_of(frame.result, place.kind));
+  }
+  const float button = ImGui::GetFrameHeight();
+  const float automatic = ImGui::CalcTextSize("Automatic").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float spacing = ImGui::GetStyle().ItemSpacing.x;
+  const float controls = 2.0F * button + spacing + (place.is_chosen ? automatic + spacing : 0.0F);
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - controls);
+  if (place.is_chosen) {
+    if (ImGui::Button("Automatic")) frame.state.view.pinned.reset();
+    mark_last_item(frame, "prediction.automatic");
+    explain_last_item(frame, predicts_next(frame.result) ? "Back to the end of the text" : "Back to the first mask");
+    ImGui::SameLine();
+  }
+  ImGui::BeginDisabled(place.token <= place.first);
+  if (ImGui::ArrowButton("previous", ImGuiDir_Left)) choose_place(frame, place.token - 1);
+  ImGui::EndDisabled();
+  mark_last_item(frame, "prediction.previous");
+  ImGui::SameLine();
+  ImGui::BeginDisabled(place.token + 1 >= place.end);
+  if (ImGui::ArrowButton("next", ImGuiDir_Right)) choose_place(frame, place.token + 1);
+  ImGui::EndDisabled();
+  mark_last_item(frame, "prediction.next");
+  const std::string token = token_at(frame.result, place);
+  const std::string about = fmt::format("{} \u201C{}\u201D, token {} of {}", place.kind == Kind::Next ? "after" : "at",
+                                        token, place.token - place.first, place.end - place.first);
+  const Ink ink(fonts.body, theme.text_dim);
+  ImGui::TextUnformatted(about.c_str());
+}
+
+/// Where a masked model's text has no mask: what is shown instead, and how to put one in.
+void draw_mask_offer(Frame& frame, const PredictionPlace& place) {
+  const std::optional<std::uint32_t> mask = mask_token(frame.result);
+  if (place.kind != Kind::InPlace || !mask) return;
+  const std::string label = fmt::format("Put {} here", candidate_label(frame.result, *mask));
+  if (ImGui::Button(label.c_str())) put_token(frame.state, frame.result, place, *mask);
+  mark_last_item(frame, "prediction.mask");
+}
+
+void draw_caption(Frame& frame, const std::string& text) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(text.c_str());
+}
+
+void draw_nothing(Frame& frame) {
+  const bool has_model = !frame.state.model.path.empty();
+  const char* title = has_model ? "This model makes no predictions" : "Nothing is predicted here";
+  const char* text = has_model
+                         ? "Its files have no head over the vocabulary: it turns a text into vectors. Its attention is "
+                           "under Head and Steps."
+                         : "This network ends with its last attention layer. Open a language model (Ctrl+O) to see what it "
+                           "expects to read next.";
+  const float width = std::min(ImGui::GetContentRegionAvail().x - 48.0F, 460.0F);
+  const float left = ImGui::GetCursorPosX() + std::round((ImGui::GetContentRegionAvail().x - width) * 0.5F);
+  ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.38F)});
+  {
+    const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
+    ImGui::TextUnformatted(title);
+  }
+  frame.mark("prediction.none", last_item_rect());
+  ImGui::SetCursorPosX(left);
+  ImGui::PushTextWrapPos(left + width);
+  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(text);
+  ImGui::PopTextWrapPos();
+}
+
+/// "of 50257 tokens · entropy 2.31 nats · 40 can be drawn"
+std::string summary(const Frame& frame, const inference::Distribution& now) {
+  std::string text = fmt::format("of {} tokens \u00B7 entropy {:.2f} nats", now.probabilities.size(), now.entropy);
+  const inference::SamplingSettings& sampling = frame.state.generation.sampling;
+  if (sampling.method == inference::SamplingMethod::Greedy) return text;
+  if (sampling.temperature != 1.0F) text += fmt::format(" at temperature {:.3g}", sampling.temperature);
+  if (now.drawable < now.probabilities.size()) text += fmt::format(" \u00B7 {} can be drawn", now.drawable);
+  return text;
+}
+
+/// What the outlines are, and the token whose chance has changed most, which may be none of those on screen.
+void draw_change(Frame& frame, const inference::Distribution& now, const inference::Distribution& before, const char* what) {
+  std::size_t most = 0;
+  const auto change = [&](std::size_t id) { return std::abs(now.chances[id] - before.chances[id]); };
+  for (std::size_t id = 1; id < now.chances.size(); ++id) {
+    if (change(id) > change(most)) most = id;
+  }
+  const std::string label = candidate_label(frame.result, static_cast<std::uint32_t>(most));
+  frame.ui.ensure_glyphs(label);
+  std::string text = fmt::format("outlines: before {} changed", what);
+  text += change(most) < 5e-4 ? " \u00B7 hardly any difference"
+                              : fmt::format(" \u00B7 most: \u201C{}\u201D {} \u2192 {}", label,
+                                            percent_text(before.chances[most]), percent_text(now.chances[most]));
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x).c_str());
+  mark_last_item(frame, "prediction.change");
+  explain_last_item(frame, text.c_str());
+}
+
+/// Bars, and below them what continues the text.
+PredictionChoice draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
+                                   const GenerationStatus& generation, const PredictionPlace& place) {
+  PredictionChoice choice;
+  const bool can_generate = frame.result.model && predicts_next(frame.result);
+  const Prediction* prediction = frame.prediction(
+      {.batch = place.batch, .token = place.token, .layer = predicting_layers(*frame.result.network), .keeps_logits = true});
+  memory.observe(frame.result, place, prediction, ImGui::GetTime(), ImGui::IsAnyMouseDown());
+  const inference::SamplingSettings& sampling = frame.state.generation.sampling;
+  // Until the new ones are there, the last ones stay.
+  const inference::Distribution* now = memory.is_of(frame.result) ? memory.shown(sampling) : nullptr;
+  const inference::Distribution* before = now && !generation.is_running ? memory.before(sampling) : nullptr;
+  draw_caption(frame, now ? summary(frame, *now) : "computing\u2026");
+  if (before) draw_change(frame, *now, *before, memory.change());
+  ImGui::Spacing();
+  const float controls = can_generate ? generation_controls_height(frame) : 0.0F;
+  const float height = ImGui::GetContentRegionAvail().y - controls - 12.0F;
+  ImGui::BeginChild("bars", {0.0F, std::max(height, 60.0F)}, false, ImGuiWindowFlags_NoScrollbar);
+  if (now) {
+    const auto clicked = draw_prediction_bars(
+        frame, {.candidates = memory.candidates(), .now = *now, .before = before, .hint = hint_of(place)},
+        ImGui::GetContentRegionAvail().y);
+    if (clicked && !generation.is_running) put_token(frame.state, frame.result, place, *clicked);
+  }
+  ImGui::EndChild();
+  if (can_generate) choice = draw_generation_controls(frame, typed, generation);
+  return choice;
+}
+
+}  // namespace
+
+PredictionChoice draw_prediction_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
+                                       const GenerationStatus& generation) {
+  if (!frame.result.has_logits || !frame.result.input || !frame.result.network) {
+    draw_nothing(frame);
+    return {};
+  }
+  const PredictionPlace place = prediction_place(frame.state, frame.result);
+  draw_header(frame, place);
+  draw_mask_offer(frame, place);
+  ImGui::Spacing();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const bool has_columns = room.x >= kLeastColumns;
+  const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.5F) : room.x;
+  ImGui::BeginChild("distribution", {left, has_columns ? 0.0F : std::floor(room.y * 0.6F)}, false,
+                    ImGuiWindowFlags_NoScrollbar);
+  const PredictionChoice choice = draw_distribution(frame, typed, memory, generation, place);
+  ImGui::EndChild();
+  if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
+  ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
+  draw_head_controls(frame);
+  ImGui::Spacing();
+  {
+    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+    ImGui::TextUnformatted("Logit lens");
+  }
+  mark_last_item(frame, "lens.title");
+  explain_last_item(frame,
+                    "The state after a layer goes through the final norm and the unembedding, as if the layers behind it "
+                    "were not there.");
+  draw_caption(frame, "The prediction as it would be read after each layer");
+  ImGui::Spacing();
+  draw_logit_lens(frame, place);
+  ImGui::EndChild();
+  return choice;
+}
+
+}  // namespace headlight::app

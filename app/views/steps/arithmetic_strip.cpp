@@ -1,0 +1,125 @@
+#include "app/views/steps/arithmetic_strip.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/views/steps/step_text.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+
+namespace headlight::app {
+namespace {
+
+/// "= q₂·k₅ = 0.31·(−0.2) + … = 0.418", with what there is of it.
+std::string equation(const Arithmetic& arithmetic, bool has_numbers) {
+  std::string text;
+  if (!arithmetic.formula.empty()) text += " = " + arithmetic.formula;
+  if (!arithmetic.numbers.empty() && has_numbers) text += " = " + arithmetic.numbers;
+  if (arithmetic.result) text += " = " + write_number(double{*arithmetic.result});
+  return text;
+}
+
+/// At the right end of the line that is being laid out.
+void draw_buttons(Frame& frame, const Arithmetic& arithmetic, bool& shows_all) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const char* expand = shows_all ? "Fewer" : "All terms";
+  const float padding = 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float copy_width = ImGui::CalcTextSize("Copy").x + padding;
+  const float expand_width = ImGui::CalcTextSize("All terms").x + padding;
+  const bool has_terms = !arithmetic.terms.empty();
+  const float gap = ImGui::GetStyle().ItemSpacing.x;
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - copy_width - (has_terms ? expand_width + gap : 0.0F));
+  if (has_terms) {
+    if (ImGui::Button(expand, {expand_width, 0.0F})) shows_all = !shows_all;
+    mark_last_item(frame, "arithmetic.all");
+    explain_last_item(frame, "Every product of the sum, the largest first");
+    ImGui::SameLine();
+  }
+  if (ImGui::Button("Copy", {copy_width, 0.0F})) ImGui::SetClipboardText(write_all(arithmetic).c_str());
+  mark_last_item(frame, "arithmetic.copy");
+  explain_last_item(frame, "Copies the whole calculation with every term. Click a cell to hold it.");
+}
+
+/// Every product on a line of its own.
+void draw_terms(Frame& frame, const Arithmetic& arithmetic) {
+  const Ink ink(frame.ui.fonts().mono, frame.ui.theme().text);
+  const std::vector<std::size_t> order = largest_first(arithmetic.terms);
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(order.size()));
+  while (clipper.Step()) {
+    for (int line = clipper.DisplayStart; line < clipper.DisplayEnd; ++line) {
+      const std::size_t index = order[static_cast<std::size_t>(line)];
+      const Product& term = arithmetic.terms[index];
+      const std::string text = fmt::format("[{:>4}]  {:>10} · {:>10} = {:>11}", index, write_number(double{term.left}),
+                                           write_number(double{term.right}), write_number(term.value()));
+      ImGui::TextUnformatted(text.c_str());
+      if (line == 0) mark_last_item(frame, "arithmetic.term.0");
+    }
+  }
+  if (arithmetic.has_constant) {
+    ImGui::TextUnformatted(fmt::format("[bias] {:>40}", write_number(double{arithmetic.constant})).c_str());
+  }
+}
+
+void draw_equation(Frame& frame, const Arithmetic& arithmetic, bool has_numbers) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  {
+    const Ink ink(fonts.mono, frame.ui.theme().text);
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 1.0F));
+    const float width = ImGui::GetContentRegionAvail().x;
+    for (const std::string& line : break_lines(fonts.mono, arithmetic.cell + equation(arithmetic, has_numbers), width)) {
+      ImGui::TextUnformatted(line.c_str());
+    }
+    ImGui::PopStyleVar();
+  }
+  if (arithmetic.note.empty()) return;
+  const Ink ink(fonts.small, frame.ui.theme().text_dim);
+  ImGui::TextWrapped("%s", arithmetic.note.c_str());
+}
+
+}  // namespace
+
+void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& shows_all) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.panel);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(16.0F, 10.0F));
+  ImGui::BeginChild("arithmetic", ImVec2(0.0F, strip.height), false,
+                    ImGuiWindowFlags_AlwaysUseWindowPadding | ImGuiWindowFlags_NoScrollbar);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 low = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  if (!strip.arithmetic) {
+    const Ink ink(fonts.body, theme.text_dim);
+    ImGui::TextWrapped(
+        "Point at a cell: the row and the column that made it light up, and its arithmetic is written here. A click holds "
+        "it.");
+  } else {
+    const shell::Color role = step_color(strip.matrix, theme);
+    list->AddRectFilled(ImVec2(low.x, low.y + 8.0F), ImVec2(low.x + 4.0F, low.y + size.y - 8.0F), role, 2.0F);
+    {
+      const Ink ink(fonts.strong, role);
+      ImGui::TextUnformatted(step_title(strip.matrix));
+    }
+    ImGui::SameLine(0.0F, 12.0F);
+    {
+      const Ink ink(fonts.body, theme.text_dim);
+      ImGui::TextUnformatted(strip.tokens.c_str());
+    }
+    draw_buttons(frame, *strip.arithmetic, shows_all);
+    const bool has_list = shows_all && !strip.arithmetic->terms.empty();
+    draw_equation(frame, *strip.arithmetic, !has_list);
+    if (has_list) {
+      // Fonts and colours must be popped in the window in which they were pushed.
+      ImGui::BeginChild("terms", {0.0F, 0.0F}, false);
+      draw_terms(frame, *strip.arithmetic);
+      ImGui::EndChild();
+    }
+  }
+  ImGui::EndChild();
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
+}
+
+}  // namespace headlight::app

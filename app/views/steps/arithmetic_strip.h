@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "app/cells/arithmetic.h"
+#include "app/cells/step_matrix.h"
+#include "app/frame.h"
+
+namespace headlight::app {
+
+inline constexpr float kStripHeight = 112.0F;
+
+/// What the strip shows.
+struct ArithmeticStrip {
+  const Arithmetic* arithmetic = nullptr;  ///< none: how to get one
+  StepMatrix matrix = attention::Stage::Weights;
+  std::string tokens = {};  ///< whose row and column the cell is: "query 2 “short” · key 5 “first”"
+  float height = kStripHeight;
+};
+
+/// The cell's calculation in words and numbers, from the cursor on: in one equation with the largest terms, or with
+/// `shows_all` every term in a list that scrolls. Two buttons switch between them and copy the whole of it.
+void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& shows_all);
+
+}  // namespace headlight::app

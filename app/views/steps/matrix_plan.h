@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "app/cells/step_matrix.h"
+
+namespace headlight::app {
+
+/// How one matrix of the steps is laid out: which of its cells are shown, how large, and with numbers or as colours alone.
+struct MatrixPlan {
+  StepMatrix stage = attention::Stage::X;
+  std::uint32_t rows = 0, columns = 0;  ///< of the whole matrix
+  std::uint32_t first_row = 0, shown_rows = 0;
+  std::uint32_t first_column = 0, shown_columns = 0;
+  float cell_width = 0.0F, cell_height = 0.0F;  ///< UI units
+  bool has_numbers = false;
+
+  float width() const { return cell_width * static_cast<float>(shown_columns); }
+  float height() const { return cell_height * static_cast<float>(shown_rows); }
+  bool is_shortened() const { return shown_rows < rows || shown_columns < columns; }
+  bool shows(std::uint32_t row, std::uint32_t column) const {
+    return row >= first_row && row < first_row + shown_rows && column >= first_column &&
+           column < first_column + shown_columns;
+  }
+};
+
+/// What a plan must respect.
+struct PlanLimits {
+  float number_width = 44.0F;  ///< a cell that holds a number
+  float number_height = 20.0F;
+  float max_width = 640.0F;   ///< of a matrix with numbers
+  float heat_edge = 256.0F;   ///< of a matrix without numbers
+  float heat_cell = 15.0F;    ///< a coloured cell is at most so wide
+  float heat_width = 256.0F;  ///< its columns share this width down to the smallest cell; never above heat_edge
+  bool wants_numbers = true;
+  std::optional<std::uint32_t> row_in_view, column_in_view;  ///< to be among the shown ones of a shortened matrix
+  std::optional<std::uint32_t> first_row, first_column;      ///< where the user has scrolled it to, which counts more
+};
+
+/// Numbers where all columns and not too many rows fit; else coloured cells of at least four units, as many as fit.
+MatrixPlan plan_matrix(StepMatrix stage, std::uint32_t rows, std::uint32_t columns, const PlanLimits& limits);
+
+}  // namespace headlight::app

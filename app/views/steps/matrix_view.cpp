@@ -1,0 +1,342 @@
+#include "app/views/steps/matrix_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/views/steps/step_text.h"
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/color_bar.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/math_text.h"
+#include "app/widgets/tile_picture.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+constexpr float kTitleHeight = 21.0F;
+constexpr float kFormulaHeight = 21.0F;
+constexpr float kShapeHeight = 19.0F;
+constexpr float kAxesHeight = 17.0F;
+constexpr float kTickHeight = 16.0F;
+constexpr float kBarHeight = 30.0F;  // gap, bar and its labels
+constexpr float kScrollRoom = 9.0F;  // beside or below the cells of a matrix that isn't shown as a whole
+constexpr float kScrollWidth = 5.0F;
+constexpr float kLeastBar = 88.0F;  // both ends' numbers fit below
+constexpr float kRemarkHeight = 18.0F;
+constexpr std::uint32_t kMatrixPlace = 0x57;
+
+/// Every how many rows or columns a number stands, so that they keep `room` UI units apart.
+std::uint32_t tick_step(float cell, float room) {
+  for (std::uint32_t decade = 1;; decade *= 10) {
+    for (const std::uint32_t factor : {1U, 2U, 5U}) {
+      if (cell * static_cast<float>(decade * factor) >= room) return decade * factor;
+    }
+  }
+}
+
+bool scrolls_rows(const MatrixPlan& plan) { return plan.shown_rows < plan.rows; }
+bool scrolls_columns(const MatrixPlan& plan) { return plan.shown_columns < plan.columns; }
+
+/// Height of what is below the cells, without the remark.
+float below(const MatrixPlan& plan) { return kBarHeight + (scrolls_columns(plan) ? kScrollRoom : 0.0F); }
+
+/// "query ↓   d_k →" above the numbers of the columns.
+void draw_axes_names(const Frame& frame, const MatrixView& view, ImVec2 at) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const std::string rows = view.row_axis + " ↓";
+  const shell::Color row_color = view.plan.stage.is_weight()      ? theme.text_dim
+                                 : view.plan.stage.has_key_rows() ? theme.key
+                                                                  : theme.query;
+  draw_math(list, fonts, fonts.small, at, row_color, rows);
+  const float width = measure_math(fonts, fonts.small, rows).x;
+  draw_math(list, fonts, fonts.small, ImVec2(at.x + width + 12.0F, at.y),
+            view.plan.stage.is_map() ? theme.key : theme.text_dim, view.column_axis + " →");
+}
+
+void draw_caption(const Frame& frame, const MatrixView& view) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float x = view.cells().x;
+  float y = view.y;
+  const shell::Color role = step_color(view.plan.stage, theme);
+  const char* symbol = step_symbol(view.plan.stage);
+  draw_math(list, fonts, fonts.strong, ImVec2(x, y), role, symbol);
+  const float symbol_width = measure_math(fonts, fonts.strong, symbol).x;
+  if (view.title != symbol) {
+    list->AddText(fonts.body, font_size(fonts.body), ImVec2(x + symbol_width + 7.0F, y), theme.text, view.title.c_str());
+  }
+  y += kTitleHeight;
+  draw_math(list, fonts, fonts.body, ImVec2(x, y), theme.text_dim, view.formula);
+  y += kFormulaHeight;
+  draw_math(list, fonts, fonts.small, ImVec2(x, y), theme.text_dim, view.shape);
+  y += kShapeHeight;
+  draw_axes_names(frame, view, ImVec2(x, y));
+  if (view.remark.empty()) return;
+  const shell::UiRect cells = view.cells();
+  list->AddText(fonts.small, font_size(fonts.small), ImVec2(x, cells.y + cells.height + below(view.plan)), theme.text_dim,
+                view.remark.c_str());
+}
+
+void draw_row_labels(const Frame& frame, const MatrixView& view) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* digits = frame.ui.fonts().mono_small;
+  ImFont* words = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const MatrixPlan& plan = view.plan;
+  const shell::UiRect cells = view.cells();
+  const shell::Color color = plan.stage.is_weight() ? theme.text_dim : plan.stage.has_key_rows() ? theme.key : theme.query;
+  const std::uint32_t step = tick_step(plan.cell_height, 15.0F);
+  for (std::uint32_t row = plan.first_row; row < plan.first_row + plan.shown_rows; ++row) {
+    if (row % step != 0) continue;
+    const float middle = cells.y + (static_cast<float>(row - plan.first_row) + 0.5F) * plan.cell_height;
+    const std::string number = fmt::format("{}", row);
+    const float width = text_width(digits, number);
+    const float number_x = cells.x - 5.0F - width;
+    list->AddText(digits, font_size(digits), ImVec2(number_x, std::round(middle - font_size(digits) * 0.5F)), color,
+                  number.c_str());
+    if (!view.names_tokens || !view.row_tokens || row >= view.row_tokens->size()) continue;
+    const std::string token = fit_text(words, (*view.row_tokens)[row], number_x - view.x - 8.0F);
+    const float token_width = text_width(words, token);
+    list->AddText(words, font_size(words),
+                  ImVec2(number_x - 7.0F - token_width, std::round(middle - font_size(words) * 0.5F)), theme.text,
+                  token.c_str());
+  }
+}
+
+void draw_column_labels(const Frame& frame, const MatrixView& view) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* digits = frame.ui.fonts().mono_small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const MatrixPlan& plan = view.plan;
+  const shell::UiRect cells = view.cells();
+  const shell::Color color = plan.stage.is_map() ? theme.key : theme.text_dim;
+  const std::uint32_t step = tick_step(plan.cell_width, 26.0F);
+  for (std::uint32_t column = plan.first_column; column < plan.first_column + plan.shown_columns; ++column) {
+    if (column % step != 0) continue;
+    const float middle = cells.x + (static_cast<float>(column - plan.first_column) + 0.5F) * plan.cell_width;
+    const std::string number = fmt::format("{}", column);
+    const float width = text_width(digits, number);
+    list->AddText(digits, font_size(digits), ImVec2(std::round(middle - width * 0.5F), cells.y - kTickHeight + 1.0F), color,
+                  number.c_str());
+  }
+}
+
+/// Outlines a part of the matrix, as far as it is shown: a line of the colour on a darker one, visible on any cell.
+void outline(const Frame& frame, const MatrixView& view, const MatrixPart& part, shell::Color color, float thickness) {
+  const MatrixPlan& plan = view.plan;
+  const std::uint32_t top = std::max(part.row, plan.first_row);
+  const std::uint32_t left = std::max(part.column, plan.first_column);
+  const std::uint32_t bottom = std::min(part.row + part.rows, plan.first_row + plan.shown_rows);
+  const std::uint32_t right = std::min(part.column + part.columns, plan.first_column + plan.shown_columns);
+  if (top >= bottom || left >= right) return;
+  const shell::UiRect cells = view.cells();
+  const ImVec2 low(cells.x + static_cast<float>(left - plan.first_column) * plan.cell_width,
+                   cells.y + static_cast<float>(top - plan.first_row) * plan.cell_height);
+  const ImVec2 high(low.x + static_cast<float>(right - left) * plan.cell_width,
+                    low.y + static_cast<float>(bottom - top) * plan.cell_height);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRect(ImVec2(low.x - 1.0F, low.y - 1.0F), ImVec2(high.x + 1.0F, high.y + 1.0F), frame.ui.theme().background, 2.0F,
+                0, thickness + 2.5F);
+  list->AddRect(ImVec2(low.x - 1.0F, low.y - 1.0F), ImVec2(high.x + 1.0F, high.y + 1.0F), color, 2.0F, 0, thickness);
+}
+
+void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& marks) {
+  const shell::Theme& theme = frame.ui.theme();
+  for (const MatrixPart& part : marks.slices) {
+    if (part.stage == view.plan.stage) outline(frame, view, part, theme.output, 1.5F);
+  }
+  for (const MatrixPart& part : marks.sources) {
+    if (part.stage == view.plan.stage) outline(frame, view, part, theme.accent, 2.0F);
+  }
+  if (!marks.hovered) return;
+  outline(frame, view, {.stage = view.plan.stage, .row = marks.hovered->query, .column = marks.hovered->key}, theme.text,
+          2.0F);
+}
+
+/// The cells' picture and its numbers; no picture while the numbers aren't known.
+struct Cells {
+  PictureTile picture;
+  std::uint32_t place = kMatrixPlace;
+};
+
+Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
+  if (view.plan.stage.is_stage()) return {.picture = find_tile(frame, view.request(frame))};
+  constexpr std::uint32_t kOtherPlaces = 0x5700;  // their requests only name sizes
+  const StepValues::Known* known = values.find(frame, view.plan.stage, layer, view.window());
+  const std::uint32_t place = kOtherPlaces + static_cast<std::uint32_t>(*step_symbol(view.plan.stage)) +
+                              static_cast<std::uint32_t>(step_name(view.plan.stage).back()) * 128U;
+  if (!known) return {};
+  return {.picture = {.tile = &known->tile, .run = known->revision}, .place = place};
+}
+
+void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::UiRect cells = view.cells();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const auto [picture, place] = find_cells(frame, view, values, layer);
+  if (!picture.tile) {
+    list->AddRectFilled(ImVec2(cells.x, cells.y), ImVec2(cells.x + cells.width, cells.y + cells.height), theme.missing);
+    return;
+  }
+  shell::HeatmapImage image = picture_of(picture, place, theme);
+  image.area = cells;
+  const bool is_weights = view.plan.stage == Stage::Weights;
+  if (is_weights) {
+    set_weight_colors(image, frame.state, picture, false);
+  } else {
+    const ValueRange range = visible_range(*picture.tile);
+    const float reach = std::max({std::abs(range.low), std::abs(range.high), 1e-6F});
+    image.color_map = signed_colors();
+    image.low = -reach;
+    image.high = reach;
+  }
+  frame.ui.heatmaps().draw(list, image);
+  if (view.plan.has_numbers) draw_cell_numbers(frame, image, *picture.tile);
+  draw_rows_without_weights(frame, image, *picture.tile);
+  const float bar_width = std::clamp(cells.width, kLeastBar, 150.0F);
+  const float bar_y = cells.y + cells.height + 9.0F + (scrolls_columns(view.plan) ? kScrollRoom : 0.0F);
+  draw_small_color_bar(frame, {.x = cells.x, .y = bar_y, .width = bar_width, .height = 5.0F}, image);
+}
+
+/// A scroll bar in `track`, upright or level, for `shown` of `count` from `first` on. Returns where it is moved to.
+std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& name, const shell::UiRect& track,
+                                             bool is_upright, std::uint32_t first, std::uint32_t shown,
+                                             std::uint32_t count) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImGui::SetCursorScreenPos({track.x - 2.0F, track.y - 2.0F});
+  ImGui::InvisibleButton(name.c_str(), {track.width + 4.0F, track.height + 4.0F});
+  mark_last_item(frame, name, is_upright ? "Scrolls through the rows." : "Scrolls through the columns.");
+  const bool is_held = ImGui::IsItemActive();
+  const float length = is_upright ? track.height : track.width;
+  const float all = static_cast<float>(count);
+  const float begin = length * static_cast<float>(first) / all;
+  const float size = std::max(length * static_cast<float>(shown) / all, 8.0F);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 low(track.x, track.y);
+  list->AddRectFilled(low, {track.x + track.width, track.y + track.height}, theme.field, 2.5F);
+  const shell::Color color = is_held || ImGui::IsItemHovered() ? theme.accent : theme.text_dim;
+  if (is_upright) {
+    list->AddRectFilled({low.x, low.y + begin}, {low.x + track.width, low.y + begin + size}, color, 2.5F);
+  } else {
+    list->AddRectFilled({low.x + begin, low.y}, {low.x + begin + size, low.y + track.height}, color, 2.5F);
+  }
+  if (!is_held) return std::nullopt;
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const float at = (is_upright ? mouse.y - low.y : mouse.x - low.x) / std::max(length, 1.0F);
+  const float middle = at * all - static_cast<float>(shown) * 0.5F;
+  return static_cast<std::uint32_t>(std::clamp(std::round(middle), 0.0F, static_cast<float>(count - shown)));
+}
+
+/// `first` moved by the wheel, up for positive ones.
+std::uint32_t wheeled(std::uint32_t first, std::uint32_t shown, std::uint32_t count, float wheel) {
+  const float step = std::max(static_cast<float>(shown) * 0.125F, 1.0F);
+  return static_cast<std::uint32_t>(
+      std::clamp(static_cast<float>(first) - std::round(wheel * step), 0.0F, static_cast<float>(count - shown)));
+}
+
+}  // namespace
+
+shell::UiRect MatrixView::cells() const {
+  return {.x = x + gutter,
+          .y = y + kTitleHeight + kFormulaHeight + kShapeHeight + kAxesHeight + kTickHeight,
+          .width = plan.width(),
+          .height = plan.height()};
+}
+
+attention::TileRequest MatrixView::request(const Frame& frame) const {
+  return {.block = block,
+          .batch = frame.state.selection.batch,
+          .head = attention::is_per_head(plan.stage.stage()) ? frame.state.selection.head : 0,
+          .stage = plan.stage.stage(),
+          .row = plan.first_row,
+          .rows = plan.shown_rows,
+          .column = plan.first_column,
+          .columns = plan.shown_columns,
+          .pool = 1};
+}
+
+MatrixWindow MatrixView::window() const {
+  return {.row = plan.first_row, .rows = plan.shown_rows, .column = plan.first_column, .columns = plan.shown_columns};
+}
+
+ViewSize measure_matrix(const Frame& frame, const MatrixView& view) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const float title =
+      measure_math(fonts, fonts.strong, step_symbol(view.plan.stage)).x + 7.0F + text_width(fonts.body, view.title);
+  const float formula = measure_math(fonts, fonts.body, view.formula).x;
+  const float shape = measure_math(fonts, fonts.small, view.shape).x;
+  const float remark = text_width(fonts.small, view.remark);
+  const float axes = measure_math(fonts, fonts.small, view.row_axis + " ↓" + view.column_axis + " →").x + 12.0F;
+  const shell::UiRect cells = view.cells();
+  const float cells_width = cells.width + (scrolls_rows(view.plan) ? kScrollRoom : 0.0F);
+  return {.width = view.gutter + std::max({cells_width, title, formula, shape, axes, remark, kLeastBar}),
+          .height = cells.y - view.y + cells.height + below(view.plan) + (view.remark.empty() ? 0.0F : kRemarkHeight)};
+}
+
+std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, float x, float y) {
+  const shell::UiRect cells = view.cells();
+  if (!cells.contains(x, y)) return std::nullopt;
+  const auto row = static_cast<std::uint32_t>((y - cells.y) / view.plan.cell_height);
+  const auto column = static_cast<std::uint32_t>((x - cells.x) / view.plan.cell_width);
+  return attention::Cell{.query = view.plan.first_row + std::min(row, view.plan.shown_rows - 1),
+                         .key = view.plan.first_column + std::min(column, view.plan.shown_columns - 1)};
+}
+
+void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values,
+                 const StepLayer& layer) {
+  const shell::UiRect cells = view.cells();
+  frame.mark(fmt::format("steps.{}", step_name(view.plan.stage)), cells);
+  // The tile is requested in any case; what is scrolled out of sight is not drawn.
+  const float bottom = cells.y + cells.height + below(view.plan);
+  if (!ImGui::IsRectVisible(ImVec2(view.x, view.y), ImVec2(cells.x + cells.width, bottom))) {
+    if (view.plan.stage.is_stage()) frame.wishes.push_back(view.request(frame));
+    return;
+  }
+  draw_caption(frame, view);
+  draw_cells(frame, view, values, layer);
+  draw_row_labels(frame, view);
+  draw_column_labels(frame, view);
+  draw_marks(frame, view, marks);
+}
+
+bool handle_matrix_scroll(Frame& frame, const MatrixView& view, MatrixScroll& scroll) {
+  const MatrixPlan& plan = view.plan;
+  const shell::UiRect cells = view.cells();
+  const std::string name = fmt::format("steps.{}", step_name(plan.stage));
+  if (scrolls_rows(plan)) {
+    const shell::UiRect track{
+        .x = cells.x + cells.width + 3.0F, .y = cells.y, .width = kScrollWidth, .height = cells.height};
+    const auto moved = draw_scroll_bar(frame, name + ".rows", track, true, plan.first_row, plan.shown_rows, plan.rows);
+    if (moved) scroll.row = moved;
+  }
+  if (scrolls_columns(plan)) {
+    const shell::UiRect track{
+        .x = cells.x, .y = cells.y + cells.height + 3.0F, .width = cells.width, .height = kScrollWidth};
+    const auto moved =
+        draw_scroll_bar(frame, name + ".columns", track, false, plan.first_column, plan.shown_columns, plan.columns);
+    if (moved) scroll.column = moved;
+  }
+  const ImGuiIO& io = ImGui::GetIO();
+  if (!plan.is_shortened() || !ImGui::IsWindowHovered() || !cells.contains(io.MousePos.x, io.MousePos.y)) return false;
+  // ImGui 1.86 and later turn the wheel sideways themselves while Shift is held.
+  const float wheel = io.MouseWheel != 0.0F ? io.MouseWheel : io.MouseWheelH;
+  if (wheel == 0.0F) return true;
+  const bool goes_sideways = !scrolls_rows(plan) || ((io.KeyShift || io.MouseWheelH != 0.0F) && scrolls_columns(plan));
+  if (goes_sideways) {
+    scroll.column = wheeled(plan.first_column, plan.shown_columns, plan.columns, wheel);
+  } else {
+    scroll.row = wheeled(plan.first_row, plan.shown_rows, plan.rows, wheel);
+  }
+  return true;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/cells/cell_sources.h"
+#include "app/cells/step_values.h"
+#include "app/frame.h"
+#include "app/views/steps/matrix_plan.h"
+
+namespace headlight::app {
+
+/// Where the user has scrolled a matrix to; nothing: where its plan shows it.
+struct MatrixScroll {
+  std::optional<std::uint32_t> row, column;
+};
+
+/// One matrix of the steps with its name, formula, shape, axes, row and column numbers, cells and colour bar.
+struct MatrixView {
+  MatrixPlan plan;
+  model::BlockRef block;
+  std::string title;                                     ///< "queries"
+  std::string formula;                                   ///< "Q = X W_Q + b_Q", as math_text sets it
+  std::string shape;                                     ///< "ℝ^{n×d_k} = 8 × 3"
+  std::string remark;                                    ///< "showing 64 of 512 columns"; may be empty
+  std::string row_axis, column_axis;                     ///< "query", "d_k", as math_text sets them
+  bool names_tokens = false;                             ///< row labels are tokens, not only their numbers
+  const std::vector<std::string>* row_tokens = nullptr;  ///< of the rows; may be null
+  float x = 0.0F, y = 0.0F;                              ///< of the whole view, UI units
+
+  float gutter = 24.0F;  ///< left of the cells, for the row labels
+  shell::UiRect cells() const;
+  /// Of a stage.
+  attention::TileRequest request(const Frame& frame) const;
+  MatrixWindow window() const;
+};
+
+/// What is marked in a matrix: the cell under the pointer, what made the hovered cell, and a head's slice.
+struct MatrixMarks {
+  std::optional<attention::Cell> hovered;  ///< row and column of this matrix
+  std::span<const MatrixPart> sources;     ///< of all stages; only this one's are drawn
+  std::span<const MatrixPart> slices;
+};
+
+/// Width and height of the whole view.
+struct ViewSize {
+  float width = 0.0F, height = 0.0F;
+};
+ViewSize measure_matrix(const Frame& frame, const MatrixView& view);
+
+/// The cell under a point, in the matrix' own rows and columns.
+std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, float x, float y);
+
+/// `values` and `layer`: of matrices that are no stage.
+void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values, const StepLayer& layer);
+
+/// The scroll bars of a matrix that isn't shown as a whole; moving one changes `scroll`, and so does the wheel over the
+/// cells (with Shift the columns). Returns whether the pointer is over such a matrix, whose wheel isn't the window's then.
+bool handle_matrix_scroll(Frame& frame, const MatrixView& view, MatrixScroll& scroll);
+
+}  // namespace headlight::app

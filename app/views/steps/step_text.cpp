@@ -1,0 +1,73 @@
+#include "app/views/steps/step_text.h"
+
+#include "app/cells/stage_text.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+using Other = StepMatrix::Other;
+
+/// Texts of the matrices that are no stage, in the order of StepMatrix::Other.
+struct Names {
+  const char* title;
+  const char* symbol;
+  const char* name;
+  const char* space;
+};
+constexpr Names kNames[] = {{.title = "memory", .symbol = "E", .name = "memory", .space = "ℝ^{n_k×d_{model}}"},
+                            {.title = "query weights", .symbol = "W_Q", .name = "w_q", .space = "ℝ^{d_{model}×d_k}"},
+                            {.title = "key weights", .symbol = "W_K", .name = "w_k", .space = "ℝ^{d_{model}×d_k}"},
+                            {.title = "value weights", .symbol = "W_V", .name = "w_v", .space = "ℝ^{d_{model}×d_v}"},
+                            {.title = "output weights", .symbol = "W_O", .name = "w_o", .space = "ℝ^{h·d_v×d_{model}}"}};
+
+const Names& names_of(StepMatrix matrix) {
+  for (const Other other : {Other::Memory, Other::QueryWeight, Other::KeyWeight, Other::ValueWeight}) {
+    if (matrix == StepMatrix(other)) return kNames[static_cast<std::size_t>(other)];
+  }
+  return kNames[static_cast<std::size_t>(Other::OutputWeight)];
+}
+
+}  // namespace
+
+const char* step_title(StepMatrix matrix) {
+  return matrix.is_stage() ? stage_title(matrix.stage()) : names_of(matrix).title;
+}
+
+const char* step_symbol(StepMatrix matrix) {
+  return matrix.is_stage() ? stage_symbol(matrix.stage()) : names_of(matrix).symbol;
+}
+
+std::string step_name(StepMatrix matrix) {
+  return matrix.is_stage() ? std::string(attention::to_string(matrix.stage())) : names_of(matrix).name;
+}
+
+shell::Color step_color(StepMatrix matrix, const shell::Theme& theme) {
+  if (matrix.is_stage()) return stage_color(matrix.stage(), theme);
+  if (matrix == Other::QueryWeight) return theme.query;
+  if (matrix == Other::KeyWeight) return theme.key;
+  if (matrix == Other::ValueWeight) return theme.value;
+  return matrix == Other::OutputWeight ? theme.output : theme.text;
+}
+
+std::string step_space(StepMatrix matrix, const BlockGeometry& geometry) {
+  if (!matrix.is_stage()) return names_of(matrix).space;
+  const model::BlockKind kind = geometry.is_self ? model::BlockKind::EncoderSelf : model::BlockKind::Cross;
+  return stage_space(matrix.stage(), geometry.shape, kind);
+}
+
+const char* step_rows(StepMatrix matrix, const BlockGeometry& geometry) {
+  if (matrix == Other::OutputWeight) return "h·d_v";
+  if (matrix.is_weight()) return "d_{model}";
+  if (matrix.has_key_rows()) return geometry.is_self ? "token" : "key";
+  return matrix.is_map() || !geometry.is_self ? "query" : "token";
+}
+
+const char* step_columns(StepMatrix matrix) {
+  if (matrix.is_map()) return "key";
+  if (matrix == Stage::Q || matrix == Stage::K || matrix == Other::QueryWeight || matrix == Other::KeyWeight) return "d_k";
+  if (matrix == Stage::V || matrix == Stage::Heads || matrix == Other::ValueWeight) return "d_v";
+  return matrix == Stage::Merged ? "h·d_v" : "d_{model}";
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,253 @@
+#include "app/views/steps/steps_flow.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/cells/mask_reason.h"
+#include "app/cells/shown_mask.h"
+#include "app/cells/stage_text.h"
+#include "app/views/steps/step_text.h"
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/thumbnail.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+constexpr float kGap = 14.0F;
+constexpr float kMostTokens = 92.0F;  // width of row labels that are tokens
+constexpr float kMostNumbersWidth = 520.0F;
+constexpr float kLineGap = 14.0F;
+constexpr float kMostHeatWidth = 256.0F;
+constexpr float kNarrowHeatWidths[] = {192.0F, 144.0F, 104.0F};
+constexpr float kWeightWidth = 128.0F;  // of a weight matrix without numbers
+constexpr float kWeightHeight = 160.0F;
+constexpr float kSectionTitle = 34.0F;
+constexpr float kSectionGap = 12.0F;
+
+/// Where a section goes.
+struct Room {
+  float x = 0.0F, y = 0.0F, width = 0.0F;
+  float heat_width = 0.0F;  ///< of a matrix without numbers
+  const MatrixScrolls& scrolls;
+};
+
+struct SectionPlan {
+  const char* title;
+  std::vector<StepMatrix> matrices;
+};
+
+/// What stands above the arrow to a matrix.
+std::string operation(StepMatrix matrix, const StepSubject& subject) {
+  if (!matrix.is_stage()) return "";
+  const char* memory = subject.geometry.is_self ? "X" : "E";
+  switch (matrix.stage()) {
+    case Stage::Q:
+      return subject.geometry.has_weights ? "X · W_Q" : "";
+    case Stage::K:
+      return subject.geometry.has_weights ? fmt::format("{} · W_K", memory) : "";
+    case Stage::V:
+      return subject.geometry.has_weights ? fmt::format("{} · W_V", memory) : "";
+    case Stage::Scores:
+      return "Q · K^T";
+    case Stage::Scaled:
+      if (!subject.layer) return "scale";
+      switch (subject.layer->config.scale.kind) {
+        case model::Scale::Kind::InverseSqrtKey:
+          return "÷ √d_k";
+        case model::Scale::Kind::None:
+          return "× 1";
+        case model::Scale::Kind::Value:
+          return fmt::format("× {:.3g}", subject.layer->config.scale.value);
+      }
+      return "";
+    case Stage::Masked:
+      return "mask";
+    case Stage::Weights:
+      return "softmax";
+    case Stage::Heads:
+      return "A · V";
+    case Stage::Merged:
+      return subject.geometry.merge == model::MergeOrder::Concatenate ? "merge" : "reshape";
+    case Stage::Output:
+      return "M · W_O";
+    default:
+      return "";
+  }
+}
+
+/// "rows 0–63 of 400", "columns 0–63 of 512", and what is framed in the merged heads.
+std::string remark(const MatrixPlan& plan, const BlockGeometry& geometry) {
+  std::string text;
+  if (plan.shown_rows < plan.rows) {
+    text = fmt::format("rows {}–{} of {}", plan.first_row, plan.first_row + plan.shown_rows - 1, plan.rows);
+  }
+  if (plan.shown_columns < plan.columns) {
+    text += fmt::format("{}columns {}–{} of {}", text.empty() ? "" : ", ", plan.first_column,
+                        plan.first_column + plan.shown_columns - 1, plan.columns);
+  }
+  if (plan.stage == Stage::Merged && geometry.shape.heads > 1) {
+    text += fmt::format("{}framed: head {}", text.empty() ? "" : " · ", geometry.head);
+  }
+  return text;
+}
+
+PlanLimits limits_of(const Frame& frame, const StepSubject& subject, StepMatrix stage, const Room& room) {
+  PlanLimits limits;
+  limits.heat_width = room.heat_width;
+  limits.number_width = kNumberCellWidth;
+  limits.number_height = kNumberCellHeight;
+  limits.max_width = std::min(room.width - kMostTokens - kArrowWidth, kMostNumbersWidth);
+  limits.wants_numbers = frame.state.view.show_numbers;
+  if (const auto scroll = room.scrolls.find(stage); scroll != room.scrolls.end()) {
+    limits.first_row = scroll->second.row;
+    limits.first_column = scroll->second.column;
+  }
+  if (stage.is_weight()) {
+    limits.heat_width = std::min(limits.heat_width, kWeightWidth);
+    limits.heat_edge = kWeightHeight;
+    // The selected head's rows of W_O.
+    if (stage == StepMatrix::Other::OutputWeight) {
+      limits.row_in_view = subject.geometry.head * subject.geometry.shape.d_v + subject.geometry.shape.d_v / 2;
+    }
+    return limits;
+  }
+  const auto& pinned = frame.state.view.pinned;
+  if (pinned) limits.row_in_view = stage.has_key_rows() ? pinned->key : pinned->query;
+  if (pinned && stage.is_map()) limits.column_in_view = pinned->key;
+  if (stage == Stage::Merged) {
+    const MatrixPart slice = head_slices(subject.geometry).front();
+    limits.column_in_view = slice.column + slice.columns / 2;
+    if (subject.geometry.merge == model::MergeOrder::WithoutTranspose) limits.row_in_view = slice.row;
+  }
+  return limits;
+}
+
+std::optional<MatrixSize> matrix_size(const StepSubject& subject, StepMatrix matrix) {
+  if (!matrix.is_stage()) return size_of(matrix, subject.step_layer(), subject.geometry.shape.keys);
+  const auto extent = subject.geometry.shape.extent(matrix.stage());
+  if (!extent) return std::nullopt;
+  return MatrixSize{.rows = extent->rows, .columns = extent->columns};
+}
+
+std::string formula_of(const Frame& frame, const StepSubject& subject, StepMatrix matrix) {
+  if (matrix == StepMatrix::Other::Memory) return "the encoder's output, or the second text";
+  if (matrix == StepMatrix::Other::OutputWeight) return "all heads; framed: this one's rows";
+  if (!matrix.is_stage()) return fmt::format("columns of head {}", subject.geometry.head);
+  if (matrix != Stage::Masked) return stage_formula(matrix.stage(), subject.block, subject.layer, subject.geometry.head);
+  const ShownMask shown(frame);
+  const attention::KeyRange keys = key_range(frame, subject.block.kind);
+  const attention::MaskSpec& mask = shown.spec();
+  const std::string summary = mask_summary(mask, keys.end - keys.begin < subject.geometry.shape.keys);
+  return summary.empty() ? "nothing is masked" : fmt::format("{} → {}", summary, fill_text(mask.fill));
+}
+
+MatrixView make_view(const Frame& frame, const StepSubject& subject, StepMatrix matrix, const Room& room, bool is_first) {
+  const MatrixSize size = *matrix_size(subject, matrix);
+  const model::BlockKind kind = subject.block.kind;
+  MatrixView view;
+  view.plan = plan_matrix(matrix, size.rows, size.columns, limits_of(frame, subject, matrix, room));
+  view.block = subject.block;
+  // Scaled and masked are already said by the symbols.
+  view.title = step_title(matrix == Stage::Scaled || matrix == Stage::Masked ? StepMatrix(Stage::Scores) : matrix);
+  view.formula = formula_of(frame, subject, matrix);
+  view.shape = fmt::format("{} = {} × {}", step_space(matrix, subject.geometry), size.rows, size.columns);
+  view.remark = remark(view.plan, subject.geometry);
+  view.row_axis = step_rows(matrix, subject.geometry);
+  view.column_axis = step_columns(matrix);
+  if (matrix.is_weight()) return view;
+  if (frame.result.input) {
+    const model::TokenBatch& tokens =
+        matrix.has_key_rows() ? frame.result.input->keys(kind) : frame.result.input->queries(kind);
+    const std::uint32_t batch = frame.state.selection.batch;
+    if (batch < tokens.texts.size()) view.row_tokens = &tokens.texts[batch];
+  }
+  // Tokens where a row of matrices begins, and where the rows are another sequence than before.
+  const bool begins_sequence = is_first || matrix == StepMatrix::Other::Memory ||
+                               (matrix == Stage::K && !subject.geometry.is_self && !subject.geometry.has_weights);
+  view.names_tokens = view.row_tokens && view.plan.cell_height >= 13.0F && begins_sequence;
+  if (view.names_tokens) {
+    float widest = 0.0F;
+    for (const std::string& token : *view.row_tokens) widest = std::max(widest, text_width(frame.ui.fonts().small, token));
+    view.gutter = std::clamp(std::ceil(widest) + 36.0F, 52.0F, kMostTokens);
+  }
+  return view;
+}
+
+/// Places a section's boxes from left to right, wrapping; returns the y below them.
+float place(const Frame& frame, StepSection& section, const Room& room) {
+  float x = room.x;
+  float y = room.y + kSectionTitle;
+  float line_height = 0.0F;
+  for (StepBox& box : section.boxes) {
+    const float arrow = box.operation.empty() ? 0.0F : kArrowWidth;
+    const ViewSize size = measure_matrix(frame, box.view);
+    if (x > room.x && x + arrow + size.width > room.x + room.width) {
+      x = room.x;
+      y += line_height + kLineGap;
+      line_height = 0.0F;
+    }
+    box.arrow_x = x;
+    box.view.x = x + arrow;
+    box.view.y = y;
+    x += arrow + size.width + kGap;
+    line_height = std::max(line_height, size.height);
+  }
+  return y + line_height;
+}
+
+struct PlacedSection {
+  StepSection section;
+  float bottom = 0.0F;
+};
+
+PlacedSection lay_out_section(const Frame& frame, const StepSubject& subject, const SectionPlan& plan, const Room& room) {
+  PlacedSection placed{.section = {.title = plan.title, .y = room.y, .boxes = {}}, .bottom = 0.0F};
+  std::vector<StepBox>& boxes = placed.section.boxes;
+  for (const StepMatrix matrix : plan.matrices) {
+    if (matrix == StepMatrix::Other::Memory && subject.geometry.is_self) continue;
+    if (!matrix_size(subject, matrix)) continue;
+    boxes.push_back({.view = make_view(frame, subject, matrix, room, boxes.empty()),
+                     .operation = operation(matrix, subject),
+                     .arrow_x = 0.0F});
+  }
+  const bool is_given = plan.matrices.front() == Stage::X && !subject.geometry.shape.has_input;
+  if (is_given) placed.section.title = "Queries, keys and values are given";
+  placed.bottom = place(frame, placed.section, room);
+  return placed;
+}
+
+}  // namespace
+
+StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, const MatrixScrolls& scrolls, float x, float y,
+                       float width) {
+  using Other = StepMatrix::Other;
+  const SectionPlan plans[] = {
+      {.title = "Project every token",
+       .matrices = {Stage::X, Other::QueryWeight, Stage::Q, Other::Memory, Other::KeyWeight, Stage::K, Other::ValueWeight,
+                    Stage::V}},
+      {.title = "Compare queries with keys", .matrices = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights}},
+      {.title = "Mix the values, merge the heads",
+       .matrices = {Stage::Heads, Stage::Merged, Other::OutputWeight, Stage::Output}}};
+  StepFlow flow;
+  for (const SectionPlan& plan : plans) {
+    // Coloured matrices may be narrower when that saves a line.
+    PlacedSection best = lay_out_section(frame, subject, plan,
+                                         {.x = x, .y = y, .width = width, .heat_width = kMostHeatWidth, .scrolls = scrolls});
+    for (const float heat_width : kNarrowHeatWidths) {
+      PlacedSection other = lay_out_section(frame, subject, plan,
+                                            {.x = x, .y = y, .width = width, .heat_width = heat_width, .scrolls = scrolls});
+      if (other.bottom < best.bottom - 1.0F) best = std::move(other);
+    }
+    y = best.bottom + kSectionGap;
+    flow.sections.push_back(std::move(best.section));
+  }
+  flow.height = y;
+  return flow;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/cells/cell_sources.h"
+#include "app/frame.h"
+#include "app/views/steps/matrix_view.h"
+
+namespace headlight::app {
+
+/// One matrix in the flow and the arrow that leads to it.
+struct StepBox {
+  MatrixView view;
+  std::string operation;  ///< above the arrow, as math_text sets it: "÷ √d_k"; empty: no arrow
+  float arrow_x = 0.0F;   ///< where the arrow begins
+};
+
+/// A row of the calculation: "Compare queries with keys".
+struct StepSection {
+  std::string title;
+  float y = 0.0F;
+  std::vector<StepBox> boxes;
+};
+
+/// The whole calculation, placed.
+struct StepFlow {
+  std::vector<StepSection> sections;
+  float height = 0.0F;
+};
+
+inline constexpr float kArrowWidth = 58.0F;
+
+/// The selected head's attention, its layer (null while there is no network) and its geometry.
+struct StepSubject {
+  model::BlockRef block;
+  const model::AttentionLayer* layer = nullptr;
+  BlockGeometry geometry;
+
+  StepLayer step_layer() const {
+    return {.layer = layer, .head = geometry.head, .d_k = geometry.shape.d_k, .d_v = geometry.shape.d_v};
+  }
+};
+
+using MatrixScrolls = std::map<StepMatrix, MatrixScroll>;
+
+/// Lays out every matrix that exists in reading order, wrapped at `width`, from `x`, `y` on.
+StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, const MatrixScrolls& scrolls, float x, float y,
+                       float width);
+
+}  // namespace headlight::app

@@ -1,0 +1,258 @@
+#include "app/views/steps/steps_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/cells/arithmetic.h"
+#include "app/cells/mask_reason.h"
+#include "app/cells/shown_mask.h"
+#include "app/views/steps/arithmetic_strip.h"
+#include "app/views/steps/step_text.h"
+#include "app/views/steps/steps_flow.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/math_text.h"
+#include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+constexpr float kMargin = 4.0F;
+
+StepSubject selected_subject(const Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  StepSubject subject{.block = selection.block, .layer = nullptr, .geometry = {}};
+  subject.geometry.shape = frame.result.shapes.at(selection.block);
+  subject.geometry.head = selection.head;
+  subject.geometry.is_self = selection.block.kind != model::BlockKind::Cross;
+  if (frame.result.network) {
+    subject.layer = &frame.result.network->layer(selection.block);
+    subject.geometry.merge = subject.layer->config.merge;
+    const std::optional<model::AttentionWeights>& weights = subject.layer->weights;
+    subject.geometry.has_weights = weights.has_value();
+    subject.geometry.is_turned = subject.layer->config.rotary || (weights && (weights->query_norm || weights->key_norm));
+  }
+  return subject;
+}
+
+/// A click holds the cell, another one on it lets it go. On a map it pins as well, and a right click pins alone: as on the
+/// big heatmap.
+void hold_on_click(Frame& frame, StepsMemory& memory, const StepCell& cell) {
+  const bool is_left = ImGui::IsMouseClicked(ImGuiMouseButton_Left);
+  const bool is_right = ImGui::IsMouseClicked(ImGuiMouseButton_Right);
+  if (!is_left && !is_right) return;
+  if (is_left) memory.held = memory.held == cell ? std::nullopt : std::optional(cell);
+  if (!cell.matrix.is_map()) return;
+  std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+  const bool unpins = is_left ? !memory.held : pinned == cell.cell;
+  pinned = unpins ? std::nullopt : std::optional(cell.cell);
+  memory.pinned = pinned;  // it changes no scroll
+}
+
+/// What belongs to another head is forgotten; a cell pinned elsewhere scrolls into view.
+void follow_selection(const Frame& frame, StepsMemory& memory) {
+  if (memory.selection != frame.state.selection) {
+    memory.held.reset();
+    memory.scrolls.clear();
+  }
+  if (memory.pinned != frame.state.view.pinned) memory.scrolls.clear();
+  memory.selection = frame.state.selection;
+  memory.pinned = frame.state.view.pinned;
+}
+
+/// The cell under the pointer, else the held one, else the pinned cell's weight.
+std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, StepsMemory& memory) {
+  frame.transient.hovered.reset();
+  if (ImGui::IsWindowHovered()) {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    for (const StepSection& section : flow.sections) {
+      for (const StepBox& box : section.boxes) {
+        const auto cell = matrix_cell_at(box.view, mouse.x, mouse.y);
+        if (!cell) continue;
+        const StepMatrix matrix = box.view.plan.stage;
+        if (matrix.is_stage()) {
+          frame.transient.hovered = cell;
+          frame.transient.hovered_stage = matrix.stage();
+        }
+        hold_on_click(frame, memory, {.matrix = matrix, .cell = *cell});
+        return StepCell{.matrix = matrix, .cell = *cell};
+      }
+    }
+  }
+  if (memory.held) return memory.held;
+  if (!frame.state.view.pinned) return std::nullopt;
+  return StepCell{.matrix = Stage::Weights, .cell = *frame.state.view.pinned};
+}
+
+void draw_arrow(const Frame& frame, const StepBox& box) {
+  if (box.operation.empty()) return;
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const shell::UiRect cells = box.view.cells();
+  const float y = std::round(cells.y + std::min(cells.height * 0.5F, 96.0F)) + 0.5F;
+  const float left = box.arrow_x + 2.0F;
+  const float right = box.arrow_x + kArrowWidth - 6.0F;
+  list->AddLine(ImVec2(left, y), ImVec2(right - 5.0F, y), theme.text_dim, 1.5F);
+  list->AddTriangleFilled(ImVec2(right - 7.0F, y - 4.5F), ImVec2(right - 7.0F, y + 4.5F), ImVec2(right, y), theme.text_dim);
+  const ImVec2 size = measure_math(fonts, fonts.small, box.operation);
+  draw_math(list, fonts, fonts.small, ImVec2(std::round((left + right - size.x) * 0.5F), y - size.y - 6.0F), theme.text,
+            box.operation);
+}
+
+void draw_section_title(const Frame& frame, std::size_t number, const StepSection& section, float x) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().strong;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const std::string text = fmt::format("{}", number);
+  const float width = text_width(font, text);
+  const ImVec2 center(x + 10.0F, section.y + 12.0F);
+  list->AddCircleFilled(center, 10.0F, theme.field, 32);
+  list->AddText(font, font_size(font), ImVec2(std::round(center.x - width * 0.5F), section.y + 4.0F), theme.text_dim,
+                text.c_str());
+  list->AddText(font, font_size(font), ImVec2(x + 28.0F, section.y + 4.0F), theme.text, section.title.c_str());
+}
+
+MapCell map_cell(const Frame& frame, attention::Cell cell) {
+  const Selection& selection = frame.state.selection;
+  return {.layer = selection.block.layer.value,
+          .batch = selection.batch,
+          .head = selection.head,
+          .cell = cell,
+          .keys = key_range(frame, selection.block.kind)};
+}
+
+/// "query 2 “short” · key 5 “first”": whose row and column the cell is.
+std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeometry& geometry) {
+  if (!frame.result.input) return {};
+  if (where.matrix.is_weight()) {
+    return fmt::format("row {} · column {}", where.cell.query, where.cell.key);
+  }
+  const Selection& selection = frame.state.selection;
+  const auto name = [&](const model::TokenBatch& tokens, const char* role, std::uint32_t index) {
+    const bool is_known = selection.batch < tokens.texts.size() && index < tokens.texts[selection.batch].size();
+    return fmt::format("{} {}{}", role, index, is_known ? fmt::format(" “{}”", tokens.texts[selection.batch][index]) : "");
+  };
+  const model::TokenBatch& queries = frame.result.input->queries(selection.block.kind);
+  const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
+  if (where.matrix.is_map()) {
+    return name(queries, "query", where.cell.query) + " · " + name(keys, "key", where.cell.key);
+  }
+  const bool rows_are_keys = where.matrix.has_key_rows();
+  const char* role = geometry.is_self ? "token" : rows_are_keys ? "key token" : "query token";
+  return name(rows_are_keys ? keys : queries, role, where.cell.query);
+}
+
+/// A number that is given: a weight, or one of the memory's.
+Arithmetic explain_given(Frame& frame, const StepSubject& subject, const StepCell& where, StepsMemory& memory) {
+  const bool is_memory = where.matrix == StepMatrix::Other::Memory;
+  Arithmetic arithmetic;
+  arithmetic.cell =
+      fmt::format("{}[{},{}]", is_memory ? "memory" : step_symbol(where.matrix), where.cell.query, where.cell.key);
+  arithmetic.note = is_memory ? "One number of the encoder's output, or of the second text's token vectors."
+                              : "A weight of the model: the same for every text.";
+  const MatrixWindow window{.row = where.cell.query, .rows = 1, .column = where.cell.key, .columns = 1};
+  if (is_memory) {
+    const std::span<const float> row = memory_row(frame, where.cell.query);
+    if (where.cell.key < row.size()) arithmetic.result = row[where.cell.key];
+  } else if (const StepValues::Known* known = memory.cell.find(frame, where.matrix, subject.step_layer(), window)) {
+    arithmetic.result = known->tile.values.front();
+  }
+  return arithmetic;
+}
+
+Arithmetic explain(Frame& frame, const StepSubject& subject, const StepCell& where, StepsMemory& memory) {
+  if (!where.matrix.is_stage()) return explain_given(frame, subject, where, memory);
+  const Selection& selection = frame.state.selection;
+  const ShownMask shown(frame);
+  const attention::MaskSpec& mask = shown.spec();
+  CellQuestion question{.geometry = subject.geometry,
+                        .layer = subject.layer,
+                        .kind = selection.block.kind,
+                        .fill = mask.fill,
+                        .mask_reason = {},
+                        .stage = where.matrix.stage(),
+                        .row = where.cell.query,
+                        .column = where.cell.key};
+  if (where.matrix.is_map()) question.mask_reason = mask_reason(mask, map_cell(frame, where.cell));
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  return explain_cell(question, numbers);
+}
+
+/// The head's part of the merged heads, and of the weight behind them.
+std::vector<MatrixPart> slices_of(const BlockGeometry& geometry) {
+  if (geometry.shape.heads < 2) return {};
+  std::vector<MatrixPart> slices = head_slices(geometry);
+  if (geometry.merge == model::MergeOrder::Concatenate) {
+    slices.push_back({.stage = StepMatrix::Other::OutputWeight,
+                      .row = geometry.head * geometry.shape.d_v,
+                      .rows = geometry.shape.d_v,
+                      .column = 0,
+                      .columns = std::max(geometry.shape.d_output, 1U)});
+  }
+  return slices;
+}
+
+std::optional<StepCell> draw_flow(Frame& frame, const StepSubject& subject, StepsMemory& memory, float strip_height) {
+  const ImGuiWindowFlags wheel = memory.catches_wheel ? ImGuiWindowFlags_NoScrollWithMouse : 0;
+  ImGui::BeginChild("flow", ImVec2(0.0F, -strip_height - ImGui::GetStyle().ItemSpacing.y), false,
+                    ImGuiWindowFlags_HorizontalScrollbar | wheel);
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x - 2.0F * kMargin;
+  const StepFlow flow = lay_out_steps(frame, subject, memory.scrolls, origin.x + kMargin, origin.y + 10.0F, width);
+  const std::optional<StepCell> cell = cell_of_interest(frame, flow, memory);
+
+  std::vector<MatrixPart> sources;
+  if (cell && cell->matrix.is_stage()) {
+    sources = sources_of(subject.geometry, cell->matrix.stage(), cell->cell.query, cell->cell.key);
+  }
+  const std::vector<MatrixPart> slices = slices_of(subject.geometry);
+  memory.catches_wheel = false;
+  for (std::size_t i = 0; i < flow.sections.size(); ++i) {
+    draw_section_title(frame, i + 1, flow.sections[i], origin.x + kMargin);
+    for (const StepBox& box : flow.sections[i].boxes) {
+      MatrixMarks marks{.hovered = std::nullopt, .sources = sources, .slices = slices};
+      if (cell && cell->matrix == box.view.plan.stage) marks.hovered = cell->cell;
+      draw_matrix(frame, box.view, marks, memory.values, subject.step_layer());
+      draw_arrow(frame, box);
+      MatrixScroll scroll;
+      const auto known = memory.scrolls.find(box.view.plan.stage);
+      if (known != memory.scrolls.end()) scroll = known->second;
+      memory.catches_wheel = handle_matrix_scroll(frame, box.view, scroll) || memory.catches_wheel;
+      if (scroll.row || scroll.column) memory.scrolls[box.view.plan.stage] = scroll;
+    }
+  }
+  ImGui::SetCursorScreenPos(origin);
+  ImGui::Dummy(ImVec2(1.0F, flow.height - origin.y));
+  ImGui::EndChild();
+  return cell;
+}
+
+}  // namespace
+
+void draw_steps_panel(Frame& frame, StepsMemory& memory) {
+  if (!frame.result.shapes.contains(frame.state.selection.block)) return;
+  follow_selection(frame, memory);
+  const StepSubject subject = selected_subject(frame);
+  const float strip =
+      memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;
+  const std::optional<StepCell> cell = draw_flow(frame, subject, memory, strip);
+  if (!cell) {
+    draw_arithmetic_strip(frame, {.height = strip}, memory.shows_all_terms);
+    return;
+  }
+  const Arithmetic arithmetic = explain(frame, subject, *cell, memory);
+  draw_arithmetic_strip(frame,
+                        {.arithmetic = &arithmetic,
+                         .matrix = cell->matrix,
+                         .tokens = tokens_of(frame, *cell, subject.geometry),
+                         .height = strip},
+                        memory.shows_all_terms);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "app/cells/step_matrix.h"
+#include "app/cells/step_values.h"
+#include "app/frame.h"
+#include "app/views/steps/matrix_view.h"
+#include "attention/mask.h"
+
+namespace headlight::app {
+
+/// A cell of one of the steps' matrices.
+struct StepCell {
+  StepMatrix matrix = attention::Stage::Weights;
+  attention::Cell cell;
+
+  bool operator==(const StepCell&) const = default;
+};
+
+/// What the steps keep from frame to frame.
+struct StepsMemory {
+  std::map<StepMatrix, MatrixScroll> scrolls;
+  std::optional<StepCell> held;  ///< its calculation stays when the pointer leaves
+  bool shows_all_terms = false;
+  bool catches_wheel = false;             ///< the pointer is over a matrix that scrolls by itself
+  StepValues values;                      ///< of the matrices' windows
+  StepValues cell;                        ///< of the cell whose calculation is written
+  Selection selection;                    ///< that the scrolls and the held cell are of
+  std::optional<attention::Cell> pinned;  ///< likewise
+};
+
+/// The selected head's calculation, matrix by matrix, with the weights between them. The cell under the pointer marks what
+/// it is made from, and its arithmetic is written below; a click holds a cell, on a map it pins it too.
+void draw_steps_panel(Frame& frame, StepsMemory& memory);
+
+}  // namespace headlight::app

@@ -1,0 +1,128 @@
+#include "app/views/translator/translator_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/prompt_box.h"
+#include "app/widgets/token_side.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kEdge = 16.0F;
+constexpr float kTop = 8.0F;
+constexpr float kGap = 24.0F;  // between the columns
+
+/// A small button at the right end of a caption's line.
+bool draw_caption_button(Frame& frame, const char* name, const char* label, const char* explanation) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const float width = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
+  const bool was_clicked = ImGui::SmallButton(label);
+  mark_last_item(frame, name);
+  explain_last_item(frame, explanation);
+  return was_clicked;
+}
+
+/// What the model writes itself. Typing into it makes it the person's own.
+std::optional<ChipTarget> draw_translation(Frame& frame, PromptPanelMemory& memory, const PromptSide* target,
+                                           bool has_error) {
+  State& state = frame.state;
+  const EngineResult& result = frame.result;
+  const Translated* written = result.translated.get();
+  const bool is_current = written != nullptr && result.inputs && *result.inputs == run_inputs(state);
+  const bool is_finished = is_current && written->is_done;
+  draw_prompt_caption(frame, !is_finished && !has_error       ? "Translation, being written by the model\u2026"
+                             : is_current && written->was_cut ? "Translation by the model, cut off where it went on"
+                                                              : "Translation by the model");
+  if (draw_caption_button(frame, "text.write", "Write it yourself", "Keeps the text, as yours to change")) {
+    is_current ? take_over_translation(state, written) : void(state.model.translates = false);
+  }
+  // Of the text before, until the new one is there; of a text that can't be translated nothing is shown.
+  memory.translation =
+      written != nullptr && !(has_error && !is_current) ? target_text(state, written->lines) : std::string();
+  const shell::Theme& theme = frame.ui.theme();
+  bool is_changed = false;
+  const std::optional<ChipTarget> pointed =
+      draw_prompt_box(frame,
+                      {.name = "text.target",
+                       .text = memory.translation,
+                       .hint = "The translation appears here",
+                       .ink = is_current ? theme.output : theme.text_dim},
+                      is_current ? target : nullptr, memory.pointed_target, &is_changed);
+  if (is_changed) {
+    state.model.target_text = memory.translation;
+    state.model.translates = false;
+  }
+  return pointed;
+}
+
+/// What a person gives as the target.
+std::optional<ChipTarget> draw_own_target(Frame& frame, PromptPanelMemory& memory, const PromptSide* target,
+                                          bool can_translate) {
+  ModelChoice& model = frame.state.model;
+  draw_prompt_caption(frame, "Target, yours: what the decoder has written so far");
+  if (can_translate && draw_caption_button(frame, "text.translate", "Translate by itself", "The model writes it again")) {
+    model.translates = true;
+    model.target_text.clear();
+    model.target_ids.clear();
+  }
+  const std::string hint =
+      model.target_ids.empty() ? "May be empty" : "Ids are given: " + ids_text(model.target_ids) + "; type to replace them";
+  const std::optional<ChipTarget> pointed = draw_prompt_box(
+      frame, {.name = "text.target", .text = model.target_text, .hint = hint.c_str()}, target, memory.pointed_target);
+  if (!model.target_text.empty()) model.target_ids.clear();  // what is typed counts
+  return pointed;
+}
+
+void draw_target(Frame& frame, PromptPanelMemory& memory, bool has_error) {
+  const std::optional<PromptSide> side = prompt_side(frame, true);
+  const PromptSide* target = side ? &*side : nullptr;
+  const ModelChoice& choice = frame.state.model;
+  ModelChoice untouched = choice;
+  untouched.translates = true;
+  untouched.target_text.clear();
+  untouched.target_ids.clear();
+  const bool can_translate = translates_itself(untouched, *frame.result.model);
+  const std::optional<ChipTarget> in_text = can_translate && translates_itself(choice)
+                                                ? draw_translation(frame, memory, target, has_error)
+                                                : draw_own_target(frame, memory, target, can_translate);
+  if (target) draw_prompt_chips(frame, "chips.target", *target, memory.target, memory.pointed_target, in_text);
+}
+
+/// Draws one column; returns its height.
+template <typename Draw>
+float column(const char* name, float x, float width, float height, Draw&& draw) {
+  ImGui::SetCursorPos({x, kTop});
+  ImGui::BeginChild(name, {width, std::max(height - kTop, 1.0F)}, false, ImGuiWindowFlags_NoBackground);
+  draw();
+  const float used = ImGui::GetCursorPosY();
+  ImGui::EndChild();
+  return used;
+}
+
+}  // namespace
+
+float draw_translator_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
+  forget_pointed_tokens(frame);
+  const ImVec2 origin = ImGui::GetWindowPos();
+  const float width = ImGui::GetWindowWidth();
+  const float height = ImGui::GetWindowHeight();
+  const float half = std::floor((width - 2.0F * kEdge - kGap) * 0.5F);
+  const float right = kEdge + half + kGap;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+  const float source = column("source", kEdge, half, height, [&] { draw_prompt_source(frame, memory, error); });
+  const float target = column("target", right, half, height, [&] { draw_target(frame, memory, !error.empty()); });
+  ImGui::PopStyleVar(2);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float middle = std::round(origin.x + kEdge + half + kGap * 0.5F);
+  list->AddLine({middle, origin.y + kTop}, {middle, origin.y + height - kTop}, frame.ui.theme().border);
+  list->AddLine({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, frame.ui.theme().border);
+  return kTop + std::max(source, target) + kTop;
+}
+
+}  // namespace headlight::app

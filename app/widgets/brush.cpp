@@ -1,0 +1,55 @@
+#include "app/widgets/brush.h"
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr const char* kLabel = "Brush";
+
+}  // namespace
+
+bool is_painting(const Frame& frame) { return frame.transient.paints && frame.state.selection.mean == HeadMean::None; }
+
+float brush_toggle_width(const Frame& frame) {
+  return text_width(frame.ui.fonts().small, kLabel) + 2.0F * ImGui::GetStyle().FramePadding.x;
+}
+
+void draw_brush_toggle(Frame& frame) {
+  const shell::Theme& theme = frame.ui.theme();
+  const bool is_on = frame.transient.paints;
+  const Ink ink(frame.ui.fonts().small, is_on ? theme.text : theme.text_dim);
+  ImGui::PushStyleColor(ImGuiCol_Button, is_on ? theme.active : theme.field);
+  ImGui::PushStyleColor(ImGuiCol_Border, is_on ? theme.accent : theme.border);
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 1.0F);
+  if (ImGui::Button(kLabel)) frame.transient.paints = !is_on;
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor(2);
+  mark_last_item(frame, "head.brush");
+  explain_last_item(frame,
+                    "Paint the mask: with the brush a click or a drag on the map masks cells, or shows them again (B)");
+}
+
+void draw_brush_hint(Frame& frame, float room) {
+  ImFont* font = frame.ui.fonts().body;
+  const Ink ink(font, frame.ui.theme().accent);
+  const char* hint = "Brush: click or drag masks cells, or shows masked ones. Shift moves the map. Esc or B stops.";
+  const std::string fitting = fit_text(font, hint, room);
+  ImGui::TextUnformatted(fitting.c_str());
+  frame.mark("head.hint", last_item_rect());
+  if (fitting != hint) explain_last_item(frame, hint);
+}
+
+void draw_brush(const Frame& frame, ImVec2 tip) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const auto at = [&](float x, float y) { return ImVec2(tip.x + x, tip.y + y); };
+  // Twice: a rim in the ground's colour keeps the brush in sight over any cell.
+  for (const auto& [rim, color] : {std::pair{2.0F, theme.background}, {0.0F, theme.accent}}) {
+    list->AddLine(at(7.0F, -7.0F), at(19.0F, -19.0F), color, 3.0F + rim);
+    list->AddTriangleFilled(at(-rim, rim), at(3.0F - rim, -8.0F - rim), at(8.0F + rim, -3.0F + rim), color);
+  }
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,32 @@
+#include "app/widgets/cell_text.h"
+
+#include <fmt/format.h>
+
+#include "app/widgets/tile_numbers.h"
+
+namespace headlight::app {
+namespace {
+
+std::string token_of(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t index) {
+  const bool is_known = item < tokens.texts.size() && index < tokens.texts[item].size();
+  return is_known ? tokens.texts[item][index] : std::string();
+}
+
+}  // namespace
+
+std::optional<std::string> cell_text(Frame& frame, attention::Cell cell) {
+  if (!frame.result.input) return std::nullopt;
+  const Selection& selection = frame.state.selection;
+  const model::BlockKind kind = selection.block.kind;
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  const std::optional<float> weight = numbers.value(attention::Stage::Weights, cell.query, cell.key);
+  const std::optional<float> scaled = numbers.value(attention::Stage::Scaled, cell.query, cell.key);
+  if (!weight || !scaled) return std::nullopt;
+  const model::ModelInput& input = *frame.result.input;
+  return fmt::format("layer {}, head {}\nquery {}: {}\nkey {}: {}\nweight {:.7g}\nscaled score {:.7g}",
+                     selection.block.layer.value, selection.head, cell.query,
+                     token_of(input.queries(kind), selection.batch, cell.query), cell.key,
+                     token_of(input.keys(kind), selection.batch, cell.key), *weight, *scaled);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,77 @@
+#include "app/widgets/color_bar.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <imgui.h>
+
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "view/value_scale.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr int kStrips = 64;
+
+/// The colours of the values from the axis' low to its high end: to the right, or upwards.
+void draw_gradient(ImDrawList* list, const shell::UiRect& bar, const shell::HeatmapImage& image,
+                   const view::ValueLimits& axis, bool is_upright) {
+  if (image.color_map.empty()) return;
+  const auto color_at = [&](int strip) {
+    return color_of(image, view::value_at(axis, image.spread, static_cast<float>(strip) / kStrips));
+  };
+  for (int strip = 0; strip < kStrips; ++strip) {
+    const shell::Color from = color_at(strip);
+    const shell::Color to = color_at(strip + 1);
+    const float begin = static_cast<float>(strip) / kStrips;
+    const float end = static_cast<float>(strip + 1) / kStrips;
+    if (is_upright) {
+      list->AddRectFilledMultiColor(ImVec2(bar.x, bar.y + bar.height * (1.0F - end)),
+                                    ImVec2(bar.x + bar.width, bar.y + bar.height * (1.0F - begin)), to, to, from, from);
+    } else {
+      list->AddRectFilledMultiColor(ImVec2(bar.x + bar.width * begin, bar.y),
+                                    ImVec2(bar.x + bar.width * end, bar.y + bar.height), from, to, to, from);
+    }
+  }
+}
+
+}  // namespace
+
+void draw_small_color_bar(const Frame& frame, const shell::UiRect& bar, const shell::HeatmapImage& image) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().mono_small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_gradient(list, bar, image, {.low = image.low, .high = image.high}, false);
+  const auto put = [&](float value, float place) {
+    const std::string text = cell_number(value, 2);
+    const float width = text_width(font, text);
+    // The ends' labels stay inside the bar, the middle's stands in the middle.
+    const float x = bar.x + (bar.width - width) * place;
+    list->AddText(font, font_size(font), ImVec2(std::round(x), bar.y + bar.height + 2.0F), theme.text_dim, text.c_str());
+  };
+  put(image.spread == view::ScaleSpread::Log ? view::log_floor(image.low, image.high) : image.low, 0.0F);
+  put(image.high, 1.0F);
+  if (image.low < 0.0F && bar.width >= 110.0F) put(0.0F, 0.5F);
+}
+
+void draw_color_bar(const Frame& frame, const shell::UiRect& bar, const shell::HeatmapImage& image,
+                    const view::ValueLimits& axis, const char* caption) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().mono_small;
+  ImFont* words = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_gradient(list, bar, image, axis, true);
+  list->AddRect(ImVec2(bar.x, bar.y), ImVec2(bar.x + bar.width, bar.y + bar.height), theme.border);
+  list->AddText(words, font_size(words), ImVec2(bar.x, bar.y - font_size(words) - 6.0F), theme.text_dim, caption);
+  const std::vector<view::Tick> ticks = view::make_bar_ticks(axis, image.spread, bar.height, font_size(font));
+  for (const view::Tick& tick : ticks) {
+    const float y = bar.y + bar.height * (1.0F - view::place_in(axis, image.spread, tick.value));
+    list->AddLine(ImVec2(bar.x + bar.width, y), ImVec2(bar.x + bar.width + 4.0F, y), theme.text_dim);
+    list->AddText(font, font_size(font), ImVec2(bar.x + bar.width + 7.0F, std::round(y - font_size(font) * 0.5F)),
+                  theme.text_dim, tick.label.c_str());
+  }
+}
+
+}  // namespace headlight::app

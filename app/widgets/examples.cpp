@@ -1,0 +1,51 @@
+#include "app/widgets/examples.h"
+
+#include <array>
+
+#include "app/models/starter_view.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::array kExamples = {
+    Example{"One sentence", "Life is short, eat dessert first", nullptr},
+    Example{"A batch with padding",
+            "The lamp lights the desk\nA ship waits\nEvery head looks at the same words in its own way", nullptr},
+    Example{"Repeated words", "the cat saw the dog and the dog saw the cat", nullptr},
+    Example{"Two texts", "Das Licht brennt noch", "The light is still on"},
+    Example{"Greek and Cyrillic", "Το φως ανάβει το βράδυ\nВечером загорается свет", nullptr},
+    Example{
+        "A long paragraph",
+        "A keeper climbs the stairs each evening and lights the lamp before the sun is gone because ships that come late "
+        "need to know where the rocks are and the rocks do not move but the fog does and on some nights the fog is so "
+        "thick that the beam ends a few steps from the glass and on those nights the keeper rings a bell every minute "
+        "until morning and writes down in a book how many times the bell was rung and which ships answered",
+        nullptr},
+};
+
+constexpr std::array kCaptionExamples = {
+    Example{"A sentence twice", kCaptionsSight.text.data(), nullptr},
+    Example{"Two captions that share words", "A brown dog runs through the snow. A brown dog jumps over a fence.", nullptr},
+    Example{"Words in no order, twice", "ball street red two water ball street red two water", nullptr},
+    Example{"A batch of captions",
+            "Two children play on a beach.\nA woman in a blue dress plays the guitar.\nPeople wait for a bus.", nullptr},
+};
+
+constexpr std::array kTranslatorExamples = {
+    Example{"A dog and a ball", kTranslatorSight.text.data(), nullptr},
+    Example{"The verb waits for the end", "Eine Frau in einem roten Kleid hat auf der Straße ein Lied gesungen.", nullptr},
+    Example{"While something else happens", "Zwei Arbeiter reparieren ein Dach, während ein Kind zuschaut.", nullptr},
+    Example{"A batch", "Ein Mann fährt Fahrrad.\nDrei Kinder bauen eine Burg aus Sand.", nullptr},
+};
+
+}  // namespace
+
+std::span<const Example> examples() { return kExamples; }
+
+std::span<const Example> examples_of(std::string_view folder) {
+  if (folder == kCaptionsSight.model) return kCaptionExamples;
+  if (folder == kTranslatorSight.model) return kTranslatorExamples;
+  return {};
+}
+
+}  // namespace headlight::app

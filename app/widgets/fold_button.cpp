@@ -1,0 +1,62 @@
+#include "app/widgets/fold_button.h"
+
+#include <cmath>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+
+namespace headlight::app {
+namespace {
+
+void draw_icon(ImDrawList* list, ImVec2 middle, FoldSide side, shell::Color color) {
+  constexpr float kWidth = 16.0F;
+  constexpr float kHeight = 12.0F;
+  constexpr float kPanel = 6.0F;
+  const ImVec2 low(std::round(middle.x - kWidth * 0.5F), std::round(middle.y - kHeight * 0.5F));
+  const ImVec2 high(low.x + kWidth, low.y + kHeight);
+  const float panel = side == FoldSide::Left ? low.x : high.x - kPanel;
+  list->AddRectFilled({panel, low.y}, {panel + kPanel, high.y}, color, 2.0F);
+  list->AddRect(low, high, color, 2.0F, 0, 1.2F);
+}
+
+}  // namespace
+
+bool draw_fold_button(Frame& frame, const char* name, FoldSide side, float x, float y) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImGui::SetCursorScreenPos({x, y});
+  const bool was_clicked = ImGui::InvisibleButton(name, {kFoldButtonEdge, kFoldButtonEdge});
+  mark_last_item(frame, name);
+  const bool is_hovered = ImGui::IsItemHovered();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (is_hovered) list->AddRectFilled({x, y}, {x + kFoldButtonEdge, y + kFoldButtonEdge}, theme.hover, 4.0F);
+  draw_icon(list, {x + kFoldButtonEdge * 0.5F, y + kFoldButtonEdge * 0.5F}, side, is_hovered ? theme.text : theme.text_dim);
+  return was_clicked;
+}
+
+bool draw_rail(Frame& frame, const char* name, FoldSide side, const char* title) {
+  constexpr float kTop = 7.0F;
+  const shell::Theme& theme = frame.ui.theme();
+  const ImVec2 low = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  ImGui::SetCursorScreenPos(low);
+  const bool was_clicked = ImGui::InvisibleButton(name, size);
+  mark_last_item(frame, name);
+  const bool is_hovered = ImGui::IsItemHovered();
+  const shell::Color color = is_hovered ? theme.text : theme.text_dim;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (is_hovered) list->AddRectFilled(low, {low.x + size.x, low.y + size.y}, theme.hover);
+  const float edge = side == FoldSide::Left ? low.x + size.x - 0.5F : low.x + 0.5F;
+  list->AddLine({edge, low.y}, {edge, low.y + size.y}, theme.border);
+  const float middle = low.x + size.x * 0.5F;
+  draw_icon(list, {middle, low.y + kTop + kFoldButtonEdge * 0.5F}, side, color);
+  ImFont* font = frame.ui.fonts().small;
+  const float length = text_width(font, title);
+  const float start = low.y + kTop + kFoldButtonEdge + 10.0F;
+  if (start + length > low.y + size.y) return was_clicked;
+  // Upwards at the left edge, downwards at the right one: the text's feet are towards the map.
+  const ImVec2 at(middle, side == FoldSide::Left ? start + length : start);
+  draw_turned_text(list, font, at, {0.0F, side == FoldSide::Left ? -1.0F : 1.0F}, color, title);
+  return was_clicked;
+}
+
+}  // namespace headlight::app

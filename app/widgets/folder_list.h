@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// The folders inside a folder, and where files are asked for its files too, to go through them until the wanted one is
+/// found. Draws into the current window.
+class FolderList {
+ public:
+  /// Shows files with one of these extensions (".gguf") as well.
+  explicit FolderList(std::vector<std::string> extensions = {}) : extensions_(std::move(extensions)) {}
+
+  /// Begins at `folder`, or at the nearest one above it that exists.
+  void open(const std::filesystem::path& folder);
+  void close() { is_open_ = false; }
+  bool is_open() const { return is_open_; }
+  const std::filesystem::path& folder() const { return folder_; }
+
+  /// The chosen folder or file, once. `height`: of the list, in UI units.
+  std::optional<std::filesystem::path> draw(Frame& frame, float height);
+
+ private:
+  void enter(const std::filesystem::path& folder);
+
+  bool is_open_ = false;
+  std::filesystem::path folder_;
+  std::vector<std::string> names_;  ///< of the folders inside, sorted, hidden ones last
+  std::vector<std::string> files_;  ///< with one of the extensions, sorted
+  std::vector<std::string> extensions_;
+  std::string trouble_;
+};
+
+}  // namespace headlight::app

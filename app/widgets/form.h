@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// What a number's field shows while somebody types in it: "", "1e" and "007" are no numbers yet, and no change either.
+/// One is enough, because one field has the keyboard.
+struct NumberBeingTyped {
+  std::string field;
+  std::string text;
+  std::uint64_t value = 0;  ///< the number's value when `text` was typed
+};
+
+/// Limits and steps of a number's field.
+struct NumberRange {
+  std::uint64_t low = 0;
+  std::uint64_t high = UINT64_MAX;
+  std::uint64_t below = 0;                            ///< what the minus button makes of the value
+  std::uint64_t above = 0;                            ///< … and the plus button; both as they are now
+  const char* hint = nullptr;                         ///< shown for zero instead of it: "auto (8)"
+  std::optional<std::uint64_t> other = std::nullopt;  ///< what a third button, a die, makes of it; none: no such button
+};
+
+/// A column of settings: labels left, fields in one column at the right. Widgets are named "<prefix>.<name>" for tests.
+/// Each function returns true in the frame where the person changed the value.
+class Form {
+ public:
+  Form(Frame& frame, NumberBeingTyped& typed, std::string prefix);
+
+  /// Fields after this can be read but not changed.
+  void set_read_only(bool is_read_only) { is_read_only_ = is_read_only; }
+
+  /// Typed or stepped; what is typed is clamped into the range.
+  bool number(const char* name, const char* label, std::uint64_t& value, const NumberRange& range,
+              const char* explanation = nullptr);
+  bool number(const char* name, const char* label, std::uint32_t& value, const NumberRange& range,
+              const char* explanation = nullptr);
+  bool decimal(const char* name, const char* label, float& value, float low, float high, const char* explanation = nullptr);
+  /// `keys`: the shortcut, shown beside the switch; may be empty.
+  bool toggle(const char* name, const char* label, bool& is_on, std::string_view keys = {},
+              const char* explanation = nullptr);
+  /// From 0, shown as "off", to `high`.
+  bool slider(const char* name, const char* label, std::uint32_t& value, std::uint32_t high,
+              const char* explanation = nullptr);
+  /// One of a few short choices, all visible.
+  bool segments(const char* name, const char* label, std::span<const char* const> choices, int& choice,
+                const char* explanation = nullptr);
+  /// One of several, in a list that opens.
+  bool choose(const char* name, const char* label, std::span<const char* const> choices, int& choice,
+              const char* explanation = nullptr);
+  /// A value to read.
+  void value(const char* label, std::string_view text, const char* explanation = nullptr);
+  /// The same with a button at its right end, which may be out of use.
+  bool value_with_button(const char* name, const char* label, std::string_view text, const char* button, bool is_enabled);
+  bool button(const char* name, const char* label, float width = 0.0F);
+
+  /// Draws a label and goes to the field's column, for a field that isn't one of these; returns the field's width.
+  float label(const char* text, const char* explanation) { return begin_field(text, explanation); }
+
+  /// One small line or more, in the secondary colour.
+  void note(std::string_view text);
+  /// The same for what is wrong.
+  void warning(std::string_view text);
+
+ private:
+  /// Draws the label and goes to the field's column; returns the field's width.
+  float begin_field(const char* label, const char* explanation);
+  /// One of several choices: explained by its own line in the table, else like the whole field.
+  void mark_choice(const char* name, std::size_t choice, const char* explanation);
+  std::string mark_name(const char* name) const { return prefix_ + "." + name; }
+
+  Frame& frame_;
+  NumberBeingTyped& typed_;
+  std::string prefix_;
+  bool is_read_only_ = false;
+};
+
+/// The head of a section that folds: a strong title over a hairline. Returns whether its content is to be drawn.
+bool draw_section_head(Frame& frame, const char* name, const char* title, bool& is_open);
+
+}  // namespace headlight::app

@@ -1,0 +1,64 @@
+#include "app/widgets/head_controls.h"
+
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/widgets/gain_control.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/kind_choice.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kGap = 14.0F;
+
+/// "Layer ‹ 3 ›": returns what is chosen among 0 … count − 1.
+std::uint32_t draw_stepper(Frame& frame, const char* name, const char* label, std::uint32_t value, std::uint32_t count) {
+  ImGui::PushID(name);
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted(label);
+  ImGui::SameLine(0.0F, 6.0F);
+  ImGui::BeginDisabled(value == 0);
+  const bool goes_back = ImGui::ArrowButton("previous", ImGuiDir_Left);
+  ImGui::EndDisabled();
+  mark_last_item(frame, fmt::format("control.{}.previous", name));
+  explain_last_item(frame, fmt::format("The {} before", name).c_str());
+  ImGui::SameLine(0.0F, 4.0F);
+  ImGui::Text("%*u", count > 10 ? 2 : 1, value);
+  ImGui::SameLine(0.0F, 4.0F);
+  ImGui::BeginDisabled(value + 1 >= count);
+  const bool goes_on = ImGui::ArrowButton("next", ImGuiDir_Right);
+  ImGui::EndDisabled();
+  mark_last_item(frame, fmt::format("control.{}.next", name));
+  explain_last_item(frame, fmt::format("The next {}", name).c_str());
+  ImGui::PopID();
+  return goes_back ? value - 1 : goes_on ? value + 1 : value;
+}
+
+}  // namespace
+
+void draw_head_controls(Frame& frame) {
+  choose_kind(frame, "control.kind");
+  Selection& selection = frame.state.selection;
+  const auto shape = frame.result.shapes.find(selection.block);
+  if (shape == frame.result.shapes.end()) return;
+  std::uint32_t layers = 0;
+  for (const auto& [block, other] : frame.result.shapes) layers += block.kind == selection.block.kind ? 1 : 0;
+  const float begin = ImGui::GetCursorPosX();
+  model::BlockRef block = selection.block;
+  block.layer.value = draw_stepper(frame, "layer", "Layer", block.layer.value, layers);
+  ImGui::SameLine(0.0F, kGap);
+  const std::uint32_t head = draw_stepper(frame, "head", "Head", selection.head, shape->second.heads);
+  if (block != selection.block || head != selection.head) {
+    select_head(selection, block, head);
+    clamp_selection(frame.state, frame.result.shapes);
+  }
+  if (shape->second.d_output == 0) return;  // without an output projection a gain would do nothing
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+  if (end + kGap + gain_control_width(frame) <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
+  if (ImGui::GetCursorPosX() < begin) ImGui::SetCursorPosX(begin);
+  draw_gain_control(frame);
+}
+
+}  // namespace headlight::app

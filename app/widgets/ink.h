@@ -1,0 +1,44 @@
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+
+#include "app/frame.h"
+#include "app/shell/theme.h"
+
+namespace headlight::app {
+
+/// A font's height in UI units. ImFont::FontSize is in pixels: fonts are rasterised for the display's scale.
+inline float font_size(const ImFont* font) { return font->FontSize * font->Scale * ImGui::GetIO().FontGlobalScale; }
+
+/// Font and colour of the text that follows, until the end of the scope.
+class Ink {
+ public:
+  Ink(ImFont* font, shell::Color color) {
+    ImGui::PushFont(font);
+    ImGui::PushStyleColor(ImGuiCol_Text, color);
+  }
+  ~Ink() {
+    ImGui::PopStyleColor();
+    ImGui::PopFont();
+  }
+  Ink(const Ink&) = delete;
+  Ink& operator=(const Ink&) = delete;
+};
+
+/// The last ImGui item as a rectangle.
+inline shell::UiRect last_item_rect() {
+  const ImVec2 low = ImGui::GetItemRectMin();
+  const ImVec2 size = ImGui::GetItemRectSize();
+  return {.x = low.x, .y = low.y, .width = size.x, .height = size.y};
+}
+
+/// Notes the last ImGui item under a name, as a control, and gives it a tooltip: `explanation`, else tooltip_of(name). Every
+/// control has one; what only shows something is noted with Frame::mark() instead.
+void mark_last_item(Frame& frame, std::string name, const char* explanation = nullptr);
+
+/// A tooltip of some 40 characters' width for the item before, once the pointer rests on it.
+void explain_last_item(Frame& frame, const char* text);
+
+}  // namespace headlight::app

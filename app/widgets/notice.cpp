@@ -1,0 +1,152 @@
+#include "app/widgets/notice.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+
+namespace headlight::app {
+namespace {
+
+/// Pills in a row: a text, and a button that may follow it.
+class RemarkLine {
+ public:
+  struct Remark {
+    const char* name;  ///< of the pill; the button is <name>.button
+    const std::string& text;
+    const char* button;  ///< "": none
+    const char* explanation;
+    shell::Color role;
+  };
+
+  RemarkLine(Frame& frame, float x) : frame_(frame), x_(x) {}
+
+  /// Returns whether the button was clicked.
+  bool draw(const Remark& remark) {
+    constexpr float kInset = 10.0F;
+    constexpr float kGap = 8.0F;
+    constexpr float kMargin = 3.0F;  // above and below
+    const shell::Theme& theme = frame_.ui.theme();
+    ImFont* font = frame_.ui.fonts().small;
+    const Ink ink(font, theme.text);
+    const ImVec2 origin = ImGui::GetWindowPos();
+    const float height = ImGui::GetWindowHeight() - 2.0F * kMargin;
+    const float button = *remark.button == '\0' ? 0.0F : text_width(font, remark.button) + 2.0F * kInset;
+    const float room = std::max(ImGui::GetWindowWidth() - x_ - button - 2.0F * kInset, 1.0F);
+    const std::string text = fit_text(font, remark.text, room);
+    const float width = kInset + text_width(font, text) + (button > 0.0F ? button : kInset);
+    const ImVec2 low(origin.x + x_, origin.y + kMargin);
+    const ImVec2 high(low.x + width, low.y + height);
+    const float rounding = height * 0.5F;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddRectFilled(low, high, shell::with_alpha(remark.role, 0x30), rounding);
+    list->AddRect(low, high, remark.role, rounding);
+    const float text_y = low.y + std::round((height - font_size(font)) * 0.5F);
+    list->AddText(font, font_size(font), {low.x + kInset, text_y}, theme.text, text.c_str());
+    ImGui::SetCursorScreenPos(low);
+    ImGui::Dummy({width - button, height});
+    frame_.mark(remark.name, last_item_rect());
+    explain_last_item(frame_, text == remark.text ? remark.explanation : remark.text.c_str());
+    x_ += width + kGap;
+    if (button == 0.0F) return false;
+    ImGui::SetCursorScreenPos({high.x - button, low.y});
+    const bool was_clicked = ImGui::InvisibleButton(remark.name, {button, height});
+    mark_last_item(frame_, fmt::format("{}.button", remark.name));
+    const bool is_hovered = ImGui::IsItemHovered();
+    if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    const ImVec2 at(high.x - button + kInset, text_y);
+    list->AddText(font, font_size(font), at, remark.role, remark.button);
+    const float line_y = at.y + font_size(font);
+    list->AddLine({at.x, line_y}, {high.x - kInset, line_y}, remark.role, is_hovered ? 2.0F : 1.0F);
+    return was_clicked;
+  }
+
+  float end() const { return x_ + 4.0F; }
+
+ private:
+  Frame& frame_;
+  float x_;
+};
+
+}  // namespace
+
+void draw_notice_panel(Frame& frame, Notice& notice) {
+  const shell::Theme& theme = frame.ui.theme();
+  const ImVec2 origin = ImGui::GetWindowPos();
+  const float width = ImGui::GetWindowWidth();
+  const float height = ImGui::GetWindowHeight();
+  const shell::Color role = notice.is_warning ? theme.warning : theme.accent;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(origin, {origin.x + width, origin.y + height}, theme.popup);
+  list->AddRectFilled(origin, {origin.x + 4.0F, origin.y + height}, role);
+  list->AddLine({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, theme.border);
+
+  const float button = ImGui::CalcTextSize("Close").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  ImFont* font = frame.ui.fonts().body;
+  constexpr float kInset = 16.0F;
+  const float room = std::max(width - button - 24.0F, 1.0F);
+  const std::string text = fit_text(font, notice.text, room - kInset);
+  list->AddText(font, font_size(font), {origin.x + kInset, origin.y + std::round((height - font_size(font)) * 0.5F)},
+                theme.text, text.c_str());
+  ImGui::SetCursorPos({0.0F, 0.0F});
+  ImGui::Dummy({room, height});
+  frame.mark("notice.text", last_item_rect());
+  explain_last_item(frame, notice.text.c_str());
+  ImGui::SetCursorPos({width - button - 8.0F, std::round((height - ImGui::GetFrameHeight()) * 0.5F)});
+  if (ImGui::Button("Close")) notice = {};
+  mark_last_item(frame, "notice.close");
+}
+
+StatusChoice draw_model_remarks(Frame& frame, const std::string& departures, const Toast& toast) {
+  constexpr float kEdge = 8.0F;
+  StatusChoice choice{.end = 12.0F};
+  RemarkLine line(frame, kEdge);
+  if (!departures.empty()) {
+    choice.resets_model =
+        line.draw({.name = "status.reset",
+                   .text = departures,
+                   .button = "Reset",
+                   .explanation = "The model is not as it was trained. Reset brings its own masks back and "
+                                  "every head; it can be undone.",
+                   .role = frame.ui.theme().warning});
+  }
+  if (toast.is_shown()) {
+    frame.ui.ensure_glyphs(toast.text);
+    choice.undoes = line.draw({.name = "toast",
+                               .text = toast.text,
+                               .button = toast.can_undo ? "Undo" : "",
+                               .explanation = "Esc closes this",
+                               .role = frame.ui.theme().accent});
+  }
+  choice.end = std::max(choice.end, line.end());
+  return choice;
+}
+
+void draw_empty_panel(Frame& frame, bool is_computing) {
+  const shell::Theme& theme = frame.ui.theme();
+  const std::string& error = frame.result.error;
+  const bool has_failed = !error.empty();
+  const char* title = has_failed ? "Nothing to show yet" : is_computing ? "Preparing the device\u2026" : "";
+  const float width = ImGui::GetContentRegionAvail().x;
+  const float column = std::min(width - 48.0F, 480.0F);
+  ImFont* font = frame.ui.fonts().title;
+  const float left = ImGui::GetCursorPosX() + std::round((width - column) * 0.5F);
+  ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.4F)});
+  ImGui::PushTextWrapPos(left + column);
+  {
+    const Ink ink(font, has_failed ? theme.text : theme.text_dim);
+    ImGui::TextUnformatted(title);
+  }
+  if (has_failed) {
+    ImGui::SetCursorPosX(left);
+    const Ink ink(frame.ui.fonts().body, theme.warning);
+    ImGui::TextUnformatted(error.c_str());
+    frame.mark("empty.error", last_item_rect());
+  }
+  ImGui::PopTextWrapPos();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,189 @@
+#include "app/widgets/prediction_bars.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/size_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kRowHeight = 26.0F;
+constexpr float kAxisHeight = 20.0F;
+constexpr std::size_t kMostRows = 20;
+constexpr float kPercentRoom = 62.0F;
+constexpr float kChangeRoom = 56.0F;
+constexpr float kGap = 10.0F;
+constexpr float kMostLabelShare = 0.34F;  // of the width
+
+struct Columns {
+  float label = 0.0F;    ///< width of the labels, right-aligned
+  float bar = 0.0F;      ///< width of 100 %
+  float percent = 0.0F;  ///< right end of the percentages, from the left edge
+  float change = 0.0F;   ///< right end of the changes
+};
+
+/// One bar and what stands beside it.
+struct Row {
+  std::string label;
+  double probability = 0.0;  ///< over the whole vocabulary
+  double chance = 0.0;       ///< 0: cut off
+  std::optional<double> before;
+
+  bool is_cut() const { return chance <= 0.0 && probability > 0.0; }
+};
+
+/// "+3.1", "−12.3": points of a hundred.
+std::string points_text(double change) {
+  const double points = change * 100.0;
+  if (std::abs(points) < 0.05) return "0.0";
+  return fmt::format("{}{:.1f}", points < 0.0 ? "−" : "+", std::abs(points));
+}
+
+void put_right(ImDrawList* list, ImFont* font, ImVec2 right, shell::Color color, const std::string& text) {
+  list->AddText(font, font_size(font), {std::round(right.x - text_width(font, text)), right.y}, color, text.c_str());
+}
+
+void draw_row(Frame& frame, const Row& row, const Columns& columns, const shell::UiRect& box, bool is_hovered) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (is_hovered) list->AddRectFilled({box.x, box.y}, {box.x + box.width, box.y + box.height}, theme.hover, 4.0F);
+  const auto middle = [&](const ImFont* font) { return box.y + std::round((box.height - font_size(font)) * 0.5F); };
+  const shell::Color ink = row.is_cut() ? theme.text_dim : theme.text;
+  put_right(list, fonts.body, {box.x + columns.label, middle(fonts.body)}, ink,
+            fit_text(fonts.body, row.label, columns.label));
+  const float left = box.x + columns.label + kGap;
+  const double share = row.is_cut() ? row.probability : row.chance;
+  const auto end_of = [&](double part) { return left + std::max(static_cast<float>(part) * columns.bar, 1.5F); };
+  const float top = box.y + 5.0F;
+  const float bottom = box.y + box.height - 5.0F;
+  const shell::Color fill = row.is_cut() ? theme.border : is_hovered ? theme.accent_hover : theme.accent;
+  list->AddRectFilled({left, top}, {end_of(share), bottom}, fill, 3.0F);
+  // Around the bar, so that both are seen whichever is longer.
+  if (row.before) list->AddRect({left - 1.0F, top - 2.0F}, {end_of(*row.before), bottom + 2.0F}, theme.text, 3.0F, 0, 1.3F);
+  put_right(list, fonts.small, {box.x + columns.percent, middle(fonts.small)}, ink, percent_text(share));
+  if (row.is_cut()) {
+    put_right(list, fonts.small, {box.x + columns.change, middle(fonts.small)}, theme.text_dim, "cut off");
+  } else if (row.before) {
+    put_right(list, fonts.small, {box.x + columns.change, middle(fonts.small)}, theme.text,
+              points_text(row.chance - *row.before));
+  }
+}
+
+/// Lines behind the bars at every quarter, and their numbers below.
+void draw_axis(const Frame& frame, const Columns& columns, ImVec2 origin, float height, bool has_before) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float left = origin.x + columns.label + kGap;
+  const bool has_room = columns.bar >= 150.0F;
+  for (int quarter = 0; quarter <= 4; ++quarter) {
+    const float x = std::round(left + columns.bar * static_cast<float>(quarter) / 4.0F) + 0.5F;
+    list->AddLine({x, origin.y}, {x, origin.y + height + 3.0F}, theme.border);
+    if (!has_room && quarter % 4 != 0) continue;
+    const std::string text = quarter == 4 ? "100 %" : std::to_string(quarter * 25);
+    const float shift = text_width(font, quarter == 4 ? "100" : text) * 0.5F;
+    list->AddText(font, font_size(font), {std::round(x - shift), origin.y + height + 4.0F}, theme.text_dim, text.c_str());
+  }
+  if (!has_before) return;
+  put_right(list, font, {origin.x + columns.change, origin.y + height + 4.0F}, theme.text_dim, "points");
+}
+
+Columns measure(const Frame& frame, std::span<const Row> rows, float width, bool has_changes) {
+  Columns columns;
+  for (const Row& row : rows) columns.label = std::max(columns.label, text_width(frame.ui.fonts().body, row.label));
+  columns.label = std::min(std::ceil(columns.label) + 6.0F, width * kMostLabelShare);
+  columns.change = width - 2.0F;
+  columns.percent = columns.change - (has_changes ? kChangeRoom : 0.0F);
+  columns.bar = std::max(columns.percent - kPercentRoom - columns.label - kGap, 20.0F);
+  return columns;
+}
+
+}  // namespace
+
+std::string candidate_label(const EngineResult& result, std::uint32_t id) {
+  std::string label = result.model && result.model->predicted_tokenizer() != nullptr
+                          ? result.model->predicted_tokenizer()->label(id)
+                          : std::string();
+  return label.empty() ? fmt::format("id {}", id) : label;
+}
+
+void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const char* hint) {
+  ImGui::BeginTooltip();
+  {
+    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+    ImGui::TextUnformatted(candidate_label(frame.result, candidate.id).c_str());
+  }
+  {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::Text("probability %.6g", candidate.probability);
+    ImGui::Text("logit %.5g", double{candidate.logit});
+    ImGui::Text("id %u", candidate.id);
+    if (hint) ImGui::TextUnformatted(hint);
+  }
+  ImGui::EndTooltip();
+}
+
+std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const PredictionBars& bars, float height) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const auto fitting = static_cast<std::size_t>(std::max((height - kRowHeight - kAxisHeight) / kRowHeight, 1.0F));
+  const std::size_t count = std::min({fitting, kMostRows, bars.candidates.size()});
+  if (count == 0) return std::nullopt;
+  std::vector<Row> rows;
+  for (const inference::Candidate& candidate : bars.candidates.first(count)) {
+    Row& row = rows.emplace_back();
+    row.label = candidate_label(frame.result, candidate.id);
+    frame.ui.ensure_glyphs(row.label);
+    row.probability = bars.now.probabilities.at(candidate.id);
+    row.chance = bars.now.chances.at(candidate.id);
+    if (bars.before) row.before = bars.before->chances.at(candidate.id);
+  }
+  const bool has_changes = bars.before || std::ranges::any_of(rows, &Row::is_cut);
+  const Columns columns = measure(frame, rows, width, has_changes);
+
+  std::optional<std::uint32_t> clicked;
+  double shown = 0.0;
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float rows_height = static_cast<float>(count) * kRowHeight;
+  draw_axis(frame, columns, origin, rows_height, bars.before != nullptr);
+  for (std::size_t i = 0; i < count; ++i) {
+    const inference::Candidate& candidate = bars.candidates[i];
+    const shell::UiRect box{
+        .x = origin.x, .y = origin.y + static_cast<float>(i) * kRowHeight, .width = width, .height = kRowHeight};
+    ImGui::SetCursorScreenPos({box.x, box.y});
+    ImGui::PushID(static_cast<int>(i));
+    if (ImGui::InvisibleButton("candidate", {box.width, box.height})) clicked = candidate.id;
+    ImGui::PopID();
+    const bool is_hovered = ImGui::IsItemHovered();
+    frame.mark(fmt::format("prediction.{}", i), box);
+    const float bar_left = box.x + columns.label + kGap;
+    frame.mark(fmt::format("prediction.{}.axis", i),
+               {.x = bar_left, .y = box.y, .width = columns.bar, .height = box.height});
+    draw_row(frame, rows[i], columns, box, is_hovered);
+    if (is_hovered) {
+      ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+      inference::Candidate under_settings = candidate;
+      under_settings.probability = rows[i].probability;
+      draw_candidate_tooltip(frame, under_settings, bars.hint);
+    }
+    shown += rows[i].chance;
+  }
+  const std::string rest = fmt::format("all others {}", percent_text(std::max(1.0 - shown, 0.0)));
+  const float y = origin.y + rows_height + kAxisHeight;
+  ImGui::GetWindowDrawList()->AddText(
+      fonts.small, font_size(fonts.small),
+      {origin.x + columns.label + kGap, y + std::round((kRowHeight - font_size(fonts.small)) * 0.5F)}, theme.text_dim,
+      rest.c_str());
+  ImGui::SetCursorScreenPos(origin);
+  ImGui::Dummy({width, rows_height + kAxisHeight + kRowHeight});
+  return clicked;
+}
+
+}  // namespace headlight::app

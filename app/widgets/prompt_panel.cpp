@@ -1,0 +1,159 @@
+#include "app/widgets/prompt_panel.h"
+
+#include <charconv>
+#include <filesystem>
+#include <span>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/engine/prompt_lines.h"
+#include "app/widgets/examples.h"
+#include "app/widgets/form.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/prompt_box.h"
+#include "app/widgets/token_side.h"
+
+namespace headlight::app {
+namespace {
+
+using IdLines = std::vector<std::vector<std::uint32_t>>;
+
+/// Numbers with anything between them, line by line; lines without any are left out.
+IdLines read_ids(const std::string& text) {
+  IdLines lines;
+  for (const LineRange range : line_ranges(text)) {
+    std::vector<std::uint32_t> ids;
+    const char* end = text.data() + range.end;
+    for (const char* at = text.data() + range.begin; at < end;) {
+      std::uint32_t id = 0;
+      const auto [next, failure] = std::from_chars(at, end, id);
+      if (failure == std::errc()) ids.push_back(id);
+      at = next > at ? next : at + 1;
+    }
+    if (!ids.empty()) lines.push_back(std::move(ids));
+  }
+  return lines;
+}
+
+/// In place of the text while ids are given. An empty field keeps the last ids, so that there is always something to run.
+void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
+  IdLines& ids = frame.state.model.ids;
+  draw_prompt_caption(frame, "Token ids; each line is one item of the batch");
+  if (read_ids(memory.typed_ids) != ids && !memory.typed_ids.empty()) memory.typed_ids.clear();
+  if (memory.typed_ids.empty()) memory.typed_ids = ids_text(ids);
+  frame.ui.text_field("##ids", memory.typed_ids, {.height = 2.0F * ImGui::GetFrameHeight()});
+  mark_last_item(frame, "text.ids");
+  if (IdLines read = read_ids(memory.typed_ids); !read.empty()) ids = std::move(read);
+  if (!form.button("from_text", "Use the text again")) return;
+  ids.clear();
+  frame.state.model.target_ids.clear();
+}
+
+/// The ids that the text has now, to go on from them; a single one where the text has none.
+void offer_ids(Frame& frame) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const char* label = "As ids";
+  const float width = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
+  const bool was_clicked = ImGui::SmallButton(label);
+  mark_last_item(frame, "text.to_ids");
+  explain_last_item(frame, "Give token ids instead of a text");
+  if (!was_clicked) return;
+  IdLines& ids = frame.state.model.ids;
+  const inference::LanguageModel* model = frame.result.model.get();
+  if (model && frame.result.prompt && model->path.string() == frame.state.model.path) {
+    for (const std::vector<text::Token>& line : frame.result.prompt->tokens) {
+      std::vector<std::uint32_t>& item = ids.emplace_back();
+      for (const text::Token& token : line) item.push_back(token.id);
+    }
+  }
+  if (ids.empty()) ids = {{0}};
+}
+
+/// A popup with texts that are worth a look in this model; nothing where it isn't a bundled one.
+void offer_examples(Frame& frame, std::span<const Example> examples) {
+  if (examples.empty()) return;
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::SameLine();
+  if (ImGui::SmallButton("Examples")) ImGui::OpenPopup("examples");
+  mark_last_item(frame, "text.examples");
+  if (!ImGui::BeginPopup("examples")) return;
+  int index = 0;
+  for (const Example& example : examples) {
+    if (ImGui::MenuItem(example.title)) {
+      frame.state.text = example.text;
+      frame.state.model.target_text.clear();
+      frame.state.model.target_ids.clear();
+    }
+    mark_last_item(frame, fmt::format("text.example.{}", index++));
+  }
+  ImGui::EndPopup();
+}
+
+}  // namespace
+
+std::string ids_text(const IdLines& lines) {
+  std::string text;
+  for (const std::vector<std::uint32_t>& line : lines) {
+    text += fmt::format("{}{}", text.empty() ? "" : "\n", fmt::join(line, ", "));
+  }
+  return text;
+}
+
+void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
+  State& state = frame.state;
+  const inference::LanguageModel* model = frame.result.model.get();
+  const bool has_target = model && model->description.is_encoder_decoder;
+  const bool has_pairs = model && inference::takes_pairs(model->description);
+  const std::optional<PromptSide> source = prompt_side(frame, false);
+  NumberBeingTyped no_numbers;
+  Form form(frame, no_numbers, "text");
+  if (!state.model.ids.empty()) {
+    draw_ids(frame, memory, form);
+    if (!error.empty()) form.warning(error);
+    if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, {});
+    return;
+  }
+  const std::string folder = std::filesystem::path(state.model.path).filename().string();
+  draw_prompt_caption(frame, has_target ? "Source" : "Text");
+  explain_last_item(frame, "Each line is one item of the batch.");
+  offer_examples(frame, examples_of(folder));
+  offer_ids(frame);
+  std::optional<ChipTarget> in_text =
+      draw_prompt_box(frame, {.name = "text.edit", .text = state.text, .hint = "Type a text; each line is one item"},
+                      source ? &*source : nullptr, memory.pointed_source);
+  if (!error.empty()) form.warning(error);
+  if (has_pairs) {
+    draw_prompt_caption(frame, "Second sentence; may be empty");
+    const std::optional<ChipTarget> in_pair = draw_prompt_box(
+        frame, {.name = "text.pair", .text = state.model.pair_text, .hint = "Read together with the first", .sequence = 1},
+        source ? &*source : nullptr, memory.pointed_source);
+    if (in_pair) in_text = in_pair;
+  }
+  if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, in_text);
+}
+
+void draw_prompt_switches(Frame& frame) {
+  State& state = frame.state;
+  if (const std::optional<PromptSide> source = prompt_side(frame, false)) {
+    std::string count = token_count_text(source->tokens);
+    if (const std::optional<PromptSide> target = prompt_side(frame, true)) {
+      count += fmt::format(" → {}", token_count_text(target->tokens));
+    }
+    draw_prompt_caption(frame, count.c_str());
+  }
+  if (!state.model.ids.empty()) return;
+  NumberBeingTyped no_numbers;
+  Form form(frame, no_numbers, "text");
+  form.toggle("special", "Special tokens", state.model.adds_special, {},
+              "Those that the model's tokenizer adds, like [CLS] or <s>. Models were trained with them.");
+}
+
+void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
+  forget_pointed_tokens(frame);
+  draw_prompt_source(frame, memory, error);
+  draw_prompt_switches(frame);
+}
+
+}  // namespace headlight::app

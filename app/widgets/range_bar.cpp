@@ -1,0 +1,164 @@
+#include "app/widgets/range_bar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/widgets/color_bar.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/tile_picture.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kGripReach = 6.0F;    // the ends can be caught so far outside the bar
+constexpr float kWheelStep = 1.25F;   // of the top
+constexpr float kLeastReach = 1e-6F;  // of scores
+constexpr float kLeastPart = 1e-3F;   // of the range, between its ends
+
+/// Which end a held button moves; kept in ImGui's storage of the window, because it is over with the gesture.
+enum class Grip : int { None, Low, High };
+
+/// The limits with one end moved to a value.
+view::ValueLimits moved(view::ValueLimits limits, Grip grip, float value, bool has_signs, view::ScaleSpread spread) {
+  if (has_signs) {
+    const float reach = std::max(grip == Grip::High ? value : -value, kLeastReach);
+    return {.low = -reach, .high = reach};
+  }
+  const bool is_log = spread == view::ScaleSpread::Log;
+  if (is_log) limits.low = view::log_floor(limits.low, limits.high);
+  if (grip == Grip::High) {
+    const float least = is_log ? limits.low * 1.5F : limits.low + kLeastPart * (limits.high - limits.low);
+    limits.high = std::clamp(value, least, 1.0F);
+  } else {
+    const float most = is_log ? limits.high / 1.5F : limits.high - kLeastPart * (limits.high - limits.low);
+    limits.low = std::clamp(value, 0.0F, most);
+  }
+  return limits;
+}
+
+class RangeInput {
+ public:
+  RangeInput(Frame& frame, const RangeBar& bar, const shell::HeatmapImage& image)
+      : frame_(frame),
+        bar_(bar),
+        shown_{.low = image.low, .high = image.high},
+        spread_(image.spread),
+        has_signs_(image.low < 0.0F),
+        storage_(*ImGui::GetStateStorage()) {}
+
+  /// Returns the range that the bar stands for: while an end is dragged the one from before, so that the bar stays put.
+  view::ValueLimits handle() {
+    const shell::UiRect& area = bar_.area;
+    ImGui::SetCursorScreenPos({area.x - kGripReach, area.y - kGripReach});
+    ImGui::InvisibleButton("range", {area.width + 2.0F * kGripReach, area.height + 2.0F * kGripReach});
+    mark_last_item(frame_, "head.range_bar");
+    is_hovered_ = ImGui::IsItemHovered() || ImGui::IsItemActive();
+    const ImGuiIO& io = ImGui::GetIO();
+    auto& limits = frame_.state.view.color_limits;
+    if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
+      limits.erase(bar_.stage);
+      grip() = static_cast<int>(Grip::None);
+      return shown_;
+    }
+    if (ImGui::IsItemActivated()) {
+      const bool is_upper = io.MousePos.y < area.y + area.height * 0.5F;
+      grip() = static_cast<int>(is_upper ? Grip::High : Grip::Low);
+      from_low() = shown_.low;
+      from_high() = shown_.high;
+    }
+    if (!ImGui::IsItemActive()) grip() = static_cast<int>(Grip::None);
+    const auto held = static_cast<Grip>(grip());
+    if (held != Grip::None) {
+      const view::ValueLimits from{.low = from_low(), .high = from_high()};
+      const float part = -ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 2.0F).y / std::max(area.height, 1.0F);
+      const float end = held == Grip::High ? 1.0F : 0.0F;
+      if (part != 0.0F) {
+        limits[bar_.stage] = moved(from, held, view::value_at(from, spread_, end + part), has_signs_, spread_);
+      }
+      return from;
+    }
+    if (ImGui::IsItemHovered() && io.MouseWheel != 0.0F) {
+      const float value = shown_.high * std::pow(kWheelStep, -io.MouseWheel);
+      limits[bar_.stage] = moved(shown_, Grip::High, value, has_signs_, spread_);
+    }
+    return shown_;
+  }
+
+  bool is_hovered() const { return is_hovered_; }
+
+ private:
+  int& grip() { return *storage_.GetIntRef(ImGui::GetID("grip"), 0); }
+  float& from_low() { return *storage_.GetFloatRef(ImGui::GetID("from low"), 0.0F); }
+  float& from_high() { return *storage_.GetFloatRef(ImGui::GetID("from high"), 1.0F); }
+
+  Frame& frame_;
+  const RangeBar& bar_;
+  view::ValueLimits shown_;
+  view::ScaleSpread spread_;
+  bool has_signs_;
+  bool is_hovered_ = false;
+  ImGuiStorage& storage_;
+};
+
+/// A grip at the place of an end within the bar's own range.
+void draw_grip(const Frame& frame, const shell::UiRect& area, float place, bool is_chosen) {
+  const shell::Theme& theme = frame.ui.theme();
+  const float y = std::round(area.y + area.height * (1.0F - place));
+  ImGui::GetWindowDrawList()->AddRectFilled({area.x - 4.0F, y - 2.0F}, {area.x + area.width + 4.0F, y + 2.0F},
+                                            is_chosen ? theme.accent : theme.text_dim, 2.0F);
+}
+
+/// Rounded up to two digits, for limits that a click sets.
+float rounded_up(float value) {
+  const float step = std::pow(10.0F, std::floor(std::log10(value)) - 1.0F);
+  return std::ceil(value / step - 1e-3F) * step;
+}
+
+}  // namespace
+
+void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage& image) {
+  if (bar.is_fixed) return draw_color_bar(frame, bar.area, image, {.low = image.low, .high = image.high}, bar.caption);
+  RangeInput input(frame, bar, image);
+  const view::ValueLimits axis = input.handle();
+  const bool is_chosen = frame.state.view.color_limits.contains(bar.stage);
+  explain_last_item(frame, is_chosen
+                               ? "Drag an end to change the colours' range, or turn the wheel. A double click fits the map."
+                               : "Drag an end to change the colours' range, or turn the wheel over it.");
+  draw_color_bar(frame, bar.area, image, axis, bar.caption);
+  if (!input.is_hovered() && !is_chosen) return;
+  draw_grip(frame, bar.area, view::place_in(axis, image.spread, image.high), is_chosen);
+  draw_grip(frame, bar.area, view::place_in(axis, image.spread, image.low), is_chosen);
+}
+
+std::optional<RangeHint> range_hint(const attention::Tile& weights, const shell::HeatmapImage& image, bool has_limits) {
+  constexpr std::size_t kLooks = 4096;
+  constexpr std::size_t kLeastCells = 16;
+  constexpr float kDark = 0.06F;  // of the colours: hard to tell apart
+  constexpr float kLow = 0.25F;   // of the colours: the map doesn't use its range
+  const view::ValueLimits shown{.low = image.low, .high = image.high};
+  const float largest = largest_weight(weights);
+  if (has_limits && view::place_in(shown, image.spread, largest) < kLow) {
+    return RangeHint{.text = fmt::format("the largest is {:.2g}", double{largest}), .fit = std::nullopt};
+  }
+  std::vector<float> looks;
+  const std::size_t step = std::max<std::size_t>(weights.values.size() / kLooks, 1);
+  for (std::size_t cell = 0; cell < weights.values.size(); cell += step) {
+    const bool is_masked = !weights.masked.empty() && weights.masked[cell] != 0;
+    if (!is_masked && std::isfinite(weights.values[cell])) looks.push_back(weights.values[cell]);
+  }
+  if (looks.size() < kLeastCells) return std::nullopt;
+  const auto most = looks.begin() + static_cast<std::ptrdiff_t>(looks.size() * 98 / 100);
+  std::ranges::nth_element(looks, most);
+  const float below = *most;
+  if (!(below > 0.0F) || !(view::place_in(shown, image.spread, below) < kDark)) return std::nullopt;
+  RangeHint hint{.text = fmt::format("98 % are below {:.2g}", double{rounded_up(below)}),
+                 .fit = view::ValueLimits{.low = 0.0F, .high = rounded_up(below)}};
+  if (image.spread == view::ScaleSpread::Log) hint.fit = view::ValueLimits{.low = below * 1e-3F, .high = largest};
+  return hint;
+}
+
+}  // namespace headlight::app

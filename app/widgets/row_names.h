@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// Are the queries of this kind of attention the target of an encoder–decoder, so that each row writes the next token?
+bool rows_write_tokens(const Frame& frame, model::BlockKind kind);
+
+/// The tokens that the model writes at the rows of the selected batch item: row t predicts token t + 1; the last row's is
+/// what the model expects there most ("…" until it is known, for which this asks). Nothing where rows are to be named by the
+/// tokens that the decoder reads, or aren't a target at all.
+std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::BlockKind kind);
+
+}  // namespace headlight::app

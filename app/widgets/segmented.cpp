@@ -1,0 +1,63 @@
+#include "app/widgets/segmented.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kPadding = 10.0F;
+
+float label_width(ImFont* font, const std::string& label) { return std::ceil(text_width(font, label)) + 2.0F * kPadding; }
+
+}  // namespace
+
+float segmented_width(const Frame& frame, std::span<const std::string> labels) {
+  float width = 0.0F;
+  for (const std::string& label : labels) width += label_width(frame.ui.fonts().small, label);
+  return width;
+}
+
+bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 start = ImGui::GetCursorScreenPos();
+  const float height = ImGui::GetFrameHeight();
+  const float rounding = ImGui::GetStyle().FrameRounding;
+  const ImVec2 end(start.x + segmented_width(frame, labels), start.y + height);
+  list->AddRectFilled(start, end, theme.field, rounding);
+  bool has_changed = false;
+  float x = start.x;
+  ImGui::PushID(name);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const float width = label_width(font, labels[i]);
+    ImGui::SetCursorScreenPos(ImVec2(x, start.y));
+    const bool is_clicked = ImGui::InvisibleButton(labels[i].c_str(), ImVec2(width, height));
+    mark_last_item(frame, fmt::format("{}.{}", name, i));
+    if (is_clicked && chosen != i) {
+      chosen = i;
+      has_changed = true;
+    }
+    const bool is_chosen = chosen == i;
+    if (is_chosen || ImGui::IsItemHovered()) {
+      list->AddRectFilled(ImVec2(x + 2.0F, start.y + 2.0F), ImVec2(x + width - 2.0F, end.y - 2.0F),
+                          is_chosen ? theme.active : theme.hover, rounding - 1.0F);
+    }
+    list->AddText(font, font_size(font), ImVec2(x + kPadding, std::round(start.y + (height - font_size(font)) * 0.5F)),
+                  is_chosen ? theme.text : theme.text_dim, labels[i].c_str());
+    x += width;
+  }
+  ImGui::PopID();
+  list->AddRect(start, end, theme.border, rounding);
+  // One item for the layout: what follows with SameLine() stands beside the whole row.
+  ImGui::SetCursorScreenPos(start);
+  ImGui::Dummy(ImVec2(end.x - start.x, height));
+  return has_changed;
+}
+
+}  // namespace headlight::app

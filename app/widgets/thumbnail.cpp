@@ -1,0 +1,114 @@
+#include "app/widgets/thumbnail.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "app/cells/stage_text.h"
+#include "app/widgets/ink.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kPreviewEdge = 220.0F;
+constexpr std::uint32_t kPreviewPlace = 0x9E;
+
+/// Processors' Vulkan (llvmpipe) ends a shader's loops after 65,536 rounds, which squares of 128 cells and more exceed; the
+/// renderer takes the largest of several cells a pixel as well. Of very long texts tiles would be too large otherwise.
+std::uint32_t most_pool(std::uint32_t tokens) {
+  constexpr std::uint32_t kSafePool = 64;
+  constexpr std::uint32_t kMostCells = 128;  // an edge
+  std::uint32_t pool = kSafePool;
+  while (tokens / pool > kMostCells) pool *= 2;
+  return pool;
+}
+
+attention::KeyRange real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) {
+  if (batch >= tokens.lengths.size()) return tokens.length;
+  return {tokens.start(batch), tokens.start(batch) + tokens.lengths[batch]};
+}
+
+}  // namespace
+
+const char* kind_name(const Frame& frame, model::BlockKind kind) {
+  const bool has_one_stack = frame.result.model && !frame.result.model->description.is_encoder_decoder;
+  return has_one_stack ? "self-attention" : kind_text(kind);
+}
+
+attention::KeyRange query_range(const Frame& frame, model::BlockKind kind) {
+  return frame.result.input ? real_tokens(frame.result.input->queries(kind), frame.state.selection.batch)
+                            : attention::KeyRange(0);
+}
+
+attention::KeyRange key_range(const Frame& frame, model::BlockKind kind) {
+  return frame.result.input ? real_tokens(frame.result.input->keys(kind), frame.state.selection.batch)
+                            : attention::KeyRange(0);
+}
+
+attention::TileRequest thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {
+  const inference::BlockShape& shape = frame.result.shapes.at(block);
+  const auto pixels = static_cast<std::uint32_t>(std::max(edge * frame.ui.scale(), 1.0F));
+  return {.block = block,
+          .batch = frame.state.selection.batch,
+          .head = head,
+          .stage = attention::Stage::Weights,
+          .row = 0,
+          .rows = shape.queries,
+          .column = 0,
+          .columns = shape.keys,
+          .pool = std::min(pool_for(shape.queries, shape.keys, pixels), most_pool(std::max(shape.queries, shape.keys)))};
+}
+
+void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const shell::UiRect& box, std::uint32_t place) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const shell::Theme& theme = frame.ui.theme();
+  PictureTile picture = find_tile(frame, request);
+  if (!picture.tile) picture = find_covering_tile(frame.result, request);
+  if (!picture.tile) {
+    list->AddRectFilled(ImVec2(box.x, box.y), ImVec2(box.x + box.width, box.y + box.height), theme.missing);
+    return;
+  }
+  shell::HeatmapImage image = picture_of(picture, place, theme);
+  const bool is_per_row = frame.state.view.color_range == ColorRange::PerRow;
+  set_weight_colors(image, frame.state, picture, is_per_row);
+  image.area = box;
+  image.grid = 0;
+  std::vector<float> row_factors;
+  if (is_per_row) {
+    row_factors = row_normalizers(*picture.tile);
+    image.row_scale = row_factors;
+  }
+  frame.ui.heatmaps().draw(list, image);
+}
+
+void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const inference::BlockShape& shape = frame.result.shapes.at(block);
+  // Beside the grid, so that the neighbours stay in sight.
+  const ImVec2 grid = ImGui::GetWindowPos();
+  ImGui::SetNextWindowPos(ImVec2(grid.x - 20.0F, ImGui::GetItemRectMin().y), ImGuiCond_Always, ImVec2(1.0F, 0.0F));
+  ImGui::BeginTooltip();
+  {
+    const Ink ink(fonts.strong, theme.text);
+    ImGui::Text("Layer %u · head %u", block.layer.value, head);
+  }
+  {
+    const Ink ink(fonts.small, theme.text_dim);
+    ImGui::TextUnformatted(kind_name(frame, block.kind));
+    const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
+    const ImVec2 size(kPreviewEdge * std::min(1.0F, 1.0F / aspect), kPreviewEdge * std::clamp(aspect, 0.1F, 1.0F));
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    draw_thumbnail(frame, thumbnail_request(frame, block, head, kPreviewEdge),
+                   {.x = at.x, .y = at.y, .width = size.x, .height = size.y}, kPreviewPlace);
+    ImGui::Dummy(size);
+    const attention::Tile* tile = frame.result.tile(thumbnail_request(frame, block, head, kPreviewEdge));
+    if (tile) {
+      ImGui::Text("concentration %.3f", double{concentration(*tile, query_range(frame, block.kind), ~0U)});
+      ImGui::TextUnformatted("mean of the rows' largest weights");
+    }
+  }
+  ImGui::EndTooltip();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,81 @@
+#include "app/widgets/tile_numbers.h"
+
+#include <algorithm>
+
+#include "app/cells/step_values.h"
+#include "app/widgets/tile_picture.h"
+
+namespace headlight::app {
+
+using attention::Stage;
+
+std::optional<inference::BlockShape::Extent> TileNumbers::extent(Stage stage) const {
+  const auto shape = frame_.result.shapes.find(block_);
+  return shape == frame_.result.shapes.end() ? std::nullopt : shape->second.extent(stage);
+}
+
+const attention::Tile* TileNumbers::tile_with(Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
+                                              std::uint32_t columns) {
+  const attention::TileRequest wanted{.block = block_,
+                                      .batch = batch_,
+                                      .head = attention::is_per_head(stage) ? head_ : 0,
+                                      .stage = stage,
+                                      .row = row,
+                                      .rows = rows,
+                                      .column = column,
+                                      .columns = columns,
+                                      .pool = 1};
+  const PictureTile known = find_covering_tile(frame_.result, wanted);
+  const bool is_exact = known.tile && known.tile->request.pool == 1 && known.run == frame_.result.run;
+  // A tile on screen is wished for by whoever draws it; the thin one must be kept alive here.
+  if (!is_exact || known.tile->request == wanted) frame_.wishes.push_back(wanted);
+  return is_exact ? known.tile : nullptr;
+}
+
+NumberSource::Numbers TileNumbers::row(Stage stage, std::uint32_t row) {
+  const auto size = extent(stage);
+  if (!size || row >= size->rows) return std::nullopt;
+  const attention::Tile* tile = tile_with(stage, row, 1, 0, size->columns);
+  if (!tile) return std::nullopt;
+  std::vector<float> numbers(size->columns);
+  for (std::uint32_t column = 0; column < size->columns; ++column)
+    numbers[column] = tile->at(row - tile->request.row, column);
+  return numbers;
+}
+
+NumberSource::Numbers TileNumbers::column(Stage stage, std::uint32_t column) {
+  const auto size = extent(stage);
+  if (!size || column >= size->columns) return std::nullopt;
+  const attention::Tile* tile = tile_with(stage, 0, size->rows, column, 1);
+  if (!tile) return std::nullopt;
+  std::vector<float> numbers(size->rows);
+  for (std::uint32_t row = 0; row < size->rows; ++row) numbers[row] = tile->at(row, column - tile->request.column);
+  return numbers;
+}
+
+std::optional<float> TileNumbers::value(Stage stage, std::uint32_t row, std::uint32_t column) {
+  const auto size = extent(stage);
+  if (!size || row >= size->rows || column >= size->columns) return std::nullopt;
+  const attention::Tile* tile = tile_with(stage, row, 1, column, 1);
+  if (!tile) return std::nullopt;
+  return tile->at(row - tile->request.row, column - tile->request.column);
+}
+
+std::optional<NumberSource::Softmax> TileNumbers::softmax(std::uint32_t row) {
+  const auto size = extent(Stage::Weights);
+  if (!size || row >= size->rows) return std::nullopt;
+  const attention::Tile* tile = tile_with(Stage::Weights, row, 1, 0, 1);
+  if (!tile) return std::nullopt;
+  const std::size_t index = row - tile->request.row;
+  if (index >= tile->row_max.size() || index >= tile->row_sum.size()) return std::nullopt;
+  return Softmax{.max = tile->row_max[index], .sum = tile->row_sum[index]};
+}
+
+NumberSource::Numbers TileNumbers::memory(std::uint32_t row) {
+  if (frame_.wants_memory) *frame_.wants_memory = true;
+  const std::span<const float> numbers = memory_row(frame_, row);
+  if (numbers.empty()) return std::nullopt;
+  return std::vector<float>(numbers.begin(), numbers.end());
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,146 @@
+#include "app/widgets/tile_picture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "view/color_map.h"
+
+namespace headlight::app {
+namespace {
+
+/// Mixes a number into a hash (the finaliser of SplitMix64).
+std::uint64_t mix(std::uint64_t hash, std::uint64_t number) {
+  std::uint64_t mixed = (hash ^ number) + 0x9E3779B97F4A7C15ULL;
+  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBULL;
+  return mixed ^ (mixed >> 31);
+}
+
+bool comes_after_mask(attention::Stage stage) {
+  return stage == attention::Stage::Masked || stage == attention::Stage::Weights;
+}
+
+bool covers(const attention::TileRequest& tile, const attention::TileRequest& region) {
+  return tile.row <= region.row && tile.row + tile.rows >= region.row + region.rows && tile.column <= region.column &&
+         tile.column + tile.columns >= region.column + region.columns;
+}
+
+}  // namespace
+
+PictureTile find_tile(Frame& frame, const attention::TileRequest& request) {
+  frame.wishes.push_back(request);
+  const auto found = frame.result.tiles.find(request);
+  if (found == frame.result.tiles.end()) return {};
+  return {.tile = found->second.tile.get(), .run = found->second.run, .facts = found->second.facts};
+}
+
+PictureTile find_covering_tile(const EngineResult& result, const attention::TileRequest& wanted) {
+  attention::TileRequest first = wanted;
+  first.row = first.rows = first.column = first.columns = first.pool = 0;
+  PictureTile best;
+  for (auto found = result.tiles.lower_bound(first); found != result.tiles.end(); ++found) {
+    const attention::TileRequest& request = found->first;
+    const bool is_same_map = request.block == wanted.block && request.batch == wanted.batch && request.head == wanted.head &&
+                             request.stage == wanted.stage;
+    if (!is_same_map) break;
+    if (!covers(request, wanted)) continue;
+    // A tile of this run beats one of the run before, then the sharper one wins.
+    const bool is_better = !best.tile || found->second.run > best.run ||
+                           (found->second.run == best.run && request.pool < best.tile->request.pool);
+    if (is_better) best = {.tile = found->second.tile.get(), .run = found->second.run, .facts = found->second.facts};
+  }
+  return best;
+}
+
+std::span<const std::uint32_t> weight_colors(const State& state) {
+  const Result<view::ColorMap> map = view::parse_color_map(state.view.color_map);
+  return view::table(map ? *map : view::ColorMap::Viridis);
+}
+
+std::span<const std::uint32_t> signed_colors() { return view::table(view::ColorMap::BlueRed); }
+
+std::uint32_t pool_for(std::uint32_t rows, std::uint32_t columns, std::uint32_t max_edge) {
+  std::uint32_t pool = 1;
+  while ((std::max(rows, columns) + pool - 1) / pool > std::max(max_edge, 1U)) pool *= 2;
+  return pool;
+}
+
+bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::uint32_t tile_column) {
+  return comes_after_mask(tile.request.stage) && tile.is_masked(tile_row, tile_column);
+}
+
+ValueRange visible_range(const attention::Tile& tile) {
+  const bool has_mask = comes_after_mask(tile.request.stage) && !tile.masked.empty();
+  ValueRange range{.low = std::numeric_limits<float>::max(), .high = std::numeric_limits<float>::lowest()};
+  for (std::size_t i = 0; i < tile.values.size(); ++i) {
+    if (has_mask && tile.masked[i] != 0) continue;
+    const float value = tile.values[i];
+    if (!std::isfinite(value)) continue;
+    range.low = std::min(range.low, value);
+    range.high = std::max(range.high, value);
+  }
+  return range.low > range.high ? ValueRange{} : range;
+}
+
+void set_weight_colors(shell::HeatmapImage& image, const State& state, const PictureTile& picture, bool is_per_row) {
+  image.color_map = weight_colors(state);
+  image.spread = state.view.color_spread;
+  const float largest = picture.tile && !is_per_row ? picture.facts.largest_weight : 1.0F;
+  image.low = 0.0F;
+  image.high = largest > 0.0F ? largest : 1.0F;
+  const auto limits = state.view.color_limits.find(attention::Stage::Weights);
+  if (is_per_row || limits == state.view.color_limits.end()) return;
+  image.low = limits->second.low;
+  image.high = limits->second.high;
+}
+
+std::vector<float> row_normalizers(const attention::Tile& tile) {
+  std::vector<float> factors(tile.request.tile_rows(), 0.0F);
+  for (std::size_t row = 0; row < tile.row_sum.size(); ++row) {
+    float& factor = factors[row / tile.request.pool];
+    const float sum = tile.row_sum[row];
+    if (sum > 0.0F) factor = factor > 0.0F ? std::min(factor, sum) : sum;
+  }
+  return factors;
+}
+
+float concentration(const attention::Tile& tile, attention::KeyRange queries, std::uint32_t max_rows) {
+  double total = 0.0;
+  std::uint32_t count = 0;
+  const std::size_t end = std::min<std::size_t>(queries.end, tile.row_sum.size());
+  const std::size_t rows = end > queries.begin ? end - queries.begin : 0;
+  const std::size_t step = rows > max_rows ? rows / max_rows : 1;
+  for (std::size_t row = queries.begin; row < end; row += step) {
+    if (!(tile.row_sum[row] > 0.0F)) continue;
+    total += 1.0 / double{tile.row_sum[row]};
+    ++count;
+  }
+  return count > 0 ? static_cast<float>(total / count) : 0.0F;
+}
+
+void name_image(shell::HeatmapImage& image, const PictureTile& picture, std::uint32_t place) {
+  const attention::TileRequest& request = picture.tile->request;
+  std::uint64_t key = mix(place, static_cast<std::uint64_t>(request.block.kind));
+  for (const std::uint32_t part :
+       {request.block.layer.value, request.batch, request.head, static_cast<std::uint32_t>(request.stage), request.row,
+        request.rows, request.column, request.columns, request.pool}) {
+    key = mix(key, part);
+  }
+  image.key = key;
+  image.revision = picture.run;
+}
+
+shell::HeatmapImage picture_of(const PictureTile& picture, std::uint32_t place, const shell::Theme& theme) {
+  const attention::Tile& tile = *picture.tile;
+  shell::HeatmapImage image;
+  shell::use_theme(image, theme);
+  name_image(image, picture, place);
+  image.rows = tile.request.tile_rows();
+  image.columns = tile.request.tile_columns();
+  image.values = tile.values;
+  if (comes_after_mask(tile.request.stage)) image.masked = tile.masked;
+  return image;
+}
+
+}  // namespace headlight::app

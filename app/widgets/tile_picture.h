@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "app/frame.h"
+#include "app/shell/heatmap_renderer.h"
+#include "attention/stage.h"
+
+namespace headlight::app {
+
+/// A tile on screen and which run it shows: together they name its content.
+struct PictureTile {
+  const attention::Tile* tile = nullptr;  ///< null while nothing fitting is known
+  std::uint64_t run = 0;
+  TileFacts facts = {};
+};
+
+/// Wishes for the tile and returns it if it is known.
+PictureTile find_tile(Frame& frame, const attention::TileRequest& request);
+
+/// The sharpest known tile of `wanted`'s map that covers its region, wished for or not: what stays on screen while the
+/// wanted one is on its way.
+PictureTile find_covering_tile(const EngineResult& result, const attention::TileRequest& wanted);
+
+/// The person's colour map for weights, and the one for signed numbers: 256 packed colours, from low to high.
+std::span<const std::uint32_t> weight_colors(const State& state);
+std::span<const std::uint32_t> signed_colors();
+
+/// Smallest power of two by which a matrix must be pooled to have at most `max_edge` values an edge.
+std::uint32_t pool_for(std::uint32_t rows, std::uint32_t columns, std::uint32_t max_edge);
+
+/// Is a cell of the tile masked at its stage? Scores and scaled scores come before the mask.
+bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::uint32_t tile_column);
+
+/// The least and the largest finite value of a tile without its masked cells; 0 and 0 when there is none.
+struct ValueRange {
+  float low = 0.0F, high = 0.0F;
+};
+ValueRange visible_range(const attention::Tile& tile);
+
+/// Colours and range of weights: the user's colour map, scale and limits, or up to the tile's own largest weight. With
+/// `is_per_row` the range is of each row's part of its largest weight, and limits don't count.
+void set_weight_colors(shell::HeatmapImage& image, const State& state, const PictureTile& picture, bool is_per_row);
+
+/// Factor of each tile row that makes its largest weight 1: l, of pooled rows the least l; 0 for rows without weights.
+std::vector<float> row_normalizers(const attention::Tile& tile);
+
+/// Mean of the `queries` rows' largest weights, 1/l: 1 when every query looks at one key, 1/n when it looks at all
+/// alike. Rows without weights don't count. Of longer inputs about `max_rows` evenly spaced rows are looked at.
+float concentration(const attention::Tile& tile, attention::KeyRange queries, std::uint32_t max_rows);
+
+/// Key and revision for the renderer: the same tile of the same run keeps both, in each `place` of the window.
+void name_image(shell::HeatmapImage& image, const PictureTile& picture, std::uint32_t place);
+
+/// Values and masked cells of a tile as an image; range, colours and area are the caller's.
+shell::HeatmapImage picture_of(const PictureTile& picture, std::uint32_t place, const shell::Theme& theme);
+
+}  // namespace headlight::app

@@ -1,0 +1,182 @@
+#include "app/widgets/token_chips.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kChipHeight = 22.0F;
+constexpr float kGap = 4.0F;
+constexpr float kItemGap = 10.0F;
+constexpr float kGutter = 22.0F;  // the lines' numbers; only in a batch
+constexpr float kPadding = 7.0F;
+constexpr float kPadPadding = 4.0F;  // of pad tokens, which are many and say little
+constexpr float kTallest = 132.0F;   // of the area; more tokens scroll
+
+constexpr float kDeepestShade = 140.0F;  // of 255: the text stays readable
+
+const char* const kPaddingText = "pad";
+
+const std::string& token_text(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
+  return tokens.texts[item][token];
+}
+
+bool has_text(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
+  return item < tokens.texts.size() && token < tokens.texts[item].size();
+}
+
+bool is_special(const ChipMarks& marks, const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
+  if (!marks.special || item >= marks.special->size() || token < tokens.start(item)) return false;
+  const std::vector<text::Token>& line = (*marks.special)[item];
+  const std::uint32_t index = token - tokens.start(item);
+  return index < line.size() && line[index].is_special;
+}
+
+void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMarks& marks, const ImFont& font, float width) {
+  layout.chips.clear();
+  layout.item_top.clear();
+  const float left = tokens.batch > 1 ? kGutter : 0.0F;
+  float y = 0.0F;
+  for (std::uint32_t item = 0; item < tokens.batch; ++item) {
+    layout.item_top.push_back(y);
+    float x = left;
+    for (std::uint32_t token = 0; token < tokens.length; ++token) {
+      if (!has_text(tokens, item, token)) break;
+      const bool is_padding = token < tokens.start(item) || token - tokens.start(item) >= tokens.lengths[item];
+      const char* text = is_padding ? kPaddingText : token_text(tokens, item, token).c_str();
+      const float wanted =
+          font.CalcTextSizeA(font_size(&font), FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kPadding);
+      const float chip = std::min(std::ceil(wanted), width - left);
+      if (x > left && x + chip > width) {
+        x = left;
+        y += kChipHeight + kGap;
+      }
+      layout.chips.push_back({.x = x,
+                              .y = y,
+                              .width = chip,
+                              .item = item,
+                              .token = token,
+                              .is_padding = is_padding,
+                              .is_special = is_special(marks, tokens, item, token)});
+      x += chip + kGap;
+    }
+    y += kChipHeight + (item + 1 < tokens.batch ? kItemGap : 0.0F);
+  }
+  layout.item_top.push_back(y);
+}
+
+struct ChipColors {
+  shell::Color ground, text, border;
+};
+
+ChipColors colors_of(const ChipLayout::Chip& chip, const ChipMarks& marks, bool is_hovered, const shell::Theme& theme) {
+  const bool is_selected_item = chip.item == marks.item;
+  ChipColors colors{.ground = theme.field, .text = theme.text, .border = theme.border};
+  if (chip.is_padding) colors = {.ground = theme.padding, .text = theme.text_dim, .border = 0};
+  if (chip.is_special) colors = {.ground = 0, .text = theme.text_dim, .border = theme.border};
+  if (is_selected_item && marks.key == chip.token)
+    colors = {.ground = theme.key_fill, .text = theme.text, .border = theme.key};
+  if (is_selected_item && marks.query == chip.token) {
+    colors = {.ground = theme.query_fill, .text = theme.text, .border = theme.query};
+  }
+  if (is_selected_item && marks.pinned == chip.token) colors.border = theme.accent;
+  if (is_hovered) colors.border = theme.accent_hover;
+  return colors;
+}
+
+void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const ChipLayout::Chip& chip) {
+  ImGui::BeginTooltip();
+  ImGui::PushTextWrapPos(360.0F);
+  ImGui::TextUnformatted(chip.is_padding ? "padding" : token_text(tokens, chip.item, chip.token).c_str());
+  ImGui::PopTextWrapPos();
+  const std::size_t at = std::size_t{chip.item} * tokens.length + chip.token;
+  std::string detail = fmt::format("token {}", chip.token);
+  if (tokens.batch > 1) detail += fmt::format(" of line {}", chip.item + 1);
+  if (chip.is_special) detail += ", special";
+  if (!chip.is_padding && at < tokens.ids.size()) detail += fmt::format(", id {}", tokens.ids[at]);
+  {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::TextUnformatted(detail.c_str());
+  }
+  ImGui::EndTooltip();
+}
+
+}  // namespace
+
+ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::TokenBatch& tokens, const ChipMarks& marks,
+                            ChipLayout& layout) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  const float full_width = ImGui::GetContentRegionAvail().x;
+  const float width = full_width - ImGui::GetStyle().ScrollbarSize - 2.0F;  // there may be a scroll bar
+  if (layout.run != frame.result.run || layout.width != width) {
+    lay_out(layout, tokens, marks, *font, width);
+    layout.run = frame.result.run;
+    layout.width = width;
+  }
+
+  ChipEvents events;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+  ImGui::PushStyleColor(ImGuiCol_ChildBg, shell::Color{0});
+  ImGui::BeginChild(name.c_str(), {full_width, std::min(layout.height() + 2.0F, kTallest)}, false,
+                    ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
+  const ImVec2 origin(ImGui::GetCursorScreenPos().x, ImGui::GetCursorScreenPos().y + 1.0F);
+  const float first_y = ImGui::GetScrollY() - kChipHeight - 1.0F;
+  const float last_y = ImGui::GetScrollY() + ImGui::GetWindowHeight();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const bool is_pointed_at = ImGui::IsWindowHovered();
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+
+  const auto begin = std::ranges::lower_bound(layout.chips, first_y, {}, &ChipLayout::Chip::y);
+  for (auto chip = begin; chip != layout.chips.end() && chip->y < last_y; ++chip) {
+    const shell::UiRect rect{.x = origin.x + chip->x, .y = origin.y + chip->y, .width = chip->width, .height = kChipHeight};
+    const bool is_hovered = is_pointed_at && rect.contains(mouse.x, mouse.y);
+    const bool is_lit = marks.pointed && marks.pointed->item == chip->item && marks.pointed->token == chip->token;
+    const ChipColors colors = colors_of(*chip, marks, is_hovered || is_lit, theme);
+    const ImVec2 low(rect.x, rect.y);
+    const ImVec2 high(rect.x + rect.width, rect.y + rect.height);
+    list->AddRectFilled(low, high, colors.ground, 4.0F);
+    if (chip->item == marks.item && chip->token < marks.shades.size()) {
+      const float shade = std::clamp(marks.shades[chip->token], 0.0F, 1.0F);
+      list->AddRectFilled(low, high, shell::with_alpha(theme.key, static_cast<std::uint32_t>(kDeepestShade * shade)), 4.0F);
+    }
+    if (colors.border != 0) list->AddRect(low, high, colors.border, 4.0F);
+    const char* text = chip->is_padding ? kPaddingText : token_text(tokens, chip->item, chip->token).c_str();
+    const ImVec4 clip(low.x + 2.0F, low.y, high.x - 2.0F, high.y);
+    list->AddText(
+        font, font_size(font),
+        {low.x + (chip->is_padding ? kPadPadding : kPadding), low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
+        colors.text, text, nullptr, 0.0F, &clip);
+    frame.mark(fmt::format("{}.{}.{}", name, chip->item, chip->token), rect);
+    if (!is_hovered) continue;
+    events.hovered = ChipTarget{.item = chip->item, .token = chip->token};
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) events.clicked = events.hovered;
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    ImGui::PopStyleVar();  // tooltips keep their padding
+    draw_chip_tooltip(frame, tokens, *chip);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+  }
+  for (std::uint32_t item = 0; tokens.batch > 1 && item < tokens.batch; ++item) {
+    const float y = layout.item_top[item];
+    if (layout.item_top[item + 1] < first_y || y > last_y) continue;
+    const bool is_selected = item == marks.item;
+    const std::string number = std::to_string(item + 1);
+    list->AddText(font, font_size(font),
+                  {origin.x + 6.0F, origin.y + y + std::round((kChipHeight - font_size(font)) * 0.5F)},
+                  is_selected ? theme.text : theme.text_dim, number.c_str());
+    const float end = item + 1 < tokens.batch ? layout.item_top[item + 1] - kItemGap : layout.item_top[item + 1];
+    if (is_selected) list->AddRectFilled({origin.x, origin.y + y}, {origin.x + 3.0F, origin.y + end}, theme.accent, 1.5F);
+  }
+  ImGui::Dummy({1.0F, layout.height() + 1.0F});
+  ImGui::EndChild();
+  ImGui::PopStyleColor();
+  ImGui::PopStyleVar();
+  return events;
+}
+
+}  // namespace headlight::app

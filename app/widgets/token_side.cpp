@@ -1,0 +1,105 @@
+#include "app/widgets/token_side.h"
+
+#include <fmt/format.h>
+
+#include "app/engine/head_mean.h"
+
+namespace headlight::app {
+namespace {
+
+/// What a click on a token means: its row is pinned, or in the keys' sequence its column; the same click again unpins.
+void pin_token(State& state, const ChipTarget& target, bool is_query) {
+  std::optional<attention::Cell>& pinned = state.view.pinned;
+  const bool is_pinned =
+      pinned && state.selection.batch == target.item && (is_query ? pinned->query : pinned->key) == target.token;
+  state.selection.batch = target.item;
+  if (is_pinned) {
+    pinned.reset();
+    return;
+  }
+  attention::Cell cell = pinned.value_or(attention::Cell{});
+  (is_query ? cell.query : cell.key) = target.token;
+  pinned = cell;
+}
+
+/// The tokens of a model's prompt on this side; null without a model.
+const std::vector<std::vector<text::Token>>* special_tokens(const EngineResult& result, const model::TokenBatch& tokens) {
+  if (!result.prompt) return nullptr;
+  return &tokens == &result.input->source ? &result.prompt->tokens : &result.prompt->target_tokens;
+}
+
+/// The shown weights [key], of the selected head or a mean, of one query; empty until they are there.
+std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
+  const Selection& selection = frame.state.selection;
+  const auto shape = frame.result.shapes.find(selection.block);
+  if (shape == frame.result.shapes.end() || query >= shape->second.queries) return {};
+  attention::TileRequest request = shown_map(selection, {.block = selection.block,
+                                                         .batch = selection.batch,
+                                                         .head = selection.head,
+                                                         .stage = attention::Stage::Weights,
+                                                         .rows = shape->second.queries,
+                                                         .columns = shape->second.keys});
+  const attention::Tile* whole = frame.result.tile(request);  // as the map shows a short text
+  std::uint32_t row = query;
+  if (whole == nullptr) {
+    request.row = query;
+    request.rows = 1;
+    row = 0;
+  }
+  const attention::Tile* tile = whole != nullptr ? whole : frame.tile(request);
+  std::vector<float> weights;
+  for (std::uint32_t key = 0; tile != nullptr && key < request.columns; ++key) weights.push_back(tile->at(row, key));
+  return weights;
+}
+
+}  // namespace
+
+std::string token_count_text(const model::TokenBatch& tokens) {
+  std::string text = fmt::format("{} token{}", tokens.length, tokens.length == 1 ? "" : "s");
+  if (tokens.batch > 1) text += fmt::format(" × {} lines, padded to the longest", tokens.batch);
+  return text;
+}
+
+void forget_pointed_tokens(Frame& frame) {
+  Transient& transient = frame.transient;
+  const bool is_on_map = transient.hovered && attention::is_map(transient.hovered_stage);
+  transient.followed_query = is_on_map ? std::optional(transient.hovered->query) : transient.pointed_query;
+  if (!transient.followed_query && frame.state.view.pinned) transient.followed_query = frame.state.view.pinned->query;
+  transient.pointed_query.reset();
+  transient.pointed_key.reset();
+}
+
+std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const model::TokenBatch& tokens,
+                                          ChipLayout& layout, const std::optional<ChipTarget>& also_marked) {
+  const model::ModelInput& input = *frame.result.input;
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  const bool is_query = &input.queries(kind) == &tokens;
+  const bool is_key = &input.keys(kind) == &tokens;
+  const std::optional<attention::Cell>& hovered = frame.transient.hovered;
+  const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+
+  ChipMarks marks{.item = frame.state.selection.batch, .query = {}, .key = {}, .pinned = {}};
+  if (hovered && attention::is_map(frame.transient.hovered_stage)) {
+    if (is_query) marks.query = hovered->query;
+    if (is_key) marks.key = hovered->key;
+  }
+  marks.pointed = also_marked;
+  marks.special = special_tokens(frame.result, tokens);
+  if (pinned && (is_query || is_key)) marks.pinned = is_query ? pinned->query : pinned->key;
+
+  std::vector<float> shades;
+  if (is_key && frame.transient.followed_query) shades = weights_of_row(frame, *frame.transient.followed_query);
+  marks.shades = shades;
+
+  const ChipEvents events = draw_token_chips(frame, name, tokens, marks, layout);
+  const std::optional<ChipTarget>& pointed = events.hovered ? events.hovered : also_marked;
+  if (pointed && pointed->item == frame.state.selection.batch) {
+    if (is_query) frame.transient.pointed_query = pointed->token;
+    if (is_key) frame.transient.pointed_key = pointed->token;
+  }
+  if (events.clicked && (is_query || is_key)) pin_token(frame.state, *events.clicked, is_query);
+  if (events.clicked && !is_query && !is_key) frame.state.selection.batch = events.clicked->item;
+  return events.hovered;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,135 @@
+#include "app/window/layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headlight::app {
+namespace {
+
+constexpr float kSplitterReach = 4.0F;  // to either side of the line
+
+shell::UiRect splitter_at(float x, float y, float height) {
+  return {.x = x - kSplitterReach, .y = y, .width = 2.0F * kSplitterReach, .height = height};
+}
+
+float height_of(const Layout& layout) { return layout.status.y + layout.status.height; }
+
+/// The widths of what stands left and right of the map; a rail counts as its panel.
+struct Sides {
+  float left = 0.0F, right = 0.0F;
+  bool has_sidebar = false, has_grid = false;
+};
+
+float sidebar_for(const Panes& panes, float width) {
+  if (panes.sidebar > 0.0F) return std::max(panes.sidebar, kSidebarMin);
+  return std::clamp(width * 0.2125F, 300.0F, 440.0F);
+}
+
+/// A map is about as wide as it is high; what a wide window has beside it is the grid's.
+float grid_for(const Panes& panes, float width, float height, float left) {
+  if (panes.grid > 0.0F) return std::max(panes.grid, kGridMin);
+  constexpr float kLargestShare = 0.28F;
+  return std::clamp(width - left - height, 300.0F, std::max(300.0F, width * kLargestShare));
+}
+
+/// The width of a panel between `least` and `wanted` that leaves the map `center`; 0: none does.
+float fitting(float wanted, float least, float room, float center) {
+  const float width = std::min(wanted, room - center);
+  return width >= least ? width : 0.0F;
+}
+
+Sides share_out(float width, float height, const Panes& panes) {
+  constexpr float kNarrowest = 200.0F;  // a window without room for rails
+  const float rail = width < kNarrowest ? 0.0F : kRailWidth;
+  // Without a text there is nothing to see: the sidebar stays where the map is small already, until half of the window.
+  constexpr float kLeastWindow = 520.0F;
+  Sides sides{.left = rail, .right = rail};
+  const bool folds_sidebar =
+      panes.sidebar_fold == Fold::Folded || (panes.sidebar_fold == Fold::Automatic && width < kLeastWindow) || rail == 0.0F;
+  if (!folds_sidebar) {
+    const float wanted = sidebar_for(panes, width);
+    const float fits = fitting(wanted, kSidebarMin, width - rail, kCenterMin);
+    sides.left = std::round(fits > 0.0F ? fits : std::min(kSidebarMin, width * 0.5F));
+    sides.has_sidebar = true;
+  }
+  if (panes.grid_fold == Fold::Folded) return sides;
+  const float center = panes.grid_fold == Fold::Open ? kCenterMin : kCenterComfortable;
+  const float wanted = grid_for(panes, width, height, sides.left);
+  float grid = fitting(wanted, kGridMin, width - sides.left, center);
+  if (grid == 0.0F && panes.grid_fold == Fold::Open && sides.has_sidebar) {  // the sidebar gives the grid what it needs
+    grid = fitting(kGridMin, kGridMin, width - kSidebarMin, kCenterMin);
+    if (grid > 0.0F) sides.left = std::round(width - kCenterMin - grid);
+  }
+  if (grid > 0.0F) {
+    sides.right = std::round(grid);
+    sides.has_grid = true;
+  }
+  return sides;
+}
+
+}  // namespace
+
+Layout layout_window(float width, float height, const Strips& strips, const Panes& panes) {
+  const Sides sides = share_out(width, height, panes);
+  const float sidebar = sides.left;
+  const float grid = sides.right;
+  const float notice = strips.has_notice ? kNoticeHeight : 0.0F;
+  const float room = std::max(height - strips.menu - notice - kBodyLeast, 0.0F);
+  const float texts = std::round(std::min(strips.texts, room));
+  const float spare = std::max(height - strips.menu - notice - texts - kBodyMin, 0.0F);
+  const float welcome = std::round(std::min(strips.welcome, spare));
+  const float top = strips.menu + notice + welcome + texts;
+  const float status = std::min(kStatusHeight, std::max(height - top, 0.0F));
+  const float body = std::max(height - top - status, 0.0F);
+  const float tabs = std::min(kTabsHeight, body);
+  const float center = std::max(width - sidebar - grid, 0.0F);
+
+  Layout layout;
+  layout.notice = {.x = 0.0F, .y = strips.menu, .width = width, .height = notice};
+  layout.welcome = {.x = 0.0F, .y = strips.menu + notice, .width = width, .height = welcome};
+  layout.texts = {.x = 0.0F, .y = top - texts, .width = width, .height = texts};
+  (sides.has_sidebar ? layout.sidebar : layout.sidebar_rail) = {.x = 0.0F, .y = top, .width = sidebar, .height = body};
+  layout.tabs = {.x = sidebar, .y = top, .width = center, .height = tabs};
+  layout.center = {.x = sidebar, .y = top + tabs, .width = center, .height = body - tabs};
+  (sides.has_grid ? layout.grid : layout.grid_rail) = {.x = sidebar + center, .y = top, .width = grid, .height = body};
+  layout.status = {.x = 0.0F, .y = top + body, .width = width, .height = status};
+  if (layout.has_sidebar()) layout.sidebar_splitter = splitter_at(sidebar, top, body);
+  if (layout.has_grid()) layout.grid_splitter = splitter_at(layout.grid.x, top, body);
+  return layout;
+}
+
+void drag_sidebar(Panes& panes, const Layout& layout, float x) {
+  const float right = layout.has_grid() ? layout.grid.width : layout.grid_rail.width;
+  // A grid that is there by itself would fold below the comfortable width.
+  const bool may_fold = layout.has_grid() && panes.grid_fold == Fold::Automatic;
+  const float widest = layout.status.width - right - (may_fold ? kCenterComfortable : kCenterMin);
+  panes.sidebar = std::round(std::max(kSidebarMin, std::min(x, widest)));
+}
+
+void drag_grid(Panes& panes, const Layout& layout, float x) {
+  const float left = layout.has_sidebar() ? layout.sidebar.width : layout.sidebar_rail.width;
+  const float widest = layout.status.width - left - kCenterMin;
+  panes.grid = std::round(std::max(kGridMin, std::min(layout.status.width - x, widest)));
+  // The chosen width may leave the map less than is comfortable, and must not fold the panel for that.
+  if (layout.status.width - left - panes.grid < kCenterComfortable) panes.grid_fold = Fold::Open;
+}
+
+void toggle_sidebar(Panes& panes, const Layout& layout) {
+  if (layout.has_sidebar()) {
+    panes.sidebar_fold = Fold::Folded;
+    return;
+  }
+  panes.sidebar_fold = Fold::Automatic;
+  if (!share_out(layout.status.width, height_of(layout), panes).has_sidebar) panes.sidebar_fold = Fold::Open;
+}
+
+void toggle_grid(Panes& panes, const Layout& layout) {
+  if (layout.has_grid()) {
+    panes.grid_fold = Fold::Folded;
+    return;
+  }
+  panes.grid_fold = Fold::Automatic;
+  if (!share_out(layout.status.width, height_of(layout), panes).has_grid) panes.grid_fold = Fold::Open;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "app/shell/heatmap_renderer.h"
+#include "app/state/settings.h"
+
+namespace headlight::app {
+
+/// Where the panes of the window stand, in UI units. Pure arithmetic: the same window gives the same layout.
+///
+///   menu bar
+///   welcome
+///   texts
+///   sidebar │ tabs     │ grid
+///           │ centre   │
+///   status line
+///
+/// The map comes first: a side panel that would leave it too little room folds into a rail at the window's edge, the grid
+/// before the sidebar. A panel that the user opened stays open until the map would be smaller than kCenterMin.
+struct Layout {
+  shell::UiRect notice;   ///< a line under the menu bar; no height when there is nothing to say
+  shell::UiRect welcome;  ///< what to begin with; no height once it was closed
+  shell::UiRect texts;    ///< a translator's two texts side by side; no height otherwise
+  shell::UiRect sidebar;  ///< no width: folded
+  shell::UiRect tabs;
+  shell::UiRect center;
+  shell::UiRect grid;          ///< no width: folded
+  shell::UiRect sidebar_rail;  ///< stands for the folded sidebar; no width while it is open
+  shell::UiRect grid_rail;
+  shell::UiRect status;
+  shell::UiRect sidebar_splitter;  ///< may be dragged; wider than the line that is seen
+  shell::UiRect grid_splitter;
+
+  bool has_sidebar() const { return sidebar.width > 0.0F; }
+  bool has_grid() const { return grid.width > 0.0F; }
+};
+
+/// Limits of the panes, in UI units.
+inline constexpr float kSidebarMin = 240.0F;
+inline constexpr float kGridMin = 176.0F;
+inline constexpr float kCenterMin = 400.0F;
+inline constexpr float kCenterComfortable = 600.0F;  ///< below it a panel folds by itself
+inline constexpr float kRailWidth = 28.0F;
+inline constexpr float kTabsHeight = 40.0F;
+inline constexpr float kStatusHeight = 28.0F;
+inline constexpr float kNoticeHeight = 36.0F;
+inline constexpr float kBodyMin = 460.0F;    ///< of the panes and the status line, before the welcome gives way
+inline constexpr float kBodyLeast = 280.0F;  ///< before the texts give way
+
+/// Heights of the strips above the panes; 0: not there.
+struct Strips {
+  float menu = 0.0F;
+  bool has_notice = false;
+  float welcome = 0.0F;
+  float texts = 0.0F;
+};
+
+/// The panes' widths and the strips' heights are upper limits: they are cut to what fits, and the strips leave the map some
+/// room.
+Layout layout_window(float width, float height, const Strips& strips, const Panes& panes);
+
+/// What a splitter's drag to `x` makes of the panes' widths; kept inside what the window can show.
+void drag_sidebar(Panes& panes, const Layout& layout, float x);
+void drag_grid(Panes& panes, const Layout& layout, float x);
+
+/// Folds a panel that is open in `layout`, opens one that is folded.
+void toggle_sidebar(Panes& panes, const Layout& layout);
+void toggle_grid(Panes& panes, const Layout& layout);
+
+}  // namespace headlight::app

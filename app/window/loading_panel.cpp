@@ -1,0 +1,84 @@
+#include "app/window/loading_panel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/size_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kWidth = 420.0F;
+constexpr float kHeight = 104.0F;
+constexpr float kInset = 20.0F;
+constexpr float kBarHeight = 4.0F;
+constexpr std::uint32_t kDim = 0xB0;  // of 255: what is below stays recognisable
+
+/// How far it is.
+struct Advance {
+  std::string remark;
+  std::optional<double> share;  ///< of the bar; none: unknown
+};
+
+Advance advance_of(const Arrival& arrival) {
+  const auto share = [](std::size_t done, std::size_t total) {
+    return static_cast<double>(done) / static_cast<double>(std::max<std::size_t>(total, 1));
+  };
+  if (const auto& kernels = arrival.kernels) {
+    return {fmt::format("Compiling kernels: {} of {}", kernels->done, kernels->total), share(kernels->done, kernels->total)};
+  }
+  if (const auto& weights = arrival.progress) {
+    return {fmt::format("{} of {}", short_bytes(weights->done_bytes), short_bytes(weights->total_bytes)),
+            share(weights->done_bytes, weights->total_bytes)};
+  }
+  return {"Computing\u2026", std::nullopt};
+}
+
+}  // namespace
+
+bool draw_loading_panel(Frame& frame, const Arrival& arrival) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const ImVec2 origin = ImGui::GetWindowPos();
+  const ImVec2 size = ImGui::GetWindowSize();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(origin, {origin.x + size.x, origin.y + size.y}, shell::with_alpha(theme.background, kDim));
+
+  const float width = std::max(std::min(kWidth, size.x - 2.0F * kInset), 3.0F * kInset);
+  const ImVec2 low(std::round(origin.x + (size.x - width) * 0.5F),
+                   std::round(origin.y + std::max((size.y - kHeight) * 0.4F, 0.0F)));
+  const ImVec2 high(low.x + width, low.y + kHeight);
+  list->AddRectFilled(low, high, theme.popup, 8.0F);
+  list->AddRect(low, high, theme.border, 8.0F);
+  const float room = width - 2.0F * kInset;
+  frame.ui.ensure_glyphs(arrival.name);
+  const std::string title = fit_text(fonts.strong, fmt::format("Loading {}\u2026", arrival.name), room);
+  list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kInset, low.y + 16.0F}, theme.text, title.c_str());
+  frame.mark("loading.title", {.x = low.x, .y = low.y, .width = width, .height = kHeight});
+
+  const float bar_y = low.y + 46.0F;
+  list->AddRectFilled({low.x + kInset, bar_y}, {high.x - kInset, bar_y + kBarHeight}, theme.field, kBarHeight * 0.5F);
+  const Advance advance = advance_of(arrival);
+  if (advance.share) {
+    const float length = std::round(room * static_cast<float>(std::clamp(*advance.share, 0.0, 1.0)));
+    list->AddRectFilled({low.x + kInset, bar_y}, {low.x + kInset + length, bar_y + kBarHeight}, theme.accent,
+                        kBarHeight * 0.5F);
+    frame.mark("loading.bar", {.x = low.x + kInset, .y = bar_y, .width = length, .height = kBarHeight});
+  }
+  const float button = ImGui::CalcTextSize("Cancel").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float row = high.y - 12.0F - ImGui::GetFrameHeight();
+  list->AddText(fonts.small, font_size(fonts.small),
+                {low.x + kInset, std::round(row + (ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F)},
+                theme.text_dim, advance.remark.c_str());
+  ImGui::SetCursorScreenPos({high.x - kInset - button, row});
+  const bool was_clicked = ImGui::Button("Cancel");
+  mark_last_item(frame, "loading.cancel");
+  explain_last_item(frame, "Back to what was shown before (Esc)");
+  return was_clicked;
+}
+
+}  // namespace headlight::app

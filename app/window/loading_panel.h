@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/engine/engine.h"
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// What is on its way to the screen.
+struct Arrival {
+  std::string name;                             ///< of the model or notebook
+  std::optional<LoadProgress> progress;         ///< of weights; none: they are not being loaded just now
+  std::optional<CompileProgress> kernels = {};  ///< that its first run waits for, behind the weights
+};
+
+/// Dims the whole current window, which covers what was shown before, and says in the middle what is being loaded, how
+/// far it is, and offers to give up. Returns whether that was chosen.
+bool draw_loading_panel(Frame& frame, const Arrival& arrival);
+
+}  // namespace headlight::app

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/commands/actions.h"
+#include "app/dialogs/welcome_panel.h"
+#include "app/frame.h"
+#include "app/sidebar/model_panel.h"
+#include "gpu/device_info.h"
+
+namespace headlight::app {
+
+/// What the menus show besides the frame. Lists are asked for when their menu opens, not before.
+struct MenuContext {
+  std::string undo_label, redo_label;  ///< empty: nothing to undo / redo
+  std::function<const std::vector<PresetInfo>&()> presets;
+  std::function<const std::vector<gpu::DeviceInfo>&()> devices;
+  std::function<std::vector<WelcomeCard>()> cards;  ///< of the welcome panel; those of bundled models are in the File menu
+};
+
+/// What somebody chose that isn't a matter of the state.
+struct MenuChoice {
+  std::optional<Action> action;
+  std::optional<std::string> device;  ///< as --device takes it: the name, or the index where several have that name
+  std::optional<WelcomeCard> card;    ///< what to begin with
+};
+
+/// The menu bar at the window's top.
+MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context);
+
+}  // namespace headlight::app

@@ -1,0 +1,43 @@
+#include "app/window/offscreen_viewer.h"
+
+#include <utility>
+
+#include "app/window/png_file.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+WorkspaceOptions set_up(const ScreenshotOptions& options, std::function<void()> wake) {
+  WorkspaceOptions setup;
+  setup.engine.device = options.device;
+  setup.engine.models = options.models;
+  setup.engine.wake = std::move(wake);
+  setup.engine.watch_compiling = options.watch_compiling;
+  setup.settings.state = options.state;
+  setup.settings.shows_welcome = options.shows_welcome;
+  setup.model = options.model;
+  setup.warning = options.warning;
+  setup.started = start_engine(setup.engine, setup.settings.state);
+  return setup;
+}
+
+WorkspaceOptions drawn_by(WorkspaceOptions setup, const shell::RenderDevice& device) {
+  setup.renderer = device.name();
+  return setup;
+}
+
+}  // namespace
+
+OffscreenViewer::OffscreenViewer(const ScreenshotOptions& options, std::function<void()> wake)
+    : setup_(set_up(options, std::move(wake))), ui_(device_), workspace_(ui_, drawn_by(std::move(setup_), device_)) {}
+
+void take_screenshot(const ScreenshotOptions& options) {
+  OffscreenViewer viewer(options);
+  Workspace& workspace = viewer.workspace();
+  workspace.settle({.width = options.width, .height = options.height}, options.scale, 0.0);
+  if (workspace.result().run == 0 || workspace.result().is_stale) throw Error("{}", workspace.result().error);
+  write_png(options.out, viewer.ui().read_pixels());
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,119 @@
+#include "app/window/status_panel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/size_text.h"
+
+namespace headlight::app {
+namespace {
+
+std::string token_text(const model::TokenBatch& tokens) {
+  const std::size_t count = std::accumulate(tokens.lengths.begin(), tokens.lengths.end(), std::size_t{0});
+  std::string text = fmt::format("{} token{}", count, count == 1 ? "" : "s");
+  if (tokens.batch > 1) text += fmt::format(" in {} lines", tokens.batch);
+  return text;
+}
+
+/// "reused 12 tokens, 3 layers".
+std::string reuse_text(const inference::RunTiming& timing) {
+  const auto count = [](std::uint32_t number, const char* noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+  };
+  std::string text = "reused ";
+  if (timing.reused_tokens > 0) text += count(timing.reused_tokens, "token");
+  if (timing.reused_tokens > 0 && timing.reused_layers > 0) text += ", ";
+  if (timing.reused_layers > 0) text += count(timing.reused_layers, "layer");
+  return text;
+}
+
+class StatusLine {
+ public:
+  StatusLine(Frame& frame, float left, float right_edge) : frame_(frame), right_edge_(right_edge), x_(left) {}
+
+  /// A part at the left, while there is room for the whole of it.
+  void part(const std::string& text, shell::Color color, const char* explanation) {
+    constexpr float kGap = 20.0F;
+    ImFont* font = frame_.ui.fonts().small;
+    const float width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str()).x;
+    if (x_ + width > right_edge_) return;
+    ImGui::SetCursorPos({x_, text_y()});
+    {
+      const Ink ink(font, color);
+      ImGui::TextUnformatted(text.c_str());
+    }
+    explain_last_item(frame_, explanation);
+    x_ += width + kGap;
+  }
+
+  float text_y() const { return std::round((ImGui::GetWindowHeight() - font_size(frame_.ui.fonts().small)) * 0.5F); }
+
+ private:
+  Frame& frame_;
+  float right_edge_;
+  float x_;
+};
+
+struct Remark {
+  std::string text;
+  shell::Color color;
+};
+
+Remark remark_of(const Frame& frame, const StatusContext& context) {
+  const shell::Theme& theme = frame.ui.theme();
+  if (!frame.result.error.empty()) return {frame.result.error, theme.warning};
+  if (!context.job.empty()) return {context.job, theme.accent};
+  if (context.is_computing) return {"computing\u2026", theme.accent};
+  return {"", theme.text_dim};
+}
+
+}  // namespace
+
+void draw_status_panel(Frame& frame, const StatusContext& context) {
+  const shell::Theme& theme = frame.ui.theme();
+  const EngineResult& result = frame.result;
+  const Remark remark = remark_of(frame, context);
+  ImFont* font = frame.ui.fonts().small;
+  const float width = ImGui::GetWindowWidth();
+  constexpr float kEdge = 12.0F;
+  // An error takes what it needs, up to three quarters of the line; the rest is in the tooltip.
+  const float wanted = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, remark.text.c_str()).x;
+  const float remark_width = std::min({wanted, width * 0.75F, std::max(width - 2.0F * kEdge - context.left, 1.0F)});
+  const float remark_x = width - kEdge - remark_width;
+
+  StatusLine line(frame, context.left, remark.text.empty() ? width - kEdge : remark_x - kEdge);
+  if (!result.device.empty()) line.part(result.device, theme.text, "The device that computes");
+  if (result.run != 0) {
+    line.part(fmt::format("{:.2f} ms GPU", result.timing.gpu_ms), theme.text,
+              "Time of the last forward pass on the device, by its own clock");
+    if (result.input) {
+      const model::ModelInput& input = *result.input;
+      std::string tokens = token_text(input.target ? *input.target : input.source);
+      if (input.target) tokens += " \u2192 " + token_text(input.source);
+      line.part(tokens, theme.text_dim, "Without padding; queries \u2192 keys where they differ");
+    }
+    if (result.timing.reused_tokens > 0 || result.timing.reused_layers > 0) {
+      line.part(reuse_text(result.timing), theme.text_dim,
+                "What the run before had computed and this one would have computed again");
+    }
+    line.part(short_count(result.parameter_count) + " parameters", theme.text_dim, "Weights and biases of the model");
+    line.part(fmt::format("{} dispatch{}", result.timing.dispatches, result.timing.dispatches == 1 ? "" : "es"),
+              theme.text_dim, "Kernels started in the one submission of the pass");
+    line.part(short_bytes(result.timing.device_bytes), theme.text_dim, "Weights and run state on the device");
+  }
+  if (remark.text.empty()) return;
+  const ImVec2 origin = ImGui::GetWindowPos();
+  const ImVec2 at(origin.x + remark_x, origin.y + line.text_y());
+  const ImVec4 clip(at.x, origin.y, at.x + remark_width, origin.y + ImGui::GetWindowHeight());
+  ImGui::GetWindowDrawList()->AddText(font, font_size(font), at, remark.color, remark.text.c_str(), nullptr, 0.0F, &clip);
+  ImGui::SetCursorPos({remark_x, 0.0F});
+  ImGui::Dummy({remark_width, ImGui::GetWindowHeight()});
+  frame.mark("status.remark", last_item_rect());
+  if (wanted > remark_width) explain_last_item(frame, remark.text.c_str());
+}
+
+}  // namespace headlight::app

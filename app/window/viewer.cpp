@@ -1,0 +1,159 @@
+#include "app/window/viewer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "app/shell/render_device.h"
+#include "app/shell/window.h"
+#include "app/state/settings_keeper.h"
+#include "app/window/workspace.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+double steady_now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+shell::WindowPlacement to_shell(const WindowPlacement& placement) {
+  shell::WindowPlacement window{
+      .position = {}, .width = placement.width, .height = placement.height, .maximized = placement.is_maximized};
+  if (placement.x && placement.y) window.position = {.x = *placement.x, .y = *placement.y};
+  return window;
+}
+
+WindowPlacement from_shell(const shell::WindowPlacement& placement) {
+  WindowPlacement window{
+      .width = placement.width, .height = placement.height, .x = {}, .y = {}, .is_maximized = placement.maximized};
+  if (placement.position) {
+    window.x = placement.position->x;
+    window.y = placement.position->y;
+  }
+  return window;
+}
+
+/// Draws when there is something new and sleeps otherwise.
+class ViewerLoop {
+ public:
+  ViewerLoop(shell::RenderDevice& device, shell::Ui& ui, shell::Window& window, Workspace& workspace, SettingsKeeper& keeper)
+      : device_(device), ui_(ui), window_(window), workspace_(workspace), keeper_(keeper) {}
+
+  void run() {
+    double next_frame_s = 0.0;
+    double next_keeping_s = std::numeric_limits<double>::infinity();
+    while (!window_.should_close() && !workspace_.wants_to_quit()) {
+      const double wait_until_s = std::min(window_.is_visible() ? next_frame_s : kNever, next_keeping_s);
+      window_.wait_events(std::max(wait_until_s - steady_now_s(), 0.0));
+      const double now_s = steady_now_s();
+      const bool is_asked = window_.is_visible() && window_.take_redraw();
+      if (is_asked || (window_.is_visible() && now_s >= next_frame_s)) {
+        draw(is_asked, now_s);
+        next_frame_s = now_s + workspace_.redraw_after_s();
+      }
+      next_keeping_s = now_s + keeper_.keep(settings(), now_s);
+    }
+  }
+
+  Settings settings() {
+    Settings settings = workspace_.settings();
+    settings.window = from_shell(window_.placement());
+    return settings;
+  }
+
+ private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+  void draw(bool is_asked, double now_s) {
+    try {
+      const std::uint64_t pictures = ui_.pictures();
+      workspace_.frame(window_.framebuffer_size(), window_.content_scale(), now_s);
+      if (is_asked || ui_.pictures() != pictures) window_.present();
+      failures_ = 0;
+    } catch (const Error& error) {
+      const bool may_pass = error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::OutOfDeviceMemory;
+      if (!may_pass || ++failures_ > kMostFailures) throw;
+      reopen_device();
+    }
+  }
+
+  /// Everything that draws is made anew; what the user did and what is computed stays. Throws Error when that fails again
+  /// and again.
+  void reopen_device() {
+    while (true) {
+      try {
+        window_.release_device();
+        ui_.release_device();
+        device_.reopen();
+        ui_.use_device();
+        window_.use_device();
+        return workspace_.tell_of_reopening(device_.name());
+      } catch (const Error&) {
+        if (++failures_ > kMostFailures) throw;
+        std::this_thread::sleep_for(kPause);
+      }
+    }
+  }
+
+  static constexpr int kMostFailures = 3;                  // without a picture between them
+  static constexpr std::chrono::milliseconds kPause{300};  // a driver that resets its device needs a moment
+
+  shell::RenderDevice& device_;
+  shell::Ui& ui_;
+  shell::Window& window_;
+  Workspace& workspace_;
+  SettingsKeeper& keeper_;
+  int failures_ = 0;
+};
+
+}  // namespace
+
+int run_viewer(const ViewOptions& options) {
+  Settings settings = options.settings;
+  if (!options.device.empty()) settings.device = options.device;
+  EngineOptions engine;
+  engine.device = settings.device;
+  engine.wake = &shell::Window::wake;
+  engine.models = options.models;
+  std::unique_ptr<Engine> started = start_engine(engine, settings.state);
+  shell::RenderDevice device;
+  shell::Ui ui(device);
+  Result<std::unique_ptr<shell::Window>> opened =
+      shell::Window::open(device, ui, "Headlight", to_shell(options.settings.window));
+  if (!opened) throw Error("{}", opened.error());
+  const std::unique_ptr<shell::Window> window = std::move(opened).value();
+
+  Workspace workspace(ui, {.engine = engine,
+                           .started = std::move(started),
+                           .settings = settings,
+                           .model = options.model,
+                           .warning = options.warning,
+                           .renderer = device.name(),
+                           .may_use_another_device = options.device.empty(),
+                           .focuses_text = true});
+  window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
+
+  SettingsKeeper keeper(options.settings_file, options.settings);
+  ViewerLoop loop(device, ui, *window, workspace, keeper);
+  try {
+    loop.run();
+  } catch (...) {
+    static_cast<void>(keeper.save(loop.settings()));  // the error that ends the program is the one to tell
+    throw;
+  }
+  int status = 0;
+  if (const std::optional<std::string> trouble = keeper.save(loop.settings())) {
+    fmt::print(stderr, "headlight: the settings are not saved: {}\n", *trouble);
+    status = 1;
+  }
+  for (const std::string& message : device.validation_messages()) {
+    fmt::print(stderr, "validation: {}\n", message);
+    status = 1;
+  }
+  return status;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/engine/model_cache.h"
+#include "app/state/settings.h"
+
+namespace headlight::app {
+
+/// How `headlight view` was started.
+struct ViewOptions {
+  Settings settings;                    ///< loaded from `settings_file`, with the flags of the command line applied
+  std::filesystem::path settings_file;  ///< where to save them on closing; empty: don't
+  std::optional<std::string> warning;   ///< to show in the window once
+  std::string device;                   ///< --device; empty: settings.device
+  std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
+  std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
+};
+
+/// How `headlight screenshot` was started.
+struct ScreenshotOptions {
+  State state;
+  std::filesystem::path out;   ///< .png
+  std::uint32_t width = 1600;  ///< pixels of the image, whatever the scale
+  std::uint32_t height = 1000;
+  float scale = 1.0f;  ///< of fonts and spacing, as on a HiDPI monitor
+  std::string device;
+  bool shows_welcome = false;
+  std::optional<std::string> warning = {};  ///< to show in the window
+  std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
+  std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
+  inference::CompileObserver watch_compiling = {};             ///< called from the engine's thread
+};
+
+/// Opens the window and returns when it is closed: the exit status. Throws Error in one line when there is no display or no
+/// device.
+int run_viewer(const ViewOptions& options);
+
+/// Draws the same window offscreen, waits until everything is computed and writes it. Throws Error in one line.
+void take_screenshot(const ScreenshotOptions& options);
+
+}  // namespace headlight::app

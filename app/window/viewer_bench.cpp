@@ -1,0 +1,154 @@
+#include "app/window/viewer_bench.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+
+#include "app/window/offscreen_viewer.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kTyped = " A woman in a blue dress plays the guitar on a street.";
+constexpr int kMostFrames = 2'000;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// How long this process has been running, to a hundredth of a second: field 22 of /proc/self/stat is its start in ticks
+/// since the machine's.
+double process_age_ms() {
+  std::ifstream stat("/proc/self/stat");
+  std::ifstream uptime("/proc/uptime");
+  std::string line;
+  std::getline(stat, line);
+  std::istringstream fields(line.substr(line.rfind(')') + 2));
+  std::string skipped;
+  constexpr int kFieldsBetween = 19;
+  for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
+  double start_ticks = 0.0;
+  double uptime_s = 0.0;
+  fields >> start_ticks;
+  uptime >> uptime_s;
+  return 1e3 * (uptime_s - start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
+/// The engine's news, from its thread to the loop.
+class News {
+ public:
+  void tell() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_there_ = true;
+    }
+    changed_.notify_all();
+  }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    is_there_ = false;
+  }
+  void wait(double most_s) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::duration<double>(most_s), [this] { return is_there_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_there_ = false;
+};
+
+/// The viewer's loop without its window: draws when there is something new.
+class OffscreenLoop {
+ public:
+  OffscreenLoop(shell::Ui& ui, Workspace& workspace, shell::PixelSize size, News& news)
+      : ui_(ui), workspace_(workspace), size_(size), news_(news) {}
+
+  /// Draws one picture and waits until it is one.
+  void draw() {
+    news_.forget();
+    workspace_.frame(size_, 1.0F, std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
+    ui_.wait_until_drawn();
+  }
+
+  void sleep() {
+    const double wait_s = std::min(workspace_.redraw_after_s(), 1.0);
+    if (wait_s > 0.0) news_.wait(wait_s);
+  }
+
+  /// Until nothing more is computed or drawn.
+  void rest() {
+    for (int i = 0; i < kMostFrames && !workspace_.is_settled(); ++i) {
+      draw();
+      sleep();
+    }
+  }
+
+ private:
+  shell::Ui& ui_;
+  Workspace& workspace_;
+  shell::PixelSize size_;
+  News& news_;
+};
+
+KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, char character) {
+  KeystrokeCost cost;
+  const std::uint64_t pictures = ui.pictures();
+  const auto start = Clock::now();
+  ui.feed(shell::TextInput{std::string(1, character)});
+  for (int i = 0; i < kMostFrames && cost.maps_ms == 0.0; ++i) {
+    const auto frame = Clock::now();
+    loop.draw();
+    ++cost.frames;
+    cost.frame_ms += milliseconds_since(frame);
+    const double now_ms = milliseconds_since(start);
+    if (i == 0) cost.typed_ms = now_ms;
+    if (cost.map_ms == 0.0 && workspace.shows_selected_map()) cost.map_ms = now_ms;
+    if (workspace.shows_all_maps()) cost.maps_ms = now_ms;
+    if (cost.maps_ms == 0.0) loop.sleep();
+  }
+  cost.frame_ms /= cost.frames;
+  cost.pictures = static_cast<std::uint32_t>(ui.pictures() - pictures);
+  cost.run_ms = workspace.result().timing.wall_ms;
+  return cost;
+}
+
+}  // namespace
+
+ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes) {
+  News news;
+  OffscreenViewer viewer(options, [&] { news.tell(); });
+  shell::Ui& ui = viewer.ui();
+  Workspace& workspace = viewer.workspace();
+  OffscreenLoop loop(ui, workspace, {.width = options.width, .height = options.height}, news);
+  ViewerBench bench;
+  for (int i = 0; i < kMostFrames && bench.launch_maps_ms == 0.0; ++i) {
+    loop.draw();
+    if (bench.launch_ms == 0.0 && workspace.shows_selected_map()) bench.launch_ms = process_age_ms();
+    if (workspace.shows_all_maps()) bench.launch_maps_ms = process_age_ms();
+    if (bench.launch_maps_ms == 0.0) loop.sleep();
+    if (!workspace.result().error.empty()) throw Error("{}", workspace.result().error);
+  }
+  const std::optional<shell::UiRect> box = workspace.item_rect("text.edit");
+  if (!box) throw Error("there is no text to type into; choose a model or the playground");
+  // The first character comes at once: somebody who starts typing doesn't wait.
+  ui.feed(shell::click_at(box->x + 8.0F, box->y + 8.0F));
+  ui.feed(shell::tap(shell::Key::End));
+  for (int i = 0; i < kMostFrames && ui.has_pending_input(); ++i) loop.draw();
+  for (std::uint32_t i = 0; i < keystrokes; ++i) {
+    bench.keystrokes.push_back(type(ui, workspace, loop, kTyped[i % kTyped.size()]));
+    loop.rest();
+  }
+  return bench;
+}
+
+}  // namespace headlight::app

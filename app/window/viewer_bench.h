@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/window/viewer.h"
+
+namespace headlight::app {
+
+/// Where the time between a keystroke and the picture with its maps goes, in milliseconds.
+struct KeystrokeCost {
+  double typed_ms = 0.0;  ///< until the picture with the typed character, the maps still those before
+  double map_ms = 0.0;    ///< until the picture with the selected head's new map
+  double maps_ms = 0.0;   ///< until the picture with every map that is in sight
+  double run_ms = 0.0;    ///< of these, the forward pass: recording, submission, wait
+  double frame_ms = 0.0;  ///< and building and drawing one picture, on average
+  std::uint32_t frames = 0, pictures = 0;
+};
+
+struct ViewerBench {
+  double launch_ms = 0.0;       ///< from the start of the process to the picture with the first heatmap
+  double launch_maps_ms = 0.0;  ///< … with all maps in sight
+  std::vector<KeystrokeCost> keystrokes;
+};
+
+/// Opens the viewer offscreen as run_viewer() does, types so many characters behind the text, one after the other, and
+/// says how long each took to be on screen. Throws Error in one line.
+ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes);
+
+}  // namespace headlight::app

@@ -1,0 +1,322 @@
+#include "app/window/workspace.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/models/starter_view.h"
+#include "app/shell/shaped_text.h"
+#include "app/state/departures.h"
+#include "app/state/opened_file.h"
+#include "app/window/png_file.h"
+#include "core/error.h"
+#include "inference/weight_findings.h"
+
+namespace headlight::app {
+namespace {
+
+/// How long a picture waits for the engine's answer to what was just typed.
+constexpr std::chrono::microseconds kPatience{15'000};
+
+}  // namespace
+
+std::unique_ptr<Engine> start_engine(const EngineOptions& options, const State& state) {
+  auto engine = std::make_unique<Engine>(options);
+  engine->request({.revision = 0, .inputs = run_inputs(state)});
+  return engine;
+}
+
+Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
+    : ui_(ui),
+      settings_(std::move(options.settings)),
+      state_(settings_.state),
+      undo_(state_),
+      engine_(options.started ? std::move(options.started) : std::make_unique<Engine>(options.engine)),
+      renderer_(std::move(options.renderer)),
+      may_use_another_device_(options.may_use_another_device && !settings_.device.empty()),
+      shown_inputs_(run_inputs(State{})),
+      model_jobs_(options.engine.models, std::move(options.find_models), options.engine.wake),
+      opened_model_(std::move(options.model)),
+      export_dialog_(options.engine.open, options.engine.wake) {
+  if (options.warning) notice_ = {.text = *options.warning, .is_warning = true};
+  ui_.ensure_glyphs(state_.text);
+  ui_.ensure_glyphs(state_.key_text);
+  ui_.ensure_glyphs(state_.model.pair_text);
+  ui_.ensure_glyphs(state_.model.target_text);
+  welcome_memory_.takes_focus = !options.focuses_text || !state_.preset.empty();
+  if (options.focuses_text) {
+    // An example is there to be replaced; what was typed goes on.
+    const bool is_example =
+        state_.text == State{}.text || state_.text == kCaptionsSight.text || state_.text == kTranslatorSight.text;
+    transient_.text_focus = is_example ? TextFocus::SelectAll : TextFocus::AtEnd;
+  }
+  request_what_is_seen();
+}
+
+void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) {
+  const std::uint64_t asked = inputs_revision_;
+  build(size, content_scale, now_s);
+  // What was typed and its maps in one picture, where the engine is that fast: two would take twice as long to draw.
+  const bool may_be_fast =
+      result_.run != 0 && !result_.translated && result_.timing.wall_ms < 1e-3 * static_cast<double>(kPatience.count());
+  if (inputs_revision_ != asked && may_be_fast && engine_->wait_for(revision_, kPatience)) {
+    ui_.drop_frame();
+    build(size, content_scale, now_s);
+  }
+  ui_.end_frame();
+  save_screenshot();
+}
+
+void Workspace::build(shell::PixelSize size, float content_scale, double now_s) {
+  const float zoom = state_.view.ui_scale > 0.0F ? state_.view.ui_scale : 1.0F;
+  ui_.set_theme(state_.view.theme == Theme::Dark ? shell::ThemeKind::Dark : shell::ThemeKind::Light);
+  take_news();  // first: the fonts of this frame have what its tokens need
+  ui_.begin_frame(size, content_scale * zoom, std::max(now_s - last_frame_s_, 0.0));
+  last_frame_s_ = now_s;
+  take_model_news();
+  go_on_generating();
+
+  // A run that is older than the state may lack the selected block or cell: something else is drawn meanwhile, and what was
+  // chosen comes back unless the person chooses anew.
+  follow_arrival(now_s);
+  const bool shows_state = is_current() && requested_inputs_ == run_inputs(state_);
+  const Selection chosen = state_.selection;
+  const std::optional<attention::Cell> chosen_pin = state_.view.pinned;
+  if (!is_arriving()) clamp_selection(state_, result_.shapes);
+  const Selection drawn = state_.selection;
+  const std::optional<attention::Cell> drawn_pin = state_.view.pinned;
+  if (shows_state && (chosen != drawn || chosen_pin != drawn_pin)) undo_.adopt(state_);
+
+  wishes_.clear();
+  predictions_.clear();
+  wants_memory_ = false;
+  items_.clear();
+  tips_.clear();
+  handle_keys();
+  const auto frame_of = [&](State& state) {
+    return Frame{.ui = ui_,
+                 .state = state,
+                 .transient = transient_,
+                 .result = result_,
+                 .wishes = wishes_,
+                 .items = &items_,
+                 .predictions = &predictions_,
+                 .wants_memory = &wants_memory_,
+                 .tips = &tips_};
+  };
+  Frame menus = frame_of(state_);
+  draw_menu(menus);
+  // Only now: keys and menus may have chosen another model.
+  const bool arrives = is_arriving();
+  State held = arrives ? held_ : State{};  // a copy: nothing can be changed in it
+  Frame panes = frame_of(arrives ? held : state_);
+  // The box moves when the model turns out to have two texts; who writes in it goes on.
+  const bool has_two = has_two_texts(panes.state);
+  if (has_two != std::exchange(had_two_texts_, has_two) && ui_.is_typing()) transient_.text_focus = TextFocus::AtEnd;
+  draw(menus, panes);
+  transient_.text_focus = TextFocus::None;
+  is_mouse_held_ = ImGui::IsAnyMouseDown();
+
+  if (!shows_state && state_.selection == drawn) state_.selection = chosen;
+  if (!shows_state && state_.view.pinned == drawn_pin) state_.view.pinned = chosen_pin;
+  if (!is_arriving() && held_ != state_) held_ = state_;
+  remember(now_s);
+  request_what_is_seen();
+}
+
+bool Workspace::is_current() const { return result_.run != 0 && !result_.is_stale && result_.revision >= inputs_revision_; }
+
+void Workspace::take_news() {
+  if (std::optional<EngineResult> news = engine_->poll()) {
+    const bool is_other_run = news->run != result_.run;
+    const bool is_reopened = news->reopenings != result_.reopenings && news->error.empty();
+    result_ = std::move(*news);
+    if (is_other_run) prepare_token_texts();
+    if (is_other_run) warn_of_weights();
+    if (result_.input && drawn_input_.of == result_.input) result_.input = drawn_input_.as_drawn;
+    if (is_reopened) tell_of_reopening(result_.device);
+    settle_device();
+    ui_.request_redraw();
+  }
+  if (is_current()) shown_inputs_ = requested_inputs_;
+  if (std::optional<Notice> news = export_dialog_.take_result()) notice_ = std::move(*news);
+  if (std::optional<std::string> missing = ui_.take_missing_font())
+    notice_ = {.text = std::move(*missing), .is_warning = true};
+}
+
+void Workspace::prepare_token_texts() {
+  drawn_input_ = {};
+  if (!result_.input) return;
+  bool needs_copy = false;
+  const auto look_at = [&](const model::TokenBatch& tokens) {
+    for (const auto& line : tokens.texts) {
+      for (const std::string& token : line) {
+        needs_copy = needs_copy || shell::needs_shaping(token);
+        ui_.ensure_glyphs(token);
+      }
+    }
+  };
+  look_at(result_.input->source);
+  if (result_.input->target) look_at(*result_.input->target);
+  if (!needs_copy) return;
+  auto drawn = std::make_shared<model::ModelInput>(*result_.input);
+  const auto shape = [&](model::TokenBatch& tokens) {
+    for (auto& line : tokens.texts) {
+      for (std::string& token : line) token = ui_.shaped(token);
+    }
+  };
+  shape(drawn->source);
+  if (drawn->target) shape(*drawn->target);
+  drawn_input_ = {.of = result_.input, .as_drawn = std::move(drawn)};
+}
+
+void Workspace::tell_of_reopening(const std::string& device) {
+  notice_ = {.text = fmt::format(
+                 "The device '{}' was lost (a driver reset) and is open again; nothing of your work is gone.", device),
+             .is_warning = true};
+  ui_.request_redraw();
+}
+
+void Workspace::warn_of_weights() {
+  std::string warning = result_.network ? inference::weight_warning(*result_.network) : std::string();
+  if (warning == weight_warning_) return;
+  weight_warning_ = std::move(warning);
+  if (!weight_warning_.empty()) notice_ = {.text = "Weights aren't finite. " + weight_warning_, .is_warning = true};
+}
+
+void Workspace::settle_device() {
+  if (!result_.device.empty()) may_use_another_device_ = false;
+  if (may_use_another_device_ && !result_.error.empty()) {
+    may_use_another_device_ = false;
+    notice_ = {.text = result_.error + " Another device is used instead.", .is_warning = true};
+    settings_.device.clear();
+    engine_->set_device("");
+  }
+  if (chosen_device_ && result_.error.empty()) settings_.device = *std::exchange(chosen_device_, std::nullopt);
+}
+
+void Workspace::remember(double now_s) {
+  // All tokens of one continuation are one step.
+  if (undo_.observe(state_, now_s, is_mouse_held_ || generation_.is_running())) ui_.request_redraw(2);
+  forget_toast(now_s);
+}
+
+void Workspace::request_what_is_seen() {
+  RunInputs inputs = run_inputs(state_);
+  const bool is_first = revision_ == 0;
+  const bool has_other_inputs = is_first || inputs != requested_inputs_;
+  if (generation_.is_running() && result_.has_logits) predictions_.push_back(generation_.wish(result_));
+  const bool wants_the_same =
+      wishes_ == requested_wishes_ && predictions_ == requested_predictions_ && wants_memory_ == requested_memory_;
+  if (!has_other_inputs && wants_the_same) return;
+  ++revision_;
+  if (has_other_inputs) inputs_revision_ = revision_;
+  requested_inputs_ = std::move(inputs);
+  requested_wishes_ = wishes_;
+  requested_predictions_ = predictions_;
+  requested_memory_ = wants_memory_;
+  engine_->request({.revision = revision_,
+                    .inputs = requested_inputs_,
+                    .tiles = requested_wishes_,
+                    .predictions = requested_predictions_,
+                    .wants_memory = requested_memory_,
+                    .laid_out_for = result_.shapes});
+}
+
+bool Workspace::shows_selected_map() const {
+  return is_current() && requested_inputs_ == run_inputs(state_) && !wishes_.empty() && result_.is_current(wishes_.front());
+}
+
+bool Workspace::shows_all_maps() const {
+  const auto is_shown = [&](const attention::TileRequest& wish) { return result_.is_current(wish); };
+  return shows_selected_map() && (!result_.translated || result_.translated->is_done) &&
+         std::ranges::all_of(wishes_, is_shown);
+}
+
+void Workspace::report(const std::optional<std::string>& trouble) {
+  if (trouble) notice_ = {.text = *trouble, .is_warning = true};
+}
+
+std::string Workspace::error_of(Blame blame) const {
+  if (result_.error.empty()) return {};
+  return blame_for(shown_inputs_, requested_inputs_) == blame ? result_.error : std::string();
+}
+
+void Workspace::save_screenshot() {
+  const std::optional<std::filesystem::path> path = screenshot_dialog_.take_path();
+  if (!path) return;
+  try {
+    write_png(*path, ui_.read_pixels());
+    notice_ = {.text = fmt::format("Saved {}", path->string())};
+  } catch (const std::exception& error) {
+    notice_ = {.text = error.what(), .is_warning = true};
+  }
+  ui_.request_redraw();
+}
+
+void Workspace::open_files(const std::vector<std::string>& paths) {
+  if (paths.empty()) return;
+  if (is_model_path(paths.front())) return open_model(paths.front());
+  try {
+    open_file(paths.front(), state_);
+    const std::string changed = departures(state_);
+    notice_ = {};
+    if (!changed.empty()) {
+      notice_ = {.text = fmt::format("{}: {}", std::filesystem::path(paths.front()).filename().string(), changed)};
+    }
+    ui_.ensure_glyphs(state_.text);
+    ui_.ensure_glyphs(state_.key_text);
+  } catch (const std::exception& error) {
+    notice_ = {.text = error.what(), .is_warning = true};
+  }
+  ui_.request_redraw();
+}
+
+double Workspace::redraw_after_s() const {
+  constexpr double kJobInterval_s = 0.05;  // jobs say that they end just before they do
+  const bool has_jobs = model_jobs_.is_opening() || model_jobs_.is_looking();
+  double wait_s = ui_.redraw_after_s();
+  if (has_jobs) wait_s = std::min(wait_s, kJobInterval_s);
+  if (arrival_began_s_) wait_s = std::min(wait_s, kJobInterval_s);
+  if (toast_.is_shown()) wait_s = std::min(wait_s, std::max(toast_.until_s - last_frame_s_, 0.0));
+  return wait_s;
+}
+
+bool Workspace::is_settled() const {
+  return !engine_->is_busy() && !ui_.has_pending_input() && ui_.redraw_after_s() > 0.0 && !export_dialog_.is_running() &&
+         !screenshot_dialog_.is_waiting() && !model_jobs_.is_opening() && !model_jobs_.is_looking() &&
+         !generation_.is_running();
+}
+
+double Workspace::settle(shell::PixelSize size, float content_scale, double now_s) {
+  constexpr int kMostFrames = 5000;
+  constexpr double kFrame_s = 1.0 / 60.0;
+  for (int i = 0; i < kMostFrames; ++i) {
+    frame(size, content_scale, now_s);
+    if (is_settled()) return now_s;
+    now_s += kFrame_s;
+    export_dialog_.wait();
+    model_jobs_.wait();
+    engine_->wait_until_idle();
+  }
+  throw Error("the window never came to rest in {} frames", kMostFrames);
+}
+
+const Settings& Workspace::settings() {
+  settings_.state = state_;
+  forget_changes(settings_.state);
+  return settings_;
+}
+
+std::optional<shell::UiRect> Workspace::item_rect(std::string_view name) const {
+  const auto found = items_.find(name);
+  if (found == items_.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace headlight::app

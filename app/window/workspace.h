@@ -1,0 +1,238 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/commands/actions.h"
+#include "app/dialogs/export_dialog.h"
+#include "app/dialogs/help_dialogs.h"
+#include "app/dialogs/model_browser.h"
+#include "app/dialogs/screenshot_dialog.h"
+#include "app/dialogs/welcome_panel.h"
+#include "app/engine/engine.h"
+#include "app/engine/generation.h"
+#include "app/engine/prediction_memory.h"
+#include "app/frame.h"
+#include "app/models/model_jobs.h"
+#include "app/sidebar/text_panel.h"
+#include "app/state/error_section.h"
+#include "app/state/settings.h"
+#include "app/state/undo.h"
+#include "app/views/predictions/predictions_view.h"
+#include "app/views/steps/steps_view.h"
+#include "app/widgets/form.h"
+#include "app/widgets/notice.h"
+#include "app/widgets/prompt_panel.h"
+#include "app/window/layout.h"
+#include "app/window/menu_catalog.h"
+
+namespace headlight::app {
+
+/// An engine that computes what a state shows already, while there is nothing yet to show it on.
+std::unique_ptr<Engine> start_engine(const EngineOptions& options, const State& state);
+
+struct WorkspaceOptions {
+  EngineOptions engine;
+  std::unique_ptr<Engine> started = {};  ///< of start_engine(engine, settings.state); none: the workspace starts one
+  Settings settings;
+  std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the settings' state, if it is open already
+  std::optional<std::string> warning;                          ///< shown once
+  std::string renderer;                                        ///< name of the device that draws, for the About dialog
+  /// The device stands in the settings and nobody asked for it just now: when it is gone, the best one will do.
+  bool may_use_another_device = false;
+  /// The text box has the keyboard from the beginning.
+  bool focuses_text = false;
+  ModelFinder find_models = list_models;
+};
+
+/// Everything that is in the window, without the window: the state and its history, the engine, the panels and what happens
+/// between them once a frame. A window or a test feeds input to the Ui, calls frame(), and looks at the result.
+class Workspace {
+ public:
+  /// The Ui must outlive the workspace.
+  Workspace(shell::Ui& ui, WorkspaceOptions options);
+
+  /// One frame: takes the engine's news, handles keys, draws, records what changed, asks for what is on screen now.
+  /// `now_s`: any steady clock.
+  void frame(shell::PixelSize size, float content_scale, double now_s);
+
+  /// Seconds until the next frame is wanted though nothing happens; infinity when idle.
+  double redraw_after_s() const;
+  /// Nothing is being computed, drawn or waited for.
+  bool is_settled() const;
+  /// Draws frames, 1/60 s apart from `now_s` on, waiting for the engine in between, until is_settled(). Returns the clock
+  /// then. Throws Error when that never happens.
+  double settle(shell::PixelSize size, float content_scale, double now_s);
+
+  /// Files dropped on the window: a text, a session, or a model.
+  void open_files(const std::vector<std::string>& paths);
+  /// Looks into a model in the background and shows it when it can be shown.
+  void open_model(const std::string& path);
+
+  /// Tells the user, once, that a device was lost and is open again: the one that computes or the one that draws.
+  void tell_of_reopening(const std::string& device);
+
+  /// Does the last frame show the selected map of what is typed now, and no older one?
+  bool shows_selected_map() const;
+  /// … and all the others that are in sight, and the whole translation?
+  bool shows_all_maps() const;
+
+  bool wants_to_quit() const { return wants_to_quit_; }
+  const State& state() const { return state_; }
+  const EngineResult& result() const { return result_; }
+  const Undo& undo() const { return undo_; }
+  const ExportDialog& export_dialog() const { return export_dialog_; }
+  const Notice& notice() const { return notice_; }
+  const Toast& toast() const { return toast_; }
+  bool is_painting() const { return transient_.paints; }
+  const ModelBrowser& model_browser() const { return model_browser_; }
+  /// The token that somebody points at, among the chips or in the text, as a row of the map.
+  std::optional<std::uint32_t> pointed_query() const { return transient_.pointed_query; }
+  /// The row whose weights shade the keys' chips.
+  std::optional<std::uint32_t> followed_query() const { return transient_.followed_query; }
+  /// What the target's box shows while the model writes it.
+  const std::string& shown_translation() const { return prompt_memory_.translation; }
+  const Generation& generation() const { return generation_; }
+  std::optional<LoadProgress> load_progress() const { return engine_->load_progress(); }
+  /// What to remember; the window's placement is the caller's.
+  const Settings& settings();
+  /// Where a widget was drawn in the last frame, in UI units; by the names that panels give (app/frame.h).
+  std::optional<shell::UiRect> item_rect(std::string_view name) const;
+  /// What the tooltips of the last frame's controls say, by name.
+  const ItemTips& item_tips() const { return tips_; }
+
+ private:
+  /// One frame without drawing it: `ui_.end_frame()` or `ui_.drop_frame()` comes next.
+  void build(shell::PixelSize size, float content_scale, double now_s);
+  void take_news();
+  /// Makes sure that the tokens of the run can be drawn.
+  void prepare_token_texts();
+  /// Says which weights aren't finite, once for each model and precision.
+  void warn_of_weights();
+  /// Remembers a chosen device once it works, or goes without one that is gone.
+  void settle_device();
+  /// Is the run on screen what the state asks for?
+  bool is_current() const;
+  void handle_keys();
+  void act(Action action);
+  void dismiss();
+  // workspace_actions.cpp, as those three above
+  /// Says for a while what an action has done to the model; nothing for actions that leave it alone.
+  void tell(Action action, State before);
+  void forget_toast(double now_s);
+  /// Undoes what the toast tells of.
+  void take_back();
+  /// All but the menu bar. `menus` is of the state, `frame` of what the panes show: the state, or what was shown before a
+  /// model arrives.
+  void draw(Frame& menus, Frame& frame);
+  void draw_menu(Frame& frame);
+  void draw_welcome(Frame& frame);
+  /// Are the two texts of an encoder–decoder above the panes, instead of in the sidebar?
+  bool has_two_texts(const State& state) const;
+  void draw_sidebar(Frame& frame);
+  void draw_tabs(Frame& frame);
+  void draw_center(Frame& frame);
+  void draw_status(Frame& frame);
+  /// What goes on in the background, for the status line.
+  std::string job_text() const;
+  void draw_splitters(Frame& frame);
+  void draw_rails(Frame& frame);
+  void copy_pinned_cell(Frame& frame);
+  void draw_dialogs(Frame& frame);
+  void remember(double now_s);
+  void request_what_is_seen();
+  void report(const std::optional<std::string>& trouble);
+  void save_screenshot();
+  // workspace_models.cpp
+  void browse_models();
+  std::vector<WelcomeCard> welcome_cards();
+  void begin_with(const WelcomeCard& card);
+  void take_model_news();
+  void show_model(const ModelJobs::Opened& opened);
+  /// Weights that can't be on the device: back to what was shown before, with the reason.
+  void leave_what_cannot_be_loaded();
+  /// Is the run on screen still another model's than the state's? Then what was shown before stays, whole.
+  bool is_arriving() const;
+  /// Frames that begin and end what is_arriving() means for the keyboard.
+  void follow_arrival(double now_s);
+  /// Back to the model on screen, before another one is there.
+  void give_up_loading();
+  void go_back();
+  std::string arriving_name();
+  void go_on_generating();
+  void stop_generating();
+  void draw_arrival(Frame& frame);
+  void draw_predictions(Frame& frame);
+  void draw_model_browser(Frame& frame);
+  void draw_text_section(Frame& frame);
+  void draw_model_section(Frame& frame, const PresetInfo* preset);
+  std::string error_of(Blame blame) const;
+  /// Draws a panel in a pane of its own, guarded.
+  template <typename Draw>
+  void pane(const char* name, const shell::UiRect& rect, shell::Color ground, bool is_padded, Draw&& draw_content);
+
+  shell::Ui& ui_;
+  Settings settings_;
+  State state_;
+  Undo undo_;
+  std::unique_ptr<Engine> engine_;
+  std::string renderer_;
+  std::optional<std::string> chosen_device_;  ///< in the menu; not remembered until it works
+  bool may_use_another_device_ = false;
+
+  EngineResult result_;
+  /// Where scripts need shaping, the input with its tokens' texts as they are drawn (Ui::shaped()).
+  struct {
+    std::shared_ptr<const model::ModelInput> of, as_drawn;
+  } drawn_input_;
+  std::uint64_t revision_ = 0;         ///< of the newest request
+  std::uint64_t inputs_revision_ = 0;  ///< of the newest request with other inputs than the one before
+  RunInputs requested_inputs_;         ///< of the newest request
+  RunInputs shown_inputs_;             ///< of the newest good run, as far as known
+  std::vector<attention::TileRequest> requested_wishes_, wishes_;
+  std::vector<PredictionRequest> requested_predictions_, predictions_;
+  bool requested_memory_ = false, wants_memory_ = false;
+
+  Transient transient_;
+  Layout layout_;
+  ItemRects items_;
+  ItemTips tips_;
+  Shelves shelves_;
+  TextPanelMemory text_memory_;
+  PromptPanelMemory prompt_memory_;
+  bool had_two_texts_ = false;   ///< in the last frame
+  float texts_height_ = 150.0F;  ///< that the two texts wanted in the last frame
+  ModelJobs model_jobs_;
+  ModelBrowser model_browser_;
+  std::shared_ptr<const inference::LanguageModel> opened_model_;  ///< held until the engine has it
+  std::optional<std::string> text_to_show_;                       ///< with the model that is being opened
+  bool is_load_cancelled_ = false;
+  State held_;                             ///< of the last frame that no model was arriving in
+  std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
+  bool resumes_text_ = false;              ///< the text box has the keyboard again as soon as it is there
+  Generation generation_;
+  PredictionMemory prediction_memory_;
+  StepsMemory steps_memory_;
+  NumberBeingTyped typed_;
+  Notice notice_;
+  Toast toast_;
+  State told_before_, told_after_;        ///< around the action that the toast tells of
+  std::optional<std::size_t> told_step_;  ///< of the history, as soon as the action is in it
+  std::string weight_warning_;            ///< of the model on show
+  WelcomeMemory welcome_memory_;
+  ExportDialog export_dialog_;
+  ScreenshotDialog screenshot_dialog_;
+  bool shows_shortcuts_ = false;
+  HelpPage help_page_ = HelpPage::Keys;
+  bool shows_about_ = false;
+  bool wants_to_quit_ = false;
+  bool copies_cell_ = false;  ///< the pinned one, as soon as its numbers are there
+  bool is_mouse_held_ = false;
+  double last_frame_s_ = 0.0;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,263 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/dialogs/help_dialogs.h"
+#include "app/sidebar/language_model_panel.h"
+#include "app/sidebar/masks_panel.h"
+#include "app/sidebar/model_panel.h"
+#include "app/state/departures.h"
+#include "app/views/grid/grid_view.h"
+#include "app/views/head/head_view.h"
+#include "app/views/steps/steps_view.h"
+#include "app/views/translator/translator_view.h"
+#include "app/widgets/cell_text.h"
+#include "app/widgets/fold_button.h"
+#include "app/window/frame_guard.h"
+#include "app/window/loading_panel.h"
+#include "app/window/menu_panel.h"
+#include "app/window/status_panel.h"
+#include "app/window/tabs_panel.h"
+#include "app/window/workspace.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr ImGuiWindowFlags kPaneFlags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                        ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                                        ImGuiWindowFlags_NoFocusOnAppearing;
+
+/// A line between panes in a strip that can be dragged; true while it is, with the pointer's place in `x`.
+bool drag_splitter(const char* name, const shell::UiRect& strip, shell::Color color, shell::Color hot, float& x) {
+  if (strip.width <= 0.0F || strip.height <= 0.0F) return false;
+  ImGui::SetNextWindowPos({strip.x, strip.y});
+  ImGui::SetNextWindowSize({strip.width, strip.height});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
+  // ImGui puts windows that are never brought to the front behind all others; a strip lies over the panes.
+  ImGui::Begin(name, nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar(2);
+  ImGui::InvisibleButton("##strip", {strip.width, strip.height});
+  const bool is_dragged = ImGui::IsItemActive();
+  const bool is_hovered = ImGui::IsItemHovered() || is_dragged;
+  const float middle = std::round(strip.x + strip.width * 0.5F);
+  const float half = is_hovered ? 1.0F : 0.5F;
+  if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+  ImGui::GetWindowDrawList()->AddRectFilled({middle - half, strip.y}, {middle + half, strip.y + strip.height},
+                                            is_hovered ? hot : color);
+  ImGui::End();
+  x = ImGui::GetIO().MousePos.x;
+  return is_dragged;
+}
+
+}  // namespace
+
+template <typename Draw>
+void Workspace::pane(const char* name, const shell::UiRect& rect, shell::Color ground, bool is_padded, Draw&& draw_content) {
+  if (rect.width < 1.0F || rect.height < 1.0F) return;
+  ImGui::SetNextWindowPos({rect.x, rect.y});
+  ImGui::SetNextWindowSize({rect.width, rect.height});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, is_padded ? ImVec2(16.0F, 12.0F) : ImVec2(0.0F, 0.0F));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0.0F);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
+  if (ground != ui_.theme().background) ui_.paint_ground(rect, ground);
+  // The decoration that a pane may have is its scroll bar.
+  const ImGuiWindowFlags flags = is_padded ? kPaneFlags & ~ImGuiWindowFlags_NoScrollbar : kPaneFlags;
+  ImGui::Begin(name, nullptr, flags | ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar(4);
+  report(draw_guarded(draw_content));
+  ImGui::End();
+}
+
+void Workspace::draw(Frame& menus, Frame& frame) {
+  layout_ = layout_window(ui_.width(), ui_.height(),
+                          {.menu = ImGui::GetFrameHeight(),
+                           .has_notice = notice_.is_shown(),
+                           .welcome = settings_.shows_welcome ? welcome_height(welcome_cards().size(), ui_.width()) : 0.0F,
+                           .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F},
+                          settings_.panes);
+  const shell::Theme& theme = ui_.theme();
+  pane("notice", layout_.notice, theme.popup, false, [&] { draw_notice_panel(frame, notice_); });
+  draw_tabs(frame);
+  // The map first: it is the most important wish.
+  draw_center(frame);
+  pane("grid", layout_.grid, theme.panel, true, [&] {
+    if (result_.run != 0) draw_grid_panel(frame);
+  });
+  pane("texts", layout_.texts, theme.panel, false, [&] {
+    float wanted = draw_translator_panel(frame, prompt_memory_, error_of(Blame::Text));
+    // While a translation grows, what is below must not move with each of its lines.
+    const bool is_growing = !is_current() || (result_.translated && !result_.translated->is_done);
+    if (is_growing) wanted = std::max(wanted, texts_height_);
+    if (wanted != std::exchange(texts_height_, wanted)) ui_.request_redraw();
+  });
+  draw_sidebar(frame);
+  draw_rails(frame);
+  draw_status(frame);
+  draw_splitters(frame);
+  draw_arrival(frame);
+  draw_welcome(menus);  // behind the panes: a card may choose something else than they have shown
+  draw_dialogs(frame);
+  copy_pinned_cell(frame);
+}
+
+void Workspace::draw_menu(Frame& frame) {
+  const MenuContext context{.undo_label = undo_.undo_label(),
+                            .redo_label = undo_.redo_label(),
+                            .presets = [this]() -> const std::vector<PresetInfo>& { return shelves_.presets(); },
+                            .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return shelves_.devices(); },
+                            .cards = [this] { return welcome_cards(); }};
+  const MenuChoice choice = draw_menu_panel(frame, context);
+  if (choice.action) act(*choice.action);
+  if (choice.card) begin_with(*choice.card);
+  if (choice.device) {
+    engine_->set_device(*choice.device);
+    chosen_device_ = choice.device;
+  }
+}
+
+void Workspace::draw_welcome(Frame& frame) {
+  pane("welcome", layout_.welcome, ui_.theme().panel, false, [&] {
+    const std::vector<WelcomeCard> cards = welcome_cards();
+    const WelcomeChoice choice = draw_welcome_panel(frame, cards, welcome_memory_);
+    if (choice.card) begin_with(cards[*choice.card]);
+    if (choice.is_closed) act(Action::Dismiss);
+  });
+}
+
+void Workspace::draw_tabs(Frame& frame) {
+  pane("tabs", layout_.tabs, ui_.theme().background, false, [&] {
+    constexpr float kEdge = 7.0F;
+    const shell::UiRect& tabs = layout_.tabs;
+    const float y = tabs.y + std::round((tabs.height - kFoldButtonEdge) * 0.5F);
+    const float inset = kEdge + kFoldButtonEdge;
+    draw_tabs_panel(frame, layout_.has_sidebar() ? inset : 0.0F, layout_.has_grid() ? inset : 0.0F);
+    if (layout_.has_sidebar() && draw_fold_button(frame, "fold.sidebar", FoldSide::Left, tabs.x + kEdge, y)) {
+      act(Action::ToggleSidebar);
+    }
+    const float right = tabs.x + tabs.width - inset;
+    if (layout_.has_grid() && draw_fold_button(frame, "fold.grid", FoldSide::Right, right, y)) act(Action::ToggleGrid);
+  });
+}
+
+void Workspace::draw_center(Frame& frame) {
+  pane("center", layout_.center, ui_.theme().background, true, [&] {
+    if (result_.run == 0) {
+      if (!engine_->load_progress()) draw_empty_panel(frame, engine_->is_busy());
+    } else if (frame.state.view.tab == Tab::Head) {
+      draw_head_panel(frame);
+    } else if (frame.state.view.tab == Tab::Predictions) {
+      draw_predictions(frame);
+    } else {
+      draw_steps_panel(frame, steps_memory_);
+    }
+  });
+}
+
+void Workspace::draw_sidebar(Frame& frame) {
+  Panes& panes = settings_.panes;
+  pane("sidebar", layout_.sidebar, ui_.theme().panel, true, [&] {
+    const auto section = [&](const char* name, const char* title, bool& is_open, auto&& draw_content) {
+      if (draw_section_head(frame, name, title, is_open)) {
+        draw_content();
+        ImGui::Dummy({1.0F, 4.0F});
+      }
+      const float y = ImGui::GetCursorScreenPos().y;
+      const shell::UiRect& bar = layout_.sidebar;
+      ImDrawList* list = ImGui::GetWindowDrawList();
+      list->PushClipRect({bar.x, bar.y}, {bar.x + bar.width, bar.y + bar.height});
+      list->AddLine({bar.x, y}, {bar.x + bar.width, y}, ui_.theme().border);
+      list->PopClipRect();
+      ImGui::Dummy({1.0F, 1.0F});
+    };
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
+    const PresetInfo* preset = shelves_.preset(frame.state.preset);
+    section("text", preset || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
+            [&] { draw_text_section(frame); });
+    section("model", preset ? "Notebook" : "Model", panes.is_model_open, [&] { draw_model_section(frame, preset); });
+    section("mask", "Mask", panes.is_mask_open, [&] { draw_masks_panel(frame, typed_, error_of(Blame::Masks)); });
+    ImGui::PopStyleVar();
+  });
+}
+
+void Workspace::draw_rails(Frame& frame) {
+  pane("sidebar rail", layout_.sidebar_rail, ui_.theme().panel, false, [&] {
+    if (draw_rail(frame, "rail.sidebar", FoldSide::Left, "Text, model, mask")) act(Action::ToggleSidebar);
+  });
+  pane("grid rail", layout_.grid_rail, ui_.theme().panel, false, [&] {
+    if (draw_rail(frame, "rail.grid", FoldSide::Right, "Heads")) act(Action::ToggleGrid);
+  });
+}
+
+void Workspace::draw_status(Frame& frame) {
+  pane("status", layout_.status, ui_.theme().panel, false, [&] {
+    const StatusChoice choice = draw_model_remarks(frame, departures(frame.state), toast_);
+    if (choice.resets_model) act(Action::ResetModel);
+    if (choice.undoes) take_back();
+    draw_status_panel(frame, {.is_computing = engine_->is_busy(), .left = choice.end, .job = job_text()});
+  });
+}
+
+std::string Workspace::job_text() const {
+  if (const std::optional<CompileProgress> kernels = engine_->compile_progress()) {
+    return fmt::format("compiling kernels {} of {}\u2026", kernels->done, kernels->total);
+  }
+  if (!model_jobs_.is_opening()) return export_dialog_.status();
+  return fmt::format("opening {}\u2026", model_name(nullptr, model_jobs_.path_being_opened()));
+}
+
+void Workspace::draw_arrival(Frame& frame) {
+  constexpr double kDelay_s = 0.15;  // what is there sooner needs no remark
+  if (!arrival_began_s_ || last_frame_s_ < *arrival_began_s_ + kDelay_s) return;
+  // The texts stay free while there is no run yet, and while weights go to another device.
+  const shell::UiRect& from = is_arriving() ? layout_.texts : layout_.center;
+  const float left = is_arriving() ? 0.0F : from.x;
+  const shell::UiRect over{
+      .x = left, .y = from.y, .width = ui_.width() - left, .height = std::max(layout_.status.y - from.y, 1.0F)};
+  ImGui::SetNextWindowPos({over.x, over.y});
+  ImGui::SetNextWindowSize({over.width, over.height});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
+  ImGui::Begin("arrival", nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar();
+  const bool is_given_up = draw_loading_panel(
+      frame, {.name = arriving_name(), .progress = engine_->load_progress(), .kernels = engine_->compile_progress()});
+  ImGui::End();
+  if (is_given_up) give_up_loading();
+}
+
+void Workspace::draw_splitters(Frame& frame) {
+  if (is_arriving()) return;
+  const shell::Color color = ui_.theme().border;
+  const shell::Color hot = ui_.theme().accent;
+  if (layout_.has_sidebar()) frame.mark("splitter.sidebar", layout_.sidebar_splitter);
+  if (layout_.has_grid()) frame.mark("splitter.grid", layout_.grid_splitter);
+  float x = 0.0F;
+  if (drag_splitter("sidebar splitter", layout_.sidebar_splitter, color, hot, x)) drag_sidebar(settings_.panes, layout_, x);
+  if (drag_splitter("grid splitter", layout_.grid_splitter, color, hot, x)) drag_grid(settings_.panes, layout_, x);
+}
+
+void Workspace::copy_pinned_cell(Frame& frame) {
+  const std::optional<attention::Cell> pinned = state_.view.pinned;
+  if (!copies_cell_ || !pinned) return;
+  const std::optional<std::string> text = cell_text(frame, *pinned);
+  if (!text) return;  // they come with a later frame
+  copies_cell_ = false;
+  ImGui::SetClipboardText(ui_.unshaped(*text).c_str());
+  notice_ = {.text = "The pinned cell's numbers are on the clipboard."};
+}
+
+void Workspace::draw_dialogs(Frame& frame) {
+  report(draw_guarded([&] {
+    draw_help_dialog(frame, shows_shortcuts_, help_page_);
+    draw_about_dialog(frame, shows_about_, renderer_);
+    export_dialog_.draw(frame, result_.device, settings_.export_directory);
+    screenshot_dialog_.draw(frame);
+    draw_model_browser(frame);
+  }));
+}
+
+}  // namespace headlight::app

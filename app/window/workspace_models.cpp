@@ -1,0 +1,239 @@
+#include <exception>
+#include <utility>
+
+#include "app/models/starter_view.h"
+#include "app/sidebar/language_model_panel.h"
+#include "app/sidebar/model_panel.h"
+#include "app/state/opened_file.h"
+#include "app/window/workspace.h"
+
+namespace headlight::app {
+
+void Workspace::browse_models() {
+  model_browser_.open();
+  model_jobs_.look_for_models({.recent = settings_.recent_models, .folder = settings_.model_folder});
+}
+
+std::vector<WelcomeCard> Workspace::welcome_cards() {
+  using Kind = WelcomeCard::Kind;
+  std::vector<WelcomeCard> cards;
+  const auto add_model = [&](Kind kind, const FirstSight& sight, const char* title, const char* summary) {
+    const std::optional<std::string> path = shelves_.bundled_model(sight.model);
+    if (!path) return;
+    cards.push_back({.kind = kind, .title = title, .summary = summary, .is_shown = state_.model.path == *path});
+  };
+  add_model(Kind::Captions, kCaptionsSight, "Repeated captions", "A head that finds repeats");
+  add_model(Kind::Translator, kTranslatorSight, "Translate German", "Type it, read English");
+  for (const PresetInfo& preset : shelves_.presets()) {
+    const std::size_t split = preset.title.find(" · ");
+    const bool is_numbered = split != std::string::npos;
+    cards.push_back({.kind = Kind::Preset,
+                     .title = is_numbered ? "Notebook " + preset.title.substr(0, split) : preset.title,
+                     .summary = is_numbered ? preset.title.substr(split + 4) : preset.summary,
+                     .preset = preset.name,
+                     .is_shown = state_.preset == preset.name});
+  }
+  cards.push_back({.kind = Kind::Browse, .title = "Open a model\u2026", .summary = "A folder or .gguf file"});
+  return cards;
+}
+
+void Workspace::begin_with(const WelcomeCard& card) {
+  const auto show = [&](const FirstSight& sight) {
+    const std::optional<std::string> path = shelves_.bundled_model(sight.model);
+    if (!path) return;
+    open_model(*path);
+    text_to_show_ = sight.text;
+  };
+  switch (card.kind) {
+    case WelcomeCard::Kind::Captions:
+      return show(kCaptionsSight);
+    case WelcomeCard::Kind::Translator:
+      return show(kTranslatorSight);
+    case WelcomeCard::Kind::Preset:
+      undo_.seal();
+      select_preset(state_, card.preset);
+      break;
+    case WelcomeCard::Kind::Browse:
+      browse_models();
+      break;
+  }
+  ui_.request_redraw(2);
+}
+
+void Workspace::open_model(const std::string& path) {
+  text_to_show_.reset();
+  try {
+    model_jobs_.open(expand_home(path).string());
+  } catch (const std::exception& error) {
+    notice_ = {.text = error.what(), .is_warning = true};
+  }
+  ui_.request_redraw();
+}
+
+void Workspace::take_model_news() {
+  const std::optional<ModelJobs::Opened> opened = model_jobs_.poll();
+  if (opened) ui_.request_redraw(2);
+  if (opened && opened->model) return show_model(*opened);
+  if (opened) text_to_show_.reset();
+  if (!opened) return leave_what_cannot_be_loaded();
+  if (opened->holds_models) {
+    settings_.model_folder = opened->path;
+    return browse_models();
+  }
+  if (model_browser_.is_open()) {
+    model_browser_.refuse(opened->error);
+  } else {
+    notice_ = {.text = opened->error, .is_warning = true};
+  }
+}
+
+void Workspace::show_model(const ModelJobs::Opened& opened) {
+  stop_generating();
+  opened_model_ = opened.model;
+  undo_.seal();
+  const bool is_other = state_.model.path != opened.path;
+  select_model(state_, opened.path, opened.model->masks);
+  if (is_other) select_first_head(state_, *opened.model);
+  if (const std::optional<std::string> text = std::exchange(text_to_show_, std::nullopt)) {
+    state_.text = *text;
+    state_.model.ids.clear();
+    state_.model.target_text.clear();
+    state_.model.target_ids.clear();
+    select_first_head(state_, *opened.model);
+    ui_.ensure_glyphs(state_.text);
+  }
+  remember_model(settings_, opened.path);
+  model_browser_.close();
+  notice_ = {};
+  if (!opened.model->tokenizer) {
+    notice_ = {.text = opened.model->tokenizer_problem + "; only token ids can be given", .is_warning = true};
+  }
+}
+
+void Workspace::leave_what_cannot_be_loaded() {
+  if (result_.run != 0 && result_.model == opened_model_) opened_model_.reset();
+  if (!result_.is_load_error || result_.revision != revision_) return;
+  notice_ = {.text = is_load_cancelled_ ? "Loading was cancelled" : result_.error, .is_warning = !is_load_cancelled_};
+  is_load_cancelled_ = false;
+  go_back();
+}
+
+void Workspace::go_back() {
+  opened_model_.reset();
+  const std::string left = state_.model.path;
+  while (undo_.can_undo() && state_.model.path == left) state_ = undo_.undo();
+  if (state_.model.path == left) select_model(state_, "", {});
+  ui_.request_redraw(2);
+}
+
+bool Workspace::is_arriving() const {
+  if (result_.run == 0 || !result_.inputs) return false;
+  const bool is_refused = !result_.error.empty() && result_.revision >= inputs_revision_;
+  return !is_refused && (result_.inputs->model.path != state_.model.path || result_.inputs->preset != state_.preset);
+}
+
+void Workspace::follow_arrival(double now_s) {
+  const bool arrives = is_arriving();
+  if (arrives && ui_.is_typing() && !model_browser_.is_open()) {
+    ui_.leave_text_field();
+    resumes_text_ = true;
+  } else if (!arrives && std::exchange(resumes_text_, false)) {
+    transient_.text_focus = TextFocus::AtEnd;
+  }
+  if (!arrives && !engine_->load_progress()) {
+    arrival_began_s_.reset();
+  } else if (!arrival_began_s_) {
+    arrival_began_s_ = now_s;
+  }
+}
+
+void Workspace::give_up_loading() {
+  if (engine_->load_progress()) {
+    is_load_cancelled_ = true;
+    engine_->cancel_load();
+  } else if (is_arriving()) {
+    notice_ = {.text = "Loading was cancelled"};
+    if (state_.model.path.empty()) {
+      state_ = held_;
+      ui_.request_redraw(2);
+    } else {
+      go_back();
+    }
+  }
+}
+
+std::string Workspace::arriving_name() {
+  if (!state_.model.path.empty()) return model_name(result_.model.get(), state_.model.path);
+  const PresetInfo* preset = shelves_.preset(state_.preset);
+  return preset ? preset->title : "the playground";
+}
+
+void Workspace::go_on_generating() {
+  if (!generation_.is_running()) return;
+  if (!result_.error.empty() && result_.revision == revision_) {
+    generation_.stop(state_, result_.error);
+  } else if (is_current() && requested_inputs_ == run_inputs(state_)) {
+    generation_.step(state_, result_);
+    ui_.ensure_glyphs(state_.text);
+    ui_.ensure_glyphs(state_.model.target_text);
+  }
+  if (!generation_.is_running()) stop_generating();
+}
+
+void Workspace::stop_generating() {
+  generation_.stop(state_);
+  // What was generated is one step, and what a person types next another.
+  if (undo_.observe(state_, last_frame_s_, true)) ui_.request_redraw();
+  undo_.seal();
+}
+
+void Workspace::draw_predictions(Frame& frame) {
+  const PredictionChoice choice = draw_prediction_panel(
+      frame, typed_, prediction_memory_,
+      {.is_running = generation_.is_running(), .count = generation_.count(), .outcome = generation_.outcome()});
+  if (choice.stops_generation) stop_generating();
+  if (choice.starts_generation && is_current()) {
+    undo_.observe(state_, last_frame_s_, false);
+    undo_.seal();
+    generation_.start(state_, result_);
+    ui_.request_redraw();
+  }
+}
+
+void Workspace::draw_model_browser(Frame& frame) {
+  const ModelBrowserChoice choice =
+      model_browser_.draw(frame, {.models = model_jobs_.found(),
+                                  .is_looking = model_jobs_.is_looking(),
+                                  .opening = model_jobs_.is_opening() ? model_jobs_.path_being_opened() : std::string(),
+                                  .shown = frame.state.model.path});
+  if (choice.path) open_model(*choice.path);
+}
+
+bool Workspace::has_two_texts(const State& state) const {
+  return result_.model && result_.model->description.is_encoder_decoder && result_.model->path == state.model.path;
+}
+
+void Workspace::draw_text_section(Frame& frame) {
+  if (has_two_texts(frame.state)) {
+    draw_prompt_switches(frame);
+  } else if (frame.state.model.path.empty()) {
+    draw_text_panel(frame, text_memory_, error_of(Blame::Text));
+  } else {
+    draw_prompt_panel(frame, prompt_memory_, error_of(Blame::Text));
+  }
+}
+
+void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
+  const std::string error = error_of(Blame::Model);
+  // What is on screen may still be another model's: the chosen one can be on its way, or find no way to run this text.
+  const std::string& path = frame.state.model.path;
+  const auto is_chosen = [&](const auto& model) { return model && model->path.string() == path; };
+  const inference::LanguageModel* chosen = is_chosen(result_.model)   ? result_.model.get()
+                                           : is_chosen(opened_model_) ? opened_model_.get()
+                                                                      : nullptr;
+  const bool opens_browser = path.empty() ? draw_model_panel(frame, typed_, preset, error)
+                                          : draw_language_model_panel(frame, typed_, chosen, error);
+  if (opens_browser) browse_models();
+}
+
+}  // namespace headlight::app
