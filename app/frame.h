@@ -28,7 +28,7 @@ struct Frame {
   Transient& transient;
   const EngineResult& result;
   /// Tiles that this frame shows, most important first; the viewer hands them to the engine after the frame.
-  std::vector<attention::TileRequest>& wishes;
+  std::vector<attention::TileRequest>& tile_requests;
   ItemRects* items = nullptr;  ///< of this frame; none where nobody asks
   /// Places whose predictions this frame shows; none where nobody asks.
   std::vector<PredictionRequest>* predictions = nullptr;
@@ -43,7 +43,7 @@ struct Frame {
 
   /// The tile if it is known, and a wish for it in any case.
   const attention::Tile* tile(const attention::TileRequest& request) {
-    wishes.push_back(request);
+    tile_requests.push_back(request);
     return result.tile(request);
   }
 

@@ -37,8 +37,8 @@ std::vector<float> weight_row(const model::Linear& linear, std::uint32_t index) 
 }
 
 /// The head of keys and values that a head reads.
-std::uint32_t key_head(const model::AttentionConfig& config, std::uint32_t head) {
-  return head / std::max(config.heads / std::max(config.keys_heads(), 1U), 1U);
+std::uint32_t kv_head(const model::AttentionConfig& config, std::uint32_t head) {
+  return head / std::max(config.heads / std::max(config.kv_head_count(), 1U), 1U);
 }
 
 float number_at(const model::Parameter& vector, std::uint32_t index) {
@@ -86,7 +86,7 @@ void explain_input_projection(const CellQuestion& question, Arithmetic& arithmet
   const std::uint32_t width = stage == Stage::V ? geometry.shape.d_v : geometry.shape.d_k;
   const bool reads_x = stage == Stage::Q || geometry.is_self;
   // Several heads may share one head of keys and values.
-  const std::uint32_t head = stage == Stage::Q ? geometry.head : key_head(question.layer->config, geometry.head);
+  const std::uint32_t head = stage == Stage::Q ? geometry.head : kv_head(question.layer->config, geometry.head);
   const std::string turn = turned_by(*question.layer, stage);
   const std::string columns = turn.empty() ? fmt::format("{},:", head * width + question.column)
                                            : fmt::format("{}…{},:", head * width, (head + 1) * width - 1);

@@ -19,10 +19,10 @@ Columns columns_of(StepMatrix matrix, const StepLayer& layer) {
   const model::AttentionWeights& weights = *layer.layer->weights;
   const model::AttentionConfig& config = layer.layer->config;
   // Several heads may share one head of keys and values.
-  const std::uint32_t key_head = layer.head / std::max(config.heads / std::max(config.keys_heads(), 1U), 1U);
+  const std::uint32_t kv_head = layer.head / std::max(config.heads / std::max(config.kv_head_count(), 1U), 1U);
   if (matrix == Other::QueryWeight) return {.linear = &weights.query, .first = layer.head * layer.d_k, .count = layer.d_k};
-  if (matrix == Other::KeyWeight) return {.linear = &weights.key, .first = key_head * layer.d_k, .count = layer.d_k};
-  if (matrix == Other::ValueWeight) return {.linear = &weights.value, .first = key_head * layer.d_v, .count = layer.d_v};
+  if (matrix == Other::KeyWeight) return {.linear = &weights.key, .first = kv_head * layer.d_k, .count = layer.d_k};
+  if (matrix == Other::ValueWeight) return {.linear = &weights.value, .first = kv_head * layer.d_v, .count = layer.d_v};
   if (matrix == Other::OutputWeight && weights.output) {
     return {.linear = &*weights.output, .first = 0, .count = weights.output->out()};
   }

@@ -164,7 +164,7 @@ void ModelFlags::apply_model(State& state) {
     if (state.model.path != path) {
       select_model(state, path.string(), opened_->masks);
       select_first_head(state, *opened_);
-      const FirstSight* sight = find_sight(*opened_);
+      const StarterView* sight = find_sight(*opened_);
       if (sight != nullptr && text_flag_.empty() && state.text == State{}.text) state.text = sight->text;
     }
   }

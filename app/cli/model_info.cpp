@@ -28,7 +28,7 @@ std::string scaled(double value, double step, const std::vector<const char*>& un
 std::string attention_in_words(const model::ModelDescription& about) {
   std::string text = layers_by_heads(about) + (about.is_encoder_decoder ? " (encoder + decoder)" : "");
   text += fmt::format(", d_model {}, d_k {}", about.d_model, about.d_k);
-  if (about.key_heads != about.heads) text += fmt::format(", {} heads of keys", about.key_heads);
+  if (about.kv_heads != about.heads) text += fmt::format(", {} KV heads", about.kv_heads);
   text += about.is_causal && !about.is_encoder_decoder ? ", causal" : "";
   if (about.window > 0) text += fmt::format(", sliding window {}", about.window);
   return text;
@@ -132,10 +132,9 @@ std::string model_report(const LanguageModel& model, std::uint32_t tokens) {
 
 nlohmann::ordered_json model_json(const LanguageModel& model, std::uint32_t tokens) {
   const model::ModelDescription& about = model.description;
-  Json json = {{"name", about.name},          {"path", model.path.string()},
-               {"family", about.family},      {"model_type", about.model_type},
-               {"layers", about.layers},      {"heads", about.heads},
-               {"key_heads", about.key_heads}};
+  Json json = {
+      {"name", about.name},     {"path", model.path.string()}, {"family", about.family},    {"model_type", about.model_type},
+      {"layers", about.layers}, {"heads", about.heads},        {"kv_heads", about.kv_heads}};
   if (about.is_encoder_decoder) {
     json["decoder_layers"] = about.decoder_layers;
     json["decoder_heads"] = about.decoder_heads;

@@ -7,7 +7,7 @@
 #include "app/cli/model_flags.h"
 #include "app/cli/state_flags.h"
 #include "app/models/starter_view.h"
-#include "app/state/departures.h"
+#include "app/state/model_changes.h"
 #include "app/state/state_json.h"
 #include "app/state/usage.h"
 #include "app/window/viewer.h"
@@ -52,7 +52,7 @@ int run_view(ViewFlags& flags) {
     Result<State> session = load_session(flags.session);
     if (!session) throw Error(session.error());
     state = *session;
-    const std::string changed = departures(state);
+    const std::string changed = model_changes(state);
     if (!changed.empty() && !options.warning) options.warning = fmt::format("{}: {}", flags.session, changed);
   }
   flags.model.apply(state);

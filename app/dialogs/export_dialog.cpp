@@ -131,7 +131,7 @@ void ExportDialog::copy_figure(const State& state, const EngineResult& result, c
     report.files.clear();
     std::string trouble;
     try {
-      shell::copy_picture(figure);
+      shell::copy_image(figure);
     } catch (const Error& error) {
       trouble = error.what();
     }

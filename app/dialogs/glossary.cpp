@@ -42,7 +42,7 @@ constexpr std::array kWords = {
     GlossaryEntry{"entropy", "How widely a row spreads its weights: 0 for one key, more for many."},
     GlossaryEntry{"gain", "A factor on what a head adds to the output."},
     GlossaryEntry{"knock out", "A gain of 0: the model goes on without this head, which shows what it is good for."},
-    GlossaryEntry{"key heads", "Heads of keys and values that several heads of queries share."},
+    GlossaryEntry{"KV heads", "Heads of keys and values that several heads of queries share."},
     GlossaryEntry{"merge", "Putting the heads' outputs side by side again before the output projection W_O."},
     GlossaryEntry{
         "position",

@@ -108,17 +108,17 @@ class Engine::Worker {
   /// Called while weights go to the device: may it go on?
   bool watch_load(std::size_t done_bytes, std::size_t total_bytes) {
     const std::size_t step = total_bytes / kProgressSteps + 1;
-    bool is_news = false;
+    bool is_update = false;
     bool goes_on = false;
     {
       const std::lock_guard lock(mutex_);
-      is_news = !progress_ || progress_->done_bytes / step != done_bytes / step;
+      is_update = !progress_ || progress_->done_bytes / step != done_bytes / step;
       progress_ = {.done_bytes = done_bytes, .total_bytes = total_bytes};
       const bool is_outdated =
           wanted_ && (wanted_->inputs.model.path != loading_.path || wanted_->inputs.model.precision != loading_.precision);
       goes_on = !is_stopping_ && !is_cancelled_ && !device_ && !is_outdated;
     }
-    if (is_news && options_.wake) options_.wake();
+    if (is_update && options_.wake) options_.wake();
     return goes_on;
   }
 
@@ -158,9 +158,9 @@ class Engine::Worker {
       if (device) worker.open(*device);
       if (wanted) worker.begin(*wanted);
       worker.evaluate_some();
-      EngineResult picture = worker.picture();
+      EngineResult snapshot = worker.snapshot();
       lock.lock();
-      published_ = std::move(picture);
+      published_ = std::move(snapshot);
       progress_.reset();
       compiling_.reset();
       is_cancelled_ = false;

@@ -305,7 +305,7 @@ void EngineWorker::work_while_idle() {
   }
 }
 
-EngineResult EngineWorker::picture() const {
+EngineResult EngineWorker::snapshot() const {
   EngineResult result = picture_;
   result.tiles = tiles_.tiles();
   result.has_all_tiles = pending_.empty() && !mean_;

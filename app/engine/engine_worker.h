@@ -45,7 +45,7 @@ class EngineWorker {
   /// Is it what the next keystroke needs, so that there is no time to lose?
   bool warms_up() const { return runner_ && runner_->warms_up(); }
 
-  EngineResult picture() const;
+  EngineResult snapshot() const;
 
  private:
   void run_forward(const RunInputs& inputs);

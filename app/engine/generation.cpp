@@ -55,7 +55,7 @@ void Generation::stop(State& state, std::string outcome) {
 
 bool Generation::was_changed(const State& state) const { return state.text != text_ || !(state.model == model_); }
 
-PredictionRequest Generation::wish(const EngineResult& result) const {
+PredictionRequest Generation::request(const EngineResult& result) const {
   const model::TokenBatch& tokens = result.input->target ? *result.input->target : result.input->source;
   const std::uint32_t item = std::min(item_, tokens.batch - 1);
   return {.batch = item,
@@ -67,7 +67,7 @@ PredictionRequest Generation::wish(const EngineResult& result) const {
 void Generation::step(State& state, const EngineResult& result) {
   if (!is_running()) return;
   if (was_changed(state)) return stop(state, "stopped: the text was changed");
-  const Prediction* prediction = result.prediction(wish(result));
+  const Prediction* prediction = result.prediction(request(result));
   if (!prediction || prediction->run != result.run || !prediction->logits) return;
   try {
     take(state, result, sampler_->choose(*prediction->logits));

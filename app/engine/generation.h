@@ -24,7 +24,7 @@ class Generation {
   bool is_running() const { return sampler_.has_value(); }
 
   /// The distribution that the next step needs.
-  PredictionRequest wish(const EngineResult& result) const;
+  PredictionRequest request(const EngineResult& result) const;
   /// Adds a token when its distribution is there. Call it once a frame, while `result` answers `state`. Ends by itself: when
   /// there are enough tokens, the model says that the text ends, begins a new line, or somebody changed the text meanwhile.
   void step(State& state, const EngineResult& result);

@@ -26,7 +26,7 @@ class NameList {
         .layers = layers_.at(block.kind), .batch = shape.batch, .heads = shape.heads, .has_kinds = layers_.size() > 1};
     if (options_.mean != HeadMean::None) return add_mean(naming, block, shape, stage);
     const bool is_of_keys = stage == Stage::K || stage == Stage::V;
-    const std::uint32_t all_heads = is_of_keys && shape.key_heads > 0 ? shape.key_heads : shape.heads;
+    const std::uint32_t all_heads = is_of_keys && shape.kv_heads > 0 ? shape.kv_heads : shape.heads;
     const std::uint32_t heads = attention::is_per_head(stage) ? all_heads : 1;
     const std::uint32_t group = shape.heads / std::max(all_heads, 1u);
     for (const ExportFormat format : options_.formats) {

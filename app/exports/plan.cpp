@@ -25,12 +25,12 @@ bool is_of_keys(attention::Stage stage) { return stage == attention::Stage::K ||
 
 /// Heads of queries that share one of keys.
 std::uint32_t group_size(const inference::BlockShape& shape) {
-  return shape.key_heads == 0 ? 1 : shape.heads / shape.key_heads;
+  return shape.kv_heads == 0 ? 1 : shape.heads / shape.kv_heads;
 }
 
 bool are_equal(const inference::BlockShape& left, const inference::BlockShape& right) {
   return left.batch == right.batch && left.heads == right.heads && left.queries == right.queries &&
-         left.keys == right.keys && left.key_heads == right.key_heads && left.d_model == right.d_model &&
+         left.keys == right.keys && left.kv_heads == right.kv_heads && left.d_model == right.d_model &&
          left.d_k == right.d_k && left.d_v == right.d_v && left.d_output == right.d_output &&
          left.has_input == right.has_input;
 }

@@ -22,8 +22,8 @@ bool is_bundled(const fs::path& path, std::string_view name) {
 
 }  // namespace
 
-const FirstSight* find_sight(const inference::LanguageModel& model) {
-  for (const FirstSight* sight : kSights) {
+const StarterView* find_sight(const inference::LanguageModel& model) {
+  for (const StarterView* sight : kSights) {
     if (is_bundled(model.path, sight->model)) return sight;
   }
   return nullptr;
@@ -31,7 +31,7 @@ const FirstSight* find_sight(const inference::LanguageModel& model) {
 
 void select_first_head(State& state, const inference::LanguageModel& model) {
   state.selection = {};
-  if (const FirstSight* sight = find_sight(model)) {
+  if (const StarterView* sight = find_sight(model)) {
     state.selection.block = sight->block;
     state.selection.head = sight->head;
   } else if (model.description.is_encoder_decoder && model.description.decoder_layers > 0) {
@@ -64,7 +64,7 @@ void find_moved_model(State& state) {
   std::error_code failure;
   if (state.model.path.empty() || fs::exists(state.model.path, failure)) return;
   const std::string name = fs::path(state.model.path).filename().string();
-  for (const FirstSight* sight : kSights) {
+  for (const StarterView* sight : kSights) {
     if (sight->model != name) continue;
     if (const std::optional<fs::path> path = find_bundled_model(name)) state.model.path = path->string();
   }

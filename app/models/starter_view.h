@@ -11,7 +11,7 @@
 namespace headlight::app {
 
 /// A bundled model, a text and a head that shows what it has learned on that text. The models' cards have the figures.
-struct FirstSight {
+struct StarterView {
   std::string_view model;  ///< its folder's name
   std::string_view text;
   model::BlockRef block;
@@ -19,20 +19,21 @@ struct FirstSight {
 };
 
 /// What the window opens on: an induction head, which looks from each repeated word at the word that followed it before.
-inline constexpr FirstSight kCaptionsSight = {
+inline constexpr StarterView kCaptionsSight = {
     .model = kCaptionWriter,
     .text = "A man in a red shirt rides a horse. A man in a red shirt rides a horse.",
     .block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}},
     .head = 4};
 
 /// What the welcome panel opens to translate: the head of cross-attention that aligns best.
-inline constexpr FirstSight kTranslatorSight = {.model = kTranslator,
-                                                .text = "Ein kleiner Hund läuft am Strand und ein Mädchen wirft einen Ball.",
-                                                .block = {.kind = model::BlockKind::Cross, .layer = {2}},
-                                                .head = 6};
+inline constexpr StarterView kTranslatorSight = {
+    .model = kTranslator,
+    .text = "Ein kleiner Hund läuft am Strand und ein Mädchen wirft einen Ball.",
+    .block = {.kind = model::BlockKind::Cross, .layer = {2}},
+    .head = 6};
 
 /// The sight of a bundled model; nullptr for any other model.
-const FirstSight* find_sight(const inference::LanguageModel& model);
+const StarterView* find_sight(const inference::LanguageModel& model);
 
 /// Selects what is worth looking at first in a model that was just opened: its sight's head, the last layer's
 /// cross-attention of other encoder–decoders, and else nothing in particular.

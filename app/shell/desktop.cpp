@@ -54,7 +54,7 @@ void show_folder(const std::filesystem::path& folder) {
   std::thread([child] { wait_for(*child); }).detach();  // some file managers end with their window only
 }
 
-void copy_picture(const std::filesystem::path& png) {
+void copy_image(const std::filesystem::path& png) {
   const bool has_wayland = is_set("WAYLAND_DISPLAY");
   if (!has_wayland && !is_set("DISPLAY")) throw Error("without a display there is no clipboard");
   std::optional<pid_t> child;

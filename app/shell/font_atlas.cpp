@@ -95,14 +95,14 @@ void FontAtlas::find_fallbacks() {
   missing_ = missing.empty() ? std::nullopt : std::optional(missing.front());
 }
 
-void FontAtlas::draw_pictures(ImFontAtlas& atlas, float scale) {
+void FontAtlas::draw_text_images(ImFontAtlas& atlas, float scale) {
   const std::array<std::tuple<ImFont*, float, bool>, 6> sizes = {{{fonts_.body, kBody, false},
                                                                   {fonts_.small, kSmall, false},
                                                                   {fonts_.title, kTitle, true},
                                                                   {fonts_.strong, kBody, true},
                                                                   {fonts_.mono, kMono, false},
                                                                   {fonts_.mono_small, kMonoSmall, false}}};
-  pictures_.clear();
+  images_.clear();
   const std::vector<std::string>& texts = shaped_.texts();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     for (const auto& [font, em, is_bold] : sizes) {
@@ -115,18 +115,18 @@ void FontAtlas::draw_pictures(ImFontAtlas& atlas, float scale) {
       picture.rectangle =
           atlas.AddCustomRectFontGlyph(font, picture.code, std::max(picture.text.width, 1), std::max(picture.text.height, 1),
                                        advance, ImVec2(static_cast<float>(picture.text.left), 0.0F));
-      pictures_.push_back(std::move(picture));
+      images_.push_back(std::move(picture));
     }
   }
 }
 
-void FontAtlas::place_pictures(ImFontAtlas& atlas) {
-  if (pictures_.empty()) return;
+void FontAtlas::place_text_images(ImFontAtlas& atlas) {
+  if (images_.empty()) return;
   unsigned char* pixels = nullptr;
   int width = 0;
   int height = 0;
   atlas.GetTexDataAsAlpha8(&pixels, &width, &height);
-  for (const Picture& picture : pictures_) {
+  for (const Picture& picture : images_) {
     const ImFontAtlasCustomRect* at = atlas.GetCustomRectByIndex(picture.rectangle);
     if (!at->IsPacked() || picture.text.coverage.empty()) continue;
     const auto columns = static_cast<std::size_t>(picture.text.width);
@@ -141,7 +141,7 @@ void FontAtlas::place_pictures(ImFontAtlas& atlas) {
     glyph->Y0 += down;
     glyph->Y1 += down;
   }
-  pictures_.clear();
+  images_.clear();
 }
 
 void FontAtlas::build(ImFontAtlas& atlas, float scale) {
@@ -165,9 +165,9 @@ void FontAtlas::build(ImFontAtlas& atlas, float scale) {
   fonts_.strong = add(*strong_, kBody);
   fonts_.mono = add(*mono_, kMono);
   fonts_.mono_small = add(*mono_, kMonoSmall);
-  draw_pictures(atlas, scale);
+  draw_text_images(atlas, scale);
   if (!atlas.Build()) throw Error("the fonts can't be drawn at scale {}; choose a smaller one", scale);
-  place_pictures(atlas);
+  place_text_images(atlas);
 }
 
 }  // namespace headlight::shell

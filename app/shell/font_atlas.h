@@ -30,9 +30,9 @@ class FontAtlas {
 
  private:
   void find_fallbacks();
-  /// Draws the shaped texts and makes room for them in the atlas, to be filled by place_pictures() once it is built.
-  void draw_pictures(ImFontAtlas& atlas, float scale);
-  void place_pictures(ImFontAtlas& atlas);
+  /// Draws the shaped texts and makes room for them in the atlas, to be filled by place_text_images() once it is built.
+  void draw_text_images(ImFontAtlas& atlas, float scale);
+  void place_text_images(ImFontAtlas& atlas);
 
   FontFiles files_;
   GlyphSet glyphs_;
@@ -42,9 +42,9 @@ class FontAtlas {
     ImFont* font = nullptr;
     ImWchar code = 0;
     int rectangle = -1;  ///< in the atlas
-    TextPicture text;
+    TextImage text;
   };
-  std::vector<Picture> pictures_;  ///< while the atlas is being built
+  std::vector<Picture> images_;  ///< while the atlas is being built
   std::optional<std::uint32_t> missing_;
   const FontFile* regular_ = nullptr;
   const FontFile* strong_ = nullptr;

@@ -179,7 +179,7 @@ void ImGuiLayer::end_frame(float scale) {
 
 void ImGuiLayer::drop_frame() { ImGui::EndFrame(); }
 
-void ImGuiLayer::add_to(PictureHash& hash) const {
+void ImGuiLayer::add_to(FrameHash& hash) const {
   const ImDrawData* data = ImGui::GetDrawData();
   for (int i = 0; data != nullptr && i < data->CmdListsCount; ++i) {
     const ImDrawList* list = data->CmdLists[i];

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "app/shell/frame_hash.h"
 #include "app/shell/input.h"
-#include "app/shell/picture_hash.h"
 #include "app/shell/pixels.h"
 #include "app/shell/ui.h"
 #include "app/shell/vulkan_handles.h"
@@ -42,7 +42,7 @@ class ImGuiLayer {
   /// Instead of end_frame(): nothing of the frame will be drawn.
   void drop_frame();
   /// What end_frame() laid out, but for the heatmaps.
-  void add_to(PictureHash& hash) const;
+  void add_to(FrameHash& hash) const;
 
   /// Ends the editing of the text field that has the focus, keeping its text.
   void leave_text_field();

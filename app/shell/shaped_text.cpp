@@ -107,13 +107,13 @@ std::string ShapedTexts::restore(std::string_view utf8) const {
   return text;
 }
 
-TextPicture draw_text(std::string_view utf8, float em_pixels, bool is_bold) {
+TextImage draw_text(std::string_view utf8, float em_pixels, bool is_bold) {
   const Surface measure = make_surface(1, 1);
   const Cairo context(cairo_create(measure.get()), &cairo_destroy);
   const Layout layout = make_layout(context.get(), utf8, em_pixels, is_bold);
   PangoRectangle ink, logical;
   pango_layout_get_pixel_extents(layout.get(), &ink, &logical);
-  TextPicture picture;
+  TextImage picture;
   picture.width = ink.width;
   picture.height = ink.height;
   picture.advance = logical.width;

@@ -35,7 +35,7 @@ class ShapedTexts {
 };
 
 /// A text as pixels: coverage, 0 to 255.
-struct TextPicture {
+struct TextImage {
   int width = 0, height = 0;
   int advance = 0;                      ///< to what follows
   int baseline = 0;                     ///< rows above it
@@ -45,6 +45,6 @@ struct TextPicture {
 };
 
 /// Shapes and draws a line of text in any script with whatever fonts it takes; `em_pixels`: the font's size.
-TextPicture draw_text(std::string_view utf8, float em_pixels, bool is_bold);
+TextImage draw_text(std::string_view utf8, float em_pixels, bool is_bold);
 
 }  // namespace headlight::shell

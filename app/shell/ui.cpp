@@ -136,16 +136,16 @@ void Ui::end_frame() {
   self.layer.end_frame(self.scale);
   if (const std::string pasted = self.layer.take_pasted(); !pasted.empty()) ensure_glyphs(pasted);
   self.frames_wanted = std::max(self.frames_wanted - 1, 0);
-  const std::uint64_t picture = self.hash();
-  if (self.drawn == picture) return;
+  const std::uint64_t hash = self.hash();
+  if (self.drawn == hash) return;
   self.handles.guarded([&] {
     const vk::CommandBuffer commands = self.canvas->begin(channels(self.theme->background), self.grounds);
     self.heatmaps.pipeline().recording = commands;
     self.layer.record(commands);
     self.canvas->end_and_submit();
   });
-  self.drawn = picture;
-  ++self.pictures;
+  self.drawn = hash;
+  ++self.frames_drawn;
 }
 
 void Ui::drop_frame() {
@@ -153,7 +153,7 @@ void Ui::drop_frame() {
   if (const std::string pasted = impl_->layer.take_pasted(); !pasted.empty()) ensure_glyphs(pasted);
 }
 
-std::uint64_t Ui::pictures() const { return impl_->pictures; }
+std::uint64_t Ui::frames_drawn() const { return impl_->frames_drawn; }
 
 void Ui::paint_ground(const UiRect& rect, Color color) {
   const float scale = impl_->scale;
@@ -174,7 +174,7 @@ void Ui::paint_ground(const UiRect& rect, Color color) {
 }
 
 std::uint64_t Ui::Impl::hash() {
-  PictureHash hash;
+  FrameHash hash;
   hash.add(canvas->size());
   hash.add(theme->background);
   for (const Ground& ground : grounds) hash.add(ground);

@@ -89,7 +89,7 @@ class Ui {
   /// Instead of end_frame(): ends the frame without drawing it, because another one follows at once.
   void drop_frame();
   /// Pictures drawn so far; end_frame() adds one where something changed.
-  std::uint64_t pictures() const;
+  std::uint64_t frames_drawn() const;
   /// Waits until the frame is in the image.
   void wait_until_drawn();
 

@@ -9,10 +9,10 @@
 
 #include "app/shell/canvas.h"
 #include "app/shell/font_atlas.h"
+#include "app/shell/frame_hash.h"
 #include "app/shell/heatmap_pipeline.h"
 #include "app/shell/imgui_layer.h"
 #include "app/shell/input_queue.h"
-#include "app/shell/picture_hash.h"
 #include "app/shell/ui.h"
 #include "app/shell/wrapped_text.h"
 
@@ -42,7 +42,7 @@ struct Ui::Impl {
 
   /// Lets ImGui and is_pressed() see the next frame's events.
   void apply_input();
-  /// Of all that the frame's picture depends on, as ended frames leave it.
+  /// Of all that the frame depends on, as ended frames leave it.
   std::uint64_t hash();
 
   RenderDevice::Handles& handles;
@@ -60,7 +60,7 @@ struct Ui::Impl {
   std::set<std::uint32_t> told_missing;  ///< characters without a font that the user was told about
   int frames_wanted = 1;
   std::vector<Ground> grounds;  ///< of this frame
-  std::uint64_t pictures = 0;
+  std::uint64_t frames_drawn = 0;
   std::uint64_t font_uploads = 0;
   std::optional<std::uint64_t> drawn;  ///< what the image shows, as a hash
 

@@ -22,8 +22,8 @@ void draw_facts(Form& form, const inference::LanguageModel& model) {
   } else {
     form.value("Layers", fmt::format("{} × {} heads", about.layers, about.heads));
   }
-  if (about.key_heads != 0 && about.key_heads != about.heads) {
-    form.value("Key heads", std::to_string(about.key_heads), "Several heads share the keys and values of one of these.");
+  if (about.kv_heads != 0 && about.kv_heads != about.heads) {
+    form.value("Key heads", std::to_string(about.kv_heads), "Several heads share the keys and values of one of these.");
   }
   form.value("Width", fmt::format("{}, heads {}", about.d_model, about.d_k), "d_model, and d_k of each head.");
   form.value("Parameters", short_count(about.parameter_count), "Weights and biases; shared ones count once.");

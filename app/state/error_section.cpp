@@ -2,13 +2,13 @@
 
 namespace headlight::app {
 
-Blame blame_for(const RunInputs& good, const RunInputs& refused) {
-  if (good.preset != refused.preset) return Blame::Model;
-  if (good.playground != refused.playground) return Blame::Model;
-  if (good.model.path != refused.model.path || good.model.precision != refused.model.precision) return Blame::Model;
-  if (good.model != refused.model) return Blame::Text;
-  if (good.text != refused.text || good.key_text != refused.key_text) return Blame::Text;
-  return good.masks != refused.masks ? Blame::Masks : Blame::Model;
+ErrorSection error_section_for(const RunInputs& good, const RunInputs& refused) {
+  if (good.preset != refused.preset) return ErrorSection::Model;
+  if (good.playground != refused.playground) return ErrorSection::Model;
+  if (good.model.path != refused.model.path || good.model.precision != refused.model.precision) return ErrorSection::Model;
+  if (good.model != refused.model) return ErrorSection::Text;
+  if (good.text != refused.text || good.key_text != refused.key_text) return ErrorSection::Text;
+  return good.masks != refused.masks ? ErrorSection::Masks : ErrorSection::Model;
 }
 
 }  // namespace headlight::app

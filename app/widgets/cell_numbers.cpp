@@ -10,7 +10,7 @@
 
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
-#include "app/widgets/tile_picture.h"
+#include "app/widgets/shown_tile.h"
 #include "view/color_map.h"
 #include "view/not_finite.h"
 #include "view/number_format.h"

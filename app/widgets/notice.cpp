@@ -100,14 +100,14 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
   mark_last_item(frame, "notice.close");
 }
 
-StatusChoice draw_model_remarks(Frame& frame, const std::string& departures, const Toast& toast) {
+StatusChoice draw_model_remarks(Frame& frame, const std::string& model_changes, const Toast& toast) {
   constexpr float kEdge = 8.0F;
   StatusChoice choice{.end = 12.0F};
   RemarkLine line(frame, kEdge);
-  if (!departures.empty()) {
+  if (!model_changes.empty()) {
     choice.resets_model =
         line.draw({.name = "status.reset",
-                   .text = departures,
+                   .text = model_changes,
                    .button = "Reset",
                    .explanation = "The model is not as it was trained. Reset brings its own masks back and "
                                   "every head; it can be undone.",

@@ -32,7 +32,7 @@ struct StatusChoice {
 
 /// At the left of the status line, which is the current window: a chip that stays while the model isn't as it was trained
 /// (`departures`, empty: it is), and beside it the toast.
-StatusChoice draw_model_remarks(Frame& frame, const std::string& departures, const Toast& toast);
+StatusChoice draw_model_remarks(Frame& frame, const std::string& model_changes, const Toast& toast);
 
 /// Draws it into the whole current child region; clears it when it is closed.
 void draw_notice_panel(Frame& frame, Notice& notice);

@@ -9,7 +9,7 @@
 
 #include "app/widgets/color_bar.h"
 #include "app/widgets/ink.h"
-#include "app/widgets/tile_picture.h"
+#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 namespace {

@@ -62,13 +62,13 @@ attention::TileRequest thumbnail_request(const Frame& frame, model::BlockRef blo
 void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const shell::UiRect& box, std::uint32_t place) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame.ui.theme();
-  PictureTile picture = find_tile(frame, request);
+  ShownTile picture = find_tile(frame, request);
   if (!picture.tile) picture = find_covering_tile(frame.result, request);
   if (!picture.tile) {
     list->AddRectFilled(ImVec2(box.x, box.y), ImVec2(box.x + box.width, box.y + box.height), theme.missing);
     return;
   }
-  shell::HeatmapImage image = picture_of(picture, place, theme);
+  shell::HeatmapImage image = heatmap_of(picture, place, theme);
   const bool is_per_row = frame.state.view.color_range == ColorRange::PerRow;
   set_weight_colors(image, frame.state, picture, is_per_row);
   image.area = box;

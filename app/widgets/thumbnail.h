@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "app/frame.h"
-#include "app/widgets/tile_picture.h"
+#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "app/cells/step_values.h"
-#include "app/widgets/tile_picture.h"
+#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 
@@ -25,10 +25,10 @@ const attention::Tile* TileNumbers::tile_with(Stage stage, std::uint32_t row, st
                                       .column = column,
                                       .columns = columns,
                                       .pool = 1};
-  const PictureTile known = find_covering_tile(frame_.result, wanted);
+  const ShownTile known = find_covering_tile(frame_.result, wanted);
   const bool is_exact = known.tile && known.tile->request.pool == 1 && known.run == frame_.result.run;
   // A tile on screen is wished for by whoever draws it; the thin one must be kept alive here.
-  if (!is_exact || known.tile->request == wanted) frame_.wishes.push_back(wanted);
+  if (!is_exact || known.tile->request == wanted) frame_.tile_requests.push_back(wanted);
   return is_exact ? known.tile : nullptr;
 }
 

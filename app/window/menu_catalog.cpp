@@ -8,7 +8,7 @@
 
 namespace headlight::app {
 
-const std::vector<PresetInfo>& Shelves::presets() {
+const std::vector<PresetInfo>& MenuCatalog::presets() {
   if (!presets_.empty()) return presets_;
   for (const std::string_view name : inference::notebook_names()) {
     try {
@@ -22,13 +22,13 @@ const std::vector<PresetInfo>& Shelves::presets() {
   return presets_;
 }
 
-const PresetInfo* Shelves::preset(const std::string& name) {
+const PresetInfo* MenuCatalog::preset(const std::string& name) {
   if (name.empty()) return nullptr;
   const auto found = std::ranges::find(presets(), name, &PresetInfo::name);
   return found == presets_.end() ? nullptr : &*found;
 }
 
-const std::vector<gpu::DeviceInfo>& Shelves::devices() {
+const std::vector<gpu::DeviceInfo>& MenuCatalog::devices() {
   if (devices_) return *devices_;
   try {
     devices_ = gpu::list_devices();
@@ -38,7 +38,7 @@ const std::vector<gpu::DeviceInfo>& Shelves::devices() {
   return *devices_;
 }
 
-const std::optional<std::string>& Shelves::bundled_model(std::string_view name) {
+const std::optional<std::string>& MenuCatalog::bundled_model(std::string_view name) {
   const auto known = bundled_.find(name);
   if (known != bundled_.end()) return known->second;
   const std::optional<std::filesystem::path> path = find_bundled_model(name);

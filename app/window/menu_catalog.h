@@ -12,7 +12,7 @@
 namespace headlight::app {
 
 /// What menus list and what is slow to find out: asked for once, when somebody first looks.
-class Shelves {
+class MenuCatalog {
  public:
   /// Every notebook with its title; one that can't be built says why in its summary.
   const std::vector<PresetInfo>& presets();

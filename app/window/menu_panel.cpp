@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "app/state/departures.h"
+#include "app/state/model_changes.h"
 #include "app/widgets/ink.h"
 #include "view/color_map.h"
 
@@ -93,7 +93,7 @@ class Menus {
     entry("Reset masks", Action::ResetMasks);
     if (ImGui::MenuItem("Reset head gains", nullptr, false, !frame_.state.gains.empty())) frame_.state.gains.clear();
     mark_last_item(frame_, "menu.Reset head gains");
-    entry("Reset masks and heads", Action::ResetModel, !departures(frame_.state).empty());
+    entry("Reset masks and heads", Action::ResetModel, !model_changes(frame_.state).empty());
     ImGui::Separator();
     entry("Write into the text box", Action::WriteText);
     entry("Paint the mask", Action::Paint);

@@ -43,7 +43,7 @@ double process_age_ms() {
 }
 
 /// The engine's news, from its thread to the loop.
-class News {
+class Updates {
  public:
   void tell() {
     {
@@ -70,19 +70,19 @@ class News {
 /// The viewer's loop without its window: draws when there is something new.
 class OffscreenLoop {
  public:
-  OffscreenLoop(shell::Ui& ui, Workspace& workspace, shell::PixelSize size, News& news)
-      : ui_(ui), workspace_(workspace), size_(size), news_(news) {}
+  OffscreenLoop(shell::Ui& ui, Workspace& workspace, shell::PixelSize size, Updates& news)
+      : ui_(ui), workspace_(workspace), size_(size), updates_(news) {}
 
   /// Draws one picture and waits until it is one.
   void draw() {
-    news_.forget();
+    updates_.forget();
     workspace_.frame(size_, 1.0F, std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
     ui_.wait_until_drawn();
   }
 
   void sleep() {
     const double wait_s = std::min(workspace_.redraw_after_s(), 1.0);
-    if (wait_s > 0.0) news_.wait(wait_s);
+    if (wait_s > 0.0) updates_.wait(wait_s);
   }
 
   /// Until nothing more is computed or drawn.
@@ -97,12 +97,12 @@ class OffscreenLoop {
   shell::Ui& ui_;
   Workspace& workspace_;
   shell::PixelSize size_;
-  News& news_;
+  Updates& updates_;
 };
 
 KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, char character) {
   KeystrokeCost cost;
-  const std::uint64_t pictures = ui.pictures();
+  const std::uint64_t frames_drawn = ui.frames_drawn();
   const auto start = Clock::now();
   ui.feed(shell::TextInput{std::string(1, character)});
   for (int i = 0; i < kMostFrames && cost.maps_ms == 0.0; ++i) {
@@ -117,7 +117,7 @@ KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, cha
     if (cost.maps_ms == 0.0) loop.sleep();
   }
   cost.frame_ms /= cost.frames;
-  cost.pictures = static_cast<std::uint32_t>(ui.pictures() - pictures);
+  cost.pictures = static_cast<std::uint32_t>(ui.frames_drawn() - pictures);
   cost.run_ms = workspace.result().timing.wall_ms;
   return cost;
 }
@@ -125,7 +125,7 @@ KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, cha
 }  // namespace
 
 ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes) {
-  News news;
+  Updates news;
   OffscreenViewer viewer(options, [&] { news.tell(); });
   shell::Ui& ui = viewer.ui();
   Workspace& workspace = viewer.workspace();

@@ -11,7 +11,7 @@
 
 #include "app/models/starter_view.h"
 #include "app/shell/shaped_text.h"
-#include "app/state/departures.h"
+#include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
 #include "app/window/png_file.h"
 #include "core/error.h"
@@ -75,10 +75,10 @@ void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) 
 void Workspace::build(shell::PixelSize size, float content_scale, double now_s) {
   const float zoom = state_.view.ui_scale > 0.0F ? state_.view.ui_scale : 1.0F;
   ui_.set_theme(state_.view.theme == Theme::Dark ? shell::ThemeKind::Dark : shell::ThemeKind::Light);
-  take_news();  // first: the fonts of this frame have what its tokens need
+  take_engine_update();  // first: the fonts of this frame have what its tokens need
   ui_.begin_frame(size, content_scale * zoom, std::max(now_s - last_frame_s_, 0.0));
   last_frame_s_ = now_s;
-  take_model_news();
+  take_model_updates();
   go_on_generating();
 
   // A run that is older than the state may lack the selected block or cell: something else is drawn meanwhile, and what was
@@ -92,7 +92,7 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
   const std::optional<attention::Cell> drawn_pin = state_.view.pinned;
   if (shows_state && (chosen != drawn || chosen_pin != drawn_pin)) undo_.adopt(state_);
 
-  wishes_.clear();
+  wanted_tiles_.clear();
   predictions_.clear();
   wants_memory_ = false;
   items_.clear();
@@ -103,7 +103,7 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
                  .state = state,
                  .transient = transient_,
                  .result = result_,
-                 .wishes = wishes_,
+                 .tile_requests = wanted_tiles_,
                  .items = &items_,
                  .predictions = &predictions_,
                  .wants_memory = &wants_memory_,
@@ -131,7 +131,7 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
 
 bool Workspace::is_current() const { return result_.run != 0 && !result_.is_stale && result_.revision >= inputs_revision_; }
 
-void Workspace::take_news() {
+void Workspace::take_engine_update() {
   if (std::optional<EngineResult> news = engine_->poll()) {
     const bool is_other_run = news->run != result_.run;
     const bool is_reopened = news->reopenings != result_.reopenings && news->error.empty();
@@ -210,41 +210,42 @@ void Workspace::request_what_is_seen() {
   RunInputs inputs = run_inputs(state_);
   const bool is_first = revision_ == 0;
   const bool has_other_inputs = is_first || inputs != requested_inputs_;
-  if (generation_.is_running() && result_.has_logits) predictions_.push_back(generation_.wish(result_));
+  if (generation_.is_running() && result_.has_logits) predictions_.push_back(generation_.request(result_));
   const bool wants_the_same =
-      wishes_ == requested_wishes_ && predictions_ == requested_predictions_ && wants_memory_ == requested_memory_;
+      wanted_tiles_ == requested_tiles_ && predictions_ == requested_predictions_ && wants_memory_ == requested_memory_;
   if (!has_other_inputs && wants_the_same) return;
   ++revision_;
   if (has_other_inputs) inputs_revision_ = revision_;
   requested_inputs_ = std::move(inputs);
-  requested_wishes_ = wishes_;
+  requested_tiles_ = wanted_tiles_;
   requested_predictions_ = predictions_;
   requested_memory_ = wants_memory_;
   engine_->request({.revision = revision_,
                     .inputs = requested_inputs_,
-                    .tiles = requested_wishes_,
+                    .tiles = requested_tiles_,
                     .predictions = requested_predictions_,
                     .wants_memory = requested_memory_,
                     .laid_out_for = result_.shapes});
 }
 
 bool Workspace::shows_selected_map() const {
-  return is_current() && requested_inputs_ == run_inputs(state_) && !wishes_.empty() && result_.is_current(wishes_.front());
+  return is_current() && requested_inputs_ == run_inputs(state_) && !wanted_tiles_.empty() &&
+         result_.is_current(wanted_tiles_.front());
 }
 
 bool Workspace::shows_all_maps() const {
-  const auto is_shown = [&](const attention::TileRequest& wish) { return result_.is_current(wish); };
+  const auto is_shown = [&](const attention::TileRequest& request) { return result_.is_current(request); };
   return shows_selected_map() && (!result_.translated || result_.translated->is_done) &&
-         std::ranges::all_of(wishes_, is_shown);
+         std::ranges::all_of(wanted_tiles_, is_shown);
 }
 
 void Workspace::report(const std::optional<std::string>& trouble) {
   if (trouble) notice_ = {.text = *trouble, .is_warning = true};
 }
 
-std::string Workspace::error_of(Blame blame) const {
+std::string Workspace::error_of(ErrorSection blame) const {
   if (result_.error.empty()) return {};
-  return blame_for(shown_inputs_, requested_inputs_) == blame ? result_.error : std::string();
+  return error_section_for(shown_inputs_, requested_inputs_) == blame ? result_.error : std::string();
 }
 
 void Workspace::save_screenshot() {
@@ -264,7 +265,7 @@ void Workspace::open_files(const std::vector<std::string>& paths) {
   if (is_model_path(paths.front())) return open_model(paths.front());
   try {
     open_file(paths.front(), state_);
-    const std::string changed = departures(state_);
+    const std::string changed = model_changes(state_);
     notice_ = {};
     if (!changed.empty()) {
       notice_ = {.text = fmt::format("{}: {}", std::filesystem::path(paths.front()).filename().string(), changed)};

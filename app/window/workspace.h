@@ -108,7 +108,7 @@ class Workspace {
  private:
   /// One frame without drawing it: `ui_.end_frame()` or `ui_.drop_frame()` comes next.
   void build(shell::PixelSize size, float content_scale, double now_s);
-  void take_news();
+  void take_engine_update();
   /// Makes sure that the tokens of the run can be drawn.
   void prepare_token_texts();
   /// Says which weights aren't finite, once for each model and precision.
@@ -151,7 +151,7 @@ class Workspace {
   void browse_models();
   std::vector<WelcomeCard> welcome_cards();
   void begin_with(const WelcomeCard& card);
-  void take_model_news();
+  void take_model_updates();
   void show_model(const ModelJobs::Opened& opened);
   /// Weights that can't be on the device: back to what was shown before, with the reason.
   void leave_what_cannot_be_loaded();
@@ -170,7 +170,7 @@ class Workspace {
   void draw_model_browser(Frame& frame);
   void draw_text_section(Frame& frame);
   void draw_model_section(Frame& frame, const PresetInfo* preset);
-  std::string error_of(Blame blame) const;
+  std::string error_of(ErrorSection blame) const;
   /// Draws a panel in a pane of its own, guarded.
   template <typename Draw>
   void pane(const char* name, const shell::UiRect& rect, shell::Color ground, bool is_padded, Draw&& draw_content);
@@ -193,7 +193,7 @@ class Workspace {
   std::uint64_t inputs_revision_ = 0;  ///< of the newest request with other inputs than the one before
   RunInputs requested_inputs_;         ///< of the newest request
   RunInputs shown_inputs_;             ///< of the newest good run, as far as known
-  std::vector<attention::TileRequest> requested_wishes_, wishes_;
+  std::vector<attention::TileRequest> requested_tiles_, wanted_tiles_;
   std::vector<PredictionRequest> requested_predictions_, predictions_;
   bool requested_memory_ = false, wants_memory_ = false;
 
@@ -201,7 +201,7 @@ class Workspace {
   Layout layout_;
   ItemRects items_;
   ItemTips tips_;
-  Shelves shelves_;
+  MenuCatalog catalog_;
   TextPanelMemory text_memory_;
   PromptPanelMemory prompt_memory_;
   bool had_two_texts_ = false;   ///< in the last frame

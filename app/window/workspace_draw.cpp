@@ -9,7 +9,7 @@
 #include "app/sidebar/language_model_panel.h"
 #include "app/sidebar/masks_panel.h"
 #include "app/sidebar/model_panel.h"
-#include "app/state/departures.h"
+#include "app/state/model_changes.h"
 #include "app/views/grid/grid_view.h"
 #include "app/views/head/head_view.h"
 #include "app/views/steps/steps_view.h"
@@ -89,7 +89,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
     if (result_.run != 0) draw_grid_panel(frame);
   });
   pane("texts", layout_.texts, theme.panel, false, [&] {
-    float wanted = draw_translator_panel(frame, prompt_memory_, error_of(Blame::Text));
+    float wanted = draw_translator_panel(frame, prompt_memory_, error_of(ErrorSection::Text));
     // While a translation grows, what is below must not move with each of its lines.
     const bool is_growing = !is_current() || (result_.translated && !result_.translated->is_done);
     if (is_growing) wanted = std::max(wanted, texts_height_);
@@ -108,8 +108,8 @@ void Workspace::draw(Frame& menus, Frame& frame) {
 void Workspace::draw_menu(Frame& frame) {
   const MenuContext context{.undo_label = undo_.undo_label(),
                             .redo_label = undo_.redo_label(),
-                            .presets = [this]() -> const std::vector<PresetInfo>& { return shelves_.presets(); },
-                            .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return shelves_.devices(); },
+                            .presets = [this]() -> const std::vector<PresetInfo>& { return catalog_.presets(); },
+                            .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return catalog_.devices(); },
                             .cards = [this] { return welcome_cards(); }};
   const MenuChoice choice = draw_menu_panel(frame, context);
   if (choice.action) act(*choice.action);
@@ -175,11 +175,11 @@ void Workspace::draw_sidebar(Frame& frame) {
       ImGui::Dummy({1.0F, 1.0F});
     };
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
-    const PresetInfo* preset = shelves_.preset(frame.state.preset);
+    const PresetInfo* preset = catalog_.preset(frame.state.preset);
     section("text", preset || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_section(frame); });
     section("model", preset ? "Notebook" : "Model", panes.is_model_open, [&] { draw_model_section(frame, preset); });
-    section("mask", "Mask", panes.is_mask_open, [&] { draw_masks_panel(frame, typed_, error_of(Blame::Masks)); });
+    section("mask", "Mask", panes.is_mask_open, [&] { draw_masks_panel(frame, typed_, error_of(ErrorSection::Masks)); });
     ImGui::PopStyleVar();
   });
 }
@@ -195,7 +195,7 @@ void Workspace::draw_rails(Frame& frame) {
 
 void Workspace::draw_status(Frame& frame) {
   pane("status", layout_.status, ui_.theme().panel, false, [&] {
-    const StatusChoice choice = draw_model_remarks(frame, departures(frame.state), toast_);
+    const StatusChoice choice = draw_model_remarks(frame, model_changes(frame.state), toast_);
     if (choice.resets_model) act(Action::ResetModel);
     if (choice.undoes) take_back();
     draw_status_panel(frame, {.is_computing = engine_->is_busy(), .left = choice.end, .job = job_text()});

@@ -17,14 +17,14 @@ void Workspace::browse_models() {
 std::vector<WelcomeCard> Workspace::welcome_cards() {
   using Kind = WelcomeCard::Kind;
   std::vector<WelcomeCard> cards;
-  const auto add_model = [&](Kind kind, const FirstSight& sight, const char* title, const char* summary) {
-    const std::optional<std::string> path = shelves_.bundled_model(sight.model);
+  const auto add_model = [&](Kind kind, const StarterView& sight, const char* title, const char* summary) {
+    const std::optional<std::string> path = catalog_.bundled_model(sight.model);
     if (!path) return;
     cards.push_back({.kind = kind, .title = title, .summary = summary, .is_shown = state_.model.path == *path});
   };
   add_model(Kind::Captions, kCaptionsSight, "Repeated captions", "A head that finds repeats");
   add_model(Kind::Translator, kTranslatorSight, "Translate German", "Type it, read English");
-  for (const PresetInfo& preset : shelves_.presets()) {
+  for (const PresetInfo& preset : catalog_.presets()) {
     const std::size_t split = preset.title.find(" · ");
     const bool is_numbered = split != std::string::npos;
     cards.push_back({.kind = Kind::Preset,
@@ -38,8 +38,8 @@ std::vector<WelcomeCard> Workspace::welcome_cards() {
 }
 
 void Workspace::begin_with(const WelcomeCard& card) {
-  const auto show = [&](const FirstSight& sight) {
-    const std::optional<std::string> path = shelves_.bundled_model(sight.model);
+  const auto show = [&](const StarterView& sight) {
+    const std::optional<std::string> path = catalog_.bundled_model(sight.model);
     if (!path) return;
     open_model(*path);
     text_to_show_ = sight.text;
@@ -70,7 +70,7 @@ void Workspace::open_model(const std::string& path) {
   ui_.request_redraw();
 }
 
-void Workspace::take_model_news() {
+void Workspace::take_model_updates() {
   const std::optional<ModelJobs::Opened> opened = model_jobs_.poll();
   if (opened) ui_.request_redraw(2);
   if (opened && opened->model) return show_model(*opened);
@@ -164,7 +164,7 @@ void Workspace::give_up_loading() {
 
 std::string Workspace::arriving_name() {
   if (!state_.model.path.empty()) return model_name(result_.model.get(), state_.model.path);
-  const PresetInfo* preset = shelves_.preset(state_.preset);
+  const PresetInfo* preset = catalog_.preset(state_.preset);
   return preset ? preset->title : "the playground";
 }
 
@@ -217,14 +217,14 @@ void Workspace::draw_text_section(Frame& frame) {
   if (has_two_texts(frame.state)) {
     draw_prompt_switches(frame);
   } else if (frame.state.model.path.empty()) {
-    draw_text_panel(frame, text_memory_, error_of(Blame::Text));
+    draw_text_panel(frame, text_memory_, error_of(ErrorSection::Text));
   } else {
-    draw_prompt_panel(frame, prompt_memory_, error_of(Blame::Text));
+    draw_prompt_panel(frame, prompt_memory_, error_of(ErrorSection::Text));
   }
 }
 
 void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
-  const std::string error = error_of(Blame::Model);
+  const std::string error = error_of(ErrorSection::Model);
   // What is on screen may still be another model's: the chosen one can be on its way, or find no way to run this text.
   const std::string& path = frame.state.model.path;
   const auto is_chosen = [&](const auto& model) { return model && model->path.string() == path; };

@@ -10,10 +10,10 @@ namespace headlight::attention {
 /// Sizes of one block of a run: what a view needs to lay out its matrices.
 struct BlockShape {
   std::uint32_t batch = 0, heads = 0, queries = 0, keys = 0, d_model = 0, d_k = 0, d_v = 0;
-  std::uint32_t key_heads = 0;  ///< of K and V; divides heads
-  std::uint32_t d_merged = 0;   ///< heads·d_v
-  std::uint32_t d_output = 0;   ///< 0: no output projection, stage Output doesn't exist
-  bool has_input = false;       ///< false: Q, K, V were given, stage X doesn't exist
+  std::uint32_t kv_heads = 0;  ///< of K and V; divides heads
+  std::uint32_t d_merged = 0;  ///< heads·d_v
+  std::uint32_t d_output = 0;  ///< 0: no output projection, stage Output doesn't exist
+  bool has_input = false;      ///< false: Q, K, V were given, stage X doesn't exist
 
   bool operator==(const BlockShape&) const = default;
 

@@ -45,7 +45,7 @@ Stored stored(const BlockRun& block, const TileRequest& request) {
     const std::uint32_t row = tensor.width4() * 4;
     return Stored{&tensor, {head * tensor.tokens * row, row, tensor.width, 0}};
   };
-  const std::uint32_t key_head = request.head / (block.shape.heads / block.shape.key_heads);
+  const std::uint32_t kv_head = request.head / (block.shape.heads / block.shape.kv_heads);
   const auto whole = [](const ops::DeviceTensor& tensor) {
     return Stored{&tensor, {0, tensor.width4() * 4, tensor.width, 0}};
   };
@@ -56,9 +56,9 @@ Stored stored(const BlockRun& block, const TileRequest& request) {
     case Stage::Q:
       return of_heads(*block.q, request.head);
     case Stage::K:
-      return of_heads(*block.k, key_head);
+      return of_heads(*block.k, kv_head);
     case Stage::V:
-      return of_heads(*block.v, key_head);
+      return of_heads(*block.v, kv_head);
     case Stage::Heads:
       return {block.merged.get(), {request.head * block.layout.head4 * 4, block.layout.row4 * 4, block.shape.d_v, slot}};
     case Stage::Merged:

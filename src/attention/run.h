@@ -25,7 +25,7 @@ struct BlockRun {
   BlockShape shape;
   DeviceTensorPtr x;       ///< [batch, 1, query, d_model], what Q is projected from; null when Q, K and V were given
   DeviceTensorPtr q;       ///< [batch, head, query, d_k], after norm and rotary positions where there are any
-  DeviceTensorPtr k, v;    ///< [batch, key head, key, d]
+  DeviceTensorPtr k, v;    ///< [batch, KV head, key, d]
   DeviceTensorPtr stats;   ///< [batch, head, query] (m, l)
   DeviceTensorPtr merged;  ///< [batch, 1, query, heads · padded d_v]
   DeviceTensorPtr output;  ///< [batch, 1, query, d_out], null without an output projection

@@ -167,11 +167,11 @@ class Uploader {
   /// `is_last`: nothing reads what the layer returns.
   DeviceLayer upload_layer(const model::AttentionLayer& layer, bool is_last) {
     DeviceLayer device;
-    const std::uint32_t heads = layer.config.heads, key_heads = layer.config.keys_heads();
+    const std::uint32_t heads = layer.config.heads, kv_heads = layer.config.kv_head_count();
     if (layer.weights) {
       const model::AttentionWeights& weights = *layer.weights;
       device.projections =
-          pack({Source(weights.query, heads), Source(weights.key, key_heads), Source(weights.value, key_heads)},
+          pack({Source(weights.query, heads), Source(weights.key, kv_heads), Source(weights.value, kv_heads)},
                "the weights of Q, K and V");
       device.query_norm = norm(weights.query_norm);
       device.key_norm = norm(weights.key_norm);

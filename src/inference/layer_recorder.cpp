@@ -60,7 +60,7 @@ attention::BlockRun LayerRecorder::begin_block(const LayerPlace& place, const mo
                  .d_model = config.d_model,
                  .d_k = config.d_k,
                  .d_v = config.d_v,
-                 .key_heads = config.keys_heads(),
+                 .kv_heads = config.kv_head_count(),
                  .d_merged = config.heads * config.d_v,
                  .d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0,
                  .has_input = x != nullptr};
@@ -77,8 +77,8 @@ attention::BlockRun LayerRecorder::begin_block(const LayerPlace& place, const mo
     return pool_.get(stream_, {ref.kind, ref.layer.value, role}, {queries.batch, heads, capacity, width}, purpose);
   };
   block.q = of_heads(Role::Query, config.heads, place.capacity, config.d_k, "the queries");
-  block.k = of_heads(Role::Key, config.keys_heads(), place.key_capacity, config.d_k, "the keys");
-  block.v = of_heads(Role::Value, config.keys_heads(), place.key_capacity, config.d_v, "the values");
+  block.k = of_heads(Role::Key, config.kv_head_count(), place.key_capacity, config.d_k, "the keys");
+  block.v = of_heads(Role::Value, config.kv_head_count(), place.key_capacity, config.d_v, "the values");
   return block;
 }
 

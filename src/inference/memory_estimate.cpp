@@ -15,7 +15,7 @@ namespace {
 std::uint64_t block_numbers(const model::AttentionLayer& layer) {
   const model::AttentionConfig& config = layer.config;
   const std::uint64_t queries = std::uint64_t{config.heads} * config.d_k;
-  const std::uint64_t keys_and_values = std::uint64_t{config.keys_heads()} * (config.d_k + config.d_v);
+  const std::uint64_t keys_and_values = std::uint64_t{config.kv_head_count()} * (config.d_k + config.d_v);
   const std::uint64_t merged = std::uint64_t{config.heads} * config.d_v;
   const std::uint64_t statistics = 2 * std::uint64_t{config.heads};  // m and l of each row
   const std::uint64_t output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0;

@@ -33,15 +33,15 @@ struct AttentionConfig {
   std::uint32_t d_v = 0;  ///< width of a head's values
   Scale scale = {};
   MergeOrder merge = MergeOrder::Concatenate;
-  /// Heads of keys and values; head h reads number h / (heads / key_heads) (grouped-query attention, Ainslie et al. 2023).
+  /// Heads of keys and values; head h reads number h / (heads / kv_heads) (grouped-query attention, Ainslie et al. 2023).
   /// 0: as many as heads.
-  std::uint32_t key_heads = 0;
+  std::uint32_t kv_heads = 0;
   float softcap = 0.0f;                      ///< scaled scores s become softcap · tanh(s / softcap) (Gemma 2); 0: they stay
   std::uint32_t window = 0;                  ///< trained with |i − j| < window (sliding-window attention); 0: none
   std::optional<std::uint32_t> rotary = {};  ///< number in Layers::rotaries: rotates queries and keys
   std::optional<std::uint32_t> position_bias = {};  ///< number in Layers::position_biases: added to scaled scores
 
-  std::uint32_t keys_heads() const { return key_heads == 0 ? heads : key_heads; }
+  std::uint32_t kv_head_count() const { return kv_heads == 0 ? heads : kv_heads; }
 
   bool operator==(const AttentionConfig&) const = default;
 };

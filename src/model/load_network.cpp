@@ -57,7 +57,7 @@ ModelDescription describe(const Family& family, const Settings& settings, const 
                                .name = name_of(checkpoint.path()),
                                .layers = sizes.encoder.layers,
                                .heads = sizes.encoder.heads,
-                               .key_heads = sizes.encoder.key_heads,
+                               .kv_heads = sizes.encoder.kv_heads,
                                .d_model = sizes.d_model,
                                .d_k = sizes.encoder.d_k,
                                .decoder_layers = sizes.decoder.layers,

@@ -19,9 +19,9 @@ struct ModelDescription {
   std::string family;      ///< "GPT-2"
   std::string model_type;  ///< as its config spells it: "gpt2"
   std::string name;        ///< of its folder; "openai-community/gpt2" in the hub's cache
-  std::uint32_t layers = 0, heads = 0, key_heads = 0, d_model = 0, d_k = 0;  ///< of the encoder where there are two stacks
-  std::uint32_t decoder_layers = 0, decoder_heads = 0;                       ///< 0 without a second stack
-  std::uint32_t vocabulary = 0, target_vocabulary = 0;                       ///< target_vocabulary: 0 without a second stack
+  std::uint32_t layers = 0, heads = 0, kv_heads = 0, d_model = 0, d_k = 0;  ///< of the encoder where there are two stacks
+  std::uint32_t decoder_layers = 0, decoder_heads = 0;                      ///< 0 without a second stack
+  std::uint32_t vocabulary = 0, target_vocabulary = 0;                      ///< target_vocabulary: 0 without a second stack
   std::uint32_t max_length = 0;       ///< tokens that have a position, or that it was trained on; 0: unknown
   bool is_length_limited = false;     ///< no token beyond max_length has a position
   std::uint32_t window = 0;           ///< of its layers with sliding-window attention; 0: none has

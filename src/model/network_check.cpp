@@ -52,9 +52,9 @@ void check_config(const std::string& where, const AttentionConfig& config, const
   expect_range(where, "heads", config.heads, kMaxModelHeads);
   expect_range(where, "d_k", config.d_k, kMaxModelWidth);
   expect_range(where, "d_v", config.d_v, kMaxModelWidth);
-  if (config.heads % config.keys_heads() != 0) {
-    throw Error("{}: {} heads can't share {} heads of keys: choose a number that divides them", where, config.heads,
-                config.key_heads);
+  if (config.heads % config.kv_head_count() != 0) {
+    throw Error("{}: {} heads can't share {} KV heads: choose a number that divides them", where, config.heads,
+                config.kv_heads);
   }
   if (config.rotary) {
     const std::uint32_t dimensions = layers.rotaries.at(*config.rotary).dimensions;
@@ -200,8 +200,8 @@ void check_given(const Network& network, const ModelInput& input) {
   const TokenBatch& keys = input.keys(block.kind);
   const GivenQkv& qkv = *input.qkv;
   expect_shape("given Q, K and V", "Q", qkv.query.shape, {queries.batch, config.heads, queries.length, config.d_k});
-  expect_shape("given Q, K and V", "K", qkv.key.shape, {keys.batch, config.keys_heads(), keys.length, config.d_k});
-  expect_shape("given Q, K and V", "V", qkv.value.shape, {keys.batch, config.keys_heads(), keys.length, config.d_v});
+  expect_shape("given Q, K and V", "K", qkv.key.shape, {keys.batch, config.kv_head_count(), keys.length, config.d_k});
+  expect_shape("given Q, K and V", "V", qkv.value.shape, {keys.batch, config.kv_head_count(), keys.length, config.d_v});
 }
 
 }  // namespace

@@ -41,11 +41,11 @@ struct Pass {
       return stages;
     }
     const AttentionWeights& weights = *layer.weights;
-    const std::uint32_t key_heads = layer.config.keys_heads();
+    const std::uint32_t kv_heads = layer.config.kv_head_count();
     stages.x = x;
     stages.q = apply(weights.query_norm, split_heads(apply(weights.query, x), layer.config.heads));
-    stages.k = apply(weights.key_norm, split_heads(apply(weights.key, memory), key_heads));
-    stages.v = split_heads(apply(weights.value, memory), key_heads);
+    stages.k = apply(weights.key_norm, split_heads(apply(weights.key, memory), kv_heads));
+    stages.v = split_heads(apply(weights.value, memory), kv_heads);
     if (layer.config.rotary) {
       const Rotary& rotary = layers.rotaries[*layer.config.rotary];
       stages.q = rotate(rotary, input.queries(block.kind), std::move(stages.q));
@@ -84,7 +84,7 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
             AttentionStages& stages, const PositionBias* bias) {
   const std::uint32_t batch = stages.q.shape[0];
   const std::uint32_t heads = stages.q.shape[1];
-  const std::uint32_t key_heads = stages.k.shape[1];
+  const std::uint32_t kv_heads = stages.k.shape[1];
   const std::uint32_t queries = stages.q.shape[2];
   const std::uint32_t keys = stages.k.shape[2];
   const std::uint32_t d_k = stages.q.shape[3];
@@ -99,7 +99,7 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
   std::size_t row = 0;  // of [batch, head, query]
   for (std::uint32_t b = 0; b < batch; ++b) {
     for (std::uint32_t h = 0; h < heads; ++h) {
-      const std::size_t first_key = (std::size_t{b} * key_heads + h / (heads / key_heads)) * keys;
+      const std::size_t first_key = (std::size_t{b} * kv_heads + h / (heads / kv_heads)) * keys;
       for (std::uint32_t i = 0; i < queries; ++i, ++row) {
         bool has_weights = std::isfinite(fill);  // not where the mask hides every key by −∞
         for (std::uint32_t j = 0; j < keys; ++j) {

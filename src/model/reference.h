@@ -20,7 +20,7 @@ struct Array {
 /// Every stage of one attention block.
 struct AttentionStages {
   Array x;        ///< [batch, n_q, d_model], what is projected (behind a norm before it); empty when Q, K, V were given
-  Array q, k, v;  ///< [batch, head, token, d], normed and turned; k and v have config.key_heads heads
+  Array q, k, v;  ///< [batch, head, token, d], normed and turned; k and v have config.kv_heads heads
   Array scores, scaled, masked, weights;  ///< [batch, head, query, key]; `scaled` with softcap and position bias
   Array row_max, row_sum;  ///< [batch, head, query]: m and l of softmax; −inf and 0 where nothing is visible
   Array heads;             ///< [batch, head, query, d_v]

@@ -38,18 +38,18 @@ Linear rows_of_heads(const Linear& fused, std::uint32_t heads, std::uint32_t fir
 }  // namespace
 
 AttentionWeights split_fused(const Linear& fused, FusedLayout layout, const AttentionConfig& config) {
-  const auto [heads, key_heads, d_k, d_v] = std::array{config.heads, config.keys_heads(), config.d_k, config.d_v};
-  expect_linear("the fused projection", fused, heads * d_k + key_heads * (d_k + d_v), config.d_model);
+  const auto [heads, kv_heads, d_k, d_v] = std::array{config.heads, config.kv_head_count(), config.d_k, config.d_v};
+  expect_linear("the fused projection", fused, heads * d_k + kv_heads * (d_k + d_v), config.d_model);
   if (layout == FusedLayout::PerHead) {
-    if (key_heads != heads) throw Error("a projection fused head by head has {} key heads for {} heads", key_heads, heads);
+    if (kv_heads != heads) throw Error("a projection fused head by head has {} KV heads for {} heads", kv_heads, heads);
     const std::uint32_t stride = 2 * d_k + d_v;
     return {.query = rows_of_heads(fused, heads, 0, stride, d_k),
             .key = rows_of_heads(fused, heads, d_k, stride, d_k),
             .value = rows_of_heads(fused, heads, 2 * d_k, stride, d_v)};
   }
   return {.query = rows_of_heads(fused, heads, 0, d_k, d_k),
-          .key = rows_of_heads(fused, key_heads, heads * d_k, d_k, d_k),
-          .value = rows_of_heads(fused, key_heads, (heads + key_heads) * d_k, d_v, d_v)};
+          .key = rows_of_heads(fused, kv_heads, heads * d_k, d_k, d_k),
+          .value = rows_of_heads(fused, kv_heads, (heads + kv_heads) * d_k, d_v, d_v)};
 }
 
 AttentionWeights from_per_head(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionConfig& config) {
@@ -65,8 +65,8 @@ AttentionWeights from_per_head(const Tensor& query, const Tensor& key, const Ten
 
 void check_shapes(const AttentionWeights& weights, const AttentionConfig& config) {
   expect_linear("the query projection", weights.query, config.heads * config.d_k, config.d_model);
-  expect_linear("the key projection", weights.key, config.keys_heads() * config.d_k, config.d_model);
-  expect_linear("the value projection", weights.value, config.keys_heads() * config.d_v, config.d_model);
+  expect_linear("the key projection", weights.key, config.kv_head_count() * config.d_k, config.d_model);
+  expect_linear("the value projection", weights.value, config.kv_head_count() * config.d_v, config.d_model);
   if (weights.output) {
     const std::uint32_t out = weights.output->weight.is_empty() ? 0 : weights.output->out();
     expect_linear("the output projection", *weights.output, out, config.heads * config.d_v);

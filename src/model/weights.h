@@ -48,11 +48,11 @@ struct FeedForward {
 };
 
 /// The projections of one attention in canonical form: rows of query, key and value weights are [head][d]. With grouped
-/// queries keys and values have config.key_heads heads.
+/// queries keys and values have config.kv_heads heads.
 struct AttentionWeights {
   Linear query;                                        ///< [heads·d_k, d_model]
-  Linear key;                                          ///< [key_heads·d_k, d_model]
-  Linear value;                                        ///< [key_heads·d_v, d_model]
+  Linear key;                                          ///< [kv_heads·d_k, d_model]
+  Linear value;                                        ///< [kv_heads·d_v, d_model]
   std::optional<Linear> output = {};                   ///< [d_out, heads·d_v], or none: merged heads are the output
   std::optional<Norm> query_norm = {}, key_norm = {};  ///< over d_k of each head, before rotary positions (Qwen 3)
 };
@@ -64,8 +64,8 @@ enum class FusedLayout : std::uint8_t {
   PerHead,        ///< [head][q | k | v][d_k]: notebook 003, GPT-NeoX, BLOOM
 };
 
-/// Canonical projections from one fused weight [heads·d_k + key_heads·(d_k + d_v), d_model]; views, nothing is copied.
-/// PerHead needs as many key heads as heads. Throws Error naming expected and found shape.
+/// Canonical projections from one fused weight [heads·d_k + kv_heads·(d_k + d_v), d_model]; views, nothing is copied.
+/// PerHead needs as many KV heads as heads. Throws Error naming expected and found shape.
 AttentionWeights split_fused(const Linear& fused, FusedLayout layout, const AttentionConfig& config);
 
 /// Canonical projections from one weight per head (notebook 004): query and key [heads, d_k, d_model], value

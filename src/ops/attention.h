@@ -29,8 +29,8 @@ constexpr bool needs_scratch(AttentionKernel kind) {
   return kind != AttentionKernel::Naive && kind != AttentionKernel::Tiled;
 }
 
-/// What an attention reads. Heads of queries share heads of keys where there are fewer of those (grouped-query attention).
-///   q [item, head, query, d_k], k [item, key head, key, d_k], v [item, key head, key, d_v]
+/// What an attention reads. Heads of queries share KV heads where there are fewer of those (grouped-query attention).
+///   q [item, head, query, d_k], k [item, KV head, key, d_k], v [item, KV head, key, d_v]
 struct AttentionInputs {
   const DeviceTensor& q;
   const DeviceTensor& k;

@@ -155,7 +155,7 @@ void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x,
   parameters.key_tile = key.first_tile;
   parameters.value_tile = value.first_tile;
   parameters.heads = query.heads;
-  parameters.key_heads = key.heads;
+  parameters.kv_heads = key.heads;
   parameters.d_k4 = query.slot4;
   parameters.d_v4 = value.slot4;
   if (q != nullptr) {

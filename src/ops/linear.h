@@ -32,7 +32,7 @@ void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
 
 /// The projections of an attention from one input, split into heads while they are stored.
 ///   x [item, token, d_model]; weight has the sections query, key, value
-///   q [item, head, token, d_k], k [item, key head, token, d_k], v [item, key head, token, d_v]; those that are null are
+///   q [item, head, token, d_k], k [item, KV head, token, d_k], v [item, KV head, token, d_v]; those that are null are
 ///   left out (cross-attention projects queries from one input, keys and values from another): either q alone, k and v, or
 ///   all three.
 void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight,

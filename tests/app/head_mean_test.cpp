@@ -118,21 +118,21 @@ TEST_SUITE("cpu") {
     EngineRequest request{.revision = 1, .inputs = run_inputs(state), .tiles = {mean, head}};
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();
-    CHECK(worker.picture().error == "");
-    REQUIRE(worker.picture().tile(mean));
-    CHECK(worker.picture().is_current(mean));
-    CHECK(worker.picture().tile(head));
-    CHECK(worker.picture().has_all_tiles);
+    CHECK(worker.snapshot().error == "");
+    REQUIRE(worker.snapshot().tile(mean));
+    CHECK(worker.snapshot().is_current(mean));
+    CHECK(worker.snapshot().tile(head));
+    CHECK(worker.snapshot().has_all_tiles);
     // Of another run it is computed anew; a mean of scores is nothing that could be asked for.
-    const attention::Tile first = *worker.picture().tile(mean);
+    const attention::Tile first = *worker.snapshot().tile(mean);
     request.inputs.playground.seed = 9;
     request.revision = 2;
     request.tiles = {{.head = kMeanOfKind, .stage = Stage::Scores, .rows = 7, .columns = 7}, mean};
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();
-    CHECK(worker.picture().error == "");
-    CHECK(worker.picture().tile(request.tiles[0]) == nullptr);
-    CHECK(worker.picture().tile(mean)->values != first.values);
+    CHECK(worker.snapshot().error == "");
+    CHECK(worker.snapshot().tile(request.tiles[0]) == nullptr);
+    CHECK(worker.snapshot().tile(mean)->values != first.values);
   }
 
   TEST_CASE("the memory of cross-attention comes with the run that asks for it") {
@@ -147,22 +147,22 @@ TEST_SUITE("cpu") {
     state.cross = true;
     EngineRequest request{.revision = 1, .inputs = run_inputs(state)};
     worker.begin(request);
-    CHECK(worker.picture().memory == nullptr);
+    CHECK(worker.snapshot().memory == nullptr);
     request.wants_memory = true;
     worker.begin(request);
-    const std::shared_ptr<const Tensor> memory = worker.picture().memory;
+    const std::shared_ptr<const Tensor> memory = worker.snapshot().memory;
     REQUIRE(memory);
     REQUIRE(memory->shape.size() == 3);
     CHECK(memory->axis(1) == 3);
     // K = memory · W_K + b gives the keys of the run.
-    const EngineResult result = worker.picture();
+    const EngineResult result = worker.snapshot();
     const model::BlockRef block{.kind = model::BlockKind::Cross};
     const model::Linear& linear = result.network->layer(block).weights->key;
     const attention::TileRequest keys{.block = block, .stage = Stage::K, .rows = 3, .columns = 2};
     request.tiles = {keys};
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();
-    const std::shared_ptr<const Tensor> again = worker.picture().memory;
+    const std::shared_ptr<const Tensor> again = worker.snapshot().memory;
     REQUIRE(again);
     std::vector<float> weights(linear.in());
     linear.weight.read(1, 1, weights);
@@ -170,6 +170,6 @@ TEST_SUITE("cpu") {
     if (linear.has_bias()) linear.bias.read(1, 1, bias);
     double sum = double{bias.front()};
     for (std::size_t i = 0; i < weights.size(); ++i) sum += double{weights[i]} * double{again->values[2 * linear.in() + i]};
-    CHECK(double{worker.picture().tile(keys)->at(2, 1)} == doctest::Approx(sum).epsilon(1e-5));
+    CHECK(double{worker.snapshot().tile(keys)->at(2, 1)} == doctest::Approx(sum).epsilon(1e-5));
   }
 }

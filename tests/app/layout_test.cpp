@@ -130,12 +130,12 @@ TEST_SUITE("cpu") {
     const RunInputs good = run_inputs(State{});
     RunInputs refused = good;
     refused.text.clear();
-    CHECK(blame_for(good, refused) == Blame::Text);
+    CHECK(error_section_for(good, refused) == ErrorSection::Text);
     refused.playground.heads = 7;
-    CHECK(blame_for(good, refused) == Blame::Model);
+    CHECK(error_section_for(good, refused) == ErrorSection::Model);
     refused = good;
     refused.masks.by_kind[0].rule.causal = true;
-    CHECK(blame_for(good, refused) == Blame::Masks);
+    CHECK(error_section_for(good, refused) == ErrorSection::Masks);
   }
 
   TEST_CASE("what is wrong with a prompt is the text's fault, with a path or a precision the model's") {
@@ -144,9 +144,9 @@ TEST_SUITE("cpu") {
     const RunInputs good = run_inputs(state);
     RunInputs refused = good;
     refused.model.adds_special = false;
-    CHECK(blame_for(good, refused) == Blame::Text);
+    CHECK(error_section_for(good, refused) == ErrorSection::Text);
     refused.model.precision = inference::Precision::F16;
-    CHECK(blame_for(good, refused) == Blame::Model);
-    CHECK(blame_for(run_inputs(State{}), good) == Blame::Model);
+    CHECK(error_section_for(good, refused) == ErrorSection::Model);
+    CHECK(error_section_for(run_inputs(State{}), good) == ErrorSection::Model);
   }
 }

@@ -169,7 +169,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("info tells family, sizes, tokenizer and memory, without a device") {
     const Outcome report = run_headlight({"info", "--model", golden_path("llama")});
     CHECK(report.status == 0);
-    for (const char* words : {"Llama (model_type llama)", "2 × 4, d_model 32, d_k 8, 2 heads of keys, causal", "BPE, 128",
+    for (const char* words : {"Llama (model_type llama)", "2 × 4, d_model 32, d_k 8, 2 KV heads, causal", "BPE, 128",
                               "64 tokens in training", "24.5 k", "F32", "on the device"}) {
       INFO(words, '\n', report.out);
       CHECK(report.out.find(words) != std::string::npos);
@@ -251,7 +251,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("keys and values have the heads of keys") {
+  TEST_CASE("keys and values have the KV heads") {
     const Exported llama("llama", {"--text", "the cat sat", "--stages", "q,k,v"});
     const std::uint32_t tokens = llama.npy("q").axis(3);
     CHECK(llama.npy("q").shape == Shape{2, 1, 4, tokens, 8});

@@ -59,7 +59,7 @@ std::string generate(State& state, Generation& generation) {
   REQUIRE(result.error == "");
   generation.start(state, result);
   for (int patience = 0; generation.is_running() && patience < 200; ++patience) {
-    bench.request(state, {generation.wish(result)});
+    bench.request(state, {generation.request(result)});
     result = bench.finish();
     REQUIRE(result.error == "");
     generation.step(state, result);

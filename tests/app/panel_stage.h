@@ -13,7 +13,7 @@
 #include "app/views/grid/grid_view.h"
 #include "app/views/head/head_view.h"
 #include "app/views/steps/steps_view.h"
-#include "app/widgets/tile_picture.h"
+#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 
@@ -33,7 +33,7 @@ struct PanelStage {
   EngineResult result;
   ItemRects items;
   StepsMemory steps;
-  std::vector<attention::TileRequest> wishes;
+  std::vector<attention::TileRequest> tile_requests;
   std::uint32_t evaluated = 0;  ///< tiles since the construction
   bool is_answering = true;     ///< false: wishes stay wishes
   double draw_ms = 0.0;         ///< of the last frame: this thread's processor time, which other work can't lengthen
@@ -59,12 +59,17 @@ struct PanelStage {
 
   void frame() {
     if (!(computed_ == run_inputs(state)) || result.run == 0) compute();
-    wishes.clear();
+    tile_requests.clear();
     items.clear();
     overflowing_.clear();
     shell.ui.set_theme(state.view.theme == Theme::Dark ? shell::ThemeKind::Dark : shell::ThemeKind::Light);
     shell.ui.begin_frame(shell.size, shell.scale, 1.0 / 60.0);
-    Frame shown{.ui = shell.ui, .state = state, .transient = transient, .result = result, .wishes = wishes, .items = &items};
+    Frame shown{.ui = shell.ui,
+                .state = state,
+                .transient = transient,
+                .result = result,
+                .tile_requests = tile_requests,
+                .items = &items};
     const double began_ms = processor_ms();
     const float grid = 340.0F;
     const float width = shell.ui.width();
@@ -130,7 +135,7 @@ struct PanelStage {
   }
 
   void evaluate() {
-    for (const attention::TileRequest& request : wishes) {
+    for (const attention::TileRequest& request : tile_requests) {
       if (result.tiles.contains(request)) continue;
       attention::Tile tile = make_tile ? make_tile(request) : std::move(evaluate_with_means(runner_, {request}).front());
       result.tiles[request] = make_engine_tile(std::move(tile), result.run);

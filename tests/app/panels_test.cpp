@@ -158,7 +158,7 @@ TEST_CASE("the wheel zooms where the pointer is, and only the cells in sight are
   for (int i = 0; i < 20; ++i) stage.feed({shell::MouseWheel{.vertical = 1.0F}});
   CHECK(stage.transient.zoom > 20.0F);
   CHECK(stage.transient.hovered == before);
-  const attention::TileRequest& sharp = stage.wishes.front();
+  const attention::TileRequest& sharp = stage.tile_requests.front();
   CHECK(sharp.pool == 1);
   CHECK(sharp.rows * sharp.columns < 400 * 400 / 4);
   CHECK(sharp.row <= before->query);
@@ -259,11 +259,11 @@ TEST_CASE("thousands of tokens and a thousand heads cost a frame little, and eac
     stage.settle();
     const shell::UiRect thumbnail = stage.rect("grid.encoder.0.0");
     std::size_t thumbnails = 0;
-    for (const attention::TileRequest& wish : stage.wishes) {
-      if (wish.pool < 16) continue;
+    for (const attention::TileRequest& request : stage.tile_requests) {
+      if (request.pool < 16) continue;
       ++thumbnails;
       // As many as pixels, or squares of 64 cells: no driver is asked for larger ones before it must be.
-      CHECK(static_cast<float>(wish.tile_rows()) <= std::max(thumbnail.height + 1.0F, 64.0F));
+      CHECK(static_cast<float>(request.tile_rows()) <= std::max(thumbnail.height + 1.0F, 64.0F));
     }
     if (order == GridOrder::ByLayer) CHECK(thumbnails < 24 * 64);  // only what is in sight
     double best_ms = 1e9;

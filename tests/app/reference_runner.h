@@ -52,7 +52,7 @@ class ReferenceRunner final : public Runner {
     shape.heads = layer.config.heads;
     shape.queries = input_.queries(block.kind).length;
     shape.keys = input_.keys(block.kind).length;
-    shape.key_heads = layer.config.keys_heads();
+    shape.kv_heads = layer.config.kv_head_count();
     shape.d_model = layer.config.d_model;
     shape.d_k = layer.config.d_k;
     shape.d_v = layer.config.d_v;
@@ -95,8 +95,8 @@ class ReferenceRunner final : public Runner {
     const auto extent = block.extent(request.stage);
     if (!extent) throw Error("no stage {} here", attention::to_string(request.stage));
     const bool is_keys_side = request.stage == attention::Stage::K || request.stage == attention::Stage::V;
-    const std::uint32_t heads = is_keys_side ? block.key_heads : block.heads;
-    const std::uint32_t head = is_keys_side ? request.head / (block.heads / block.key_heads) : request.head;
+    const std::uint32_t heads = is_keys_side ? block.kv_heads : block.heads;
+    const std::uint32_t head = is_keys_side ? request.head / (block.heads / block.kv_heads) : request.head;
     const std::size_t plane =
         attention::is_per_head(request.stage) ? std::size_t{request.batch} * heads + head : request.batch;
     const double* matrix =

@@ -40,13 +40,13 @@ TEST_CASE("a shaped text is one character, the same each time, and can be told a
 }
 
 TEST_CASE("Arabic is joined and runs from right to left") {
-  const TextPicture lam_alef = draw_text("لا", 40.0F, false);
-  const TextPicture lam = draw_text("ل", 40.0F, false);
-  const TextPicture alef = draw_text("ا", 40.0F, false);
+  const TextImage lam_alef = draw_text("لا", 40.0F, false);
+  const TextImage lam = draw_text("ل", 40.0F, false);
+  const TextImage alef = draw_text("ا", 40.0F, false);
   REQUIRE_FALSE(lam_alef.coverage.empty());
   CHECK(lam_alef.advance < lam.advance + alef.advance);  // a ligature
   // Alef, then beh: the tall stroke is at the right, and only there.
-  const TextPicture picture = draw_text("اب", 40.0F, false);
+  const TextImage picture = draw_text("اب", 40.0F, false);
   REQUIRE_FALSE(picture.coverage.empty());
   const auto ink = [&](int from, int to) {
     int sum = 0;

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "app/state/departures.h"
+#include "app/state/model_changes.h"
 #include "app/state/state.h"
 #include "app/state/state_json.h"
 #include "core/error.h"
@@ -202,31 +202,31 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("what makes a model another one than it was trained to be is named part by part") {
     State state;
-    CHECK(departures(state).empty());
+    CHECK(model_changes(state).empty());
     state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
-    CHECK(departures(state) == "causal on");
+    CHECK(model_changes(state) == "causal on");
     select_preset(state, "notebook-002");  // comes with masks of its own, which are no departure
-    CHECK(departures(state).empty());
+    CHECK(model_changes(state).empty());
     for (const model::BlockKind kind : {model::BlockKind::EncoderSelf, model::BlockKind::Cross}) {
       state.masks[kind].rule.window = 3;
     }
     set_head_gain(state, {}, 0, 0.0F);
     set_head_gain(state, {}, 1, 0.0F);
     set_head_gain(state, {}, 2, 0.5F);
-    CHECK(departures(state) == "2 heads knocked out · 1 head scaled · window 3");
+    CHECK(model_changes(state) == "2 heads knocked out · 1 head scaled · window 3");
     const State changed = state;
     restore_training(state);
-    CHECK(departures(state).empty());
+    CHECK(model_changes(state).empty());
     CHECK(describe_change(changed, state).label == "Reset the model");
     state = changed;
     select_preset(state, "notebook-002");  // once more
-    CHECK(departures(state).empty());
+    CHECK(model_changes(state).empty());
     select_preset(state, "");
-    CHECK(departures(state) == "causal on");  // the playground is as it was left
+    CHECK(model_changes(state) == "causal on");  // the playground is as it was left
     state = {};
     paint(state, {.query = 1, .key = 0}, false, 5);
     state.masks[model::BlockKind::EncoderSelf].fill = attention::MaskFill::MinusOneBillion;
-    CHECK(departures(state) == "fill \u22121e9 · 1 cell painted");
+    CHECK(model_changes(state) == "fill \u22121e9 · 1 cell painted");
   }
 
   TEST_CASE("the second text counts only while cross-attention is on") {

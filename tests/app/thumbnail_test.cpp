@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail_layout.h"
-#include "app/widgets/tile_picture.h"
 
 using namespace headlight;
 using namespace headlight::app;

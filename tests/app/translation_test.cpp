@@ -36,7 +36,7 @@ EngineWorker make_worker(RunnerFactory open) {
 EngineResult finish(EngineWorker& worker, const State& state) {
   worker.begin({.revision = 1, .inputs = run_inputs(state)});
   while (worker.has_more()) worker.evaluate_some();
-  return worker.picture();
+  return worker.snapshot();
 }
 
 std::vector<std::uint32_t> target_ids(const EngineResult& result, std::uint32_t item) {
@@ -93,21 +93,21 @@ TEST_SUITE("cpu") {
     worker.begin({.revision = 1, .inputs = run_inputs(first)});
     worker.evaluate_some();
     REQUIRE(worker.has_more());
-    const EngineResult early = worker.picture();
+    const EngineResult early = worker.snapshot();
     REQUIRE(early.translated);
     CHECK_FALSE(early.translated->is_done);
     CHECK(early.input->target->length > 1);
     const State second = marian_state("a b c");
     const int runs = log->runs;
     worker.begin({.revision = 2, .inputs = run_inputs(second)});
-    EngineResult news = worker.picture();
+    EngineResult news = worker.snapshot();
     CHECK(log->runs == runs + 1);
     CHECK(news.inputs->text == "a b c");
     CHECK(news.input->target->length == 1);
     CHECK(news.translated->lines == std::vector<std::string>{""});
     log->run_ms = 0;
     while (worker.has_more()) worker.evaluate_some();
-    news = worker.picture();
+    news = worker.snapshot();
     CHECK(news.inputs->text == "a b c");
     CHECK(news.translated->is_done);
   }
@@ -125,14 +125,14 @@ TEST_SUITE("cpu") {
     again.revision = 2;
     again.tiles = {{.block = {.kind = model::BlockKind::Cross, .layer = {0}},
                     .stage = attention::Stage::Weights,
-                    .rows = worker.picture().input->target->length,
-                    .columns = worker.picture().input->source.length}};
-    again.laid_out_for = worker.picture().shapes;
+                    .rows = worker.snapshot().input->target->length,
+                    .columns = worker.snapshot().input->source.length}};
+    again.laid_out_for = worker.snapshot().shapes;
     worker.begin(again);
     CHECK(log->runs == runs);
     log->run_ms = 0;
     while (worker.has_more()) worker.evaluate_some();
-    const EngineResult result = worker.picture();
+    const EngineResult result = worker.snapshot();
     CHECK(result.translated->is_done);
     // The tile grew with the target: whoever asked for the whole map has the whole map.
     attention::TileRequest whole = again.tiles.front();

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "app/exports/names.h"
-#include "app/hand.h"
 #include "app/state/state_json.h"
+#include "app/ui.h"
 #include "app/window/png_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -36,16 +36,16 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     State state;
     state.text = "one two three\nfour";
-    Hand hand(state);
-    hand.press(Key::E, kControl);
-    REQUIRE(hand.sees("export.start"));
+    UiDriver ui(state);
+    ui.press(Key::E, kControl);
+    REQUIRE(ui.sees("export.start"));
     for (const char* name : {"export.format.csv", "export.format.npy", "export.format.json", "export.stage.q"})
-      hand.click(name);
-    hand.fill_in("export.folder", (folder.path() / "out").string());
+      ui.click(name);
+    ui.fill_in("export.folder", (folder.path() / "out").string());
 
     SUBCASE("one head") {
-      hand.click("export.start");
-      CHECK(hand.sees("export.outcome"));
+      ui.click("export.start");
+      CHECK(ui.sees("export.outcome"));
       const std::set<std::string> names = files_in(folder.path() / "out");
       CHECK(names.contains("weights.npy"));
       CHECK(names.contains("q.npy"));
@@ -53,86 +53,86 @@ TEST_SUITE("gpu") {
       CHECK(std::ranges::count_if(names, [](const std::string& name) { return name.ends_with(".csv"); }) == 2);
     }
     SUBCASE("everything") {
-      hand.click("export.reach.2");
-      hand.click("export.start");
+      ui.click("export.reach.2");
+      ui.click("export.start");
       const std::set<std::string> names = files_in(folder.path() / "out");
       CHECK(std::ranges::count_if(names, [](const std::string& name) { return name.ends_with("_weights.png"); }) == 32);
       ExportOptions options;
       options.stages = {attention::Stage::Q, attention::Stage::Weights};
       options.formats = {ExportFormat::Png, ExportFormat::Csv, ExportFormat::Npy, ExportFormat::Json};
-      const std::vector<std::string> announced = export_names(options, hand.result().blocks, hand.result().shapes);
+      const std::vector<std::string> announced = export_names(options, ui.result().blocks, ui.result().shapes);
       CHECK(names == std::set<std::string>(announced.begin(), announced.end()));
     }
-    CHECK_FALSE(hand.window().export_dialog().is_running());
-    hand.press(Key::Escape);
-    CHECK_FALSE(hand.window().export_dialog().is_open());
+    CHECK_FALSE(ui.window().export_dialog().is_running());
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.window().export_dialog().is_open());
   }
 
   TEST_CASE("an export that can't be written says why in one line") {
     const TemporaryDirectory folder;
     write(folder.path() / "file", "in the way");
-    Hand hand;
-    hand.press(Key::E, kControl);
-    hand.fill_in("export.folder", (folder.path() / "file" / "out").string());
-    hand.click("export.start");
-    CHECK(hand.sees("export.outcome"));
-    hand.press(Key::Escape);
-    CHECK(hand.sees("head.map"));
+    UiDriver ui;
+    ui.press(Key::E, kControl);
+    ui.fill_in("export.folder", (folder.path() / "file" / "out").string());
+    ui.click("export.start");
+    CHECK(ui.sees("export.outcome"));
+    ui.press(Key::Escape);
+    CHECK(ui.sees("head.map"));
   }
 
   TEST_CASE("nothing chosen, nothing to start") {
-    Hand hand;
-    hand.press(Key::E, kControl);
-    hand.click("export.format.png");
-    hand.click("export.start");
-    CHECK_FALSE(hand.window().export_dialog().is_running());
-    CHECK_FALSE(hand.sees("export.outcome"));
+    UiDriver ui;
+    ui.press(Key::E, kControl);
+    ui.click("export.format.png");
+    ui.click("export.start");
+    CHECK_FALSE(ui.window().export_dialog().is_running());
+    CHECK_FALSE(ui.sees("export.outcome"));
   }
 
   TEST_CASE("dropped files: a text, a session, and what is neither") {
     const TemporaryDirectory folder;
-    Hand hand;
+    UiDriver ui;
     write(folder.path() / "text.txt", "alpha beta\r\ngamma\n\n");
-    hand.window().open_files({(folder.path() / "text.txt").string()});
-    hand.settle();
-    CHECK(hand.state().text == "alpha beta\ngamma");
-    CHECK(hand.result().input->source.batch == 2);
-    hand.press(Key::Z, kControl);
-    CHECK(hand.state().text == State{}.text);
+    ui.window().open_files({(folder.path() / "text.txt").string()});
+    ui.settle();
+    CHECK(ui.state().text == "alpha beta\ngamma");
+    CHECK(ui.result().input->source.batch == 2);
+    ui.press(Key::Z, kControl);
+    CHECK(ui.state().text == State{}.text);
 
     State session;
     session.text = "kept in a session";
     session.view.theme = Theme::Light;
     save_session(folder.path() / "a.headlight.json", session);
-    hand.window().open_files({(folder.path() / "a.headlight.json").string()});
-    hand.settle();
-    CHECK(hand.state().text == "kept in a session");
-    CHECK(hand.state().view.theme == Theme::Light);
+    ui.window().open_files({(folder.path() / "a.headlight.json").string()});
+    ui.settle();
+    CHECK(ui.state().text == "kept in a session");
+    CHECK(ui.state().view.theme == Theme::Light);
 
     write(folder.path() / "picture.txt", "\x89PNG\xff\xfe");
-    hand.window().open_files({(folder.path() / "picture.txt").string()});
-    hand.settle();
-    CHECK(hand.window().notice().is_warning);
-    CHECK(hand.window().notice().text.find("UTF-8") != std::string::npos);
-    CHECK(hand.state().text == "kept in a session");
-    hand.click("notice.close");
-    CHECK_FALSE(hand.window().notice().is_shown());
+    ui.window().open_files({(folder.path() / "picture.txt").string()});
+    ui.settle();
+    CHECK(ui.window().notice().is_warning);
+    CHECK(ui.window().notice().text.find("UTF-8") != std::string::npos);
+    CHECK(ui.state().text == "kept in a session");
+    ui.click("notice.close");
+    CHECK_FALSE(ui.window().notice().is_shown());
 
-    hand.window().open_files({(folder.path() / "nowhere.txt").string()});
-    CHECK(hand.window().notice().is_warning);
+    ui.window().open_files({(folder.path() / "nowhere.txt").string()});
+    CHECK(ui.window().notice().is_warning);
     write(folder.path() / "large.txt", std::string((std::size_t{1} << 20) + 1, 'a'));
-    hand.window().open_files({(folder.path() / "large.txt").string()});
-    CHECK(hand.window().notice().text.find("MiB") != std::string::npos);
+    ui.window().open_files({(folder.path() / "large.txt").string()});
+    CHECK(ui.window().notice().text.find("MiB") != std::string::npos);
   }
 
   TEST_CASE("the window's own picture is saved without the dialog on it") {
     const TemporaryDirectory folder;
-    Hand hand;
-    const shell::PixelImage before = hand.ui().read_pixels();
-    hand.press(Key::S, shell::kControlShift);
-    hand.fill_in("screenshot.path", (folder.path() / "new" / "shot").string());
-    hand.click("screenshot.save");
-    CHECK(hand.window().notice().text.find("shot.png") != std::string::npos);
+    UiDriver ui;
+    const shell::PixelImage before = ui.ui().read_pixels();
+    ui.press(Key::S, shell::kControlShift);
+    ui.fill_in("screenshot.path", (folder.path() / "new" / "shot").string());
+    ui.click("screenshot.save");
+    CHECK(ui.window().notice().text.find("shot.png") != std::string::npos);
     CHECK(fs::file_size(folder.path() / "new" / "shot.png") > 10'000);
     CHECK(read_file(folder.path() / "new" / "shot.png").substr(1, 3) == "PNG");
     CHECK_THROWS_AS(write_png(folder.path() / "new" / "shot.png" / "x.png", before), Error);

@@ -3,10 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/hand.h"
 #include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
 #include "app/state/state_json.h"
+#include "app/ui.h"
 
 using namespace headlight;
 using namespace headlight::app;
@@ -18,17 +18,17 @@ namespace {
 
 const std::string kMarian = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/marian";
 
-State first_sight() {
+State starter_view() {
   ModelCache models;
   FirstState first = first_state(models);
   REQUIRE_MESSAGE(first.model, first.warning.value_or(""));
   return first.state;
 }
 
-void show_marian(Hand& hand) {
-  hand.window().open_model(kMarian);
-  hand.settle();
-  REQUIRE_MESSAGE(hand.state().model.path == kMarian, hand.window().notice().text);
+void show_marian(UiDriver& ui) {
+  ui.window().open_model(kMarian);
+  ui.settle();
+  REQUIRE_MESSAGE(ui.state().model.path == kMarian, ui.window().notice().text);
 }
 
 State with_text(const std::string& text) {
@@ -41,7 +41,7 @@ State with_text(const std::string& text) {
 
 TEST_SUITE("cpu") {
   TEST_CASE("the first sights exist in the bundled models") {
-    for (const FirstSight* sight : {&kCaptionsSight, &kTranslatorSight}) {
+    for (const StarterView* sight : {&kCaptionsSight, &kTranslatorSight}) {
       const auto path = find_bundled_model(sight->model);
       REQUIRE_MESSAGE(path, sight->model);
       const auto model = inference::open_model(*path);
@@ -79,153 +79,153 @@ TEST_SUITE("cpu") {
 
 TEST_SUITE("gpu") {
   TEST_CASE("the first start shows captions-gpt2, its selected head and every thumbnail") {
-    Hand hand(first_sight(), open_reference_runner, {}, true);
-    CHECK(hand.result().error == "");
-    REQUIRE(hand.result().model);
-    CHECK(hand.result().model->path.filename() == "captions-gpt2");
-    CHECK(hand.state().text == kCaptionsSight.text);
-    CHECK(hand.state().selection.block == kCaptionsSight.block);
-    CHECK(hand.state().selection.head == kCaptionsSight.head);
-    CHECK(hand.sees("head.map"));
-    CHECK(hand.rect("head.map").height > 200.0F);
-    CHECK(hand.sees("grid.encoder.0.0"));
-    CHECK(hand.sees("grid.encoder.3.7"));
-    CHECK(hand.window().shows_all_maps());
-    CHECK_FALSE(hand.window().undo().can_undo());
+    UiDriver ui(starter_view(), open_reference_runner, {}, true);
+    CHECK(ui.result().error == "");
+    REQUIRE(ui.result().model);
+    CHECK(ui.result().model->path.filename() == "captions-gpt2");
+    CHECK(ui.state().text == kCaptionsSight.text);
+    CHECK(ui.state().selection.block == kCaptionsSight.block);
+    CHECK(ui.state().selection.head == kCaptionsSight.head);
+    CHECK(ui.sees("head.map"));
+    CHECK(ui.rect("head.map").height > 200.0F);
+    CHECK(ui.sees("grid.encoder.0.0"));
+    CHECK(ui.sees("grid.encoder.3.7"));
+    CHECK(ui.window().shows_all_maps());
+    CHECK_FALSE(ui.window().undo().can_undo());
   }
 
   TEST_CASE("the welcome panel leaves the map in sight, is dismissed, stays dismissed, and comes back") {
-    Hand hand(with_text("one two three"), open_reference_runner, {}, true);
-    REQUIRE(hand.sees("welcome.0"));
+    UiDriver ui(with_text("one two three"), open_reference_runner, {}, true);
+    REQUIRE(ui.sees("welcome.0"));
     for (const auto& [width, height] : {std::pair{1000U, 640U}, std::pair{1600U, 1000U}, std::pair{2560U, 1440U}}) {
-      hand.resize(width, height);
+      ui.resize(width, height);
       CAPTURE(width);
-      CHECK(hand.sees("head.map"));
-      const shell::UiRect last = hand.rect("welcome.9");
+      CHECK(ui.sees("head.map"));
+      const shell::UiRect last = ui.rect("welcome.9");
       CHECK(last.x + last.width <= static_cast<float>(width));
-      CHECK(last.y + last.height < hand.rect("head.map").y);
+      CHECK(last.y + last.height < ui.rect("head.map").y);
     }
-    hand.press(Key::Escape);
-    CHECK_FALSE(hand.sees("welcome.0"));
-    CHECK_FALSE(hand.window().settings().shows_welcome);
-    hand.settle();
-    CHECK_FALSE(hand.sees("welcome.0"));
-    hand.press(Key::F2);
-    REQUIRE(hand.sees("welcome.0"));
-    hand.press(Key::F2);
-    CHECK_FALSE(hand.sees("welcome.0"));
-    hand.press(Key::F2);
-    hand.click("welcome.close");
-    CHECK_FALSE(hand.sees("welcome.0"));
-    hand.click("menu.Help");
-    hand.click("menu.Welcome");
-    CHECK(hand.sees("welcome.0"));
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.sees("welcome.0"));
+    CHECK_FALSE(ui.window().settings().shows_welcome);
+    ui.settle();
+    CHECK_FALSE(ui.sees("welcome.0"));
+    ui.press(Key::F2);
+    REQUIRE(ui.sees("welcome.0"));
+    ui.press(Key::F2);
+    CHECK_FALSE(ui.sees("welcome.0"));
+    ui.press(Key::F2);
+    ui.click("welcome.close");
+    CHECK_FALSE(ui.sees("welcome.0"));
+    ui.click("menu.Help");
+    ui.click("menu.Welcome");
+    CHECK(ui.sees("welcome.0"));
   }
 
   TEST_CASE("cards are chosen with the mouse and with Tab and Enter") {
-    Hand hand(with_text("one two three"), open_reference_runner, {}, true);
-    hand.click("welcome.notebook-001");
-    CHECK(hand.state().preset == "notebook-001");
-    CHECK(hand.window().undo().undo_label() == "Show notebook-001");
-    CHECK(hand.sees("welcome.0"));
-    hand.press(Key::Tab);
-    hand.press(Key::Enter);
-    CHECK(hand.state().preset == "notebook-002");
-    hand.press(Key::Tab, kShift);
-    hand.press(Key::Tab, kShift);
-    hand.press(Key::Space);
-    CHECK(hand.state().preset == "notebook-000");
-    hand.click("welcome.9");
-    CHECK(hand.window().model_browser().is_open());
+    UiDriver ui(with_text("one two three"), open_reference_runner, {}, true);
+    ui.click("welcome.notebook-001");
+    CHECK(ui.state().preset == "notebook-001");
+    CHECK(ui.window().undo().undo_label() == "Show notebook-001");
+    CHECK(ui.sees("welcome.0"));
+    ui.press(Key::Tab);
+    ui.press(Key::Enter);
+    CHECK(ui.state().preset == "notebook-002");
+    ui.press(Key::Tab, kShift);
+    ui.press(Key::Tab, kShift);
+    ui.press(Key::Space);
+    CHECK(ui.state().preset == "notebook-000");
+    ui.click("welcome.9");
+    CHECK(ui.window().model_browser().is_open());
   }
 
   TEST_CASE("the translator's card opens it on German, with the translation beside it") {
-    Hand hand(first_sight(), open_reference_runner, {}, true);
-    hand.click("welcome.1");
-    REQUIRE(hand.result().model);
-    CHECK(hand.result().model->path.filename() == "multi30k-de-en");
-    CHECK(hand.state().text == kTranslatorSight.text);
-    CHECK(hand.state().selection.block == kTranslatorSight.block);
-    CHECK(hand.rect("text.edit").x < hand.rect("text.target").x);
-    CHECK(hand.rect("text.edit").y == hand.rect("text.target").y);
-    REQUIRE(hand.result().translated);
-    CHECK(hand.result().translated->is_done);
-    CHECK(hand.result().translated->lines.front().size() > 3);
-    CHECK(hand.sees("chips.target.0.1"));
-    CHECK(hand.window().undo().undo_label() == "Open model");
-    hand.press(Key::Z, kControl);
-    CHECK(hand.state().text == kCaptionsSight.text);
+    UiDriver ui(starter_view(), open_reference_runner, {}, true);
+    ui.click("welcome.1");
+    REQUIRE(ui.result().model);
+    CHECK(ui.result().model->path.filename() == "multi30k-de-en");
+    CHECK(ui.state().text == kTranslatorSight.text);
+    CHECK(ui.state().selection.block == kTranslatorSight.block);
+    CHECK(ui.rect("text.edit").x < ui.rect("text.target").x);
+    CHECK(ui.rect("text.edit").y == ui.rect("text.target").y);
+    REQUIRE(ui.result().translated);
+    CHECK(ui.result().translated->is_done);
+    CHECK(ui.result().translated->lines.front().size() > 3);
+    CHECK(ui.sees("chips.target.0.1"));
+    CHECK(ui.window().undo().undo_label() == "Open model");
+    ui.press(Key::Z, kControl);
+    CHECK(ui.state().text == kCaptionsSight.text);
   }
 
   TEST_CASE("the translation follows every keystroke and is no part of what is undone or saved") {
-    Hand hand(with_text("a"));
-    show_marian(hand);
-    REQUIRE(hand.result().translated);
-    const std::vector<std::string> before = hand.result().translated->lines;
-    const std::size_t steps = hand.window().undo().step_count();
-    hand.click("text.edit");
-    hand.press(Key::End);
-    hand.type(" b");
-    CHECK(hand.window().undo().step_count() == steps + 1);
-    CHECK(hand.result().inputs->text == "a b");
-    CHECK(hand.result().translated->is_done);
-    CHECK(hand.state().model.target_text.empty());
-    CHECK(hand.state().model.target_ids.empty());
-    CHECK(to_json(hand.state())["model"]["target_text"] == "");
-    hand.press(Key::Z, kControl);
-    CHECK(hand.state().text == "a");
-    CHECK(hand.result().translated->lines == before);
+    UiDriver ui(with_text("a"));
+    show_marian(ui);
+    REQUIRE(ui.result().translated);
+    const std::vector<std::string> before = ui.result().translated->lines;
+    const std::size_t steps = ui.window().undo().step_count();
+    ui.click("text.edit");
+    ui.press(Key::End);
+    ui.type(" b");
+    CHECK(ui.window().undo().step_count() == steps + 1);
+    CHECK(ui.result().inputs->text == "a b");
+    CHECK(ui.result().translated->is_done);
+    CHECK(ui.state().model.target_text.empty());
+    CHECK(ui.state().model.target_ids.empty());
+    CHECK(to_json(ui.state())["model"]["target_text"] == "");
+    ui.press(Key::Z, kControl);
+    CHECK(ui.state().text == "a");
+    CHECK(ui.result().translated->lines == before);
   }
 
   TEST_CASE("typing into the translation makes it the person's own, and the model takes over again when asked") {
-    Hand hand(with_text("a b"));
-    show_marian(hand);
-    const std::string written = hand.result().translated->lines.front();
+    UiDriver ui(with_text("a b"));
+    show_marian(ui);
+    const std::string written = ui.result().translated->lines.front();
     REQUIRE_FALSE(written.empty());
-    hand.fill_in("text.target", "b");
-    CHECK(hand.state().model.target_text == "b");
-    CHECK_FALSE(hand.state().model.translates);
-    CHECK_FALSE(hand.result().translated);
-    CHECK(hand.result().prompt->target_tokens.front().back().text == "b");
-    hand.fill_in("text.target", "");  // an empty target is the person's too
-    CHECK(hand.result().input->target->length == 1);
-    CHECK_FALSE(hand.result().translated);
-    hand.click("text.translate");
-    REQUIRE(hand.result().translated);
-    CHECK(hand.result().translated->lines.front() == written);
-    hand.wait(2.0);
-    hand.click("text.write");
-    CHECK(hand.state().model.target_text == written);
-    CHECK_FALSE(hand.state().model.translates);
-    hand.press(Key::Z, kControl);
-    CHECK(hand.state().model.target_text.empty());
-    CHECK(hand.result().translated);
+    ui.fill_in("text.target", "b");
+    CHECK(ui.state().model.target_text == "b");
+    CHECK_FALSE(ui.state().model.translates);
+    CHECK_FALSE(ui.result().translated);
+    CHECK(ui.result().prompt->target_tokens.front().back().text == "b");
+    ui.fill_in("text.target", "");  // an empty target is the person's too
+    CHECK(ui.result().input->target->length == 1);
+    CHECK_FALSE(ui.result().translated);
+    ui.click("text.translate");
+    REQUIRE(ui.result().translated);
+    CHECK(ui.result().translated->lines.front() == written);
+    ui.wait(2.0);
+    ui.click("text.write");
+    CHECK(ui.state().model.target_text == written);
+    CHECK_FALSE(ui.state().model.translates);
+    ui.press(Key::Z, kControl);
+    CHECK(ui.state().model.target_text.empty());
+    CHECK(ui.result().translated);
   }
 
   TEST_CASE("a text that can't be translated shows why and no other text's translation") {
-    Hand hand(with_text("a b"));
-    show_marian(hand);
-    REQUIRE_FALSE(hand.result().translated->lines.front().empty());
-    hand.fill_in("text.edit", "");
-    CHECK(hand.sees("text.warning"));
-    CHECK(hand.window().shown_translation().empty());
-    hand.fill_in("text.edit", "b");
-    CHECK_FALSE(hand.sees("text.warning"));
-    CHECK(hand.window().shown_translation() == hand.result().translated->lines.front());
-    hand.click("model.close");
-    CHECK_FALSE(hand.sees("text.target"));
-    CHECK_FALSE(hand.result().translated);
+    UiDriver ui(with_text("a b"));
+    show_marian(ui);
+    REQUIRE_FALSE(ui.result().translated->lines.front().empty());
+    ui.fill_in("text.edit", "");
+    CHECK(ui.sees("text.warning"));
+    CHECK(ui.window().shown_translation().empty());
+    ui.fill_in("text.edit", "b");
+    CHECK_FALSE(ui.sees("text.warning"));
+    CHECK(ui.window().shown_translation() == ui.result().translated->lines.front());
+    ui.click("model.close");
+    CHECK_FALSE(ui.sees("text.target"));
+    CHECK_FALSE(ui.result().translated);
   }
 
   TEST_CASE("a token under the pointer shades the tokens it attends to") {
-    Hand hand(with_text("a b"));
-    show_marian(hand);
-    hand.move_to("chips.target.0.1");
-    CHECK(hand.window().followed_query() == 1U);
-    hand.move_to("tab.head");
-    CHECK_FALSE(hand.window().followed_query());
-    hand.click("chips.target.0.1");
-    hand.move_to("tab.head");
-    CHECK(hand.window().followed_query() == 1U);
+    UiDriver ui(with_text("a b"));
+    show_marian(ui);
+    ui.move_to("chips.target.0.1");
+    CHECK(ui.window().followed_query() == 1U);
+    ui.move_to("tab.head");
+    CHECK_FALSE(ui.window().followed_query());
+    ui.click("chips.target.0.1");
+    ui.move_to("tab.head");
+    CHECK(ui.window().followed_query() == 1U);
   }
 }

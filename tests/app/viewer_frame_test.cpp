@@ -7,7 +7,7 @@
 #include <string>
 
 #include "app/dialogs/glossary.h"
-#include "app/hand.h"
+#include "app/ui.h"
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
 
@@ -53,9 +53,9 @@ class FakePrograms {
 };
 
 /// Every control that the last frame drew says what it does, in one sentence.
-void check_tips(Hand& hand) {
-  CHECK(hand.window().item_tips().size() > 0);
-  for (const auto& [name, tip] : hand.window().item_tips()) {
+void check_tips(UiDriver& ui) {
+  CHECK(ui.window().item_tips().size() > 0);
+  for (const auto& [name, tip] : ui.window().item_tips()) {
     CAPTURE(name);
     CAPTURE(tip);
     CHECK_FALSE(tip.empty());
@@ -68,40 +68,40 @@ void check_tips(Hand& hand) {
 
 TEST_SUITE("gpu") {
   TEST_CASE("at 1024 × 640 the map is large, and the folded grid opens and folds by mouse and key") {
-    Hand hand;
-    hand.resize(1024, 640);
-    CHECK(hand.sees("rail.grid"));
-    CHECK_FALSE(hand.sees("grid.encoder.0.0"));
-    const float alone = hand.rect("head.map").width;
+    UiDriver ui;
+    ui.resize(1024, 640);
+    CHECK(ui.sees("rail.grid"));
+    CHECK_FALSE(ui.sees("grid.encoder.0.0"));
+    const float alone = ui.rect("head.map").width;
     CHECK(alone >= 260.0F);  // seen: see the bound of the height; it was 100 between two panels
-    hand.click("rail.grid");
-    CHECK(hand.sees("grid.encoder.0.0"));
-    CHECK(hand.window().settings().panes.grid_fold == Fold::Open);
-    hand.press(Key::B, kControl);
-    CHECK_FALSE(hand.sees("text.edit"));
-    CHECK(hand.sees("rail.sidebar"));
-    hand.click("fold.grid");
-    CHECK_FALSE(hand.sees("grid.encoder.0.0"));
-    CHECK(hand.window().settings().panes.grid_fold == Fold::Folded);
-    hand.click("rail.sidebar");
-    CHECK(hand.sees("text.edit"));
-    hand.resize(1600, 1000);
-    CHECK(hand.sees("rail.grid"));  // chosen, so remembered
-    hand.press(Key::G, kControl);
-    CHECK(hand.sees("grid.encoder.0.0"));
-    hand.click("fold.sidebar");
-    CHECK(hand.window().settings().panes.sidebar_fold == Fold::Folded);
+    ui.click("rail.grid");
+    CHECK(ui.sees("grid.encoder.0.0"));
+    CHECK(ui.window().settings().panes.grid_fold == Fold::Open);
+    ui.press(Key::B, kControl);
+    CHECK_FALSE(ui.sees("text.edit"));
+    CHECK(ui.sees("rail.sidebar"));
+    ui.click("fold.grid");
+    CHECK_FALSE(ui.sees("grid.encoder.0.0"));
+    CHECK(ui.window().settings().panes.grid_fold == Fold::Folded);
+    ui.click("rail.sidebar");
+    CHECK(ui.sees("text.edit"));
+    ui.resize(1600, 1000);
+    CHECK(ui.sees("rail.grid"));  // chosen, so remembered
+    ui.press(Key::G, kControl);
+    CHECK(ui.sees("grid.encoder.0.0"));
+    ui.click("fold.sidebar");
+    CHECK(ui.window().settings().panes.sidebar_fold == Fold::Folded);
   }
 
   TEST_CASE("a control's tooltip comes when the pointer rests, and goes with it") {
-    Hand hand;
-    hand.move_to("head.stage.3");
-    const std::uint64_t before = hand.ui().pictures();
-    CHECK(hand.window().redraw_after_s() < 1.0);
-    hand.wait(1.0);
-    hand.settle();
-    CHECK(hand.ui().pictures() > before);
-    CHECK(hand.window().redraw_after_s() > 1.0);
+    UiDriver ui;
+    ui.move_to("head.stage.3");
+    const std::uint64_t before = ui.ui().pictures();
+    CHECK(ui.window().redraw_after_s() < 1.0);
+    ui.wait(1.0);
+    ui.settle();
+    CHECK(ui.ui().pictures() > before);
+    CHECK(ui.window().redraw_after_s() > 1.0);
   }
 
   TEST_CASE("every control in the window, its menus and its dialogs has a tooltip") {
@@ -109,74 +109,74 @@ TEST_SUITE("gpu") {
     state.text = "one two three\nfour";
     state.cross = true;
     state.key_text = "five six";
-    Hand hand(state, open_reference_runner, {}, true);
-    check_tips(hand);
-    hand.click("head.mean");
-    CHECK(hand.sees("head.mean.layer"));
-    check_tips(hand);
-    hand.press(Key::Escape);
-    hand.press(Key::F1);
-    check_tips(hand);
-    hand.press(Key::Escape);
+    UiDriver ui(state, open_reference_runner, {}, true);
+    check_tips(ui);
+    ui.click("head.mean");
+    CHECK(ui.sees("head.mean.layer"));
+    check_tips(ui);
+    ui.press(Key::Escape);
+    ui.press(Key::F1);
+    check_tips(ui);
+    ui.press(Key::Escape);
     for (const char* menu : {"File", "Edit", "View", "Presets", "Device", "Help"}) {
       CAPTURE(menu);
-      hand.click(std::string("menu.") + menu);
-      check_tips(hand);
-      hand.press(Key::Escape);
+      ui.click(std::string("menu.") + menu);
+      check_tips(ui);
+      ui.press(Key::Escape);
     }
-    hand.click("menu.View");
+    ui.click("menu.View");
     for (const char* menu : {"Map", "Colour map", "Colour range", "Order of the grid", "Interface scale"}) {
       CAPTURE(menu);
-      hand.move_to(std::string("menu.") + menu);
-      check_tips(hand);
+      ui.move_to(std::string("menu.") + menu);
+      check_tips(ui);
     }
-    hand.press(Key::Escape);
+    ui.press(Key::Escape);
     for (const Key tab : {Key::Digit2, Key::Digit3}) {
-      hand.press(tab);
-      check_tips(hand);
+      ui.press(tab);
+      check_tips(ui);
     }
-    hand.press(Key::S, kControlShift);
-    check_tips(hand);
-    hand.press(Key::Escape);
-    hand.press(Key::O, kControl);
-    check_tips(hand);
-    hand.press(Key::Escape);
-    hand.press(Key::E, kControl);
-    hand.click("export.range.1");
-    check_tips(hand);
-    hand.click("export.browse");
-    CHECK(hand.sees("folder.use"));
-    check_tips(hand);
+    ui.press(Key::S, kControlShift);
+    check_tips(ui);
+    ui.press(Key::Escape);
+    ui.press(Key::O, kControl);
+    check_tips(ui);
+    ui.press(Key::Escape);
+    ui.press(Key::E, kControl);
+    ui.click("export.range.1");
+    check_tips(ui);
+    ui.click("export.browse");
+    CHECK(ui.sees("folder.use"));
+    check_tips(ui);
   }
 
   TEST_CASE("a translator's controls have tooltips, too") {
-    Hand hand({}, open_reference_runner, {}, true);
-    show_golden_model(hand, "marian");
-    CHECK(hand.sees("head.rows.0"));
-    check_tips(hand);
-    hand.press(Key::Digit3);
-    check_tips(hand);
+    UiDriver ui({}, open_reference_runner, {}, true);
+    show_golden_model(ui, "marian");
+    CHECK(ui.sees("head.rows.0"));
+    check_tips(ui);
+    ui.press(Key::Digit3);
+    check_tips(ui);
   }
 
   TEST_CASE("F1 shows keys and words, all of them at any size") {
-    Hand hand;
-    hand.press(Key::F1);
+    UiDriver ui;
+    ui.press(Key::F1);
     for (const auto& [width, height] : {std::pair(1600U, 1000U), std::pair(1024U, 640U)}) {
-      hand.resize(width, height);
+      ui.resize(width, height);
       CAPTURE(width);
-      hand.click("help.0");
-      const shell::UiRect page = hand.rect("help.page");
+      ui.click("help.0");
+      const shell::UiRect page = ui.rect("help.page");
       CHECK(page.y + page.height <= static_cast<float>(height) - 16.0F);
       if (height < 1000U) {  // what doesn't fit is scrolled to
-        CHECK(hand.rect("help.end").y > page.y + page.height);
-        hand.move_to("help.page");
-        for (int i = 0; i < 12; ++i) hand.ui().feed(shell::MouseWheel{.horizontal = 0.0F, .vertical = -3.0F});
-        hand.settle();
+        CHECK(ui.rect("help.end").y > page.y + page.height);
+        ui.move_to("help.page");
+        for (int i = 0; i < 12; ++i) ui.ui().feed(shell::MouseWheel{.horizontal = 0.0F, .vertical = -3.0F});
+        ui.settle();
       }
-      CHECK(hand.rect("help.end").y <= page.y + page.height + 10.0F);  // the last line has room below it
+      CHECK(ui.rect("help.end").y <= page.y + page.height + 10.0F);  // the last line has room below it
     }
-    hand.click("help.1");
-    CHECK(hand.sees("help.end"));
+    ui.click("help.1");
+    CHECK(ui.sees("help.end"));
     for (const char* word : {"score", "scaled", "masked", "absolute, per row", "concentration", "gain", "knock out", "fill",
                              "prefix", "logit lens"}) {
       const auto has_word = [&](const GlossaryEntry& entry) { return entry.word == word; };
@@ -188,21 +188,21 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory directory;
     fs::create_directories(directory.path() / "figures" / "first");
     fs::create_directories(directory.path() / "figures" / "second");
-    Hand hand;
-    hand.press(Key::E, kControl);
-    hand.fill_in("export.folder", (directory.path() / "figures").string());
-    hand.press(Key::E, kControl);  // leaving the field with Escape closed the dialog
-    hand.click("export.browse");
-    hand.click("folder.1");
-    CHECK(hand.sees("folder.up"));
-    hand.click("folder.use");
-    hand.click("export.format.svg");
-    hand.click("export.format.png");
-    hand.click("export.range.1");
-    hand.click("export.title");
-    hand.type("My title");
-    hand.click("export.start");
-    CHECK(hand.sees("export.outcome"));
+    UiDriver ui;
+    ui.press(Key::E, kControl);
+    ui.fill_in("export.folder", (directory.path() / "figures").string());
+    ui.press(Key::E, kControl);  // leaving the field with Escape closed the dialog
+    ui.click("export.browse");
+    ui.click("folder.1");
+    CHECK(ui.sees("folder.up"));
+    ui.click("folder.use");
+    ui.click("export.format.svg");
+    ui.click("export.format.png");
+    ui.click("export.range.1");
+    ui.click("export.title");
+    ui.type("My title");
+    ui.click("export.start");
+    CHECK(ui.sees("export.outcome"));
     bool has_title = false;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory.path() / "figures" / "second")) {
       if (entry.path().extension() != ".svg") continue;
@@ -218,29 +218,28 @@ TEST_SUITE("gpu") {
     FakePrograms programs(directory.path());
     const fs::path copied = directory.path() / "copied";
     programs.add("xclip", "echo \"$@\" > '" + copied.string() + ".arguments'; cat > '" + copied.string() + "'");
-    Hand hand;
-    hand.press(Key::C, kControlShift);
-    CHECK(hand.window().notice().text == "The figure is on the clipboard.");
+    UiDriver ui;
+    ui.press(Key::C, kControlShift);
+    CHECK(ui.window().notice().text == "The figure is on the clipboard.");
     CHECK(read_file(copied).substr(1, 3) == "PNG");
     CHECK(read_file(copied.string() + ".arguments").find("-t image/png") != std::string::npos);
     programs.add("xclip", "exit 1");
-    hand.press(Key::C, kControlShift);
-    CHECK(hand.window().notice().is_warning);
+    ui.press(Key::C, kControlShift);
+    CHECK(ui.window().notice().is_warning);
     setenv("PATH", directory.path().c_str(), 1);
     fs::remove(directory.path() / "xclip");
-    hand.press(Key::C, kControlShift);
-    CHECK(hand.window().notice().text.find("needs xclip") != std::string::npos);
+    ui.press(Key::C, kControlShift);
+    CHECK(ui.window().notice().text.find("needs xclip") != std::string::npos);
   }
 
   TEST_CASE("a pinned cell's numbers are copied as text") {
-    Hand hand;
+    UiDriver ui;
     std::string clipboard;
-    hand.ui().set_clipboard(
-        {.read = [&] { return clipboard; }, .write = [&](const std::string& text) { clipboard = text; }});
-    hand.press(Key::C, kControl);
+    ui.ui().set_clipboard({.read = [&] { return clipboard; }, .write = [&](const std::string& text) { clipboard = text; }});
+    ui.press(Key::C, kControl);
     CHECK(clipboard.empty());
-    hand.click("chips.query.0.1");
-    hand.press(Key::C, kControl);
+    ui.click("chips.query.0.1");
+    ui.press(Key::C, kControl);
     CHECK(clipboard.starts_with("layer 0, head 0\nquery 1: "));
     CHECK(clipboard.find("\nweight 0.") != std::string::npos);
   }

@@ -5,7 +5,7 @@
 
 #include "app/engine/head_mean.h"
 #include "app/fake_runner.h"
-#include "app/hand.h"
+#include "app/ui.h"
 #include "app/widgets/row_names.h"
 
 using namespace headlight;
@@ -23,10 +23,10 @@ State predictions_of(const std::string& text) {
 }
 
 /// The names of the rows on screen.
-std::optional<std::vector<std::string>> names_of_rows(Hand& hand, State state) {
+std::optional<std::vector<std::string>> names_of_rows(UiDriver& ui, State state) {
   Transient transient;
-  std::vector<attention::TileRequest> wishes;
-  Frame frame{.ui = hand.ui(), .state = state, .transient = transient, .result = hand.result(), .wishes = wishes};
+  std::vector<attention::TileRequest> tile_requests;
+  Frame frame{.ui = ui.ui(), .state = state, .transient = transient, .result = ui.result(), .tile_requests = tile_requests};
   return written_tokens(frame, state.selection.block.kind);
 }
 
@@ -34,115 +34,115 @@ std::optional<std::vector<std::string>> names_of_rows(Hand& hand, State state) {
 
 TEST_SUITE("gpu") {
   TEST_CASE("a change of mask or text is drawn as outlines and says what changed most; choosing a token ends them") {
-    Hand hand(predictions_of("the cat sat on the mat"));
-    show_golden_model(hand, "gpt2");
-    CHECK(hand.sees("prediction.0"));
-    CHECK_FALSE(hand.sees("prediction.change"));
+    UiDriver ui(predictions_of("the cat sat on the mat"));
+    show_golden_model(ui, "gpt2");
+    CHECK(ui.sees("prediction.0"));
+    CHECK_FALSE(ui.sees("prediction.change"));
     // The axis doesn't follow the bars: 100 % is as wide after the change.
-    const float axis = hand.rect("prediction.0.axis").width;
-    hand.wait(5.0);
-    hand.click("mask.causal");
-    REQUIRE_FALSE(hand.state().masks[model::BlockKind::EncoderSelf].rule.causal);
-    CHECK(hand.sees("prediction.change"));
-    CHECK(hand.rect("prediction.0.axis").width > axis * 0.6F);
-    hand.click("prediction.previous");
-    CHECK_FALSE(hand.sees("prediction.change"));
-    hand.click("prediction.automatic");
-    CHECK_FALSE(hand.sees("prediction.change"));
-    hand.wait(5.0);
-    hand.press(Key::Z, kControl);
-    hand.press(Key::Z, kControl);
-    hand.press(Key::Z, kControl);
-    CHECK(hand.state().masks[model::BlockKind::EncoderSelf].rule.causal);
-    CHECK(hand.sees("prediction.change"));
+    const float axis = ui.rect("prediction.0.axis").width;
+    ui.wait(5.0);
+    ui.click("mask.causal");
+    REQUIRE_FALSE(ui.state().masks[model::BlockKind::EncoderSelf].rule.causal);
+    CHECK(ui.sees("prediction.change"));
+    CHECK(ui.rect("prediction.0.axis").width > axis * 0.6F);
+    ui.click("prediction.previous");
+    CHECK_FALSE(ui.sees("prediction.change"));
+    ui.click("prediction.automatic");
+    CHECK_FALSE(ui.sees("prediction.change"));
+    ui.wait(5.0);
+    ui.press(Key::Z, kControl);
+    ui.press(Key::Z, kControl);
+    ui.press(Key::Z, kControl);
+    CHECK(ui.state().masks[model::BlockKind::EncoderSelf].rule.causal);
+    CHECK(ui.sees("prediction.change"));
   }
 
   TEST_CASE("the selected head is chosen and knocked out beside its predictions") {
     const auto log = std::make_shared<FakeLog>();
-    Hand hand(predictions_of("the cat"), fake_factory(log));
-    show_golden_model(hand, "gpt2");
-    const std::uint32_t head = hand.state().selection.head;
-    hand.click(head == 0 ? "control.head.next" : "control.head.previous");
-    CHECK(hand.state().selection.head != head);
-    const std::uint32_t layer = hand.state().selection.block.layer.value;
-    hand.click(layer == 0 ? "control.layer.next" : "control.layer.previous");
-    CHECK(hand.state().selection.block.layer.value != layer);
-    hand.wait(5.0);
-    hand.click("head.knock_out");
-    CHECK(head_gain(hand.state(), hand.state().selection.block, hand.state().selection.head) == 0.0F);
+    UiDriver ui(predictions_of("the cat"), fake_factory(log));
+    show_golden_model(ui, "gpt2");
+    const std::uint32_t head = ui.state().selection.head;
+    ui.click(head == 0 ? "control.head.next" : "control.head.previous");
+    CHECK(ui.state().selection.head != head);
+    const std::uint32_t layer = ui.state().selection.block.layer.value;
+    ui.click(layer == 0 ? "control.layer.next" : "control.layer.previous");
+    CHECK(ui.state().selection.block.layer.value != layer);
+    ui.wait(5.0);
+    ui.click("head.knock_out");
+    CHECK(head_gain(ui.state(), ui.state().selection.block, ui.state().selection.head) == 0.0F);
     CHECK(log->gains == 1);
-    CHECK(hand.sees("prediction.change"));
-    CHECK(hand.sees("lens.title"));
+    CHECK(ui.sees("prediction.change"));
+    CHECK(ui.sees("lens.title"));
   }
 
   TEST_CASE("the rows of an encoder–decoder are named by what it writes there, or by what it reads") {
     State state;
     state.text = "a b a";
-    Hand hand(state);
-    show_golden_model(hand, "marian");
-    State shown = hand.state();
+    UiDriver ui(state);
+    show_golden_model(ui, "marian");
+    State shown = ui.state();
     shown.selection.block.kind = model::BlockKind::Cross;
-    const model::TokenBatch& target = *hand.result().input->target;
-    const std::optional<std::vector<std::string>> written = names_of_rows(hand, shown);
+    const model::TokenBatch& target = *ui.result().input->target;
+    const std::optional<std::vector<std::string>> written = names_of_rows(ui, shown);
     REQUIRE(written);
     REQUIRE(written->size() == target.texts[0].size());
     for (std::size_t row = 0; row + 1 < target.lengths[0]; ++row) CHECK((*written)[row] == target.texts[0][row + 1]);
     shown.view.row_names = RowNames::Read;
-    CHECK_FALSE(names_of_rows(hand, shown));
+    CHECK_FALSE(names_of_rows(ui, shown));
     shown.view.row_names = RowNames::Written;
     shown.selection.block.kind = model::BlockKind::EncoderSelf;
-    CHECK_FALSE(names_of_rows(hand, shown));  // its rows are the source
-    hand.click("grid.kind.2");
+    CHECK_FALSE(names_of_rows(ui, shown));  // its rows are the source
+    ui.click("grid.kind.2");
     // The last row is what the model expects there most, which the map asks for.
     const std::uint32_t last = target.lengths[0] - 1;
-    const Prediction* next = hand.result().prediction(
-        {.batch = 0, .token = last, .layer = predicting_layers(*hand.result().network), .keeps_logits = true});
+    const Prediction* next = ui.result().prediction(
+        {.batch = 0, .token = last, .layer = predicting_layers(*ui.result().network), .keeps_logits = true});
     REQUIRE(next);
-    hand.click("head.rows.1");
-    CHECK(hand.state().view.row_names == RowNames::Read);
-    hand.press(Key::Z, kControl);
-    CHECK(hand.state().view.row_names == RowNames::Written);
+    ui.click("head.rows.1");
+    CHECK(ui.state().view.row_names == RowNames::Read);
+    ui.press(Key::Z, kControl);
+    CHECK(ui.state().view.row_names == RowNames::Written);
   }
 
   TEST_CASE("the alignment is the mean of all cross-attention heads, and the menu leads there") {
     State state;
     state.text = "a b a";
-    Hand hand(state);
-    hand.click("menu.View");
-    hand.click("menu.Alignment");  // nothing has cross-attention: nothing happens
-    CHECK(hand.state().selection.mean == HeadMean::None);
-    hand.press(Key::Escape);
-    show_golden_model(hand, "marian");
-    hand.click("menu.View");
-    hand.click("menu.Alignment");
-    CHECK(hand.state().selection.mean == HeadMean::Kind);
-    CHECK(hand.state().selection.block.kind == model::BlockKind::Cross);
-    const inference::BlockShape& shape = hand.result().shapes.at(hand.state().selection.block);
+    UiDriver ui(state);
+    ui.click("menu.View");
+    ui.click("menu.Alignment");  // nothing has cross-attention: nothing happens
+    CHECK(ui.state().selection.mean == HeadMean::None);
+    ui.press(Key::Escape);
+    show_golden_model(ui, "marian");
+    ui.click("menu.View");
+    ui.click("menu.Alignment");
+    CHECK(ui.state().selection.mean == HeadMean::Kind);
+    CHECK(ui.state().selection.block.kind == model::BlockKind::Cross);
+    const inference::BlockShape& shape = ui.result().shapes.at(ui.state().selection.block);
     const attention::TileRequest wanted{
         .block = {.kind = model::BlockKind::Cross}, .head = kMeanOfKind, .rows = shape.queries, .columns = shape.keys};
-    REQUIRE(hand.result().is_current(wanted));
-    const attention::Tile& mean = *hand.result().tile(wanted);
+    REQUIRE(ui.result().is_current(wanted));
+    const attention::Tile& mean = *ui.result().tile(wanted);
     double sum = 0.0;
     for (std::uint32_t key = 0; key < shape.keys; ++key) sum += double{mean.at(0, key)};
     CHECK(sum == doctest::Approx(1.0).epsilon(1e-5));
-    hand.move_to("head.map");
-    hand.press(Key::Right);
-    CHECK(hand.state().selection.mean == HeadMean::None);
-    hand.click("head.mean");
-    hand.click("head.mean.layer");
-    CHECK(hand.state().selection.mean == HeadMean::Layer);
+    ui.move_to("head.map");
+    ui.press(Key::Right);
+    CHECK(ui.state().selection.mean == HeadMean::None);
+    ui.click("head.mean");
+    ui.click("head.mean.layer");
+    CHECK(ui.state().selection.mean == HeadMean::Layer);
   }
 
   TEST_CASE("on the device: a knocked-out head changes the bars and is compared with the run before") {
-    Hand hand(predictions_of("the cat"), open_gpu_runner);
-    show_golden_model(hand, "gpt2");
-    REQUIRE(hand.result().error == "");
-    hand.wait(5.0);
-    hand.click("head.knock_out");
-    CHECK(hand.sees("prediction.change"));
-    const PredictionPlace place = prediction_place(hand.state(), hand.result());
+    UiDriver ui(predictions_of("the cat"), open_gpu_runner);
+    show_golden_model(ui, "gpt2");
+    REQUIRE(ui.result().error == "");
+    ui.wait(5.0);
+    ui.click("head.knock_out");
+    CHECK(ui.sees("prediction.change"));
+    const PredictionPlace place = prediction_place(ui.state(), ui.result());
     const Prediction* prediction =
-        hand.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = true});
+        ui.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = true});
     REQUIRE(prediction);
     REQUIRE(prediction->logits);
     // The bars' softmax is over the whole vocabulary.

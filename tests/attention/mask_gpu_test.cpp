@@ -33,7 +33,7 @@ AttentionRun blank_run(const Sizes& sizes, const MaskSpec& mask, std::span<const
                  .keys = sizes.keys,
                  .d_k = 1,
                  .d_v = 1,
-                 .key_heads = sizes.heads};
+                 .kv_heads = sizes.heads};
   const auto zeros = [&](std::uint32_t tokens) {
     return std::make_shared<const ops::DeviceTensor>(stream, sizes.batch, sizes.heads, tokens, 1, "a test");
   };

@@ -106,7 +106,7 @@ TEST_SUITE("cpu") {
 
     const ModelDescription mistral = load_network(golden_model_path("mistral")).description;
     CHECK(mistral.window == 7);
-    CHECK(mistral.key_heads == 2);
+    CHECK(mistral.kv_heads == 2);
     CHECK(!load_network(golden_model_path("bert-base-model")).description.has_logits);
     const ModelDescription bidirectional = load_network(golden_model_path("mistral-bidirectional")).description;
     CHECK(!bidirectional.is_causal);

@@ -62,8 +62,8 @@ std::size_t work(const AttentionCase& one) {
 void fill_numbers(Random& random, AttentionCase& one, float range) {
   const std::uint32_t heads = one.config.heads;
   one.q = random.tensor({one.batch, heads, one.queries, one.config.d_k}, range);
-  one.k = random.tensor({one.batch, one.config.keys_heads(), one.keys, one.config.d_k}, range);
-  one.v = random.tensor({one.batch, one.config.keys_heads(), one.keys, one.config.d_v});
+  one.k = random.tensor({one.batch, one.config.kv_head_count(), one.keys, one.config.d_k}, range);
+  one.v = random.tensor({one.batch, one.config.kv_head_count(), one.keys, one.config.d_v});
 }
 
 }  // namespace
@@ -84,10 +84,10 @@ AttentionCase random_attention(Random& random) {
     one.queries = tokens();
     one.keys = random.chance(0.5) ? one.queries : tokens();
     one.config.heads = random.between(1, 5);
-    one.config.key_heads = 0;
+    one.config.kv_heads = 0;
     if (random.chance(0.35)) {
-      one.config.key_heads = random.between(1, 2);
-      one.config.heads = one.config.key_heads * random.between(2, 3);
+      one.config.kv_heads = random.between(1, 2);
+      one.config.heads = one.config.kv_heads * random.between(2, 3);
     }
     one.config.d_k = width();
     one.config.d_v = width();
@@ -135,7 +135,7 @@ std::string describe(const AttentionCase& one) {
   return fmt::format(
       "batch {}, {} heads of queries, {} of keys, {} × {} tokens from query {} on, d {} and {}, mask {}, padding {}, fill "
       "{}{}{}, softcap {}{}{}",
-      one.batch, one.config.heads, one.config.keys_heads(), one.queries, one.keys, one.first_query, one.config.d_k,
+      one.batch, one.config.heads, one.config.kv_head_count(), one.queries, one.keys, one.first_query, one.config.d_k,
       one.config.d_v, attention::to_string(one.mask.rule), one.mask.rule.key_padding, attention::to_string(one.mask.fill),
       one.mask.matrix ? ", a matrix" : "", one.mask.painted.empty() ? "" : ", painted", one.config.softcap,
       !one.position_bias                                             ? ""

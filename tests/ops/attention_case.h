@@ -24,7 +24,7 @@ struct AttentionCase {
   std::optional<model::PositionBias> position_bias = {};
   std::uint32_t first_query = 0;  ///< queries before it are left as they are
   attention::MaskSpec mask;
-  Tensor q, k, v;  ///< [batch, head or key head, token, d]
+  Tensor q, k, v;  ///< [batch, head or KV head, token, d]
 
   attention::KeyRange keys_of(std::uint32_t item) const;
 };

@@ -43,7 +43,7 @@ TEST_SUITE("gpu") {
     one.mask.rule.causal = true;
     one.mask.painted[{.batch = 3}][{5, 60}] = true;
     check_all(kernels, one, 2);
-    one.config.key_heads = 1;
+    one.config.kv_heads = 1;
     one.k = random.tensor({5, 1, 65, 20});
     one.v = random.tensor({5, 1, 65, 36});
     one.key_lengths = {60, 1, 30, 64, 7};

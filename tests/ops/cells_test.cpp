@@ -37,8 +37,8 @@ double cell(const AttentionCase& one, const test::AttentionResult<double>& resul
             std::uint32_t i, std::uint32_t j, bool is_visible) {
   const std::size_t map = std::size_t{look.item} * one.config.heads + head;
   const float* q = one.q.values.data() + (map * one.queries + i) * one.config.d_k;
-  const std::uint32_t key_heads = one.config.keys_heads();
-  const std::size_t key_map = std::size_t{look.item} * key_heads + head / (one.config.heads / key_heads);
+  const std::uint32_t kv_heads = one.config.kv_head_count();
+  const std::size_t key_map = std::size_t{look.item} * kv_heads + head / (one.config.heads / kv_heads);
   const float* k = one.k.values.data() + (key_map * one.keys + j) * one.config.d_k;
   double value = 0.0;
   for (std::uint32_t c = 0; c < one.config.d_k; ++c) value += static_cast<double>(q[c]) * static_cast<double>(k[c]);

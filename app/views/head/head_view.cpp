@@ -7,8 +7,8 @@
 
 #include "app/engine/head_mean.h"
 #include "app/views/head/head_header.h"
+#include "app/views/head/map_heatmap.h"
 #include "app/views/head/map_input.h"
-#include "app/views/head/map_picture.h"
 #include "app/views/head/map_tooltip.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/ink.h"
@@ -84,7 +84,7 @@ constexpr float kHintLine = 16.0F;
 /// a number mean, and the zoom while there is one.
 class Legend {
  public:
-  Legend(Frame& frame, const MapPicture& picture, const view::Viewport& viewport)
+  Legend(Frame& frame, const MapHeatmap& picture, const view::Viewport& viewport)
       : frame_(frame),
         hint_(picture.hint()),
         has_scale_(shown_stage(frame.state) == attention::Stage::Weights),
@@ -190,7 +190,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
   const view::Rect cells = viewport.visible();
   frame.mark("head.map", {.x = cells.x, .y = cells.y, .width = cells.width, .height = cells.height});
 
-  MapPicture picture(frame, viewport);
+  MapHeatmap picture(frame, viewport);
   picture.draw();
   const std::optional<attention::Cell>& hovered = frame.transient.hovered;
   const std::optional<attention::Cell>& pinned = frame.state.view.pinned;

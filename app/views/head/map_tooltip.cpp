@@ -12,9 +12,9 @@
 #include "app/engine/head_mean.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
-#include "app/widgets/tile_picture.h"
 
 namespace headlight::app {
 namespace {
@@ -77,9 +77,9 @@ void draw_mean(Frame& frame, attention::Cell cell) {
                                                         .column = cell.key,
                                                         .columns = 1,
                                                         .pool = 1});
-  const PictureTile known = find_covering_tile(frame.result, wanted);
+  const ShownTile known = find_covering_tile(frame.result, wanted);
   const bool is_exact = known.tile && known.tile->request.pool == 1 && known.run == frame.result.run;
-  if (!is_exact) frame.wishes.push_back(wanted);
+  if (!is_exact) frame.tile_requests.push_back(wanted);
   draw_number(frame, "mean weight",
               number_text(is_exact ? std::optional(known.tile->at(cell.query - known.tile->request.row,
                                                                   cell.key - known.tile->request.column))

@@ -8,8 +8,8 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/prediction_bars.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
-#include "app/widgets/tile_picture.h"
 
 namespace headlight::app {
 namespace {

@@ -12,7 +12,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"
-#include "app/widgets/tile_picture.h"
+#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 namespace {
@@ -164,7 +164,7 @@ void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& m
 
 /// The cells' picture and its numbers; no picture while the numbers aren't known.
 struct Cells {
-  PictureTile picture;
+  ShownTile picture;
   std::uint32_t place = kMatrixPlace;
 };
 
@@ -187,7 +187,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
     list->AddRectFilled(ImVec2(cells.x, cells.y), ImVec2(cells.x + cells.width, cells.y + cells.height), theme.missing);
     return;
   }
-  shell::HeatmapImage image = picture_of(picture, place, theme);
+  shell::HeatmapImage image = heatmap_of(picture, place, theme);
   image.area = cells;
   const bool is_weights = view.plan.stage == Stage::Weights;
   if (is_weights) {
@@ -298,7 +298,7 @@ void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks,
   // The tile is requested in any case; what is scrolled out of sight is not drawn.
   const float bottom = cells.y + cells.height + below(view.plan);
   if (!ImGui::IsRectVisible(ImVec2(view.x, view.y), ImVec2(cells.x + cells.width, bottom))) {
-    if (view.plan.stage.is_stage()) frame.wishes.push_back(view.request(frame));
+    if (view.plan.stage.is_stage()) frame.tile_requests.push_back(view.request(frame));
     return;
   }
   draw_caption(frame, view);

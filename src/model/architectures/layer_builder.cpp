@@ -36,14 +36,14 @@ AttentionConfig LayerBuilder::config(const StackSizes& stack) const {
           .d_k = stack.d_k,
           .d_v = stack.d_k,
           .scale = {.kind = family_.scales_attention ? Scale::Kind::InverseSqrtKey : Scale::Kind::None},
-          .key_heads = stack.key_heads == stack.heads ? 0 : stack.key_heads,
+          .kv_heads = stack.kv_heads == stack.heads ? 0 : stack.kv_heads,
           .softcap = sizes_.attention_softcap};
 }
 
 AttentionLayer LayerBuilder::attention(const StackNames& stack, std::uint32_t number, const AttentionNames& names,
                                        AttentionConfig config) const {
   const auto whole = [&](Names name) { return in_layer(stack, number, name); };
-  const std::uint32_t queries = config.heads * config.d_k, keys = config.keys_heads() * config.d_k;
+  const std::uint32_t queries = config.heads * config.d_k, keys = config.kv_head_count() * config.d_k;
   const bool has_bias = sizes_.biases.projections;
   AttentionWeights weights;
   if (names.fused.empty()) {

@@ -67,8 +67,8 @@ StackSizes read_stack(const Settings& settings, const Family& family, const Stac
   StackSizes sizes;
   sizes.layers = settings.count(keys.layers, kMaxLayers);
   sizes.heads = settings.count(keys.heads, kMaxModelHeads);
-  sizes.key_heads = settings.count(kKeyHeads, sizes.heads, kMaxModelHeads);
-  if (sizes.heads % sizes.key_heads != 0) {
+  sizes.kv_heads = settings.count(kKeyHeads, sizes.heads, kMaxModelHeads);
+  if (sizes.heads % sizes.kv_heads != 0) {
     settings.refuse(kKeyHeads, fmt::format("a divisor of the {} heads", sizes.heads));
   }
   sizes.d_k = settings.count(family.keys.head_size, family.head_size, kMaxModelWidth);

@@ -11,7 +11,7 @@ namespace headlight::model {
 
 /// The numbers of config.json that one stack is made of.
 struct StackSizes {
-  std::uint32_t layers = 0, heads = 0, key_heads = 0, d_k = 0, d_ff = 0;
+  std::uint32_t layers = 0, heads = 0, kv_heads = 0, d_k = 0, d_ff = 0;
 };
 
 /// The numbers and switches of config.json, in one vocabulary for all families.

@@ -15,11 +15,11 @@
 namespace headlight::app {
 
 /// Somebody at the window: finds things by name, clicks, types, and waits until all is computed and drawn. No display.
-class Hand {
+class UiDriver {
  public:
   /// `device`: as the settings of the last time have it.
-  explicit Hand(State state = {}, RunnerFactory open = open_reference_runner, const std::string& device = {},
-                bool shows_welcome = false, bool focuses_text = false)
+  explicit UiDriver(State state = {}, RunnerFactory open = open_reference_runner, const std::string& device = {},
+                    bool shows_welcome = false, bool focuses_text = false)
       : device_({.device = {}, .validation = true}), ui_(device_) {
     EngineOptions engine;
     engine.open = std::move(open);
@@ -38,12 +38,12 @@ class Hand {
     settle();
   }
 
-  ~Hand() {
+  ~UiDriver() {
     workspace_.reset();
     for (const std::string& message : device_.validation_messages()) FAIL_CHECK(message);
   }
-  Hand(const Hand&) = delete;
-  Hand& operator=(const Hand&) = delete;
+  UiDriver(const UiDriver&) = delete;
+  UiDriver& operator=(const UiDriver&) = delete;
 
   Workspace& window() { return *workspace_; }
   const State& state() const { return workspace_->state(); }
@@ -120,12 +120,12 @@ class Hand {
 };
 
 /// The weights tile that the big heatmap shows: exact, the whole matrix.
-inline const attention::Tile& weights(const Hand& hand) {
-  const Selection& selection = hand.state().selection;
-  for (const auto& [request, known] : hand.result().tiles) {
+inline const attention::Tile& weights(const UiDriver& ui) {
+  const Selection& selection = ui.state().selection;
+  for (const auto& [request, known] : ui.result().tiles) {
     const bool is_it = request.block == selection.block && request.batch == selection.batch &&
                        request.head == selection.head && request.stage == attention::Stage::Weights && request.pool == 1;
-    if (is_it && hand.result().is_current(request)) return *known.tile;
+    if (is_it && ui.result().is_current(request)) return *known.tile;
   }
   throw Error("the selected head's weights are not among the tiles");
 }
@@ -134,10 +134,10 @@ inline const attention::Tile& weights(const Hand& hand) {
 inline const std::string kGoldenModels = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
 
 /// Opens one of them and waits until it is on screen.
-inline void show_golden_model(Hand& hand, const std::string& model) {
-  hand.window().open_model(kGoldenModels + model);
-  hand.settle();
-  REQUIRE_MESSAGE(hand.state().model.path == kGoldenModels + model, hand.window().notice().text);
+inline void show_golden_model(UiDriver& ui, const std::string& model) {
+  ui.window().open_model(kGoldenModels + model);
+  ui.settle();
+  REQUIRE_MESSAGE(ui.state().model.path == kGoldenModels + model, ui.window().notice().text);
 }
 
 }  // namespace headlight::app

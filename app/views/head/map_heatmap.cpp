@@ -1,4 +1,4 @@
-#include "app/views/head/map_picture.h"
+#include "app/views/head/map_heatmap.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ view::Region snapped(view::Region region, std::uint32_t rows, std::uint32_t colu
 
 }  // namespace
 
-MapPicture::MapPicture(Frame& frame, const view::Viewport& viewport) : frame_(frame), viewport_(viewport) {
+MapHeatmap::MapHeatmap(Frame& frame, const view::Viewport& viewport) : frame_(frame), viewport_(viewport) {
   const float scale = frame.ui.scale();
   const view::Viewport fitted(viewport.area(), viewport.rows(), viewport.columns());
   const attention::TileRequest sharp = request(snapped(viewport.visible_region(scale), viewport.rows(), viewport.columns()));
@@ -44,14 +44,14 @@ MapPicture::MapPicture(Frame& frame, const view::Viewport& viewport) : frame_(fr
   if (!whole_.tile) whole_ = find_covering_tile(frame.result, whole);
 }
 
-bool MapPicture::has_masked_cells() const {
+bool MapHeatmap::has_masked_cells() const {
   const Stage stage = shown_stage(frame_.state);
   return (stage == Stage::Masked || stage == Stage::Weights) && known().facts.has_masked;
 }
 
-bool MapPicture::has_odd_cells() const { return known().facts.has_odd; }
+bool MapHeatmap::has_odd_cells() const { return known().facts.has_odd; }
 
-attention::TileRequest MapPicture::request(const view::Region& region) const {
+attention::TileRequest MapHeatmap::request(const view::Region& region) const {
   const Selection& selection = frame_.state.selection;
   return shown_map(selection, {.block = selection.block,
                                .batch = selection.batch,
@@ -64,12 +64,12 @@ attention::TileRequest MapPicture::request(const view::Region& region) const {
                                .pool = region.pool});
 }
 
-bool MapPicture::shows_weights() const { return shown_stage(frame_.state) == Stage::Weights; }
+bool MapHeatmap::shows_weights() const { return shown_stage(frame_.state) == Stage::Weights; }
 
-bool MapPicture::is_per_row() const { return shows_weights() && frame_.state.view.color_range == ColorRange::PerRow; }
+bool MapHeatmap::is_per_row() const { return shows_weights() && frame_.state.view.color_range == ColorRange::PerRow; }
 
 /// The range is of the whole map, so that zooming and panning change no colour, or the user's.
-void MapPicture::set_colors(shell::HeatmapImage& image) const {
+void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
   if (shows_weights()) {
     set_weight_colors(image, frame_.state, known(), is_per_row());
     return;
@@ -87,7 +87,7 @@ void MapPicture::set_colors(shell::HeatmapImage& image) const {
   image.high = reach;
 }
 
-void MapPicture::draw() {
+void MapHeatmap::draw() {
   const view::Rect cells = viewport_.visible();
   ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(cells.x, cells.y), ImVec2(cells.right(), cells.bottom()),
                                             frame_.ui.theme().missing);
@@ -95,7 +95,7 @@ void MapPicture::draw() {
   if (sharp_.tile) draw_tile(sharp_);
 }
 
-void MapPicture::draw_bar(const shell::UiRect& bar) {
+void MapHeatmap::draw_bar(const shell::UiRect& bar) {
   shell::HeatmapImage image;
   set_colors(image);
   const char* caption = is_per_row() ? "of row's largest" : shows_weights() ? "weight" : "score";
@@ -103,7 +103,7 @@ void MapPicture::draw_bar(const shell::UiRect& bar) {
                  image);
 }
 
-std::optional<RangeHint> MapPicture::hint() const {
+std::optional<RangeHint> MapHeatmap::hint() const {
   const attention::Tile* tile = known().tile;
   if (!tile || !shows_weights() || is_per_row()) return std::nullopt;
   shell::HeatmapImage image;
@@ -111,11 +111,11 @@ std::optional<RangeHint> MapPicture::hint() const {
   return range_hint(*tile, image, frame_.state.view.color_limits.contains(Stage::Weights));
 }
 
-void MapPicture::draw_tile(const PictureTile& picture) {
+void MapHeatmap::draw_tile(const ShownTile& picture) {
   const attention::TileRequest& shown = picture.tile->request;
   const view::Rect matrix = viewport_.matrix();
   const view::Rect cells = viewport_.visible();
-  shell::HeatmapImage image = picture_of(picture, kMapPlace, frame_.ui.theme());
+  shell::HeatmapImage image = heatmap_of(picture, kMapPlace, frame_.ui.theme());
   set_colors(image);
   // The last value of a pooled tile stands for fewer cells than the others; what it covers too much is clipped.
   image.area = {.x = matrix.x + static_cast<float>(shown.column) * viewport_.cell_width(),

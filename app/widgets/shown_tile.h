@@ -11,18 +11,18 @@
 namespace headlight::app {
 
 /// A tile on screen and which run it shows: together they name its content.
-struct PictureTile {
+struct ShownTile {
   const attention::Tile* tile = nullptr;  ///< null while nothing fitting is known
   std::uint64_t run = 0;
   TileFacts facts = {};
 };
 
 /// Wishes for the tile and returns it if it is known.
-PictureTile find_tile(Frame& frame, const attention::TileRequest& request);
+ShownTile find_tile(Frame& frame, const attention::TileRequest& request);
 
 /// The sharpest known tile of `wanted`'s map that covers its region, wished for or not: what stays on screen while the
 /// wanted one is on its way.
-PictureTile find_covering_tile(const EngineResult& result, const attention::TileRequest& wanted);
+ShownTile find_covering_tile(const EngineResult& result, const attention::TileRequest& wanted);
 
 /// The person's colour map for weights, and the one for signed numbers: 256 packed colours, from low to high.
 std::span<const std::uint32_t> weight_colors(const State& state);
@@ -42,7 +42,7 @@ ValueRange visible_range(const attention::Tile& tile);
 
 /// Colours and range of weights: the user's colour map, scale and limits, or up to the tile's own largest weight. With
 /// `is_per_row` the range is of each row's part of its largest weight, and limits don't count.
-void set_weight_colors(shell::HeatmapImage& image, const State& state, const PictureTile& picture, bool is_per_row);
+void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& picture, bool is_per_row);
 
 /// Factor of each tile row that makes its largest weight 1: l, of pooled rows the least l; 0 for rows without weights.
 std::vector<float> row_normalizers(const attention::Tile& tile);
@@ -52,9 +52,9 @@ std::vector<float> row_normalizers(const attention::Tile& tile);
 float concentration(const attention::Tile& tile, attention::KeyRange queries, std::uint32_t max_rows);
 
 /// Key and revision for the renderer: the same tile of the same run keeps both, in each `place` of the window.
-void name_image(shell::HeatmapImage& image, const PictureTile& picture, std::uint32_t place);
+void name_image(shell::HeatmapImage& image, const ShownTile& picture, std::uint32_t place);
 
 /// Values and masked cells of a tile as an image; range, colours and area are the caller's.
-shell::HeatmapImage picture_of(const PictureTile& picture, std::uint32_t place, const shell::Theme& theme);
+shell::HeatmapImage heatmap_of(const ShownTile& picture, std::uint32_t place, const shell::Theme& theme);
 
 }  // namespace headlight::app

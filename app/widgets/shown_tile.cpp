@@ -1,4 +1,4 @@
-#include "app/widgets/tile_picture.h"
+#include "app/widgets/shown_tile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,17 +28,17 @@ bool covers(const attention::TileRequest& tile, const attention::TileRequest& re
 
 }  // namespace
 
-PictureTile find_tile(Frame& frame, const attention::TileRequest& request) {
-  frame.wishes.push_back(request);
+ShownTile find_tile(Frame& frame, const attention::TileRequest& request) {
+  frame.tile_requests.push_back(request);
   const auto found = frame.result.tiles.find(request);
   if (found == frame.result.tiles.end()) return {};
   return {.tile = found->second.tile.get(), .run = found->second.run, .facts = found->second.facts};
 }
 
-PictureTile find_covering_tile(const EngineResult& result, const attention::TileRequest& wanted) {
+ShownTile find_covering_tile(const EngineResult& result, const attention::TileRequest& wanted) {
   attention::TileRequest first = wanted;
   first.row = first.rows = first.column = first.columns = first.pool = 0;
-  PictureTile best;
+  ShownTile best;
   for (auto found = result.tiles.lower_bound(first); found != result.tiles.end(); ++found) {
     const attention::TileRequest& request = found->first;
     const bool is_same_map = request.block == wanted.block && request.batch == wanted.batch && request.head == wanted.head &&
@@ -83,7 +83,7 @@ ValueRange visible_range(const attention::Tile& tile) {
   return range.low > range.high ? ValueRange{} : range;
 }
 
-void set_weight_colors(shell::HeatmapImage& image, const State& state, const PictureTile& picture, bool is_per_row) {
+void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& picture, bool is_per_row) {
   image.color_map = weight_colors(state);
   image.spread = state.view.color_spread;
   const float largest = picture.tile && !is_per_row ? picture.facts.largest_weight : 1.0F;
@@ -119,7 +119,7 @@ float concentration(const attention::Tile& tile, attention::KeyRange queries, st
   return count > 0 ? static_cast<float>(total / count) : 0.0F;
 }
 
-void name_image(shell::HeatmapImage& image, const PictureTile& picture, std::uint32_t place) {
+void name_image(shell::HeatmapImage& image, const ShownTile& picture, std::uint32_t place) {
   const attention::TileRequest& request = picture.tile->request;
   std::uint64_t key = mix(place, static_cast<std::uint64_t>(request.block.kind));
   for (const std::uint32_t part :
@@ -131,7 +131,7 @@ void name_image(shell::HeatmapImage& image, const PictureTile& picture, std::uin
   image.revision = picture.run;
 }
 
-shell::HeatmapImage picture_of(const PictureTile& picture, std::uint32_t place, const shell::Theme& theme) {
+shell::HeatmapImage heatmap_of(const ShownTile& picture, std::uint32_t place, const shell::Theme& theme) {
   const attention::Tile& tile = *picture.tile;
   shell::HeatmapImage image;
   shell::use_theme(image, theme);

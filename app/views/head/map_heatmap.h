@@ -4,17 +4,17 @@
 
 #include "app/frame.h"
 #include "app/widgets/range_bar.h"
-#include "app/widgets/tile_picture.h"
+#include "app/widgets/shown_tile.h"
 #include "view/viewport.h"
 
 namespace headlight::app {
 
 /// The big heatmap's cells: which tiles it wants and shows, its colours and its range.
-class MapPicture {
+class MapHeatmap {
  public:
   /// Wishes for the visible cells, and for the whole map pooled to the screen: it gives the colours' range and stands in
   /// until the rest is there.
-  MapPicture(Frame& frame, const view::Viewport& viewport);
+  MapHeatmap(Frame& frame, const view::Viewport& viewport);
 
   bool is_known() const { return whole_.tile || sharp_.tile; }
   bool has_masked_cells() const;
@@ -31,13 +31,13 @@ class MapPicture {
   bool shows_weights() const;
   bool is_per_row() const;
   void set_colors(shell::HeatmapImage& image) const;
-  void draw_tile(const PictureTile& picture);
+  void draw_tile(const ShownTile& picture);
   /// The whole map where it is known, else what is in sight.
-  const PictureTile& known() const { return whole_.tile ? whole_ : sharp_; }
+  const ShownTile& known() const { return whole_.tile ? whole_ : sharp_; }
 
   Frame& frame_;
   const view::Viewport& viewport_;
-  PictureTile sharp_, whole_;
+  ShownTile sharp_, whole_;
 };
 
 }  // namespace headlight::app

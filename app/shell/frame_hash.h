@@ -8,7 +8,7 @@ namespace headlight::shell {
 
 /// A 64-bit hash of plain numbers (FNV-1a, eight bytes at a time): equal pictures have equal ones, and two different ones
 /// the same by a chance of about 2⁻⁶⁴.
-class PictureHash {
+class FrameHash {
  public:
   void add_bytes(const void* data, std::size_t size) {
     const auto* at = static_cast<const unsigned char*>(data);

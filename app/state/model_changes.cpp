@@ -1,4 +1,4 @@
-#include "app/state/departures.h"
+#include "app/state/model_changes.h"
 
 #include <algorithm>
 #include <array>
@@ -51,7 +51,7 @@ void compare(const MaskSpec& now, const MaskSpec& trained, std::vector<std::stri
 
 }  // namespace
 
-std::string departures(const State& state) {
+std::string model_changes(const State& state) {
   std::vector<std::string> parts;
   const auto knocked_out = static_cast<std::size_t>(
       std::ranges::count_if(state.gains, [](const auto& head_and_gain) { return head_and_gain.second == 0.0F; }));
