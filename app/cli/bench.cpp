@@ -171,8 +171,8 @@ int run_viewer_bench(const BenchFlags& flags) {
     for (const KeystrokeCost& cost : result.keystrokes) {
       std::cout << fmt::format(
           "{{\"op\": \"keystroke\", \"wall_ms\": {:.2f}, \"typed_ms\": {:.2f}, \"map_ms\": {:.2f}, \"run_ms\": {:.2f}, "
-          "\"frame_ms\": {:.2f}, \"pictures\": {}}}\n",
-          cost.maps_ms, cost.typed_ms, cost.map_ms, cost.run_ms, cost.frame_ms, cost.pictures);
+          "\"frame_ms\": {:.2f}, \"drawn\": {}}}\n",
+          cost.maps_ms, cost.typed_ms, cost.map_ms, cost.run_ms, cost.frame_ms, cost.drawn);
     }
     return 0;
   }

@@ -69,9 +69,9 @@ class ViewerLoop {
 
   void draw(bool is_asked, double now_s) {
     try {
-      const std::uint64_t frames_drawn = ui_.frames_drawn();
+      const std::uint64_t drawn_before = ui_.frames_drawn();
       workspace_.frame(window_.framebuffer_size(), window_.content_scale(), now_s);
-      if (is_asked || ui_.frames_drawn() != pictures) window_.present();
+      if (is_asked || ui_.frames_drawn() != drawn_before) window_.present();
       failures_ = 0;
     } catch (const Error& error) {
       const bool may_pass = error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::OutOfDeviceMemory;

@@ -102,7 +102,7 @@ class OffscreenLoop {
 
 KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, char character) {
   KeystrokeCost cost;
-  const std::uint64_t frames_drawn = ui.frames_drawn();
+  const std::uint64_t drawn_before = ui.frames_drawn();
   const auto start = Clock::now();
   ui.feed(shell::TextInput{std::string(1, character)});
   for (int i = 0; i < kMostFrames && cost.maps_ms == 0.0; ++i) {
@@ -117,7 +117,7 @@ KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, cha
     if (cost.maps_ms == 0.0) loop.sleep();
   }
   cost.frame_ms /= cost.frames;
-  cost.pictures = static_cast<std::uint32_t>(ui.frames_drawn() - pictures);
+  cost.drawn = static_cast<std::uint32_t>(ui.frames_drawn() - drawn_before);
   cost.run_ms = workspace.result().timing.wall_ms;
   return cost;
 }

@@ -15,7 +15,7 @@ struct KeystrokeCost {
   double maps_ms = 0.0;   ///< until the picture with every map that is in sight
   double run_ms = 0.0;    ///< of these, the forward pass: recording, submission, wait
   double frame_ms = 0.0;  ///< and building and drawing one picture, on average
-  std::uint32_t frames = 0, pictures = 0;
+  std::uint32_t frames = 0, drawn = 0;
 };
 
 struct ViewerBench {

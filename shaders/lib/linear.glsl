@@ -34,7 +34,7 @@ void store(uint row, uint tile, uint column4, vec4 value) {
   uint slot4 = is_value ? p.d_v4 : p.d_k4;
   uint column = (tile - section_tile) * kTile4 + column4;
   uint head = column / slot4;
-  if (head >= (is_query ? p.heads : p.key_heads)) return;  // padding of the section's last tile
+  if (head >= (is_query ? p.heads : p.kv_heads)) return;  // padding of the section's last tile
   uint item = row / p.tokens, token = p.y_first + row % p.tokens;
   uint at = (head * (is_query ? p.q_tokens : p.k_tokens) + token) * slot4 + column % slot4;
   if (is_value) {

@@ -218,7 +218,7 @@ TEST_SUITE("gpu") {
       CHECK(rows[i]["op"] == "keystroke");
       CHECK(rows[i]["wall_ms"] >= rows[i]["map_ms"]);
       CHECK(rows[i]["map_ms"] >= rows[i]["run_ms"]);
-      CHECK(rows[i]["pictures"] >= 1);
+      CHECK(rows[i]["drawn"] >= 1);
     }
   }
 }

@@ -7,7 +7,7 @@
 
 #include "app/exports/names.h"
 #include "app/state/state_json.h"
-#include "app/ui.h"
+#include "app/ui_driver.h"
 #include "app/window/png_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"

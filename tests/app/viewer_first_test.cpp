@@ -6,7 +6,7 @@
 #include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
 #include "app/state/state_json.h"
-#include "app/ui.h"
+#include "app/ui_driver.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "app/dialogs/glossary.h"
-#include "app/ui.h"
+#include "app/ui_driver.h"
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
 
@@ -96,11 +96,11 @@ TEST_SUITE("gpu") {
   TEST_CASE("a control's tooltip comes when the pointer rests, and goes with it") {
     UiDriver ui;
     ui.move_to("head.stage.3");
-    const std::uint64_t before = ui.ui().pictures();
+    const std::uint64_t before = ui.ui().frames_drawn();
     CHECK(ui.window().redraw_after_s() < 1.0);
     ui.wait(1.0);
     ui.settle();
-    CHECK(ui.ui().pictures() > before);
+    CHECK(ui.ui().frames_drawn() > before);
     CHECK(ui.window().redraw_after_s() > 1.0);
   }
 

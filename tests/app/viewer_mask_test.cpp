@@ -3,7 +3,7 @@
 
 #include "app/fake_runner.h"
 #include "app/state/model_changes.h"
-#include "app/ui.h"
+#include "app/ui_driver.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -8,7 +8,7 @@
 
 #include "app/engine/continuation.h"
 #include "app/fake_runner.h"
-#include "app/ui.h"
+#include "app/ui_driver.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;

@@ -5,7 +5,7 @@
 
 #include "app/engine/head_mean.h"
 #include "app/fake_runner.h"
-#include "app/ui.h"
+#include "app/ui_driver.h"
 #include "app/widgets/row_names.h"
 
 using namespace headlight;

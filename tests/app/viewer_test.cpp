@@ -5,7 +5,7 @@
 
 #include <imgui.h>
 
-#include "app/ui.h"
+#include "app/ui_driver.h"
 #include "app/window/frame_guard.h"
 #include "core/error.h"
 #include "inference/notebooks.h"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "app/ui.h"
+#include "app/ui_driver.h"
 
 using namespace headlight;
 using namespace headlight::app;
