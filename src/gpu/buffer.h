@@ -12,9 +12,10 @@ class Context;
 
 /// Where a buffer's bytes live, by intent.
 enum class Memory : std::uint8_t {
-  Device,    ///< read and written by kernels
-  Upload,    ///< written by the host, copied from
-  Readback,  ///< copied to, read by the host
+  Device,     ///< read and written by kernels
+  Transient,  ///< the same for a moment: the next such buffer is likely to be this one again
+  Upload,     ///< written by the host, copied from
+  Readback,   ///< copied to, read by the host
 };
 
 /// A block of memory on the device. Movable, freed when it goes.
@@ -39,6 +40,9 @@ class Buffer {
   const Handles& handles() const { return *handles_; }
 
  private:
+  void free();
+
+  Context* context_ = nullptr;
   std::unique_ptr<Handles> handles_;
   std::span<std::byte> mapped_;
   std::size_t size_ = 0;

@@ -2,6 +2,9 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
 
 #include "gpu/buffer.h"
 #include "gpu/handles.h"
@@ -23,13 +26,35 @@ inline std::size_t view_size(std::size_t bytes) {
   return (bytes & kLevelBits) == 0 ? bytes + kViewRoom : bytes;
 }
 
-struct Buffer::Handles {
-  Context* context = nullptr;
-  vk::raii::DeviceMemory memory = nullptr;
-  vk::raii::Buffer buffer = nullptr;
-  std::size_t allocated = 0;
+class MemoryPool;
+struct MemoryBlock;
 
-  ~Handles();
+/// A part of a block of device memory; returned when it goes.
+struct MemoryRange {
+  MemoryRange() = default;
+  MemoryRange(MemoryPool* pool, std::shared_ptr<MemoryBlock> block, vk::DeviceSize offset, vk::DeviceSize size);
+  MemoryRange(MemoryRange&&) noexcept;
+  MemoryRange& operator=(MemoryRange&&) noexcept;
+  ~MemoryRange();
+
+  bool is_empty() const { return block_ == nullptr; }
+  vk::DeviceMemory memory() const;
+  vk::DeviceSize offset() const { return offset_; }
+  std::uint32_t type() const;
+  /// Empty where the host can't reach it.
+  std::span<std::byte> mapped() const;
+
+ private:
+  MemoryPool* pool_ = nullptr;
+  std::shared_ptr<MemoryBlock> block_;
+  vk::DeviceSize offset_ = 0, size_ = 0;
+};
+
+struct Buffer::Handles {
+  MemoryRange range;
+  vk::raii::Buffer buffer = nullptr;
+  std::size_t size = 0;  ///< of the buffer, at least what was asked for
+  Memory memory = Memory::Device;
 };
 
 }  // namespace headlight::gpu

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "gpu/handles.h"
+#include "gpu/memory_pool.h"
 #include "gpu/staging.h"
 #include "gpu/validation_layer.h"
 
@@ -130,6 +131,7 @@ Context::Context(const ContextOptions& options) {
     }
     create_instance(*handles_);
     create_device(*handles_);
+    handles_->memory_pool = std::make_shared<MemoryPool>(*handles_);
   } catch (const vk::IncompatibleDriverError&) {
     throw Error("no Vulkan device: {}", kAdvice);
   } catch (const vk::SystemError& error) {
@@ -148,11 +150,15 @@ Context::Context(const ContextOptions& options) {
   for (std::uint32_t& limit : info.max_groups) restrict(limit, options.max_groups);
 }
 
-Context::~Context() { handles_->staging.reset(); }
+Context::~Context() {
+  handles_->staging.reset();
+  handles_->memory_pool.reset();
+}
 
 const DeviceInfo& Context::device() const { return handles_->info; }
 const ContextOptions& Context::options() const { return handles_->options; }
 std::size_t Context::allocated_bytes() const { return handles_->allocated_bytes; }
+MemoryCalls Context::memory_calls() const { return handles_->memory_pool->calls(); }
 std::uint64_t Context::submissions() const { return handles_->submissions; }
 
 double Context::work_per_submission() const {

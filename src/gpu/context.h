@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -30,11 +31,20 @@ struct ContextOptions {
   /// Pretend that the host can't reach the device's memory, as on most discrete GPUs: weights are then copied through
   /// staging buffers on every device.
   bool has_private_memory = false;
+  /// Fill buffers with NaN before they are given out, where the host can reach them: nothing may depend on what memory held.
+  bool poisons_memory = false;
   /// Pretend that the driver compiles a kernel when its pipeline is made, as GPUs' drivers do.
   bool compiles_when_made = false;
   /// A folder of GLSL sources to compile kernels from, instead of those built in: edit a shader, start again, see. Also by
   /// the environment variable HEADLIGHT_SHADERS.
   std::filesystem::path shader_folder = {};
+};
+
+/// How often vkAllocateMemory and vkCreateBuffer were called.
+struct MemoryCalls {
+  std::uint64_t allocations = 0, buffers = 0;
+
+  bool operator==(const MemoryCalls&) const = default;
 };
 
 /// One opened device with one compute queue. Everything of gpu/ is made from a context and must not outlive it.
@@ -54,6 +64,9 @@ class Context {
 
   /// Bytes of device memory that buffers of this context hold now.
   std::size_t allocated_bytes() const;
+
+  /// Calls of the driver for memory so far.
+  MemoryCalls memory_calls() const;
 
   /// How often work was handed to the device so far.
   std::uint64_t submissions() const;

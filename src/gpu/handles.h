@@ -13,6 +13,7 @@
 
 namespace headlight::gpu {
 
+class MemoryPool;
 class Staging;
 
 /// Collects what the validation layer says; the driver may call it from any thread.
@@ -34,6 +35,7 @@ struct Context::Handles {
   vk::raii::Queue queue = nullptr;
   std::uint32_t queue_family = 0;
   vk::PhysicalDeviceMemoryProperties memory;
+  std::shared_ptr<MemoryPool> memory_pool;
   std::atomic<std::size_t> allocated_bytes{0};
   std::atomic<std::uint64_t> submissions{0};
   double work_per_ms = 0.0;          ///< multiply-adds of a millisecond, as measured last; 0: not yet

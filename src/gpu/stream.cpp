@@ -1,5 +1,6 @@
 #include "gpu/stream.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -38,6 +39,12 @@ void Stream::upload(const Buffer& to, std::size_t offset, std::span<const std::b
   recording_->commands().copyBuffer(*staging.handles().buffer, target,
                                     vk::BufferCopy{.dstOffset = offset, .size = bytes.size()});
   recording_->uploads.push_back(std::move(staging));
+}
+
+void Stream::copy(const Buffer& from, const Buffer& to) {
+  const VkBuffer source = raw(from), target = raw(to);
+  recording_->order({&source, 1}, {&target, 1});
+  recording_->commands().copyBuffer(source, target, vk::BufferCopy{.size = std::min(from.size(), to.size())});
 }
 
 void Stream::clear(const Buffer& buffer) {

@@ -40,6 +40,9 @@ class Stream {
     upload(to, offset, std::as_bytes(values));
   }
 
+  /// Copies as many bytes as both have, from the beginning.
+  void copy(const Buffer& from, const Buffer& to);
+
   /// Sets every byte of the buffer to zero.
   void clear(const Buffer& buffer);
 
