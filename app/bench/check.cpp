@@ -48,9 +48,10 @@ Verdict count_dispatches(ops::Kernels& kernels, const std::filesystem::path& tun
   const Workload workload(kernels, size);
   inference::Session session(kernels.context(), tuning_file);
   const WholePass whole(size);
-  whole.run(session);  // uploads the weights
+  std::shared_ptr<const inference::Run> last;
+  whole.run(session, last);  // uploads the weights
   const std::uint64_t before = kernels.context().submissions();
-  const std::uint32_t pass = whole.run(session).dispatches;
+  const std::uint32_t pass = whole.run(session, last).dispatches;
   const std::uint64_t submissions = kernels.context().submissions() - before;
   std::uint32_t parts = 0;
   for (const Operation part : {Operation::QkvGemm, Operation::Attention, Operation::OutputProjection}) {
@@ -69,7 +70,8 @@ Verdict compare_growth(ops::Kernels& kernels, const std::filesystem::path& tunin
     const Size size{.n = 512u << i, .d_model = 512, .heads = 8};
     const std::size_t before = kernels.context().allocated_bytes();
     inference::Session session(kernels.context(), tuning_file);
-    bytes.at(i) = static_cast<double>(WholePass(size).run(session).device_bytes - before);
+    std::shared_ptr<const inference::Run> last;
+    bytes.at(i) = static_cast<double>(WholePass(size).run(session, last).device_bytes - before);
   }
   const double growth = (bytes[2] - bytes[1]) / (bytes[1] - bytes[0]);
   return {

@@ -99,20 +99,24 @@ class ModelBench {
       shorter.source.length = n - 1;
       shorter.source.lengths = {n - 1};
       shorter.source.texts = {};
-      session_.run(model_->network, shorter, model_->masks);
+      run(shorter);
       return pass(longer);
     });
     report("append", n, timing);
   }
 
+  void run(const model::ModelInput& input) {
+    run_ = session_.run({.network = model_->network, .input = input, .masks = model_->masks}, std::move(run_));
+  }
+
   /// A run and the last token's logits.
   Timing pass(const model::ModelInput& input) {
     const auto start = Clock::now();
-    const inference::RunTiming run = session_.run(model_->network, input, model_->masks);
+    run(input);
     const inference::StateRef last{.token = input.source.length - 1,
                                    .layer = static_cast<std::uint32_t>(model_->network->layers->encoder.size())};
-    session_.logits(std::span(&last, 1));
-    return {milliseconds_since(start), run.gpu_ms, run.dispatches};
+    run_->logits(std::span(&last, 1));
+    return {milliseconds_since(start), run_->timing().gpu_ms, run_->timing().dispatches};
   }
 
   void report(const char* op, std::uint32_t n, const Timing& timing) {
@@ -127,6 +131,7 @@ class ModelBench {
   const ModelPlan& plan_;
   const std::function<void(const ModelResult&)>& report_;
   inference::Session session_;
+  std::shared_ptr<const inference::Run> run_;
   std::shared_ptr<const inference::LanguageModel> model_;
   std::mt19937 bits_{1};
 };

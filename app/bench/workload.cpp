@@ -212,7 +212,10 @@ WholePass::WholePass(const Size& size) {
   masks_[model::BlockKind::EncoderSelf].rule = {.causal = true, .key_padding = false};
 }
 
-inference::RunTiming WholePass::run(inference::Session& session) const { return session.run(network_, input_, masks_); }
+inference::RunTiming WholePass::run(inference::Session& session, std::shared_ptr<const inference::Run>& last) const {
+  last = session.run({.network = network_, .input = input_, .masks = masks_}, std::move(last));
+  return last->timing();
+}
 
 std::size_t WholePass::weight_bytes() const {
   std::size_t bytes = 0;

@@ -53,8 +53,8 @@ class WholePass {
  public:
   explicit WholePass(const Size& size);
 
-  /// One pass through the session.
-  inference::RunTiming run(inference::Session& session) const;
+  /// One pass through the session, in place of the last one.
+  inference::RunTiming run(inference::Session& session, std::shared_ptr<const inference::Run>& last) const;
 
   /// Bytes that its weights take on the device; what else a run holds should grow with n · d.
   std::size_t weight_bytes() const;

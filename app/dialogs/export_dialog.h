@@ -15,7 +15,7 @@
 namespace headlight::app {
 
 /// What to write (this head, this layer, everything; which stages and formats), where to, and what the files will be called.
-/// The export runs on a thread and a device of its own; the dialog may be closed meanwhile.
+/// The export runs on a thread of its own; the dialog may be closed meanwhile.
 class ExportDialog {
  public:
   ExportDialog(RunnerFactory open_runner, std::function<void()> wake);

@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "app/engine/engine_runner.h"
+#include "app/engine/engine_tasks.h"
 #include "app/engine/engine_worker.h"
 
 namespace headlight::app {
@@ -27,7 +29,7 @@ const Prediction* EngineResult::prediction(const PredictionRequest& request) con
 
 namespace {
 
-/// How long nobody must have wanted anything before the worker spends time on itself.
+/// How long there must have been no request before the worker spends time on itself.
 constexpr std::chrono::milliseconds kIdle{1500};
 
 /// How often the window hears of a load.
@@ -35,7 +37,7 @@ constexpr std::size_t kProgressSteps = 200;
 
 }  // namespace
 
-/// The mailbox between the window's thread and the worker's: the newest wish in, the newest picture out.
+/// The mailbox between the window's thread and the worker's: the newest request in, the newest result out.
 class Engine::Worker {
  public:
   explicit Worker(EngineOptions options) : options_(std::move(options)), device_(options_.device) {
@@ -58,6 +60,8 @@ class Engine::Worker {
     }
     changed_.notify_all();
   }
+
+  const std::shared_ptr<EngineTasks>& tasks() const { return tasks_; }
 
   void set_device(std::string device) {
     {
@@ -103,6 +107,11 @@ class Engine::Worker {
   }
 
  private:
+  void announce_task() {
+    { const std::lock_guard lock(mutex_); }  // the worker looks or waits, and is never between the two
+    changed_.notify_all();
+  }
+
   bool is_idle() const { return !is_working_ && !wanted_ && !device_; }
 
   /// Called while weights go to the device: may it go on?
@@ -141,7 +150,7 @@ class Engine::Worker {
                          .watch_compiling = [this](std::size_t done, std::size_t total) { watch_compiling(done, total); }});
     std::unique_lock lock(mutex_);
     while (true) {
-      const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more(); };
+      const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more() || tasks_->has_more(); };
       const auto rest = [&] { return worker.warms_up() ? std::chrono::milliseconds(0) : kIdle; };
       while (worker.has_idle_work() && !changed_.wait_for(lock, rest(), has_work)) {
         lock.unlock();
@@ -149,7 +158,10 @@ class Engine::Worker {
         lock.lock();
       }
       changed_.wait(lock, has_work);
-      if (is_stopping_) return;
+      if (is_stopping_) {
+        lock.unlock();
+        return tasks_->close();
+      }
       is_working_ = true;
       const std::optional<std::string> device = std::exchange(device_, std::nullopt);
       const std::optional<EngineRequest> wanted = std::exchange(wanted_, std::nullopt);
@@ -158,6 +170,7 @@ class Engine::Worker {
       if (device) worker.open(*device);
       if (wanted) worker.begin(*wanted);
       worker.evaluate_some();
+      do_task(worker);
       EngineResult snapshot = worker.snapshot();
       lock.lock();
       published_ = std::move(snapshot);
@@ -172,7 +185,19 @@ class Engine::Worker {
     }
   }
 
+  /// One at a time, after some tiles: the user's requests don't wait for all of them, nor they for the last tile.
+  void do_task(EngineWorker& worker) {
+    const std::exception_ptr failure = tasks_->do_next(worker);
+    if (!failure) return;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      worker.note_failure(error);
+    }
+  }
+
   EngineOptions options_;
+  std::shared_ptr<EngineTasks> tasks_ = std::make_shared<EngineTasks>([this] { announce_task(); });
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   mutable std::condition_variable idle_;  ///< something was published
@@ -196,6 +221,9 @@ std::optional<EngineResult> Engine::poll() { return worker_->poll(); }
 void Engine::set_device(std::string device) { worker_->set_device(std::move(device)); }
 std::optional<LoadProgress> Engine::load_progress() const { return worker_->load_progress(); }
 std::optional<CompileProgress> Engine::compile_progress() const { return worker_->compile_progress(); }
+RunnerFactory Engine::shared_device() const {
+  return [tasks = worker_->tasks()](const std::string& /*device*/) { return std::make_unique<EngineRunner>(tasks); };
+}
 void Engine::cancel_load() { worker_->cancel_load(); }
 bool Engine::is_busy() const { return worker_->is_busy(); }
 bool Engine::wait_for(std::uint64_t revision, std::chrono::microseconds longest) const {

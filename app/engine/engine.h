@@ -122,6 +122,10 @@ class Engine {
   /// same.
   void cancel_load();
 
+  /// Makes Runners on this engine's device, whatever device is named, for other threads (EngineRunner); may outlive the
+  /// engine.
+  RunnerFactory shared_device() const;
+
   /// Is anything requested that poll() hasn't fully answered?
   bool is_busy() const;
   /// Blocks until poll() has something for this revision or a newer one, but no longer than that. Returns whether it has.

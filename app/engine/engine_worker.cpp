@@ -52,20 +52,20 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 void EngineWorker::open(const std::string& device) {
   try {
     std::unique_ptr<Runner> runner = open_(device);
+    close();
     runner_ = std::move(runner);
     runner_->watch_compiling(watch_compiling_);
     device_ = device;
     is_given_up_ = false;
   } catch (const std::exception& error) {
     if (!runner_) device_error_ = first_line(error.what());
-    picture_.error = first_line(error.what());
-    picture_.is_stale = picture_.run > 0 && !runner_;
+    result_.error = first_line(error.what());
+    result_.is_stale = result_.run > 0 && !runner_;
     return;
   }
   device_error_.clear();
-  picture_.error.clear();
-  picture_.device = runner_->device_name();
-  runner_has_run_ = false;
+  result_.error.clear();
+  result_.device = runner_->device_name();
   loaded_.reset();
   attempted_.reset();
   translation_.reset();
@@ -77,7 +77,7 @@ void EngineWorker::open(const std::string& device) {
 
 void EngineWorker::begin(const EngineRequest& request) {
   request_ = request;
-  picture_.revision = request.revision;
+  result_.revision = request.revision;
   pending_.clear();
   pending_predictions_.clear();
   if (is_given_up_ && attempted_ != request.inputs) {
@@ -85,7 +85,7 @@ void EngineWorker::begin(const EngineRequest& request) {
     return reopen();
   }
   if (!runner_) return tell(device_error_);
-  laid_out_for_ = request.laid_out_for.empty() ? picture_.shapes : request.laid_out_for;
+  laid_out_for_ = request.laid_out_for.empty() ? result_.shapes : request.laid_out_for;
   if (attempted_ != request.inputs) {
     translation_.reset();
     run_forward(request.inputs);
@@ -101,12 +101,12 @@ void EngineWorker::load_weights(const RunSource::Source& source, inference::Prec
   // The playground's weights go up with its runs, but only load() makes room and chooses the precision.
   if (!is_model && !loaded_) return;
   if (loaded_ == layers && loaded_precision_ == precision) return;
-  runner_has_run_ = false;
+  run_.reset();  // its weights make room
   loaded_.reset();
   try {
     runner_->load(layers, is_model ? precision : inference::Precision::F32, watch_load_);
   } catch (...) {
-    picture_.is_load_error = true;
+    result_.is_load_error = true;
     throw;
   }
   if (!is_model) return;
@@ -116,16 +116,16 @@ void EngineWorker::load_weights(const RunSource::Source& source, inference::Prec
 
 void EngineWorker::run_forward(const RunInputs& inputs) {
   attempted_ = inputs;
-  picture_.is_load_error = false;
+  result_.is_load_error = false;
   try {
     const RunSource::Source& source = source_.build(inputs);
     load_weights(source, inputs.model.precision);
     run(source, inputs);
-    picture_.inputs = std::make_shared<const RunInputs>(inputs);
-    picture_.translated.reset();
+    result_.inputs = std::make_shared<const RunInputs>(inputs);
+    result_.translated.reset();
     if (source.model && translates_itself(inputs.model, *source.model)) {
       translation_.emplace(*source.model, *source.prompt);
-      picture_.translated = std::make_shared<const Translated>(translation_->written());
+      result_.translated = std::make_shared<const Translated>(translation_->written());
     }
   } catch (const std::exception& error) {
     return fail(error);
@@ -133,23 +133,27 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
 }
 
 void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs) {
-  runner_has_run_ = false;
-  picture_.timing = runner_->run(source.network, *source.input, inputs.masks, inputs.gains);
-  runner_has_run_ = true;
-  picture_.network = source.network;
-  picture_.input = source.input;
-  picture_.model = source.model;
-  picture_.prompt = source.prompt;
-  picture_.blocks = runner_->blocks();
-  const BlockShapes before = std::exchange(picture_.shapes, {});
-  for (const model::BlockRef block : picture_.blocks) picture_.shapes[block] = runner_->shape(block);
-  picture_.parameter_count = picture_.network->parameter_count();
-  picture_.has_logits = runner_->has_logits();
-  picture_.memory.reset();
-  if (!picture_.has_logits) picture_.predictions.clear();
-  picture_.error.clear();
-  picture_.is_stale = false;
-  tiles_.begin_run(++picture_.run, before, picture_.shapes);
+  run_ = runner_->run({.network = source.network, .input = *source.input, .masks = inputs.masks, .gains = inputs.gains},
+                      std::move(run_));
+  result_.timing = run_->timing();
+  result_.network = source.network;
+  result_.input = source.input;
+  result_.model = source.model;
+  result_.prompt = source.prompt;
+  result_.blocks = run_->blocks();
+  const BlockShapes before = std::exchange(result_.shapes, {});
+  BlockVersions versions;
+  for (const model::BlockRef block : result_.blocks) {
+    result_.shapes[block] = run_->shape(block);
+    versions[block] = run_->version(block);
+  }
+  result_.parameter_count = result_.network->parameter_count();
+  result_.has_logits = run_->has_logits();
+  result_.memory.reset();
+  if (!result_.has_logits) result_.predictions.clear();
+  result_.error.clear();
+  result_.is_stale = false;
+  tiles_.begin_run(++result_.run, before, result_.shapes, std::move(versions));
   is_first_chunk_ = true;
 }
 
@@ -158,11 +162,11 @@ void EngineWorker::translate_some() {
   try {
     bool has_grown = true;
     while (has_grown && translation_->is_running() && std::chrono::steady_clock::now() < until) {
-      const auto states = translation_->states(*picture_.input->target, predicting_layers(*picture_.network));
-      has_grown = translation_->take(runner_->logits(states));
+      const auto states = translation_->states(*result_.input->target, predicting_layers(*result_.network));
+      has_grown = translation_->take(run_->logits(states));
       if (has_grown) run(source_.with_target(*translation_), *attempted_);
     }
-    picture_.translated = std::make_shared<const Translated>(translation_->written());
+    result_.translated = std::make_shared<const Translated>(translation_->written());
     if (!translation_->is_running()) translation_.reset();
   } catch (const std::exception& error) {
     translation_.reset();
@@ -177,15 +181,15 @@ void EngineWorker::collect_tiles() {
   if (!request_) return;
   std::vector<attention::TileRequest> wanted;
   for (attention::TileRequest tile : request_->tiles) {
-    follow_shape(tile, laid_out_for_, picture_.shapes);
-    if (is_inside(tile, picture_.shapes)) wanted.push_back(tile);
+    follow_shape(tile, laid_out_for_, result_.shapes);
+    if (is_inside(tile, result_.shapes)) wanted.push_back(tile);
   }
   pending_ = tiles_.missing(wanted);
   std::reverse(pending_.begin(), pending_.end());
-  if (!runner_has_run_) pending_.clear();
+  if (!run_) pending_.clear();
   // A mean that is still wanted goes on: it may have taken long to come so far.
   const auto wanted_mean = mean_ ? std::ranges::find(pending_, mean_->request()) : pending_.end();
-  if (wanted_mean != pending_.end() && mean_run_ == picture_.run) {
+  if (wanted_mean != pending_.end() && mean_run_ == result_.run) {
     pending_.erase(wanted_mean);
   } else {
     mean_.reset();
@@ -194,33 +198,33 @@ void EngineWorker::collect_tiles() {
 
 void EngineWorker::collect_predictions() {
   pending_predictions_.clear();
-  if (!request_ || !picture_.has_logits || !runner_has_run_) return;
-  const model::TokenBatch& tokens = picture_.input->target ? *picture_.input->target : picture_.input->source;
-  const std::uint32_t layers = predicting_layers(*picture_.network);
+  if (!request_ || !result_.has_logits || !run_) return;
+  const model::TokenBatch& tokens = result_.input->target ? *result_.input->target : result_.input->source;
+  const std::uint32_t layers = predicting_layers(*result_.network);
   Predictions kept;
   for (const PredictionRequest& wanted : request_->predictions) {
     if (wanted.batch >= tokens.batch || wanted.token >= tokens.length || wanted.layer > layers) continue;
-    const auto known = picture_.predictions.find(wanted);
-    if (known != picture_.predictions.end()) kept.insert(*known);
-    if (known == picture_.predictions.end() || known->second.run != picture_.run) pending_predictions_.push_back(wanted);
+    const auto known = result_.predictions.find(wanted);
+    if (known != result_.predictions.end()) kept.insert(*known);
+    if (known == result_.predictions.end() || known->second.run != result_.run) pending_predictions_.push_back(wanted);
   }
-  picture_.predictions = std::move(kept);
+  result_.predictions = std::move(kept);
   std::reverse(pending_predictions_.begin(), pending_predictions_.end());
 }
 
 void EngineWorker::collect_memory() {
-  if (!request_ || !request_->wants_memory || picture_.memory || !runner_has_run_) return;
+  if (!request_ || !request_->wants_memory || result_.memory || !run_) return;
   const bool has_cross =
-      std::ranges::any_of(picture_.blocks, [](model::BlockRef block) { return block.kind == model::BlockKind::Cross; });
+      std::ranges::any_of(result_.blocks, [](model::BlockRef block) { return block.kind == model::BlockKind::Cross; });
   if (!has_cross) return;
   try {
-    Tensor memory = runner_->encoder_output();
+    Tensor memory = run_->encoder_output();
     // Without an encoder the memory is the source's token vectors, as they go to the device.
-    const model::TokenBatch& source = picture_.input->source;
+    const model::TokenBatch& source = result_.input->source;
     if (memory.is_empty()) {
-      memory = inference::embed(picture_.network->source_embedding.get(), source, {.first = 0, .count = source.length});
+      memory = inference::embed(result_.network->source_embedding.get(), source, {.first = 0, .count = source.length});
     }
-    if (!memory.is_empty()) picture_.memory = std::make_shared<const Tensor>(std::move(memory));
+    if (!memory.is_empty()) result_.memory = std::make_shared<const Tensor>(std::move(memory));
   } catch (const std::exception& error) {
     fail(error);
   }
@@ -228,7 +232,7 @@ void EngineWorker::collect_memory() {
 
 void EngineWorker::evaluate_some() {
   evaluate_next();
-  if (!has_more() && picture_.error.empty()) was_lost_ = false;
+  if (!has_more() && result_.error.empty()) was_lost_ = false;
 }
 
 void EngineWorker::evaluate_next() {
@@ -237,29 +241,22 @@ void EngineWorker::evaluate_next() {
   const bool is_tiles_turn = is_first_chunk_ || pending_predictions_.empty();
   if (is_tiles_turn && mean_) return evaluate_mean();
   if (is_tiles_turn && !pending_.empty()) return evaluate_tiles();
-  if (!pending_predictions_.empty()) evaluate_predictions();
+  if (!pending_predictions_.empty()) ask({}, next_predictions());
 }
 
-void EngineWorker::evaluate_predictions() {
-  const std::size_t vocabulary = std::max<std::size_t>(picture_.network->layers->unembedding->linear.out(), 1);
-  const std::size_t most = std::max<std::size_t>(kChunkLogits / vocabulary, 1);
+std::vector<PredictionRequest> EngineWorker::next_predictions() {
   std::vector<PredictionRequest> chunk;
-  std::vector<inference::StateRef> states;
+  if (pending_predictions_.empty()) return chunk;
+  const std::size_t most = std::max<std::size_t>(kChunkLogits / vocabulary(), 1);
   while (!pending_predictions_.empty() && chunk.size() < most) {
     chunk.push_back(pending_predictions_.back());
-    states.push_back(chunk.back().state());
     pending_predictions_.pop_back();
   }
-  try {
-    const Tensor logits = runner_->logits(states);
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      const std::span<const float> row(logits.values.data() + i * vocabulary, vocabulary);
-      picture_.predictions.insert_or_assign(chunk[i], predict(row, chunk[i].keeps_logits, picture_.run));
-    }
-  } catch (const std::exception& error) {
-    pending_predictions_.clear();
-    fail(error);
-  }
+  return chunk;
+}
+
+std::size_t EngineWorker::vocabulary() const {
+  return std::max<std::size_t>(result_.network->layers->unembedding->linear.out(), 1);
 }
 
 void EngineWorker::evaluate_tiles() {
@@ -267,8 +264,8 @@ void EngineWorker::evaluate_tiles() {
   std::vector<attention::TileRequest> chunk;
   std::size_t cells = 0;
   if (is_mean(pending_.back())) {
-    mean_.emplace(pending_.back(), picture_.shapes);
-    mean_run_ = picture_.run;
+    mean_.emplace(pending_.back(), result_.shapes);
+    mean_run_ = result_.run;
     pending_.pop_back();
     return evaluate_mean();
   }
@@ -277,10 +274,23 @@ void EngineWorker::evaluate_tiles() {
     chunk.push_back(pending_.back());
     pending_.pop_back();
   }
+  // A short text's tiles and predictions are one submission.
+  ask(chunk, pending_.empty() ? next_predictions() : std::vector<PredictionRequest>());
+}
+
+void EngineWorker::ask(std::span<const attention::TileRequest> tiles, std::span<const PredictionRequest> predictions) {
+  std::vector<inference::StateRef> states;
+  for (const PredictionRequest& prediction : predictions) states.push_back(prediction.state());
   try {
-    for (attention::Tile& tile : runner_->evaluate(chunk)) tiles_.add(std::move(tile));
+    inference::Run::Answers answers = run_->answer({.tiles = tiles, .states = states});
+    for (attention::Tile& tile : answers.tiles) tiles_.add(std::move(tile));
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      const std::span<const float> row(answers.logits.values.data() + i * vocabulary(), vocabulary());
+      result_.predictions.insert_or_assign(predictions[i], predict(row, predictions[i].keeps_logits, result_.run));
+    }
   } catch (const std::exception& error) {
     pending_.clear();
+    pending_predictions_.clear();
     fail(error);
   }
 }
@@ -288,7 +298,7 @@ void EngineWorker::evaluate_tiles() {
 void EngineWorker::evaluate_mean() {
   is_first_chunk_ = false;
   try {
-    mean_->advance(*runner_, kChunkCells);
+    mean_->advance(*run_, kChunkCells);
     if (!mean_->is_done()) return;
     tiles_.add(mean_->take());
   } catch (const std::exception& error) {
@@ -299,34 +309,76 @@ void EngineWorker::evaluate_mean() {
 
 void EngineWorker::work_while_idle() {
   try {
-    runner_->work_while_idle();
+    runner_->work_while_idle(run_);
   } catch (const std::exception& error) {
     fail(error);
   }
 }
 
 EngineResult EngineWorker::snapshot() const {
-  EngineResult result = picture_;
+  EngineResult result = result_;
   result.tiles = tiles_.tiles();
   result.has_all_tiles = pending_.empty() && !mean_;
   return result;
 }
 
+Runner& EngineWorker::runner() {
+  if (!runner_) throw Error("{}", device_error_);
+  return *runner_;
+}
+
+std::uint64_t EngineWorker::keep(std::shared_ptr<const inference::Run> run) {
+  kept_.emplace(++kept_count_, std::move(run));
+  return kept_count_;
+}
+
+std::shared_ptr<const inference::Run> EngineWorker::kept(std::uint64_t number) const {
+  const auto found = kept_.find(number);
+  if (found == kept_.end())
+    throw Error(ErrorKind::DeviceLost, "the device was lost or changed, and the run with it; try again");
+  return found->second;
+}
+
+std::optional<KnownRun> EngineWorker::find(const RunInputs& inputs) {
+  const bool is_newest = run_ && !result_.is_stale && result_.inputs && *result_.inputs == inputs;
+  if (!is_newest) return std::nullopt;
+  return KnownRun{.run = run_, .source = source_.build(inputs)};
+}
+
+void EngineWorker::load_weights(const std::shared_ptr<const model::Layers>& layers, inference::Precision precision,
+                                const inference::LoadObserver& observer) {
+  if (loaded_ == layers && loaded_precision_ == precision) return;
+  loaded_.reset();
+  runner().load(layers, precision, observer);
+  loaded_ = layers;
+  loaded_precision_ = precision;
+}
+
+void EngineWorker::note_failure(const std::exception& error) {
+  if (kind_of(error) == ErrorKind::DeviceLost && runner_) fail(error);
+}
+
 void EngineWorker::fail(const std::exception& error) {
   if (kind_of(error) != ErrorKind::DeviceLost) return tell(first_line(error.what()));
-  runner_has_run_ = false;
+  run_.reset();
   if (!was_lost_) return reopen();
   is_given_up_ = true;
   device_error_ = first_line(error.what()) + "; it was opened again and lost again by the same work";
-  runner_.reset();
+  close();
   tell(device_error_);
+}
+
+void EngineWorker::close() {
+  run_.reset();
+  kept_.clear();
+  runner_.reset();
 }
 
 void EngineWorker::reopen() {
   was_lost_ = !is_given_up_;  // a request that didn't lose it yet has two attempts
   is_given_up_ = false;
-  runner_.reset();  // what is left of it would take memory from its successor
-  ++picture_.reopenings;
+  close();  // what is left of it would take memory from its successor
+  ++result_.reopenings;
   open(device_);
   if (runner_ || is_given_up_) return;
   is_given_up_ = true;
@@ -335,8 +387,8 @@ void EngineWorker::reopen() {
 }
 
 void EngineWorker::tell(const std::string& message) {
-  picture_.error = message;
-  picture_.is_stale = picture_.run > 0;
+  result_.error = message;
+  result_.is_stale = result_.run > 0;
 }
 
 }  // namespace headlight::app

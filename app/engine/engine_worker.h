@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,7 +13,7 @@
 namespace headlight::app {
 
 /// What the engine's thread does, without the thread: opens devices, runs forward passes, evaluates tiles bit by bit. Errors
-/// end in the picture, never outside.
+/// end in the result, never outside.
 class EngineWorker {
  public:
   struct Options {
@@ -39,13 +41,29 @@ class EngineWorker {
   void evaluate_some();
   bool has_more() const { return translation_ || mean_ || !pending_.empty() || !pending_predictions_.empty(); }
 
-  /// A little of what makes later runs faster, for when nobody waits and a first picture is there.
-  bool has_idle_work() const { return runner_ && picture_.run > 0 && runner_->has_idle_work(); }
+  /// A little of what makes later runs faster, for when nobody waits and a first heatmap is there.
+  bool has_idle_work() const { return runner_ && result_.run > 0 && runner_->has_idle_work(); }
   void work_while_idle();
   /// Is it what the next keystroke needs, so that there is no time to lose?
   bool warms_up() const { return runner_ && runner_->warms_up(); }
 
   EngineResult snapshot() const;
+
+  // For other threads' work on this device (EngineRunner):
+  /// Throws Error when no device is open.
+  Runner& runner();
+  /// Keeps a run beside the newest one until release(); returns its number.
+  std::uint64_t keep(std::shared_ptr<const inference::Run> run);
+  /// Throws Error of kind DeviceLost when the run is gone with its device.
+  std::shared_ptr<const inference::Run> kept(std::uint64_t number) const;
+  void release(std::uint64_t number) { kept_.erase(number); }
+  /// The newest run, if it is of these inputs.
+  std::optional<KnownRun> find(const RunInputs& inputs);
+  /// Brings weights to the device that aren't there. Throws what Session::load throws.
+  void load_weights(const std::shared_ptr<const model::Layers>& layers, inference::Precision precision,
+                    const inference::LoadObserver& observer);
+  /// A task failed: a lost device is opened again.
+  void note_failure(const std::exception& error);
 
  private:
   void run_forward(const RunInputs& inputs);
@@ -58,7 +76,13 @@ class EngineWorker {
   void collect_memory();
   void evaluate_tiles();
   void evaluate_mean();
-  void evaluate_predictions();
+  /// Evaluates on the device, in one submission where that is possible.
+  void ask(std::span<const attention::TileRequest> tiles, std::span<const PredictionRequest> predictions);
+  /// Takes the next of pending_predictions_, as many as are read at once.
+  std::vector<PredictionRequest> next_predictions();
+  std::size_t vocabulary() const;
+  /// Frees the run and closes the device.
+  void close();
   /// Tells the error; a lost device is opened again instead, and the request repeated there.
   void fail(const std::exception& error);
   void tell(const std::string& message);
@@ -67,7 +91,7 @@ class EngineWorker {
   RunnerFactory open_;
   inference::LoadObserver watch_load_;
   inference::CompileObserver watch_compiling_;
-  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<Runner> runner_;  ///< outlives run_ and kept_
   std::string device_error_;
   std::string device_;        ///< as it was asked for
   bool was_lost_ = false;     ///< since the last request that was answered in full
@@ -76,10 +100,12 @@ class EngineWorker {
   std::optional<RunInputs> attempted_;           ///< inputs of the newest forward pass, whether it succeeded or not
   std::shared_ptr<const model::Layers> loaded_;  ///< a model's weights that are on the device
   inference::Precision loaded_precision_ = inference::Precision::F32;
-  bool runner_has_run_ = false;  ///< the runner still holds the run that picture_ describes
+  std::shared_ptr<const inference::Run> run_;  ///< that result_ describes; none: it is gone with its device or weights
+  std::map<std::uint64_t, std::shared_ptr<const inference::Run>> kept_;
+  std::uint64_t kept_count_ = 0;  ///< in all
   std::optional<EngineRequest> request_;
   BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
-  EngineResult picture_;      ///< all but the tiles
+  EngineResult result_;       ///< all but the tiles
   TileCache tiles_;
   std::optional<Translation> translation_;              ///< while it is being written
   std::vector<attention::TileRequest> pending_;         ///< least important first

@@ -51,7 +51,7 @@ void HeadMeanTile::begin_strip() {
   masked_.assign(sums_.size(), 1);
 }
 
-void HeadMeanTile::advance(Runner& runner, std::size_t most_cells) {
+void HeadMeanTile::advance(const inference::Run& run, std::size_t most_cells) {
   if (is_done()) return;
   std::vector<attention::TileRequest> heads;
   const std::size_t count =
@@ -67,7 +67,7 @@ void HeadMeanTile::advance(Runner& runner, std::size_t most_cells) {
                      .columns = keys_,
                      .pool = 1});
   }
-  for (const attention::Tile& head : runner.evaluate(heads)) add(head);
+  for (const attention::Tile& head : run.evaluate(heads)) add(head);
   added_ += count;
   if (added_ < sources_.size()) return;
   end_strip();
@@ -109,20 +109,21 @@ void HeadMeanTile::end_strip() {
   }
 }
 
-std::vector<attention::Tile> evaluate_with_means(Runner& runner, const std::vector<attention::TileRequest>& requests) {
+std::vector<attention::Tile> evaluate_with_means(const inference::Run& run,
+                                                 const std::vector<attention::TileRequest>& requests) {
   constexpr std::size_t kCellsAtOnce = std::size_t{1} << 21;
   std::vector<attention::Tile> tiles;
   BlockShapes shapes;
   for (const attention::TileRequest& request : requests) {
     if (!is_mean(request)) {
-      tiles.push_back(std::move(runner.evaluate({&request, 1}).front()));
+      tiles.push_back(std::move(run.evaluate({&request, 1}).front()));
       continue;
     }
     if (shapes.empty()) {
-      for (const model::BlockRef block : runner.blocks()) shapes[block] = runner.shape(block);
+      for (const model::BlockRef block : run.blocks()) shapes[block] = run.shape(block);
     }
     HeadMeanTile mean(request, shapes);
-    while (!mean.is_done()) mean.advance(runner, kCellsAtOnce);
+    while (!mean.is_done()) mean.advance(run, kCellsAtOnce);
     tiles.push_back(mean.take());
   }
   return tiles;

@@ -5,16 +5,16 @@
 #include <string_view>
 #include <vector>
 
-#include "app/engine/runner.h"
 #include "app/state/state.h"
 #include "attention/stage.h"
+#include "inference/run.h"
 
 namespace headlight::app {
 
 /// "none", "layer", "all".
 std::string_view to_string(HeadMean mean);
 
-/// Numbers in TileRequest::head that stand for a mean over heads; of weights only. Session knows none of them: HeadMeanTile
+/// Numbers in TileRequest::head that stand for a mean over heads; of weights only. Run knows none of them: HeadMeanTile
 /// makes such a tile from the heads' own.
 inline constexpr std::uint32_t kMeanOfLayer = 0xFFFF'FFFEU;  ///< over the heads of the block
 inline constexpr std::uint32_t kMeanOfKind = 0xFFFF'FFFFU;   ///< over the heads of all blocks of the block's kind
@@ -35,12 +35,12 @@ attention::Stage shown_stage(const State& state);
 /// cell is masked where it is masked in all heads.
 class HeadMeanTile {
  public:
-  /// `request` has a mean as its head and lies inside its block; `shapes` are of the run that `runner` holds.
+  /// `request` has a mean as its head and lies inside its block; `shapes` are of the run that advance() gets.
   HeadMeanTile(const attention::TileRequest& request, const BlockShapes& shapes);
 
   const attention::TileRequest& request() const { return tile_.request; }
   /// Adds the next heads, at least one, of about `most_cells` cells in all.
-  void advance(Runner& runner, std::size_t most_cells);
+  void advance(const inference::Run& run, std::size_t most_cells);
   bool is_done() const { return row_ >= tile_.request.row + tile_.request.rows; }
   /// Once is_done().
   attention::Tile take() { return std::move(tile_); }
@@ -65,7 +65,8 @@ class HeadMeanTile {
   std::vector<std::uint8_t> masked_;  ///< [rows, keys], 1: in all heads so far
 };
 
-/// Runner::evaluate() for requests among which may be means.
-std::vector<attention::Tile> evaluate_with_means(Runner& runner, const std::vector<attention::TileRequest>& requests);
+/// Run::evaluate() for requests among which may be means.
+std::vector<attention::Tile> evaluate_with_means(const inference::Run& run,
+                                                 const std::vector<attention::TileRequest>& requests);
 
 }  // namespace headlight::app

@@ -2,41 +2,42 @@
 
 #include <functional>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "attention/mask.h"
-#include "attention/stage.h"
+#include "app/engine/run_source.h"
+#include "inference/run.h"
 #include "inference/session.h"
-#include "model/network.h"
 
 namespace headlight::app {
+
+/// A run that exists already, and what it was made of.
+struct KnownRun {
+  std::shared_ptr<const inference::Run> run;
+  RunSource::Source source;
+};
 
 /// One device with a Session on it, as the engine and the exporter see it. Tests bring their own, without a GPU.
 class Runner {
  public:
+  /// Runs must have gone before.
   virtual ~Runner() = default;
 
   virtual std::string device_name() const = 0;
-  /// The rest is inference::Session's, word for word.
+  /// These are inference::Session's.
   virtual void load(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
                     const inference::LoadObserver& observer) = 0;
   virtual void unload() = 0;
-  virtual inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
-                                   const attention::MaskSet& masks, const inference::HeadGains& gains = {}) = 0;
-  virtual std::vector<model::BlockRef> blocks() const = 0;
-  virtual inference::BlockShape shape(model::BlockRef block) const = 0;
-  virtual std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) = 0;
-  virtual Tensor encoder_output() = 0;
-  virtual Tensor hidden(inference::Stack stack) = 0;
-  virtual bool has_logits() const = 0;
-  virtual Tensor logits() = 0;
-  virtual Tensor logits(std::span<const inference::StateRef> states) = 0;
+  /// The caller gives `base` away, as to Session::run.
+  virtual std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
+                                                    std::shared_ptr<const inference::Run>&& base) = 0;
+  /// A run of these inputs that was computed already; most have none.
+  virtual std::optional<KnownRun> find(const RunInputs& /*inputs*/) { return std::nullopt; }
   virtual void watch_compiling(inference::CompileObserver /*observer*/) {}
-  /// Work for when nobody waits (compiling what later passes need, Session::tune_step); fakes have none.
+  /// Work for when the user doesn't wait (compiling what later passes need, Session::tune_step); fakes have none. `run`: the
+  /// newest.
   virtual bool has_idle_work() const { return false; }
-  virtual void work_while_idle() {}
+  virtual void work_while_idle(const std::shared_ptr<const inference::Run>& /*run*/) {}
   /// Is that work what the next keystroke will need?
   virtual bool warms_up() const { return false; }
 };

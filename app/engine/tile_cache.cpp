@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "app/engine/head_mean.h"
+
 namespace headlight::app {
 namespace {
 
@@ -33,20 +35,35 @@ float largest_weight(const attention::Tile& tile) {
   return 1.0F / least_sum;
 }
 
-EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run) {
+EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run, std::uint64_t version) {
   TileFacts facts;
   if (tile.request.stage == attention::Stage::Weights) facts.largest_weight = largest_weight(tile);
   facts.has_masked = std::ranges::any_of(tile.masked, [](std::uint8_t masked) { return masked != 0; });
   for (std::size_t cell = 0; cell < tile.values.size() && !facts.has_odd; ++cell) {
     facts.has_odd = !std::isfinite(tile.values[cell]) && (tile.masked.empty() || tile.masked[cell] == 0);
   }
-  return {.tile = std::make_shared<const attention::Tile>(std::move(tile)), .run = run, .facts = facts};
+  return {.tile = std::make_shared<const attention::Tile>(std::move(tile)), .run = run, .version = version, .facts = facts};
 }
 
-void TileCache::begin_run(std::uint64_t run, const BlockShapes& before, const BlockShapes& after) {
+std::uint64_t TileCache::version_of(const attention::TileRequest& request) const {
+  if (request.head != kMeanOfKind) {
+    const auto found = versions_.find(request.block);
+    return found == versions_.end() ? 0 : found->second;
+  }
+  std::uint64_t newest = 0;  // a block that is computed anew gets the largest number so far
+  for (const auto& [block, version] : versions_) {
+    if (block.kind == request.block.kind) newest = std::max(newest, version);
+  }
+  return newest;
+}
+
+void TileCache::begin_run(std::uint64_t run, const BlockShapes& before, const BlockShapes& after, BlockVersions versions) {
   run_ = run;
+  versions_ = std::move(versions);
   for (auto entry = tiles_.begin(); entry != tiles_.end();) {
     if (has_same_shape(entry->first.block, before, after)) {
+      const std::uint64_t version = version_of(entry->first);
+      if (version != 0 && entry->second.version == version) entry->second.run = run;
       ++entry;
       continue;
     }
@@ -76,7 +93,7 @@ void TileCache::add(attention::Tile tile) {
   const attention::TileRequest request = tile.request;
   if (const auto old = tiles_.find(request); old != tiles_.end()) bytes_ -= tile_bytes(*old->second.tile);
   bytes_ += tile_bytes(tile);
-  tiles_[request] = make_engine_tile(std::move(tile), run_);
+  tiles_[request] = make_engine_tile(std::move(tile), run_, version_of(request));
   wanted_at_.try_emplace(request, clock_);
   evict();
 }

@@ -22,23 +22,27 @@ struct TileFacts {
 /// The largest weight of a tile's rows, 1/l; 0 when all rows are fully masked.
 float largest_weight(const attention::Tile& tile);
 
-/// A tile and the run it shows.
+/// A tile and the newest run that it shows.
 struct EngineTile {
   std::shared_ptr<const attention::Tile> tile;
   std::uint64_t run = 0;
+  std::uint64_t version = 0;  ///< of what it depends on: the same number, the same values
   TileFacts facts = {};
 };
-EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run);
+EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run, std::uint64_t version = 0);
+/// Run::version() of every block.
+using BlockVersions = std::map<model::BlockRef, std::uint64_t>;
 using EngineTiles = std::map<attention::TileRequest, EngineTile>;
 
-/// Tiles of the current run and, where a block kept its shape, of the runs before, within a budget: the least recently
+/// Tiles of the current run and, where a block kept its shape, of previous runs, within a budget: the least recently
 /// wanted go first, those wanted now never do.
 class TileCache {
  public:
   explicit TileCache(std::size_t budget_bytes) : budget_bytes_(budget_bytes) {}
 
-  /// Another forward pass: nothing is current any more, tiles of blocks whose shape changed are dropped.
-  void begin_run(std::uint64_t run, const BlockShapes& before, const BlockShapes& after);
+  /// Another forward pass: tiles of blocks that it didn't compute anew are its own too, of the others none is current any
+  /// more, and those of blocks whose shape changed are dropped.
+  void begin_run(std::uint64_t run, const BlockShapes& before, const BlockShapes& after, BlockVersions versions);
 
   /// Marks `requests` as wanted now; returns those without a current tile, in their order and each once.
   std::vector<attention::TileRequest> missing(std::span<const attention::TileRequest> requests);
@@ -52,11 +56,14 @@ class TileCache {
 
  private:
   void evict();
+  /// Of what a tile shows; 0: unknown.
+  std::uint64_t version_of(const attention::TileRequest& request) const;
 
   std::size_t budget_bytes_;
   std::size_t bytes_ = 0;
   std::uint64_t run_ = 0;
   std::uint64_t clock_ = 0;  ///< counts calls of missing()
+  BlockVersions versions_;
   EngineTiles tiles_;
   std::map<attention::TileRequest, std::uint64_t> wanted_at_;
 };

@@ -35,30 +35,31 @@ model::ModelInput with_rows(const model::Network& network, model::ModelInput inp
   return input;
 }
 
-}  // namespace
-
-void WarmUp::note(const std::shared_ptr<const model::Network>& network, const model::ModelInput& input,
-                  const attention::MaskSet& masks, const inference::HeadGains& gains) {
-  const bool is_known = network->layers == warm_;
-  if (is_known && !pass_) return;
-  if (!is_known) row_counts_.assign(kRowCounts.begin(), kRowCounts.end());
-  warm_ = network->layers;
-  pass_.reset();
-  const model::TokenBatch& tokens = input.source;
-  const bool has_ids = network->source_embedding && tokens.vectors.is_empty() && !tokens.ids.empty() && !input.qkv;
-  if (!has_ids || tokens.batch != 1 || !tokens.starts.empty()) return;
-  pass_ = {.network = network, .input = input, .masks = masks, .gains = gains};
+bool can_vary(const inference::Run& run) {
+  const inference::PassInputs& pass = run.inputs();
+  const model::TokenBatch& tokens = pass.input.source;
+  const bool has_ids = pass.network->source_embedding && tokens.vectors.is_empty() && !tokens.ids.empty() && !pass.input.qkv;
+  return has_ids && tokens.batch == 1 && tokens.starts.empty();
 }
 
-void WarmUp::step(inference::Session& session) {
-  const Pass pass = *pass_;
+}  // namespace
+
+void WarmUp::note(const inference::Run& run) {
+  const std::shared_ptr<const model::Layers>& layers = run.inputs().network->layers;
+  if (layers == warm_) return;
+  warm_ = layers;
+  row_counts_.assign(kRowCounts.begin(), kRowCounts.end());
+}
+
+void WarmUp::step(inference::Session& session, const std::shared_ptr<const inference::Run>& run) {
+  if (!run || !can_vary(*run)) return row_counts_.clear();
+  inference::PassInputs pass = run->inputs();
   std::erase_if(row_counts_, [&](std::uint32_t rows) { return rows >= pass.input.source.length; });
-  if (row_counts_.empty()) return pass_.reset();
+  if (row_counts_.empty()) return;
   const std::uint32_t rows = row_counts_.back();
   row_counts_.pop_back();
-  if (row_counts_.empty()) pass_.reset();
-  session.run(pass.network, with_rows(*pass.network, pass.input, pass.masks, rows), pass.masks, pass.gains);
-  session.run(pass.network, pass.input, pass.masks, pass.gains);
+  pass.input = with_rows(*pass.network, std::move(pass.input), pass.masks, rows);
+  session.run(std::move(pass), run);
 }
 
 }  // namespace headlight::app

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "inference/session.h"
@@ -11,27 +10,18 @@
 namespace headlight::app {
 
 /// Passes over a few tokens choose other kernels than passes over many, and a driver may take a second to compile one. These
-/// passes, run when the first picture is there and nobody has typed yet, make it do so before anybody waits.
+/// passes, run when the first heatmap is there and the user hasn't typed yet, make it do so before the user waits.
 class WarmUp {
  public:
-  /// After each pass; the first one with these layers is what the steps repeat parts of.
-  void note(const std::shared_ptr<const model::Network>& network, const model::ModelInput& input,
-            const attention::MaskSet& masks, const inference::HeadGains& gains);
-  bool is_pending() const { return pass_.has_value(); }
-  /// One more pass, and then the noted one again, so that the session holds what it held. Throws what Session::run throws.
-  void step(inference::Session& session);
+  /// After each pass; the first one of a network decides whether there is anything to warm up.
+  void note(const inference::Run& run);
+  bool is_pending() const { return !row_counts_.empty(); }
+  /// One more pass, based on the newest run, which stays. Throws what Session::run throws.
+  void step(inference::Session& session, const std::shared_ptr<const inference::Run>& run);
 
  private:
-  struct Pass {
-    std::shared_ptr<const model::Network> network;
-    model::ModelInput input;
-    attention::MaskSet masks;
-    inference::HeadGains gains;
-  };
-
   std::shared_ptr<const model::Layers> warm_;  ///< whose kernels are compiled, or will be
-  std::optional<Pass> pass_;
-  std::vector<std::uint32_t> row_counts_;  ///< still to be tried
+  std::vector<std::uint32_t> row_counts_;      ///< still to be tried
 };
 
 }  // namespace headlight::app

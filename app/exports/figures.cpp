@@ -30,8 +30,8 @@ attention::TileRequest pooled_matrix(const ExportBlocks& blocks, const MatrixRef
   return request;
 }
 
-exporting::FigureMap read_map(Runner& runner, const attention::TileRequest& request) {
-  return exporting::make_map(evaluate_with_means(runner, {request}).front());
+exporting::FigureMap read_map(const inference::Run& run, const attention::TileRequest& request) {
+  return exporting::make_map(evaluate_with_means(run, {request}).front());
 }
 
 exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
@@ -100,7 +100,7 @@ std::string mask_in_words(const attention::MaskSpec& mask) {
   return text + ", fill " + std::string(attention::to_string(mask.fill));
 }
 
-exporting::HeatmapFigure matrix_figure(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks,
+exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
                                        const MatrixRef& matrix, const ExportOptions& options) {
   const bool is_map = attention::is_map(matrix.stage);
   const bool rows_are_keys = matrix.stage == Stage::K || matrix.stage == Stage::V;
@@ -112,7 +112,7 @@ exporting::HeatmapFigure matrix_figure(Runner& runner, const model::ModelInput& 
         fmt::format("{} · {}", title_of(matrix.stage), place(blocks, matrix, attention::is_per_head(matrix.stage)));
   }
   figure.subtitle = settings_in_words(blocks, options);
-  figure.map = read_map(runner, pooled_matrix(blocks, matrix, kFigureEdge));
+  figure.map = read_map(run, pooled_matrix(blocks, matrix, kFigureEdge));
   figure.rows.title = axes.row_name;
   figure.rows.tokens = std::move(axes.rows);
   figure.rows.length = real_tokens(rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind), matrix.batch);
@@ -131,7 +131,7 @@ exporting::HeatmapFigure matrix_figure(Runner& runner, const model::ModelInput& 
   return figure;
 }
 
-exporting::ContactSheet heads_figure(Runner& runner, const ExportBlocks& blocks, const MatrixRef& first,
+exporting::ContactSheet heads_figure(const inference::Run& run, const ExportBlocks& blocks, const MatrixRef& first,
                                      const ExportOptions& options) {
   exporting::ContactSheet sheet;
   sheet.title = options.title;
@@ -142,7 +142,7 @@ exporting::ContactSheet heads_figure(Runner& runner, const ExportBlocks& blocks,
     MatrixRef matrix = first;
     matrix.head = heads.first + head;
     sheet.panels.push_back(
-        {.title = fmt::format("head {}", matrix.head), .map = read_map(runner, pooled_matrix(blocks, matrix, kPanelEdge))});
+        {.title = fmt::format("head {}", matrix.head), .map = read_map(run, pooled_matrix(blocks, matrix, kPanelEdge))});
   }
   sheet.row_title = exporting::row_title(first.stage);
   sheet.column_title = exporting::column_title(first.stage);

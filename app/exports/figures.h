@@ -10,11 +10,11 @@
 namespace headlight::app {
 
 /// One matrix with title, settings, tokens and colour bar. Matrices too large for a picture come pooled from the device.
-exporting::HeatmapFigure matrix_figure(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks,
+exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
                                        const MatrixRef& matrix, const ExportOptions& options);
 
 /// All selected heads of one layer and batch item on one scale.
-exporting::ContactSheet heads_figure(Runner& runner, const ExportBlocks& blocks, const MatrixRef& first,
+exporting::ContactSheet heads_figure(const inference::Run& run, const ExportBlocks& blocks, const MatrixRef& first,
                                      const ExportOptions& options);
 
 /// "mask causal, padding masked, fill -inf": one line for people.

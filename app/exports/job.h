@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/engine/model_cache.h"
+#include "app/engine/run_source.h"
 #include "app/engine/runner.h"
 #include "app/state/state.h"
 #include "core/result.h"
@@ -67,7 +68,11 @@ using ExportObserver = std::function<bool(const ExportProgress&)>;
 /// strips of rows, never held whole. Throws Error in one line.
 ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer = {});
 
-/// run_export on its own thread and its own Runner, so that the window stays live meanwhile.
+/// The same of a run that the runner has made of `source` already.
+ExportReport export_run(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,
+                        const ExportOptions& options, const ExportObserver& observer = {});
+
+/// run_export on its own thread, so that the window stays live meanwhile.
 class ExportJob {
  public:
   /// `finish`: what else is to be done with the files, on the job's thread; what it throws is the job's result.

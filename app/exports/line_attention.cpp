@@ -22,12 +22,12 @@ namespace {
 using exporting::Json;
 
 /// Mean over the heads of the last layer's cross-attention: their figures differ in nothing else.
-exporting::HeatmapFigure mean_figure(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks,
+exporting::HeatmapFigure mean_figure(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
                                      const ExportOptions& options) {
   MatrixRef matrix{.block = blocks.layers.back()};
-  exporting::HeatmapFigure figure = matrix_figure(runner, input, blocks, matrix, options);
+  exporting::HeatmapFigure figure = matrix_figure(run, input, blocks, matrix, options);
   for (matrix.head = 1; matrix.head < blocks.shape.heads; ++matrix.head) {
-    const exporting::FigureMap head = matrix_figure(runner, input, blocks, matrix, options).map;
+    const exporting::FigureMap head = matrix_figure(run, input, blocks, matrix, options).map;
     for (std::size_t i = 0; i < head.values.size(); ++i) figure.map.values[i] += head.values[i];
   }
   for (float& value : figure.map.values) value /= static_cast<float>(blocks.shape.heads);
@@ -41,10 +41,10 @@ Json tokens_json(const model::TokenBatch& tokens) {
   return list;
 }
 
-void write_alignment(GpuRunner& runner, const RunSource::Source& source, const std::filesystem::path& path) {
+void write_alignment(const inference::Run& run, const RunSource::Source& source, const std::filesystem::path& path) {
   const std::size_t layers = source.network->layers->decoder.size();
   Json pairs = Json::array();
-  const auto aligned = inference::align(runner.session(), *source.model, *source.prompt);
+  const auto aligned = inference::align(run, *source.model, *source.prompt);
   for (const inference::AlignedToken& token : aligned.front()) {
     pairs.push_back({{"target", token.target}, {"source", token.source}, {"weight", token.weight}});
   }
@@ -57,7 +57,7 @@ void write_alignment(GpuRunner& runner, const RunSource::Source& source, const s
 
 }  // namespace
 
-void write_line_attention(GpuRunner& runner, const std::shared_ptr<ModelCache>& models, const RunInputs& inputs,
+void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& models, const RunInputs& inputs,
                           const std::filesystem::path& directory) {
   ExportOptions options;
   options.inputs = inputs;
@@ -65,20 +65,22 @@ void write_line_attention(GpuRunner& runner, const std::shared_ptr<ModelCache>& 
   options.formats = {ExportFormat::Npy};
   options.directory = directory;
   RunSource sources(models);
-  const RunSource::Source& source = sources.build(inputs);  // holds the model while the export opens it
-  run_export(runner, options);
+  const RunSource::Source& source = sources.build(inputs);
+  const std::shared_ptr<const inference::Run> run =
+      runner.run({.network = source.network, .input = *source.input, .masks = inputs.masks, .gains = inputs.gains}, nullptr);
+  export_run(runner, run, source, options);
   const bool has_target = source.input->target.has_value();
   if (has_target) options.kind = model::BlockKind::Cross;
-  const std::vector<ExportBlocks> selected = select_blocks(runner, *source.network, options);
+  const std::vector<ExportBlocks> selected = select_blocks(*run, *source.network, options);
   const ExportBlocks& blocks = selected.front();
   const exporting::FileNaming naming{.layers = blocks.all_layers, .heads = blocks.shape.heads, .has_kinds = has_target};
   for (const model::BlockRef layer : blocks.layers) {
     const std::string name = naming.contact_sheet(layer, 0, attention::Stage::Weights, "png");
-    exporting::write_png(directory / name, heads_figure(runner, blocks, {.block = layer}, options));
+    exporting::write_png(directory / name, heads_figure(*run, blocks, {.block = layer}, options));
   }
   if (!has_target) return;
-  exporting::write_png(directory / "alignment.png", mean_figure(runner, *source.input, blocks, options));
-  write_alignment(runner, source, directory / "alignment.json");
+  exporting::write_png(directory / "alignment.png", mean_figure(*run, *source.input, blocks, options));
+  write_alignment(*run, source, directory / "alignment.json");
 }
 
 }  // namespace headlight::app

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "app/engine/gpu_runner.h"
 #include "app/engine/model_cache.h"
+#include "app/engine/runner.h"
 #include "app/state/state.h"
 
 namespace headlight::app {
@@ -16,8 +16,8 @@ namespace headlight::app {
 ///   layer-00_heads.png …, or those of the cross-attention, cross_layer-00_heads.png …: all heads of a layer;
 ///   of an encoder–decoder alignment.json (inference::align of the last layer) and alignment.png, the mean of that layer's
 ///   heads with the tokens on its axes.
-/// `inputs` name a model. Throws Error in one line.
-void write_line_attention(GpuRunner& runner, const std::shared_ptr<ModelCache>& models, const RunInputs& inputs,
+/// `inputs` name a model, whose weights the runner has loaded. Throws Error in one line.
+void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& models, const RunInputs& inputs,
                           const std::filesystem::path& directory);
 
 }  // namespace headlight::app

@@ -31,7 +31,7 @@ MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& block
   return axes;
 }
 
-exporting::WrittenStage write_stage_npy(Runner& runner, const ExportBlocks& blocks, Stage stage,
+exporting::WrittenStage write_stage_npy(const inference::Run& run, const ExportBlocks& blocks, Stage stage,
                                         const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const bool is_per_head = attention::is_per_head(stage) && blocks.mean == HeadMean::None;
   const auto extent = blocks.shape.extent(stage);
@@ -48,7 +48,7 @@ exporting::WrittenStage write_stage_npy(Runner& runner, const ExportBlocks& bloc
       for (std::uint32_t head = 0; head < heads.count; ++head) {
         const attention::TileRequest matrix =
             whole_matrix(blocks, block, stage, blocks.batch.first + batch, heads.first + head);
-        read_strips(runner, matrix, [&](const attention::Tile& strip) {
+        read_strips(run, matrix, [&](const attention::Tile& strip) {
           checkpoint();
           file.append(strip.values);
         });
@@ -62,13 +62,13 @@ exporting::WrittenStage write_stage_npy(Runner& runner, const ExportBlocks& bloc
           .axes = std::move(axes)};
 }
 
-void write_matrix_csv(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
-                      const std::filesystem::path& path, const Checkpoint& checkpoint) {
+void write_matrix_csv(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
+                      const MatrixRef& matrix, const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const MatrixAxes axes = matrix_axes(input, blocks, matrix);
   AtomicFile file(path);
   exporting::CsvWriter writer(exporting::sink_of(file), axes.row_name + "/" + axes.column_name, axes.columns);
   const attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
-  read_strips(runner, request, [&](const attention::Tile& strip) {
+  read_strips(run, request, [&](const attention::Tile& strip) {
     checkpoint();
     const std::span<const float> values = strip.values;
     for (std::uint32_t row = 0; row < strip.request.rows; ++row) {
@@ -79,8 +79,8 @@ void write_matrix_csv(Runner& runner, const model::ModelInput& input, const Expo
   file.finish();
 }
 
-void write_matrix_json(Runner& runner, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
-                       const std::filesystem::path& path, const Checkpoint& checkpoint) {
+void write_matrix_json(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
+                       const MatrixRef& matrix, const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const MatrixAxes axes = matrix_axes(input, blocks, matrix);
   exporting::Json head = {{"stage", attention::to_string(matrix.stage)}, {"attention", model::to_string(matrix.block.kind)}};
   if (blocks.mean != HeadMean::Kind) head["layer"] = matrix.block.layer.value;
@@ -96,7 +96,7 @@ void write_matrix_json(Runner& runner, const model::ModelInput& input, const Exp
   const attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   AtomicFile file(path);
   exporting::JsonTensorWriter writer(exporting::sink_of(file), head, Shape{request.rows, request.columns});
-  read_strips(runner, request, [&](const attention::Tile& strip) {
+  read_strips(run, request, [&](const attention::Tile& strip) {
     checkpoint();
     writer.append(strip.values);
   });

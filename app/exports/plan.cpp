@@ -37,10 +37,11 @@ bool are_equal(const inference::BlockShape& left, const inference::BlockShape& r
 
 }  // namespace
 
-std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Network& network, const ExportOptions& options) {
+std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::Network& network,
+                                        const ExportOptions& options) {
   if (options.mean != HeadMean::None && options.head) throw UsageError("--mean is over all heads: leave out --head");
   if (options.mean == HeadMean::Kind && options.layer) throw UsageError("--mean all is over all layers: leave out --layer");
-  const std::vector<model::BlockRef> all = runner.blocks();
+  const std::vector<model::BlockRef> all = run.blocks();
   std::set<model::BlockKind> kinds;
   for (const model::BlockRef block : all) kinds.insert(block.kind);
   if (options.kind && !kinds.contains(*options.kind)) {
@@ -60,9 +61,9 @@ std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Netwo
     blocks.layers = {blocks.layers.begin() + layers.first, blocks.layers.begin() + layers.first + layers.count};
     const model::AttentionConfig& config = network.layer(blocks.layers.front()).config;
     blocks.scale = config.scale.factor(config.d_k);
-    blocks.shape = runner.shape(blocks.layers.front());
+    blocks.shape = run.shape(blocks.layers.front());
     for (const model::BlockRef block : blocks.layers) {
-      if (!are_equal(blocks.shape, runner.shape(block))) throw Error("the layers differ in shape; choose one with --layer");
+      if (!are_equal(blocks.shape, run.shape(block))) throw Error("the layers differ in shape; choose one with --layer");
     }
     blocks.batch = select("--batch", "batch item", options.batch, blocks.shape.batch);
     blocks.heads = select("--head", "head", options.head, blocks.shape.heads);
@@ -99,14 +100,14 @@ attention::TileRequest whole_matrix(const ExportBlocks& blocks, model::BlockRef 
           .pool = 1};
 }
 
-void read_strips(Runner& runner, const attention::TileRequest& matrix,
+void read_strips(const inference::Run& run, const attention::TileRequest& matrix,
                  const std::function<void(const attention::Tile& strip)>& use) {
   const std::uint32_t rows_at_once = std::max(1u, kStripCells / matrix.columns);
   for (std::uint32_t row = 0; row < matrix.rows; row += rows_at_once) {
     attention::TileRequest strip = matrix;
     strip.row = matrix.row + row;
     strip.rows = std::min(rows_at_once, matrix.rows - row);
-    for (const attention::Tile& tile : evaluate_with_means(runner, {strip})) use(tile);
+    for (const attention::Tile& tile : evaluate_with_means(run, {strip})) use(tile);
   }
 }
 

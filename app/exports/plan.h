@@ -28,7 +28,8 @@ struct ExportBlocks {
 };
 
 /// Throws UsageError saying what exists when the selection doesn't.
-std::vector<ExportBlocks> select_blocks(const Runner& runner, const model::Network& network, const ExportOptions& options);
+std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::Network& network,
+                                        const ExportOptions& options);
 
 /// The selected heads of a stage: those of the keys for K and V, which several heads of queries may share; a single one
 /// where a stage isn't per head; the number that stands for the mean (app/engine/head_mean.h) where one is wanted.
@@ -39,7 +40,7 @@ attention::TileRequest whole_matrix(const ExportBlocks& blocks, model::BlockRef 
                                     std::uint32_t batch, std::uint32_t head);
 
 /// Evaluates `matrix` in strips of rows, top to bottom, so that one of any size passes through a bounded buffer.
-void read_strips(Runner& runner, const attention::TileRequest& matrix,
+void read_strips(const inference::Run& run, const attention::TileRequest& matrix,
                  const std::function<void(const attention::Tile& strip)>& use);
 
 }  // namespace headlight::app

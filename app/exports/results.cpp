@@ -13,8 +13,8 @@ constexpr std::uint32_t kLogitsAtOnce = 1u << 24;
 
 }  // namespace
 
-exporting::WrittenStage write_encoder_output(Runner& runner, const std::filesystem::path& path) {
-  const Tensor output = runner.encoder_output();
+exporting::WrittenStage write_encoder_output(const inference::Run& run, const std::filesystem::path& path) {
+  const Tensor output = run.encoder_output();
   exporting::write_npy(path, output);
   return {.file = path.filename().string(),
           .stage = "encoder_output",
@@ -22,9 +22,9 @@ exporting::WrittenStage write_encoder_output(Runner& runner, const std::filesyst
           .axes = {"batch", "token", "feature"}};
 }
 
-exporting::WrittenStage write_hidden(Runner& runner, inference::Stack stack, const std::filesystem::path& path,
+exporting::WrittenStage write_hidden(const inference::Run& run, inference::Stack stack, const std::filesystem::path& path,
                                      const std::string& name) {
-  const Tensor hidden = runner.hidden(stack);
+  const Tensor hidden = run.hidden(stack);
   exporting::write_npy(path, hidden);
   return {.file = path.filename().string(),
           .stage = name,
@@ -32,8 +32,9 @@ exporting::WrittenStage write_hidden(Runner& runner, inference::Stack stack, con
           .axes = {"layer", "batch", "token", "feature"}};
 }
 
-exporting::WrittenStage write_logits(Runner& runner, const model::Network& network, const model::ModelInput& input,
-                                     const std::filesystem::path& path, const Checkpoint& checkpoint) {
+exporting::WrittenStage write_logits(const inference::Run& run, const model::Network& network,
+                                     const model::ModelInput& input, const std::filesystem::path& path,
+                                     const Checkpoint& checkpoint) {
   const bool has_decoder = !network.layers->decoder.empty();
   const model::TokenBatch& tokens = has_decoder ? *input.target : input.source;
   const std::size_t layers = has_decoder ? network.layers->decoder.size() : network.layers->encoder.size();
@@ -48,7 +49,7 @@ exporting::WrittenStage write_logits(Runner& runner, const model::Network& netwo
       const bool is_last = batch + 1 == tokens.batch && token + 1 == tokens.length;
       if (states.size() < at_once && !is_last) continue;
       checkpoint();
-      file.append(runner.logits(states).values);
+      file.append(run.logits(states).values);
       states.clear();
     }
   }

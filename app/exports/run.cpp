@@ -33,19 +33,12 @@ std::shared_ptr<const model::Network> without_transpose(const model::Network& ne
 /// One export from the forward pass to run.json. Files are planned first, so that progress knows how many there are.
 class ExportRun {
  public:
-  ExportRun(Runner& runner, const ExportOptions& options, const ExportObserver& observer)
-      : runner_(runner),
-        options_(options),
-        observer_(observer),
-        source_(options.models ? options.models : std::make_shared<ModelCache>()) {}
+  ExportRun(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,
+            const ExportOptions& options, const ExportObserver& observer)
+      : runner_(runner), run_(std::move(run)), source_(source), options_(options), observer_(observer) {}
 
   ExportReport write() {
-    const RunSource::Source& source = source_.build(options_.inputs);
-    input_ = source.input;
-    network_ = source.network;
-    if (source.model) load();
-    runner_.run(source.network, *source.input, options_.inputs.masks, options_.inputs.gains);
-    blocks_ = select_blocks(runner_, *source.network, options_);
+    blocks_ = select_blocks(*run_, *source_.network, options_);
     plan();
     if (tasks_.empty()) throw Error("there is nothing to write: {}", report_.notes.front());
     make_directories(options_.directory);
@@ -55,8 +48,8 @@ class ExportRun {
     }
     begin_file("run.json");
     write_run_record(options_.directory / "run.json", {.options = options_,
-                                                       .language_model = source.model.get(),
-                                                       .input = *input_,
+                                                       .language_model = source_.model.get(),
+                                                       .input = *source_.input,
                                                        .device = runner_.device_name(),
                                                        .blocks = blocks_,
                                                        .stages = stages_,
@@ -69,15 +62,6 @@ class ExportRun {
     std::string file;
     std::function<void(const std::filesystem::path&)> write;
   };
-
-  void load() {
-    const auto goes_on = [this](std::size_t done, std::size_t total) {
-      progress_.loaded_bytes = done;
-      progress_.bytes_to_load = total;
-      return !observer_ || observer_(progress_);
-    };
-    runner_.load(network_->layers, options_.inputs.model.precision, goes_on);
-  }
 
   bool writes(ExportFormat format) const {
     return std::find(options_.formats.begin(), options_.formats.end(), format) != options_.formats.end();
@@ -106,7 +90,7 @@ class ExportRun {
     }
     if (writes(ExportFormat::Npy)) {
       tasks_.push_back({naming(blocks).stage(blocks.kind, stage, "npy"), [this, &blocks, stage](const auto& path) {
-                          stages_.push_back(write_stage_npy(runner_, blocks, stage, path, checkpoint()));
+                          stages_.push_back(write_stage_npy(*run_, blocks, stage, path, checkpoint()));
                         }});
     }
     for (const model::BlockRef block : blocks.layers) {
@@ -123,7 +107,7 @@ class ExportRun {
     const auto add = [&](std::string_view extension, auto write_matrix) {
       tasks_.push_back(
           {file_name(blocks, matrix, extension), [this, &blocks, matrix, write_matrix](const std::filesystem::path& path) {
-             write_matrix(runner_, *input_, blocks, matrix, path, checkpoint());
+             write_matrix(*run_, *source_.input, blocks, matrix, path, checkpoint());
            }});
     };
     if (writes(ExportFormat::Csv)) add("csv", write_matrix_csv);
@@ -131,7 +115,7 @@ class ExportRun {
     const auto add_figure = [&](std::string_view extension, auto write_figure) {
       tasks_.push_back(
           {file_name(blocks, matrix, extension), [this, &blocks, matrix, write_figure](const std::filesystem::path& path) {
-             write_figure(path, matrix_figure(runner_, *input_, blocks, matrix, options_));
+             write_figure(path, matrix_figure(*run_, *source_.input, blocks, matrix, options_));
            }});
     };
     using Write = void (*)(const std::filesystem::path&, const exporting::HeatmapFigure&);
@@ -144,7 +128,7 @@ class ExportRun {
     const auto add = [&](std::string_view extension, auto write_sheet) {
       tasks_.push_back({naming(blocks).contact_sheet(first.block, first.batch, first.stage, extension),
                         [this, &blocks, first, write_sheet](const std::filesystem::path& path) {
-                          write_sheet(path, heads_figure(runner_, blocks, first, options_));
+                          write_sheet(path, heads_figure(*run_, blocks, first, options_));
                         }});
     };
     using Write = void (*)(const std::filesystem::path&, const exporting::ContactSheet&);
@@ -168,21 +152,22 @@ class ExportRun {
 
   void plan_hidden() {
     if (options_.inputs.model.path.empty()) {
-      plan_result("encoder_output", !network_->layers->encoder.empty(),
-                  [this](const auto& path) { return write_encoder_output(runner_, path); });
+      plan_result("encoder_output", !source_.network->layers->encoder.empty(),
+                  [this](const auto& path) { return write_encoder_output(*run_, path); });
       return;
     }
-    const bool has_decoder = !network_->layers->decoder.empty();
+    const bool has_decoder = !source_.network->layers->decoder.empty();
     const auto add = [this](const std::string& name, inference::Stack stack) {
-      plan_result(name, true, [this, name, stack](const auto& path) { return write_hidden(runner_, stack, path, name); });
+      plan_result(name, true, [this, name, stack](const auto& path) { return write_hidden(*run_, stack, path, name); });
     };
     add(has_decoder ? "encoder_hidden" : "hidden", inference::Stack::Encoder);
     if (has_decoder) add("decoder_hidden", inference::Stack::Decoder);
   }
 
   void plan_logits() {
-    plan_result("logits", runner_.has_logits(),
-                [this](const auto& path) { return write_logits(runner_, *network_, *input_, path, checkpoint()); });
+    plan_result("logits", run_->has_logits(), [this](const auto& path) {
+      return write_logits(*run_, *source_.network, *source_.input, path, checkpoint());
+    });
   }
 
   /// Last of all, because it runs another forward pass.
@@ -191,12 +176,16 @@ class ExportRun {
     for (const Stage stage : options_.stages) {
       if (stage != Stage::Merged && stage != Stage::Output) continue;
       const std::string name = std::string(attention::to_string(stage)) + "_as_the_notebook_does";
-      tasks_.push_back({name + ".npy", [this, stage, name, is_first](const std::filesystem::path& path) {
-                          const RunSource::Source& source = source_.build(options_.inputs);
-                          if (is_first) runner_.run(without_transpose(*source.network), *input_, options_.inputs.masks);
-                          stages_.push_back(write_stage_npy(runner_, blocks_.front(), stage, path, checkpoint()));
-                          stages_.back().stage = name;
-                        }});
+      tasks_.push_back(
+          {name + ".npy", [this, stage, name, is_first](const std::filesystem::path& path) {
+             if (is_first) {
+               run_ = runner_.run(
+                   {.network = without_transpose(*source_.network), .input = *source_.input, .masks = options_.inputs.masks},
+                   std::move(run_));
+             }
+             stages_.push_back(write_stage_npy(*run_, blocks_.front(), stage, path, checkpoint()));
+             stages_.back().stage = name;
+           }});
       is_first = false;
     }
   }
@@ -224,16 +213,16 @@ class ExportRun {
 
   Checkpoint checkpoint() const {
     return [this] {
-      if (observer_ && !observer_(progress_)) throw Error("cancelled after {} of {} files", progress_.done, progress_.total);
+      if (observer_ && !observer_(progress_))
+        throw Error(ErrorKind::Cancelled, "cancelled after {} of {} files", progress_.done, progress_.total);
     };
   }
 
   Runner& runner_;
+  std::shared_ptr<const inference::Run> run_;
+  const RunSource::Source& source_;
   const ExportOptions& options_;
   const ExportObserver& observer_;
-  RunSource source_;
-  std::shared_ptr<const model::ModelInput> input_;
-  std::shared_ptr<const model::Network> network_;
   std::vector<ExportBlocks> blocks_;
   std::vector<Task> tasks_;
   std::vector<exporting::WrittenStage> stages_;
@@ -244,7 +233,30 @@ class ExportRun {
 }  // namespace
 
 ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer) {
-  return ExportRun(runner, options, observer).write();
+  if (const std::optional<KnownRun> known = runner.find(options.inputs)) {
+    return export_run(runner, known->run, known->source, options, observer);
+  }
+  RunSource sources(options.models ? options.models : std::make_shared<ModelCache>());
+  const RunSource::Source& source = sources.build(options.inputs);
+  if (source.model) {
+    ExportProgress progress;
+    runner.load(source.network->layers, options.inputs.model.precision, [&](std::size_t done, std::size_t total) {
+      progress.loaded_bytes = done;
+      progress.bytes_to_load = total;
+      return !observer || observer(progress);
+    });
+  }
+  return export_run(
+      runner,
+      runner.run(
+          {.network = source.network, .input = *source.input, .masks = options.inputs.masks, .gains = options.inputs.gains},
+          nullptr),
+      source, options, observer);
+}
+
+ExportReport export_run(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,
+                        const ExportOptions& options, const ExportObserver& observer) {
+  return ExportRun(runner, std::move(run), source, options, observer).write();
 }
 
 }  // namespace headlight::app

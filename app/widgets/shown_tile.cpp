@@ -26,13 +26,17 @@ bool covers(const attention::TileRequest& tile, const attention::TileRequest& re
          tile.column + tile.columns >= region.column + region.columns;
 }
 
+ShownTile show(const EngineTile& known) {
+  return {.tile = known.tile.get(), .run = known.run, .version = known.version, .facts = known.facts};
+}
+
 }  // namespace
 
 ShownTile find_tile(Frame& frame, const attention::TileRequest& request) {
   frame.tile_requests.push_back(request);
   const auto found = frame.result.tiles.find(request);
   if (found == frame.result.tiles.end()) return {};
-  return {.tile = found->second.tile.get(), .run = found->second.run, .facts = found->second.facts};
+  return show(found->second);
 }
 
 ShownTile find_covering_tile(const EngineResult& result, const attention::TileRequest& wanted) {
@@ -48,7 +52,7 @@ ShownTile find_covering_tile(const EngineResult& result, const attention::TileRe
     // A tile of this run beats one of the run before, then the sharper one wins.
     const bool is_better = !best.tile || found->second.run > best.run ||
                            (found->second.run == best.run && request.pool < best.tile->request.pool);
-    if (is_better) best = {.tile = found->second.tile.get(), .run = found->second.run, .facts = found->second.facts};
+    if (is_better) best = show(found->second);
   }
   return best;
 }
@@ -128,7 +132,7 @@ void name_image(shell::HeatmapImage& image, const ShownTile& picture, std::uint3
     key = mix(key, part);
   }
   image.key = key;
-  image.revision = picture.run;
+  image.revision = picture.version != 0 ? picture.version : picture.run;
 }
 
 shell::HeatmapImage heatmap_of(const ShownTile& picture, std::uint32_t place, const shell::Theme& theme) {

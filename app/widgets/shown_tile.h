@@ -10,10 +10,11 @@
 
 namespace headlight::app {
 
-/// A tile on screen and which run it shows: together they name its content.
+/// A tile on screen.
 struct ShownTile {
   const attention::Tile* tile = nullptr;  ///< null while nothing fitting is known
-  std::uint64_t run = 0;
+  std::uint64_t run = 0;                  ///< the newest that it shows
+  std::uint64_t version = 0;              ///< with the tile's request it names the values; 0: the run does
   TileFacts facts = {};
 };
 
@@ -51,7 +52,7 @@ std::vector<float> row_normalizers(const attention::Tile& tile);
 /// alike. Rows without weights don't count. Of longer inputs about `max_rows` evenly spaced rows are looked at.
 float concentration(const attention::Tile& tile, attention::KeyRange queries, std::uint32_t max_rows);
 
-/// Key and revision for the renderer: the same tile of the same run keeps both, in each `place` of the window.
+/// Key and revision for the renderer: the same values keep both, in each `place` of the window.
 void name_image(shell::HeatmapImage& image, const ShownTile& picture, std::uint32_t place);
 
 /// Values and masked cells of a tile as an image; range, colours and area are the caller's.

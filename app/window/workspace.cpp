@@ -42,7 +42,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       shown_inputs_(run_inputs(State{})),
       model_jobs_(options.engine.models, std::move(options.find_models), options.engine.wake),
       opened_model_(std::move(options.model)),
-      export_dialog_(options.engine.open, options.engine.wake) {
+      export_dialog_(engine_->shared_device(), options.engine.wake) {
   if (options.warning) notice_ = {.text = *options.warning, .is_warning = true};
   ui_.ensure_glyphs(state_.text);
   ui_.ensure_glyphs(state_.key_text);

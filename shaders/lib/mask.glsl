@@ -1,7 +1,9 @@
-// Who sees whom. Needs params/mask.h; the including kernel declares MASK_WORDS(index) to read the mask buffer.
-//   buffer: [batch, 2] first key and one past the last | [batch, heads] deny plane numbers | [batch, heads] allow plane numbers
-//           | planes | position bias (lib/score.glsl)
-//   plane:  [query, word] bits, key j is bit j % 32 of word j / 32
+// Which query sees which key. Needs params/mask.h; the including kernel declares MASK_WORDS(index) to read the mask buffer.
+//   buffer:    [batch, 2] first key and one past the last | [batch, heads] deny plane numbers | [batch, heads] allow plane numbers
+//              | planes | rows | position bias (lib/score.glsl)
+//   plane:     its first row, how many rows, the word where its rows begin
+//   row:       the word where its bits begin; first word | words << 16: key j is bit j % 32 of word j / 32 − first word
+// A plane has only rows that hold a cell, and those between; a row only words that do. One cell is a few words.
 const uint kNoPlane = 0xffffffffu;
 const float kHidden = -3.402823466e38;  // stands for −inf without the arithmetic of infinities
 
@@ -15,38 +17,55 @@ bool rule_shows(MaskParameters mask, uint i, uint j) {
   return j < mask.prefix || (is_past && is_near);
 }
 
-bool plane_bit(MaskParameters mask, uint plane, uint i, uint j) {
-  uint word = MASK_WORDS(mask.planes_at + plane * mask.plane_words + i * mask.words_per_row + j / 32u);
-  return (word >> (j % 32u) & 1u) != 0u;
+// A plane as the table of planes has it; y: 0 where there is none.
+uvec3 load_plane(MaskParameters mask, uint table_at, uint map) {
+  if (table_at == 0u) return uvec3(0u);
+  uint plane = MASK_WORDS(table_at + map);
+  if (plane == kNoPlane) return uvec3(0u);
+  uint at = mask.planes_at + plane * 3u;
+  return uvec3(MASK_WORDS(at), MASK_WORDS(at + 1u), MASK_WORDS(at + 2u));
 }
+
+bool plane_bit(uvec3 plane, uint i, uint j) {
+  uint row = i - plane.x;  // huge where i comes before the plane
+  if (row >= plane.y) return false;
+  uint at = plane.z + row * 2u;
+  uint span = MASK_WORDS(at + 1u);
+  uint word = j / 32u - (span & 0xffffu);
+  if (word >= span >> 16u) return false;
+  return (MASK_WORDS(MASK_WORDS(at) + word) >> (j % 32u) & 1u) != 0u;
+}
+
+// Has the plane a row among [first, last]?
+bool has_rows(uvec3 plane, uint first, uint last) { return plane.y != 0u && last >= plane.x && first < plane.x + plane.y; }
 
 // What the mask knows about one map, read once per workgroup.
 struct MapMask {
   uint key_begin;  // keys in sight of the padding rule
   uint key_end;
-  uint deny;    // plane number or kNoPlane
-  uint allow;
+  uvec3 deny;
+  uvec3 allow;  // wins
 };
 
 MapMask load_map_mask(MaskParameters mask, uint item, uint head, uint heads, uint keys) {
   MapMask map;
   map.key_begin = mask.key_padding != 0u ? MASK_WORDS(item * 2u) : 0u;
   map.key_end = mask.key_padding != 0u ? min(MASK_WORDS(item * 2u + 1u), keys) : keys;
-  map.deny = mask.deny_at != 0u ? MASK_WORDS(mask.deny_at + item * heads + head) : kNoPlane;
-  map.allow = mask.allow_at != 0u ? MASK_WORDS(mask.allow_at + item * heads + head) : kNoPlane;
+  map.deny = load_plane(mask, mask.deny_at, item * heads + head);
+  map.allow = load_plane(mask, mask.allow_at, item * heads + head);
   return map;
 }
 
 bool is_visible(MaskParameters mask, MapMask map, uint i, uint j) {
   bool shows = j >= map.key_begin && j < map.key_end && rule_shows(mask, i, j);
-  if (map.deny != kNoPlane && plane_bit(mask, map.deny, i, j)) shows = false;
-  if (map.allow != kNoPlane && plane_bit(mask, map.allow, i, j)) shows = true;
+  if (plane_bit(map.deny, i, j)) shows = false;
+  if (plane_bit(map.allow, i, j)) shows = true;
   return shows;
 }
 
 // Keys [x, y) that any query of [first, last] can see: what a kernel has to visit.
 uvec2 visited_keys(MaskParameters mask, MapMask map, uint first, uint last, uint keys) {
-  if (map.allow != kNoPlane) return uvec2(0u, keys);
+  if (has_rows(map.allow, first, last)) return uvec2(0u, keys);
   uint end = map.key_end;
   uint begin = map.key_begin;
   if (mask.causal != 0u) end = min(end, max(last + 1u, mask.prefix));
@@ -57,9 +76,9 @@ uvec2 visited_keys(MaskParameters mask, MapMask map, uint first, uint last, uint
   return uvec2(min(begin, end), end);
 }
 
-// Does every query of [i0, i1] see every key of [j0, j1]? Then nobody has to ask cell by cell.
+// Does every query of [i0, i1] see every key of [j0, j1]? Then no cell need be asked for.
 bool all_visible(MaskParameters mask, MapMask map, uint i0, uint i1, uint j0, uint j1) {
-  if (map.deny != kNoPlane || j0 < map.key_begin || j1 >= map.key_end) return false;
+  if (has_rows(map.deny, i0, i1) || j0 < map.key_begin || j1 >= map.key_end) return false;
   if (j1 < mask.prefix) return true;
   bool is_past = mask.causal == 0u || j1 <= i0;
   bool is_near = mask.window == 0u || ((i1 < j0 || i1 - j0 < mask.window) && (j1 < i0 || j1 - i0 < mask.window));

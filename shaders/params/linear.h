@@ -10,7 +10,7 @@ struct LinearParameters {
   uint key_tile;    // first tile whose columns are keys; tiles before it are queries
   uint value_tile;  // first tile whose columns are values
   uint heads;       // slots of one row of the query section: heads, or 1 for a plain linear layer
-  uint kv_heads;   // slots of one row of the key and value sections
+  uint kv_heads;    // slots of one row of the key and value sections
   uint d_k4;        // width of a slot in the query and key sections (plain: the whole width of y)
   uint d_v4;        // width of a slot in the value section
   uint q_tokens;    // rows that a head of q has room for

@@ -139,7 +139,7 @@ ops::AttentionInputs BlockRun::inputs(ops::Rows queries) const {
   return {.q = *q,
           .k = *k,
           .v = *v,
-          .mask = mask_data(mask),
+          .mask = mask_data(*mask),
           .scale = config.scale.factor(config.d_k),
           .softcap = config.softcap,
           .queries = queries,
@@ -152,40 +152,61 @@ const BlockRun& AttentionRun::block(model::BlockRef ref) const {
   return *found;
 }
 
+std::size_t RecordedTiles::count(const gpu::Context& context, std::span<const TileRequest> requests) {
+  const std::size_t budget = std::min(kChunkBytes, context.device().max_storage_range);
+  std::size_t count = 0, bytes = 0;
+  for (; count < requests.size(); ++count) {
+    const std::size_t more = region_of(requests[count]).tile_values() * ops::kCellBytes;
+    if (count > 0 && bytes + more > budget) break;
+    bytes += more;
+  }
+  if (bytes > context.device().max_storage_range) {
+    throw Error("a tile of {} MiB is more than the device '{}' binds at once; ask for fewer rows", bytes >> 20,
+                context.device().name);
+  }
+  return count;
+}
+
+RecordedTiles::RecordedTiles(gpu::Stream& stream, ops::Kernels& kernels, const AttentionRun& run,
+                             std::span<const TileRequest> requests)
+    : requests_(requests) {
+  std::size_t bytes = 0;
+  for (const TileRequest& request : requests) {
+    check(run.block(request.block), request);
+    bytes += region_of(request).tile_values() * ops::kCellBytes;
+  }
+  if (requests.empty()) return;
+  cells_ = gpu::Buffer(kernels.context(), bytes, gpu::Memory::Transient, "the maps on screen");
+  record(stream, kernels, run, requests, cells_);
+  values_ = stream.download(cells_);
+  for (const TileRequest& request : requests) {
+    if (is_map(request.stage)) stats_.push_back(stream.download(stats_slice(run.block(request.block), request)));
+  }
+}
+
+std::vector<Tile> RecordedTiles::read(const gpu::Submission& submission) const {
+  std::vector<Tile> tiles;
+  if (!values_) return tiles;
+  const std::span<const float> all = submission.values<float>(*values_);
+  std::size_t at = 0, map = 0;
+  for (const TileRequest& request : requests_) {
+    const auto row_stats = is_map(request.stage) ? submission.values<float>(stats_[map++]) : std::span<const float>();
+    tiles.push_back(unpack(request, all.subspan(at), row_stats));
+    at += region_of(request).tile_values() * 2;
+  }
+  return tiles;
+}
+
 std::vector<Tile> evaluate(ops::Kernels& kernels, const AttentionRun& run, std::span<const TileRequest> requests) {
   for (const TileRequest& request : requests) check(run.block(request.block), request);
-  gpu::Context& context = kernels.context();
-  const std::size_t budget = std::min(kChunkBytes, context.device().max_storage_range);
   std::vector<Tile> tiles;
   while (tiles.size() < requests.size()) {
-    std::size_t count = 0, bytes = 0;
-    for (; tiles.size() + count < requests.size(); ++count) {
-      const std::size_t more = region_of(requests[tiles.size() + count]).tile_values() * ops::kCellBytes;
-      if (count > 0 && bytes + more > budget) break;
-      bytes += more;
-    }
-    if (bytes > context.device().max_storage_range) {
-      throw Error("a tile of {} MiB is more than the device '{}' binds at once; ask for fewer rows", bytes >> 20,
-                  context.device().name);
-    }
-    const auto chunk = requests.subspan(tiles.size(), count);
-    gpu::Stream stream(context);
-    const gpu::Buffer cells(context, bytes, gpu::Memory::Device, "the maps on screen");
-    record(stream, kernels, run, chunk, cells);
-    const gpu::Download values = stream.download(cells);
-    std::vector<gpu::Download> stats;
-    for (const TileRequest& request : chunk) {
-      if (is_map(request.stage)) stats.push_back(stream.download(stats_slice(run.block(request.block), request)));
-    }
+    const auto rest = requests.subspan(tiles.size());
+    gpu::Stream stream(kernels.context());
+    const RecordedTiles recorded(stream, kernels, run, rest.first(RecordedTiles::count(kernels.context(), rest)));
     gpu::Submission submission = std::move(stream).submit();
     submission.wait();
-    const std::span<const float> all = submission.values<float>(values);
-    std::size_t at = 0, map = 0;
-    for (const TileRequest& request : chunk) {
-      const auto row_stats = is_map(request.stage) ? submission.values<float>(stats[map++]) : std::span<const float>();
-      tiles.push_back(unpack(request, all.subspan(at), row_stats));
-      at += region_of(request).tile_values() * 2;
-    }
+    for (Tile& tile : recorded.read(submission)) tiles.push_back(std::move(tile));
   }
   return tiles;
 }

@@ -1,6 +1,7 @@
 #include "attention/mask_words.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <map>
@@ -26,6 +27,9 @@ bool concerns(const PaintScope& scope, std::uint32_t layer, std::uint32_t batch,
          (!scope.head || *scope.head == head);
 }
 
+/// The cells of a plane: the words of each row that holds some.
+using PlaneRows = std::map<std::uint32_t, std::vector<std::uint32_t>>;
+
 /// Builds the planes of one kind (deny or allow) and the table that says which map uses which.
 class Planes {
  public:
@@ -38,20 +42,21 @@ class Planes {
       for (std::uint32_t head = 0; head < extent_.heads; ++head) {
         const PlaneKey key = key_of(batch, head, state);
         if (key.matrix_map < 0 && key.scopes.empty()) continue;
-        const auto [known, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(numbers_.size()));
-        if (is_new && !fill_plane(batch, head, state, key)) {
-          numbers_.erase(known);
-          continue;
+        const auto [known, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(planes.size()));
+        if (is_new) {
+          PlaneRows rows = rows_of(batch, head, state, key);
+          if (rows.empty()) {  // no cell of the map is in the plane
+            numbers_.erase(known);
+            continue;
+          }
+          planes.push_back(std::move(rows));
         }
         table[batch * extent_.heads + head] = known->second;
       }
     }
   }
 
-  std::uint32_t words_per_row() const { return (extent_.keys + 31) / 32; }
-  std::uint32_t plane_words() const { return extent_.queries * words_per_row(); }
-  bool is_empty() const { return numbers_.empty(); }
-  std::size_t count() const { return numbers_.size(); }
+  bool is_empty() const { return planes.empty(); }
 
  private:
   PlaneKey key_of(std::uint32_t batch, std::uint32_t head, bool state) const {
@@ -66,32 +71,27 @@ class Planes {
     return key;
   }
 
-  void set(std::vector<std::uint32_t>& plane, std::uint32_t query, std::uint32_t key) const {
-    plane[query * words_per_row() + key / 32] |= 1u << (key % 32);
-  }
-
-  /// False when no cell of the map is in the plane: then the map needs none.
-  bool fill_plane(std::uint32_t batch, std::uint32_t head, bool state, const PlaneKey& key) {
-    std::vector<std::uint32_t> plane(plane_words(), 0);
-    bool has_cells = false;
+  PlaneRows rows_of(std::uint32_t batch, std::uint32_t head, bool state, const PlaneKey& key) const {
+    PlaneRows rows;
+    const auto set = [&](std::uint32_t query, std::uint32_t k) {
+      std::vector<std::uint32_t>& row = rows[query];
+      if (row.empty()) row.resize((extent_.keys + 31) / 32, 0);
+      row[k / 32] |= 1u << (k % 32);
+    };
     if (key.matrix_map >= 0) {
-      has_cells = true;
       for (std::uint32_t query = 0; query < extent_.queries; ++query) {
         for (std::uint32_t k = 0; k < extent_.keys; ++k) {
-          if (!mask_.matrix->is_kept(batch, head, query, k)) set(plane, query, k);
+          if (!mask_.matrix->is_kept(batch, head, query, k)) set(query, k);
         }
       }
     }
     for (const PaintScope& scope : key.scopes) {
       for (const auto& [cell, unused] : mask_.painted.at(scope)) {
         if (cell.query >= extent_.queries || cell.key >= extent_.keys) continue;  // painted on a longer text
-        if (mask_.painted_state(extent_.layer, batch, head, cell) != state) continue;
-        set(plane, cell.query, cell.key);
-        has_cells = true;
+        if (mask_.painted_state(extent_.layer, batch, head, cell) == state) set(cell.query, cell.key);
       }
     }
-    if (has_cells) words.insert(words.end(), plane.begin(), plane.end());
-    return has_cells;
+    return rows;
   }
 
   const MaskSpec& mask_;
@@ -99,9 +99,34 @@ class Planes {
   std::map<PlaneKey, std::uint32_t> numbers_;
 
  public:
-  std::vector<std::uint32_t> table;  ///< [batch, head] plane number or kNoPlane
-  std::vector<std::uint32_t> words;
+  std::vector<std::uint32_t> table;  ///< [batch, head] number in `planes` or kNoPlane
+  std::vector<PlaneRows> planes;
 };
+
+/// Appends planes, their rows and bits as shaders/lib/mask.glsl reads them.
+void append(std::vector<std::uint32_t>& words, std::span<const PlaneRows* const> planes) {
+  constexpr std::uint32_t kPlaneWords = 3, kRowWords = 2;
+  const std::size_t planes_at = words.size();
+  words.resize(words.size() + planes.size() * kPlaneWords);
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    const PlaneRows& rows = *planes[i];
+    const std::uint32_t first = rows.begin()->first, count = rows.rbegin()->first - first + 1;
+    const std::size_t rows_at = words.size();
+    const std::array header = {first, count, static_cast<std::uint32_t>(rows_at)};
+    std::ranges::copy(header, words.begin() + static_cast<std::ptrdiff_t>(planes_at + i * kPlaneWords));
+    words.resize(words.size() + std::size_t{count} * kRowWords, 0);  // rows without cells have no words
+    for (const auto& [row, bits] : rows) {
+      const auto is_set = [](std::uint32_t word) { return word != 0; };
+      const auto begin = std::ranges::find_if(bits, is_set);
+      const auto end = std::find_if(bits.rbegin(), bits.rend(), is_set).base();
+      const auto first_word = static_cast<std::uint32_t>(begin - bits.begin());
+      const std::size_t at = rows_at + std::size_t{row - first} * kRowWords;
+      words[at] = static_cast<std::uint32_t>(words.size());
+      words[at + 1] = first_word | static_cast<std::uint32_t>(end - begin) << 16u;
+      words.insert(words.end(), begin, end);
+    }
+  }
+}
 
 }  // namespace
 
@@ -119,8 +144,6 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
   data.key_padding = mask.rule.key_padding;
   data.has_finite_fill = mask.fill != MaskFill::NegativeInfinity;
   data.fill = data.has_finite_fill ? fill_value(mask.fill) : std::numeric_limits<float>::lowest();
-  data.words_per_row = deny.words_per_row();
-  data.plane_words = deny.plane_words();
 
   std::vector<std::uint32_t> words(key_ranges.begin(), key_ranges.end());
   if (!deny.is_empty()) {
@@ -130,12 +153,15 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
   if (!allow.is_empty()) {
     data.allow_at = static_cast<std::uint32_t>(words.size());
     for (const std::uint32_t plane : allow.table) {
-      words.push_back(plane == kNoPlane ? kNoPlane : plane + static_cast<std::uint32_t>(deny.count()));
+      words.push_back(plane == kNoPlane ? kNoPlane : plane + static_cast<std::uint32_t>(deny.planes.size()));
     }
   }
   data.planes_at = static_cast<std::uint32_t>(words.size());
-  words.insert(words.end(), deny.words.begin(), deny.words.end());
-  words.insert(words.end(), allow.words.begin(), allow.words.end());
+  std::vector<const PlaneRows*> planes;
+  for (const Planes* kind : {&deny, &allow}) {
+    for (const PlaneRows& plane : kind->planes) planes.push_back(&plane);
+  }
+  append(words, planes);
   if (!bias.empty()) data.bias_at = static_cast<std::uint32_t>(words.size());
   words.insert(words.end(), bias.begin(), bias.end());
 
@@ -147,7 +173,7 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
         "text",
         bytes >> 20, info.name, info.max_storage_range >> 20);
   }
-  device.words = gpu::Buffer(stream.context(), bytes, gpu::Memory::Device, "the mask");
+  device.words = gpu::Buffer(stream.context(), bytes, gpu::Memory::Transient, "the mask");
   stream.upload(device.words, 0, std::span<const std::uint32_t>(words));
   return device;
 }

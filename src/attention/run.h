@@ -9,6 +9,8 @@
 #include "attention/block_shape.h"
 #include "attention/mask_words.h"
 #include "attention/stage.h"
+#include "gpu/buffer.h"
+#include "gpu/stream.h"
 #include "model/config.h"
 #include "ops/attention.h"
 #include "ops/device_tensor.h"
@@ -29,14 +31,16 @@ struct BlockRun {
   DeviceTensorPtr stats;   ///< [batch, head, query] (m, l)
   DeviceTensorPtr merged;  ///< [batch, 1, query, heads · padded d_v]
   DeviceTensorPtr output;  ///< [batch, 1, query, d_out], null without an output projection
-  DeviceMask mask;
+  std::shared_ptr<const DeviceMask> mask;
   ops::MergedLayout layout;
+  /// Two runs' blocks of the same number hold the same numbers in every stage; 0: unknown.
+  std::uint64_t version = 0;
 
   /// What attention reads for some of the queries.
   ops::AttentionInputs inputs(ops::Rows queries) const;
 };
 
-/// What one forward pass left on the device. Left of it code computes, right of it code only looks.
+/// What one forward pass left on the device.
 struct AttentionRun {
   std::vector<BlockRun> blocks;  ///< in the order of computation
   /// [batch, 1, token, d_model]: the token vectors, then what each layer returned; empty without such a stack.
@@ -44,6 +48,26 @@ struct AttentionRun {
 
   /// Throws Error when the run has no such block.
   const BlockRun& block(model::BlockRef ref) const;
+};
+
+/// Tiles whose evaluation is recorded on a stream, to be read when its submission is done.
+class RecordedTiles {
+ public:
+  /// How many of the requests, from the first on, one submission evaluates: at least one. Throws Error when the first one
+  /// alone is more than the device binds.
+  static std::size_t count(const gpu::Context& context, std::span<const TileRequest> requests);
+  /// Throws Error naming the stage when a request lies outside its matrix or the block has no such stage. `run` and
+  /// `requests` must outlive this.
+  RecordedTiles(gpu::Stream& stream, ops::Kernels& kernels, const AttentionRun& run, std::span<const TileRequest> requests);
+
+  /// In the order of the requests.
+  std::vector<Tile> read(const gpu::Submission& submission) const;
+
+ private:
+  std::span<const TileRequest> requests_;
+  gpu::Buffer cells_;
+  std::optional<gpu::Download> values_;
+  std::vector<gpu::Download> stats_;  ///< of the maps among the requests
 };
 
 /// Evaluates the requests on the device, as many as fit into one submission at a time, and waits for them.

@@ -39,12 +39,14 @@ std::vector<HeadScore> survey(inference::Session& session, const inference::Lang
   const std::size_t longest = *std::ranges::max_element(lengths);
   std::size_t done = 0;
   std::vector<double> map;
+  std::shared_ptr<const inference::Run> run;
   for (const auto& batch : batches_by_length(lengths, kMostLines, kBatchWeights / (heads * longest))) {
     inference::PromptText text;
     for (const std::size_t line : batch) text.ids.push_back(lines[line]);
-    session.run(model.network, inference::make_prompt(model, text).input, model.masks);
+    run = session.run({.network = model.network, .input = inference::make_prompt(model, text).input, .masks = model.masks},
+                      std::move(run));
     for (std::uint32_t layer = 0; layer < layers; ++layer) {
-      const Tensor weights = session.stage({model::BlockKind::EncoderSelf, LayerIndex{layer}}, attention::Stage::Weights);
+      const Tensor weights = run->stage({model::BlockKind::EncoderSelf, LayerIndex{layer}}, attention::Stage::Weights);
       for (std::uint32_t item = 0; item < batch.size(); ++item) {
         const Ids& ids = lines[batch[item]];
         const auto size = static_cast<std::uint32_t>(ids.size());

@@ -33,7 +33,7 @@ class Scorer {
   /// Adds each line's sum to `totals` [line].
   void score(std::span<const std::size_t> batch, std::vector<double>& totals) {
     const inference::Prompt prompt = inference::make_prompt(model_, batch_of(batch));
-    session_.run(model_.network, prompt.input, model_.masks);
+    run_ = session_.run({.network = model_.network, .input = prompt.input, .masks = model_.masks}, std::move(run_));
     const std::vector<Wanted> wanted = predictions_of(batch);
     const std::size_t width = model_.network->layers->unembedding->linear.out();
     const std::size_t step = std::max<std::size_t>(1, kMostLogits / width);
@@ -41,7 +41,7 @@ class Scorer {
       const auto some = std::span(wanted).subspan(first, std::min(step, wanted.size() - first));
       std::vector<inference::StateRef> states;
       for (const Wanted& prediction : some) states.push_back(prediction.state);
-      const Tensor logits = session_.logits(states);  // [state, vocabulary]
+      const Tensor logits = run_->logits(states);  // [state, vocabulary]
       for (std::size_t i = 0; i < some.size(); ++i) {
         const auto row = std::span(logits.values).subspan(i * width, width);
         totals[batch[some[i].state.batch]] += negative_log_probability(row, some[i].id);
@@ -91,6 +91,7 @@ class Scorer {
   }
 
   inference::Session& session_;
+  std::shared_ptr<const inference::Run> run_;
   const inference::LanguageModel& model_;
   std::span<const ScoredLine> lines_;
 };

@@ -30,21 +30,21 @@ std::vector<float> mean_of(std::span<const attention::Tile> heads) {
 
 }  // namespace
 
-std::vector<std::vector<AlignedToken>> align(Session& session, const LanguageModel& model, const Prompt& prompt,
+std::vector<std::vector<AlignedToken>> align(const Run& run, const LanguageModel& model, const Prompt& prompt,
                                              std::optional<std::uint32_t> layer) {
   const std::size_t layers = model.network->layers->decoder.size();
   if (layers == 0 || !prompt.input.target) throw Error("{} has no cross-attention to align by", model.description.name);
   const model::BlockRef block{model::BlockKind::Cross, LayerIndex{layer.value_or(static_cast<std::uint32_t>(layers) - 1)}};
   if (block.layer.value >= layers) throw Error("the decoder has {} layers, none is number {}", layers, block.layer.value);
 
-  const BlockShape shape = session.shape(block);
+  const BlockShape shape = run.shape(block);
   std::vector<attention::TileRequest> requests;
   for (std::uint32_t item = 0; item < shape.batch; ++item) {
     for (std::uint32_t head = 0; head < shape.heads; ++head) {
       requests.push_back({.block = block, .batch = item, .head = head, .rows = shape.queries, .columns = shape.keys});
     }
   }
-  const std::vector<attention::Tile> tiles = session.evaluate(requests);
+  const std::vector<attention::Tile> tiles = run.evaluate(requests);
 
   std::vector<std::vector<AlignedToken>> aligned(shape.batch);
   for (std::uint32_t item = 0; item < shape.batch; ++item) {

@@ -6,7 +6,7 @@
 
 #include "inference/language_model.h"
 #include "inference/prompt.h"
-#include "inference/session.h"
+#include "inference/run.h"
 
 namespace headlight::inference {
 
@@ -19,13 +19,13 @@ struct AlignedToken {
   bool operator==(const AlignedToken&) const = default;
 };
 
-/// Soft alignment (Bahdanau et al. 2015) of the session's last run, which was of `prompt`: for each token of the target
+/// Soft alignment (Bahdanau et al. 2015) of a run of `prompt`: for each token of the target
 /// behind its start token, the source token with the largest weight in the mean over all heads of one decoder layer's
 /// cross-attention (none named: the last layer's), of equal ones the first. The row of weights is that in which the token
 /// was predicted: the one of the token before it. Special tokens of the source (<sos>, <eos>, padding) don't count, though
 /// they get weight; of the target neither do those at its end. [item][target token]; an item whose source has nothing but
 /// special tokens has no entry. Throws Error when the run has no cross-attention or no such layer.
-std::vector<std::vector<AlignedToken>> align(Session& session, const LanguageModel& model, const Prompt& prompt,
+std::vector<std::vector<AlignedToken>> align(const Run& run, const LanguageModel& model, const Prompt& prompt,
                                              std::optional<std::uint32_t> layer = {});
 
 }  // namespace headlight::inference

@@ -48,6 +48,7 @@ model::TokenBatch kept_items(const model::TokenBatch& tokens, std::span<const st
 /// What all batches of one decode() share.
 struct Task {
   Session& session;
+  std::shared_ptr<const Run>& run;  ///< the newest
   const LanguageModel& model;
   const DecodingSettings& settings;
   Ids ends, suppressed;
@@ -87,14 +88,15 @@ class Batch {
     // Another batch is computed from its first token on, which pays where most of this one would be computed for nothing.
     constexpr std::size_t kWorthwhile = 4;
     if (alive_ * kWorthwhile <= items_.size()) drop_ended();
-    task_.session.run(task_.model.network, input_, task_.model.masks);
+    task_.run = task_.session.run({.network = task_.model.network, .input = input_, .masks = task_.model.masks},
+                                  std::move(task_.run));
     const auto layer = static_cast<std::uint32_t>(input_.target ? task_.model.network->layers->decoder.size()
                                                                 : task_.model.network->layers->encoder.size());
     std::vector<StateRef> states;
     for (std::uint32_t i = 0; i < items_.size(); ++i) {
       if (is_alive_[i]) states.push_back({.batch = i, .token = tokens().length - 1, .layer = layer});
     }
-    Tensor logits = task_.session.logits(states);  // [state, vocabulary]
+    Tensor logits = task_.run->logits(states);  // [state, vocabulary]
     const std::size_t width = logits.axis(1);
     Ids column(items_.size(), model::kPaddingId);
     for (std::size_t i = 0; i < states.size(); ++i) {
@@ -224,7 +226,9 @@ std::vector<Decoded> decode(Session& session, const LanguageModel& model, const 
   const Prompt prompts = make_prompt(model, text);
   const bool has_target = !prompts.target_tokens.empty();
   const auto& embedding = has_target ? model.network->target_embedding : model.network->source_embedding;
+  std::shared_ptr<const Run> run;
   const Task task{.session = session,
+                  .run = run,
                   .model = model,
                   .settings = settings,
                   .ends = end_tokens(model),

@@ -13,13 +13,13 @@ void add_row(const model::Parameter& table, std::uint32_t row, std::vector<float
   for (std::size_t i = 0; i < scratch.size(); ++i) target[i] += scratch[i];
 }
 
-bool places_follow_projection(const model::Embedding& embedding) {
+bool positions_follow_projection(const model::Embedding& embedding) {
   return embedding.is_projected_first && embedding.projection.has_value();
 }
 
 /// Position and type of one token.
-void add_places(const model::Embedding& embedding, const model::TokenBatch& tokens,
-                std::pair<std::uint32_t, std::uint32_t> item_and_token, std::vector<float>& scratch, float* target) {
+void add_positions(const model::Embedding& embedding, const model::TokenBatch& tokens,
+                   std::pair<std::uint32_t, std::uint32_t> item_and_token, std::vector<float>& scratch, float* target) {
   const auto [item, token] = item_and_token;
   if (!embedding.positions.is_empty()) {
     add_row(embedding.positions, tokens.position(item, token) + embedding.position_offset, scratch, target);
@@ -53,15 +53,15 @@ void inspect(const model::Embedding& embedding, const model::TokenBatch& tokens,
 
 }  // namespace
 
-Tensor embed_places(const model::Embedding& embedding, const model::TokenBatch& tokens, ops::Rows rows) {
-  if (!places_follow_projection(embedding)) return {};
+Tensor embed_positions(const model::Embedding& embedding, const model::TokenBatch& tokens, ops::Rows rows) {
+  if (!positions_follow_projection(embedding)) return {};
   const std::uint32_t width = embedding.projection->out();
   Tensor places({tokens.batch, rows.count, width});
   std::vector<float> scratch(width);
   float* target = places.values.data();
   for (std::uint32_t item = 0; item < tokens.batch; ++item) {
     for (std::uint32_t token = rows.first; token < rows.end(); ++token, target += width) {
-      add_places(embedding, tokens, {item, token}, scratch, target);
+      add_positions(embedding, tokens, {item, token}, scratch, target);
     }
   }
   return places;
@@ -83,7 +83,7 @@ Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens,
         embedding->table.read(tokens.ids[at], 1, {target, width});
         for (std::uint32_t i = 0; i < width; ++i) target[i] *= embedding->scale;
       }
-      if (!places_follow_projection(*embedding)) add_places(*embedding, tokens, {item, token}, scratch, target);
+      if (!positions_follow_projection(*embedding)) add_positions(*embedding, tokens, {item, token}, scratch, target);
     }
   }
   if (embedding != nullptr) inspect(*embedding, tokens, x);

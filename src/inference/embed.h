@@ -13,6 +13,6 @@ Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens,
 
 /// What is added to the vectors behind their projection (OPT-350m): positions and types [batch, rows.count, d_model]; empty
 /// where embed() has added them.
-Tensor embed_places(const model::Embedding& embedding, const model::TokenBatch& tokens, ops::Rows rows);
+Tensor embed_positions(const model::Embedding& embedding, const model::TokenBatch& tokens, ops::Rows rows);
 
 }  // namespace headlight::inference

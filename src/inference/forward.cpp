@@ -19,7 +19,7 @@ Hidden embedding(gpu::Stream& stream, ops::Kernels& kernels, LayerRecorder& reco
   const bool has_more = device != nullptr && (device->norm || device->projection);
   const std::uint32_t width = source != nullptr ? source->table.axis(1) : tokens.vectors.axis(2);
   const Hidden vectors =
-      recorder.tensor({kind, 0, has_more ? Role::Vectors : Role::State}, plan.capacity, width, "the token vectors");
+      recorder.tensor({kind, 0, has_more ? Role::Vectors : Role::State}, plan.capacity, width, rows, "the token vectors");
   if (rows.count > 0) vectors->upload_rows(stream, embed(source, tokens, rows), rows);
   if (!has_more) return vectors;
   const TensorKey state{kind, 0, Role::State};
@@ -27,11 +27,12 @@ Hidden embedding(gpu::Stream& stream, ops::Kernels& kernels, LayerRecorder& reco
                         : device->projection ? recorder.normed({kind, 0, Role::NormedVectors}, vectors, *device->norm, rows)
                                              : recorder.normed(state, vectors, *device->norm, rows);
   if (!device->projection) return normed;
-  const Hidden projected = recorder.tensor(state, plan.capacity, device->projection->width, "the token vectors");
+  const Hidden projected = recorder.tensor(state, plan.capacity, device->projection->width, rows, "the token vectors");
   if (rows.count == 0) return projected;
-  if (const Tensor places = embed_places(*source, tokens, rows); !places.is_empty()) {
-    const Hidden added = recorder.tensor({kind, 0, Role::Places}, plan.capacity, device->projection->width, "the positions");
-    added->upload_rows(stream, places, rows);
+  if (const Tensor positions = embed_positions(*source, tokens, rows); !positions.is_empty()) {
+    const Hidden added = recorder.tensor({kind, 0, Role::Positions}, plan.capacity, device->projection->width, rows,
+                                         "the position embeddings");
+    added->upload_rows(stream, positions, rows);
     ops::linear(stream, kernels, *normed, *device->projection, *projected,
                 {.combine = ops::Combine::Add, .other = added.get(), .rows = rows});
   } else {
@@ -43,12 +44,12 @@ Hidden embedding(gpu::Stream& stream, ops::Kernels& kernels, LayerRecorder& reco
 }  // namespace
 
 Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceNetwork& device, const PassInputs& pass,
-                       const PassPlan& plan, TensorPool& pool) {
+                       const PassPlan& plan, const PassTensors& tensors) {
   const model::Network& network = *pass.network;
   const model::Layers& layers = *network.layers;
   const model::ModelInput& input = pass.input;
   Forward forward;
-  LayerRecorder recorder(stream, kernels, pass, pool, forward);
+  LayerRecorder recorder(stream, kernels, pass, tensors, forward);
   const auto key = [](BlockKind kind, std::size_t layer, Role role) {
     return TensorKey{kind, static_cast<std::uint32_t>(layer), role};
   };

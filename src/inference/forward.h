@@ -8,7 +8,7 @@
 #include "gpu/stream.h"
 #include "inference/device_layers.h"
 #include "inference/reuse.h"
-#include "inference/tensor_pool.h"
+#include "inference/run_tensors.h"
 #include "model/network.h"
 #include "ops/kernels.h"
 
@@ -21,6 +21,13 @@ struct DeviceNetwork {
   const DeviceEmbedding* target_embedding = nullptr;
 };
 
+/// Where the tensors of a pass come from.
+struct PassTensors {
+  RunTensors& run;
+  ScratchTensors& scratch;
+  const attention::AttentionRun* base = nullptr;  ///< whose numbers the plan keeps; null: none
+};
+
 /// A recorded pass: what it leaves, and what the device needs only until it is done.
 struct Forward {
   attention::AttentionRun run;
@@ -28,9 +35,9 @@ struct Forward {
 };
 
 /// Records a whole forward pass on the stream, embedding to the last layer's state, or the part of it that `plan` says; the
-/// run's tensors hold its results once the stream has been submitted and waited for. Tensors come from the pool.
+/// run's tensors hold its results once the stream has been submitted and waited for.
 /// Throws Error when the device can't hold it.
 Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceNetwork& device, const PassInputs& pass,
-                       const PassPlan& plan, TensorPool& pool);
+                       const PassPlan& plan, const PassTensors& tensors);
 
 }  // namespace headlight::inference

@@ -1,5 +1,8 @@
 #include "inference/layer_recorder.h"
 
+#include <algorithm>
+#include <atomic>
+
 #include "attention/mask_words.h"
 #include "ops/scale_head.h"
 
@@ -16,14 +19,23 @@ std::vector<std::uint32_t> token_ranges(const model::TokenBatch& tokens) {
   return ranges;
 }
 
+/// Numbers of blocks, never given twice.
+std::uint64_t next_version() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 }  // namespace
 
-Hidden LayerRecorder::tensor(const TensorKey& key, std::uint32_t capacity, std::uint32_t width, std::string_view purpose) {
-  return pool_.get(stream_, key, {pass_.input.source.batch, 1, capacity, width}, purpose);
+Hidden LayerRecorder::tensor(const TensorKey& key, std::uint32_t capacity, std::uint32_t width, ops::Rows rows,
+                             std::string_view purpose) {
+  const TensorSize size{pass_.input.source.batch, 1, capacity, width};
+  return is_scratch(key.role) ? tensors_.scratch.get(stream_, key, size, purpose)
+                              : tensors_.run.get(stream_, key, size, rows, purpose);
 }
 
 Hidden LayerRecorder::normed(const TensorKey& key, const Hidden& x, const ops::DeviceNorm& norm, ops::Rows rows) {
-  const Hidden result = tensor(key, x->tokens, x->width, "a normalised state");
+  const Hidden result = tensor(key, x->tokens, x->width, rows, "a normalised state");
   if (rows.count > 0) ops::norm(stream_, kernels_, *x, norm, *result, {.rows = rows});
   return result;
 }
@@ -64,22 +76,35 @@ attention::BlockRun LayerRecorder::begin_block(const LayerPlace& place, const mo
                  .d_merged = config.heads * config.d_v,
                  .d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0,
                  .has_input = x != nullptr};
-  std::vector<std::uint32_t> bias;
-  if (config.position_bias) {
-    bias = attention::position_bias_words(pass_.network->layers->position_biases[*config.position_bias],
-                                          std::max(queries.length, keys.length));
+  if (const attention::BlockRun* same = same_block(place, block.shape)) {
+    block.mask = same->mask;
+    block.version = same->version;
+  } else {
+    std::vector<std::uint32_t> bias;
+    if (config.position_bias) {
+      bias = attention::position_bias_words(pass_.network->layers->position_biases[*config.position_bias],
+                                            std::max(queries.length, keys.length));
+    }
+    block.mask = std::make_shared<const attention::DeviceMask>(attention::upload_mask(
+        stream_, attention::in_layer(pass_.masks[ref.kind], config),
+        {ref.layer.value, queries.batch, config.heads, queries.length, keys.length}, token_ranges(keys), bias));
+    block.version = next_version();
   }
-  block.mask = attention::upload_mask(stream_, attention::in_layer(pass_.masks[ref.kind], config),
-                                      {ref.layer.value, queries.batch, config.heads, queries.length, keys.length},
-                                      token_ranges(keys), bias);
-  const auto of_heads = [&](Role role, std::uint32_t heads, std::uint32_t capacity, std::uint32_t width,
-                            const char* purpose) {
-    return pool_.get(stream_, {ref.kind, ref.layer.value, role}, {queries.batch, heads, capacity, width}, purpose);
+  const auto of_heads = [&](Role role, const TensorSize& size, ops::Rows rows, const char* purpose) {
+    return tensors_.run.get(stream_, {ref.kind, ref.layer.value, role}, size, rows, purpose);
   };
-  block.q = of_heads(Role::Query, config.heads, place.capacity, config.d_k, "the queries");
-  block.k = of_heads(Role::Key, config.kv_head_count(), place.key_capacity, config.d_k, "the keys");
-  block.v = of_heads(Role::Value, config.kv_head_count(), place.key_capacity, config.d_v, "the values");
+  const std::uint32_t kv_heads = config.kv_head_count();
+  block.q = of_heads(Role::Query, {queries.batch, config.heads, place.capacity, config.d_k}, place.rows, "the queries");
+  block.k = of_heads(Role::Key, {queries.batch, kv_heads, place.key_capacity, config.d_k}, place.key_rows, "the keys");
+  block.v = of_heads(Role::Value, {queries.batch, kv_heads, place.key_capacity, config.d_v}, place.key_rows, "the values");
   return block;
+}
+
+const attention::BlockRun* LayerRecorder::same_block(const LayerPlace& place, const attention::BlockShape& shape) const {
+  if (tensors_.base == nullptr || place.rows.count > 0 || place.key_rows.count > 0) return nullptr;
+  const auto& blocks = tensors_.base->blocks;
+  const auto found = std::ranges::find(blocks, place.ref, &attention::BlockRun::ref);
+  return found != blocks.end() && found->shape == shape ? &*found : nullptr;
 }
 
 void LayerRecorder::project(const LayerPlace& place, const attention::BlockRun& block, const DeviceLayer& device,
@@ -130,7 +155,7 @@ ops::RotaryAngles LayerRecorder::angles(std::uint32_t number, const model::Token
   const Tensor table = rotary.angles(tokens.position_count());
   const auto upload = [&]<typename T>(const std::vector<T>& values, const char* purpose) -> const gpu::Buffer& {
     auto buffer =
-        std::make_shared<const gpu::Buffer>(stream_.context(), values.size() * sizeof(T), gpu::Memory::Device, purpose);
+        std::make_shared<const gpu::Buffer>(stream_.context(), values.size() * sizeof(T), gpu::Memory::Transient, purpose);
     stream_.upload(*buffer, 0, std::span<const T>(values));
     forward_.tables.push_back(buffer);
     return *buffer;
@@ -152,15 +177,16 @@ void LayerRecorder::attend(const LayerPlace& place, attention::BlockRun& block) 
   const std::uint32_t d_v4 = block.v->width4();
   block.layout = block.config.merge == model::MergeOrder::Concatenate ? ops::concatenated(shape.heads, d_v4)
                                                                       : ops::without_transpose(shape.queries, d_v4);
-  block.merged =
-      tensor({ref.kind, ref.layer.value, Role::Merged}, place.capacity, shape.heads * d_v4 * 4, "the merged heads");
+  block.merged = tensor({ref.kind, ref.layer.value, Role::Merged}, place.capacity, shape.heads * d_v4 * 4, place.rows,
+                        "the merged heads");
   // The shader indexes pairs without gaps between items: to the tensor it is one long row.
-  block.stats = pool_.get(stream_, {ref.kind, ref.layer.value, Role::Stats},
-                          {1, 1, 1, shape.batch * shape.heads * place.capacity * 2}, "the rows' softmax statistics");
+  block.stats = tensors_.run.get(stream_, {ref.kind, ref.layer.value, Role::Stats},
+                                 {1, 1, 1, shape.batch * shape.heads * place.capacity * 2}, place.rows,
+                                 "the rows' softmax statistics");
   if (place.rows.count == 0) return;
   const ops::AttentionScratch* scratch =
       ops::needs_scratch(kernels_.tuning().attention)
-          ? pool_.scratch(stream_.context(), shape.heads, place.capacity, place.key_capacity, shape.batch)
+          ? tensors_.scratch.attention(stream_.context(), shape.heads, place.capacity, place.key_capacity, shape.batch)
           : nullptr;
   ops::attention(stream_, kernels_, block.inputs(place.rows), {*block.merged, *block.stats, block.layout}, scratch);
   for (const auto& [head, gain] : pass_.gains) {
@@ -195,9 +221,9 @@ Hidden LayerRecorder::feed_forward(const LayerPlace& place, const DeviceLayer& d
     const Hidden read = device.feed_forward_norms.before
                             ? normed(scratch(Role::NormedState), input, *device.feed_forward_norms.before, rows)
                             : input;
-    inner = tensor(scratch(Role::Inner), place.capacity, weights.width, "a feed-forward layer");
+    inner = tensor(scratch(Role::Inner), place.capacity, weights.width, rows, "a feed-forward layer");
     if (weights.gate) {
-      const Hidden gate = tensor(scratch(Role::Gate), place.capacity, weights.width, "a feed-forward layer's gate");
+      const Hidden gate = tensor(scratch(Role::Gate), place.capacity, weights.width, rows, "a feed-forward layer's gate");
       ops::linear(stream_, kernels_, *read, *weights.gate, *gate, {.activation = weights.activation, .rows = rows});
       ops::linear(stream_, kernels_, *read, weights.in, *inner,
                   {.combine = ops::Combine::Multiply, .other = gate.get(), .rows = rows});
@@ -228,13 +254,13 @@ std::pair<Hidden, Hidden> LayerRecorder::end_branch(const LayerPlace& place, con
     options.rows = rows;
     ops::norm(stream_, kernels_, *x, norm, *y, options);
   };
-  const Hidden result = tensor(branch.result, place.capacity, width, "a hidden state");
+  const Hidden result = tensor(branch.result, place.capacity, width, rows, "a hidden state");
   if (norms.is_empty()) {  // no residual either: the branch is the state
     if (!branch.keeps_plain) {
       run_linear(result, {});
       return {result, result};
     }
-    const Hidden plain = tensor(branch.plain, place.capacity, width, "a linear layer's output");
+    const Hidden plain = tensor(branch.plain, place.capacity, width, rows, "a linear layer's output");
     run_linear(plain, {});
     return {plain, plain};
   }
@@ -242,7 +268,7 @@ std::pair<Hidden, Hidden> LayerRecorder::end_branch(const LayerPlace& place, con
     run_linear(result, {.combine = ops::Combine::Add, .other = branch.residual.get()});
     return {result, nullptr};
   }
-  const Hidden plain = tensor(branch.plain, place.capacity, width, "a linear layer's output");
+  const Hidden plain = tensor(branch.plain, place.capacity, width, rows, "a linear layer's output");
   if (norms.inside) {
     run_linear(plain, {});
     run_norm(plain, *norms.inside, result, {.y = branch.residual.get(), .adds_after = true});

@@ -25,14 +25,16 @@ struct LayerPlace {
 /// Records layers: attention with its norms and residual, then the feed-forward with its own.
 class LayerRecorder {
  public:
-  LayerRecorder(gpu::Stream& stream, ops::Kernels& kernels, const PassInputs& pass, TensorPool& pool, Forward& forward)
-      : stream_(stream), kernels_(kernels), pass_(pass), pool_(pool), forward_(forward) {}
+  LayerRecorder(gpu::Stream& stream, ops::Kernels& kernels, const PassInputs& pass, const PassTensors& tensors,
+                Forward& forward)
+      : stream_(stream), kernels_(kernels), pass_(pass), tensors_(tensors), forward_(forward) {}
 
   /// One attention block and what follows it; returns the next hidden state. x and memory are null with given Q, K, V.
   Hidden layer(const LayerPlace& place, const model::AttentionLayer& layer, const DeviceLayer& device, const Hidden& x,
                const Hidden& memory);
 
-  Hidden tensor(const TensorKey& key, std::uint32_t capacity, std::uint32_t width, std::string_view purpose);
+  /// Of the run, or scratch, as the key's role says; the pass writes `rows` of it.
+  Hidden tensor(const TensorKey& key, std::uint32_t capacity, std::uint32_t width, ops::Rows rows, std::string_view purpose);
   Hidden normed(const TensorKey& key, const Hidden& x, const ops::DeviceNorm& norm, ops::Rows rows);
 
  private:
@@ -49,6 +51,8 @@ class LayerRecorder {
   attention::BlockRun begin_block(const LayerPlace& place, const model::AttentionLayer& layer, const Hidden& x);
   void project(const LayerPlace& place, const attention::BlockRun& block, const DeviceLayer& device, const Hidden& memory);
   void rotate(const attention::BlockRun& block, const LayerPlace& place, ops::Rows key_rows, bool is_self);
+  /// Did the base compute the same numbers for this block?
+  const attention::BlockRun* same_block(const LayerPlace& place, const attention::BlockShape& shape) const;
   void attend(const LayerPlace& place, attention::BlockRun& block);
   Hidden finish(const LayerPlace& place, attention::BlockRun& block, const DeviceLayer& device, const Hidden& x,
                 const TensorKey& result);
@@ -61,7 +65,7 @@ class LayerRecorder {
   gpu::Stream& stream_;
   ops::Kernels& kernels_;
   const PassInputs& pass_;
-  TensorPool& pool_;
+  const PassTensors& tensors_;
   Forward& forward_;
   std::map<std::pair<std::uint32_t, const model::TokenBatch*>, ops::RotaryAngles> angles_;
 };

@@ -19,8 +19,8 @@ using HeadGains = std::map<std::pair<model::BlockRef, std::uint32_t>, float>;
 struct PassInputs {
   std::shared_ptr<const model::Network> network;
   model::ModelInput input;
-  attention::MaskSet masks;
-  HeadGains gains;
+  attention::MaskSet masks = {};
+  HeadGains gains = {};
 };
 
 /// Which tokens each layer of a stack computes; the others are what the pass before left.

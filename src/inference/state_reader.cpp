@@ -58,19 +58,29 @@ Tensor StateReader::output() const {
   return result;
 }
 
-Tensor StateReader::logits(const DeviceUnembedding& weights, const model::Unembedding& source,
-                           std::span<const StateRows> rows) const {
+Tensor RecordedLogits::read(const gpu::Submission& submission) const {
+  Tensor result({logits_.items, rows_, logits_.width});
+  unpad(logits_, submission.values<float>(*bytes_), rows_, result.values.data());
+  if (softcap_ > 0.0f) {
+    for (float& logit : result.values) logit = softcap_ * std::tanh(logit / softcap_);
+  }
+  return result;
+}
+
+RecordedLogits StateReader::record_logits(gpu::Stream& stream, const DeviceUnembedding& weights,
+                                          const model::Unembedding& source, std::span<const StateRows> rows) const {
+  RecordedLogits recorded;
+  recorded.softcap_ = source.softcap;
   std::uint32_t count = 0;
   for (const StateRows& some : rows) count += some.tokens.count;
+  recorded.rows_ = count;
   const ops::DeviceTensor& first = *states_.front();
-  gpu::Stream stream(kernels_.context());
   const auto make = [&](std::uint32_t width) {
     return ops::DeviceTensor(stream, first.items, 1, count, width, "the logits");
   };
-  std::optional<ops::DeviceTensor> normed, transformed;
-  if (final_norm_ != nullptr) normed.emplace(make(first.width));
-  if (weights.transform) transformed.emplace(make(weights.transform->width));
-  const ops::DeviceTensor logits = make(weights.linear.width);
+  if (final_norm_ != nullptr) recorded.normed_.emplace(make(first.width));
+  if (weights.transform) recorded.transformed_.emplace(make(weights.transform->width));
+  recorded.logits_ = make(weights.linear.width);
 
   /// Where the wanted rows are so far: spread over states, or together in one tensor.
   const auto through = [&](const ops::DeviceTensor* together, auto&& record) {
@@ -82,32 +92,27 @@ Tensor StateReader::logits(const DeviceUnembedding& weights, const model::Unembe
     }
   };
   const ops::DeviceTensor* together = nullptr;
-  if (normed) {
+  if (recorded.normed_) {
     through(together, [&](const ops::DeviceTensor& x, ops::Rows to, std::uint32_t from) {
-      ops::norm(stream, kernels_, x, *final_norm_, *normed, {.rows = ops::Rows{from, to.count}, .out_first = to.first});
+      ops::norm(stream, kernels_, x, *final_norm_, *recorded.normed_,
+                {.rows = ops::Rows{from, to.count}, .out_first = to.first});
     });
-    together = &*normed;
+    together = &*recorded.normed_;
   }
-  if (transformed) {
+  if (recorded.transformed_) {
+    const ops::DeviceTensor& transformed = *recorded.transformed_;
     through(together, [&](const ops::DeviceTensor& x, ops::Rows to, std::uint32_t from) {
-      ops::linear(stream, kernels_, x, *weights.transform, *transformed,
+      ops::linear(stream, kernels_, x, *weights.transform, transformed,
                   {.activation = static_cast<ops::Activation>(source.activation), .rows = to, .x_first = from});
     });
-    together = &*transformed;
-    if (weights.norm) ops::norm(stream, kernels_, *transformed, *weights.norm, *transformed);
+    together = &transformed;
+    if (weights.norm) ops::norm(stream, kernels_, transformed, *weights.norm, transformed);
   }
   through(together, [&](const ops::DeviceTensor& x, ops::Rows to, std::uint32_t from) {
-    ops::linear(stream, kernels_, x, weights.linear, logits, {.rows = to, .x_first = from});
+    ops::linear(stream, kernels_, x, weights.linear, recorded.logits_, {.rows = to, .x_first = from});
   });
-  const gpu::Download bytes = stream.download(logits.buffer());
-  gpu::Submission submission = std::move(stream).submit();
-  submission.wait();
-  Tensor result({first.items, count, logits.width});
-  unpad(logits, submission.values<float>(bytes), count, result.values.data());
-  if (source.softcap > 0.0f) {
-    for (float& logit : result.values) logit = source.softcap * std::tanh(logit / source.softcap);
-  }
-  return result;
+  recorded.bytes_ = stream.download(recorded.logits_.buffer());
+  return recorded;
 }
 
 }  // namespace headlight::inference

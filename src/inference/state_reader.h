@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,21 @@ struct StateRows {
   ops::Rows tokens;
 };
 
+/// Logits whose computation is recorded on a stream, to be read when its submission is done.
+class RecordedLogits {
+ public:
+  /// [batch, row, vocabulary]
+  Tensor read(const gpu::Submission& submission) const;
+
+ private:
+  friend class StateReader;
+  std::optional<ops::DeviceTensor> normed_, transformed_;
+  ops::DeviceTensor logits_;
+  std::uint32_t rows_ = 0;
+  float softcap_ = 0.0F;
+  std::optional<gpu::Download> bytes_;
+};
+
 /// Reads what a pass left: hidden states, and logits computed from them when somebody asks, so that a pass needn't compute a
 /// vocabulary's worth of numbers for every token.
 class StateReader {
@@ -29,8 +45,9 @@ class StateReader {
   Tensor hidden() const;
   /// [batch, token, d]: the last state after the final norm.
   Tensor output() const;
-  /// [batch, all rows, vocabulary]; one submission. The rows together must be few enough for a tensor.
-  Tensor logits(const DeviceUnembedding& weights, const model::Unembedding& source, std::span<const StateRows> rows) const;
+  /// Of all rows; they together must be few enough for a tensor.
+  RecordedLogits record_logits(gpu::Stream& stream, const DeviceUnembedding& weights, const model::Unembedding& source,
+                               std::span<const StateRows> rows) const;
 
  private:
   ops::Kernels& kernels_;

@@ -163,7 +163,7 @@ Array embed(const Embedding* embedding, const TokenBatch& tokens) {
   if (embedding == nullptr) return widen(tokens.vectors);
   const Tensor table = embedding->table.tensor(), positions = embedding->positions.tensor(),
                types = embedding->types.tensor();
-  const auto add_places = [&](Array& x) {
+  const auto add_positions = [&](Array& x) {
     const std::size_t width = x.shape[2];
     for (std::size_t row = 0; row < tokens.ids.size(); ++row) {
       const auto item = static_cast<std::uint32_t>(row / tokens.length),
@@ -178,10 +178,10 @@ Array embed(const Embedding* embedding, const TokenBatch& tokens) {
     if (tokens.ids[row] == kPaddingId) continue;
     add_row(table, tokens.ids[row], static_cast<double>(embedding->scale), &x.values[row * table.axis(1)]);
   }
-  if (!embedding->is_projected_first) add_places(x);
+  if (!embedding->is_projected_first) add_positions(x);
   x = apply(embedding->norm, std::move(x));
   if (embedding->projection) x = apply(*embedding->projection, x);
-  if (embedding->is_projected_first) add_places(x);
+  if (embedding->is_projected_first) add_positions(x);
   return x;
 }
 

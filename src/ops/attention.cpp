@@ -56,9 +56,7 @@ MaskParameters mask_parameters(const MaskData& mask) {
           .key_padding = mask.key_padding ? 1u : 0u,
           .deny_at = mask.deny_at,
           .allow_at = mask.allow_at,
-          .planes_at = mask.planes_at,
-          .words_per_row = mask.words_per_row,
-          .plane_words = mask.plane_words};
+          .planes_at = mask.planes_at};
 }
 
 MergedLayout concatenated(std::uint32_t heads, std::uint32_t d_v4) { return {heads * d_v4, d_v4}; }

@@ -17,8 +17,6 @@ struct MaskData {
   std::uint32_t deny_at = 0;  ///< word of the table [item, head] of deny planes; 0: none
   std::uint32_t allow_at = 0;
   std::uint32_t planes_at = 0;
-  std::uint32_t words_per_row = 0;
-  std::uint32_t plane_words = 0;
   bool has_finite_fill = false;
   float fill = 0.0f;          ///< only with has_finite_fill
   std::uint32_t bias_at = 0;  ///< word of the position bias (shaders/lib/score.glsl); 0: none

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/engine/engine.h"
 #include "app/exports/job.h"
 #include "app/exports/names.h"
 #include "core/atomic_file.h"
@@ -43,8 +44,8 @@ struct Exporter {
   /// Of the last run, what the dialog would have told beforehand.
   std::vector<std::string> told_names(const ExportOptions& options) const {
     BlockShapes shapes;
-    for (const model::BlockRef block : runner.blocks()) shapes[block] = runner.shape(block);
-    return export_names(options, runner.blocks(), shapes);
+    for (const model::BlockRef block : runner.newest->blocks()) shapes[block] = runner.newest->shape(block);
+    return export_names(options, runner.newest->blocks(), shapes);
   }
   std::size_t file_count() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
@@ -85,8 +86,8 @@ TEST_SUITE("cpu") {
     CHECK(exporter.npy("merged.npy").shape == Shape{2, 2, 3, 6});
     const Tensor weights = exporter.npy("weights.npy");
     REQUIRE(weights.shape == Shape{2, 2, 3, 3, 3});
-    CHECK(weights.at({1, 0, 2, 1, 2}) == exporter.runner.value(2, 1, 2));
-    CHECK(weights.at({0, 1, 1, 2, 0}) == exporter.runner.value(1, 2, 0));
+    CHECK(weights.at({1, 0, 2, 1, 2}) == exporter.runner.newest->value(2, 1, 2));
+    CHECK(weights.at({0, 1, 1, 2, 0}) == exporter.runner.newest->value(1, 2, 0));
   }
 
   TEST_CASE("a selection keeps its axes") {
@@ -99,7 +100,7 @@ TEST_SUITE("cpu") {
     run_export(exporter.runner, options);
     const Tensor weights = exporter.npy("weights.npy");
     REQUIRE(weights.shape == Shape{1, 1, 1, 3, 3});
-    CHECK(weights.at({0, 0, 0, 1, 1}) == exporter.runner.value(2, 1, 1));
+    CHECK(weights.at({0, 0, 0, 1, 1}) == exporter.runner.newest->value(2, 1, 1));
     CHECK(exporter.npy("output.npy").shape == Shape{1, 1, 3, 6});
     CHECK(exporter.json("run.json")["selection"]["head"] == 2);
   }
@@ -133,7 +134,7 @@ TEST_SUITE("cpu") {
     CHECK(json["head"] == 2);
     CHECK(json["query"] == nlohmann::json({"four", "\"five\"", "<pad>"}));
     CHECK(json["shape"] == nlohmann::json({3, 3}));
-    CHECK(json["values"][1][2].get<float>() == exporter.runner.value(2, 1, 2));
+    CHECK(json["values"][1][2].get<float>() == exporter.runner.newest->value(2, 1, 2));
   }
 
   TEST_CASE("figures: one a map, a sheet of all heads, and names that were told beforehand") {
@@ -252,7 +253,7 @@ TEST_SUITE("cpu") {
     CHECK(exporter.log->largest <= std::size_t{1} << 20);
     const Tensor weights = exporter.npy("weights.npy");
     REQUIRE(weights.shape == Shape{1, 1, 1, 1500, 1500});
-    CHECK(weights.at({0, 0, 0, 1499, 3}) == exporter.runner.value(1, 1499, 3));
+    CHECK(weights.at({0, 0, 0, 1499, 3}) == exporter.runner.newest->value(1, 1499, 3));
   }
 
   TEST_CASE("progress counts files, and an observer can stop the export") {
@@ -311,5 +312,61 @@ TEST_SUITE("cpu") {
     log->is_held = false;
     log->is_held.notify_all();
     CHECK_FALSE(wait(job));
+  }
+
+  TEST_CASE("an export of what the engine computed opens no device, runs no pass, and the engine answers meanwhile") {
+    const auto log = std::make_shared<FakeLog>();
+    const TemporaryDirectory directory;
+    ExportOptions options = small_options(directory.path());
+    options.stages = {attention::Stage::Weights, attention::Stage::Scores};
+    std::unique_ptr<ExportJob> job;
+    {
+      Engine engine({.open = fake_factory(log), .device = "fake", .wake = {}});
+      engine.request({.revision = 1, .inputs = options.inputs});
+      engine.wait_until_idle();
+      REQUIRE(engine.poll()->error == "");
+      {
+        const ExportJob whole(engine.shared_device(), "fake", options, {});
+        while (!whole.is_done()) std::this_thread::yield();
+        const Result<ExportReport> result = whole.result();
+        REQUIRE(result);
+        CHECK(result->files.size() == 3);
+      }
+      CHECK(log->opened == 1);
+      CHECK(log->runs == 1);
+
+      // The run of the export stays what it was while the user goes on.
+      std::atomic<bool> is_first{true};
+      std::uint64_t revision = 1;
+      job = std::make_unique<ExportJob>(engine.shared_device(), "fake", options, [&] { is_first = false; });
+      while (is_first) std::this_thread::yield();
+      RunInputs other = options.inputs;
+      other.text = "another text";
+      engine.request({.revision = ++revision, .inputs = other});
+      engine.wait_until_idle();
+      const std::optional<EngineResult> answered = engine.poll();
+      REQUIRE(answered);
+      CHECK(answered->inputs->text == "another text");
+      while (!job->is_done()) std::this_thread::yield();
+      const Result<ExportReport> result = job->result();
+      REQUIRE(result);
+      const Tensor weights = exporting::decode_npy(read_file(directory.path() / "weights.npy"));
+      CHECK(weights.values.front() == 1000.0F);  // of the first run, head 0, row 0, column 0
+      CHECK(log->opened == 1);
+      CHECK(log->runs == 2);
+
+      log->is_held = true;
+      job = std::make_unique<ExportJob>(engine.shared_device(), "fake", options, [] {});
+      std::thread releases([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        log->is_held = false;
+        log->is_held.notify_all();
+      });
+      releases.join();
+    }
+    // The engine has ended: the job ends too, with or without its files.
+    while (!job->is_done()) std::this_thread::yield();
+    const Result<ExportReport> result = job->result();
+    if (!result) CHECK(result.error() == "the engine has ended");
   }
 }

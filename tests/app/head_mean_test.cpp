@@ -19,25 +19,26 @@ namespace {
 struct Run {
   explicit Run(const State& asked) : state(asked) {
     const RunSource::Source& source = sources.build(run_inputs(state));
-    runner.run(source.network, *source.input, state.masks, {});
-    for (const model::BlockRef block : runner.blocks()) shapes[block] = runner.shape(block);
+    run = std::make_shared<ReferenceRun>(
+        inference::PassInputs{.network = source.network, .input = *source.input, .masks = state.masks, .gains = {}});
+    for (const model::BlockRef block : run->blocks()) shapes[block] = run->shape(block);
   }
 
   attention::Tile head(model::BlockRef block, std::uint32_t head) {
     const inference::BlockShape& shape = shapes.at(block);
     const attention::TileRequest request{.block = block, .head = head, .rows = shape.queries, .columns = shape.keys};
-    return std::move(runner.evaluate({&request, 1}).front());
+    return std::move(run->evaluate({&request, 1}).front());
   }
 
   attention::Tile mean(const attention::TileRequest& request, std::size_t cells_at_once) {
     HeadMeanTile tile(request, shapes);
-    while (!tile.is_done()) tile.advance(runner, cells_at_once);
+    while (!tile.is_done()) tile.advance(*run, cells_at_once);
     return tile.take();
   }
 
   State state;
   RunSource sources;
-  ReferenceRunner runner;
+  std::shared_ptr<const inference::Run> run;
   BlockShapes shapes;
 };
 

@@ -35,7 +35,7 @@ struct PanelStage {
   StepsMemory steps;
   std::vector<attention::TileRequest> tile_requests;
   std::uint32_t evaluated = 0;  ///< tiles since the construction
-  bool is_answering = true;     ///< false: wishes stay wishes
+  bool is_answering = true;     ///< false: requests stay requests
   double draw_ms = 0.0;         ///< of the last frame: this thread's processor time, which other work can't lengthen
   /// Instead of the reference: what a test makes up.
   std::function<attention::Tile(const attention::TileRequest&)> make_tile;
@@ -45,13 +45,15 @@ struct PanelStage {
   /// Computes what the state asks for, as the engine does.
   void compute() {
     const RunSource::Source& built = source_.build(run_inputs(state));
-    result.timing = runner_.run(built.network, *built.input, state.masks, state.gains);
+    run_ = std::make_shared<ReferenceRun>(
+        inference::PassInputs{.network = built.network, .input = *built.input, .masks = state.masks, .gains = state.gains});
+    result.timing = run_->timing();
     ++result.run;
     result.network = built.network;
     result.input = built.input;
-    result.blocks = runner_.blocks();
+    result.blocks = run_->blocks();
     result.shapes.clear();
-    for (const model::BlockRef block : result.blocks) result.shapes[block] = runner_.shape(block);
+    for (const model::BlockRef block : result.blocks) result.shapes[block] = run_->shape(block);
     result.tiles.clear();
     clamp_selection(state, result.shapes);
     computed_ = run_inputs(state);
@@ -137,14 +139,14 @@ struct PanelStage {
   void evaluate() {
     for (const attention::TileRequest& request : tile_requests) {
       if (result.tiles.contains(request)) continue;
-      attention::Tile tile = make_tile ? make_tile(request) : std::move(evaluate_with_means(runner_, {request}).front());
+      attention::Tile tile = make_tile ? make_tile(request) : std::move(evaluate_with_means(*run_, {request}).front());
       result.tiles[request] = make_engine_tile(std::move(tile), result.run);
       ++evaluated;
     }
   }
 
   RunSource source_;
-  ReferenceRunner runner_;
+  std::shared_ptr<const inference::Run> run_;
   RunInputs computed_;
   std::string overflowing_;  ///< a panel that needs a scroll bar; sizes settle one frame after a change
 };

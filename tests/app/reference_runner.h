@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -16,42 +17,32 @@
 
 namespace headlight::app {
 
-/// A device without a GPU that computes with the reference: right numbers, slowly. What the viewer's tests look at is the
-/// same on any machine.
-class ReferenceRunner final : public Runner {
+/// A run that the reference computed: right numbers, slowly. What the viewer's tests look at is the same on any machine.
+/// Gains are not in the reference: they change nothing here.
+class ReferenceRun final : public inference::Run {
  public:
-  std::string device_name() const override { return "reference"; }
-
-  void load(std::shared_ptr<const model::Layers> /*layers*/, inference::Precision /*precision*/,
-            const inference::LoadObserver& observer) override {
-    if (observer && !observer(1, 1)) throw Error("loading was cancelled");
-  }
-  void unload() override {}
-
-  /// Gains are not in the reference: they change nothing here.
-  inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
-                           const attention::MaskSet& masks, const inference::HeadGains& /*gains*/) override {
-    model::check(*network, input);
-    const double fill = static_cast<double>(attention::fill_value(masks[network->blocks().front().kind].fill));
-    model::reference::Run run = model::reference::run(*network, input, test::visibility(masks, input), fill);
-    network_ = std::move(network);
-    input_ = input;
-    masks_ = masks;
-    stages_.clear();
+  explicit ReferenceRun(inference::PassInputs pass)
+      : Run(std::move(pass), {.gpu_ms = 0.42, .wall_ms = 0.5, .dispatches = 9, .device_bytes = std::size_t{1} << 20}) {
+    static std::atomic<std::uint64_t> last{0};
+    number_ = ++last;
+    const model::Network& network = *inputs().network;
+    const attention::MaskSet& masks = inputs().masks;
+    const double fill = static_cast<double>(attention::fill_value(masks[network.blocks().front().kind].fill));
+    model::reference::Run run =
+        model::reference::run(network, inputs().input, test::visibility(masks, inputs().input), fill);
     hidden_ = std::move(run.decoder_hidden.empty() ? run.encoder_hidden : run.decoder_hidden);
     for (std::size_t i = 0; i < run.blocks.size(); ++i) stages_[run.blocks[i]] = std::move(run.stages[i]);
-    return {.gpu_ms = 0.42, .wall_ms = 0.5, .dispatches = 9, .device_bytes = std::size_t{1} << 20};
   }
 
-  std::vector<model::BlockRef> blocks() const override { return network_->blocks(); }
+  std::vector<model::BlockRef> blocks() const override { return inputs().network->blocks(); }
 
   inference::BlockShape shape(model::BlockRef block) const override {
-    const model::AttentionLayer& layer = network_->layer(block);
+    const model::AttentionLayer& layer = inputs().network->layer(block);
     inference::BlockShape shape;
-    shape.batch = input_.source.batch;
+    shape.batch = inputs().input.source.batch;
     shape.heads = layer.config.heads;
-    shape.queries = input_.queries(block.kind).length;
-    shape.keys = input_.keys(block.kind).length;
+    shape.queries = inputs().input.queries(block.kind).length;
+    shape.keys = inputs().input.keys(block.kind).length;
     shape.kv_heads = layer.config.kv_head_count();
     shape.d_model = layer.config.d_model;
     shape.d_k = layer.config.d_k;
@@ -62,18 +53,20 @@ class ReferenceRunner final : public Runner {
     return shape;
   }
 
-  std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) override {
+  std::uint64_t version(model::BlockRef /*block*/) const override { return number_; }
+
+  std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) const override {
     std::vector<attention::Tile> tiles;
     for (const attention::TileRequest& request : requests) tiles.push_back(tile(request));
     return tiles;
   }
 
-  Tensor encoder_output() override { return {}; }
-  Tensor hidden(inference::Stack /*stack*/) override { return {}; }
-  bool has_logits() const override { return network_ && network_->layers->unembedding; }
-  Tensor logits() override { return {}; }
-  Tensor logits(std::span<const inference::StateRef> states) override {
-    const model::Layers& layers = *network_->layers;
+  Tensor encoder_output() const override { return {}; }
+  Tensor hidden(inference::Stack /*stack*/) const override { return {}; }
+  bool has_logits() const override { return inputs().network->layers->unembedding.has_value(); }
+  Tensor logits() const override { return {}; }
+  Tensor logits(std::span<const inference::StateRef> states) const override {
+    const model::Layers& layers = *inputs().network->layers;
     const std::uint32_t width = hidden_.front().shape.back();
     const std::uint32_t length = hidden_.front().shape.at(1);
     model::reference::Array rows = model::reference::zeros({1, static_cast<std::uint32_t>(states.size()), width});
@@ -140,15 +133,32 @@ class ReferenceRunner final : public Runner {
 
   bool is_visible(const attention::TileRequest& request, std::uint32_t query, std::uint32_t key) const {
     const model::BlockKind kind = request.block.kind;
-    return masks_[kind].is_visible(request.block.layer.value, request.batch, request.head, query, key,
-                                   input_.keys(kind).lengths[request.batch]);
+    return inputs().masks[kind].is_visible(request.block.layer.value, request.batch, request.head, query, key,
+                                           inputs().input.keys(kind).lengths[request.batch]);
   }
 
-  std::shared_ptr<const model::Network> network_;
-  model::ModelInput input_;
-  attention::MaskSet masks_;
+  std::uint64_t number_ = 0;
   std::vector<model::reference::Array> hidden_;  ///< of the last stack
   std::map<model::BlockRef, model::reference::AttentionStages> stages_;
+};
+
+/// A device without a GPU, whose runs are the reference's.
+class ReferenceRunner final : public Runner {
+ public:
+  std::string device_name() const override { return "reference"; }
+
+  void load(std::shared_ptr<const model::Layers> /*layers*/, inference::Precision /*precision*/,
+            const inference::LoadObserver& observer) override {
+    if (observer && !observer(1, 1)) throw Error("loading was cancelled");
+  }
+  void unload() override {}
+
+  std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
+                                            std::shared_ptr<const inference::Run>&& base) override {
+    model::check(*pass.network, pass.input);
+    base.reset();
+    return std::make_shared<ReferenceRun>(std::move(pass));
+  }
 };
 
 inline std::unique_ptr<Runner> open_reference_runner(const std::string& /*device*/) {

@@ -24,8 +24,8 @@ constexpr Stage kAllStages[] = {Stage::X,      Stage::Q,       Stage::K,     Sta
 /// One head's numbers straight from the reference.
 class ReferenceNumbers final : public NumberSource {
  public:
-  ReferenceNumbers(ReferenceRunner& runner, model::BlockRef block, std::uint32_t batch, std::uint32_t head)
-      : runner_(runner), block_(block), batch_(batch), head_(head) {}
+  ReferenceNumbers(const inference::Run& run, model::BlockRef block, std::uint32_t batch, std::uint32_t head)
+      : run_(run), block_(block), batch_(batch), head_(head) {}
 
   Numbers row(Stage stage, std::uint32_t row) override { return numbers(stage, row, 1, 0, extent(stage).columns); }
   Numbers column(Stage stage, std::uint32_t column) override { return numbers(stage, 0, extent(stage).rows, column, 1); }
@@ -38,7 +38,7 @@ class ReferenceNumbers final : public NumberSource {
   }
 
  private:
-  inference::BlockShape::Extent extent(Stage stage) const { return *runner_.shape(block_).extent(stage); }
+  inference::BlockShape::Extent extent(Stage stage) const { return *run_.shape(block_).extent(stage); }
   attention::Tile evaluate(Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column, std::uint32_t columns) {
     const attention::TileRequest request{.block = block_,
                                          .batch = batch_,
@@ -49,13 +49,13 @@ class ReferenceNumbers final : public NumberSource {
                                          .column = column,
                                          .columns = columns,
                                          .pool = 1};
-    return std::move(runner_.evaluate(std::vector{request}).front());
+    return std::move(run_.evaluate(std::vector{request}).front());
   }
   Numbers numbers(Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column, std::uint32_t columns) {
     return evaluate(stage, row, rows, column, columns).values;
   }
 
-  ReferenceRunner& runner_;
+  const inference::Run& run_;
   model::BlockRef block_;
   std::uint32_t batch_, head_;
 };
@@ -64,14 +64,15 @@ class ReferenceNumbers final : public NumberSource {
 struct Run {
   explicit Run(const State& state) {
     source = sources.build(run_inputs(state));
-    runner.run(source.network, *source.input, state.masks, {});
+    run = std::make_shared<ReferenceRun>(
+        inference::PassInputs{.network = source.network, .input = *source.input, .masks = state.masks, .gains = {}});
     masks = state.masks;
   }
 
   CellQuestion question(model::BlockRef block, std::uint32_t batch, std::uint32_t head) const {
     CellQuestion asked;
     asked.layer = &source.network->layer(block);
-    asked.geometry = {.shape = runner.shape(block),
+    asked.geometry = {.shape = run->shape(block),
                       .merge = asked.layer->config.merge,
                       .is_self = block.kind != model::BlockKind::Cross,
                       .head = head};
@@ -84,7 +85,7 @@ struct Run {
 
   RunSource sources;
   RunSource::Source source;
-  ReferenceRunner runner;
+  std::shared_ptr<const inference::Run> run;
   attention::MaskSet masks;
 };
 
@@ -93,7 +94,7 @@ double largest_error(Run& run, model::BlockRef block, std::uint32_t batch, std::
   CellQuestion question = run.question(block, batch, head);
   const auto extent = question.geometry.shape.extent(stage);
   if (!extent) return 0.0;
-  ReferenceNumbers numbers(run.runner, block, batch, head);
+  ReferenceNumbers numbers(*run.run, block, batch, head);
   double largest = 0.0;
   question.stage = stage;
   for (question.row = 0; question.row < extent->rows; ++question.row) {
@@ -125,7 +126,7 @@ TEST_CASE("a model's sums give its numbers too: heads that share keys, turned an
       CHECK(largest_error(run, block, 0, last, stage) < 1e-5);
     }
     CellQuestion question = run.question(block, 0, last);
-    ReferenceNumbers numbers(run.runner, block, 0, last);
+    ReferenceNumbers numbers(*run.run, block, 0, last);
     question.stage = Stage::Q;
     const bool is_turned = question.layer->config.rotary.has_value();
     CHECK(explain_cell(question, numbers).terms.empty() == is_turned);
@@ -169,7 +170,7 @@ TEST_CASE("a merged cell is the cell that it says it copies, in both orders") {
     for (std::uint32_t row = 0; row < 5; ++row) {
       for (std::uint32_t column = 0; column < 6; ++column) {
         const MergedOrigin origin = origin_of_merged(geometry, row, column);
-        ReferenceNumbers numbers(run.runner, block, 0, origin.head);
+        ReferenceNumbers numbers(*run.run, block, 0, origin.head);
         CHECK(*numbers.value(Stage::Merged, row, column) == *numbers.value(Stage::Heads, origin.token, origin.dimension));
         BlockGeometry of_head = geometry;
         of_head.head = origin.head;
@@ -240,7 +241,7 @@ TEST_CASE("weights, scale and masks are written out with their real numbers") {
   state.masks[model::BlockKind::EncoderSelf].painted[{}][{.query = 0, .key = 0}] = false;
   Run run(state);
   const model::BlockRef block;
-  ReferenceNumbers numbers(run.runner, block, 0, 0);
+  ReferenceNumbers numbers(*run.run, block, 0, 0);
   const auto explain = [&](Stage stage, std::uint32_t row, std::uint32_t column) {
     CellQuestion question = run.question(block, 0, 0);
     question.stage = stage;
@@ -267,7 +268,7 @@ TEST_CASE("every stage of every preset can be explained") {
     State state;
     select_preset(state, preset);
     Run run(state);
-    for (const model::BlockRef block : run.runner.blocks()) {
+    for (const model::BlockRef block : run.run->blocks()) {
       for (const Stage stage : kAllStages) {
         CAPTURE(attention::to_string(stage));
         CHECK(largest_error(run, block, 0, 0, stage) < 2e-5);  // seen: 1.6e-6, with 002's inputs scaled by √d_model
@@ -366,7 +367,7 @@ TEST_CASE("keys and values of cross-attention are sums over the memory") {
     ReferenceNumbers& numbers;
     std::uint32_t width;
   };
-  ReferenceNumbers reference(run.runner, block, 0, 0);
+  ReferenceNumbers reference(*run.run, block, 0, 0);
   WithMemory numbers(reference, width);
   question.stage = Stage::K;
   question.row = 1;

@@ -50,11 +50,10 @@ std::optional<std::uint32_t> next_of(State state, std::vector<std::uint32_t> ids
   state.model.target_ids = {std::move(ids)};
   RunSource source;
   const RunSource::Source built = source.build(run_inputs(state));
-  ReferenceRunner runner;
-  runner.run(built.network, *built.input, state.masks, {});
+  const ReferenceRun run({.network = built.network, .input = *built.input, .masks = state.masks, .gains = {}});
   const inference::StateRef last{
       .batch = 0, .token = built.input->target->length - 1, .layer = predicting_layers(*built.network)};
-  Tensor logits = runner.logits(std::vector{last});
+  Tensor logits = run.logits(std::vector{last});
   for (const std::uint32_t id : inference::suppressed_tokens(*built.model)) logits.values[id] = -1e30F;
   const auto best = static_cast<std::uint32_t>(std::ranges::max_element(logits.values) - logits.values.begin());
   const std::vector<std::uint32_t> ends = inference::end_tokens(*built.model);

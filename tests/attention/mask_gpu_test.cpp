@@ -43,7 +43,8 @@ AttentionRun blank_run(const Sizes& sizes, const MaskSpec& mask, std::span<const
   block.stats = std::make_shared<const ops::DeviceTensor>(ops::make_stats(stream, sizes.batch, sizes.heads, sizes.queries));
   std::vector<std::uint32_t> key_ranges;
   for (const std::uint32_t length : key_lengths) key_ranges.insert(key_ranges.end(), {0u, length});
-  block.mask = upload_mask(stream, mask, {kLayer, sizes.batch, sizes.heads, sizes.queries, sizes.keys}, key_ranges);
+  block.mask = std::make_shared<const DeviceMask>(
+      upload_mask(stream, mask, {kLayer, sizes.batch, sizes.heads, sizes.queries, sizes.keys}, key_ranges));
   std::move(stream).submit().wait();
   AttentionRun run;
   run.blocks.push_back(std::move(block));
@@ -159,10 +160,10 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "maps that mask the same cells share one plane") {
     const Sizes sizes{4, 8, 64, 64};
     const std::vector<std::uint32_t> lengths(4, 64);
-    const std::size_t plane = 64 * 64 / 8, table = 4 * 8 * 4, head_of_words = 4 * 2 * 4;
+    const std::size_t plane = 12 + 64 * 8 + 64 * 64 / 8, table = 4 * 8 * 4, head_of_words = 4 * 2 * 4;
     test::Random random(3);
     MaskSpec mask;
-    const auto words_bytes = [&] { return blank_run(sizes, mask, lengths).blocks[0].mask.words.size(); };
+    const auto words_bytes = [&] { return blank_run(sizes, mask, lengths).blocks[0].mask->words.size(); };
     CHECK(words_bytes() == head_of_words);
     mask.matrix = random_matrix(random, 1, 1, sizes);
     CHECK(words_bytes() == head_of_words + table + plane);
@@ -171,5 +172,31 @@ TEST_SUITE("gpu") {
     mask.matrix = random_matrix(random, 4, 8, sizes);
     mask.painted.clear();
     CHECK(words_bytes() == head_of_words + table + 32 * plane);
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "a painted cell costs bytes, however long the text is") {
+    const Sizes sizes{1, 2, 32'768, 32'768};
+    MaskSpec mask;
+    mask.painted[{.head = 1}][{20'000, 31'999}] = false;
+    const std::vector<std::uint32_t> lengths{32'768};
+    const AttentionRun run = blank_run(sizes, mask, lengths);
+    CHECK(run.blocks[0].mask->words.size() <= 64);
+    for (std::uint32_t head = 0; head < 2; ++head) {
+      const TileRequest around{.block = run.blocks[0].ref,
+                               .head = head,
+                               .stage = Stage::Masked,
+                               .row = 19'999,
+                               .rows = 3,
+                               .column = 31'990,
+                               .columns = 20};
+      const Tile tile = evaluate(test::shared_kernels(), run, std::span(&around, 1)).front();
+      for (std::uint32_t i = 0; i < 3; ++i) {
+        for (std::uint32_t j = 0; j < 20; ++j) CHECK(tile.is_masked(i, j) == (head == 1 && i == 1 && j == 9));
+      }
+    }
+    // Two cells in opposite corners: the rows between take eight bytes each, not a word for every 32 keys.
+    mask.painted[{.head = 1}][{0, 0}] = false;
+    mask.painted[{.head = 1}][{32'767, 32'767}] = false;
+    CHECK(blank_run(sizes, mask, lengths).blocks[0].mask->words.size() < 32'768 * 8 + 128);
   }
 }

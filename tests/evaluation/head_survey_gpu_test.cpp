@@ -10,6 +10,7 @@
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 
 using namespace headlight;
 using namespace headlight::evaluation;
@@ -54,7 +55,7 @@ TEST_SUITE("gpu") {
     for (const char* name : {"gpt2", "llama", "bert"}) {
       CAPTURE(name);
       const auto model = golden(name);
-      inference::Session session(context);
+      test::RunningSession session(context);
       const auto scores = survey_texts(session, *model, lines, PatternMeasure::Share, {.first_token = true});
       REQUIRE(scores.size() == std::size_t{model->description.layers} * model->description.heads);
       std::vector<HeadScore> sums = scores;
@@ -77,7 +78,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "a head's stripes are those of its own map") {
     const auto model = golden("gpt2");
-    inference::Session session(context);
+    test::RunningSession session(context);
     const RandomTokens settings = {.sequences = 1, .span = 7, .seed = 5};
     const auto scores = survey_random(session, *model, settings);
     const inference::PromptText text = {.lines = {}, .ids = random_repeats(*model, settings)};
@@ -96,7 +97,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "what can't be surveyed is one line") {
-    inference::Session session(context);
+    test::RunningSession session(context);
     const std::vector<std::string> lines = {"the cat"};
     const auto complaint = [&](std::string_view name, const std::vector<std::string>& texts) {
       return test::error_message([&] { survey_texts(session, *golden(name), texts, PatternMeasure::Share, {}); });

@@ -7,6 +7,7 @@
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 
 using namespace headlight;
 using evaluation::ScoredLine;
@@ -40,7 +41,7 @@ double expected_nats(const test::GoldenCase& of, std::uint32_t item, const Ids& 
 /// Largest relative difference over the lines of a model's golden cases.
 double worst_difference(gpu::Context& context, std::string_view name) {
   const auto model = golden(name);
-  inference::Session session(context);
+  test::RunningSession session(context);
   double worst = 0.0;
   std::size_t count = 0;
   for (const test::GoldenCase& of : test::load_golden_cases(name)) {
@@ -83,7 +84,7 @@ TEST_SUITE("gpu") {
     for (const char* name : {"gpt2", "marian"}) {
       CAPTURE(name);
       const auto model = golden(name);
-      inference::Session session(context);
+      test::RunningSession session(context);
       std::vector<std::size_t> steps;
       const auto together =
           evaluation::likelihood(session, *model, sources, texts, [&](std::size_t done, std::size_t total) {
@@ -112,7 +113,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "models that predict no text, and texts that don't fit, are one line") {
-    inference::Session session(context);
+    test::RunningSession session(context);
     const std::vector<std::string> texts = {"the cat", "the cat"};
     const auto complaint = [&](std::string_view name, const std::vector<std::string>& lines,
                                const std::vector<std::string>& sources = {}) {

@@ -6,6 +6,7 @@
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 
 using namespace headlight;
 using namespace headlight::inference;
@@ -27,7 +28,7 @@ double mean_weight(const Tensor& weights, std::uint32_t item, std::uint32_t quer
 TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "each token of the target has the source token that the heads' mean weighs most") {
     const auto model = open_model(test::golden_model_path("marian"));
-    Session session(context);
+    test::RunningSession session(context);
     for (const PaddingSide padding : {PaddingSide::Right, PaddingSide::Left}) {
       // The same tokens given as ids align alike: <eos> of the source and of the target is known by its id.
       PromptText text{.lines = {}, .ids = {{11, 12, 13, 14, 0}, {15, 16, 0}}, .padding = padding};
@@ -35,7 +36,7 @@ TEST_SUITE("gpu") {
       const Prompt prompt = make_prompt(*model, text);
       session.run(model->network, prompt.input, model->masks);
       for (const std::uint32_t layer : {0u, 1u}) {
-        const auto aligned = align(session, *model, prompt, layer);
+        const auto aligned = align(*session.newest(), *model, prompt, layer);
         const Tensor weights = session.stage({model::BlockKind::Cross, LayerIndex{layer}}, attention::Stage::Weights);
         REQUIRE(aligned.size() == 2);
         CHECK(aligned[0].size() == 3);
@@ -54,20 +55,21 @@ TEST_SUITE("gpu") {
             }
           }
         }
-        if (layer == 1) CHECK(align(session, *model, prompt) == aligned);
+        if (layer == 1) CHECK(align(*session.newest(), *model, prompt) == aligned);
       }
-      CHECK(test::error_message([&] { align(session, *model, prompt, 2); }) == "the decoder has 2 layers, none is number 2");
+      CHECK(test::error_message([&] { align(*session.newest(), *model, prompt, 2); }) ==
+            "the decoder has 2 layers, none is number 2");
     }
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "a source of special tokens alone aligns nothing, and one stack has nothing to align") {
-    Session session(context);
+    test::RunningSession session(context);
     const auto marian = open_model(test::golden_model_path("marian"));
     const Prompt empty = make_prompt(*marian, {.lines = {""}, .target_ids = {{103, 21}}});
     session.run(marian->network, empty.input, marian->masks);
-    CHECK(align(session, *marian, empty) == std::vector<std::vector<AlignedToken>>{{}});
+    CHECK(align(*session.newest(), *marian, empty) == std::vector<std::vector<AlignedToken>>{{}});
     const auto gpt2 = open_model(test::golden_model_path("gpt2"));
     const Prompt alone = make_prompt(*gpt2, {.lines = {}, .ids = {{1, 2}}});
-    CHECK(test::error_message([&] { align(session, *gpt2, alone); }) == "gpt2 has no cross-attention to align by");
+    CHECK(test::error_message([&] { align(*session.newest(), *gpt2, alone); }) == "gpt2 has no cross-attention to align by");
   }
 }

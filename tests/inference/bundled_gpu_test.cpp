@@ -14,6 +14,7 @@
 #include "inference/decoding.h"
 #include "inference/golden_run.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 
 using namespace headlight;
 using namespace headlight::inference;
@@ -60,7 +61,7 @@ TEST_SUITE("gpu") {
     REQUIRE(items.size() == 10);
     PromptText text;
     text.lines = strings(items, "source");
-    Session session(context);
+    test::RunningSession session(context);
     const std::vector<Decoded> written = decode(session, *model, text, {.most_tokens = 30});
     PromptText whole = text;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -73,7 +74,7 @@ TEST_SUITE("gpu") {
     }
     const Prompt prompt = make_prompt(*model, whole);
     session.run(model->network, prompt.input, model->masks);
-    const auto aligned = align(session, *model, prompt);
+    const auto aligned = align(*session.newest(), *model, prompt);
     for (std::size_t i = 0; i < items.size(); ++i) {
       std::vector<std::uint32_t> sources;
       for (const AlignedToken& token : aligned.at(i)) sources.push_back(token.source);
@@ -87,7 +88,7 @@ TEST_SUITE("gpu") {
     REQUIRE(items.size() == 3);
     PromptText text;
     text.lines = strings(items, "text");
-    Session session(context);
+    test::RunningSession session(context);
     const auto written = decode(session, *model, text, {.most_tokens = 30});
     for (std::size_t i = 0; i < items.size(); ++i) {
       CHECK(written[i].ids == items[i].at("ids").get<std::vector<std::uint32_t>>());

@@ -12,6 +12,7 @@
 #include "support/golden_model.h"
 #include "support/gpu.h"
 #include "support/random.h"
+#include "support/running_session.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;
@@ -29,7 +30,8 @@ struct Plain {
 };
 
 /// The model's own logits of what follows the last token, all of it computed anew.
-std::vector<float> fresh_logits(Session& session, const LanguageModel& model, const Ids& line, const Ids& target) {
+std::vector<float> fresh_logits(test::RunningSession& session, const LanguageModel& model, const Ids& line,
+                                const Ids& target) {
   PromptText text{.lines = {}, .ids = {line}};
   if (!target.empty()) text.target_ids = {target};
   session.forget();
@@ -39,7 +41,7 @@ std::vector<float> fresh_logits(Session& session, const LanguageModel& model, co
 }
 
 /// Greedy decoding as its definition says, without anything that makes it fast.
-Plain decode_plainly(Session& session, const LanguageModel& model, const Ids& line, std::uint32_t most_tokens) {
+Plain decode_plainly(test::RunningSession& session, const LanguageModel& model, const Ids& line, std::uint32_t most_tokens) {
   const bool has_target = model.description.is_encoder_decoder;
   Ids source = line;
   Ids target = has_target ? Ids{model.description.ids.decoder_start.value()} : Ids();
@@ -92,7 +94,7 @@ TEST_SUITE("gpu") {
       CAPTURE(name);
       // Copied, so that a token that the untrained model likes can be made an end token.
       LanguageModel model = *open_model(test::golden_model_path(name));
-      Session session(context), fresh(context);
+      test::RunningSession session(context), fresh(context);
       test::Random random(11);
       const std::vector<Ids> lines = some_lines(random, model, {3, 9, 1, 9, 6});
       for (const bool ends_early : {false, true}) {
@@ -114,7 +116,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "a target that is there already is written on") {
     const auto model = open_model(test::golden_model_path("marian"));
-    Session session(context);
+    test::RunningSession session(context);
     PromptText text{.lines = {}, .ids = {{5, 6, 7, 0}, {8, 9, 0}}};
     const std::vector<Decoded> whole = decode(session, *model, text, {.most_tokens = 8});
     const std::uint32_t start = model->description.ids.decoder_start.value();
@@ -132,7 +134,7 @@ TEST_SUITE("gpu") {
     endless.description.ids.eos.clear();
     endless.tokenizer.reset();
     endless.target_tokenizer.reset();
-    Session session(context);
+    test::RunningSession session(context);
     const std::vector<Decoded> decoded =
         decode(session, endless, {.lines = {}, .ids = {Ids(32, 5), Ids(20, 6)}}, {.most_tokens = 100});
     CHECK(decoded[0].ids.size() == 1);  // what follows the last position; it has none itself
@@ -154,7 +156,7 @@ TEST_SUITE("gpu") {
       PromptText together{.lines = {}, .ids = lines};
       if (model.description.is_encoder_decoder)
         together = {.lines = {}, .ids = some_lines(random, model, {5, 9, 7, 1, 3}), .target_ids = lines};
-      Session session(context), alone(context);
+      test::RunningSession session(context), alone(context);
       const std::vector<Decoded> decoded = decode(session, model, together, {.most_tokens = 20});
       for (std::size_t line = 0; line < lines.size(); ++line) {
         CHECK(decoded[line].ids.size() == std::min<std::size_t>(20, 33 - lines[line].size()));
@@ -167,7 +169,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "sampling: a line is what its seed makes it, whatever is beside it") {
     const auto model = open_model(test::golden_model_path("llama"));
-    Session session(context);
+    test::RunningSession session(context);
     DecodingSettings settings{.sampling = {.method = SamplingMethod::Random, .temperature = 1.5f, .seed = 7},
                               .most_tokens = 12};
     const std::vector<Ids> lines = {{5, 6}, {7, 8, 9, 10}, {5, 6}};
@@ -182,7 +184,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "an observer sees every token and can end it") {
     const auto model = open_model(test::golden_model_path("llama"));
-    Session session(context);
+    test::RunningSession session(context);
     std::vector<std::size_t> lengths;
     const auto observe = [&](const DecodingProgress& progress) {
       lengths.push_back(progress.lines[0].ids.size());
@@ -197,7 +199,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "what can't be written says so in one line") {
-    Session session(context);
+    test::RunningSession session(context);
     const auto refusal = [&](const char* name, const PromptText& text, const DecodingSettings& settings = {}) {
       const auto model = open_model(test::golden_model_path(name));
       return test::error_message([&] { decode(session, *model, text, settings); });

@@ -1,4 +1,5 @@
 #include "inference/golden_run.h"
+#include "support/running_session.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +9,6 @@ namespace headlight::test {
 namespace {
 
 using attention::Stage;
-using inference::Session;
 using inference::Stack;
 using model::BlockKind;
 
@@ -53,7 +53,7 @@ std::vector<std::size_t> top_ten(std::span<const float> logits) {
   return order;
 }
 
-void compare(Session& session, const GoldenCase& golden, GoldenDifference& worst) {
+void compare(test::RunningSession& session, const GoldenCase& golden, GoldenDifference& worst) {
   for (const model::BlockRef block : session.blocks()) {
     const Tensor& maps = block.kind == BlockKind::Cross         ? golden.cross_attentions
                          : block.kind == BlockKind::DecoderSelf ? golden.decoder_attentions
@@ -106,7 +106,7 @@ GoldenDifference run_golden(gpu::Context& context, const model::LoadedNetwork& l
                             inference::Precision precision) {
   GoldenDifference worst;
   const auto network = std::make_shared<const model::Network>(loaded.network);
-  Session session(context);
+  test::RunningSession session(context);
   session.load(network->layers, precision);
   for (const GoldenCase& golden : cases) {
     session.run(network, golden.input, masks_of(loaded.description, golden));

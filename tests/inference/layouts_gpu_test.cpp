@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "inference/random_network.h"
-#include "inference/session.h"
 #include "support/deviation.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 
 using namespace headlight;
 using namespace headlight::inference;
@@ -28,7 +28,7 @@ struct Layout {
 /// [heads, d, d_model] as rows of d_model.
 Tensor flat(const Tensor& per_head) { return {{per_head.axis(0) * per_head.axis(1), per_head.axis(2)}, per_head.values}; }
 
-double off(Session& session, Stage stage, const Tensor& x, const Layout& layout) {
+double off(test::RunningSession& session, Stage stage, const Tensor& x, const Layout& layout) {
   const Tensor found = session.stage({}, stage);
   const std::uint32_t d = found.axis(3);
   std::vector<double> expected;
@@ -51,10 +51,10 @@ double off(Session& session, Stage stage, const Tensor& x, const Layout& layout)
 }
 
 /// A session that ran one layer with these weights over x.
-Session run(gpu::Context& context, const Tensor& x, model::AttentionWeights weights) {
+test::RunningSession run(gpu::Context& context, const Tensor& x, model::AttentionWeights weights) {
   model::ModelInput input;
   input.source = {.batch = kBatch, .length = kTokens, .lengths = {kTokens, kTokens}, .ids = {}, .vectors = x};
-  Session session(context);
+  test::RunningSession session(context);
   session.run(test::single_layer(kConfig, std::move(weights)), input, {});
   return session;
 }
@@ -67,7 +67,7 @@ TEST_SUITE("gpu") {
       test::Random random(1);
       const Tensor x = random.tensor({kBatch, kTokens, kConfig.d_model});
       const model::AttentionWeights weights = test::random_weights(random, kConfig, has_bias, false);
-      Session session = run(context, x, weights);
+      test::RunningSession session = run(context, x, weights);
       const auto rows = [](std::uint32_t d) {
         return [d](std::uint32_t head, std::uint32_t column) { return head * d + column; };
       };
@@ -83,7 +83,7 @@ TEST_SUITE("gpu") {
       const Tensor x = random.tensor({kBatch, kTokens, kConfig.d_model});
       const model::Linear fused =
           test::random_linear(random, kConfig.d_model, kConfig.heads * (2 * kConfig.d_k + kConfig.d_v), has_bias);
-      Session session = run(context, x, split_fused(fused, model::FusedLayout::QueryKeyValue, kConfig));
+      test::RunningSession session = run(context, x, split_fused(fused, model::FusedLayout::QueryKeyValue, kConfig));
       const std::uint32_t keys_at = kConfig.heads * kConfig.d_k;
       CHECK(off(session, Stage::Q, x,
                 {fused.weight, fused.bias, [](auto head, auto column) { return head * kConfig.d_k + column; }}) < kClose);
@@ -102,7 +102,7 @@ TEST_SUITE("gpu") {
       const Tensor x = random.tensor({kBatch, kTokens, kConfig.d_model});
       constexpr std::uint32_t kHeadRows = 2 * kConfig.d_k + kConfig.d_v;
       const model::Linear fused = test::random_linear(random, kConfig.d_model, kConfig.heads * kHeadRows, has_bias);
-      Session session = run(context, x, split_fused(fused, model::FusedLayout::PerHead, kConfig));
+      test::RunningSession session = run(context, x, split_fused(fused, model::FusedLayout::PerHead, kConfig));
       CHECK(off(session, Stage::Q, x,
                 {fused.weight, fused.bias, [](auto head, auto column) { return head * kHeadRows + column; }}) < kClose);
       CHECK(off(session, Stage::K, x, {fused.weight, fused.bias, [](auto head, auto column) {
@@ -120,7 +120,7 @@ TEST_SUITE("gpu") {
     const Tensor query = random.tensor({kConfig.heads, kConfig.d_k, kConfig.d_model}),
                  key = random.tensor({kConfig.heads, kConfig.d_k, kConfig.d_model}),
                  value = random.tensor({kConfig.heads, kConfig.d_v, kConfig.d_model});
-    Session session = run(context, x, from_per_head(query, key, value, kConfig));
+    test::RunningSession session = run(context, x, from_per_head(query, key, value, kConfig));
     const auto rows = [](std::uint32_t d) {
       return [d](std::uint32_t head, std::uint32_t column) { return head * d + column; };
     };

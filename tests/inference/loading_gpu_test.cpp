@@ -8,10 +8,10 @@
 
 #include "inference/memory_estimate.h"
 #include "inference/random_network.h"
-#include "inference/session.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 
 using namespace headlight;
 using namespace headlight::inference;
@@ -40,7 +40,7 @@ TEST_SUITE("gpu") {
     for (const char* name : {"gpt2", "llama", "albert", "gemma2", "t5"}) {
       CAPTURE(std::string(name));
       const auto network = load_model(name);
-      Session session(context);
+      test::RunningSession session(context);
       const std::size_t before = context.allocated_bytes();
       std::size_t taken_f32 = 0;
       for (const Precision precision : {Precision::F32, Precision::F16}) {
@@ -75,7 +75,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "loading that is cancelled half way frees what it took, and can be begun again") {
     const auto network = load_model("llama");
-    Session session(context);
+    test::RunningSession session(context);
     const std::size_t before = context.allocated_bytes();
     std::size_t most = 0;
     const std::string message = test::error_message([&] {
@@ -95,7 +95,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "loading the same layers again does nothing, in another precision everything") {
     const auto network = load_model("llama");
-    Session session(context);
+    test::RunningSession session(context);
     std::uint32_t calls = 0;
     const LoadObserver count = [&](std::size_t, std::size_t) {
       ++calls;
@@ -114,7 +114,7 @@ TEST_SUITE("gpu") {
     const auto network = four_megabytes();
     const auto refusal = [&](std::size_t memory_bytes, Precision precision) {
       test::WatchedContext small({.memory_bytes = memory_bytes});
-      Session session(small);
+      test::RunningSession session(small);
       const std::size_t before = small->allocated_bytes();
       bool has_begun = false;
       const std::string message = test::error_message(

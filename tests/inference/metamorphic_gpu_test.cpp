@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "inference/random_network.h"
-#include "inference/session.h"
 #include "support/deviation.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 
 using namespace headlight;
 using namespace headlight::inference;
@@ -95,7 +95,7 @@ TEST_SUITE("gpu") {
     permuted.output->weight = std::move(permuted_output);
     const model::ModelInput input = vectors(random.tensor({kBatch, kTokens, kConfig.d_model}), {kTokens, 9});
     const attention::MaskSet masks = masks_of("causal");
-    Session plain(context), moved(context);
+    test::RunningSession plain(context), moved(context);
     plain.run(test::single_layer(kConfig, weights), input, masks);
     moved.run(test::single_layer(kConfig, permuted), input, masks);
     for (const Stage stage : {Stage::Q, Stage::Scaled, Stage::Weights, Stage::Heads}) {
@@ -119,7 +119,7 @@ TEST_SUITE("gpu") {
     model::AttentionWeights weights = test::random_weights(random, kConfig, true, true);
     const model::ModelInput input = vectors(random.tensor({kBatch, kTokens, kConfig.d_model}), {kTokens, 9});
     for (const char* rule : {"none", "causal", "window:3"}) {
-      Session plain(context), shifted(context);
+      test::RunningSession plain(context), shifted(context);
       plain.run(test::single_layer(kConfig, weights), input, masks_of(rule));
       model::AttentionWeights moved = weights;
       Tensor moved_bias = moved.key.bias.tensor();
@@ -141,7 +141,7 @@ TEST_SUITE("gpu") {
     const Tensor x = random.tensor({kBatch, kTokens, kConfig.d_model});
     for (const char* rule : {"none", "causal", "window:4", "prefix:5"}) {
       for (const MaskFill fill : {MaskFill::NegativeInfinity, MaskFill::MinusOneBillion}) {
-        Session session(context);
+        test::RunningSession session(context);
         session.run(network, vectors(x, {kTokens, 9}), masks_of(rule, fill));
         const Tensor weights = session.stage(kFirst, Stage::Weights), output = session.stage(kFirst, Stage::Output);
         for (const std::uint32_t more : {1u, 3u, 44u}) {
@@ -179,7 +179,7 @@ TEST_SUITE("gpu") {
     test::Random random(64);
     const auto network = test::single_layer(kConfig, test::random_weights(random, kConfig, true, true));
     const Tensor x = random.tensor({1, 40, kConfig.d_model});
-    Session whole(context), begun(context);
+    test::RunningSession whole(context), begun(context);
     whole.run(network, vectors(x, {40}), masks_of("causal"));
     const Tensor all = whole.stage(kFirst, Stage::Output), weights = whole.stage(kFirst, Stage::Weights);
     for (const std::uint32_t tokens : {1u, 7u, 8u, 9u, 32u, 33u, 39u}) {
@@ -206,7 +206,7 @@ TEST_SUITE("gpu") {
     for (const char* rule : {"none", "causal", "window:1", "window:4", "prefix:3", "causal+window:3+prefix:2"}) {
       for (const MaskFill fill : {MaskFill::NegativeInfinity, MaskFill::MinusOneBillion, MaskFill::MinusTenBillion}) {
         const attention::MaskSet masks = masks_of(rule, fill);
-        Session session(context);
+        test::RunningSession session(context);
         session.run(network, input, masks);
         const Tensor weights = session.stage(kFirst, Stage::Weights);
         double worst_sum = 0.0;
@@ -256,7 +256,7 @@ TEST_SUITE("gpu") {
                     to->values.begin() + static_cast<std::ptrdiff_t>(row) * d);
       }
     }
-    Session plain(context), moved(context);
+    test::RunningSession plain(context), moved(context);
     plain.run(network, input, {});
     moved.run(network, permuted, {});
     const Tensor before = plain.stage(kFirst, Stage::Weights), after = moved.stage(kFirst, Stage::Weights);
@@ -275,7 +275,7 @@ TEST_SUITE("gpu") {
     test::Random random(67);
     const auto network = test::single_layer(kConfig, test::random_weights(random, kConfig, true, true));
     const Tensor x = random.tensor({3, kTokens, kConfig.d_model});
-    Session together(context), alone(context);
+    test::RunningSession together(context), alone(context);
     together.run(network, vectors(x, {kTokens, 9, 1}), masks_of("window:6"));
     const Tensor all = together.stage(kFirst, Stage::Output);
     for (std::uint32_t item = 0; item < 3; ++item) {
@@ -305,7 +305,7 @@ TEST_SUITE("gpu") {
       *parameter = std::move(quarter);
     }
     const model::ModelInput input = vectors(random.tensor({kBatch, kTokens, kConfig.d_model}), {kTokens, 9});
-    Session one(context), other(context);
+    test::RunningSession one(context), other(context);
     one.run(test::single_layer(scaled, weights), input, masks_of("causal"));
     other.run(test::single_layer(bare, quartered), input, masks_of("causal"));
     CHECK(largest_difference(one.stage(kFirst, Stage::Weights), other.stage(kFirst, Stage::Weights)) == 0.0);

@@ -8,6 +8,7 @@
 #include "inference/golden_run.h"
 #include "model/safetensors.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 
 using namespace headlight;
 using namespace headlight::inference;
@@ -45,7 +46,7 @@ TEST_SUITE("gpu") {
     const model::ModelInput input{.source = read_tokens(golden)};
     const Tensor maps = golden.tensor("attentions"), last = golden.tensor("last_hidden");
     for (const Precision precision : {Precision::F32, Precision::F16}) {
-      Session session(context);
+      test::RunningSession session(context);
       session.load(network->layers, precision);
       session.run(network, input, {});
       double worst = 0.0;

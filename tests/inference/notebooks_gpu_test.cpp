@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "inference/notebooks.h"
-#include "inference/session.h"
 #include "support/golden.h"
 #include "support/gpu.h"
 #include "support/playground_cases.h"
+#include "support/running_session.h"
 #include "support/stages.h"
 #include "support/visibility.h"
 
@@ -27,7 +27,7 @@ constexpr model::BlockRef kFirst{};
 /// A preset run on the shared device.
 struct NotebookRun {
   Notebook notebook;
-  Session session{test::shared_context()};
+  test::RunningSession session{test::shared_context()};
 
   explicit NotebookRun(Notebook of_notebook) : notebook(std::move(of_notebook)) {
     session.run(notebook.network, notebook.input, notebook.masks);
@@ -202,7 +202,7 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "the playground is what PyTorch makes of the same procedure, every stage of every layer") {
     const std::vector<test::PlaygroundCase> cases = test::playground_cases();
     REQUIRE(cases.size() == 5);
-    Session session(context);
+    test::RunningSession session(context);
     for (const test::PlaygroundCase& one : cases) {
       const Playground playground = make_playground(one.settings, one.text, one.key_text);
       const auto network =

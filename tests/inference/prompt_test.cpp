@@ -10,6 +10,7 @@
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;
@@ -34,7 +35,7 @@ double estimated_share(gpu::Context& context, const char* name, ops::AttentionKe
   ops::Tuning tuning = ops::default_tuning(context.device());
   tuning.attention = attention;
   ops::save_tuning(context.device(), folder.path() / "kernels.json", tuning);
-  Session session(context, folder.path() / "kernels.json");
+  test::RunningSession session(context, folder.path() / "kernels.json");
   const RunTiming timing = session.run(model->network, make_prompt(*model, text).input, model->masks);
   const MemoryEstimate estimate =
       estimate_memory(*model->network, Precision::F32, tokens, RunPlace{context.device(), attention});

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "inference/desk.h"
-#include "inference/session.h"
 #include "ops/tuning.h"
 #include "support/deviation.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
 #include "support/random.h"
+#include "support/running_session.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;
@@ -30,7 +30,7 @@ namespace {
 // that is more than 1.
 constexpr double kSame = 1e-6;  // observed 0 on llvmpipe
 
-RunTiming run(Session& session, const OpenModel& model, const Desk& desk) {
+RunTiming run(test::RunningSession& session, const OpenModel& model, const Desk& desk) {
   return session.run(model.network, desk.input(), desk.masks, desk.gains);
 }
 
@@ -43,7 +43,7 @@ double relative_difference(const Tensor& left, const Tensor& right) {
 }
 
 /// Of everything that a person can look at: maps and outputs of every block, hidden states, logits.
-double difference(Session& left, Session& right) {
+double difference(test::RunningSession& left, test::RunningSession& right) {
   if (left.blocks() != right.blocks()) return 1e9;
   double worst = 0.0;
   for (const model::BlockRef block : left.blocks()) {
@@ -67,7 +67,7 @@ TEST_SUITE("gpu") {
       const OpenModel model = open_golden_model(name);
       test::Random random(++seed);
       Desk desk = make_desk(random, model);
-      Session session(context), fresh(context);
+      test::RunningSession session(context), fresh(context);
       for (int i = 0; i < 45; ++i) {
         const std::string edit = i == 0 ? "open" : edit_at_random(random, model, desk);
         fresh.unload();
@@ -92,7 +92,7 @@ TEST_SUITE("gpu") {
       const OpenModel model = open_golden_model(name);
       test::Random random(3);
       Desk desk = make_desk(random, model);
-      Session session(context);
+      test::RunningSession session(context);
       const std::uint32_t all = run(session, model, desk).dispatches, layers = model.description.layers;
       const auto check = [&](std::uint32_t tokens, std::uint32_t of_layers, std::uint32_t dispatches) {
         const RunTiming timing = run(session, model, desk);
@@ -122,7 +122,7 @@ TEST_SUITE("gpu") {
       const OpenModel model = open_golden_model(name);
       test::Random random(4);
       Desk desk = make_desk(random, model);
-      Session session(context);
+      test::RunningSession session(context);
       const std::uint32_t all = run(session, model, desk).dispatches, layers = model.description.layers;
       const std::uint32_t behind = model.description.decoder_layers;  // which must be computed again, too
       std::uint32_t cost = all;
@@ -151,7 +151,7 @@ TEST_SUITE("gpu") {
       const TemporaryDirectory folder;
       const auto tuning = folder.path() / "tuning.json";
       ops::save_tuning(context.device(), tuning, {linear, linear, attention, ops::is_texel(linear)});
-      Session session(context, tuning), fresh(context, tuning);
+      test::RunningSession session(context, tuning), fresh(context, tuning);
       const Precision precision = attention == AttentionKernel::Blocks ? Precision::F16 : Precision::F32;
       session.load(model.network->layers, precision);
       test::Random random(9);
@@ -175,7 +175,7 @@ TEST_SUITE("gpu") {
       const OpenModel model = open_golden_model(name);
       test::Random random(5);
       Desk desk = make_desk(random, model);
-      Session session(context);
+      test::RunningSession session(context);
       const RunTiming first = run(session, model, desk);
       desk.target[0].push_back(3);
       const RunTiming typed = run(session, model, desk);
@@ -194,7 +194,7 @@ TEST_SUITE("gpu") {
     const OpenModel model = open_golden_model("gpt2");
     test::Random random(6);
     const Desk desk = make_desk(random, model);
-    Session session(context);
+    test::RunningSession session(context);
     run(session, model, desk);
     const Tensor weights = session.stage({}, Stage::Weights), logits = session.logits();
     Desk too_long = desk;
@@ -213,7 +213,7 @@ TEST_SUITE("gpu") {
     const OpenModel model = open_golden_model("t5");
     test::Random random(10);
     const Desk desk = make_desk(random, model);
-    Session session(context);
+    test::RunningSession session(context);
     const RunTiming first = run(session, model, desk);
     const Tensor hidden = session.hidden(Stack::Decoder), logits = session.logits();
     session.forget();
@@ -230,7 +230,7 @@ TEST_SUITE("gpu") {
     const OpenModel gpt2 = open_golden_model("gpt2"), llama = open_golden_model("llama");
     test::Random random(7);
     Desk left = make_desk(random, gpt2), right = make_desk(random, llama);
-    Session first(context), second(context), fresh(context);
+    test::RunningSession first(context), second(context), fresh(context);
     for (int i = 0; i < 4; ++i) {
       run(first, gpt2, left);
       run(second, llama, right);
@@ -251,7 +251,7 @@ TEST_SUITE("gpu") {
     const OpenModel gpt2 = open_golden_model("gpt2"), llama = open_golden_model("llama");
     test::Random random(8);
     Desk desk = make_desk(random, gpt2);
-    Session session(context), fresh(context);
+    test::RunningSession session(context), fresh(context);
     run(session, gpt2, desk);
     CHECK(run(session, llama, desk).reused_tokens == 0);
     fresh.unload();

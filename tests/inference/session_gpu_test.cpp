@@ -1,5 +1,4 @@
 // Whole passes at random against the double-precision reference, and how a session behaves.
-#include "inference/session.h"
 
 #include <doctest/doctest.h>
 
@@ -8,6 +7,7 @@
 #include "ops/tuning.h"
 #include "support/error_message.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 #include "support/stages.h"
 #include "support/temporary_directory.h"
 #include "support/visibility.h"
@@ -20,17 +20,17 @@ using ops::LinearKernel;
 
 namespace {
 
-double difference_from_reference(Session& session, const test::NetworkCase& one, std::string& worst) {
+double difference_from_reference(test::RunningSession& session, const test::NetworkCase& one, std::string& worst) {
   const double fill = static_cast<double>(attention::fill_value(one.masks.by_kind[0].fill));
   return test::max_difference(
       session, model::reference::run(*one.network, one.input, test::visibility(one.masks, one.input), fill), worst);
 }
 
 /// A session that runs these kernels whatever the device likes best.
-Session session_with(gpu::Context& context, const ops::Tuning& tuning) {
+test::RunningSession session_with(gpu::Context& context, const ops::Tuning& tuning) {
   const TemporaryDirectory folder;
   ops::save_tuning(context.device(), folder.path() / "tuning.json", tuning);
-  Session session(context, folder.path() / "tuning.json");
+  test::RunningSession session(context, folder.path() / "tuning.json");
   CHECK(session.is_tuned());
   return session;
 }
@@ -70,7 +70,7 @@ test::NetworkCase random_playground(test::Random& random) {
 TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "playgrounds at random: settings, texts, batches, cross-attention, masks, fills") {
     test::Random random(41);
-    Session session(context);
+    test::RunningSession session(context);
     for (int i = 0; i < 50; ++i) {
       const test::NetworkCase one = random_playground(random);
       session.run(one.network, one.input, one.masks);
@@ -84,7 +84,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "networks at random: encoders, decoders, residuals, feed-forwards, bare heads, logits") {
     test::Random random(42);
-    Session session(context);
+    test::RunningSession session(context);
     for (int i = 0; i < 80; ++i) {
       const test::NetworkCase one = test::random_network(random);
       session.run(one.network, one.input, one.masks);
@@ -104,7 +104,7 @@ TEST_SUITE("gpu") {
                                             {LinearKernel::Shuffle, AttentionKernel::BlocksShuffle},
                                             {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel}}) {
       test::Random random(43);
-      Session session = session_with(context, {linear, linear, attention, ops::is_texel(linear)});
+      test::RunningSession session = session_with(context, {linear, linear, attention, ops::is_texel(linear)});
       for (int i = 0; i < 12; ++i) {
         const test::NetworkCase one = test::random_network(random);
         session.run(one.network, one.input, one.masks);
@@ -121,7 +121,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("whole passes on a device with small bindings") {
     test::WatchedContext small({.max_storage_range = 65'536, .max_texel_elements = 1'024});
     test::Random random(44);
-    Session session(small);
+    test::RunningSession session(small);
     for (int i = 0; i < 12; ++i) {
       const test::NetworkCase one = i % 2 == 0 ? random_playground(random) : test::random_network(random);
       session.run(one.network, one.input, one.masks);
@@ -144,7 +144,7 @@ TEST_SUITE("gpu") {
     one.input.source = {.batch = 2, .length = 9, .lengths = {9, 4}};
     one.input.target = model::TokenBatch{.batch = 2, .length = 7, .lengths = {7, 7}};
     one.input.qkv = model::GivenQkv{random.tensor({2, 3, 7, 4}), random.tensor({2, 3, 9, 4}), random.tensor({2, 3, 9, 5})};
-    Session session(context);
+    test::RunningSession session(context);
     session.run(one.network, one.input, one.masks);
     const model::BlockRef block = session.blocks().at(0);
     CHECK(session.shape(block).queries == 7);
@@ -174,7 +174,7 @@ TEST_SUITE("gpu") {
                                                                       {AttentionKernel::Tiled, 1}};
     for (const auto& [kernel, dispatches] : of_attention) {
       CAPTURE(ops::to_string(kernel));
-      Session session = session_with(context, {.attention = kernel});
+      test::RunningSession session = session_with(context, {.attention = kernel});
       session.run(playground.network, playground.input, {});
       session.forget();
       const std::uint64_t before = context.submissions();
@@ -194,7 +194,7 @@ TEST_SUITE("gpu") {
     std::filesystem::copy(HEADLIGHT_SHADER_FOLDER, shaders, std::filesystem::copy_options::recursive);
     test::WatchedContext context({.shader_folder = shaders});
     const Playground playground = make_playground({}, "the cat sat", "");
-    Session session(context);
+    test::RunningSession session(context);
     std::vector<std::pair<std::size_t, std::size_t>> heard;
     session.watch_compiling([&](std::size_t done, std::size_t total) { heard.emplace_back(done, total); });
     session.run(playground.network, playground.input, {});
@@ -212,7 +212,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "weights go up once: new masks and new texts of the same layers cost no memory twice") {
-    Session session(context);
+    test::RunningSession session(context);
     const std::size_t before = context.allocated_bytes();
     const Playground first = make_playground({}, "the cat sat", "");
     session.run(first.network, first.input, {});
@@ -241,7 +241,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "bad input is refused in one line and the run before stays") {
-    Session session(context);
+    test::RunningSession session(context);
     CHECK(session.blocks().empty());
     CHECK(session.encoder_output().is_empty());
     const Playground playground = make_playground({}, "the cat sat", "");
@@ -271,7 +271,7 @@ TEST_SUITE("gpu") {
     settings.layers = 1;
     settings.output_projection = false;
     const Playground playground = make_playground(settings, "the cat sat", "");
-    Session session(context);
+    test::RunningSession session(context);
     session.run(playground.network, playground.input, {});
     CHECK(session.logits().is_empty());
     CHECK_FALSE(session.shape({}).extent(Stage::Output).has_value());

@@ -7,10 +7,10 @@
 
 #include "inference/playground.h"
 #include "inference/random_network.h"
-#include "inference/session.h"
 #include "support/deviation.h"
 #include "support/error_message.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 #include "support/stages.h"
 #include "support/visibility.h"
 
@@ -93,7 +93,7 @@ TEST_SUITE("gpu") {
     const model::AttentionWeights weights = test::random_weights(random, config, true, true);
     const Tensor x = random.tensor({1, kTokens, 16});
     const auto network = test::single_layer(config, weights);
-    Session session(context);
+    test::RunningSession session(context);
     for (const bool causal : {false, true}) {
       attention::MaskSet masks;
       masks.by_kind[0].rule.causal = causal;
@@ -125,7 +125,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "one token, also with 64 heads and widths of one") {
-    Session session(context);
+    test::RunningSession session(context);
     for (const auto& [d_model, heads, d] : {std::tuple{1u, 1u, 0u}, {64u, 64u, 0u}, {5u, 64u, 3u}, {7u, 1u, 1u}}) {
       PlaygroundSettings settings;
       settings.d_model = d_model;
@@ -159,7 +159,7 @@ TEST_SUITE("gpu") {
       shared_weights.value = std::move(shared);
       const auto network = test::single_layer(config, std::move(shared_weights));
       const model::AttentionWeights& weights = *network->layers->encoder[0].weights;
-      Session session(context);
+      test::RunningSession session(context);
       session.run(network, vectors(x), {});
       for (const std::uint32_t head : {0u, heads - 1}) {
         const TileRequest requests[] = {{.head = head, .stage = Stage::Weights, .row = 1, .rows = 1, .columns = kTokens},
@@ -178,7 +178,7 @@ TEST_SUITE("gpu") {
     std::size_t bytes[3] = {};
     for (std::uint32_t i = 0; i < 3; ++i) {
       const std::size_t before = context.allocated_bytes();
-      Session session(context);
+      test::RunningSession session(context);
       const Playground playground = make_playground({}, words(std::size_t{512} << i), "");
       bytes[i] = session.run(playground.network, playground.input, {}).device_bytes - before;
       session.stage(kFirst, Stage::Output);
@@ -191,7 +191,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("what a small device can't hold is refused with needed and available bytes, and less works again") {
     test::WatchedContext small({.memory_bytes = std::size_t{8} << 20});
-    Session session(small);
+    test::RunningSession session(small);
     const Playground little = make_playground({}, "the cat sat", "");
     session.run(little.network, little.input, {});
     const Playground much = make_playground({}, words(8'000), "");
@@ -210,11 +210,11 @@ TEST_SUITE("gpu") {
     std::size_t needed = 0;
     {
       test::WatchedContext roomy({});
-      Session session(roomy);
+      test::RunningSession session(roomy);
       needed = session.run(text.network, text.input, {}).device_bytes;
     }
     test::WatchedContext small({.memory_bytes = needed + needed / 8});
-    Session session(small);
+    test::RunningSession session(small);
     for (int i = 0; i < 3; ++i) CHECK_NOTHROW(session.run(text.network, text.input, {}));
     CHECK(session.blocks().size() == 2);
   }

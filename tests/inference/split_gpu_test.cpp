@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "inference/playground.h"
-#include "inference/session.h"
 #include "ops/tuning.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 #include "support/stages.h"
 #include "support/temporary_directory.h"
 
@@ -19,11 +19,11 @@ using ops::LinearKernel;
 
 namespace {
 
-Session session_with(gpu::Context& context, AttentionKernel attention, LinearKernel linear) {
+test::RunningSession session_with(gpu::Context& context, AttentionKernel attention, LinearKernel linear) {
   const TemporaryDirectory folder;
   ops::save_tuning(context.device(), folder.path() / "tuning.json",
                    {.few_rows = linear, .many_rows = linear, .attention = attention});
-  return Session(context, folder.path() / "tuning.json");
+  return test::RunningSession(context, folder.path() / "tuning.json");
 }
 
 /// 75 tokens and 40, so that rows fall into three groups of 32 and the last one isn't full.
@@ -53,7 +53,7 @@ TEST_SUITE("gpu") {
       for (const auto& [attention, linear] : kernels) {
         CAPTURE(ops::to_string(attention));
         CAPTURE(max_work);
-        Session whole = session_with(context, attention, linear), parts = session_with(slow, attention, linear);
+        test::RunningSession whole = session_with(context, attention, linear), parts = session_with(slow, attention, linear);
         whole.run(playground.network, playground.input, masks);
         parts.run(playground.network, playground.input, masks);
         parts.forget();
@@ -75,7 +75,7 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "pooled tiles that are cut into submissions have the same bits") {
     const Playground playground = long_playground();
     test::WatchedContext slow({.max_work = 5e4});  // less than a head's map
-    Session whole(context), parts(slow);
+    test::RunningSession whole(context), parts(slow);
     whole.run(playground.network, playground.input, {});
     parts.run(playground.network, playground.input, {});
     std::vector<attention::TileRequest> requests;
@@ -100,7 +100,7 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "weights that go up through staging buffers take few submissions and are the same") {
     const Playground playground = long_playground();
     test::WatchedContext discrete({.has_private_memory = true});
-    Session direct(context), staged(discrete);
+    test::RunningSession direct(context), staged(discrete);
     staged.load(playground.network->layers, Precision::F32, {});
     CHECK(discrete->submissions() <= 2);  // some hundred kilobytes in twenty buffers
     direct.run(playground.network, playground.input, {});

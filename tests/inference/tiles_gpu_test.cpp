@@ -6,11 +6,11 @@
 #include <limits>
 
 #include "inference/playground.h"
-#include "inference/session.h"
 #include "support/deviation.h"
 #include "support/error_message.h"
 #include "support/gpu.h"
 #include "support/random.h"
+#include "support/running_session.h"
 #include "support/stages.h"
 
 using namespace headlight;
@@ -58,11 +58,11 @@ class Looked {
     return spec.is_visible(request.block.layer.value, request.batch, request.head, row, column, request.batch == 0 ? 39 : 6);
   }
 
-  Session session;
+  test::RunningSession session;
   attention::MaskSpec spec;
 };
 
-TileRequest random_request(test::Random& random, const Session& session, Stage stage) {
+TileRequest random_request(test::Random& random, const test::RunningSession& session, Stage stage) {
   TileRequest request{
       .block = {.layer = LayerIndex{random.below(2)}}, .batch = random.below(2), .head = random.below(5), .stage = stage};
   const auto extent = session.shape(request.block).extent(stage).value();

@@ -12,6 +12,7 @@
 #include "model/reference_layers.h"
 #include "support/deviation.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 #include "support/stages.h"
 
 using namespace headlight;
@@ -57,7 +58,7 @@ std::shared_ptr<const model::Network> with_scaled_columns(const model::Network& 
 }
 
 /// The largest difference from the reference: of maps, and of logits divided by their root mean square.
-double off(Session& session, const model::reference::Run& expected) {
+double off(test::RunningSession& session, const model::reference::Run& expected) {
   double worst = 0.0, squares = 0.0;
   for (std::size_t i = 0; i < expected.blocks.size(); ++i) {
     worst = std::max(
@@ -93,7 +94,7 @@ TEST_SUITE("gpu") {
       const test::GoldenCase& golden = loaded.cases.at(0);
       const attention::MaskSet masks = test::masks_of(loaded.description, golden);
       const auto is_visible = test::trained_mask(loaded.description, golden);
-      Session session(context), other(context);
+      test::RunningSession session(context), other(context);
       for (const model::BlockRef block : loaded.network->blocks()) {
         const std::uint32_t heads = loaded.network->layer(block).config.heads;
         const std::uint32_t head = (block.layer.value + 1) % heads;
@@ -122,7 +123,7 @@ TEST_SUITE("gpu") {
       CAPTURE(name);
       const Loaded loaded = load(name);
       const test::GoldenCase& golden = loaded.cases.at(2);  // several lines
-      Session session(context);
+      test::RunningSession session(context);
       session.run(loaded.network, golden.input, test::masks_of(loaded.description, golden));
       const Tensor hidden = session.hidden(loaded.network->layers->decoder.empty() ? Stack::Encoder : Stack::Decoder);
       std::vector<StateRef> states;

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "inference/session.h"
 #include "support/gpu.h"
 #include "support/odd_model.h"
+#include "support/running_session.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;
@@ -29,7 +29,7 @@ std::vector<WeightFinding> findings(gpu::Context& context, const std::string& te
   const TemporaryDirectory folder;
   test::write_odd_model(folder.path(), "gpt2", tensor, index, number);
   const auto network = load_model(folder.path());
-  Session session(context);
+  test::RunningSession session(context);
   session.load(network->layers, precision);
   const std::vector<WeightFinding> found = weight_findings(*network);
   for (const WeightFinding& finding : found) CHECK(finding.file == folder.path() / "model.safetensors");
@@ -82,7 +82,7 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     test::write_odd_model(folder.path(), "gpt2", tensor, 7, 1e5f);
     const auto network = load_model(folder.path());
-    Session session(context);
+    test::RunningSession session(context);
     session.load(network->layers, Precision::F16);
     const std::string warning = weight_warning(*network);
     CHECK(warning.starts_with((folder.path() / "model.safetensors").string() +
@@ -96,7 +96,7 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     test::write_odd_model(folder.path(), "qwen2-bidirectional", "model.embed_tokens.weight", 7 * 32 + 1, kNan);  // token 7
     const auto network = load_model(folder.path());
-    Session session(context);
+    test::RunningSession session(context);
     model::ModelInput input = four_tokens();
     input.source.ids[2] = 9;
     session.run(network, input, {});
@@ -112,7 +112,7 @@ TEST_SUITE("gpu") {
     test::write_odd_model(folder.path(), "gpt2", "transformer.h.0.attn.c_attn.weight", 0,
                           kNan);  // of W_Q in layer 0, head 0
     const auto network = load_model(folder.path());
-    Session session(context);
+    test::RunningSession session(context);
     attention::MaskSet masks;
     masks[model::BlockKind::EncoderSelf].rule.causal = true;
     session.run(network, four_tokens(), masks);

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "attention/stage.h"
-#include "inference/session.h"
 #include "model/reference.h"
 #include "support/deviation.h"
+#include "support/running_session.h"
 
 namespace headlight::test {
 
@@ -50,7 +50,7 @@ inline const model::reference::Array& stage_of(const model::reference::Attention
 
 /// The largest difference of any stage of any block of the last run from the reference's; ∞ when one of them has a block, a
 /// stage or a shape that the other lacks. `worst` names where it is.
-inline double max_difference(inference::Session& session, const model::reference::Run& expected, std::string& worst) {
+inline double max_difference(RunningSession& session, const model::reference::Run& expected, std::string& worst) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   double largest = 0.0;
   const auto note = [&](double difference, model::BlockRef block, std::string_view what) {

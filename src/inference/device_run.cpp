@@ -1,0 +1,188 @@
+#include "inference/device_run.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/error.h"
+#include "gpu/context.h"
+
+namespace headlight::inference {
+namespace {
+
+/// (layer, token) → which of the states asked for. A row is computed for every batch item: states that share layer and token
+/// are one row.
+using StatesByRow = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::size_t>>;
+
+StatesByRow by_row(std::span<const StateRef> states, std::uint32_t last_layer) {
+  StatesByRow rows;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    rows[{std::min(states[i].layer, last_layer), states[i].token}].push_back(i);
+  }
+  return rows;
+}
+
+/// At most so many rows from `first` on, neighbours joined, and the first one that isn't among them.
+std::pair<StatesByRow::const_iterator, std::vector<StateRows>> next_rows(StatesByRow::const_iterator first,
+                                                                         StatesByRow::const_iterator end, std::size_t most) {
+  std::vector<StateRows> rows;
+  for (std::size_t count = 0; first != end && count < most; ++first, ++count) {
+    const auto [layer, token] = first->first;
+    const bool goes_on = !rows.empty() && rows.back().layer == layer && rows.back().tokens.end() == token;
+    if (goes_on) ++rows.back().tokens.count;
+    if (!goes_on) rows.push_back({layer, {token, 1}});
+  }
+  return {first, rows};
+}
+
+/// Copies logits [batch, row, vocabulary] to the states [state, vocabulary] that asked for the rows.
+void copy_rows(const Tensor& logits, StatesByRow::const_iterator first, StatesByRow::const_iterator end,
+               std::span<const StateRef> states, Tensor& result) {
+  const std::size_t count = logits.axis(1), width = logits.axis(2);
+  for (std::size_t row = 0; first != end; ++first, ++row) {
+    for (const std::size_t state : first->second) {
+      const std::size_t from = (states[state].batch * count + row) * width;
+      std::copy_n(logits.values.begin() + static_cast<std::ptrdiff_t>(from), width,
+                  result.values.begin() + static_cast<std::ptrdiff_t>(state * width));
+    }
+  }
+}
+
+}  // namespace
+
+DeviceRun::DeviceRun(PassInputs inputs, const RunTiming& timing, ops::Kernels& kernels,
+                     std::shared_ptr<const DeviceLayers> layers, attention::AttentionRun blocks, RunTensors tensors)
+    : Run(std::move(inputs), timing),
+      kernels_(kernels),
+      layers_(std::move(layers)),
+      run_(std::move(blocks)),
+      tensors_(std::move(tensors)) {}
+
+void DeviceRun::check() const {
+  if (is_destroyed_) throw Error("the run is gone: a later one that took over its memory failed");
+}
+
+std::vector<model::BlockRef> DeviceRun::blocks() const {
+  std::vector<model::BlockRef> blocks;
+  for (const attention::BlockRun& block : run_.blocks) blocks.push_back(block.ref);
+  return blocks;
+}
+
+BlockShape DeviceRun::shape(model::BlockRef block) const { return run_.block(block).shape; }
+
+std::uint64_t DeviceRun::version(model::BlockRef block) const { return run_.block(block).version; }
+
+std::vector<attention::Tile> DeviceRun::evaluate(std::span<const attention::TileRequest> requests) const {
+  check();
+  return attention::evaluate(kernels_, run_, requests);
+}
+
+const model::TokenBatch& DeviceRun::tokens(Stack stack) const {
+  return stack == Stack::Encoder ? inputs().input.source : *inputs().input.target;
+}
+
+std::optional<StateReader> DeviceRun::reader(Stack stack) const {
+  check();
+  const auto& states = stack == Stack::Encoder ? run_.encoder_states : run_.decoder_states;
+  if (states.empty()) return std::nullopt;
+  const auto& norm = stack == Stack::Encoder ? layers_->encoder_norm : layers_->decoder_norm;
+  return StateReader(kernels_, states, norm ? &*norm : nullptr, tokens(stack).length);
+}
+
+Stack DeviceRun::last_stack() const { return run_.decoder_states.empty() ? Stack::Encoder : Stack::Decoder; }
+
+std::uint32_t DeviceRun::last_layer() const {
+  const auto& states = run_.decoder_states.empty() ? run_.encoder_states : run_.decoder_states;
+  return static_cast<std::uint32_t>(states.size()) - 1;
+}
+
+std::uint32_t DeviceRun::rows_at_once() const {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  const std::size_t row = std::size_t{layers_->unembedding->linear.width + 3} / 4 * 16;
+  const std::size_t budget = std::min(kBytes, kernels_.context().device().max_storage_range / 2);
+  return static_cast<std::uint32_t>(std::max<std::size_t>(1, budget / row / inputs().input.source.batch));
+}
+
+Tensor DeviceRun::hidden(Stack stack) const {
+  const auto states = reader(stack);
+  return states ? states->hidden() : Tensor();
+}
+
+Tensor DeviceRun::encoder_output() const {
+  // Bare heads with nothing behind them: no hidden state was made of the last layer's.
+  std::uint32_t layers = 0;
+  for (const attention::BlockRun& block : run_.blocks) layers += block.ref.kind == model::BlockKind::EncoderSelf;
+  if (layers > 0 && run_.encoder_states.size() < layers + 1) {
+    return stage({model::BlockKind::EncoderSelf, LayerIndex{layers - 1}}, attention::Stage::Merged);
+  }
+  const auto states = layers > 0 ? reader(Stack::Encoder) : std::nullopt;
+  return states ? states->output() : Tensor();
+}
+
+bool DeviceRun::has_logits() const { return layers_->unembedding.has_value(); }
+
+RecordedLogits DeviceRun::record_logits(gpu::Stream& stream, std::span<const StateRows> rows) const {
+  return reader(last_stack())->record_logits(stream, *layers_->unembedding, *inputs().network->layers->unembedding, rows);
+}
+
+Tensor DeviceRun::read_logits(std::span<const StateRows> rows) const {
+  gpu::Stream stream(kernels_.context());
+  const RecordedLogits recorded = record_logits(stream, rows);
+  gpu::Submission submission = std::move(stream).submit();
+  submission.wait();
+  return recorded.read(submission);
+}
+
+Tensor DeviceRun::logits() const {
+  if (!has_logits()) return {};
+  const model::TokenBatch& all = tokens(last_stack());
+  const std::uint32_t width = layers_->unembedding->linear.width;
+  Tensor result({all.batch, all.length, width});
+  const std::uint32_t step = rows_at_once();
+  for (std::uint32_t first = 0; first < all.length; first += step) {
+    const StateRows rows{last_layer(), {first, std::min(step, all.length - first)}};
+    const Tensor some = read_logits(std::span(&rows, 1));
+    const auto row_bytes = static_cast<std::ptrdiff_t>(std::size_t{rows.tokens.count} * width);
+    for (std::uint32_t item = 0; item < all.batch; ++item) {
+      std::copy_n(some.values.begin() + item * row_bytes, row_bytes,
+                  result.values.begin() + static_cast<std::ptrdiff_t>((std::size_t{item} * all.length + first) * width));
+    }
+  }
+  return result;
+}
+
+Tensor DeviceRun::logits(std::span<const StateRef> states) const {
+  if (!has_logits() || states.empty()) return {};
+  const std::uint32_t width = layers_->unembedding->linear.width;
+  Tensor result({static_cast<std::uint32_t>(states.size()), width});
+  const StatesByRow wanted = by_row(states, last_layer());
+  for (auto first = wanted.cbegin(); first != wanted.cend();) {
+    const auto [end, rows] = next_rows(first, wanted.end(), rows_at_once());
+    copy_rows(read_logits(rows), first, end, states, result);
+    first = end;
+  }
+  return result;
+}
+
+Run::Answers DeviceRun::answer(const Questions& questions) const {
+  check();
+  StatesByRow wanted;
+  if (has_logits()) wanted = by_row(questions.states, last_layer());
+  if (wanted.empty() || questions.tiles.empty()) return Run::answer(questions);
+  const bool is_one = wanted.size() <= rows_at_once() &&
+                      attention::RecordedTiles::count(kernels_.context(), questions.tiles) == questions.tiles.size();
+  if (!is_one) return Run::answer(questions);
+  Answers answers;
+  gpu::Stream stream(kernels_.context());
+  const attention::RecordedTiles tiles(stream, kernels_, run_, questions.tiles);
+  const auto [end, rows] = next_rows(wanted.begin(), wanted.end(), wanted.size());
+  const RecordedLogits recorded = record_logits(stream, rows);
+  gpu::Submission submission = std::move(stream).submit();
+  submission.wait();
+  answers.tiles = tiles.read(submission);
+  answers.logits = Tensor({static_cast<std::uint32_t>(questions.states.size()), layers_->unembedding->linear.width});
+  copy_rows(recorded.read(submission), wanted.begin(), end, questions.states, answers.logits);
+  return answers;
+}
+
+}  // namespace headlight::inference

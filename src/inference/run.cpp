@@ -1,0 +1,35 @@
+#include "inference/run.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace headlight::inference {
+
+Tensor Run::stage(model::BlockRef block, attention::Stage stage) const {
+  const BlockShape shape = this->shape(block);
+  const auto extent = shape.extent(stage);
+  if (!extent) throw Error("the {} attention has no stage '{}'", to_string(block.kind), to_string(stage));
+  const bool is_per_head = attention::is_per_head(stage);
+  const bool is_of_keys = stage == attention::Stage::K || stage == attention::Stage::V;
+  const std::uint32_t heads = !is_per_head ? 1 : is_of_keys ? shape.kv_heads : shape.heads;
+  const std::uint32_t step = is_of_keys ? shape.heads / shape.kv_heads : 1;  // requests name heads of queries
+  Tensor result(is_per_head ? Shape{shape.batch, heads, extent->rows, extent->columns}
+                            : Shape{shape.batch, extent->rows, extent->columns});
+  std::vector<attention::TileRequest> requests;
+  for (std::uint32_t batch = 0; batch < shape.batch; ++batch) {
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      requests.push_back({.block = block,
+                          .batch = batch,
+                          .head = head * step,
+                          .stage = stage,
+                          .rows = extent->rows,
+                          .columns = extent->columns});
+    }
+  }
+  auto target = result.values.begin();
+  for (const attention::Tile& tile : evaluate(requests)) target = std::copy(tile.values.begin(), tile.values.end(), target);
+  return result;
+}
+
+}  // namespace headlight::inference

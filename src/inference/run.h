@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "attention/block_shape.h"
+#include "attention/stage.h"
+#include "core/tensor.h"
+#include "inference/reuse.h"
+#include "model/network.h"
+
+namespace headlight::inference {
+
+using BlockShape = attention::BlockShape;
+
+/// Measured cost of a forward pass.
+struct RunTiming {
+  double gpu_ms = 0.0;           ///< by timestamps, first to last command of the pass
+  double wall_ms = 0.0;          ///< recording, submission and wait
+  std::uint32_t dispatches = 0;  ///< of the pass
+  std::size_t device_bytes = 0;  ///< weights and run state on the device, those of other runs included
+  /// What the pass took over from its base: the first tokens of each item, and the first layers.
+  std::uint32_t reused_tokens = 0, reused_layers = 0;
+};
+
+/// The two stacks of an encoder–decoder; models with a single one have it as Encoder.
+enum class Stack : std::uint8_t { Encoder, Decoder };
+
+/// A hidden state of a run: after `layer` layers (0: the token vectors), one token.
+struct StateRef {
+  std::uint32_t batch = 0;
+  std::uint32_t token = 0;
+  std::uint32_t layer = 0;
+};
+
+/// One forward pass: what it was computed from, and everything that can be asked about it. Immutable: its numbers stay
+/// whatever is run later, until the last handle goes. Not thread-safe: it is used by the thread that uses its session.
+class Run {
+ public:
+  Run(PassInputs inputs, const RunTiming& timing) : inputs_(std::move(inputs)), timing_(timing) {}
+  virtual ~Run() = default;
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  const PassInputs& inputs() const { return inputs_; }
+  const RunTiming& timing() const { return timing_; }
+
+  /// In the order of computation.
+  virtual std::vector<model::BlockRef> blocks() const = 0;
+  /// Throws Error when the run has no such block.
+  virtual BlockShape shape(model::BlockRef block) const = 0;
+  /// Two runs whose blocks have the same version have the same numbers in all stages of it, so that what was evaluated for
+  /// one holds for the other. Throws Error when the run has no such block.
+  virtual std::uint64_t version(model::BlockRef block) const = 0;
+
+  /// Evaluates tiles, all in one submission where they fit. Throws Error when a request lies outside its stage's extent.
+  virtual std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) const = 0;
+
+  /// Hidden states [layer + 1, batch, token, d_model] of a stack: the token vectors, then what each layer returned, the last
+  /// one after the final norm (transformers' output_hidden_states). Empty when there is no such stack.
+  virtual Tensor hidden(Stack stack) const = 0;
+  /// The encoder's result after the final norm [batch, token, d_model]; empty when there is no encoder.
+  virtual Tensor encoder_output() const = 0;
+
+  /// Does the network have an unembedding?
+  virtual bool has_logits() const = 0;
+  /// [batch, token, vocabulary] of the last stack; empty without an unembedding.
+  virtual Tensor logits() const = 0;
+  /// Logits [state, vocabulary] of some states of the last stack: every layer through the final norm and the unembedding
+  /// ("logit lens", nostalgebraist 2020); of the last layer they are the model's own.
+  virtual Tensor logits(std::span<const StateRef> states) const = 0;
+
+  /// Tiles and logits of states as evaluate() and logits() have them, in one submission where they fit.
+  struct Questions {
+    std::span<const attention::TileRequest> tiles = {};
+    std::span<const StateRef> states = {};
+  };
+  struct Answers {
+    std::vector<attention::Tile> tiles;
+    Tensor logits;
+  };
+  virtual Answers answer(const Questions& questions) const {
+    Answers answers;
+    if (!questions.tiles.empty()) answers.tiles = evaluate(questions.tiles);
+    if (!questions.states.empty()) answers.logits = logits(questions.states);
+    return answers;
+  }
+
+  /// One stage of one block, all batch items and heads, exact: [batch, head, row, column] for per-head stages (Q has all
+  /// heads, K and V the KV heads), [batch, row, column] for the others. Throws Error when the block has no such stage.
+  Tensor stage(model::BlockRef block, attention::Stage stage) const;
+
+ private:
+  PassInputs inputs_;
+  RunTiming timing_;
+};
+
+}  // namespace headlight::inference

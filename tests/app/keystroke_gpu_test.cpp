@@ -1,0 +1,112 @@
+// What a keystroke costs on the device, from the request to everything on screen.
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/engine/engine_worker.h"
+#include "app/engine/gpu_runner.h"
+#include "support/gpu.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+/// An engine without its thread on a device that a test can look at.
+struct Desk {
+  GpuRunner* runner = nullptr;
+  EngineWorker worker{{.open =
+                           [this](const std::string& device) {
+                             auto opened = std::make_unique<GpuRunner>(device);
+                             runner = opened.get();
+                             return opened;
+                           },
+                       .tile_bytes = std::size_t{64} << 20,
+                       .models = std::make_shared<ModelCache>(),
+                       .watch_load = {}}};
+  std::uint64_t revision = 0;
+
+  Desk() {
+    worker.open("");
+    REQUIRE(runner != nullptr);
+  }
+
+  /// As the window asks: the selected map, a thumbnail of each head, and what the last token predicts.
+  EngineResult type(const std::string& text) {
+    State state;
+    state.model.path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2";
+    state.text = text;
+    worker.begin({.revision = ++revision, .inputs = run_inputs(state)});
+    const EngineResult run = worker.snapshot();
+    REQUIRE(run.error == "");
+    EngineRequest request{.revision = ++revision, .inputs = run_inputs(state)};
+    for (const auto& [block, shape] : run.shapes) {
+      for (std::uint32_t head = 0; head < shape.heads; ++head) {
+        request.tiles.push_back({.block = block, .head = head, .rows = shape.queries, .columns = shape.keys});
+      }
+    }
+    const auto layers = static_cast<std::uint32_t>(run.network->layers->encoder.size());
+    request.predictions = {{.token = run.input->source.length - 1, .layer = layers}};
+    worker.begin(request);
+    while (worker.has_more()) worker.evaluate_some();
+    return worker.snapshot();
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("a keystroke allocates nothing and is two submissions: the pass, and everything on screen") {
+    Desk desk;
+    const std::string text = "the cat sat on the mat";
+    for (int i = 0; i < 2; ++i) {
+      desk.type(text);
+      desk.type(text + " a");
+    }
+    gpu::Context& context = desk.runner->context();
+    for (int i = 0; i < 6; ++i) {
+      const gpu::MemoryCalls calls = context.memory_calls();
+      const std::uint64_t submissions = context.submissions();
+      const EngineResult result = desk.type(i % 2 == 0 ? text : text + " a");
+      CHECK(result.has_all_tiles);
+      CHECK(result.predictions.size() == 1);
+      CHECK(result.tiles.size() >= 4);
+      CHECK(context.memory_calls() == calls);
+      CHECK(context.submissions() - submissions <= 2);
+    }
+    CHECK(context.validation_messages().empty());
+  }
+
+  TEST_CASE("a changed gain evaluates no tile of the layers before it again") {
+    Desk desk;
+    State state;
+    state.model.path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2";
+    state.text = "the cat sat on the mat";
+    const auto request = [&] {
+      EngineRequest wanted{.revision = ++desk.revision, .inputs = run_inputs(state)};
+      for (std::uint32_t layer = 0; layer < 2; ++layer) {
+        wanted.tiles.push_back({.block = {.layer = LayerIndex{layer}}, .rows = 6, .columns = 6});
+      }
+      return wanted;
+    };
+    desk.worker.begin(request());
+    desk.worker.begin(request());
+    while (desk.worker.has_more()) desk.worker.evaluate_some();
+    const EngineResult before = desk.worker.snapshot();
+    REQUIRE(before.error == "");
+    REQUIRE(before.has_all_tiles);
+    set_head_gain(state, {.layer = LayerIndex{1}}, 0, 0.0F);
+    desk.worker.begin(request());
+    const std::vector<attention::TileRequest> tiles = request().tiles;
+    CHECK(desk.worker.snapshot().is_current(tiles[0]));
+    CHECK_FALSE(desk.worker.snapshot().is_current(tiles[1]));
+    while (desk.worker.has_more()) desk.worker.evaluate_some();
+    const EngineResult after = desk.worker.snapshot();
+    CHECK(after.run == before.run + 1);
+    CHECK(after.tile(tiles[0]) == before.tile(tiles[0]));  // the very same
+    CHECK(after.is_current(tiles[1]));
+  }
+}
