@@ -26,10 +26,10 @@ const std::vector<text::Token>& tokens_of(const EngineResult& result, std::uint3
 /// A piece of a word ("##ing") that stands in a word's place joins the word before it. Of special tokens only the mask can
 /// stand in a text.
 std::string text_in_place(const text::Tokenizer& tokenizer, std::uint32_t id, bool& joins) {
-  const std::string_view spelling = tokenizer.spelling(id);
-  joins = spelling.starts_with("##");
-  if (joins) return std::string(spelling.substr(2));
-  if (tokenizer.special().mask == id) return std::string(spelling);
+  const std::string_view token_string = tokenizer.token_string(id);
+  joins = token_string.starts_with("##");
+  if (joins) return std::string(token_string.substr(2));
+  if (tokenizer.special().mask == id) return std::string(token_string);
   const std::string text = tokenizer.decode(std::vector{id});
   const std::size_t first = text.find_first_not_of(' ');
   return first == std::string::npos ? std::string() : text.substr(first);

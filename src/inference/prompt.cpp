@@ -43,7 +43,7 @@ class Side {
   text::Token token(std::uint32_t id) const {
     text::Token result;
     result.id = id;
-    result.text = tokenizer_ != nullptr ? std::string(tokenizer_->spelling(id)) : std::to_string(id);
+    result.text = tokenizer_ != nullptr ? std::string(tokenizer_->token_string(id)) : std::to_string(id);
     return result;
   }
 

@@ -5,9 +5,9 @@
 namespace headlight::text {
 namespace {
 
-std::vector<std::string> spellings(const std::vector<std::pair<std::string, std::uint32_t>>& patterns) {
+std::vector<std::string> token_strings(const std::vector<std::pair<std::string, std::uint32_t>>& patterns) {
   std::vector<std::string> list;
-  for (const auto& [spelling, id] : patterns) list.push_back(spelling);
+  for (const auto& [token_string, id] : patterns) list.push_back(token_string);
   return list;
 }
 
@@ -41,8 +41,8 @@ std::uint32_t skip_white_space(std::string_view text, std::uint32_t begin) {
 }  // namespace
 
 AddedTokens::Finder::Finder(const std::vector<std::pair<std::string, std::uint32_t>>& patterns)
-    : tree(Vocabulary(spellings(patterns))) {
-  for (const auto& [spelling, id] : patterns) ids.push_back(id);
+    : tree(Vocabulary(token_strings(patterns))) {
+  for (const auto& [token_string, id] : patterns) ids.push_back(id);
 }
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Vocabulary& model, const Normalizer* normalizer) {

@@ -14,29 +14,29 @@
 
 namespace headlight::text {
 
-/// A token that is found in a text before any other stage cuts it.
+/// A token that is found in a text before any other stage splits it.
 struct AddedToken {
   std::string content;
-  bool single_word = false;   ///< only where no word character touches it
-  bool left_strip = false;    ///< swallows the white space before it
-  bool right_strip = false;   ///< and behind it
-  bool is_normalized = true;  ///< is looked for in the normalized text, itself normalized
-  bool is_special = false;    ///< is left out when decoding for people
+  bool single_word = false;   ///< matches only between non-word characters
+  bool left_strip = false;    ///< includes the white space before it
+  bool right_strip = false;   ///< and after it
+  bool is_normalized = true;  ///< its normalized form is found in the normalized text
+  bool is_special = false;    ///< decoding without special tokens skips it
 };
 
 /// The added tokens of a tokenizer and the stage that finds them. Immutable.
 class AddedTokens {
  public:
-  /// A token that `model` knows has its id there, another the next free one.
+  /// A token of the vocabulary `model` keeps its id there, another gets the next free one.
   AddedTokens(std::vector<AddedToken> tokens, const Vocabulary& model, const Normalizer* normalizer);
 
-  /// Cuts a text at the added tokens and normalizes what lies between.
+  /// Splits a text at the added tokens and normalizes the text between them.
   std::vector<Piece> extract(std::string_view valid_utf8, const Normalizer* normalizer) const;
 
   std::optional<std::uint32_t> find(std::string_view content) const;
-  /// Null for an id of no added token.
+  /// Null when `id` is no added token's.
   const AddedToken* token(std::uint32_t id) const;
-  /// What decoding puts for an added token: its normalized form where it has one.
+  /// The decoded text of an added token: its normalized form where it has one.
   const std::string& decoded(std::uint32_t id) const { return entries_.at(id).decoded; }
   bool is_special(std::string_view content) const { return special_.contains(std::string(content)); }
   bool is_special(std::uint32_t id) const;
@@ -48,7 +48,7 @@ class AddedTokens {
     AddedToken token;
     std::string decoded;
   };
-  /// Patterns and the ids that they stand for.
+  /// Patterns and the ids of their tokens.
   struct Finder {
     explicit Finder(const std::vector<std::pair<std::string, std::uint32_t>>& patterns);
     std::vector<std::uint32_t> ids;

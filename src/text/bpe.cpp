@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-/// A token in the making; a list linked both ways, so that a merge touches its neighbours only.
+/// A node of a doubly linked list of future tokens: a merge touches only its neighbours.
 struct Symbol {
   std::uint32_t id = 0;
-  std::uint32_t length = 0;  ///< bytes of the piece; 0: swallowed by a merge
+  std::uint32_t length = 0;  ///< bytes of the piece; 0: merged into another symbol
   std::uint32_t previous = kNone, next = kNone;
 };
 
@@ -47,7 +47,7 @@ class Bpe final : public WordModel {
         return;
       }
     }
-    std::vector<Symbol> symbols = spell(piece);
+    std::vector<Symbol> symbols = to_symbols(piece);
     merge(symbols);
     std::uint32_t at = 0;
     for (const Symbol& symbol : symbols) {
@@ -59,8 +59,8 @@ class Bpe final : public WordModel {
 
  private:
   static MergeTable to_table(const Vocabulary& vocabulary, const Merges& merges, std::size_t prefix_bytes);
-  std::vector<Symbol> spell(std::string_view piece) const;
-  bool spell_bytes(std::string_view character, std::vector<Symbol>& symbols) const;
+  std::vector<Symbol> to_symbols(std::string_view piece) const;
+  bool append_byte_tokens(std::string_view character, std::vector<Symbol>& symbols) const;
   void merge(std::vector<Symbol>& symbols) const;
 
   BpeOptions options_;
@@ -72,9 +72,9 @@ class Bpe final : public WordModel {
 MergeTable Bpe::to_table(const Vocabulary& vocabulary, const Merges& merges, std::size_t prefix_bytes) {
   MergeTable table(merges.size());
   std::string whole;
-  const auto find = [&](std::size_t rank, const std::string& spelling) {
-    const auto id = vocabulary.find(spelling);
-    if (!id) throw Error("merge {} needs the token \"{}\", which isn't in the vocabulary", rank, spelling);
+  const auto find = [&](std::size_t rank, const std::string& token_string) {
+    const auto id = vocabulary.find(token_string);
+    if (!id) throw Error("merge {} needs the token \"{}\", which isn't in the vocabulary", rank, token_string);
     return *id;
   };
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
@@ -85,7 +85,7 @@ MergeTable Bpe::to_table(const Vocabulary& vocabulary, const Merges& merges, std
   return table;
 }
 
-bool Bpe::spell_bytes(std::string_view character, std::vector<Symbol>& symbols) const {
+bool Bpe::append_byte_tokens(std::string_view character, std::vector<Symbol>& symbols) const {
   for (const char c : character) {
     if (!bytes_.find(static_cast<unsigned char>(c))) return false;
   }
@@ -94,7 +94,7 @@ bool Bpe::spell_bytes(std::string_view character, std::vector<Symbol>& symbols) 
 }
 
 /// The characters of a piece as tokens.
-std::vector<Symbol> Bpe::spell(std::string_view piece) const {
+std::vector<Symbol> Bpe::to_symbols(std::string_view piece) const {
   std::vector<Symbol> symbols;
   symbols.reserve(piece.size());
   std::uint32_t unknown_bytes = 0;  // of unknown characters that haven't become a symbol yet
@@ -103,22 +103,22 @@ std::vector<Symbol> Bpe::spell(std::string_view piece) const {
     unknown_bytes = 0;
   };
   const bool has_affixes = !options_.continuing_subword_prefix.empty() || !options_.end_of_word_suffix.empty();
-  std::string spelled;
+  std::string affixed;
   for (std::size_t at = 0; at < piece.size();) {
     const std::size_t begin = at;
     at += character_length(piece, at);
     std::string_view character = piece.substr(begin, at - begin);
     const auto length = static_cast<std::uint32_t>(character.size());
     if (has_affixes) {
-      spelled = begin > 0 ? options_.continuing_subword_prefix : "";
-      spelled += character;
-      if (at == piece.size()) spelled += options_.end_of_word_suffix;
-      character = spelled;
+      affixed = begin > 0 ? options_.continuing_subword_prefix : "";
+      affixed += character;
+      if (at == piece.size()) affixed += options_.end_of_word_suffix;
+      character = affixed;
     }
     if (const auto id = vocabulary().find(character)) {
       flush_unknown();
       symbols.push_back({.id = *id, .length = length});
-    } else if (options_.falls_back_to_bytes && spell_bytes(character, symbols)) {
+    } else if (options_.falls_back_to_bytes && append_byte_tokens(character, symbols)) {
       continue;
     } else if (unknown_) {
       if (!options_.fuses_unknown) flush_unknown();

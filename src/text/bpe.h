@@ -9,7 +9,7 @@
 namespace headlight::text {
 
 struct BpeOptions {
-  std::optional<std::string> unknown;     ///< spelling of the token for characters that aren't in the vocabulary
+  std::optional<std::string> unknown;     ///< token for characters that aren't in the vocabulary
   std::string continuing_subword_prefix;  ///< in front of every character of a piece but the first
   std::string end_of_word_suffix;         ///< behind the last character
   bool fuses_unknown = false;
@@ -17,7 +17,7 @@ struct BpeOptions {
   bool ignores_merges = false;       ///< a piece that is in the vocabulary is one token, whatever the merges say
 };
 
-/// A merge: two spellings that become one token; earlier ones first.
+/// Pairs of token strings that merge into one token, by rank: the first is merged first.
 using Merges = std::vector<std::pair<std::string, std::string>>;
 
 /// Byte-pair encoding (Sennrich et al. 2016): joins neighbours by the lowest rank until no merge is left.

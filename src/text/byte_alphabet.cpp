@@ -23,12 +23,12 @@ constexpr std::array<int, 0x144> kBytes = [] {
   return bytes;
 }();
 
-/// The byte behind a letter of the alphabet, −1 for any other character.
+/// The byte that a letter of the alphabet encodes, −1 for any other character.
 int from_byte_letter(char32_t letter) { return letter < kBytes.size() ? kBytes[letter] : -1; }
 
 }  // namespace
 
-void spell_bytes(NormalizedText& text) {
+void to_byte_letters(NormalizedText& text) {
   std::vector<Change> changes;
   changes.reserve(text.text().size());
   for (const char c : text.text()) {
@@ -38,13 +38,13 @@ void spell_bytes(NormalizedText& text) {
   text.transform(changes);
 }
 
-void append_spelled_bytes(std::string& bytes, std::string_view spelling) {
+void append_letter_bytes(std::string& bytes, std::string_view token_string) {
   const std::size_t before = bytes.size();
-  for (std::size_t at = 0; at < spelling.size();) {
-    const int byte = from_byte_letter(next_code_point(spelling, at));
+  for (std::size_t at = 0; at < token_string.size();) {
+    const int byte = from_byte_letter(next_code_point(token_string, at));
     if (byte < 0) {
       bytes.resize(before);
-      bytes += spelling;
+      bytes += token_string;
       return;
     }
     bytes += static_cast<char>(byte);

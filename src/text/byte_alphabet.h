@@ -8,10 +8,10 @@
 
 namespace headlight::text {
 
-/// Spells each byte of the text as a letter of GPT-2's alphabet: most of Latin-1 as itself, the rest from U+0100 on (the
-/// space is "Ġ", the newline "Ċ"). The letters of a character share its place.
-void spell_bytes(NormalizedText& text);
-/// Appends the bytes behind a spelling, or the spelling itself when a character of it isn't of the alphabet.
-void append_spelled_bytes(std::string& bytes, std::string_view spelling);
+/// Replaces each byte of the text by a letter of GPT-2's alphabet: most of Latin-1 is itself, the rest is from U+0100 on
+/// (the space is "Ġ", the newline "Ċ"). The letters of a character share its byte range.
+void to_byte_letters(NormalizedText& text);
+/// Appends the bytes that a token string encodes, or the string itself when one of its characters isn't in the alphabet.
+void append_letter_bytes(std::string& bytes, std::string_view token_string);
 
 }  // namespace headlight::text

@@ -8,7 +8,7 @@
 
 namespace headlight::text {
 
-/// Ids of the tokens "<0x00>" … "<0xFF>" that spell bytes no other token can.
+/// Ids of the tokens "<0x00>" … "<0xFF>", for bytes that no other token contains.
 class ByteTokens {
  public:
   explicit ByteTokens(const Vocabulary& vocabulary);
@@ -18,7 +18,7 @@ class ByteTokens {
   std::array<std::optional<std::uint32_t>, 256> ids_;
 };
 
-/// The byte that "<0x41>" spells, −1 for any other spelling.
-int byte_of_token(std::string_view spelling);
+/// The byte of a token "<0x41>", −1 for any other token string.
+int byte_of_token(std::string_view token_string);
 
 }  // namespace headlight::text

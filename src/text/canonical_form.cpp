@@ -23,7 +23,7 @@ int combining_class(char32_t c) {
 std::vector<Part> decompose(std::string_view text, bool compatible) {
   std::vector<Part> parts;
   parts.reserve(text.size());
-  std::size_t run = 0;  // where the marks begin that aren't in order yet
+  std::size_t run = 0;  // start of the marks that aren't in order yet
   const auto order = [&] {
     std::stable_sort(parts.begin() + static_cast<std::ptrdiff_t>(run), parts.end(),
                      [](const Part& a, const Part& b) { return a.combining_class < b.combining_class; });
@@ -66,9 +66,9 @@ std::optional<char32_t> compose(char32_t first, char32_t second) {
 std::vector<Change> recompose(const std::vector<Part>& parts) {
   std::vector<Change> changes;
   changes.reserve(parts.size());
-  std::optional<Change> starter;  // what later parts may still join
-  std::vector<Change> marks;      // those behind it that didn't
-  std::optional<int> last_class;  // of the last of them
+  std::optional<Change> starter;  // may still compose with later characters
+  std::vector<Change> marks;      // marks after it that didn't compose
+  std::optional<int> last_class;  // combining class of the last mark
   const auto flush_starter = [&] {
     if (starter) changes.push_back(*starter);
     starter.reset();

@@ -94,7 +94,7 @@ std::size_t total_bytes(const Parts& parts) {
   return bytes;
 }
 
-/// The most bytes that decoders may make of this many.
+/// The most bytes that decoders may return for an input of `bytes`.
 std::size_t limit_of(std::size_t bytes) { return 65'536 + 64 * bytes; }
 
 void expect_within_limit(std::size_t bytes, std::size_t limit) {
@@ -112,7 +112,7 @@ std::string strip(std::string_view part, std::string_view content, std::size_t f
 DecoderPointer make_byte_level_decoder() {
   return make([](Parts& parts) {
     std::string bytes;
-    for (const std::string& part : parts) append_spelled_bytes(bytes, part);
+    for (const std::string& part : parts) append_letter_bytes(bytes, part);
     parts.assign(1, std::string(RepairedUtf8(bytes).text()));
   });
 }
@@ -128,11 +128,11 @@ DecoderPointer make_word_piece_decoder(std::string prefix, bool cleans_up) {
 }
 
 DecoderPointer make_metaspace_decoder(char32_t mark, bool drops_first) {
-  std::string spelled;
-  append_utf8(spelled, mark);
+  std::string mark_utf8;
+  append_utf8(mark_utf8, mark);
   return make([=](Parts& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i)
-      parts[i] = replace_all(parts[i], spelled, i == 0 && drops_first ? "" : " ");
+      parts[i] = replace_all(parts[i], mark_utf8, i == 0 && drops_first ? "" : " ");
   });
 }
 
@@ -160,10 +160,10 @@ DecoderPointer make_replace_decoder(Regex pattern, std::string content) {
 }
 
 DecoderPointer make_strip_decoder(char32_t content, std::size_t from_start, std::size_t from_end) {
-  std::string spelled;
-  append_utf8(spelled, content);
+  std::string content_utf8;
+  append_utf8(content_utf8, content);
   return make([=](Parts& parts) {
-    for (std::string& part : parts) part = strip(part, spelled, from_start, from_end);
+    for (std::string& part : parts) part = strip(part, content_utf8, from_start, from_end);
   });
 }
 

@@ -12,16 +12,16 @@ namespace {
 
 struct Role {
   const char* key;
-  std::optional<std::string> SpecialSpellings::*spelling;
+  std::optional<std::string> SpecialTokenStrings::*token_string;
 };
-/// In the order in which tokens that the vocabulary lacks get their ids.
-constexpr std::array<Role, 7> kRoles = {{{"bos_token", &SpecialSpellings::beginning},
-                                         {"eos_token", &SpecialSpellings::end},
-                                         {"unk_token", &SpecialSpellings::unknown},
-                                         {"sep_token", &SpecialSpellings::separator},
-                                         {"pad_token", &SpecialSpellings::padding},
-                                         {"cls_token", &SpecialSpellings::classification},
-                                         {"mask_token", &SpecialSpellings::mask}}};
+/// In the order in which tokens missing from the vocabulary get their ids.
+constexpr std::array<Role, 7> kRoles = {{{"bos_token", &SpecialTokenStrings::beginning},
+                                         {"eos_token", &SpecialTokenStrings::end},
+                                         {"unk_token", &SpecialTokenStrings::unknown},
+                                         {"sep_token", &SpecialTokenStrings::separator},
+                                         {"pad_token", &SpecialTokenStrings::padding},
+                                         {"cls_token", &SpecialTokenStrings::classification},
+                                         {"mask_token", &SpecialTokenStrings::mask}}};
 
 /// "<s>" or {"content": "<s>", "lstrip": false, …}.
 std::optional<AddedToken> read_token(const JsonPlace& place) {
@@ -45,15 +45,14 @@ struct Reading {
   }
 };
 
-/// {"32000": {"content": "<pad>", …}, …}: sorted by id, so that tokens beyond the vocabulary get the ids they are noted
-/// with.
+/// {"32000": {"content": "<pad>", …}, …}: sorted by id, so that tokens beyond the vocabulary get the ids listed here.
 void read_added(const JsonPlace& root, Reading& reading) {
   const std::optional<JsonPlace> place = root.find("added_tokens_decoder");
   if (!place || !place->value().is_object()) return;
   std::map<std::uint64_t, AddedToken> tokens;
   for (const auto& [id, value] : place->value().items()) {
     if (id.empty() || id.size() > 10 || id.find_first_not_of("0123456789") != std::string::npos)
-      place->at(id).fail("must stand under an id");
+      place->at(id).fail("must be the value of an id");
     if (std::optional<AddedToken> token = read_token(place->at(id))) tokens.emplace(std::stoull(id), std::move(*token));
   }
   for (auto& [id, token] : tokens) reading.add(std::move(token));
@@ -64,7 +63,7 @@ void read_special(const JsonPlace& root, Reading& reading) {
     const std::optional<JsonPlace> place = root.find(role.key);
     const std::optional<AddedToken> token = place ? read_token(*place) : std::nullopt;
     if (!token) continue;
-    if (!(reading.notes.special.*role.spelling)) reading.notes.special.*role.spelling = token->content;
+    if (!(reading.notes.special.*role.token_string)) reading.notes.special.*role.token_string = token->content;
     reading.add(*token);
   }
   const std::optional<JsonPlace> more = root.find("additional_special_tokens");
@@ -79,7 +78,7 @@ std::optional<bool> flag(const JsonPlace& root, std::string_view key) {
   return place && place->value().is_boolean() ? std::optional(place->boolean()) : std::nullopt;
 }
 
-/// A number of tokens that the tokenizer adds by itself.
+/// A number of tokens that the tokenizer adds itself.
 std::optional<std::uint32_t> small_count(const JsonPlace& root, std::string_view key) {
   constexpr std::uint32_t kMost = 65'536;
   const std::optional<JsonPlace> place = root.find(key);
@@ -89,7 +88,7 @@ std::optional<std::uint32_t> small_count(const JsonPlace& root, std::string_view
   return count;
 }
 
-/// Calls `read` with the file's content when there is such a file.
+/// Calls `read` with the file's content if the file exists.
 template <typename Read>
 void read_if_there(const std::filesystem::path& file, Read read) {
   if (!std::filesystem::exists(file)) return;

@@ -39,9 +39,9 @@ Merges read_merges(const GgufVocabulary& file) {
   merges.reserve(file.merges.size());
   for (std::size_t i = 0; i < file.merges.size(); ++i) {
     const std::string& merge = file.merges[i];
-    const std::size_t space = merge.find(' ', 1);  // a spelling may begin with a space, but not be empty
+    const std::size_t space = merge.find(' ', 1);  // a token may begin with a space, but isn't empty
     if (space == std::string::npos)
-      throw Error("tokenizer.ggml.merges[{}] is \"{}\": a merge is two spellings with a space between", i, merge);
+      throw Error("tokenizer.ggml.merges[{}] is \"{}\": a merge is two tokens with a space between", i, merge);
     merges.emplace_back(merge.substr(0, space), merge.substr(space + 1));
   }
   return merges;
@@ -61,7 +61,7 @@ Stages make_gpt2(const GgufVocabulary& file) {
   return stages;
 }
 
-/// Every stage relies on it, and no converter writes anything else.
+/// Every stage relies on valid UTF-8, and no converter writes anything else.
 void require_utf8(const std::vector<std::string>& texts, std::string_view key) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (find_invalid_utf8(texts[i]) != std::string::npos) text::require_utf8(texts[i], fmt::format("{}[{}]", key, i));
@@ -102,25 +102,26 @@ Stages make_llama(const GgufVocabulary& file) {
 }
 
 /// GGUF marks the tokens that begin a word, BERT those that don't.
-std::string to_bert_spelling(std::string_view spelling) {
+std::string to_bert_token(std::string_view token_string) {
   constexpr std::string_view kMark = "▁";
-  if (spelling.starts_with('[') && spelling.ends_with(']')) return std::string(spelling);
-  return spelling.starts_with(kMark) ? std::string(spelling.substr(kMark.size())) : fmt::format("##{}", spelling);
+  if (token_string.starts_with('[') && token_string.ends_with(']')) return std::string(token_string);
+  return token_string.starts_with(kMark) ? std::string(token_string.substr(kMark.size()))
+                                         : fmt::format("##{}", token_string);
 }
 
 Stages make_bert(const GgufVocabulary& file) {
-  std::vector<std::string> spellings;
-  for (const std::string& spelling : file.tokens) spellings.push_back(to_bert_spelling(spelling));
-  return make_bert_stages(Vocabulary(std::move(spellings)), {});
+  std::vector<std::string> token_strings;
+  for (const std::string& token_string : file.tokens) token_strings.push_back(to_bert_token(token_string));
+  return make_bert_stages(Vocabulary(std::move(token_strings)), {});
 }
 
 Stages make_t5(const GgufVocabulary& file) {
   require_scores(file);
-  ScoredSpellings spellings;
+  ScoredTokens tokens;
   for (std::size_t id = 0; id < file.tokens.size(); ++id)
-    spellings.emplace_back(file.tokens[id], static_cast<double>(file.scores[id]));
+    tokens.emplace_back(file.tokens[id], static_cast<double>(file.scores[id]));
   Stages stages;
-  add_t5_stages(stages, std::move(spellings), file.special.unknown, file.special.end.value_or(1), file.character_map);
+  add_t5_stages(stages, std::move(tokens), file.special.unknown, file.special.end.value_or(1), file.character_map);
   return stages;
 }
 

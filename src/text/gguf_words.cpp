@@ -8,7 +8,7 @@
 namespace headlight::text {
 namespace {
 
-// The patterns of the tokenizer.json files that the names stand for. Several are applied one after the other.
+// The patterns of the tokenizer.json files of these models; several are applied one after the other.
 #define HEADLIGHT_CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kLlama3 =

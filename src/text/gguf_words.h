@@ -6,15 +6,15 @@
 
 namespace headlight::text {
 
-/// How a byte-level BPE in a GGUF file cuts a text into words, by its tokenizer.ggml.pre.
+/// How a byte-level BPE in a GGUF file splits a text into words, by its tokenizer.ggml.pre.
 struct GgufWords {
-  PreTokenizerPointer pre_tokenizer;  ///< spells bytes too
+  PreTokenizerPointer pre_tokenizer;  ///< also replaces bytes by letters of GPT-2's alphabet
   bool ignores_merges = false;        ///< whole words of the vocabulary are tokens
-  bool adds_beginning = false;        ///< where the file doesn't say
+  bool adds_beginning = false;        ///< the default where the file doesn't say
   bool composes = false;              ///< normalizes to NFC
 };
 
-/// Throws Error for a name that isn't known: other words would give other tokens without a word of warning.
+/// Throws Error for an unknown name: splitting by another rule would silently give other tokens.
 GgufWords read_gguf_words(std::string_view pre_tokenizer);
 
 }  // namespace headlight::text

@@ -47,7 +47,7 @@ JsonPlace JsonPlace::item(std::size_t index) const { return {(*value_)[index], f
 
 const std::string& JsonPlace::string() const {
   const auto* text = value_->get_ptr<const std::string*>();
-  if (text == nullptr) fail(fmt::format("must be a text, but is {}", value_->type_name()));
+  if (text == nullptr) fail(fmt::format("must be a string, but is {}", value_->type_name()));
   return *text;
 }
 

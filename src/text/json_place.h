@@ -18,8 +18,8 @@ class PlacedError : public Error {
   using Error::Error;
 };
 
-/// A value of a JSON file that knows where it stands, so that every complaint names file and place:
-/// "tokenizer.json: model.merges[3] must be a text, but is a number". The document must outlive it.
+/// A JSON value with its path in the file, so that every error names file and place:
+/// "tokenizer.json: model.merges[3] must be a string, but is number". The document must outlive it.
 class JsonPlace {
  public:
   JsonPlace(const nlohmann::json& value, std::string path) : value_(&value), path_(std::move(path)) {}
@@ -32,7 +32,7 @@ class JsonPlace {
   std::optional<JsonPlace> find(std::string_view key) const;
   /// The elements of an array.
   std::vector<JsonPlace> items() const;
-  /// One element of an array, which has it.
+  /// One element of an array; `index` must be inside it.
   JsonPlace item(std::size_t index) const;
 
   const std::string& string() const;

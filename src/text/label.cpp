@@ -13,8 +13,8 @@ namespace {
 
 constexpr char32_t kWordMark = 0x2581;
 
-void append_readable(std::string& label, char32_t c, Spelling kind) {
-  if (c == ' ' || (c == kWordMark && kind == Spelling::WordMarks)) {
+void append_readable(std::string& label, char32_t c, TokenStringKind kind) {
+  if (c == ' ' || (c == kWordMark && kind == TokenStringKind::WordMarks)) {
     label += "·";
   } else if (c == '\n') {
     label += "⏎";
@@ -27,30 +27,30 @@ void append_readable(std::string& label, char32_t c, Spelling kind) {
   }
 }
 
-/// The bytes that a token stands for.
-std::string bytes_of(std::string_view spelling, Spelling kind) {
+/// The bytes that a token encodes.
+std::string bytes_of(std::string_view token_string, TokenStringKind kind) {
   std::string bytes;
-  if (kind == Spelling::ByteLetters) {
-    append_spelled_bytes(bytes, spelling);
-  } else if (const int byte = byte_of_token(spelling); byte >= 0) {
+  if (kind == TokenStringKind::ByteLetters) {
+    append_letter_bytes(bytes, token_string);
+  } else if (const int byte = byte_of_token(token_string); byte >= 0) {
     bytes = static_cast<char>(byte);
   } else {
-    bytes = spelling;
+    bytes = token_string;
   }
   return bytes;
 }
 
-/// Bytes of consecutive tokens, and whose they are.
+/// Bytes of consecutive tokens, each with its token's index.
 struct TokenBytes {
   std::string bytes;
   std::vector<std::size_t> token;  ///< [byte]
 };
 
-TokenBytes gather(std::span<const std::string_view> spellings, Spelling kind) {
+TokenBytes gather(std::span<const std::string_view> token_strings, TokenStringKind kind) {
   TokenBytes all;
-  for (std::size_t i = 0; i < spellings.size(); ++i) {
-    // A token without bytes ends the character before it, as no byte of UTF-8 would.
-    all.bytes += spellings[i].empty() ? std::string(1, '\xFF') : bytes_of(spellings[i], kind);
+  for (std::size_t i = 0; i < token_strings.size(); ++i) {
+    // A token without bytes adds 0xFF, which is never in UTF-8, to end the character before it.
+    all.bytes += token_strings[i].empty() ? std::string(1, '\xFF') : bytes_of(token_strings[i], kind);
     all.token.resize(all.bytes.size(), i);
   }
   return all;
@@ -58,11 +58,11 @@ TokenBytes gather(std::span<const std::string_view> spellings, Spelling kind) {
 
 }  // namespace
 
-std::vector<std::string> to_labels(std::span<const std::string_view> spellings, Spelling kind) {
-  const TokenBytes all = gather(spellings, kind);
-  std::vector<std::string> labels(spellings.size());
-  std::vector<bool> is_part(spellings.size());    // of a character that other tokens have parts of too
-  std::vector<bool> is_broken(spellings.size());  // has bytes that belong to no character
+std::vector<std::string> to_labels(std::span<const std::string_view> token_strings, TokenStringKind kind) {
+  const TokenBytes all = gather(token_strings, kind);
+  std::vector<std::string> labels(token_strings.size());
+  std::vector<bool> is_part(token_strings.size());    // of a character split over several tokens
+  std::vector<bool> is_broken(token_strings.size());  // has bytes of no complete character
   for (std::size_t at = 0; at < all.bytes.size();) {
     const auto [length, is_valid] = utf8_sequence(all.bytes, at);
     const std::size_t first = all.token[at];
@@ -90,23 +90,23 @@ std::vector<std::string> to_labels(std::span<const std::string_view> spellings, 
     const bool goes_on = parts > 1 && at < all.bytes.size() && all.token[at] == last;
     if (goes_on) labels[last] += ' ';
   }
-  for (std::size_t i = 0; i < spellings.size(); ++i) {
-    if (!is_part[i] || is_broken[i]) labels[i] = to_label(spellings[i], kind);
+  for (std::size_t i = 0; i < token_strings.size(); ++i) {
+    if (!is_part[i] || is_broken[i]) labels[i] = to_label(token_strings[i], kind);
   }
   return labels;
 }
 
-std::string to_label(std::string_view spelling, Spelling kind) {
+std::string to_label(std::string_view token_string, TokenStringKind kind) {
   std::string bytes;
-  if (kind == Spelling::ByteLetters) {
-    append_spelled_bytes(bytes, spelling);
-  } else if (const int byte = byte_of_token(spelling); byte >= 0 && byte < 0x80) {
+  if (kind == TokenStringKind::ByteLetters) {
+    append_letter_bytes(bytes, token_string);
+  } else if (const int byte = byte_of_token(token_string); byte >= 0 && byte < 0x80) {
     bytes = static_cast<char>(byte);
   } else {
-    bytes = spelling;
+    bytes = token_string;
   }
   std::string label;
-  if (const RepairedUtf8 repaired(bytes); repaired.text() != bytes) {  // a part of a character
+  if (const RepairedUtf8 repaired(bytes); repaired.text() != bytes) {  // part of a character
     for (const char c : bytes) label += fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
     return label;
   }

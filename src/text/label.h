@@ -9,12 +9,12 @@
 
 namespace headlight::text {
 
-/// A token's spelling as a person reads it: letters of GPT-2's alphabet and tokens like "<0x0A>" as what they stand for,
-/// spaces and word marks as "·", newlines as "⏎", tabs as "⇥", anything else that has no shape by its number.
-std::string to_label(std::string_view spelling, Spelling kind);
+/// A token's readable form: letters of GPT-2's alphabet and tokens like "<0x0A>" as the characters they encode, spaces and
+/// word marks as "·", newlines as "⏎", tabs as "⇥", other characters without a glyph by their number.
+std::string to_label(std::string_view token_string, TokenStringKind kind);
 
 /// Labels of consecutive tokens. Where a character's UTF-8 bytes are spread over several tokens, each of them shows the
-/// character and which part of it it is: "語 1/3", "語 2/3", "語 3/3". An empty spelling is a token without bytes.
-std::vector<std::string> to_labels(std::span<const std::string_view> spellings, Spelling kind);
+/// character and its part number: "語 1/3", "語 2/3", "語 3/3". An empty token string is a token without bytes.
+std::vector<std::string> to_labels(std::span<const std::string_view> token_strings, TokenStringKind kind);
 
 }  // namespace headlight::text

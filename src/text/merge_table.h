@@ -5,13 +5,13 @@
 
 namespace headlight::text {
 
-/// What two neighbouring tokens become, and how early.
+/// The token that two neighbouring tokens merge into, and the merge's rank.
 struct Merge {
   std::uint32_t rank = 0;
   std::uint32_t id = 0;
 };
 
-/// Pairs of ids to merges. An open-addressed table, because a long text asks it several times a character.
+/// Pairs of ids to merges. An open-addressed table, because a long text does several look-ups per character.
 class MergeTable {
  public:
   explicit MergeTable(std::size_t merges);
@@ -29,7 +29,7 @@ class MergeTable {
 
   std::size_t slot(std::uint64_t pair) const;
 
-  std::vector<Entry> entries_;  ///< a power of two of them, at most half in use
+  std::vector<Entry> entries_;  ///< size is a power of two; at most half are in use
   unsigned shift_ = 0;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 /// A merge is "left right" or ["left", "right"].
 Merges read_merges(const JsonPlace& place) {
-  if (!place.value().is_array()) place.items();  // complains
+  if (!place.value().is_array()) place.items();  // throws
   Merges merges;
   merges.reserve(place.value().size());
   for (std::size_t i = 0; i < place.value().size(); ++i) {
@@ -25,7 +25,7 @@ Merges read_merges(const JsonPlace& place) {
     const std::size_t space = both.find(' ');
     if (both.starts_with("#version")) continue;
     if (space == std::string::npos || both.find(' ', space + 1) != std::string::npos)
-      merge.fail(fmt::format("is \"{}\": a merge is two spellings with a space between", both));
+      merge.fail(fmt::format("is \"{}\": a merge is two tokens with a space between", both));
     merges.emplace_back(both.substr(0, space), both.substr(space + 1));
   }
   return merges;
@@ -52,21 +52,21 @@ WordModelPointer read_word_piece(const JsonPlace& place) {
 
 WordModelPointer read_unigram(const JsonPlace& place) {
   const JsonPlace vocabulary = place.at("vocab");
-  if (!vocabulary.value().is_array()) vocabulary.items();  // complains
-  ScoredSpellings spellings;
-  spellings.reserve(vocabulary.value().size());
+  if (!vocabulary.value().is_array()) vocabulary.items();  // throws
+  ScoredTokens tokens;
+  tokens.reserve(vocabulary.value().size());
   for (std::size_t i = 0; i < vocabulary.value().size(); ++i) {
     const nlohmann::json& item = vocabulary.value()[i];
     if (!item.is_array() || item.size() != 2 || !item[0].is_string() || !item[1].is_number())
-      vocabulary.item(i).fail("must be a spelling and its score");
-    spellings.emplace_back(item[0].get_ref<const std::string&>(), item[1].get<double>());
+      vocabulary.item(i).fail("must be a token and its score");
+    tokens.emplace_back(item[0].get_ref<const std::string&>(), item[1].get<double>());
   }
   std::optional<std::uint32_t> unknown;
   if (const auto id = place.find("unk_id")) unknown = id->id();
-  return make_unigram(std::move(spellings), unknown, place.boolean_or("byte_fallback", false));
+  return make_unigram(std::move(tokens), unknown, place.boolean_or("byte_fallback", false));
 }
 
-/// Older files leave the type out.
+/// Older files have no "type".
 std::string guess_type(const JsonPlace& place) {
   if (place.find("type")) return place.at("type").string();
   if (place.find("merges")) return "BPE";
@@ -81,10 +81,10 @@ Vocabulary read_vocabulary(const JsonPlace& place) {
   std::vector<std::pair<std::string, std::uint32_t>> entries;
   entries.reserve(place.value().size());
   constexpr std::uint32_t kMost = 1U << 22U;  // no vocabulary is larger, and a gap costs memory
-  for (const auto& [spelling, id] : place.value().items()) {
+  for (const auto& [token_string, id] : place.value().items()) {
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= kMost)
-      place.at(spelling).fail(fmt::format("must be an id below {}, but is {}", kMost, shown(id)));
-    entries.emplace_back(spelling, id.get<std::uint32_t>());
+      place.at(token_string).fail(fmt::format("must be an id below {}, but is {}", kMost, shown(id)));
+    entries.emplace_back(token_string, id.get<std::uint32_t>());
   }
   return Vocabulary(std::move(entries));
 }

@@ -5,10 +5,10 @@
 
 namespace headlight::text {
 
-/// The model of a tokenizer.json. Throws Error naming the place of what it doesn't understand.
+/// The model of a tokenizer.json. Throws Error naming the place of a value that it doesn't support.
 WordModelPointer read_word_model(const JsonPlace& place);
 
-/// An object of spellings and ids, as in vocab.json.
+/// An object of token strings to ids, as in vocab.json.
 Vocabulary read_vocabulary(const JsonPlace& place);
 
 }  // namespace headlight::text

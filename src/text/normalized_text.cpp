@@ -16,11 +16,11 @@ constexpr std::size_t kMostGrowth = 64;
 
 NormalizedText::NormalizedText(std::string_view valid_utf8)
     : text_(valid_utf8), limit_(kLeastLimit + kMostGrowth * valid_utf8.size()) {
-  places_.reserve(text_.size());
+  ranges_.reserve(text_.size());
   for (std::size_t at = 0; at < text_.size();) {
     const std::size_t length = character_length(text_, at);
     const ByteRange place{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + length)};
-    places_.insert(places_.end(), length, place);
+    ranges_.insert(ranges_.end(), length, place);
     at += length;
   }
 }
@@ -31,21 +31,21 @@ void NormalizedText::expect_within_limit(std::size_t bytes) const {
 
 ByteRange NormalizedText::original(ByteRange range) const {
   if (range.is_empty()) return {begin_ + range.begin, begin_ + range.end};
-  return {places_[range.begin].begin, places_[range.end - 1].end};
+  return {ranges_[range.begin].begin, ranges_[range.end - 1].end};
 }
 
 NormalizedText NormalizedText::slice(std::size_t begin, std::size_t end) const {
   NormalizedText piece;
   piece.text_ = text_.substr(begin, end - begin);
-  piece.places_.assign(places_.begin() + static_cast<std::ptrdiff_t>(begin),
-                       places_.begin() + static_cast<std::ptrdiff_t>(end));
+  piece.ranges_.assign(ranges_.begin() + static_cast<std::ptrdiff_t>(begin),
+                       ranges_.begin() + static_cast<std::ptrdiff_t>(end));
   piece.limit_ = limit_;
-  piece.begin_ = begin < end ? places_[begin].begin : begin_ + static_cast<std::uint32_t>(begin);
+  piece.begin_ = begin < end ? ranges_[begin].begin : begin_ + static_cast<std::uint32_t>(begin);
   return piece;
 }
 
-ByteRange NormalizedText::place_before(std::size_t at) const {
-  return at == 0 ? ByteRange{begin_, begin_} : places_[at - 1];
+ByteRange NormalizedText::range_before(std::size_t at) const {
+  return at == 0 ? ByteRange{begin_, begin_} : ranges_[at - 1];
 }
 
 void NormalizedText::transform_range(std::size_t begin, std::size_t end, std::span<const Change> changes,
@@ -56,22 +56,22 @@ void NormalizedText::transform_range(std::size_t begin, std::size_t end, std::sp
   for (std::size_t i = 0; i < removed; ++i) skip();
 
   std::string text = text_.substr(0, begin);
-  std::vector<ByteRange> places(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(begin));
+  std::vector<ByteRange> places(ranges_.begin(), ranges_.begin() + static_cast<std::ptrdiff_t>(begin));
   text.reserve(text_.size() + changes.size());
   places.reserve(text_.size() + changes.size());
   for (const Change& change : changes) {
     const bool inserts = change.change > 0 || at >= end;
-    const ByteRange place = inserts ? place_before(at) : places_[at];
+    const ByteRange place = inserts ? range_before(at) : ranges_[at];
     append_utf8(text, change.code_point);
     places.resize(text.size(), place);
     if (inserts) continue;
     for (int i = change.change; i <= 0; ++i) skip();
   }
   text.append(text_, end);
-  places.insert(places.end(), places_.begin() + static_cast<std::ptrdiff_t>(end), places_.end());
+  places.insert(places.end(), ranges_.begin() + static_cast<std::ptrdiff_t>(end), ranges_.end());
   expect_within_limit(text.size());
   text_ = std::move(text);
-  places_ = std::move(places);
+  ranges_ = std::move(places);
 }
 
 void NormalizedText::transform(std::span<const Change> changes, std::size_t removed) {
@@ -80,7 +80,7 @@ void NormalizedText::transform(std::span<const Change> changes, std::size_t remo
 
 void NormalizedText::prepend(std::string_view prefix) {
   if (text_.empty() || prefix.empty()) return;
-  // The first character goes and comes back behind the prefix, so that all of them have its place.
+  // The first character is replaced by the prefix and itself, so that all of them have its range.
   std::vector<Change> changes;
   for (std::size_t at = 0; at < prefix.size();) changes.push_back({next_code_point(prefix, at), changes.empty() ? 0 : 1});
   std::size_t first = 0;
@@ -99,19 +99,19 @@ void NormalizedText::replace(std::span<const ByteRange> matches, std::string_vie
   std::size_t copied = 0;
   const auto copy_until = [&](std::size_t end) {
     text.append(text_, copied, end - copied);
-    places.insert(places.end(), places_.begin() + static_cast<std::ptrdiff_t>(copied),
-                  places_.begin() + static_cast<std::ptrdiff_t>(end));
+    places.insert(places.end(), ranges_.begin() + static_cast<std::ptrdiff_t>(copied),
+                  ranges_.begin() + static_cast<std::ptrdiff_t>(end));
   };
   for (const ByteRange& match : matches) {
     copy_until(match.begin);
     text += content;
-    places.resize(text.size(), place_before(match.end));
+    places.resize(text.size(), range_before(match.end));
     copied = match.end;
   }
   copy_until(text_.size());
   expect_within_limit(text.size());
   text_ = std::move(text);
-  places_ = std::move(places);
+  ranges_ = std::move(places);
 }
 
 }  // namespace headlight::text

@@ -11,40 +11,40 @@
 
 namespace headlight::text {
 
-/// One character of a text's next form and what it does to the old one: 0 takes the place of one character, −n takes the
-/// place of n + 1, 1 is inserted behind the one before.
+/// One character of the new text and its effect on the old one: 0 replaces one character, −n replaces n + 1, 1 is inserted
+/// after the previous one.
 struct Change {
   char32_t code_point = 0;
   int change = 0;
 };
 
-/// A text while it is being normalized and cut, which knows for each of its bytes the bytes of the typed text behind it.
-/// The rules by which inserted and merged characters inherit their place are those of the `tokenizers` package, because
-/// offsets must be equal to its.
+/// A text while it is being normalized and split; each of its bytes has its byte range in the typed text. Inserted and
+/// merged characters inherit their range by the rules of the `tokenizers` package, because offsets must equal the
+/// package's.
 class NormalizedText {
  public:
   explicit NormalizedText(std::string_view valid_utf8);
 
   const std::string& text() const { return text_; }
   bool is_empty() const { return text_.empty(); }
-  /// The most bytes that this text and everything it is cut into may become: what a tokenizer's file asks for must not take
-  /// memory without end. Functions that let the text grow throw Error beyond it.
+  /// The most bytes that this text and all its pieces may grow to, so that no tokenizer file can exhaust the memory.
+  /// Functions that let the text grow throw Error beyond it.
   std::size_t limit() const { return limit_; }
   /// Throws Error when a text of `bytes` is beyond the limit.
   void expect_within_limit(std::size_t bytes) const;
-  /// Where this piece begins in the typed text.
+  /// The byte of the typed text at which this piece begins.
   std::uint32_t original_begin() const { return begin_; }
-  /// The typed bytes behind bytes [begin, end) of text().
+  /// The range in the typed text of bytes [begin, end) of text().
   ByteRange original(ByteRange range) const;
 
-  /// Bytes [begin, end) of text(), with their places.
+  /// Bytes [begin, end) of text(), with their ranges.
   NormalizedText slice(std::size_t begin, std::size_t end) const;
 
-  /// Replaces the whole text. The first `removed` characters vanish before the changes begin.
+  /// Replaces the whole text. The first `removed` characters are dropped before the changes apply.
   void transform(std::span<const Change> changes, std::size_t removed = 0);
-  /// Nothing when the text is empty.
+  /// Does nothing when the text is empty.
   void prepend(std::string_view prefix);
-  /// Replaces each match, in order and without overlaps; `content` takes the place of a match's last character.
+  /// Replaces each match, in order and without overlaps; `content` takes the range of a match's last character.
   void replace(std::span<const ByteRange> matches, std::string_view content);
 
   /// Drops the characters for which `keep` is false.
@@ -57,10 +57,10 @@ class NormalizedText {
  private:
   NormalizedText() = default;
   void transform_range(std::size_t begin, std::size_t end, std::span<const Change> changes, std::size_t removed);
-  ByteRange place_before(std::size_t at) const;
+  ByteRange range_before(std::size_t at) const;
 
   std::string text_;
-  std::vector<ByteRange> places_;  ///< [byte of text_]
+  std::vector<ByteRange> ranges_;  ///< [byte of text_]
   std::uint32_t begin_ = 0;
   std::size_t limit_ = 0;
 };

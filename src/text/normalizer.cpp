@@ -47,7 +47,7 @@ void lowercase(NormalizedText& text) {
   if (differs) text.transform(changes);
 }
 
-/// The blocks that BERT's original tokenizer took for Chinese.
+/// The blocks that BERT's original tokenizer treats as Chinese.
 bool is_chinese(char32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
          (c >= 0x2A700 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) || (c >= 0xF900 && c <= 0xFAFF) ||
@@ -154,7 +154,7 @@ NormalizerPointer make_precompiled_normalizer(PrecompiledMap map) {
   return make([map = std::move(map)](NormalizedText& text) { map.apply(text); });
 }
 
-NormalizerPointer make_byte_level_normalizer() { return make(spell_bytes); }
+NormalizerPointer make_byte_level_normalizer() { return make(to_byte_letters); }
 
 NormalizerPointer make_normalizer_sequence(std::vector<NormalizerPointer> normalizers) {
   return make([normalizers = std::move(normalizers)](NormalizedText& text) {

@@ -23,7 +23,7 @@ class Normalizer {
 using NormalizerPointer = std::unique_ptr<const Normalizer>;
 
 struct BertNormalizerOptions {
-  bool cleans_text = true;  ///< drops control characters, makes every white space a space
+  bool cleans_text = true;  ///< drops control characters, replaces white space by spaces
   bool spaces_out_chinese = true;
   std::optional<bool> strips_accents;  ///< absent: when it lowercases
   bool lowercases = true;
@@ -38,10 +38,10 @@ NormalizerPointer make_strip_accents_normalizer();
 NormalizerPointer make_strip_normalizer(bool left, bool right);
 NormalizerPointer make_replace_normalizer(Regex pattern, std::string content);
 NormalizerPointer make_prepend_normalizer(std::string prefix);
-/// SentencePiece's rules of NMT: drops controls, makes odd spaces spaces.
+/// SentencePiece's rules of NMT: drops controls, replaces unusual spaces by a space.
 NormalizerPointer make_nmt_normalizer();
 NormalizerPointer make_precompiled_normalizer(PrecompiledMap map);
-/// Spells bytes as letters of GPT-2's alphabet.
+/// Replaces bytes by letters of GPT-2's alphabet.
 NormalizerPointer make_byte_level_normalizer();
 NormalizerPointer make_normalizer_sequence(std::vector<NormalizerPointer> normalizers);
 

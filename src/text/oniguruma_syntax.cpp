@@ -8,7 +8,7 @@ namespace headlight::text {
 namespace {
 
 // White_Space, and the word characters of UTS #18 with the Latin-1 numerals that Oniguruma adds to them. Each ends in a
-// property so that a hyphen behind it stays a hyphen.
+// property so that a following hyphen stays a hyphen.
 constexpr std::string_view kSpace = R"(\x09-\x0D\x{85}\p{Z})";
 constexpr std::string_view kWord =
     R"(\p{L}\p{M}\p{Nl}\p{Nd}\xB2\xB3\xB9\xBC-\xBE\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}\p{Pc})";
@@ -89,7 +89,7 @@ class Translator {
     groups_.pop_back();
   }
 
-  /// {n,m}: a + behind it is a second repetition in Ruby's syntax, but a possessive one in Perl's.
+  /// {n,m}: a + after it is a second repetition in Ruby's syntax, but a possessive one in Perl's.
   void braces() {
     const std::size_t end = pattern_.find('}', at_);
     const std::string_view inside = end == std::string_view::npos ? "" : pattern_.substr(at_ + 1, end - at_ - 1);
@@ -124,7 +124,7 @@ class Translator {
   void escape(bool inside) {
     const char c = peek(1);
     if (c == '\0') refuse("a lone backslash");
-    // A match that begins behind its end, and half characters.
+    // A match that begins after its end, and parts of characters.
     if (c == 'K' || c == 'C') refuse(fmt::format("\\{}", c));
     at_ += 2;
     switch (c) {
@@ -176,7 +176,7 @@ class Translator {
     }
   }
 
-  /// From the bracket to its end, without either: sets inside are unions, so their brackets vanish.
+  /// The content of a set, without its brackets; those of sets inside are dropped too, since nesting means union.
   void set() {
     constexpr std::size_t kDeepest = 32;
     if (++sets_ > kDeepest) refuse(fmt::format("sets more than {} deep", kDeepest));

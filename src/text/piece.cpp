@@ -5,63 +5,63 @@
 namespace headlight::text {
 namespace {
 
-/// Joins stretches to the one before where `joins(is_match, previous_is_match)` says so.
+/// Joins spans to the previous one where `joins(is_match, previous_is_match)`.
 template <typename Joins>
-std::vector<Stretch> merge(const std::vector<Stretch>& stretches, Joins joins) {
-  std::vector<Stretch> merged;
+std::vector<TextSpan> merge(const std::vector<TextSpan>& spans, Joins joins) {
+  std::vector<TextSpan> merged;
   bool previous = false;
-  for (const Stretch& stretch : stretches) {
-    if (joins(stretch.is_match, previous) && !merged.empty()) {
+  for (const TextSpan& span : spans) {
+    if (joins(span.is_match, previous) && !merged.empty()) {
       ByteRange& last = merged.back().range;
-      last = {std::min(last.begin, stretch.range.begin), std::max(last.end, stretch.range.end)};
+      last = {std::min(last.begin, span.range.begin), std::max(last.end, span.range.end)};
     } else {
-      merged.push_back({stretch.range, false});
+      merged.push_back({span.range, false});
     }
-    previous = stretch.is_match;
+    previous = span.is_match;
   }
   return merged;
 }
 
-std::vector<Stretch> arrange(std::vector<Stretch> stretches, SplitBehavior behavior) {
+std::vector<TextSpan> arrange(std::vector<TextSpan> spans, SplitBehavior behavior) {
   const auto match_behind_other = [](bool is_match, bool previous) { return is_match && !previous; };
   switch (behavior) {
     case SplitBehavior::Removed:
-      return stretches;
+      return spans;
     case SplitBehavior::Isolated:
-      return merge(stretches, [](bool, bool) { return false; });
+      return merge(spans, [](bool, bool) { return false; });
     case SplitBehavior::Contiguous:
-      return merge(stretches, [](bool is_match, bool previous) { return is_match == previous; });
+      return merge(spans, [](bool is_match, bool previous) { return is_match == previous; });
     case SplitBehavior::MergedWithPrevious:
-      return merge(stretches, match_behind_other);
+      return merge(spans, match_behind_other);
     case SplitBehavior::MergedWithNext:
       break;
   }
-  std::reverse(stretches.begin(), stretches.end());
-  stretches = merge(stretches, match_behind_other);
-  std::reverse(stretches.begin(), stretches.end());
-  return stretches;
+  std::reverse(spans.begin(), spans.end());
+  spans = merge(spans, match_behind_other);
+  std::reverse(spans.begin(), spans.end());
+  return spans;
 }
 
 }  // namespace
 
-std::vector<Stretch> to_stretches(const std::vector<ByteRange>& matches, std::size_t text_size) {
-  std::vector<Stretch> stretches;
-  stretches.reserve(2 * matches.size() + 1);
+std::vector<TextSpan> to_spans(const std::vector<ByteRange>& matches, std::size_t text_size) {
+  std::vector<TextSpan> spans;
+  spans.reserve(2 * matches.size() + 1);
   std::uint32_t at = 0;
   for (const ByteRange& match : matches) {
-    if (at != match.begin) stretches.push_back({{at, match.begin}, false});
-    stretches.push_back({match, true});
+    if (at != match.begin) spans.push_back({{at, match.begin}, false});
+    spans.push_back({match, true});
     at = match.end;
   }
   const auto end = static_cast<std::uint32_t>(text_size);
-  if (at != end) stretches.push_back({{at, end}, false});
-  return stretches;
+  if (at != end) spans.push_back({{at, end}, false});
+  return spans;
 }
 
-void split(const NormalizedText& text, std::vector<Stretch> stretches, SplitBehavior behavior, std::vector<Piece>& pieces) {
-  for (const Stretch& stretch : arrange(std::move(stretches), behavior)) {
-    if (stretch.is_match || stretch.range.is_empty()) continue;
-    pieces.push_back({text.slice(stretch.range.begin, stretch.range.end), std::nullopt});
+void split(const NormalizedText& text, std::vector<TextSpan> spans, SplitBehavior behavior, std::vector<Piece>& pieces) {
+  for (const TextSpan& span : arrange(std::move(spans), behavior)) {
+    if (span.is_match || span.range.is_empty()) continue;
+    pieces.push_back({text.slice(span.range.begin, span.range.end), std::nullopt});
   }
 }
 

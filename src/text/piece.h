@@ -8,38 +8,38 @@
 
 namespace headlight::text {
 
-/// A part of a text on its way to tokens: a word that a model will cut further, or an added token.
+/// A part of a text: a word that the model will split into tokens, or an added token.
 struct Piece {
   NormalizedText text;
   std::optional<std::uint32_t> added;  ///< id of the added token that it is
 };
 
-/// What happens to the matches of a delimiter when a text is cut at them.
+/// What happens to the matches of a delimiter when a text is split at them.
 enum class SplitBehavior { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
 
-/// A stretch of a text between two cuts.
-struct Stretch {
+/// A span of a text that is split: a match of the delimiter, or the text between two matches.
+struct TextSpan {
   ByteRange range;
   bool is_match = false;
 };
 
-/// The text as stretches that are matches and those between them.
-std::vector<Stretch> to_stretches(const std::vector<ByteRange>& matches, std::size_t text_size);
-/// The characters for which `is_match` holds, one stretch each, and the stretches between them.
+/// The whole text as spans: matches and the text between them.
+std::vector<TextSpan> to_spans(const std::vector<ByteRange>& matches, std::size_t text_size);
+/// The characters for which `is_match` holds, one span each, and the spans between them.
 template <typename IsMatch>
-std::vector<Stretch> find_stretches(std::string_view text, IsMatch is_match);
+std::vector<TextSpan> find_spans(std::string_view text, IsMatch is_match);
 
 /// Appends the parts of `text`, empty ones left out.
-void split(const NormalizedText& text, std::vector<Stretch> stretches, SplitBehavior behavior, std::vector<Piece>& pieces);
+void split(const NormalizedText& text, std::vector<TextSpan> spans, SplitBehavior behavior, std::vector<Piece>& pieces);
 
 template <typename IsMatch>
-std::vector<Stretch> find_stretches(std::string_view text, IsMatch is_match) {
+std::vector<TextSpan> find_spans(std::string_view text, IsMatch is_match) {
   std::vector<ByteRange> matches;
   for (std::size_t at = 0; at < text.size();) {
     const auto begin = static_cast<std::uint32_t>(at);
     if (is_match(next_code_point(text, at))) matches.push_back({begin, static_cast<std::uint32_t>(at)});
   }
-  return to_stretches(matches, text.size());
+  return to_spans(matches, text.size());
 }
 
 }  // namespace headlight::text

@@ -8,7 +8,7 @@
 namespace headlight::text {
 namespace {
 
-// Spellings that models agree on, for files that don't say what their special tokens are for.
+// Common special tokens, for files that don't say which role each of theirs has.
 using Candidates = std::array<std::string_view, 4>;
 constexpr Candidates kBeginnings = {"<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>"};
 constexpr Candidates kEnds = {"</s>", "<eos>", "<|endoftext|>", "<|end_of_text|>"};
@@ -20,18 +20,18 @@ constexpr Candidates kClassifications = {"[CLS]", "<cls>", "<|cls|>", "<CLS>"};
 
 bool is_space(char32_t c) { return c == U'Ġ' || is_white_space(c); }
 
-std::uint32_t count_leading_spaces(std::string_view spelling) {
+std::uint32_t count_leading_spaces(std::string_view token_string) {
   std::uint32_t count = 0;
-  for (std::size_t at = 0; at < spelling.size(); ++count) {
-    if (!is_space(next_code_point(spelling, at))) break;
+  for (std::size_t at = 0; at < token_string.size(); ++count) {
+    if (!is_space(next_code_point(token_string, at))) break;
   }
   return count;
 }
 
-std::uint32_t count_trailing_spaces(std::string_view spelling) {
+std::uint32_t count_trailing_spaces(std::string_view token_string) {
   std::uint32_t count = 0;
-  for (std::size_t at = spelling.size(); at > 0; ++count) {
-    if (!is_space(previous_code_point(spelling, at))) break;
+  for (std::size_t at = token_string.size(); at > 0; ++count) {
+    if (!is_space(previous_code_point(token_string, at))) break;
   }
   return count;
 }
@@ -49,7 +49,7 @@ Tokenizer::Pipeline::Pipeline(Stages parts)
     }
     return id;
   };
-  const SpecialSpellings& names = stages.special;
+  const SpecialTokenStrings& names = stages.special;
   special = {.beginning = resolve(names.beginning, kBeginnings),
              .end = resolve(names.end, kEnds),
              .padding = resolve(names.padding, kPaddings),
@@ -60,14 +60,14 @@ Tokenizer::Pipeline::Pipeline(Stages parts)
   if (!special.unknown) special.unknown = stages.model->unknown();
 }
 
-std::optional<std::string_view> Tokenizer::Pipeline::spelling(std::uint32_t id) const {
+std::optional<std::string_view> Tokenizer::Pipeline::token_string(std::uint32_t id) const {
   const AddedToken* token = added.token(id);
-  return token != nullptr ? token->content : stages.model->vocabulary().spelling(id);
+  return token != nullptr ? token->content : stages.model->vocabulary().token_string(id);
 }
 
-std::optional<std::uint32_t> Tokenizer::Pipeline::find(std::string_view spelling) const {
-  const std::optional<std::uint32_t> id = added.find(spelling);
-  return id ? id : stages.model->vocabulary().find(spelling);
+std::optional<std::uint32_t> Tokenizer::Pipeline::find(std::string_view token_string) const {
+  const std::optional<std::uint32_t> id = added.find(token_string);
+  return id ? id : stages.model->vocabulary().find(token_string);
 }
 
 Encoding Tokenizer::Pipeline::encode(std::string_view text, std::uint32_t source) const {
@@ -75,16 +75,16 @@ Encoding Tokenizer::Pipeline::encode(std::string_view text, std::uint32_t source
   if (stages.pre_tokenizer) stages.pre_tokenizer->apply(pieces);
 
   Encoding encoding{text, {}};
-  const auto push = [&](std::uint32_t id, ByteRange bytes, std::string_view spelled, bool is_special) {
+  const auto push = [&](std::uint32_t id, ByteRange bytes, std::string_view token_string, bool is_special) {
     encoding.tokens.push_back({.id = id,
                                .bytes = bytes,
                                .type = source,
                                .source = source,
-                               .leading = count_leading_spaces(spelled),
-                               .trailing = count_trailing_spaces(spelled),
+                               .leading = count_leading_spaces(token_string),
+                               .trailing = count_trailing_spaces(token_string),
                                .is_special = is_special});
   };
-  // Words come again and again, and one text is what a tokenizer that several threads share can remember without a lock.
+  // Words repeat. The cache lives for one text: a tokenizer shared by threads then needs no lock.
   std::unordered_map<std::string_view, std::vector<PieceToken>> known;
   constexpr std::size_t kLongestKnown = 64;
   std::vector<PieceToken> fresh;
@@ -104,7 +104,7 @@ Encoding Tokenizer::Pipeline::encode(std::string_view text, std::uint32_t source
       tokens = word.size() <= kLongestKnown ? &(known[word] = fresh) : &fresh;
     }
     for (const PieceToken& token : *tokens)
-      push(token.id, piece.text.original(token.range), spelling(token.id).value_or(""), added.is_special(token.id));
+      push(token.id, piece.text.original(token.range), token_string(token.id).value_or(""), added.is_special(token.id));
   }
   return encoding;
 }

@@ -14,16 +14,16 @@
 
 namespace headlight::text {
 
-/// How a vocabulary spells spaces and bytes, for labels.
-enum class Spelling { Plain, ByteLetters, WordMarks };
+/// How token strings encode spaces and bytes, for labels.
+enum class TokenStringKind { Plain, ByteLetters, WordMarks };
 
-/// Spellings of the tokens that models treat apart, as the files beside a tokenizer name them.
-struct SpecialSpellings {
+/// The special tokens, as the tokenizer's configuration files name them.
+struct SpecialTokenStrings {
   std::optional<std::string> beginning = {}, end = {}, padding = {}, unknown = {}, mask = {}, separator = {},
                              classification = {};
 };
 
-/// The stages of a tokenizer before they are put together; all but the model may be null.
+/// The stages of a tokenizer before they become a Pipeline; all but the model may be null.
 struct Stages {
   NormalizerPointer normalizer;
   PreTokenizerPointer pre_tokenizer;
@@ -31,8 +31,8 @@ struct Stages {
   PostProcessorPointer post_processor;
   DecoderPointer decoder;
   std::vector<AddedToken> added;
-  Spelling spelling = Spelling::Plain;
-  SpecialSpellings special;
+  TokenStringKind token_string_kind = TokenStringKind::Plain;
+  SpecialTokenStrings special;
 };
 
 /// A tokenizer's stages, in order.
@@ -40,8 +40,8 @@ struct Tokenizer::Pipeline {
   explicit Pipeline(Stages parts);
 
   Encoding encode(std::string_view valid_utf8, std::uint32_t source) const;
-  std::optional<std::string_view> spelling(std::uint32_t id) const;
-  std::optional<std::uint32_t> find(std::string_view spelling) const;
+  std::optional<std::string_view> token_string(std::uint32_t id) const;
+  std::optional<std::uint32_t> find(std::string_view token_string) const;
 
   Stages stages;
   AddedTokens added;

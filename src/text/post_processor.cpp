@@ -16,7 +16,7 @@ std::uint32_t forward(std::string_view text, std::uint32_t at, std::uint32_t cou
   return static_cast<std::uint32_t>(position);
 }
 
-/// Moves `at` back over `count` characters, but not before `limit`; stays when the text has fewer.
+/// Moves `at` back over `count` characters, but not before `limit`; keeps it when the text has fewer.
 std::uint32_t backward(std::string_view text, std::uint32_t at, std::uint32_t count, std::uint32_t limit) {
   std::size_t position = at;
   for (; count > 0; --count) {
@@ -38,7 +38,7 @@ void trim(Encoding& encoding, OffsetTrimming trimming) {
   }
 }
 
-/// Special tokens before and behind.
+/// Special tokens before and after.
 void surround(Encoding& encoding, const std::vector<std::uint32_t>& before, const std::vector<std::uint32_t>& behind,
               std::uint32_t type) {
   std::vector<EncodedToken> tokens;
@@ -53,7 +53,7 @@ class TemplatePostProcessor final : public PostProcessor {
   TemplatePostProcessor(Template single, Template pair) : single_(std::move(single)), pair_(std::move(pair)) {}
 
   void apply(std::vector<Encoding>& encodings, bool adds_special) const override {
-    if (encodings.empty() || encodings.size() > 2) return;  // another template has been here
+    if (encodings.empty() || encodings.size() > 2) return;  // another template has already run
     std::vector<Encoding> placed;
     for (const TemplatePart& part : encodings.size() == 1 ? single_ : pair_) {
       if (part.ids.empty()) {

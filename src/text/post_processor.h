@@ -9,35 +9,35 @@
 
 namespace headlight::text {
 
-/// A token on its way out.
+/// A token of an encoded text, before byte ranges are mapped back.
 struct EncodedToken {
   std::uint32_t id = 0;
   ByteRange bytes = {};        ///< of its text
   std::uint32_t type = 0;      ///< token type
   std::uint32_t source = 0;    ///< which of the texts
-  std::uint32_t leading = 0;   ///< space characters at the begin of its spelling
+  std::uint32_t leading = 0;   ///< space characters at the start of its token string
   std::uint32_t trailing = 0;  ///< and at its end
   bool is_special = false;
 };
 
-/// The tokens of one text, or those that a template puts between texts.
+/// The tokens of one text, or those that a template adds around texts.
 struct Encoding {
   std::string_view text;
   std::vector<EncodedToken> tokens;
 };
 
-/// The stage behind the model: special tokens around and between texts, token types, byte ranges without white space.
+/// The stage after the model: special tokens around and between texts, token types, byte ranges without white space.
 /// Immutable.
 class PostProcessor {
  public:
   virtual ~PostProcessor() = default;
-  /// One encoding for a text, two for a pair; any number comes out.
+  /// `encodings` has one for a text, two for a pair; apply() may leave any number.
   virtual void apply(std::vector<Encoding>& encodings, bool adds_special) const = 0;
 };
 
 using PostProcessorPointer = std::unique_ptr<const PostProcessor>;
 
-/// A place in a template: one of the texts, or special tokens.
+/// A part of a template: one of the texts, or special tokens.
 struct TemplatePart {
   std::uint32_t type = 0;
   std::uint32_t source = 0;             ///< 0 or 1, when `ids` is empty
@@ -50,7 +50,7 @@ PostProcessorPointer make_template_post_processor(Template single, Template pair
 PostProcessorPointer make_bert_post_processor(std::uint32_t separator, std::uint32_t classification);
 struct OffsetTrimming {
   bool trims = true;              ///< byte ranges lose the spaces that their tokens begin and end with
-  bool adds_prefix_space = true;  ///< the first token's single space was never typed
+  bool adds_prefix_space = true;  ///< the first token's single space wasn't typed
 };
 /// <s> first </s></s> second </s>, all of type 0.
 PostProcessorPointer make_roberta_post_processor(std::uint32_t separator, std::uint32_t classification,

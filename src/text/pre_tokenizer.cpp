@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kGpt2Words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-/// A stage that cuts each piece by one function: void(NormalizedText, std::vector<Piece>& out).
+/// A stage that splits each piece by one function: void(NormalizedText, std::vector<Piece>& out).
 template <typename Cut>
 class CuttingPreTokenizer final : public PreTokenizer {
  public:
@@ -39,11 +39,11 @@ PreTokenizerPointer make(Cut cut) {
   return std::make_unique<CuttingPreTokenizer<Cut>>(std::move(cut));
 }
 
-/// Cuts at single characters.
+/// Splits at single characters.
 template <typename IsMatch>
 PreTokenizerPointer make_character_split(IsMatch is_match, SplitBehavior behavior) {
   return make([=](const NormalizedText& text, std::vector<Piece>& pieces) {
-    split(text, find_stretches(text.text(), is_match), behavior, pieces);
+    split(text, find_spans(text.text(), is_match), behavior, pieces);
   });
 }
 
@@ -63,26 +63,26 @@ class Sequence final : public PreTokenizer {
 };
 
 /// Runs of word characters, runs of others, and the white space between them as matches.
-std::vector<Stretch> find_words(std::string_view text) {
+std::vector<TextSpan> find_words(std::string_view text) {
   enum class Kind { Space, Word, Other };
   const auto kind_of = [](char32_t c) {
     if (is_white_space(c)) return Kind::Space;
     return is_word_character(c) ? Kind::Word : Kind::Other;
   };
-  std::vector<Stretch> stretches;
+  std::vector<TextSpan> spans;
   Kind last = Kind::Space;
   for (std::size_t at = 0; at < text.size();) {
     const auto begin = static_cast<std::uint32_t>(at);
     const Kind kind = kind_of(next_code_point(text, at));
     const auto end = static_cast<std::uint32_t>(at);
-    if (!stretches.empty() && kind == last) {
-      stretches.back().range.end = end;
+    if (!spans.empty() && kind == last) {
+      spans.back().range.end = end;
     } else {
-      stretches.push_back({{begin, end}, kind == Kind::Space});
+      spans.push_back({{begin, end}, kind == Kind::Space});
     }
     last = kind;
   }
-  return stretches;
+  return spans;
 }
 
 }  // namespace
@@ -92,11 +92,11 @@ PreTokenizerPointer make_byte_level_pre_tokenizer(bool adds_prefix_space, bool u
     if (adds_prefix_space && !text.text().starts_with(' ')) text.prepend(" ");
     const std::size_t first = pieces.size();
     if (uses_regex) {
-      split(text, to_stretches(words.find_all(text.text()), text.text().size()), SplitBehavior::Isolated, pieces);
+      split(text, to_spans(words.find_all(text.text()), text.text().size()), SplitBehavior::Isolated, pieces);
     } else {
       push_unless_empty(std::move(text), pieces);
     }
-    for (std::size_t i = first; i < pieces.size(); ++i) spell_bytes(pieces[i].text);
+    for (std::size_t i = first; i < pieces.size(); ++i) to_byte_letters(pieces[i].text);
   });
 }
 
@@ -130,7 +130,7 @@ PreTokenizerPointer make_metaspace_pre_tokenizer(MetaspaceOptions options) {
         options.prepend == PrependScheme::Always || (options.prepend == PrependScheme::First && text.original_begin() == 0);
     if (may_prepend && !text.text().starts_with(options.replacement)) text.prepend(options.replacement);
     if (options.splits) {
-      split(text, find_stretches(text.text(), [&](char32_t c) { return c == mark; }), SplitBehavior::MergedWithNext, pieces);
+      split(text, find_spans(text.text(), [&](char32_t c) { return c == mark; }), SplitBehavior::MergedWithNext, pieces);
     } else {
       push_unless_empty(std::move(text), pieces);
     }
@@ -139,9 +139,9 @@ PreTokenizerPointer make_metaspace_pre_tokenizer(MetaspaceOptions options) {
 
 PreTokenizerPointer make_split_pre_tokenizer(Regex pattern, SplitBehavior behavior, bool inverted) {
   return make([=, pattern = std::move(pattern)](const NormalizedText& text, std::vector<Piece>& pieces) {
-    std::vector<Stretch> stretches = to_stretches(pattern.find_all(text.text()), text.text().size());
-    for (Stretch& stretch : stretches) stretch.is_match = stretch.is_match != inverted;
-    split(text, std::move(stretches), behavior, pieces);
+    std::vector<TextSpan> spans = to_spans(pattern.find_all(text.text()), text.text().size());
+    for (TextSpan& span : spans) span.is_match = span.is_match != inverted;
+    split(text, std::move(spans), behavior, pieces);
   });
 }
 

@@ -22,7 +22,7 @@ std::uint32_t read_u32(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-/// `part` of a text becomes `replacement`: character by character, the surplus of either side at the end.
+/// Replaces `part` of a text by `replacement`, character by character; the longer one's surplus comes last.
 void push_replacement(std::vector<Change>& changes, std::string_view part, std::string_view replacement) {
   const auto before = static_cast<std::ptrdiff_t>(count_code_points(part));
   const auto after = static_cast<std::ptrdiff_t>(count_code_points(replacement));
@@ -52,11 +52,11 @@ class TrieWalk {
   TrieWalk(std::span<const std::uint32_t> units, std::string_view replacements)
       : units_(units), replacements_(replacements), nodes_(units.size()) {}
 
-  /// What is wrong; nothing when each walk stays inside.
+  /// The reason why the map is unsound; nullopt when each walk stays inside.
   std::optional<std::string_view> problem() {
     if (units_.empty()) return "it has no root";
     if (!replacements_.ends_with('\0')) return "its last replacement has no end";
-    // A node is where the children of a unit begin: the child of byte b is at node XOR b, whether it is there or not.
+    // A node is the base index of a unit's children: the child of byte b is at node XOR b, if it exists.
     std::vector<Step> path = {{.node = offset_of(units_[0])}};
     while (!path.empty()) {
       Step& step = path.back();
@@ -91,7 +91,7 @@ class TrieWalk {
   }
 
  private:
-  static constexpr std::uint32_t kMostKeys = 32;           // the library's room for those that begin one text
+  static constexpr std::uint32_t kMostKeys = 32;           // the library's limit on keys that are prefixes of one text
   static constexpr std::size_t kLongestReplacement = 256;  // bytes; Unicode's own have at most 33
   static constexpr std::uint32_t kEnd = 256;               // behind the last byte
 
@@ -103,8 +103,8 @@ class TrieWalk {
   struct Step {
     std::size_t node;
     std::uint32_t byte = 0;        ///< the next one to try
-    std::uint32_t keys_above = 0;  ///< on the way here, that of the step's own unit among them
-    std::uint32_t keys_below = 0;  ///< most of them on any way on
+    std::uint32_t keys_above = 0;  ///< keys on the path from the root to here, this unit's included
+    std::uint32_t keys_below = 0;  ///< most keys on any path below
     std::uint32_t own_key = 0;     ///< 1 where a key ends
   };
 
@@ -115,7 +115,7 @@ class TrieWalk {
 
   std::span<const std::uint32_t> units_;
   std::string_view replacements_;
-  std::vector<Node> nodes_;  ///< branches that end alike share theirs
+  std::vector<Node> nodes_;  ///< equal branches share their nodes
 };
 
 }  // namespace
@@ -146,7 +146,7 @@ std::optional<std::string_view> PrecompiledMap::find(std::string_view part) cons
     const std::uint32_t unit = units_[node];
     node ^= offset_of(unit);
     if (!has_leaf(unit)) continue;
-    // The shortest key counts, even when it is only the beginning of the part.
+    // The shortest key is used, even when it is only a prefix of the part.
     if (node >= units_.size()) return std::nullopt;
     const std::size_t begin = value_of(units_[node]);
     const bool is_inside = begin < replacements_.size();

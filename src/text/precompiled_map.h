@@ -10,15 +10,15 @@
 
 namespace headlight::text {
 
-/// SentencePiece's precompiled_charsmap: a double-array trie from spellings to replacements.
+/// SentencePiece's precompiled_charsmap: a double-array trie from strings to replacements.
 class PrecompiledMap {
  public:
   /// From the bytes of the map: length of the trie in bytes (32 bits, little endian), the trie, the replacements, each ended
   /// by a zero. Throws Error when they are too short.
   explicit PrecompiledMap(std::string_view bytes);
 
-  /// Throws Error where a walk through the trie, as libsentencepiece takes it, could leave the trie or the replacements, go
-  /// in a circle or make a text grow without bound: the library asks for none of it.
+  /// Throws Error where libsentencepiece's walk through the trie could leave the trie or the replacements, loop, or make a
+  /// text grow without bound: the library checks none of this.
   void expect_sound() const;
 
   /// Replaces grapheme clusters of at most five bytes, else characters, as the `tokenizers` package does.

@@ -7,14 +7,15 @@ namespace headlight::text {
 
 PrefixTree::PrefixTree(const Vocabulary& vocabulary) {
   struct Group {
-    std::uint32_t node, begin, end;  ///< spellings [begin, end) in order go through `node`
+    std::uint32_t node, begin, end;  ///< sorted token strings [begin, end) pass through `node`
     std::uint32_t depth;
   };
   std::vector<std::pair<std::string_view, std::uint32_t>> sorted;
   sorted.reserve(vocabulary.size());
   for (std::uint32_t id = 0; id < vocabulary.id_end(); ++id) {
-    const auto spelling = vocabulary.spelling(id);
-    if (spelling && !spelling->empty() && vocabulary.find(*spelling) == id) sorted.emplace_back(*spelling, id);
+    const auto token_string = vocabulary.token_string(id);
+    if (token_string && !token_string->empty() && vocabulary.find(*token_string) == id)
+      sorted.emplace_back(*token_string, id);
   }
   std::sort(sorted.begin(), sorted.end());
 

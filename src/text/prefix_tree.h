@@ -8,8 +8,8 @@
 
 namespace headlight::text {
 
-/// Finds every spelling of a vocabulary that a text begins with. A byte tree in two arrays, in the order of a breadth-first
-/// walk: the children of a node are neighbours, sorted by their byte.
+/// Finds every token of a vocabulary that is a prefix of a text. A byte trie in breadth-first order: the children of a node
+/// are neighbours, sorted by their byte.
 class PrefixTree {
  public:
   explicit PrefixTree(const Vocabulary& vocabulary);
@@ -28,7 +28,7 @@ class PrefixTree {
  private:
   struct Node {
     std::uint32_t children = 0;  ///< index of the first
-    std::int32_t id = -1;        ///< −1: no spelling ends here
+    std::int32_t id = -1;        ///< −1: no token ends here
     std::uint16_t count = 0;     ///< of children
     unsigned char byte = 0;      ///< that leads here
   };

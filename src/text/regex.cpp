@@ -42,7 +42,7 @@ Regex::Regex(const std::string& pattern, std::string_view shown) {
   int error = 0;
   PCRE2_SIZE at = 0;
   auto code = std::make_unique<Code>();
-  // Ruby's ^ and $ stand at every line.
+  // Ruby's ^ and $ match at every line.
   constexpr std::uint32_t kOptions = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
   code->compiled.reset(
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), kOptions, &error, &at, nullptr));

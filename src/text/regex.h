@@ -10,7 +10,7 @@
 namespace headlight::text {
 
 /// A compiled regular expression of a tokenizer file. Tokenizer files are written for Oniguruma; PCRE2 runs them, because
-/// it knows the same Unicode properties, look-around and possessive repetition, compiles to machine code and is in every
+/// it has the same Unicode properties, look-around and possessive repetition, compiles to machine code and is in every
 /// distribution. Immutable; may be used from several threads.
 class Regex {
  public:
@@ -23,7 +23,7 @@ class Regex {
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
 
-  /// Every match, left to right, without overlaps. An empty match directly behind another match doesn't count.
+  /// Every match, left to right, without overlaps. An empty match directly after another match is skipped.
   std::vector<ByteRange> find_all(std::string_view valid_utf8) const;
 
  private:

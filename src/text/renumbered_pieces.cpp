@@ -10,7 +10,7 @@ namespace headlight::text {
 namespace {
 
 constexpr std::string_view kMask = "<mask>";
-/// Languages of mBART, whose tokens follow the pieces; mBART-50 has more behind them.
+/// Languages of mBART, whose tokens follow the pieces; mBART-50 has more after them.
 constexpr std::array<std::string_view, 25> kLanguages = {
     "ar_AR", "cs_CZ", "de_DE", "en_XX", "es_XX", "et_EE", "fi_FI", "fr_XX", "gu_IN", "hi_IN", "it_IT", "ja_XX", "kk_KZ",
     "ko_KR", "lt_LT", "lv_LV", "my_MM", "ne_NP", "nl_XX", "ro_RO", "ru_RU", "si_LK", "tr_TR", "vi_VN", "zh_CN"};
@@ -19,26 +19,26 @@ constexpr std::array<std::string_view, 27> kMoreLanguages = {"af_ZA", "az_AZ", "
                                                              "ps_AF", "pt_XX", "sv_SE", "sw_KE", "ta_IN", "te_IN", "th_TH",
                                                              "tl_XX", "uk_UA", "ur_PK", "xh_ZA", "gl_ES", "sl_SI"};
 
-AddedToken special_token(std::string_view spelling) {
-  return {.content = std::string(spelling), .is_normalized = false, .is_special = true};
+AddedToken special_token(std::string_view token_string) {
+  return {.content = std::string(token_string), .is_normalized = false, .is_special = true};
 }
 
-void append(RenumberedPieces& pieces, std::string_view spelling, double score = 0.0) {
-  pieces.spellings.emplace_back(spelling, score);
+void append(RenumberedPieces& pieces, std::string_view token_string, double score = 0.0) {
+  pieces.tokens.emplace_back(token_string, score);
 }
 
-void append_special(RenumberedPieces& pieces, std::string_view spelling, double score = 0.0) {
-  append(pieces, spelling, score);
-  pieces.added.push_back(special_token(spelling));
+void append_special(RenumberedPieces& pieces, std::string_view token_string, double score = 0.0) {
+  append(pieces, token_string, score);
+  pieces.added.push_back(special_token(token_string));
 }
 
 /// The model's own pieces from `first` on.
 void append_model(RenumberedPieces& pieces, const SentencePieceFile& model, std::size_t first) {
   for (std::size_t i = first; i < model.pieces.size(); ++i)
-    append(pieces, model.pieces[i].spelling, static_cast<double>(model.pieces[i].score));
+    append(pieces, model.pieces[i].token_string, static_cast<double>(model.pieces[i].score));
 }
 
-/// Swallows the space before it, which fairseq's models have learnt as its own.
+/// Includes the space before it, as fairseq's models were trained.
 void append_mask(RenumberedPieces& pieces, bool is_normalized) {
   append(pieces, kMask);
   AddedToken mask = special_token(kMask);
@@ -65,26 +65,27 @@ RenumberedPieces make_fairseq() {
 
 RenumberedPieces make_xlm_roberta(const SentencePieceFile& model) {
   RenumberedPieces pieces = make_fairseq();
-  for (const std::string_view spelling : {"<s>", "<pad>", "</s>", "<unk>"}) append_special(pieces, spelling);
+  for (const std::string_view token_string : {"<s>", "<pad>", "</s>", "<unk>"}) append_special(pieces, token_string);
   append_model(pieces, model, 3);
   append_mask(pieces, false);
   return pieces;
 }
 
-/// Its SentencePiece model has <s> and </s> of its own, which count.
+/// Its SentencePiece model has <s> and </s> of its own, and those are used.
 RenumberedPieces make_camembert(const SentencePieceFile& model) {
   RenumberedPieces pieces = make_fairseq();
-  for (const std::string_view spelling : {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>"}) append_special(pieces, spelling);
+  for (const std::string_view token_string : {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>"})
+    append_special(pieces, token_string);
   append_special(pieces, "<unk>NOTUSED", -100.0);
   append_model(pieces, model, 1);
   append_mask(pieces, false);
   return pieces;
 }
 
-/// mBART puts the text's language behind it, mBART-50 before it.
+/// mBART puts the language token after the text, mBART-50 before it.
 RenumberedPieces make_mbart(const SentencePieceFile& model, const FolderNotes& notes, bool is_larger) {
   RenumberedPieces pieces = make_fairseq();
-  for (const std::string_view spelling : {"<s>", "<pad>", "</s>", "<unk>"}) append_special(pieces, spelling);
+  for (const std::string_view token_string : {"<s>", "<pad>", "</s>", "<unk>"}) append_special(pieces, token_string);
   append_model(pieces, model, 3);
   for (const std::string_view language : kLanguages) append_special(pieces, language);
   for (const std::string_view language : kMoreLanguages) {
@@ -106,7 +107,7 @@ RenumberedPieces make_pegasus(const SentencePieceFile& model, const FolderNotes&
     throw Error("tokenizer_config.json: offset is {}, but Headlight knows Pegasus' vocabularies with {}", *notes.offset,
                 kOffset);
   RenumberedPieces pieces;
-  for (const std::string_view spelling : {"<pad>", "</s>", "<mask_1>", "<mask_2>"}) append_special(pieces, spelling);
+  for (const std::string_view token_string : {"<pad>", "</s>", "<mask_1>", "<mask_2>"}) append_special(pieces, token_string);
   for (std::uint32_t i = 2; i < kOffset; ++i) append_special(pieces, fmt::format("<unk_{}>", i), -100.0);
   append_model(pieces, model, 2);
   pieces.unknown = kOffset + static_cast<std::uint32_t>(std::max(model.unknown, 0));
@@ -127,7 +128,7 @@ constexpr std::array<std::string_view, 8> kPlainClasses = {"",
                                                            "PreTrainedTokenizer",
                                                            "T5Tokenizer"};
 
-/// The class of the tokenizer, or the one that belongs to the type of the model where the folder names none.
+/// The tokenizer's class; where the folder names none, the class for its model type.
 std::string class_of(const FolderNotes& notes) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kOfTypes = {{{"xlm-roberta", "XLMRobertaTokenizer"},
                                                                                       {"camembert", "CamembertTokenizer"},

@@ -27,8 +27,7 @@ class Message {
  public:
   explicit Message(std::string_view bytes) : rest_(bytes) {}
 
-  /// Nothing at the end. Throws Error where the bytes make no sense, so that nothing stays unseen that libsentencepiece
-  /// reads.
+  /// nullopt at the end. Throws Error for malformed bytes, so that libsentencepiece reads no field that isn't checked.
   std::optional<Field> next() {
     if (rest_.empty()) return std::nullopt;
     const std::optional<Field> field = read();
@@ -89,7 +88,7 @@ SentencePieceFile::Entry read_piece(std::string_view bytes) {
   SentencePieceFile::Entry entry;
   Message message(bytes);
   while (const std::optional<Field> field = message.next()) {
-    if (field->number == 1 && field->bytes) entry.spelling = *field->bytes;
+    if (field->number == 1 && field->bytes) entry.token_string = *field->bytes;
     if (field->number == 2) entry.score = std::bit_cast<float>(static_cast<std::uint32_t>(field->value));
     if (field->number == 3) entry.type = static_cast<PieceType>(field->value);
   }
@@ -148,7 +147,7 @@ SentencePieceFile load_sentence_piece(std::string_view content, sentencepiece::S
   for (std::size_t id = 0; id < model.pieces.size(); ++id) {
     const SentencePieceFile::Entry& entry = model.pieces[id];
     const bool is_text =
-        find_invalid_utf8(entry.spelling) == std::string::npos && entry.spelling.find('\0') == std::string::npos;
+        find_invalid_utf8(entry.token_string) == std::string::npos && entry.token_string.find('\0') == std::string::npos;
     if (!is_text || !std::isfinite(entry.score)) throw Error("piece {} is damaged: download the file again", id);
   }
   if (!model.character_map.empty()) PrecompiledMap(model.character_map).expect_sound();
@@ -157,7 +156,7 @@ SentencePieceFile load_sentence_piece(std::string_view content, sentencepiece::S
     if (!status.ok()) throw Error("libsentencepiece can't read it: {}", status.ToString());
   } catch (const Error&) {
     throw;
-  } catch (const std::exception& error) {  // of the trie that the library makes of the pieces
+  } catch (const std::exception& error) {  // from the trie that the library builds of the pieces
     throw Error("libsentencepiece can't read it: {}", error.what());
   }
   return model;

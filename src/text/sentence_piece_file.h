@@ -14,10 +14,10 @@ namespace headlight::text {
 
 enum class PieceType { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Unused = 5, Byte = 6 };
 
-/// What a SentencePiece model file holds (sentencepiece_model.proto), as far as encoding needs it.
+/// The content of a SentencePiece model file (sentencepiece_model.proto) that encoding needs.
 struct SentencePieceFile {
   struct Entry {
-    std::string spelling;
+    std::string token_string;
     float score = 0.0F;
     PieceType type = PieceType::Normal;
   };
@@ -30,8 +30,8 @@ struct SentencePieceFile {
   std::int32_t unknown = 0, beginning = 1, end = 2, padding = -1;  ///< ids; −1: none
 };
 
-/// Loads a model's bytes into libsentencepiece, after a look at what the library takes on trust: the map of characters,
-/// which could lead it out of its memory, and the pieces' spellings. Throws Error.
+/// Loads a model's bytes into libsentencepiece, after checking what the library doesn't: the map of characters, which
+/// could make it read out of bounds, and the pieces' token strings. Throws Error.
 SentencePieceFile load_sentence_piece(std::string_view content, sentencepiece::SentencePieceProcessor& processor);
 
 /// Throws Error naming the file when libsentencepiece can't load it.

@@ -20,21 +20,21 @@ namespace {
 
 constexpr std::string_view kMark = "▁";
 
-std::vector<std::string> spellings_of(const SentencePieceFile& model) {
-  std::vector<std::string> spellings;
-  spellings.reserve(model.pieces.size());
-  for (const auto& piece : model.pieces) spellings.push_back(piece.spelling);
-  return spellings;
+std::vector<std::string> token_strings_of(const SentencePieceFile& model) {
+  std::vector<std::string> token_strings;
+  token_strings.reserve(model.pieces.size());
+  for (const auto& piece : model.pieces) token_strings.push_back(piece.token_string);
+  return token_strings;
 }
 
-/// Control tokens and those the model's maker defined are found in the text as it was typed.
+/// Control and user-defined tokens are found in the text as typed.
 std::vector<AddedToken> added_tokens(const SentencePieceFile& model) {
   std::vector<AddedToken> tokens;
   for (const auto& piece : model.pieces) {
-    const bool is_mask = piece.spelling == "[MASK]" || piece.spelling == "<mask>";  // user-defined, but nobody's text
+    const bool is_mask = piece.token_string == "[MASK]" || piece.token_string == "<mask>";  // user-defined, but never typed
     const bool is_special = piece.type == PieceType::Control || piece.type == PieceType::Unknown || is_mask;
     if (is_special || piece.type == PieceType::UserDefined)
-      tokens.push_back({.content = piece.spelling, .is_normalized = false, .is_special = is_special});
+      tokens.push_back({.content = piece.token_string, .is_normalized = false, .is_special = is_special});
   }
   return tokens;
 }
@@ -43,9 +43,9 @@ std::optional<std::uint32_t> to_id(std::int32_t id) {
   return id < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(id));
 }
 
-std::optional<std::string> spelling_of(const SentencePieceFile& model, std::int32_t id) {
+std::optional<std::string> token_string_of(const SentencePieceFile& model, std::int32_t id) {
   return id >= 0 && static_cast<std::size_t>(id) < model.pieces.size()
-             ? std::optional(model.pieces[static_cast<std::size_t>(id)].spelling)
+             ? std::optional(model.pieces[static_cast<std::size_t>(id)].token_string)
              : std::nullopt;
 }
 
@@ -59,16 +59,16 @@ DecoderPointer make_byte_fallback_sequence(bool strips_first_space) {
 }
 
 Stages make_bpe_stages(const SentencePieceFile& model, const FolderNotes& notes) {
-  std::vector<std::string> spellings = spellings_of(model);
-  std::vector<std::uint32_t> ranks(spellings.size());
+  std::vector<std::string> token_strings = token_strings_of(model);
+  std::vector<std::uint32_t> ranks(token_strings.size());
   std::iota(ranks.begin(), ranks.end(), 0U);
-  const Merges merges = make_merges(spellings, ranks);
+  const Merges merges = make_merges(token_strings, ranks);
   BpeOptions options;
-  options.unknown = spelling_of(model, model.unknown);
+  options.unknown = token_string_of(model, model.unknown);
   options.fuses_unknown = true;
   options.falls_back_to_bytes = model.falls_back_to_bytes;
   Stages stages;
-  stages.model = make_bpe(Vocabulary(std::move(spellings)), merges, std::move(options));
+  stages.model = make_bpe(Vocabulary(std::move(token_strings)), merges, std::move(options));
   if (notes.is("gemma")) {
     stages.normalizer = make_replace_normalizer(Regex::of_literal(" "), std::string(kMark));
     stages.pre_tokenizer = make_split_pre_tokenizer(Regex::of_literal(" "), SplitBehavior::MergedWithPrevious, false);
@@ -82,10 +82,10 @@ Stages make_bpe_stages(const SentencePieceFile& model, const FolderNotes& notes)
   return stages;
 }
 
-ScoredSpellings scored(const SentencePieceFile& model) {
-  ScoredSpellings spellings;
-  for (const auto& piece : model.pieces) spellings.emplace_back(piece.spelling, static_cast<double>(piece.score));
-  return spellings;
+ScoredTokens scored(const SentencePieceFile& model) {
+  ScoredTokens tokens;
+  for (const auto& piece : model.pieces) tokens.emplace_back(piece.token_string, static_cast<double>(piece.score));
+  return tokens;
 }
 
 /// Words between white space, each with a mark in front.
@@ -101,24 +101,24 @@ NormalizerPointer make_map(const SentencePieceFile& model) {
 }
 
 void make_t5_stages(const SentencePieceFile& model, const FolderNotes& notes, Stages& stages) {
-  ScoredSpellings spellings = scored(model);
+  ScoredTokens tokens = scored(model);
   const std::uint32_t extra = notes.extra_ids.value_or(100);
   for (std::uint32_t i = extra; i-- > 0;) {
-    spellings.emplace_back(fmt::format("<extra_id_{}>", i), 0.0);
-    stages.added.push_back({.content = spellings.back().first, .is_normalized = false, .is_special = true});
+    tokens.emplace_back(fmt::format("<extra_id_{}>", i), 0.0);
+    stages.added.push_back({.content = tokens.back().first, .is_normalized = false, .is_special = true});
   }
-  add_t5_stages(stages, std::move(spellings), to_id(model.unknown), to_id(model.end).value_or(1), model.character_map);
+  add_t5_stages(stages, std::move(tokens), to_id(model.unknown), to_id(model.end).value_or(1), model.character_map);
 }
 
 /// A comma behind a digit isn't part of ALBERT's tokens: those that have one cost 100 more.
-bool ends_in_digit_and_comma(std::string_view spelling) {
-  return spelling.size() >= 2 && spelling.back() == ',' && spelling[spelling.size() - 2] >= '0' &&
-         spelling[spelling.size() - 2] <= '9';
+bool ends_in_digit_and_comma(std::string_view token_string) {
+  return token_string.size() >= 2 && token_string.back() == ',' && token_string[token_string.size() - 2] >= '0' &&
+         token_string[token_string.size() - 2] <= '9';
 }
 
 void make_albert_stages(const SentencePieceFile& model, const FolderNotes& notes, Stages& stages) {
-  ScoredSpellings spellings = scored(model);
-  for (auto& [spelling, score] : spellings) score -= ends_in_digit_and_comma(spelling) ? 100.0 : 0.0;
+  ScoredTokens tokens = scored(model);
+  for (auto& [token_string, score] : tokens) score -= ends_in_digit_and_comma(token_string) ? 100.0 : 0.0;
   std::vector<NormalizerPointer> normalizers;
   normalizers.push_back(make_replace_normalizer(Regex::of_literal("``"), "\""));
   normalizers.push_back(make_replace_normalizer(Regex::of_literal("''"), "\""));
@@ -130,7 +130,7 @@ void make_albert_stages(const SentencePieceFile& model, const FolderNotes& notes
   if (!model.character_map.empty()) normalizers.push_back(make_map(model));
   stages.normalizer = make_normalizer_sequence(std::move(normalizers));
   stages.pre_tokenizer = make_marked_words();
-  stages.model = make_unigram(std::move(spellings), to_id(model.unknown), false);
+  stages.model = make_unigram(std::move(tokens), to_id(model.unknown), false);
   const auto cls = stages.model->vocabulary().find("[CLS]");
   const auto sep = stages.model->vocabulary().find("[SEP]");
   if (!cls || !sep) throw Error("an ALBERT model needs the tokens [CLS] and [SEP], but this vocabulary lacks one");
@@ -151,12 +151,12 @@ NormalizerPointer make_plain_normalizer(const SentencePieceFile& model) {
 void make_renumbered_stages(const SentencePieceFile& model, RenumberedPieces pieces, Stages& stages) {
   stages.normalizer = make_plain_normalizer(model);
   stages.pre_tokenizer = pieces.cuts_at_spaces ? make_marked_words() : make_metaspace_pre_tokenizer({});
-  stages.model = make_unigram(std::move(pieces.spellings), pieces.unknown, false);
+  stages.model = make_unigram(std::move(pieces.tokens), pieces.unknown, false);
   const Vocabulary& vocabulary = stages.model->vocabulary();
-  const auto put = [&](const std::vector<std::string>& spellings, Template& built) {
-    for (const std::string& spelling : spellings) {
-      const auto id = vocabulary.find(spelling);
-      if (!id) throw Error("the token \"{}\" isn't in the vocabulary", spelling);
+  const auto put = [&](const std::vector<std::string>& token_strings, Template& built) {
+    for (const std::string& token_string : token_strings) {
+      const auto id = vocabulary.find(token_string);
+      if (!id) throw Error("the token \"{}\" isn't in the vocabulary", token_string);
       built.push_back({.ids = {*id}});
     }
   };
@@ -174,7 +174,7 @@ void make_renumbered_stages(const SentencePieceFile& model, RenumberedPieces pie
   stages.special = std::move(pieces.special);
 }
 
-/// The rules for models that no family is known of.
+/// The rules for models of unknown family.
 void make_plain_stages(const SentencePieceFile& model, Stages& stages) {
   stages.normalizer = make_plain_normalizer(model);
   stages.pre_tokenizer = make_metaspace_pre_tokenizer({});
@@ -198,16 +198,16 @@ Stages make_unigram_stages(const SentencePieceFile& model, const FolderNotes& no
 
 }  // namespace
 
-Merges make_merges(const std::vector<std::string>& spellings, const std::vector<std::uint32_t>& ranks) {
-  constexpr std::size_t kLongest = 1'024;  // every cut of a spelling is looked up; the longest in use have 256 bytes
+Merges make_merges(const std::vector<std::string>& token_strings, const std::vector<std::uint32_t>& ranks) {
+  constexpr std::size_t kLongest = 1'024;  // every split of a token is looked up; real tokens have at most 256 bytes
   struct Split {
     std::uint32_t rank, left_length, right_length, whole, left_bytes;
   };
   std::unordered_map<std::string_view, std::uint32_t> ids;
-  for (std::uint32_t id = 0; id < spellings.size(); ++id) ids[spellings[id]] = id;
+  for (std::uint32_t id = 0; id < token_strings.size(); ++id) ids[token_strings[id]] = id;
   std::vector<Split> splits;
-  for (std::uint32_t id = 0; id < spellings.size(); ++id) {
-    const std::string_view whole = spellings[id];
+  for (std::uint32_t id = 0; id < token_strings.size(); ++id) {
+    const std::string_view whole = token_strings[id];
     if (ids.at(whole) != id) continue;
     if (whole.size() > kLongest) throw Error("token {} has {} bytes, more than {}", id, whole.size(), kLongest);
     const auto length = static_cast<std::uint32_t>(count_code_points(whole));
@@ -224,7 +224,7 @@ Merges make_merges(const std::vector<std::string>& spellings, const std::vector<
   Merges merges;
   merges.reserve(splits.size());
   for (const Split& split : splits) {
-    const std::string& whole = spellings[split.whole];
+    const std::string& whole = token_strings[split.whole];
     merges.emplace_back(whole.substr(0, split.left_bytes), whole.substr(split.left_bytes));
   }
   return merges;
@@ -241,18 +241,18 @@ void add_llama_stages(Stages& stages, bool adds_prefix_space, bool is_legacy) {
         {.prepend = adds_prefix_space ? PrependScheme::First : PrependScheme::Never, .splits = false});
   }
   stages.decoder = make_byte_fallback_sequence(adds_prefix_space);
-  stages.spelling = Spelling::WordMarks;
+  stages.token_string_kind = TokenStringKind::WordMarks;
 }
 
-void add_t5_stages(Stages& stages, ScoredSpellings spellings, std::optional<std::uint32_t> unknown, std::uint32_t end,
+void add_t5_stages(Stages& stages, ScoredTokens tokens, std::optional<std::uint32_t> unknown, std::uint32_t end,
                    const std::string& character_map) {
   if (!character_map.empty()) stages.normalizer = make_precompiled_normalizer(PrecompiledMap(character_map));
   stages.pre_tokenizer = make_marked_words();
-  stages.model = make_unigram(std::move(spellings), unknown, false);
+  stages.model = make_unigram(std::move(tokens), unknown, false);
   stages.post_processor = make_template_post_processor({{.source = 0}, {.ids = {end}}},
                                                        {{.source = 0}, {.ids = {end}}, {.source = 1}, {.ids = {end}}});
   stages.decoder = make_metaspace_decoder(U'▁', true);
-  stages.spelling = Spelling::WordMarks;
+  stages.token_string_kind = TokenStringKind::WordMarks;
 }
 
 Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes& notes) {
@@ -262,7 +262,7 @@ Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes&
       throw Error("the model cuts words or characters; Headlight knows BPE and Unigram models");
     Stages stages =
         model.kind == SentencePieceFile::Kind::Bpe ? make_bpe_stages(model, notes) : make_unigram_stages(model, notes);
-    stages.spelling = Spelling::WordMarks;
+    stages.token_string_kind = TokenStringKind::WordMarks;
     std::vector<AddedToken> added = added_tokens(model);
     std::unordered_set<std::string> known;
     for (const AddedToken& token : added) known.insert(token.content);
@@ -274,11 +274,11 @@ Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes&
     add(stages.added);
     add(notes.special_tokens);
     stages.added = std::move(added);
-    if (!stages.special.unknown) {  // none of the families that name their own
-      stages.special = {.beginning = spelling_of(model, model.beginning),
-                        .end = spelling_of(model, model.end),
-                        .padding = spelling_of(model, model.padding),
-                        .unknown = spelling_of(model, model.unknown)};
+    if (!stages.special.unknown) {  // not a family that names its own
+      stages.special = {.beginning = token_string_of(model, model.beginning),
+                        .end = token_string_of(model, model.end),
+                        .padding = token_string_of(model, model.padding),
+                        .unknown = token_string_of(model, model.unknown)};
     }
     return stages;
   } catch (const Error& error) {
@@ -295,12 +295,12 @@ Stages read_marian(const std::filesystem::path& folder, const std::string& name,
   if (!end || !unknown) throw Error("{}: the tokens </s> and <unk> must be in it", file.string());
 
   Stages stages;
-  for (const std::string_view spelling : {"<pad>", "</s>", "<unk>"})
-    stages.added.push_back({.content = std::string(spelling), .is_normalized = false, .is_special = true});
+  for (const std::string_view token_string : {"<pad>", "</s>", "<unk>"})
+    stages.added.push_back({.content = std::string(token_string), .is_normalized = false, .is_special = true});
   for (std::uint32_t id = 0; id < vocabulary.id_end(); ++id) {
-    const std::string_view spelling = vocabulary.spelling(id).value_or("");
-    if (spelling.starts_with(">>") && spelling.ends_with("<<"))
-      stages.added.push_back({.content = std::string(spelling), .is_normalized = false, .is_special = true});
+    const std::string_view token_string = vocabulary.token_string(id).value_or("");
+    if (token_string.starts_with(">>") && token_string.ends_with("<<"))
+      stages.added.push_back({.content = std::string(token_string), .is_normalized = false, .is_special = true});
   }
   const std::filesystem::path pieces = folder / name;
   try {
@@ -315,7 +315,7 @@ Stages read_marian(const std::filesystem::path& folder, const std::string& name,
   decoders.push_back(make_fuse_decoder());
   decoders.push_back(make_strip_decoder(U' ', std::string::npos, std::string::npos));
   stages.decoder = make_decoder_sequence(std::move(decoders));
-  stages.spelling = Spelling::WordMarks;
+  stages.token_string_kind = TokenStringKind::WordMarks;
   stages.post_processor =
       make_template_post_processor({{.source = 0}, {.ids = {*end}}}, {{.source = 0}, {.source = 1}, {.ids = {*end}}});
   stages.special = {.end = "</s>", .padding = "<pad>", .unknown = "<unk>"};

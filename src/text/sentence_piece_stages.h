@@ -9,21 +9,21 @@
 
 namespace headlight::text {
 
-/// A tokenizer around a SentencePiece model, as `transformers` converts it for the family that `notes` tell of: Llama (and
-/// whatever has a BPE without notes), Gemma, T5, ALBERT, or the general rules. Throws Error naming the file.
+/// A tokenizer around a SentencePiece model, as `transformers` converts it for the family in `notes`: Llama (and any BPE
+/// without notes), Gemma, T5, ALBERT, or the general rules. Throws Error naming the file.
 Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes& notes);
 
 /// A Marian folder: source.spm or target.spm cuts the text, vocab.json has the ids.
 Stages read_marian(const std::filesystem::path& folder, const std::string& model, const FolderNotes& notes);
 
-/// The merges that give every token which two others spell, in order of `ranks` [id], lowest first.
-Merges make_merges(const std::vector<std::string>& spellings, const std::vector<std::uint32_t>& ranks);
+/// The merges of two tokens that form every third, in order of that token's `ranks` [id], lowest first.
+Merges make_merges(const std::vector<std::string>& token_strings, const std::vector<std::uint32_t>& ranks);
 
 /// The normalizer, the pre-tokenizer and the decoder of Llama.
 void add_llama_stages(Stages& stages, bool adds_prefix_space, bool is_legacy);
 
-/// All stages of T5: `end` behind each text.
-void add_t5_stages(Stages& stages, ScoredSpellings spellings, std::optional<std::uint32_t> unknown, std::uint32_t end,
+/// All stages of T5: `end` after each text.
+void add_t5_stages(Stages& stages, ScoredTokens tokens, std::optional<std::uint32_t> unknown, std::uint32_t end,
                    const std::string& character_map);
 
 }  // namespace headlight::text

@@ -5,7 +5,7 @@
 namespace headlight::text {
 namespace {
 
-/// Calls `build`; what it complains about gets this place.
+/// Calls `build` and adds this place to the errors it throws.
 template <typename Build>
 auto build_at(const JsonPlace& place, Build build) {
   try {
@@ -86,12 +86,12 @@ NormalizerPointer read_precompiled(const JsonPlace& place) {
 
 std::uint32_t read_pair_id(const JsonPlace& place) {
   const std::vector<JsonPlace> pair = place.items();
-  if (pair.size() != 2) place.fail("must be a spelling and an id");
+  if (pair.size() != 2) place.fail("must be a token and an id");
   return pair[1].id();
 }
 
 Template read_template(const JsonPlace& parts, const JsonPlace& specials) {
-  constexpr std::size_t kMost = 256;  // tokens around texts; models have a handful
+  constexpr std::size_t kMost = 256;  // tokens around texts; models have fewer than ten
   Template built;
   std::size_t tokens = parts.value().size();
   const auto expect_few = [&] {

@@ -8,7 +8,7 @@
 
 namespace headlight::text {
 
-// The stages of a tokenizer.json but the model. Each throws Error naming the place of what it doesn't understand.
+// The stages of a tokenizer.json but the model. Each throws Error naming the place of a value that it doesn't support.
 NormalizerPointer read_normalizer(const JsonPlace& place);
 PreTokenizerPointer read_pre_tokenizer(const JsonPlace& place);
 PostProcessorPointer read_post_processor(const JsonPlace& place);

@@ -5,7 +5,7 @@
 
 namespace headlight::text {
 
-/// Bytes [begin, end) of the text as it was typed.
+/// Bytes [begin, end) of the text as typed.
 struct ByteRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -17,11 +17,11 @@ struct ByteRange {
 /// One token of an encoded text.
 struct Token {
   std::uint32_t id = 0;
-  std::string text;            ///< as the vocabulary spells it: "Ġthe", "##ing", "▁the"
+  std::string text;            ///< the token string, as in the vocabulary: "Ġthe", "##ing", "▁the"
   ByteRange bytes = {};        ///< of its sequence; empty for tokens that a template added ([CLS], <s>)
   std::uint32_t sequence = 0;  ///< token type of BERT: 0 for the first text, 1 for the second
   bool is_special = false;     ///< added by the template or typed as a special token
-  std::uint32_t source = 0;    ///< which text of a pair `bytes` are of, 0 or 1, also where the model has no token types
+  std::uint32_t source = 0;    ///< the text of a pair that `bytes` belong to, 0 or 1, even without token types
 
   bool operator==(const Token&) const = default;
 };

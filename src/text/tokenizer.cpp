@@ -37,15 +37,15 @@ Tokenizer Tokenizer::from_gguf(const GgufVocabulary& vocabulary) {
 
 namespace {
 
-/// Puts encodings behind one another, their byte ranges back in the texts as they were typed.
-template <typename Spell>
+/// Concatenates encodings and maps their byte ranges back to the texts as typed.
+template <typename TokenStringOf>
 std::vector<Token> assemble(const std::vector<Encoding>& encodings, const std::vector<const RepairedUtf8*>& texts,
-                            Spell spell) {
+                            TokenStringOf token_string_of) {
   std::vector<Token> tokens;
   for (const Encoding& encoding : encodings) {
     for (const EncodedToken& token : encoding.tokens) {
       tokens.push_back({.id = token.id,
-                        .text = std::string(spell(token.id)),
+                        .text = std::string(token_string_of(token.id)),
                         .bytes = texts[token.source]->original(token.bytes),
                         .sequence = token.type,
                         .is_special = token.is_special,
@@ -61,7 +61,7 @@ std::vector<Token> Tokenizer::encode(std::string_view text, bool adds_special) c
   const RepairedUtf8 repaired(text);
   std::vector<Encoding> encodings = {pipeline_->encode(repaired.text(), 0)};
   if (pipeline_->stages.post_processor) pipeline_->stages.post_processor->apply(encodings, adds_special);
-  return assemble(encodings, {&repaired}, [&](std::uint32_t id) { return spelling(id); });
+  return assemble(encodings, {&repaired}, [&](std::uint32_t id) { return token_string(id); });
 }
 
 std::vector<Token> Tokenizer::encode_pair(std::string_view first, std::string_view second, bool adds_special) const {
@@ -69,7 +69,7 @@ std::vector<Token> Tokenizer::encode_pair(std::string_view first, std::string_vi
   std::vector<Encoding> encodings = {pipeline_->encode(repaired_first.text(), 0),
                                      pipeline_->encode(repaired_second.text(), 1)};
   if (pipeline_->stages.post_processor) pipeline_->stages.post_processor->apply(encodings, adds_special);
-  return assemble(encodings, {&repaired_first, &repaired_second}, [&](std::uint32_t id) { return spelling(id); });
+  return assemble(encodings, {&repaired_first, &repaired_second}, [&](std::uint32_t id) { return token_string(id); });
 }
 
 std::string Tokenizer::decode(std::span<const std::uint32_t> ids, bool skips_special) const {
@@ -79,8 +79,8 @@ std::string Tokenizer::decode(std::span<const std::uint32_t> ids, bool skips_spe
     std::string_view part;
     if (added.token(id) != nullptr) {
       part = added.decoded(id);
-    } else if (const auto spelled = pipeline_->stages.model->vocabulary().spelling(id)) {
-      part = *spelled;
+    } else if (const auto token_string = pipeline_->stages.model->vocabulary().token_string(id)) {
+      part = *token_string;
     } else {
       continue;
     }
@@ -100,22 +100,22 @@ std::uint32_t Tokenizer::vocabulary_size() const {
   return std::max(pipeline_->stages.model->vocabulary().id_end(), pipeline_->added.id_end());
 }
 
-std::string_view Tokenizer::spelling(std::uint32_t id) const { return pipeline_->spelling(id).value_or(""); }
-std::optional<std::uint32_t> Tokenizer::find(std::string_view spelling) const { return pipeline_->find(spelling); }
+std::string_view Tokenizer::token_string(std::uint32_t id) const { return pipeline_->token_string(id).value_or(""); }
+std::optional<std::uint32_t> Tokenizer::find(std::string_view token_string) const { return pipeline_->find(token_string); }
 
 std::string Tokenizer::label(std::uint32_t id) const {
-  if (pipeline_->added.token(id) != nullptr) return std::string(spelling(id));
-  return to_label(spelling(id), pipeline_->stages.spelling);
+  if (pipeline_->added.token(id) != nullptr) return std::string(token_string(id));
+  return to_label(token_string(id), pipeline_->stages.token_string_kind);
 }
 
 std::vector<std::string> Tokenizer::labels(std::span<const std::uint32_t> ids) const {
-  std::vector<std::string_view> spellings;
+  std::vector<std::string_view> token_strings;
   for (const std::uint32_t id : ids) {
-    spellings.push_back(pipeline_->added.token(id) != nullptr ? std::string_view() : spelling(id));
+    token_strings.push_back(pipeline_->added.token(id) != nullptr ? std::string_view() : token_string(id));
   }
-  std::vector<std::string> labels = to_labels(spellings, pipeline_->stages.spelling);
+  std::vector<std::string> labels = to_labels(token_strings, pipeline_->stages.token_string_kind);
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (spellings[i].empty()) labels[i] = label(ids[i]);
+    if (token_strings[i].empty()) labels[i] = label(ids[i]);
   }
   return labels;
 }

@@ -13,7 +13,7 @@
 
 namespace headlight::text {
 
-/// Ids of the tokens that models treat apart; those that the tokenizer's files don't name are empty.
+/// Ids of the special tokens; empty where the tokenizer's files name none.
 struct SpecialTokens {
   std::optional<std::uint32_t> beginning, end, padding, unknown, mask, separator, classification;
 };
@@ -31,14 +31,14 @@ struct GgufVocabulary {
   std::optional<bool> adds_beginning, adds_end, adds_space_prefix;
 };
 
-/// Turns text into token ids and back exactly as the `tokenizers` package does with the same files.
+/// Converts text to token ids and back exactly as the `tokenizers` package does with the same files.
 /// Immutable; may be used from several threads.
 class Tokenizer {
  public:
   /// From a model's folder: tokenizer.json, else vocab.json + merges.txt, vocab.txt, or a SentencePiece *.model; with
-  /// tokenizer_config.json and special_tokens_map.json where they lie beside it. Throws Error naming file, place and reason.
+  /// tokenizer_config.json and special_tokens_map.json where they exist. Throws Error naming file, place and reason.
   static Tokenizer load(const std::filesystem::path& folder);
-  /// The tokenizer of what an encoder–decoder writes: Marian's target.spm, for every other folder the same as load().
+  /// The tokenizer for the output of an encoder–decoder: Marian's target.spm; the same as load() for every other folder.
   static Tokenizer load_target(const std::filesystem::path& folder);
   /// From the text of a tokenizer.json.
   static Tokenizer parse(std::string_view tokenizer_json);
@@ -48,21 +48,21 @@ class Tokenizer {
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
 
-  /// Invalid UTF-8 counts as U+FFFD, one for each maximal broken part (as Python's errors="replace"); byte ranges stay those
-  /// of the text as it came.
+  /// Each maximal invalid part of UTF-8 counts as one U+FFFD (as Python's errors="replace"); byte ranges are those of the
+  /// original text.
   std::vector<Token> encode(std::string_view text, bool adds_special = true) const;
-  /// A pair of sentences as one sequence (BERT: [CLS] first [SEP] second [SEP]); byte ranges are each its own text's.
+  /// A pair of sentences as one sequence (BERT: [CLS] first [SEP] second [SEP]); byte ranges refer to each token's own text.
   std::vector<Token> encode_pair(std::string_view first, std::string_view second, bool adds_special = true) const;
-  /// The text behind ids; ids outside the vocabulary are left out.
+  /// The text of the ids; ids outside the vocabulary are skipped.
   std::string decode(std::span<const std::uint32_t> ids, bool skips_special = true) const;
 
-  std::uint32_t vocabulary_size() const;  ///< with added tokens
-  /// As the vocabulary spells it; empty for an id that nothing has.
-  std::string_view spelling(std::uint32_t id) const;
-  std::optional<std::uint32_t> find(std::string_view spelling) const;
-  /// What a person reads on an axis: bytes decoded, word marks as "·the" or "##ing" as they are, newlines as "⏎".
+  std::uint32_t vocabulary_size() const;  ///< including added tokens
+  /// The token's string in the vocabulary, "Ġthe"; empty for an id without a token.
+  std::string_view token_string(std::uint32_t id) const;
+  std::optional<std::uint32_t> find(std::string_view token_string) const;
+  /// For axes: bytes decoded, word marks as "·the", "##ing" unchanged, newlines as "⏎".
   std::string label(std::uint32_t id) const;
-  /// The same of consecutive tokens, where parts of one character are shown as such: "語 1/3". Empty for unknown ids.
+  /// Labels of consecutive tokens; parts of one character are numbered: "語 1/3". Empty for unknown ids.
   std::vector<std::string> labels(std::span<const std::uint32_t> ids) const;
   const SpecialTokens& special() const;
   /// "BPE", "WordPiece", "Unigram", "WordLevel".

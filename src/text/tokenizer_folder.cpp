@@ -34,8 +34,8 @@ Stages read_files(const std::filesystem::path& folder, const FolderNotes& notes,
 Stages read_tokenizer_folder(const std::filesystem::path& folder, Side side) {
   const FolderNotes notes = read_folder_notes(folder);
   Stages stages = read_files(folder, notes, side);
-  const auto prefer = [](const std::optional<std::string>& noted, std::optional<std::string>& spelling) {
-    if (noted) spelling = noted;
+  const auto prefer = [](const std::optional<std::string>& noted, std::optional<std::string>& token_string) {
+    if (noted) token_string = noted;
   };
   prefer(notes.special.beginning, stages.special.beginning);
   prefer(notes.special.end, stages.special.end);

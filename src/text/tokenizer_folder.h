@@ -6,10 +6,10 @@
 
 namespace headlight::text {
 
-/// Which side of an encoder–decoder a text is for; only Marian's tokenizers differ.
+/// The side of an encoder–decoder that a text is for; only Marian's two tokenizers differ.
 enum class Side { Source, Target };
 
-/// The tokenizer of a model's folder, from whichever files it has. Throws Error naming file, place and reason.
+/// The tokenizer of a model's folder, from the files it has. Throws Error naming file, place and reason.
 Stages read_tokenizer_folder(const std::filesystem::path& folder, Side side);
 
 }  // namespace headlight::text

@@ -33,20 +33,20 @@ bool has_stage(const nlohmann::json& stage, std::string_view type) {
          std::any_of(stage.begin(), stage.end(), [&](const nlohmann::json& part) { return has_stage(part, type); });
 }
 
-/// Words marked by "▁" come from Metaspace, or from normalizers that put the mark there.
+/// Words marked by "▁" come from Metaspace, or from normalizers that insert the mark.
 bool has_word_marks(const nlohmann::json& stage) {
   if (const auto* text = stage.get_ptr<const std::string*>()) return *text == "▁";
   return stage.is_structured() && std::any_of(stage.begin(), stage.end(), has_word_marks);
 }
 
-Spelling find_spelling(const JsonPlace& root) {
+TokenStringKind find_token_string_kind(const JsonPlace& root) {
   for (const std::string_view key : {"normalizer", "pre_tokenizer", "decoder"}) {
     const std::optional<JsonPlace> stage = root.find(key);
     if (!stage) continue;
-    if (has_stage(stage->value(), "ByteLevel")) return Spelling::ByteLetters;
-    if (has_word_marks(stage->value())) return Spelling::WordMarks;
+    if (has_stage(stage->value(), "ByteLevel")) return TokenStringKind::ByteLetters;
+    if (has_word_marks(stage->value())) return TokenStringKind::WordMarks;
   }
-  return Spelling::Plain;
+  return TokenStringKind::Plain;
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ Stages read_tokenizer_json(std::string_view text, std::string_view file) {
   if (const auto place = root.find("post_processor")) stages.post_processor = read_post_processor(*place);
   if (const auto place = root.find("decoder")) stages.decoder = read_decoder(*place);
   if (const auto place = root.find("added_tokens")) stages.added = read_added_tokens(*place);
-  stages.spelling = find_spelling(root);
+  stages.token_string_kind = find_token_string_kind(root);
   return stages;
 }
 

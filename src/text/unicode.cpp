@@ -12,7 +12,7 @@ namespace {
 
 utf8proc_category_t category(char32_t code_point) { return utf8proc_category(static_cast<utf8proc_int32_t>(code_point)); }
 
-/// So that are Other_Alphabetic (PropList.txt): circled and squared Latin letters.
+/// So (Symbol, other) that are Other_Alphabetic (PropList.txt): circled and squared Latin letters.
 bool is_enclosed_letter(char32_t c) {
   return (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) ||
          (c >= 0x1F170 && c <= 0x1F189);

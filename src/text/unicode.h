@@ -7,12 +7,12 @@
 
 namespace headlight::text {
 
-/// The code point at text[at]; moves `at` behind it, but never past the end. The text must be valid UTF-8 (of other bytes
-/// the code point means nothing) and `at` inside it.
+/// The code point at text[at]; moves `at` after it, but never past the end. The text must be valid UTF-8 (other bytes give
+/// a meaningless code point) and `at` inside it.
 char32_t next_code_point(std::string_view text, std::size_t& at);
 /// The code point that ends at text[at); moves `at` before it. The text must be valid UTF-8 and `at` > 0.
 char32_t previous_code_point(std::string_view text, std::size_t& at);
-/// Bytes of the character at text[at], at most those that the text still has. `at` must be inside it.
+/// Bytes of the character at text[at], at most those that remain in the text. `at` must be inside it.
 std::size_t character_length(std::string_view text, std::size_t at);
 /// Throws Error "<what> isn't UTF-8 (byte N)" unless the text is.
 void require_utf8(std::string_view text, std::string_view what);
@@ -31,7 +31,7 @@ bool is_other(char32_t code_point);            ///< Cc, Cf, Cs, Co: control, for
 /// \w of Unicode's regular expressions (UTS #18): alphabetic, marks, decimal digits, connectors, joiners.
 bool is_word_character(char32_t code_point);
 
-/// Appends the full lower case of one character by itself, whatever stands beside it (İ gives two).
+/// Appends the full lower case of one character, regardless of its context (İ gives two).
 void append_lower_case(std::u32string& text, char32_t code_point);
 
 }  // namespace headlight::text

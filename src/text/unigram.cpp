@@ -15,33 +15,33 @@ namespace {
 constexpr double kUnknownPenalty = 10.0;
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-/// The best way to spell a piece up to some byte: its score and its last token.
+/// The best segmentation of a piece up to some byte: its score and its last token.
 struct Step {
   double score = 0.0;
   std::uint32_t begin = kNone;  ///< of the last token; kNone: nothing ends here
   std::uint32_t id = kNone;     ///< kNone: unknown
 };
 
-std::vector<std::string> names(ScoredSpellings& spellings) {
+std::vector<std::string> names(ScoredTokens& tokens) {
   std::vector<std::string> list;
-  list.reserve(spellings.size());
-  for (auto& [spelling, score] : spellings) list.push_back(std::move(spelling));
+  list.reserve(tokens.size());
+  for (auto& [token_string, score] : tokens) list.push_back(std::move(token_string));
   return list;
 }
 
-std::vector<double> scores(const ScoredSpellings& spellings) {
+std::vector<double> scores(const ScoredTokens& tokens) {
   std::vector<double> list;
-  list.reserve(spellings.size());
-  for (const auto& [spelling, score] : spellings) list.push_back(score);
+  list.reserve(tokens.size());
+  for (const auto& [token_string, score] : tokens) list.push_back(score);
   return list;
 }
 
 class Unigram final : public WordModel {
  public:
-  Unigram(ScoredSpellings spellings, std::optional<std::uint32_t> unknown, bool falls_back_to_bytes)
-      : WordModel(Vocabulary(names(spellings))),
+  Unigram(ScoredTokens tokens, std::optional<std::uint32_t> unknown, bool falls_back_to_bytes)
+      : WordModel(Vocabulary(names(tokens))),
         tree_(vocabulary()),
-        scores_(scores(spellings)),
+        scores_(scores(tokens)),
         unknown_(unknown),
         bytes_(vocabulary()),
         falls_back_to_bytes_(falls_back_to_bytes) {
@@ -100,7 +100,7 @@ class Unigram final : public WordModel {
       return;
     }
     const std::string_view part = piece.substr(token.range.begin, token.range.end - token.range.begin);
-    if (const auto whole = vocabulary().find(part)) {  // several unknown characters may spell a known token
+    if (const auto whole = vocabulary().find(part)) {  // several unknown characters may form a known token
       tokens.push_back({*whole, token.range});
       return;
     }
@@ -123,10 +123,10 @@ class Unigram final : public WordModel {
 
 }  // namespace
 
-WordModelPointer make_unigram(ScoredSpellings spellings, std::optional<std::uint32_t> unknown, bool falls_back_to_bytes) {
-  if (unknown && *unknown >= spellings.size())
-    throw Error("the id of unknown pieces is {}, but the vocabulary has {} entries", *unknown, spellings.size());
-  return std::make_unique<Unigram>(std::move(spellings), unknown, falls_back_to_bytes);
+WordModelPointer make_unigram(ScoredTokens tokens, std::optional<std::uint32_t> unknown, bool falls_back_to_bytes) {
+  if (unknown && *unknown >= tokens.size())
+    throw Error("the id of unknown pieces is {}, but the vocabulary has {} entries", *unknown, tokens.size());
+  return std::make_unique<Unigram>(std::move(tokens), unknown, falls_back_to_bytes);
 }
 
 }  // namespace headlight::text

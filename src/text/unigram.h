@@ -8,13 +8,13 @@
 
 namespace headlight::text {
 
-/// A spelling and the logarithm of its probability.
-using ScoredSpellings = std::vector<std::pair<std::string, double>>;
+/// Token strings and the logarithms of their probabilities: [id].
+using ScoredTokens = std::vector<std::pair<std::string, double>>;
 
-/// The unigram language model (Kudo 2018): the spelling of a piece with the highest sum of scores, found by Viterbi's
+/// The unigram language model (Kudo 2018): the segmentation of a piece with the highest sum of scores, found by Viterbi's
 /// algorithm. An unknown character costs 10 more than the lowest score; unknown neighbours are one token, or one for each
-/// byte when `falls_back_to_bytes`. Without `unknown`, characters that can't be spelled are left out.
+/// byte when `falls_back_to_bytes`. Without `unknown`, characters without a token are left out.
 /// Throws Error when `unknown` isn't an id of the vocabulary.
-WordModelPointer make_unigram(ScoredSpellings spellings, std::optional<std::uint32_t> unknown, bool falls_back_to_bytes);
+WordModelPointer make_unigram(ScoredTokens tokens, std::optional<std::uint32_t> unknown, bool falls_back_to_bytes);
 
 }  // namespace headlight::text

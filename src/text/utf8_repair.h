@@ -9,20 +9,20 @@
 
 namespace headlight::text {
 
-/// A text whose broken UTF-8 became U+FFFD, one for each maximal part of a sequence that could have become a character
+/// A text whose invalid UTF-8 is replaced by U+FFFD, one for each maximal part of a sequence that could begin a character
 /// (Unicode 15, section 3.9, "U+FFFD Substitution of Maximal Subparts"), as Python's errors="replace" does.
-/// A text that is valid isn't copied: it must outlive this.
+/// A valid text isn't copied: it must outlive this object.
 class RepairedUtf8 {
  public:
   explicit RepairedUtf8(std::string_view text);
 
   std::string_view text() const { return broken_.empty() ? original_ : std::string_view(repaired_); }
-  /// The bytes as typed behind bytes of text().
+  /// The range in the typed text of a range of text().
   ByteRange original(ByteRange range) const;
 
  private:
   struct Broken {
-    std::uint32_t repaired = 0, original = 0;  ///< the first byte behind a replacement, in both texts
+    std::uint32_t repaired = 0, original = 0;  ///< the first byte after a replacement, in both texts
   };
   std::uint32_t original(std::uint32_t at) const;
 

@@ -35,31 +35,32 @@ Merges read_merges(const std::filesystem::path& file) {
     if (line.empty() || line.starts_with("#version")) return;
     const std::size_t space = line.find(' ');
     if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos)
-      throw Error("{}: line {} is \"{}\": a merge is two spellings with a space between", file.string(), number, line);
+      throw Error("{}: line {} is \"{}\": a merge is two tokens with a space between", file.string(), number, line);
     merges.emplace_back(line.substr(0, space), line.substr(space + 1));
   });
   return merges;
 }
 
-/// The named special tokens that the vocabulary has, and those of the notes, whose way of being found counts.
+/// The special tokens of the notes, with their matching rules, then the named ones that the vocabulary has.
 std::vector<AddedToken> special_tokens(const Vocabulary& vocabulary, const FolderNotes& notes,
-                                       std::initializer_list<std::string_view> spellings) {
+                                       std::initializer_list<std::string_view> token_strings) {
   std::vector<AddedToken> tokens = notes.special_tokens;
-  for (const std::string_view spelling : spellings) {
-    const bool noted = std::any_of(tokens.begin(), tokens.end(), [&](const AddedToken& t) { return t.content == spelling; });
-    if (!noted && vocabulary.find(spelling))
-      tokens.push_back({.content = std::string(spelling), .is_normalized = false, .is_special = true});
+  for (const std::string_view token_string : token_strings) {
+    const bool noted =
+        std::any_of(tokens.begin(), tokens.end(), [&](const AddedToken& t) { return t.content == token_string; });
+    if (!noted && vocabulary.find(token_string))
+      tokens.push_back({.content = std::string(token_string), .is_normalized = false, .is_special = true});
   }
   return tokens;
 }
 
-std::uint32_t require(const Vocabulary& vocabulary, std::string_view spelling) {
-  const auto id = vocabulary.find(spelling);
-  if (!id) throw Error("the token \"{}\" isn't in the vocabulary", spelling);
+std::uint32_t require(const Vocabulary& vocabulary, std::string_view token_string) {
+  const auto id = vocabulary.find(token_string);
+  if (!id) throw Error("the token \"{}\" isn't in the vocabulary", token_string);
   return *id;
 }
 
-/// Names the file in what goes wrong while `build` runs.
+/// Adds the file's name to errors that `build` throws.
 template <typename Build>
 auto build_from(const std::filesystem::path& file, Build build) {
   try {
@@ -103,7 +104,7 @@ Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOp
   stages.pre_tokenizer = std::move(words);
   stages.model = make_bpe(std::move(vocabulary), merges, std::move(options));
   stages.decoder = make_byte_level_decoder();
-  stages.spelling = Spelling::ByteLetters;
+  stages.token_string_kind = TokenStringKind::ByteLetters;
   return stages;
 }
 
@@ -129,10 +130,10 @@ Stages make_bert_stages(Vocabulary vocabulary, const FolderNotes& notes) {
 
 Stages read_bert_folder(const std::filesystem::path& folder, const FolderNotes& notes) {
   const std::filesystem::path file = folder / "vocab.txt";
-  std::vector<std::string> spellings;
+  std::vector<std::string> token_strings;
   const std::string content = read_file(file);
-  for_each_line(file, content, [&](std::string_view line, std::size_t) { spellings.emplace_back(line); });
-  return build_from(file, [&] { return make_bert_stages(Vocabulary(std::move(spellings)), notes); });
+  for_each_line(file, content, [&](std::string_view line, std::size_t) { token_strings.emplace_back(line); });
+  return build_from(file, [&] { return make_bert_stages(Vocabulary(std::move(token_strings)), notes); });
 }
 
 Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderNotes& notes) {
@@ -141,7 +142,7 @@ Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderN
   Vocabulary vocabulary = read_vocabulary(JsonPlace(document, fmt::format("{}: ", file.string())));
   const Merges merges = read_merges(folder / "merges.txt");
   const bool adds_space = notes.adds_prefix_space.value_or(false);
-  // BART and its kin share RoBERTa's vocabulary; without notes it is known by its special tokens.
+  // BART, Longformer and LED share RoBERTa's vocabulary; without notes, its special tokens identify it.
   const bool is_gpt2 = notes.is("gpt2") || notes.is("opt");
   const bool is_roberta = notes.is("roberta") || notes.is("bart") || notes.is("longformer") || notes.is("led") ||
                           (!is_gpt2 && vocabulary.find("<s>") && vocabulary.find("</s>") && vocabulary.find("<mask>"));

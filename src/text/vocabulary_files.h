@@ -7,16 +7,16 @@
 
 namespace headlight::text {
 
-/// GPT-2's and RoBERTa's vocab.json and merges.txt, as `transformers` puts a tokenizer around them.
+/// GPT-2's and RoBERTa's vocab.json and merges.txt, with the stages that `transformers` adds.
 /// Throws Error naming file and place.
 Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderNotes& notes);
 
-/// BERT's vocab.txt: a token a line.
+/// BERT's vocab.txt: one token per line.
 Stages read_bert_folder(const std::filesystem::path& folder, const FolderNotes& notes);
 
-/// What a byte-level BPE is made of, whichever file it came from; `words` cuts the text.
+/// The stages of a byte-level BPE from any kind of file; `words` splits the text.
 Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOptions options, PreTokenizerPointer words);
-/// What BERT's WordPiece is made of. Throws Error when [CLS] or [SEP] is missing.
+/// The stages of BERT's WordPiece. Throws Error when [CLS] or [SEP] is missing.
 Stages make_bert_stages(Vocabulary vocabulary, const FolderNotes& notes);
 
 /// <beginning> A <end>, and for pairs the same around B, its tokens of type 1.

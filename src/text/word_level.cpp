@@ -28,7 +28,7 @@ Decoded decode(std::string_view text, std::size_t at) {
   return decoded;
 }
 
-/// Calls `emit(word, range)` for each word of text[begin, end); commas vanish from the word but not from its range's inside.
+/// Calls `emit(word, range)` for each word of text[begin, end); commas are removed from the word but stay inside its range.
 template <typename Emit>
 void split_line(std::string_view text, std::size_t begin, std::size_t end, Emit emit) {
   std::string word;
@@ -52,7 +52,7 @@ void split_line(std::string_view text, std::size_t begin, std::size_t end, Emit 
   flush();
 }
 
-/// Words of one line, without building any.
+/// Counts the words of one line.
 std::size_t count_words(std::string_view line) {
   std::size_t words = 0;
   bool inside = false;

@@ -10,7 +10,7 @@
 
 namespace headlight::text {
 
-/// Lines of a text as tokens (commas belong to none), and the dictionary they were numbered with.
+/// Lines of a text as tokens (commas belong to none), and the size of their dictionary.
 struct WordTokens {
   std::vector<std::vector<Token>> lines;  ///< one per non-empty line
   std::uint32_t vocabulary = 0;           ///< rows the embedding needs
@@ -22,7 +22,7 @@ struct WordTokens {
 /// Fails in one line on invalid UTF-8 (which line and byte) and on a text without any word.
 Result<std::vector<WordTokens>> tokenize_words(const std::vector<std::string_view>& texts);
 
-/// Words of each line (also of empty ones) by the same rule, without building tokens: a quick look at a text of any size.
+/// Words of each line (also of empty ones) by the same rule, without building tokens: fast for a text of any size.
 /// The text must be valid UTF-8.
 std::vector<std::size_t> count_words_per_line(std::string_view text);
 

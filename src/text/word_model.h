@@ -10,7 +10,7 @@
 
 namespace headlight::text {
 
-/// A token inside a piece: its id and its bytes of the piece's text.
+/// A token inside a piece: its id and its byte range in the piece's text.
 struct PieceToken {
   std::uint32_t id = 0;
   ByteRange range;
@@ -24,11 +24,11 @@ class WordModel {
   WordModel(const WordModel&) = delete;
   WordModel& operator=(const WordModel&) = delete;
 
-  /// Appends the tokens of a piece, which isn't empty.
+  /// Appends the tokens of a non-empty piece.
   virtual void tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const = 0;
   /// "BPE", "WordPiece", "Unigram", "WordLevel".
   virtual std::string_view kind() const = 0;
-  /// What stands for pieces that the vocabulary can't spell.
+  /// The token for pieces that the vocabulary doesn't cover.
   virtual std::optional<std::uint32_t> unknown() const = 0;
 
   const Vocabulary& vocabulary() const { return vocabulary_; }

@@ -21,26 +21,26 @@ class WordPiece final : public WordModel {
   void tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const override {
     const std::size_t before = tokens.size();
     const bool fits = count_code_points(piece) <= options_.longest_word;
-    if (fits && spell(piece, tokens)) return;
+    if (fits && cut(piece, tokens)) return;
     tokens.resize(before);
     tokens.push_back({unknown_, {0, static_cast<std::uint32_t>(piece.size())}});
   }
 
  private:
-  bool spell(std::string_view piece, std::vector<PieceToken>& tokens) const {
-    std::string spelled;
+  bool cut(std::string_view piece, std::vector<PieceToken>& tokens) const {
+    std::string candidate;
     for (std::size_t begin = 0; begin < piece.size();) {
-      spelled = begin > 0 ? options_.continuing_subword_prefix : "";
-      const std::size_t prefix = spelled.size();
-      spelled += piece.substr(begin);
+      candidate = begin > 0 ? options_.continuing_subword_prefix : "";
+      const std::size_t prefix = candidate.size();
+      candidate += piece.substr(begin);
       std::optional<std::uint32_t> id;
-      while (spelled.size() > prefix && !(id = vocabulary().find(spelled))) {
-        std::size_t end = spelled.size();
-        previous_code_point(spelled, end);
-        spelled.resize(end);
+      while (candidate.size() > prefix && !(id = vocabulary().find(candidate))) {
+        std::size_t end = candidate.size();
+        previous_code_point(candidate, end);
+        candidate.resize(end);
       }
       if (!id) return false;
-      const std::size_t end = begin + spelled.size() - prefix;
+      const std::size_t end = begin + candidate.size() - prefix;
       tokens.push_back({*id, {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)}});
       begin = end;
     }

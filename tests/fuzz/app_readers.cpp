@@ -31,11 +31,11 @@ void read_json_mask(std::string_view bytes) { read_mask(write_scratch("mask.json
 void read_session(std::string_view bytes) {
   const Result<app::State> state = app::load_session(write_scratch("s.headlight.json", bytes));
   if (!state) expect_printable(state.error());
-  // What was accepted is written and read again as the same.
+  // An accepted value is the same after writing and reading it again.
   if (state && *app::state_from_json(app::to_json(*state)) != *state) std::abort();
 }
 
-/// Nothing in a settings file may stop a start, so nothing may be thrown.
+/// No settings file may keep the app from starting, so this must not throw.
 void read_settings(std::string_view bytes) {
   const fs::path path = write_scratch("settings.json", bytes);
   const app::LoadedSettings loaded = app::load_settings(path);

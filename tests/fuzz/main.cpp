@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
     std::exit(0);
   }
   if (chosen.read == nullptr) {
-    std::fprintf(stderr, "say --reader=NAME; --list tells the names\n");
+    std::fprintf(stderr, "say --reader=NAME; --list prints the names\n");
     std::exit(2);
   }
   return 0;

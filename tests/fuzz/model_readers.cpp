@@ -21,7 +21,7 @@ const fs::path& golden_models() {
   return kFolder;
 }
 
-/// As the device's weights are read: rows become columns, in memory exactly as large as it must be.
+/// As the device's weights are read: rows become columns, in memory of exactly the size needed.
 void read_columns(const model::Parameter& weight) {
   if (weight.shape().size() != 2 || weight.element_count() == 0) return;
   const std::uint32_t rows = weight.axis(0);
@@ -57,7 +57,7 @@ void read_index(std::string_view bytes) {
   expect_error_at_most([&] { (void)model::Checkpoint(kFolder).names(); });
 }
 
-/// The golden model of the type that the config names, so that more than the type's name is looked at.
+/// The golden model of the type that the config names, so that more than the type's name is checked.
 const model::Checkpoint& checkpoint_for(std::string_view config) {
   static const std::map<std::string, model::Checkpoint> kCheckpoints = [] {
     std::map<std::string, model::Checkpoint> all;

@@ -9,7 +9,7 @@
 
 namespace headlight::fuzz {
 
-/// One thing that Headlight reads, fed with any bytes. What is wrong with them may come back as headlight::Error only.
+/// One reader of Headlight, called with any bytes. It may reject them only by headlight::Error.
 struct Reader {
   std::string_view name;
   void (*read)(std::string_view bytes);
@@ -19,17 +19,17 @@ std::span<const Reader> model_readers();  ///< safetensors, index, config, gguf
 std::span<const Reader> text_readers();   ///< tokenizer, sentencepiece, folder, vocabulary, regex
 std::span<const Reader> app_readers();    ///< npy, mask, session, settings
 
-/// A folder of this process in memory, where a reader wants files.
+/// This process's folder in memory, for readers of files.
 const std::filesystem::path& scratch_folder();
-/// A folder in it with nothing inside.
+/// An empty folder in it.
 std::filesystem::path empty_folder(std::string_view name);
-/// Writes one of its files as it is, without the care that write_file_atomically() takes.
+/// Writes one of its files directly, not atomically as write_file_atomically() does.
 std::filesystem::path write_scratch(std::string_view name, std::string_view bytes);
 
-/// Ends the process unless the message is a line that a terminal can show.
+/// Aborts the process unless the message is a printable line.
 void expect_printable(std::string_view message);
 
-/// Calls `use`, which may throw an Error with such a message.
+/// Calls `use`, which may throw an Error with a printable message.
 template <typename Use>
 void expect_error_at_most(const Use& use) {
   try {

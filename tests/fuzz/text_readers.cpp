@@ -36,7 +36,7 @@ void read_tokenizer(std::string_view bytes) {
   expect_error_at_most([&] { use(text::Tokenizer::parse(bytes)); });
 }
 
-/// One of the classes that number a SentencePiece model's pieces each in its own way; which one, the bytes say.
+/// A tokenizer class with its own numbering of SentencePiece pieces, chosen by the bytes.
 void read_sentence_piece(std::string_view bytes) {
   static constexpr std::array<std::string_view, 9> kClasses = {
       "",
@@ -58,7 +58,7 @@ void read_sentence_piece(std::string_view bytes) {
   expect_error_at_most([&] { use(text::Tokenizer::load(folder)); });
 }
 
-/// A folder of small files one after the other, each behind a line "%%% NAME".
+/// A folder of small files in one input, each after a line "%%% NAME".
 void read_folder(std::string_view bytes) {
   static constexpr std::array<std::string_view, 10> kNames = {
       "vocab.txt",    "vocab.json",  "merges.txt", "tokenizer_config.json", "special_tokens_map.json", "source.spm",
@@ -81,7 +81,7 @@ void read_folder(std::string_view bytes) {
   if (has_target) expect_error_at_most([&] { use(text::Tokenizer::load_target(folder)); });
 }
 
-/// Takes a vocabulary out of bytes: a kind, some switches, then texts, each behind a byte that says its list and its length.
+/// Parses a vocabulary from bytes: a kind, some flags, then texts, each after a byte with its list and its length.
 void read_vocabulary(std::string_view bytes) {
   static constexpr std::array<std::string_view, 4> kKinds = {"gpt2", "llama", "bert", "t5"};
   static constexpr std::array<std::string_view, 4> kWords = {"default", "llama-bpe", "qwen2", "falcon"};

@@ -1,5 +1,5 @@
-// The tokenizers of GGUF files: the same vocabularies as in the golden folders, told as a GGUF file tells them, must give
-// the same tokens.
+// The tokenizers of GGUF files: the vocabularies of the golden folders, written as a GGUF file has them, must give the
+// same tokens.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,15 +27,15 @@ nlohmann::json read_json(const std::string& name) {
   return nlohmann::json::parse(read_file(kFolder / name / "tokenizer.json"));
 }
 
-/// Spellings and types of a tokenizer.json.
+/// Token strings and types of a tokenizer.json.
 GgufVocabulary read_vocabulary(const nlohmann::json& tokenizer) {
   GgufVocabulary file;
   std::vector<std::pair<std::uint32_t, std::string>> entries;
-  for (const auto& [spelling, id] : tokenizer["model"]["vocab"].items()) entries.emplace_back(id, spelling);
+  for (const auto& [token_string, id] : tokenizer["model"]["vocab"].items()) entries.emplace_back(id, token_string);
   for (const auto& token : tokenizer["added_tokens"]) entries.emplace_back(token["id"], token["content"]);
-  for (const auto& [id, spelling] : entries) {
+  for (const auto& [id, token_string] : entries) {
     file.tokens.resize(std::max<std::size_t>(file.tokens.size(), id + 1));
-    file.tokens[id] = spelling;
+    file.tokens[id] = token_string;
   }
   file.token_types.assign(file.tokens.size(), 1);
   for (const auto& token : tokenizer["added_tokens"])
@@ -47,7 +47,7 @@ GgufVocabulary read_pieces(const std::string& name) {
   GgufVocabulary file;
   const text::SentencePieceFile model = text::read_sentence_piece_file(kFolder / name);
   for (const auto& piece : model.pieces) {
-    file.tokens.push_back(piece.spelling);
+    file.tokens.push_back(piece.token_string);
     file.scores.push_back(piece.score);
     file.token_types.push_back(static_cast<std::int32_t>(piece.type));
   }
@@ -96,7 +96,7 @@ TEST_SUITE("cpu") {
     REQUIRE(file.special.beginning);
     CHECK(count_differences(Tokenizer::from_gguf(file), "llama3") == 0);
 
-    // Other words give other tokens: the name matters.
+    // Another splitting rule gives other tokens: the name matters.
     file.pre_tokenizer = "gpt-2";
     file.adds_beginning = true;
     CHECK(count_differences(Tokenizer::from_gguf(file), "llama3") > 100);
@@ -127,9 +127,9 @@ TEST_SUITE("cpu") {
   TEST_CASE("bert: words are marked instead of their continuations") {
     GgufVocabulary file = read_vocabulary(read_json("minilm"));
     file.model = "bert";
-    for (std::string& spelling : file.tokens) {
-      if (spelling.starts_with('[') && spelling.ends_with(']')) continue;
-      spelling = spelling.starts_with("##") ? spelling.substr(2) : "▁" + spelling;
+    for (std::string& token_string : file.tokens) {
+      if (token_string.starts_with('[') && token_string.ends_with(']')) continue;
+      token_string = token_string.starts_with("##") ? token_string.substr(2) : "▁" + token_string;
     }
     CHECK(count_differences(Tokenizer::from_gguf(file), "minilm") == 0);
   }
@@ -150,7 +150,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("what isn't known is refused by its key") {
+  TEST_CASE("unknown values are refused by their key") {
     GgufVocabulary file = read_pieces("llama/tokenizer.model");
     file.model = "rwkv";
     CHECK(refusal(file) == "tokenizer.ggml.model is \"rwkv\": Headlight knows gpt2, llama, bert and t5");

@@ -67,7 +67,7 @@ GoldenTokenizer read_golden_tokenizer(const std::string& name) {
   GoldenTokenizer golden;
   golden.texts.resize(reader.number());
   golden.vocabulary_size = reader.number();
-  for (unsigned shift = 0; shift < 64; shift += 16) golden.spellings_check |= std::uint64_t{reader.number()} << shift;
+  for (unsigned shift = 0; shift < 64; shift += 16) golden.token_strings_check |= std::uint64_t{reader.number()} << shift;
   for (std::size_t i = 0; i < golden.texts.size(); ++i) {
     GoldenText& text = golden.texts[i];
     text.tokens = reader.tokens(false);

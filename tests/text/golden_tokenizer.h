@@ -16,7 +16,7 @@ struct GoldenToken {
   std::uint32_t type = 0;  ///< of pairs only
 };
 
-/// What the reference packages make of one text.
+/// The reference packages' output for one text.
 struct GoldenText {
   std::vector<GoldenToken> tokens;
   std::optional<std::string> decoded;               ///< without special tokens
@@ -26,7 +26,7 @@ struct GoldenText {
 
 struct GoldenTokenizer {
   std::uint32_t vocabulary_size = 0;
-  std::uint64_t spellings_check = 0;  ///< FNV-1a over "<id> <spelling>\n" of every token
+  std::uint64_t token_strings_check = 0;  ///< FNV-1a over "<id> <token string>\n" of every token
   std::vector<GoldenText> texts;
 };
 

@@ -1,4 +1,4 @@
-// Tokenizers made to take the stack, the memory or the time of who opens them: one line each, at once.
+// Tokenizers made to exhaust the stack, the memory or the time of the process: each is refused in one line, quickly.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::string with(const std::string& stages) {
       stages);
 }
 
-/// What opening the tokenizer, or its answer to `text`, complains about.
+/// The error of opening the tokenizer or of encoding `text`.
 std::string refusal(const std::string& json, const std::string& text = "aaaa hello") {
   return error_message([&] { (void)Tokenizer::parse(json).encode(text); });
 }
@@ -86,7 +86,7 @@ std::string little_endian(const std::vector<std::uint32_t>& numbers) {
   return bytes;
 }
 
-/// What a Marian folder complains about whose source.spm goes on with `more`: of a field that occurs twice the last counts.
+/// The error of a Marian folder whose source.spm has `more` appended: of a repeated field the last one counts.
 std::string refusal_of_pieces(const std::string& more) {
   const TemporaryDirectory folder;
   for (const char* name : {"source.spm", "target.spm", "vocab.json"})
@@ -144,13 +144,14 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("stages that double a text again and again are stopped") {
+  TEST_CASE("stages that double a text repeatedly are stopped") {
     const std::string doubling = R"({"type":"Replace","pattern":{"String":"a"},"content":"aa"})";
     const std::string normalizers = R"("normalizer":{"type":"Sequence","normalizers":[)" + repeated(doubling, 40) + "]}";
     CHECK(refusal(with(normalizers)).find("the tokenizer's stages make more than") == 0);
     CHECK(refusal(with(R"("normalizer":{"type":"Sequence","normalizers":[)" + repeated(doubling, 4) + "]}")).empty());
-    const std::string spelling = R"({"type":"ByteLevel","add_prefix_space":false,"use_regex":false})";
-    CHECK(refusal(with(R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[)" + repeated(spelling, 40) + "]}"), "\u00e9")
+    const std::string token_string = R"({"type":"ByteLevel","add_prefix_space":false,"use_regex":false})";
+    CHECK(refusal(with(R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[)" + repeated(token_string, 40) + "]}"),
+                  "\u00e9")
               .find("the tokenizer's stages make more than") == 0);
     const std::string huge = R"({"type":"Replace","pattern":{"String":"a"},"content":")" + std::string(50'000, 'b') + "\"}";
     CHECK(refusal(with("\"normalizer\":" + huge), std::string(10'000, 'a')).find("the tokenizer's stages make more than") ==
@@ -160,7 +161,7 @@ TEST_SUITE("cpu") {
               .find("has 100000 stages, more than 512") != std::string::npos);
   }
 
-  TEST_CASE("decoders that double a text again and again are stopped") {
+  TEST_CASE("decoders that double a text repeatedly are stopped") {
     const std::string doubling = R"({"type":"Replace","pattern":{"String":"h"},"content":"hh"})";
     const Tokenizer tokenizer =
         Tokenizer::parse(with(R"("decoder":{"type":"Sequence","decoders":[)" + repeated(doubling, 40) + "]}"));
@@ -198,7 +199,7 @@ TEST_SUITE("cpu") {
     CHECK(seconds < kMost_s);
   }
 
-  TEST_CASE("white space that many tokens swallow is walked over once") {
+  TEST_CASE("white space that many tokens include is walked over once") {
     const std::string added =
         R"("added_tokens":[{"content":"\t","lstrip":true,"normalized":false},{"content":"hello","lstrip":true}])";
     const Tokenizer tokenizer = Tokenizer::parse(with(added));
@@ -207,7 +208,7 @@ TEST_SUITE("cpu") {
     CHECK(seconds < kMost_s);
   }
 
-  TEST_CASE("a GGUF vocabulary whose spellings aren't UTF-8 is refused by key and place") {
+  TEST_CASE("a GGUF vocabulary whose token strings aren't UTF-8 is refused by key and place") {
     for (const std::string broken : {"\xf0", "\xf0\x9f", "a\xe2\x96", "\x81", "\xc3\xa9\xff", "\xed\xa0\x80"}) {
       CHECK(refusal(llama({"<unk>", "a", broken, "b"})).find("tokenizer.ggml.tokens[2] isn't UTF-8") == 0);
       GgufVocabulary t5 = llama({"<unk>", "</s>", "a", broken});
@@ -227,7 +228,7 @@ TEST_SUITE("cpu") {
     CHECK(refusal(t5).find("the precompiled map of characters isn't UTF-8") == 0);
   }
 
-  TEST_CASE("spellings that take too long to take apart and scores without an order are refused") {
+  TEST_CASE("token strings that take too long to split and scores without an order are refused") {
     CHECK(refusal(llama({"<unk>", "a", std::string(300'000, 'a')})) == "token 2 has 300000 bytes, more than 1024");
     GgufVocabulary file = llama({"<unk>", "a", "b"});
     file.scores[1] = std::numeric_limits<float>::quiet_NaN();
@@ -242,12 +243,12 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a map of characters that leads libsentencepiece out of its memory is refused") {
-    constexpr std::uint32_t kLeaf = 1U << 8U;        // a key ends here; its replacement is at the node's own place
+    constexpr std::uint32_t kLeaf = 1U << 8U;        // a key ends here; its replacement is at the node's own index
     constexpr std::uint32_t kToNext = 256U << 10U;   // to the node 256 units on, or back
     constexpr std::uint32_t kUnused = 0x8000'0000U;  // a label that no byte has
     const std::string damaged = "the precompiled map of characters is damaged: ";
     const std::string end(1, '\0');
-    // "H" becomes "J": the root's child at 256 ^ 'H', whose own node is at 'H'.
+    // "H" is replaced by "J": the root's child at 256 ^ 'H', whose own node is at 'H'.
     std::vector<std::uint32_t> units(512, kUnused);
     units[0] = kToNext;
     units[256 + 'H'] = 'H' | kLeaf | kToNext;
@@ -276,13 +277,13 @@ TEST_SUITE("cpu") {
     CHECK(refusal_of_map(chain, "J" + end) == damaged + "too many keys begin one another");
   }
 
-  TEST_CASE("pieces that libsentencepiece can't take, and what it may read otherwise, are refused") {
+  TEST_CASE("pieces that libsentencepiece can't load, and bytes that it may read differently, are refused") {
     CHECK(refusal_of_pieces("").empty());
     CHECK(refusal_of_pieces(field(1, field(1, std::string("a\0b", 3)))) == "piece 711 is damaged: download the file again");
     const std::string no_model = "it is no SentencePiece model, or a damaged one: download the file again";
-    CHECK(refusal_of_pieces("\x0b\x0c") == no_model);  // a group, which Headlight doesn't enter
+    CHECK(refusal_of_pieces("\x0b\x0c") == no_model);  // a group, which Headlight doesn't parse
     CHECK(refusal_of_pieces("\x9a\x80\x80\x80\x10" + std::string(1, '\0')) ==
-          no_model);  // field 3 for those who drop bit 32
+          no_model);  // field 3 for a parser that drops bit 32
     CHECK(refusal_of_pieces(field(3, field(2, "abc"))) == "the precompiled map of characters is cut off: it has 3 bytes");
   }
 }

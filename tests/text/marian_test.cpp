@@ -61,7 +61,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("decoding gives MarianTokenizer's text") {
     const nlohmann::json golden = nlohmann::json::parse(read_file(kFolder / "expected.json"));
     const std::size_t sentences = golden["decoded"].size();
-    const std::size_t first = golden["texts"].size() - sentences;  // the sentences stand at the end, behind ">>de<< "
+    const std::size_t first = golden["texts"].size() - sentences;  // the sentences come last, after ">>de<< "
     const Tokenizer tokenizer = Tokenizer::load(kFolder);
     for (std::size_t i = 0; i < sentences; ++i) {
       const std::string text = golden["texts"][first + i].get<std::string>().substr(7);
@@ -69,7 +69,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("pieces know their bytes") {
+  TEST_CASE("pieces have their byte ranges") {
     const Tokenizer tokenizer = Tokenizer::load(kFolder);
     const std::string text = ">>de<< The  quick\tfox";
     const std::vector<Token> tokens = tokenizer.encode(text);

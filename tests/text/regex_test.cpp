@@ -23,7 +23,7 @@ Words find(const char* pattern, const std::string& text) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("what means something else in Perl's syntax means what it does in Ruby's") {
+  TEST_CASE("syntax that Perl and Ruby read differently is read as Ruby does") {
     CHECK(find(R"(\p{N}{1,3}+)", "1234567 89") == Words{"1234567", "89"});  // repeated, not possessive
     CHECK(find(R"((?m).+)", "ab\ncd") == Words{"ab\ncd"});                  // the dot matches newlines
     CHECK(find("^b|a$", "ba\nba") == Words{"b", "a", "b", "a"});            // at every line
@@ -41,7 +41,7 @@ TEST_SUITE("cpu") {
     CHECK(find("(?i:'S|ſt)", "x's 'ſ ſT") == Words{"'s", "'ſ", "ſT"});
   }
 
-  TEST_CASE("look-ahead sees behind the match, and empty matches lead nowhere") {
+  TEST_CASE("look-ahead sees the text after the match, and empty matches are skipped") {
     CHECK(find(R"(\s+(?!\S)|\s+)", "a   b  ") == Words{"  ", " ", "  "});
     CHECK(find("b*", "abba") == Words{"bb"});
     CHECK(Regex("x*").find_all("").size() == 1);

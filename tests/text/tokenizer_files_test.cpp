@@ -1,4 +1,4 @@
-// Files that are broken, incomplete or of an unknown kind: one clear line, never a crash.
+// Files that are damaged, incomplete or of an unknown kind: a one-line error, never a crash.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -37,7 +37,7 @@ std::string refusal(const std::filesystem::path& folder) {
   return "accepted";
 }
 
-/// A tokenizer with the given stages around a model that is fine.
+/// A tokenizer with the given stages around a valid model.
 std::string with(const std::string& stages) {
   return fmt::format(
       R"({{"version":"1.0",{},"model":{{"type":"WordLevel","vocab":{{"[UNK]":0,"a":1}},"unk_token":"[UNK]"}}}})", stages);
@@ -80,7 +80,7 @@ TEST_SUITE("cpu") {
     CHECK(refusal(with(R"("decoder":{"type":"Strip","content":"ab"})")) ==
           "tokenizer.json: decoder.content must be one character, but is \"ab\"");
     CHECK(refusal(with(R"("post_processor":{"type":"BertProcessing","sep":["a"],"cls":["b",1]})")) ==
-          "tokenizer.json: post_processor.sep must be a spelling and an id");
+          "tokenizer.json: post_processor.sep must be a token and an id");
     CHECK(refusal(with(R"("added_tokens":[{"id":3}])")) == "tokenizer.json: added_tokens[0].content is missing");
     CHECK(refusal(with(R"("added_tokens":7)")) == "tokenizer.json: added_tokens must be an array, but is number");
     CHECK(refusal(with(R"("normalizer":"NFC")")) == "tokenizer.json: normalizer must be an object, but is string");
@@ -92,15 +92,15 @@ TEST_SUITE("cpu") {
     CHECK(refusal(with_model(R"({"type":"BPE","vocab":{"a":0,"b":1},"merges":["a b"]})")) ==
           "tokenizer.json: model is unusable: merge 0 needs the token \"ab\", which isn't in the vocabulary");
     CHECK(refusal(with_model(R"({"type":"BPE","vocab":{"a":0},"merges":["a","b"]})")) ==
-          "tokenizer.json: model.merges[0] is \"a\": a merge is two spellings with a space between");
+          "tokenizer.json: model.merges[0] is \"a\": a merge is two tokens with a space between");
     CHECK(refusal(with_model(R"({"type":"BPE","vocab":{"a":0},"merges":[3]})")) ==
-          "tokenizer.json: model.merges[0] must be a text, but is number");
+          "tokenizer.json: model.merges[0] must be a string, but is number");
     CHECK(refusal(with_model(R"({"type":"BPE","vocab":{"a":-1},"merges":[]})")) ==
           "tokenizer.json: model.vocab.a must be an id below 4194304, but is -1");
     CHECK(refusal(with_model(R"({"type":"WordPiece","vocab":{"a":0}})")) ==
           "tokenizer.json: model is unusable: the token for unknown words, \"[UNK]\", isn't in the vocabulary");
     CHECK(refusal(with_model(R"({"type":"Unigram","vocab":[["a",0.0],["b"]]})")) ==
-          "tokenizer.json: model.vocab[1] must be a spelling and its score");
+          "tokenizer.json: model.vocab[1] must be a token and its score");
     CHECK(refusal(with_model(R"({"type":"Unigram","vocab":[["a",0.0]],"unk_id":5})")) ==
           "tokenizer.json: model is unusable: the id of unknown pieces is 5, but the vocabulary has 1 entries");
     CHECK(refusal(with_model(R"({"type":"Unigram","vocab":{}})")) ==
@@ -119,7 +119,7 @@ TEST_SUITE("cpu") {
     write_file_atomically(folder / "vocab.json", std::string_view("{\"a\": 0}"));
     write_file_atomically(folder / "merges.txt", std::string_view("#version: 0.2\na\n"));
     CHECK(refusal(folder) ==
-          (folder / "merges.txt").string() + ": line 2 is \"a\": a merge is two spellings with a space between");
+          (folder / "merges.txt").string() + ": line 2 is \"a\": a merge is two tokens with a space between");
     write_file_atomically(folder / "tokenizer.json", std::string_view("{"));
     CHECK(refusal(folder).find((folder / "tokenizer.json").string() + ": not JSON (line 1") == 0);
     write_file_atomically(folder / "tokenizer_config.json", std::string_view("{\"bos_token\": {}}"));

@@ -1,4 +1,4 @@
-// Every tokenizer against what the `tokenizers` package makes of the same texts with the same files: exact equality.
+// Every tokenizer against the `tokenizers` package's output for the same texts and files: exact equality.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::filesystem::path folder(const std::string& name) {
 std::string show(const std::vector<GoldenToken>& tokens, const Tokenizer& tokenizer) {
   std::string line;
   for (const GoldenToken& token : tokens)
-    line += fmt::format("{}:{}[{},{})", token.id, tokenizer.spelling(token.id), token.bytes.begin, token.bytes.end);
+    line += fmt::format("{}:{}[{},{})", token.id, tokenizer.token_string(token.id), token.bytes.begin, token.bytes.end);
   return line;
 }
 
@@ -48,12 +48,12 @@ std::vector<std::uint32_t> ids(const std::vector<Token>& tokens) {
   return list;
 }
 
-std::uint64_t check_of_spellings(const Tokenizer& tokenizer) {
+std::uint64_t check_of_token_strings(const Tokenizer& tokenizer) {
   std::uint64_t check = 0xCBF29CE484222325U;
   for (std::uint32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
-    const std::string_view spelling = tokenizer.spelling(id);
-    if (spelling.empty()) continue;
-    for (const char c : fmt::format("{} {}\n", id, spelling))
+    const std::string_view token_string = tokenizer.token_string(id);
+    if (token_string.empty()) continue;
+    for (const char c : fmt::format("{} {}\n", id, token_string))
       check = (check ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
   }
   return check;
@@ -66,7 +66,7 @@ void compare(const Tokenizer& tokenizer, const std::string& name) {
   const std::vector<std::string>& texts = golden_texts();
   CHECK(golden.texts.size() >= 450);
   CHECK(tokenizer.vocabulary_size() == golden.vocabulary_size);
-  CHECK(check_of_spellings(tokenizer) == golden.spellings_check);
+  CHECK(check_of_token_strings(tokenizer) == golden.token_strings_check);
   int wrong_tokens = 0, wrong_decoded = 0, wrong_plain = 0, wrong_pairs = 0;
   for (std::size_t i = 0; i < golden.texts.size(); ++i) {
     const GoldenText& expected = golden.texts[i];
@@ -104,7 +104,7 @@ TEST_SUITE("cpu") {
     CHECK(std::find(golden_texts().begin(), golden_texts().end(), "\xFF") != golden_texts().end());
   }
 
-  TEST_CASE("real tokenizers: ids, byte ranges, spellings, pairs and decoding are the reference's") {
+  TEST_CASE("real tokenizers: ids, byte ranges, token strings, pairs and decoding are the reference's") {
     for (const char* name : {"gpt2", "minilm"}) compare(Tokenizer::load(folder(name)), name);
   }
 

@@ -1,4 +1,4 @@
-// What holds for every tokenizer and every text, whatever its bytes.
+// Properties of every tokenizer on every text, of any bytes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 using namespace headlight;
 using namespace headlight::test;
-using text::Spelling;
 using text::to_labels;
 using text::Token;
 using text::Tokenizer;
+using text::TokenStringKind;
 
 namespace {
 
@@ -35,7 +35,7 @@ Tokenizer load(const std::string& name) {
   return Tokenizer::load(std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "tokenizers" / name);
 }
 
-/// Bytes that are likely to be parts of something: ASCII, continuation bytes, leads, and whole tokens now and then.
+/// Random bytes of meaningful kinds: ASCII, continuation bytes, lead bytes, and sometimes whole tokens.
 std::string random_bytes(std::mt19937& random) {
   static const std::vector<std::string> kParts = {"<s>",      "[MASK]", " ",     "  \n", "é", "漢", "👩‍👩‍👧",
                                                   "\xCC\x81", "Größe",  "<0x0A>"};
@@ -60,7 +60,7 @@ std::string random_bytes(std::mt19937& random) {
   return text;
 }
 
-/// Ranges lie inside the text, begin and end in order; special tokens of the template have none.
+/// Ranges are inside the text, begins and ends in order; special tokens of the template have none.
 void check_ranges(const std::vector<Token>& tokens, const std::string& text) {
   std::uint32_t last_begin = 0;
   bool inside = true;
@@ -87,7 +87,7 @@ TEST_SUITE("cpu") {
         const std::string text = random_bytes(random);
         CAPTURE(text);
         const std::vector<Token> tokens = tokenizer.encode(text);
-        // NFD and its kin sort marks, so that pieces can stand in another order than they were typed.
+        // NFD and NFKD sort marks, so that pieces can be in another order than typed.
         if (name != "word-level" && name != "prefix-bpe" && name != "unigram" && !name.starts_with("stages")) {
           check_ranges(tokens, text);
         }
@@ -95,7 +95,7 @@ TEST_SUITE("cpu") {
         for (const Token& token : tokens) {
           REQUIRE(token.id < tokenizer.vocabulary_size());
           REQUIRE(token.bytes.end <= text.size());
-          CHECK(token.text == tokenizer.spelling(token.id));
+          CHECK(token.text == tokenizer.token_string(token.id));
           CHECK_FALSE(tokenizer.label(token.id).empty());
           ids.push_back(token.id);
         }
@@ -120,7 +120,7 @@ TEST_SUITE("cpu") {
         }
         CHECK(gapless);
         CHECK(covered == text.size());
-        // A broken text comes back repaired: encoding that gives the same tokens.
+        // Decoding repairs an invalid text: encoding the result gives the same tokens.
         std::vector<std::uint32_t> again;
         for (const Token& token : tokenizer.encode(tokenizer.decode(ids, false), false)) again.push_back(token.id);
         CHECK(again == ids);
@@ -128,17 +128,17 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("ids outside the vocabulary are left out when decoding and have no spelling") {
+  TEST_CASE("ids outside the vocabulary are left out when decoding and have no token string") {
     const Tokenizer tokenizer = load("gpt2");
     const std::vector<std::uint32_t> ids = {15496, 4000000000U, 995, tokenizer.vocabulary_size()};
     CHECK(tokenizer.decode(ids) == "Hello world");
-    CHECK(tokenizer.spelling(tokenizer.vocabulary_size()).empty());
+    CHECK(tokenizer.token_string(tokenizer.vocabulary_size()).empty());
     CHECK(tokenizer.label(tokenizer.vocabulary_size()).empty());
     CHECK(tokenizer.find("Ġworld") == 995U);
     CHECK_FALSE(tokenizer.find("no such token"));
   }
 
-  TEST_CASE("broken UTF-8 counts as U+FFFD, and its range is the broken bytes") {
+  TEST_CASE("invalid UTF-8 counts as U+FFFD, and its range is the invalid bytes") {
     const Tokenizer tokenizer = load("gpt2");
     const std::vector<Token> tokens = tokenizer.encode("a\xE2\x82z\xFF");
     REQUIRE(tokens.size() >= 4);
@@ -147,10 +147,10 @@ TEST_SUITE("cpu") {
     CHECK(tokens.back().bytes == text::ByteRange{4, 5});
   }
 
-  TEST_CASE("labels are what a person reads") {
+  TEST_CASE("labels are readable") {
     const Tokenizer gpt2 = load("gpt2");
-    const auto label = [](const Tokenizer& tokenizer, const char* spelling) {
-      return tokenizer.label(tokenizer.find(spelling).value());
+    const auto label = [](const Tokenizer& tokenizer, const char* token_string) {
+      return tokenizer.label(tokenizer.find(token_string).value());
     };
     CHECK(label(gpt2, "Ġworld") == "·world");
     CHECK(label(gpt2, "Ċ") == "⏎");
@@ -167,15 +167,17 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("tokens that are parts of a character show the character and which part they are") {
     using Labels = std::vector<std::string>;
-    const Spelling words = Spelling::WordMarks;
-    const auto labels = [](std::vector<std::string_view> spellings, Spelling kind) { return to_labels(spellings, kind); };
+    const TokenStringKind words = TokenStringKind::WordMarks;
+    const auto labels = [](std::vector<std::string_view> token_strings, TokenStringKind kind) {
+      return to_labels(token_strings, kind);
+    };
     CHECK(labels({"<0xE8>", "<0xAA>", "<0x9E>"}, words) == Labels{"語 1/3", "語 2/3", "語 3/3"});
     CHECK(labels({"▁a", "<0xC3>", "<0xA9>", "b"}, words) == Labels{"·a", "é 1/2", "é 2/2", "b"});
     CHECK(labels({"<0xC3>", "a"}, words) == Labels{"<0xC3>", "a"});
     CHECK(labels({"<0xE8>", "", "<0xAA>", "<0x9E>"}, words) != Labels{"語 1/3", "", "語 2/3", "語 3/3"});
     // GPT-2's letters: a space and the first two bytes, then the last byte and a comma.
-    CHECK(labels({"Ġèª", "ŀ,"}, Spelling::ByteLetters) == Labels{"·語 1/2", "語 2/2 ,"});
-    CHECK(labels({"Ã©", "Ã"}, Spelling::ByteLetters) == Labels{"é", "\\xC3"});
+    CHECK(labels({"Ġèª", "ŀ,"}, TokenStringKind::ByteLetters) == Labels{"·語 1/2", "語 2/2 ,"});
+    CHECK(labels({"Ã©", "Ã"}, TokenStringKind::ByteLetters) == Labels{"é", "\\xC3"});
     const Tokenizer gpt2 = load("gpt2");
     std::vector<std::uint32_t> ids;
     for (const Token& token : gpt2.encode("語")) ids.push_back(token.id);
@@ -184,7 +186,7 @@ TEST_SUITE("cpu") {
     CHECK(gpt2.labels(ids).back() == fmt::format("語 {0}/{0}", ids.size()));
   }
 
-  TEST_CASE("special tokens are known by what they are for") {
+  TEST_CASE("special tokens are found by their role") {
     const Tokenizer bert = load("minilm");
     CHECK(bert.kind() == "WordPiece");
     CHECK(bert.special().classification == 101U);

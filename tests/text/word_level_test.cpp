@@ -33,7 +33,7 @@ TEST_SUITE("cpu") {
     const WordTokens tokens = tokenize("My shoes are small, my feet are big.");
     REQUIRE(tokens.lines.size() == 1);
     CHECK(words(tokens.lines[0]) == Words{"My", "shoes", "are", "small", "my", "feet", "are", "big."});
-    CHECK(ids(tokens.lines[0]) == Ids{0, 6, 2, 7, 5, 4, 2, 3});  // "are" keeps the last of its two places
+    CHECK(ids(tokens.lines[0]) == Ids{0, 6, 2, 7, 5, 4, 2, 3});  // "are" keeps the last of its two indices
     CHECK(tokens.vocabulary == 8);
   }
 
@@ -43,7 +43,7 @@ TEST_SUITE("cpu") {
     CHECK(words(tokenize("a\u200bb \ufeffc").lines[0]) == Words{"a\u200bb", "\ufeffc"});  // zero width is no white space
   }
 
-  TEST_CASE("commas vanish, as replace(',', '') does") {
+  TEST_CASE("commas are removed, as by replace(',', '')") {
     CHECK(words(tokenize("a,b ,, c, ,d").lines[0]) == Words{"ab", "c", "d"});
     CHECK_FALSE(tokenize_words({" , ,, "}).has_value());
   }
@@ -65,7 +65,7 @@ TEST_SUITE("cpu") {
     CHECK(tokens[1].vocabulary == 4);
   }
 
-  TEST_CASE("words sort by code point: capitals first, then accents, then what lies above the BMP") {
+  TEST_CASE("words sort by code point: capitals first, then accents, then characters above the BMP") {
     CHECK(ids(tokenize("\U0001f600 \uffee é z Z").lines[0]) == Ids{4, 3, 2, 1, 0});
   }
 
@@ -79,7 +79,7 @@ TEST_SUITE("cpu") {
         REQUIRE(token.bytes.end > token.bytes.begin);
         between += text.substr(covered, token.bytes.begin - covered);
         std::string inside = text.substr(token.bytes.begin, token.bytes.end - token.bytes.begin);
-        std::erase(inside, ',');  // a comma amid a word lies in its range
+        std::erase(inside, ',');  // a comma inside a word is in its range
         CHECK(inside == token.text);
         covered = token.bytes.end;
       }
