@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kMode = 0666;  // less what the umask takes away
+constexpr mode_t kMode = 0666;  // minus the umask
 constexpr std::string_view kTemporary = ".tmp";
 constexpr std::size_t kRandomDigits = 16;
 
@@ -29,7 +29,7 @@ constexpr std::size_t kRandomDigits = 16;
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
-/// "settings.json.9f86d081884c7d65.tmp" beside the file: nothing can wait there under the same name.
+/// "settings.json.9f86d081884c7d65.tmp" in the same folder: the name can't be guessed in advance.
 fs::path random_name(const fs::path& path) {
   std::random_device random;
   const std::uint64_t number = std::uint64_t{random()} << 32 | random();
@@ -44,7 +44,7 @@ bool is_temporary_of(const std::string& name, const std::string& file) {
   return name.ends_with(kTemporary) && digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// What a program left that was killed while it wrote the same file; one that still writes is younger than this.
+/// The age of a temporary file that a killed program left; a file still being written is younger.
 void remove_leftovers(const fs::path& path) {
   constexpr std::time_t kOld_s = 3600;
   const std::string file = path.filename().string();
@@ -58,7 +58,7 @@ void remove_leftovers(const fs::path& path) {
   }
 }
 
-/// Closes when it goes.
+/// Closes the descriptor in its destructor.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -74,7 +74,7 @@ class Descriptor {
   int number_;
 };
 
-/// A new name in a folder is on the disk once the folder is. A file system that can't do that has done what it can.
+/// A new name is on the disk once its folder is synced. Errors are ignored: not every file system supports this.
 void sync_folder(const fs::path& path) {
   const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.number() >= 0) ::fsync(folder.number());
@@ -92,7 +92,7 @@ AtomicFile::~AtomicFile() {
 
 bool AtomicFile::open_nameless() {
 #ifdef O_TMPFILE
-  if (::access("/proc/self/fd", X_OK) != 0) return false;  // through which the file gets its name
+  if (::access("/proc/self/fd", X_OK) != 0) return false;  // linkat() names the file by its path there
   const int descriptor = ::open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
   if (descriptor < 0) return false;
   file_.reset(::fdopen(descriptor, "wb"));
@@ -113,7 +113,7 @@ void AtomicFile::open_named() {
   }
 }
 
-/// A link can't replace a file, so the nameless file becomes a named one first.
+/// linkat() can't replace a file, so the nameless file gets a temporary name first.
 void AtomicFile::give_name() {
   const std::string source = fmt::format("/proc/self/fd/{}", ::fileno(file_.get()));
   const fs::path name = random_name(path_);
@@ -127,7 +127,7 @@ void AtomicFile::append(std::string_view bytes) {
 
 void AtomicFile::finish() {
   if (std::fflush(file_.get()) != 0) fail(path_, errno);
-  // Pipes and some network file systems have nothing to wait for.
+  // Pipes and some network file systems don't support fsync().
   if (::fsync(::fileno(file_.get())) != 0 && errno != EINVAL && errno != ENOTSUP) fail(path_, errno);
   if (temporary_.empty()) give_name();
   std::error_code error;
@@ -149,7 +149,7 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> cont
 
 std::string read_file(const fs::path& path, std::uint64_t largest) {
   const auto fail_to_read = [&](const char* reason) { throw Error("can't read {}: {}", path.string(), reason); };
-  // A pipe without a writer would block an open that may wait.
+  // Without O_NONBLOCK, opening a pipe without a writer would block.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   if (file.number() < 0 || ::fstat(file.number(), &status) != 0) fail_to_read(std::strerror(errno));
@@ -158,7 +158,7 @@ std::string read_file(const fs::path& path, std::uint64_t largest) {
   const auto refuse_size = [&] { throw Error("can't read {}: it has more than {} bytes", path.string(), largest); };
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size > largest) refuse_size();
-  // Files of /proc have no size, so the end is where reading ends.
+  // Files of /proc report no size, so reading continues to the end.
   std::string content;
   content.resize(size + 1);
   std::size_t end = 0;

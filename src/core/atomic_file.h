@@ -10,17 +10,17 @@
 
 namespace headlight {
 
-/// A file that takes its place as a whole: a reader of `path` sees the old file or all of the new one, and a full disk, a
-/// killed program or a power failure costs the old one nothing. Until finish() the new file has no name where the system
-/// can do that (O_TMPFILE), so that nothing of it is left behind; elsewhere it has a random one beside `path`, which no link
-/// put there in advance can lead astray. Every function throws Error naming `path` and the system's reason.
+/// A file that is replaced atomically: a reader of `path` sees the old file or all of the new one, and a full disk, a killed
+/// program or a power failure leaves the old one intact. Until finish() the new file has no name where the system supports
+/// that (O_TMPFILE), so that nothing of it is left over; elsewhere it has a random name in `path`'s folder, so that no link
+/// placed in advance can redirect it. Every function throws Error naming `path` and the system's reason.
 class AtomicFile {
  public:
-  /// How the bytes are kept until finish(). Nameless falls back on Named where the file system lacks it.
+  /// The kind of file until finish(). Nameless falls back to Named where the file system lacks it.
   enum class Staging { Nameless, Named };
 
   explicit AtomicFile(std::filesystem::path path, Staging staging = Staging::Nameless);
-  /// Without finish() the file at `path` stays what it was.
+  /// Without finish() the file at `path` stays unchanged.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -42,14 +42,14 @@ class AtomicFile {
   std::unique_ptr<std::FILE, CloseFile> file_;
 };
 
-/// `content` as an AtomicFile.
+/// Writes `content` through an AtomicFile.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> content);
 
 inline constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;  ///< bytes that read_file() takes by default
 
 /// The whole of a regular file. Throws Error naming the file and the reason when it can't be read, when it has more than
-/// `largest` bytes, and when it is a pipe, a device or a folder: those could go on for ever. A Git LFS
+/// `largest` bytes, and when it is a pipe, a device or a folder, which may have no end. A Git LFS
 /// pointer is refused too.
 std::string read_file(const std::filesystem::path& path, std::uint64_t largest = kLargestFile);
 

@@ -11,18 +11,18 @@
 
 namespace headlight {
 
-/// What went wrong, as far as a caller can do something about it other than tell the user.
+/// The kinds of errors that a caller may handle in different ways.
 enum class ErrorKind : std::uint8_t {
   Other,
   InvalidInput,       ///< a file, a flag or a text that the user can correct
-  Unsupported,        ///< correct input that this program or this device can't handle
+  Unsupported,        ///< valid input that this program or this device can't handle
   OutOfDeviceMemory,  ///< of the device or of its driver: less work at once may succeed
-  DeviceLost,         ///< the device and all that was on it is gone: a context opened anew may work
+  DeviceLost,         ///< the device and all its memory are lost: a new context may work
   Cancelled,          ///< the caller asked for it
 };
 
-/// What the caller can't repair, told to a person in one line: what is wrong, where, and what to do about it.
-/// Messages quote names and values of files, so what() is made fit for a terminal (one_line()).
+/// An error that is reported to the user in one line: what is wrong, where, and what to do about it.
+/// Messages quote names and values of files, so what() is made printable (one_line()).
 /// Caught in two places only: main() and the engine's job runner.
 class Error : public std::runtime_error {
  public:

@@ -42,7 +42,7 @@ HEADLIGHT_AVX2_TARGET std::size_t to_halves_avx2(const float* from, std::size_t 
 }  // namespace
 
 float from_half(std::uint16_t bits) {
-  // A multiplication moves the exponent, which makes subnormal numbers right as well.
+  // A multiplication adjusts the exponent, which is also correct for subnormal numbers.
   const std::uint32_t magnitude = (bits & 0x7fffu) << 13;
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
   const float scaled = std::bit_cast<float>(magnitude) * 0x1p112f;
@@ -53,7 +53,7 @@ float from_half(std::uint16_t bits) {
 std::uint16_t to_half(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7fffffffu;
-  // Normal: a bit less than half a unit is added, and the rest of it when the last bit that stays is odd.
+  // Normal: adds just under half a unit, and the rest of it when the last kept bit is odd.
   std::uint32_t result = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
   // Subnormal: the float unit rounds to multiples of 2⁻²⁴, the unit of 0.5f.
   if (magnitude < 0x38800000u) result = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;

@@ -7,7 +7,7 @@ namespace headlight {
 
 /// IEEE 754 binary16 as its bits.
 float from_half(std::uint16_t bits);
-/// Rounds to nearest, ties to even; what is too large becomes infinite.
+/// Rounds to nearest, ties to even; values that are too large become infinite.
 std::uint16_t to_half(float value);
 
 /// `count` numbers at once, at memory speed where the processor has F16C. `from` need not be aligned.

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What the parser calls for each value of a text: puts the values together as long as they stay inside the limits.
+/// The parser's handler: builds the values as long as they stay within the limits.
 class DocumentBuilder {
  public:
   DocumentBuilder(std::string_view text, const JsonLimits& limits) : text_(text), limits_(limits) {}
@@ -58,7 +58,7 @@ class DocumentBuilder {
     return false;
   }
 
-  /// Where the value now stands; nullptr when it is one too many.
+  /// The stored value; nullptr when it exceeds the limit.
   template <typename Value>
   Json* add(Value&& value) {
     if (++values_ > limits_.values) {
@@ -91,7 +91,7 @@ class DocumentBuilder {
   JsonLimits limits_;
   Json document_;
   std::vector<Json*> open_;  ///< the lists and objects around the next value, outermost first
-  Json* member_ = nullptr;   ///< where the value behind a key belongs
+  Json* member_ = nullptr;   ///< the member for the value after a key
   std::size_t values_ = 0;
   std::string problem_;
 };

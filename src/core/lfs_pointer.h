@@ -5,7 +5,7 @@
 
 namespace headlight {
 
-/// Throws Error when `content` is what Git LFS leaves in the place of a large file that wasn't fetched: a few lines of text
+/// Throws Error when `content` is a Git LFS pointer, which replaces a large file that wasn't fetched: a few lines of text
 /// with the file's hash and size. `path` names the file in the message.
 void refuse_lfs_pointer(std::string_view content, const std::filesystem::path& path);
 

@@ -6,12 +6,12 @@
 
 namespace headlight {
 
-/// Why something a person asked for can't be done, in one line fit for a window or a terminal.
+/// Why a request of the user failed, in one printable line.
 struct Failure {
   std::string message;
 };
 
-/// A value or the reason there is none; std::expected's spelling for a C++20 library that lacks it.
+/// A value or the reason there is none, like std::expected, which C++20 lacks.
 template <typename T>
 class Result {
  public:
@@ -26,7 +26,7 @@ class Result {
   const T& operator*() const { return value(); }
   const T* operator->() const { return &value(); }
 
-  /// Only when there is no value.
+  /// Only valid when there is no value.
   const std::string& error() const { return std::get<Failure>(content_).message; }
 
  private:

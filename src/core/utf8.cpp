@@ -15,7 +15,7 @@ std::uint32_t code_point_of(std::string_view sequence) {
   return code_point;
 }
 
-/// Controls, line and paragraph ends, and the marks by which a text can be shown in another order than it is stored.
+/// Control characters, line and paragraph separators, and bidirectional controls, which reorder the displayed text.
 bool is_unprintable(std::uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
          (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
@@ -69,7 +69,7 @@ std::size_t find_invalid_utf8(std::string_view text) {
 }
 
 std::string one_line(std::string_view text, std::size_t longest) {
-  // Twice what may stay is enough to know both ends, and a megabyte of a file isn't escaped to be thrown away.
+  // Twice the limit is enough for both ends; the rest of a long text needn't be escaped.
   constexpr std::string_view kLeftOut = "…";
   if (text.size() > 2 * longest) {
     const std::string begin(text.substr(0, longest)), end(text.substr(text.size() - longest));
@@ -89,7 +89,7 @@ std::string one_line(std::string_view text, std::size_t longest) {
     }
   }
   if (line.size() <= longest) return line;
-  // What is wrong stands at the begin, what to do about it at the end.
+  // The start of a message says what is wrong, the end what to do about it, so the middle is cut.
   const std::size_t kept = longest - kLeftOut.size();
   std::size_t begin = kept - kept / 3;
   std::size_t end = line.size() - kept / 3;

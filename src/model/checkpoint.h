@@ -14,17 +14,17 @@
 
 namespace headlight::model {
 
-/// A model as it lies on disk: a folder as Hugging Face writes it (model.safetensors, or model.safetensors.index.json and
+/// A model on disk: a folder as Hugging Face writes it (model.safetensors, or model.safetensors.index.json and
 /// its shards), or a single file. Opening maps the files and reads their headers, no weights. Copies are cheap and share the
-/// files; each remembers on its own which tensors somebody asked it for.
+/// files; each records for itself which tensors its callers asked for.
 class Checkpoint {
  public:
   /// A folder, or one .safetensors or .gguf file. Throws Error saying what is missing or wrong.
   explicit Checkpoint(const std::filesystem::path& path);
 
-  /// What was opened.
+  /// The path that was opened.
   const std::filesystem::path& path() const;
-  /// Where config.json and the tokenizer's files lie: the folder, or the file's folder.
+  /// The folder of config.json and the tokenizer's files: the folder itself, or the file's folder.
   const std::filesystem::path& folder() const;
   /// The files that hold tensors, sorted.
   const std::vector<std::filesystem::path>& files() const;
@@ -33,7 +33,7 @@ class Checkpoint {
   /// Numbers in all tensors.
   std::uint64_t element_count() const;
 
-  /// Of a GGUF file: its metadata, which stands for config.json and tokenizer. nullptr for safetensors.
+  /// Of a GGUF file: its metadata, which replaces config.json and tokenizer files. nullptr for safetensors.
   const GgufFile* gguf() const;
 
   /// The text of config.json. Throws Error when there is none.
@@ -57,9 +57,9 @@ class Checkpoint {
   Parameter find(std::string_view name);
   /// An empty parameter when there is no such tensor.
   Parameter find_if_present(std::string_view name, std::initializer_list<std::uint32_t> expected);
-  /// Counts a tensor, when there is one of this name, as asked for: what a model stores but nobody needs.
+  /// Marks a tensor, if it exists, as asked for: models store some that Headlight doesn't need.
   void ignore(std::string_view name);
-  /// Names of the tensors that nobody has asked for yet, sorted.
+  /// Names of the tensors that no caller has asked for yet, sorted.
   std::vector<std::string> unasked() const;
 
  private:

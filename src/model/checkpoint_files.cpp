@@ -40,7 +40,7 @@ std::vector<fs::path> files_with(std::string_view extension, const fs::path& fol
   return found;
 }
 
-/// Which shard holds which tensor, as the index file says.
+/// The shard of each tensor, from the index file.
 std::map<std::string, std::string> read_index(const fs::path& path) {
   const nlohmann::json index = read_json(path);
   const auto weight_map = index.is_object() ? index.find("weight_map") : index.end();
@@ -49,7 +49,7 @@ std::map<std::string, std::string> read_index(const fs::path& path) {
   }
   std::map<std::string, std::string> shards;
   for (const auto& [name, file] : weight_map->items()) {
-    // A shard lies beside its index: nothing that was downloaded leads anywhere else.
+    // A shard is in its index's folder: a downloaded index must not name other paths.
     if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>()) {
       throw Error("{}: the file of tensor '{}' is not the name of a file beside it", path.string(), printable(name));
     }
@@ -89,7 +89,7 @@ CheckpointFiles open_shards(const fs::path& index) {
   return files;
 }
 
-/// Says which other form of a model a folder holds, by the files that give it away.
+/// Says which other format of a model a folder holds, by its typical files.
 std::string describe_folder(const fs::path& folder) {
   struct Other {
     std::string_view file, what;

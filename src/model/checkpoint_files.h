@@ -9,7 +9,7 @@
 
 namespace headlight::model {
 
-/// The files that a checkpoint consists of, opened.
+/// The opened files of a checkpoint.
 struct CheckpointFiles {
   std::vector<std::filesystem::path> paths;  ///< sorted
   TensorTable tensors;

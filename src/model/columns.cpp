@@ -15,7 +15,7 @@
 namespace headlight::model {
 namespace {
 
-/// How one number of each stored type becomes one of each written type.
+/// Converts one number of each stored type to each written type.
 template <ElementType kType>
 struct Stored;
 
@@ -117,9 +117,9 @@ HEADLIGHT_AVX2_TARGET inline void turn_square(const std::byte* const* rows, std:
 /// Whole squares of some rows, a multiple of eight; returns how many columns are done.
 template <ElementType kType, typename To>
 HEADLIGHT_AVX2_TARGET std::size_t turn_squares(Rows rows, std::size_t width, To* to, std::size_t stride) {
-  // All rows of sixteen columns before the next sixteen: what is written grows in order, line after line.
+  // All rows of sixteen columns before the next sixteen: writes go through memory in order.
   constexpr std::size_t kColumns = 16, kBytes = sizeof(typename Stored<kType>::Bits);
-  // More rows than the processor follows on its own. What lies behind the last row is never loaded: a prefetch can't fault.
+  // More rows than the hardware prefetcher follows. A prefetch after the last row can't fault: nothing is loaded.
   constexpr std::size_t kAhead = 512;
   const std::size_t whole = width / kColumns * kColumns;
   for (std::size_t i = 0; i < whole; i += kColumns) {
@@ -136,7 +136,7 @@ HEADLIGHT_AVX2_TARGET std::size_t turn_squares(Rows rows, std::size_t width, To*
 #endif
 
 template <ElementType kType, typename To>
-void turn(Rows rows, std::size_t width, To* to, std::size_t stride) {
+void transpose(Rows rows, std::size_t width, To* to, std::size_t stride) {
   std::size_t turned_rows = 0, turned_columns = 0;
 #if HEADLIGHT_AVX2
   if (has_avx2()) {
@@ -151,9 +151,9 @@ void turn(Rows rows, std::size_t width, To* to, std::size_t stride) {
 template <typename To>
 void turn_type(ElementType type, Rows rows, std::size_t width, To* to, std::size_t stride) {
   assert(block_numbers(type) == 1);
-  if (type == ElementType::F32) turn<ElementType::F32>(rows, width, to, stride);
-  if (type == ElementType::F16) turn<ElementType::F16>(rows, width, to, stride);
-  if (type == ElementType::BF16) turn<ElementType::BF16>(rows, width, to, stride);
+  if (type == ElementType::F32) transpose<ElementType::F32>(rows, width, to, stride);
+  if (type == ElementType::F16) transpose<ElementType::F16>(rows, width, to, stride);
+  if (type == ElementType::BF16) transpose<ElementType::BF16>(rows, width, to, stride);
 }
 
 }  // namespace

@@ -22,10 +22,10 @@ struct Scale {
 /// How the heads' outputs [head, token, d_v] become rows of [token, heads·d_v].
 enum class MergeOrder : std::uint8_t {
   Concatenate,       ///< transpose(1, 2).reshape: token i holds head 0 … head h−1 side by side
-  WithoutTranspose,  ///< reshape alone, the slip of notebook 003: rows mix tokens of one head
+  WithoutTranspose,  ///< reshape alone, the bug of notebook 003: rows mix tokens of one head
 };
 
-/// One multi-head attention: sizes and switches, no numbers.
+/// One multi-head attention: sizes and options, no weights.
 struct AttentionConfig {
   std::uint32_t d_model = 0;  ///< width of query_input, key_input and value_input
   std::uint32_t heads = 1;
@@ -33,13 +33,13 @@ struct AttentionConfig {
   std::uint32_t d_v = 0;  ///< width of a head's values
   Scale scale = {};
   MergeOrder merge = MergeOrder::Concatenate;
-  /// Heads of keys and values; head h reads number h / (heads / kv_heads) (grouped-query attention, Ainslie et al. 2023).
+  /// KV heads; head h reads KV head h / (heads / kv_heads) (grouped-query attention, Ainslie et al. 2023).
   /// 0: as many as heads.
   std::uint32_t kv_heads = 0;
-  float softcap = 0.0f;                      ///< scaled scores s become softcap · tanh(s / softcap) (Gemma 2); 0: they stay
+  float softcap = 0.0f;                      ///< scaled scores s become softcap · tanh(s / softcap) (Gemma 2); 0: off
   std::uint32_t window = 0;                  ///< trained with |i − j| < window (sliding-window attention); 0: none
-  std::optional<std::uint32_t> rotary = {};  ///< number in Layers::rotaries: rotates queries and keys
-  std::optional<std::uint32_t> position_bias = {};  ///< number in Layers::position_biases: added to scaled scores
+  std::optional<std::uint32_t> rotary = {};  ///< index in Layers::rotaries: rotates queries and keys (RoPE)
+  std::optional<std::uint32_t> position_bias = {};  ///< index in Layers::position_biases: added to scaled scores
 
   std::uint32_t kv_head_count() const { return kv_heads == 0 ? heads : kv_heads; }
 

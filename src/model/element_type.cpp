@@ -56,7 +56,7 @@ void decode(ElementType type, const std::byte* from, std::size_t count, std::uin
     if (count > 0) std::memcpy(to, from, count * sizeof(std::uint16_t));
     return;
   }
-  // Through a piece that stays in the cache.
+  // In chunks that stay in the cache.
   constexpr std::size_t kPiece = 1024;
   std::array<float, kPiece> piece;
   for (std::size_t begin = 0; begin < count; begin += kPiece) {

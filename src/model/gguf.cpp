@@ -34,7 +34,7 @@ GgufType read_type(GgufCursor& cursor, std::string_view what) {
   return static_cast<GgufType>(type);
 }
 
-/// Moves past `count` values of a type; lists in lists, which no known key has, as deep as this.
+/// Moves past `count` values of a type; skips nested lists, which no known key has, up to this depth.
 void skip_values(GgufCursor& cursor, GgufType type, std::uint64_t count, std::string_view what, int depth) {
   constexpr int kDeepest = 4;
   if (const std::uint32_t bytes = value_bytes(type); bytes != 0) {
@@ -74,7 +74,7 @@ Values read_values(GgufCursor& cursor, std::uint64_t count, std::span<const std:
   return values;
 }
 
-/// A tensor whose place is known only when the head has been read.
+/// A tensor whose position is known only once the header has been read.
 struct PlacedTensor {
   StoredTensor tensor;
   std::uint64_t offset = 0, bytes = 0;
@@ -149,7 +149,7 @@ std::vector<StoredTensor> place(const GgufCursor& cursor, std::vector<PlacedTens
 bool GgufFile::is_gguf(const std::filesystem::path& path) {
   std::array<char, 4> begin{};
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // opening a pipe may wait for ever
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // opening a pipe may block forever
   return std::ifstream(path, std::ios::binary).read(begin.data(), begin.size()) &&
          std::string_view(begin.data(), begin.size()) == kMagic;
 }

@@ -17,18 +17,18 @@ namespace headlight::model {
 /// (format: docs/gguf.md of github.com/ggml-org/ggml). Copies are cheap and share the file.
 class GgufFile {
  public:
-  /// Reads everything but the numbers. Throws Error in one line naming the file, and the key or tensor where one is to
-  /// blame, for everything that isn't as the format says.
+  /// Reads everything but the numbers. Throws Error in one line naming the file, and the key or tensor if one is at
+  /// fault, for everything that violates the format.
   explicit GgufFile(const std::filesystem::path& path);
 
-  /// Does the file begin as a GGUF file does?
+  /// Does the file begin with GGUF's magic?
   static bool is_gguf(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return file_->path(); }
   std::uint32_t version() const { return version_; }
 
-  /// Shapes are outermost axis first, as everywhere in Headlight: a GGUF file says them the other way round. Types of
-  /// ggml that Headlight doesn't decode have no element_type.
+  /// Shapes are outermost axis first, as everywhere in Headlight: a GGUF file stores them innermost first.
+  /// ggml types that Headlight doesn't decode have no element_type.
   const TensorTable& tensors() const { return tensors_; }
 
   bool has(std::string_view key) const { return values_.contains(key); }
@@ -47,7 +47,7 @@ class GgufFile {
   std::vector<double> numbers(std::string_view key) const;
   std::vector<std::string> texts(std::string_view key) const;
 
-  /// The fallback when the key is missing; Error when it is there with another type.
+  /// The fallback when the key is missing; Error when its value has another type.
   std::int64_t integer_or(std::string_view key, std::int64_t fallback) const { return has(key) ? integer(key) : fallback; }
   double number_or(std::string_view key, double fallback) const { return has(key) ? number(key) : fallback; }
   bool boolean_or(std::string_view key, bool fallback) const { return has(key) ? boolean(key) : fallback; }
@@ -56,7 +56,7 @@ class GgufFile {
   }
 
  private:
-  /// Throws Error for a list that would take much more memory than any that a model needs.
+  /// Throws Error for a list far larger than any that a model needs.
   void expect_copyable(std::string_view key) const;
   [[noreturn]] void fail_type(std::string_view key, std::string_view expected) const;
 

@@ -11,7 +11,7 @@
 
 namespace headlight::model {
 
-/// Walks through the head of a GGUF file and never past its end.
+/// Reads the header of a GGUF file and never past its end.
 class GgufCursor {
  public:
   explicit GgufCursor(const MappedFile& file) : file_(file) {}

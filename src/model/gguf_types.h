@@ -16,7 +16,7 @@ struct GgmlType {
   std::optional<ElementType> element_type;  ///< none: Headlight doesn't decode it
 };
 
-/// nullptr for an id that ggml doesn't have, or not yet.
+/// nullptr for an id unknown to this table of ggml's types.
 const GgmlType* ggml_type(std::uint32_t id);
 
 }  // namespace headlight::model

@@ -19,16 +19,16 @@ std::string_view to_string(GgufType type);
 /// Bytes of one value; 0 for strings and arrays, whose length is in the file.
 std::uint32_t value_bytes(GgufType type);
 
-/// One metadata value where it lies in the file: a scalar, or a list whose elements all have one type. A tokenizer's hundred
-/// thousand strings are copied when somebody asks for them, not when the file is opened.
+/// One metadata value, viewed in the mapped file: a scalar, or a list whose elements have one type. A tokenizer's hundred
+/// thousand strings are copied when a caller asks for them, not when the file is opened.
 struct GgufValue {
   GgufType type = GgufType::U8;  ///< of the scalar or of the elements
   bool is_list = false;
   std::uint64_t count = 1;           ///< elements; 1 for a scalar
   std::span<const std::byte> bytes;  ///< element after element; strings as length (64 bits) and characters
 
-  /// The elements, a scalar as one; none when they have another type. Whole numbers of any width are integers, integers and
-  /// floats are numbers.
+  /// The elements (one for a scalar); nullopt when they have another type. Whole numbers of any width are integers, integers
+  /// and floats are numbers.
   std::optional<std::vector<std::int64_t>> integers() const;
   std::optional<std::vector<double>> numbers() const;
   std::optional<std::vector<bool>> booleans() const;

@@ -27,7 +27,7 @@ std::optional<fs::path> path_variable(const char* name) {
   return fs::path(text);
 }
 
-/// What lies in a folder, sorted; nothing when it can't be read.
+/// The entries of a folder, sorted; none when it can't be read.
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -79,7 +79,7 @@ fs::path snapshot(const fs::path& repository) {
   return newest;
 }
 
-/// The model whose files lie in `folder` itself, and every GGUF file there as one of its own.
+/// The model whose files are in `folder` itself, and every GGUF file there as a model of its own.
 void add_models(const std::string& name, const fs::path& folder, bool is_repository, std::vector<FoundModel>& found) {
   std::uint64_t bytes = 0;
   bool has_weights = false;

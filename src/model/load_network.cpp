@@ -34,8 +34,8 @@ SpecialIds read_ids(const Settings& settings, std::uint32_t vocabulary) {
           .eos = settings.ids("eos_token_id", vocabulary)};
 }
 
-/// generation_config.json may name more tokens that end a text than config.json does. It decides nothing about the network,
-/// so one that can't be read is as good as none.
+/// generation_config.json may name more tokens that end a text than config.json does. It doesn't affect the network, so an
+/// unreadable one is ignored.
 void add_ends(SpecialIds& ids, const std::filesystem::path& folder, std::uint32_t vocabulary) {
   const std::filesystem::path path = folder / "generation_config.json";
   std::error_code failure;
@@ -75,13 +75,13 @@ ModelDescription describe(const Family& family, const Settings& settings, const 
   return description;
 }
 
-/// The part of a config that describes the text's network: that of a model which also sees lies one level deeper.
+/// The part of a config that describes the text network; in a multimodal model it is one level deeper.
 Settings text_settings(const Settings& settings) {
   const std::optional<Settings> text = settings.child("text_config");
   return text && text->has("hidden_size") ? *text : settings;
 }
 
-/// `whole` names the special ids, which a model that also sees has outside of its text's settings.
+/// `whole` has the special ids, which a multimodal model's config has outside of its text settings.
 LoadedNetwork load(const Family& family, const Settings& settings, const Settings& whole, const Checkpoint& checkpoint) {
   const Sizes sizes = read_sizes(settings, family);
   FamilyTensors tensors(checkpoint, family);

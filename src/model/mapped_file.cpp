@@ -16,7 +16,7 @@
 namespace headlight::model {
 namespace {
 
-/// Closes when it goes: the mapping lives on without its descriptor.
+/// Closes the descriptor in its destructor; the mapping doesn't need it.
 class Descriptor {
  public:
   explicit Descriptor(const std::filesystem::path& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -35,7 +35,7 @@ class Descriptor {
 }  // namespace
 
 MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
-  // A pipe would block an open for ever, so its kind is asked first.
+  // Opening a pipe could block forever, so the type is checked first.
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0) throw Error("can't open {}: {}", path_.string(), std::strerror(errno));
   if (!S_ISREG(status.st_mode)) throw Error("can't open {}: it is not a file", path_.string());
@@ -45,7 +45,7 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   const auto size = static_cast<std::size_t>(status.st_size);
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor.number(), 0);
   if (address == MAP_FAILED) throw Error("can't map {} into memory: {}", path_.string(), std::strerror(errno));
-  // Far read-ahead when the file isn't in memory yet. Not MADV_WILLNEED: who opens a file may want its head alone.
+  // Far read-ahead when the file isn't in memory yet. Not MADV_WILLNEED: the caller may need only the header.
   ::madvise(address, size, MADV_SEQUENTIAL);
   bytes_ = {static_cast<const std::byte*>(address), size};
   device_ = status.st_dev;

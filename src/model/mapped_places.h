@@ -7,13 +7,13 @@
 
 namespace headlight::model {
 
-/// Where an address lies in a file that this process has mapped.
+/// The position of an address in a file that this process has mapped.
 struct MappedPlace {
   std::filesystem::path path;
   std::size_t offset = 0;
 };
 
-/// Every MappedFile says where it is, so that messages can name what an address belongs to. Any thread.
+/// Every MappedFile registers its addresses, so that messages can name an address's file. Any thread.
 void add_mapped_place(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void remove_mapped_place(std::span<const std::byte> bytes);
 std::optional<MappedPlace> find_mapped_place(const std::byte* address);

@@ -28,7 +28,7 @@ std::mutex slots_mutex;
 struct sigaction previous_action {};
 std::uintptr_t page_bytes = 4096;
 
-/// What would have happened without us. The faulting instruction runs again once this returns, so the system's own action
+/// Restores the previous handling. The faulting instruction runs again once this returns, so the system's default action
 /// ends the process.
 void pass_on(int signal, siginfo_t* info, void* context) {
   if ((previous_action.sa_flags & SA_SIGINFO) != 0) {
@@ -51,7 +51,7 @@ bool MappingGuard::Slot::replace_pages(const siginfo_t& info) {
     const std::uintptr_t end = slot.end.load(std::memory_order_acquire);
     if (address >= end || address < slot.begin.load(std::memory_order_acquire)) continue;
     const std::uintptr_t page = address / page_bytes * page_bytes;
-    // All that follows lies behind the file's end as well.
+    // Everything after the fault is behind the file's end as well.
     void* const zeros =
         ::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (zeros == MAP_FAILED) return false;

@@ -17,20 +17,20 @@ namespace headlight::model {
 struct Embedding {
   Parameter table = {};                   ///< [vocabulary, d_embedding]
   float scale = 1.0f;                     ///< notebook 002, Marian and Gemma multiply by √d_model
-  Parameter positions = {};               ///< [max_length + position_offset, d_embedding] or empty: nothing is added
+  Parameter positions = {};               ///< [max_length + position_offset, d_embedding] or empty: none
   std::uint32_t position_offset = 0;      ///< 2 in OPT, BART and RoBERTa
   Parameter types = {};                   ///< [types, d_embedding] or empty: BERT's token types
   std::optional<Norm> norm = {};          ///< BERT, BLOOM
   std::optional<Linear> projection = {};  ///< [d_model, d_embedding]: ALBERT, ELECTRA, OPT-350m
-  bool is_projected_first = false;        ///< OPT-350m, whose positions and types are [.., d_model]
+  bool is_projected_first = false;        ///< OPT-350m, whose position and type embeddings are [.., d_model]
 };
 
-/// The three places of a norm around one branch (attention or feed-forward) of a layer:
+/// The three norms around one branch (attention or feed-forward) of a layer:
 ///   y = inside(branch(before(x)));  x ← after(x + y)
 /// A branch without any norm has no residual either: x ← branch(x), the notebooks' bare heads.
 struct BranchNorms {
   std::optional<Norm> before = {};  ///< pre-norm: GPT-2, Llama, T5
-  std::optional<Norm> inside = {};  ///< of what the branch returns: Gemma 2 and 3
+  std::optional<Norm> inside = {};  ///< of the branch's output: Gemma 2 and 3
   std::optional<Norm> after = {};   ///< post-norm ("Attention Is All You Need", §3.1): BERT, Marian
 
   bool is_empty() const { return !before && !inside && !after; }
@@ -39,11 +39,11 @@ struct BranchNorms {
 /// One attention block and what follows it.
 struct AttentionLayer {
   AttentionConfig config;
-  std::optional<AttentionWeights> weights = {};  ///< none: Q, K and V come with the input (notebooks 000 and 003)
+  std::optional<AttentionWeights> weights = {};  ///< none: the input has Q, K and V (notebooks 000 and 003)
   BranchNorms norms = {};
   std::optional<FeedForward> feed_forward = {};
   BranchNorms feed_forward_norms = {};  ///< not empty when there is a feed_forward
-  /// The feed-forward reads the layer's own input beside the attention: x ← x + attention(x) + feed_forward(x) (GPT-NeoX).
+  /// The feed-forward reads the layer's input, parallel to attention: x ← x + attention(x) + feed_forward(x) (GPT-NeoX).
   bool is_parallel = false;
 };
 
@@ -60,10 +60,10 @@ struct Unembedding {
   std::optional<Norm> norm = {};             ///< after the transform
   Linear linear;                             ///< [vocabulary, d]; often the embedding's own table
   float scale = 1.0f;                        ///< T5 with tied embeddings: 1/√d_model
-  float softcap = 0.0f;                      ///< Gemma 2: logits z become softcap · tanh(z / softcap); 0: they stay
+  float softcap = 0.0f;                      ///< Gemma 2: logits z become softcap · tanh(z / softcap); 0: off
 };
 
-/// Everything of a network but its token vectors. Models with a single stack (GPT-2, BERT, …) have it in `encoder`.
+/// Everything of a network except its embeddings. Models with a single stack (GPT-2, BERT, …) have it in `encoder`.
 struct Layers {
   std::vector<AttentionLayer> encoder = {};
   std::vector<DecoderLayer> decoder = {};
@@ -75,14 +75,14 @@ struct Layers {
 
 /// Immutable weights of one network. Encoder only, encoder–decoder, or a decoder whose memory is the embedded source
 /// itself (the playground's cross-attention of two texts, where `encoder` is empty).
-/// The three parts are shared between networks: one that is still the same object is still the same numbers, so that a
-/// text edited by hand needs a new embedding at most and the layers stay where they are, also on a device.
+/// Networks share the three parts: the same object means the same weights. Editing a text needs a new embedding at most, and
+/// the layers stay in memory, also on a device.
 struct Network {
-  std::shared_ptr<const Embedding> source_embedding = {};  ///< none: the input brings vectors (or Q, K and V)
+  std::shared_ptr<const Embedding> source_embedding = {};  ///< none: the input has vectors (or Q, K and V)
   std::shared_ptr<const Embedding> target_embedding = {};  ///< may be the same object as the source's
   std::shared_ptr<const Layers> layers = {};               ///< never null in a network that passed check()
 
-  /// Blocks in the order in which they are computed.
+  /// Blocks in order of computation.
   std::vector<BlockRef> blocks() const;
   /// Throws Error when there is no such block.
   const AttentionLayer& layer(BlockRef block) const;
@@ -95,15 +95,15 @@ struct TokenBatch {
   std::uint32_t batch = 1;
   std::uint32_t length = 0;                 ///< padded length n
   std::vector<std::uint32_t> lengths = {};  ///< [batch] real tokens; the rest is padding
-  std::vector<std::uint32_t> starts = {};   ///< [batch] where the real tokens begin (padding on the left); empty: at 0
+  std::vector<std::uint32_t> starts = {};   ///< [batch] index of the first real token (padding on the left); empty: 0
   /// [batch·length] rows of Embedding::table, kPaddingId for padding (a zero vector, like nn.Embedding's padding_idx);
   /// unused when `vectors` is given.
   std::vector<std::uint32_t> ids = {};
   /// [batch·length] positions as the embedding and rotary positions count them; empty: from each item's first real token on.
   std::vector<std::uint32_t> positions = {};
-  std::vector<std::uint32_t> types = {};  ///< [batch·length] rows of Embedding::types; empty: 0
-  Tensor vectors = {};                    ///< [batch, length, d_model] when the input brings vectors instead of ids
-  std::vector<std::vector<std::string>> texts = {};  ///< [batch][length] what people read on the axes; "<pad>" for padding
+  std::vector<std::uint32_t> types = {};             ///< [batch·length] rows of Embedding::types; empty: 0
+  Tensor vectors = {};                               ///< [batch, length, d_model] when the input has vectors instead of ids
+  std::vector<std::vector<std::string>> texts = {};  ///< [batch][length] labels of the axes; "<pad>" for padding
 
   std::uint32_t start(std::uint32_t item) const { return starts.empty() ? 0 : starts[item]; }
   /// Position of a token; padding before the first real one has position 0.
@@ -113,14 +113,14 @@ struct TokenBatch {
 };
 inline constexpr std::uint32_t kPaddingId = 0xffffffffu;
 
-/// Q, K and V given as numbers instead of projected (notebooks 000 and 003).
+/// Q, K and V given directly instead of projected (notebooks 000 and 003).
 struct GivenQkv {
   Tensor query;  ///< [batch, heads, n_q, d_k]
   Tensor key;    ///< [batch, heads, n_k, d_k]
   Tensor value;  ///< [batch, heads, n_k, d_v]
 };
 
-/// What one forward pass runs on.
+/// The input of one forward pass.
 struct ModelInput {
   TokenBatch source = {};                 ///< the encoder's tokens; for cross-attention the keys' side
   std::optional<TokenBatch> target = {};  ///< the decoder's tokens: the queries' side of cross-attention
@@ -131,7 +131,7 @@ struct ModelInput {
   const TokenBatch& keys(BlockKind kind) const;
 };
 
-/// Largest sizes of one attention that check() accepts; what a device can hold is the device's own question.
+/// Largest sizes of one attention that check() accepts; a device's memory may allow less.
 inline constexpr std::uint32_t kMaxModelWidth = 16'384;  ///< d_model, d_k and d_v
 inline constexpr std::uint32_t kMaxModelHeads = 128;
 

@@ -47,7 +47,7 @@ void check_linear(const std::string& where, std::string_view what, const Linear&
   if (linear.has_bias()) expect_shape(where, fmt::format("the {} bias", what), linear.bias.shape(), {linear.out()});
 }
 
-/// Heads of keys divide those of queries, and what the config points to exists.
+/// KV heads divide the query heads, and the indices in the config exist.
 void check_config(const std::string& where, const AttentionConfig& config, const Layers& layers) {
   expect_range(where, "heads", config.heads, kMaxModelHeads);
   expect_range(where, "d_k", config.d_k, kMaxModelWidth);
@@ -59,7 +59,7 @@ void check_config(const std::string& where, const AttentionConfig& config, const
   if (config.rotary) {
     const std::uint32_t dimensions = layers.rotaries.at(*config.rotary).dimensions;
     if (dimensions % 2 != 0 || dimensions > config.d_k) {
-      throw Error("{}: {} numbers of a head of {} can't turn in pairs: choose an even number", where, dimensions,
+      throw Error("{}: RoPE can't rotate {} of a head's {} components in pairs: choose an even number", where, dimensions,
                   config.d_k);
     }
   }
@@ -110,7 +110,7 @@ std::uint32_t check_layer(BlockRef block, const AttentionLayer& layer, const Lay
   return width;
 }
 
-/// Width of the vectors that the tokens become; 0 when Q, K and V are given instead.
+/// Width of the token vectors; 0 when Q, K and V are given instead.
 std::uint32_t check_tokens(std::string_view side, const TokenBatch& tokens, const Embedding* embedding, bool given) {
   const std::string where = fmt::format("{} tokens", side);
   if (tokens.batch < 1 || tokens.length < 1) {

@@ -11,15 +11,15 @@
 namespace headlight::model {
 namespace {
 
-/// Rows that are turned into columns together, and of quantised ones, whose decoded numbers should stay in the cache.
+/// Rows that are transposed together; fewer quantised ones, so that their decoded numbers stay in the cache.
 constexpr std::uint32_t kRowsAtOnce = 64, kQuantisedRowsAtOnce = 16;
-/// Pieces of a transposed view that are fetched before they are read, and the processor's unit of fetching in bytes.
+/// Rows of a transposed view to prefetch ahead, and the bytes of a cache line.
 constexpr std::uint32_t kPiecesAhead = 8;
 constexpr std::size_t kLine = 64;
 
 }  // namespace
 
-/// What is stored, shared by all views of it.
+/// The stored weight, shared by all its views.
 struct Parameter::Source {
   std::uint32_t rows = 0, columns = 0;
   ElementType type = ElementType::F32;
@@ -112,8 +112,8 @@ Parameter Parameter::gathered(std::vector<std::uint32_t> rows) const {
   return view;
 }
 
-/// Calls use(place, source row, count) for rows [first, first + count) of the view, as many at once as follow one another in
-/// the source; `place` counts from 0.
+/// Calls use(index, source row, count) for rows [first, first + count) of the view, in runs of rows that are consecutive in
+/// the source; `index` counts from 0.
 template <typename Use>
 void Parameter::for_each_run(std::uint32_t first, std::uint32_t count, const Use& use) const {
   for (std::uint32_t begin = 0, end = 0; begin < count; begin = end) {
@@ -153,7 +153,7 @@ void Parameter::write_columns(std::uint32_t first, std::uint32_t count, To* to, 
     for_each_run(first, count, [&](std::uint32_t place, std::uint32_t row, std::uint32_t rows) {
       const std::size_t piece_bytes = std::size_t{rows} * block_bytes(source.type);
       for (std::uint32_t i = 0; i < width(); ++i) {
-        // The next pieces lie pages away, where no processor looks on its own.
+        // The next rows are pages away, where the hardware prefetcher doesn't reach.
         const std::byte* ahead = source.at(std::min(i + kPiecesAhead, width() - 1), row);
         for (std::size_t line = 0; line < piece_bytes; line += kLine) __builtin_prefetch(ahead + line);
         decode(source.type, source.at(i, row), rows, to + i * stride + place);

@@ -13,14 +13,14 @@ namespace headlight::model {
 
 class MappedFile;
 
-/// The numbers of one weight wherever they lie, in a tensor of our own or in a mapped file, in any element type, perhaps as
-/// a transposed or rearranged view. Copies are cheap and share the numbers; nothing is decoded before somebody reads.
+/// One weight, stored in a Tensor or in a mapped file, in any element type, possibly a transposed or rearranged view. Copies
+/// are cheap and share the numbers; they are decoded when a caller reads them.
 class Parameter {
  public:
   Parameter() = default;     ///< empty
   Parameter(Tensor values);  // NOLINT: a tensor is a parameter
-  /// `bytes` are of `shape` (one or two axes), row after row; `owner` keeps them in memory. Throws Error when they aren't as
-  /// many as shape and type need, or when blocks don't fill rows.
+  /// `bytes` are of `shape` (one or two axes), row after row; `owner` keeps them in memory. Throws Error when their
+  /// count doesn't match shape and type, or when blocks don't fill rows.
   Parameter(Shape shape, ElementType type, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
   Parameter(Shape shape, ElementType type, std::span<const std::byte> bytes, std::shared_ptr<const MappedFile> file);
 
@@ -29,9 +29,9 @@ class Parameter {
   std::size_t element_count() const { return is_empty() ? 0 : headlight::element_count(shape_); }
   bool is_empty() const { return source_ == nullptr; }
   ElementType type() const;
-  /// Bytes behind the whole of it where it is stored.
+  /// Bytes of the whole stored weight.
   std::size_t stored_bytes() const;
-  /// Where the numbers begin in memory: equal for two views of the same stored weight.
+  /// The address of the stored weight: equal for all its views.
   const std::byte* address() const;
   /// Row of the stored weight (column, when transposed) where the view begins.
   std::uint32_t first_row() const { return source_row(0); }
@@ -49,14 +49,14 @@ class Parameter {
   void read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const;
   /// The same as binary16, rounded to nearest even; numbers that are stored as binary16 keep their bits.
   void read_columns_half(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) const;
-  /// Throws Error when the mapped file behind the weight has become shorter (MappedFile::expect_intact): what was read of it
-  /// since is zeros. read() asks by itself; after read_columns(), which several threads call, the caller does.
+  /// Throws Error when the mapped file behind the weight has become shorter (MappedFile::expect_intact) and reads returned
+  /// zeros. read() calls it itself; after read_columns(), which several threads call, the caller does.
   void expect_intact() const;
-  /// Gives back the memory that the mapped file behind the whole stored weight takes, when nobody will read it soon.
+  /// Returns the memory of the whole stored weight's mapped pages to the system, when no read will follow soon.
   void release_pages() const;
   /// All numbers.
   Tensor tensor() const;
-  /// The numbers themselves where they lie as float32 in order; asserts that they do (is_plain()).
+  /// The numbers themselves, without decoding; asserts that they are stored as float32 in order (is_plain()).
   std::span<const float> values() const;
   bool is_plain() const;
 
@@ -76,7 +76,7 @@ class Parameter {
   Shape shape_;
   std::shared_ptr<const Source> source_;
   std::uint32_t first_ = 0;                                  ///< row of the source (or of the order) where the view begins
-  std::shared_ptr<const std::vector<std::uint32_t>> order_;  ///< rows of the source, none: as they are
+  std::shared_ptr<const std::vector<std::uint32_t>> order_;  ///< rows of the source; none: in the source's order
   bool is_transposed_ = false;
 };
 

@@ -8,8 +8,9 @@
 
 namespace headlight::model {
 
-/// Rotary positions (Su et al. 2021): number pairs of a query or key turn by position · inverse frequency. A number pair is
-/// (i, i + dimensions/2) of a head, or (2i, 2i + 1) when interleaved; numbers from `dimensions` on stay.
+/// Rotary position embedding (Su et al. 2021): rotates pairs of a query's or key's components by position · inverse
+/// frequency. Pairs are (i, i + dimensions/2) of a head, or (2i, 2i + 1) when interleaved; components from `dimensions` on
+/// are kept.
 struct Rotary {
   std::uint32_t dimensions = 0;                  ///< even, at most d_k
   bool is_interleaved = false;                   ///< GPT-J; Llama in GGUF files, whose rows are rearranged
@@ -20,27 +21,27 @@ struct Rotary {
   double attention_factor = 1.0;       ///< cosines and sines are multiplied by it (YaRN, LongRoPE)
   double long_attention_factor = 1.0;  ///< likewise, with the long frequencies
 
-  /// Do inputs of `length` positions turn by the long frequencies?
+  /// Do inputs of `length` positions use the long frequencies?
   bool is_long(std::uint32_t length) const { return !long_inverse_frequencies.empty() && length > original_length; }
   /// [position, dimensions/2, 2] (cos, sin) for positions 0 … length − 1, in double until rounded.
   Tensor angles(std::uint32_t length) const;
   bool operator==(const Rotary&) const = default;
 };
 
-/// What is added to the scaled scores of query i and key j because of their distance.
+/// A bias added to the scaled score of query i and key j, by their distance.
 struct PositionBias {
   enum class Kind : std::uint8_t {
-    Buckets,  ///< T5: a learned number for each bucket of distances j − i and head (Raffel et al. 2020)
+    Buckets,  ///< T5: a learned bias for each bucket of distances j − i and head (Raffel et al. 2020)
     Slopes,   ///< ALiBi: slope · (j − i) (Press et al. 2022)
   };
   Kind kind = Kind::Buckets;
   Tensor table = {};  ///< Buckets: [buckets, heads]; Slopes: [heads]
   std::uint32_t max_distance = 128;
-  bool is_bidirectional = true;  ///< half of the buckets for keys behind the query
+  bool is_bidirectional = true;  ///< half of the buckets are for keys after the query
 
   double value(std::uint32_t head, std::int64_t distance) const;  ///< distance = j − i
   std::uint32_t heads() const { return table.axis(kind == Kind::Buckets ? 1 : 0); }
-  /// Distances beyond ±reach have the bias of ±reach; 0xffffffff: they never stop growing.
+  /// Distances beyond ±reach have the bias of ±reach; 0xffffffff: no limit.
   std::uint32_t reach() const;
 };
 

@@ -17,7 +17,7 @@ void softmax_row(const double* masked, std::size_t keys, double* weights, double
   for (std::size_t j = 0; j < keys; ++j) weights[j] /= row_sum;
 }
 
-/// A layer's window narrows what the mask leaves visible.
+/// A layer's window restricts what the mask allows.
 bool is_within(std::uint32_t window, std::uint32_t query, std::uint32_t key) {
   const std::uint32_t distance = query > key ? query - key : key - query;
   return window == 0 || distance < window;
@@ -54,7 +54,7 @@ struct Pass {
     return stages;
   }
 
-  /// The attention of a layer, from x to what its branch adds or returns. `x` is normed already; no memory: x itself.
+  /// The attention of a layer, from x to its branch's output. `x` is normed already; without memory, keys come from x.
   Array attention(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
     AttentionStages stages = project(layer, block, x, memory == nullptr ? x : *memory);
     const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;

@@ -19,8 +19,8 @@ struct Array {
 
 /// Every stage of one attention block.
 struct AttentionStages {
-  Array x;        ///< [batch, n_q, d_model], what is projected (behind a norm before it); empty when Q, K, V were given
-  Array q, k, v;  ///< [batch, head, token, d], normed and turned; k and v have config.kv_heads heads
+  Array x;        ///< [batch, n_q, d_model], projected (after the norm, if any); empty when Q, K, V were given
+  Array q, k, v;  ///< [batch, head, token, d], normed and RoPE-rotated; k and v have config.kv_heads heads
   Array scores, scaled, masked, weights;  ///< [batch, head, query, key]; `scaled` with softcap and position bias
   Array row_max, row_sum;  ///< [batch, head, query]: m and l of softmax; −inf and 0 where nothing is visible
   Array heads;             ///< [batch, head, query, d_v]
@@ -42,7 +42,7 @@ struct Run {
   Array logits;          ///< [batch, token, vocabulary]; empty without an unembedding
 };
 
-/// A whole forward pass. `fill` is what a masked score becomes; −inf leaves fully masked rows without weights (zeros).
+/// A whole forward pass. `fill` replaces masked scores; −inf leaves fully masked rows without weights (zeros).
 Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill);
 
 /// One attention from given Q, K, V (the middle of the pass).

@@ -149,9 +149,9 @@ Array rotate(const Rotary& rotary, const TokenBatch& tokens, Array x) {
           const double cosine = std::cos(angle) * factor, sine = std::sin(angle) * factor;
           double& first = row[rotary.is_interleaved ? 2 * i : i];
           double& second = row[rotary.is_interleaved ? 2 * i + 1 : i + half];
-          const double turned = first * cosine - second * sine;
+          const double rotated = first * cosine - second * sine;
           second = second * cosine + first * sine;
-          first = turned;
+          first = rotated;
         }
       }
     }

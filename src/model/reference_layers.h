@@ -16,7 +16,7 @@ Array add(Array a, const Array& b);
 Array apply(const Linear& linear, const Array& x);
 /// LayerNorm (with the biased variance) or RMSNorm over the last axis.
 Array apply(const Norm& norm, Array x);
-/// What `norm` makes of x; x itself without one.
+/// norm(x); x itself without a norm.
 Array apply(const std::optional<Norm>& norm, Array x);
 Array apply(const FeedForward& feed_forward, const Array& x);
 double apply(Activation activation, double x);
@@ -25,10 +25,10 @@ double apply(Activation activation, double x);
 Array split_heads(const Array& x, std::uint32_t heads);
 /// [batch, head, token, d] → [batch, token, heads·d] in either order.
 Array merge_heads(const Array& split, MergeOrder order);
-/// Turns the pairs of [batch, head, token, d] by the tokens' positions.
+/// RoPE: rotates the pairs of [batch, head, token, d] by the tokens' positions.
 Array rotate(const Rotary& rotary, const TokenBatch& tokens, Array x);
 
-/// Token vectors [batch, token, d_model]; those that the input brings when there is no embedding.
+/// Token vectors [batch, token, d_model]; those of the input when there is no embedding.
 Array embed(const Embedding* embedding, const TokenBatch& tokens);
 /// [batch, token, d] → logits [batch, token, vocabulary]
 Array unembed(const Unembedding& unembedding, Array x);

@@ -42,7 +42,7 @@ constexpr std::array<DataType, 21> kDataTypes{DataType{"F32", 32, ElementType::F
                                               DataType{"C64", 64, {}},
                                               DataType{"F8_E4M3FNUZ", 8, {}}};
 
-/// Reads one header; every complaint names the file.
+/// Reads one header; every error names the file.
 class HeaderReader {
  public:
   explicit HeaderReader(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}

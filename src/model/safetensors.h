@@ -10,12 +10,12 @@
 
 namespace headlight::model {
 
-/// One .safetensors file, mapped: eight bytes of length, a JSON header of names with dtype, shape and place, the numbers.
+/// One .safetensors file, mapped: eight bytes of length, a JSON header of names with dtype, shape and offsets, the numbers.
 /// (Format: the README of github.com/huggingface/safetensors.)
 class SafetensorsFile {
  public:
-  /// Reads the header. Throws Error in one line naming the file, and the tensor where one is to blame, for everything that
-  /// isn't as the format says.
+  /// Reads the header. Throws Error in one line naming the file, and the tensor if one is at fault, for everything that
+  /// violates the format.
   explicit SafetensorsFile(const std::filesystem::path& path);
 
   const TensorTable& tensors() const { return tensors_; }

@@ -90,7 +90,7 @@ std::string printable(std::string_view name) {
 }
 
 std::optional<std::uint64_t> checked_element_count(std::span<const std::uint32_t> shape) {
-  // With a 0 among the axes the others may be as large as they like.
+  // With a 0 among the axes the others may have any size.
   if (std::ranges::find(shape, 0u) != shape.end()) return 0;
   std::uint64_t count = 1;
   for (const std::uint32_t axis : shape) {

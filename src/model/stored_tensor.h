@@ -16,11 +16,11 @@
 
 namespace headlight::model {
 
-/// One tensor of a file as the file describes it. Its bytes lie in `file`, which it keeps alive.
+/// One tensor of a file as the file describes it. Its bytes are in `file`, which it keeps alive.
 struct StoredTensor {
   std::string name;
-  std::string type;                         ///< as the file spells it: "F32", "I64", "Q5_1"
-  std::optional<ElementType> element_type;  ///< none: numbers that weights can't be made of
+  std::string type;                         ///< as named in the file: "F32", "I64", "Q5_1"
+  std::optional<ElementType> element_type;  ///< none: a type that weights can't have
   Shape shape;                              ///< outermost axis first
   std::span<const std::byte> bytes;
   std::shared_ptr<const MappedFile> file;
@@ -38,7 +38,7 @@ struct StoredTensor {
 class TensorTable {
  public:
   TensorTable() = default;
-  /// Throws Error naming a name that occurs twice.
+  /// Throws Error for a name that occurs twice.
   explicit TensorTable(std::vector<StoredTensor> tensors);
 
   /// Sorted by name.
@@ -53,7 +53,7 @@ class TensorTable {
 /// A name fit for one line of a message (one_line()), the middle of what is very long left out.
 std::string printable(std::string_view name);
 
-/// Numbers of a tensor with these axes, none when 64 bits can't count them.
+/// Numbers of a tensor with these axes, nullopt beyond 64 bits.
 std::optional<std::uint64_t> checked_element_count(std::span<const std::uint32_t> shape);
 
 /// Throws Error naming two tensors whose bytes overlap.

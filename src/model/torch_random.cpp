@@ -60,7 +60,7 @@ Tensor TorchRandom::randn(Shape shape) {
     normal_fill_block(std::span<float, kNormalBlock>(values.data() + start, kNormalBlock));
   }
   if (values.size() % kNormalBlock != 0) {
-    // The last 16 are drawn anew, over numbers that were finished already.
+    // The last 16 are drawn again, overwriting finished numbers.
     const std::span<float, kNormalBlock> tail(values.data() + values.size() - kNormalBlock, kNormalBlock);
     for (float& value : tail) value = uniform();
     normal_fill_block(tail);

@@ -9,7 +9,7 @@
 
 namespace headlight::model {
 
-/// PyTorch's CPU generator (at::CPUGeneratorImpl, a 32-bit Mersenne Twister) and what PyTorch draws from it, number for
+/// PyTorch's CPU generator (at::CPUGeneratorImpl, a 32-bit Mersenne Twister) and PyTorch's draws from it, number for
 /// number: torch.manual_seed, torch.rand, torch.randn and the default initialisation of nn.Linear and nn.Embedding.
 /// Every bit agrees with PyTorch on a CPU with AVX2 (checked against 1.13). PyTorch itself rounds a randn of 16 and more
 /// numbers differently on other CPUs, by up to 4.8e-7. Only the seed's lower 32 bits count, as in PyTorch.
@@ -32,7 +32,7 @@ class TorchRandom {
   double normal();
 
   std::mt19937 engine_;
-  // The half of a Box–Muller pair that a small randn keeps for the next call, as PyTorch does.
+  // The second value of a Box–Muller pair, which a small randn keeps for the next call, as PyTorch does.
   bool has_next_normal_ = false;
   double next_normal_ = 0.0;
 };

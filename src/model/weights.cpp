@@ -53,7 +53,7 @@ AttentionWeights split_fused(const Linear& fused, FusedLayout layout, const Atte
 }
 
 AttentionWeights from_per_head(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionConfig& config) {
-  // [head][d] rows are exactly the canonical order, so the per-head tensors only lose their first axis.
+  // [head][d] is the canonical order of rows, so flattening the first two axes is enough.
   const auto flatten = [&](std::string_view name, const Tensor& weight, std::uint32_t d) {
     expect_shape(name, weight.shape, {config.heads, d, config.d_model});
     return Linear{.weight = Tensor(Shape{config.heads * d, config.d_model}, weight.values)};

@@ -57,7 +57,7 @@ struct AttentionWeights {
   std::optional<Norm> query_norm = {}, key_norm = {};  ///< over d_k of each head, before rotary positions (Qwen 3)
 };
 
-/// Where Q, K and V rows stand in one fused weight.
+/// The order of Q, K and V rows in one fused weight.
 enum class FusedLayout : std::uint8_t {
   QueryKeyValue,  ///< [q | k | v], each [head][d]: torch.nn.MultiheadAttention.in_proj_weight, GPT-2's c_attn, Phi-3's
                   ///< qkv_proj

@@ -14,7 +14,7 @@ constexpr AttentionNames kBartSelf =
 constexpr AttentionNames kBartCross = bart_attention("encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj",
                                                      "encoder_attn.out_proj", "encoder_attn_layer_norm");
 constexpr FeedForwardNames kBartFeedForward{.in = "fc1", .out = "fc2", .norm = "final_layer_norm"};
-/// A stack's own table counts where there is one: shared.weight is left over then.
+/// A stack's own table takes precedence: shared.weight is then unused.
 constexpr StackNames kBartEncoder{.table = "encoder.embed_tokens|shared|decoder.embed_tokens",
                                   .positions = "encoder.embed_positions",
                                   .embedding_norm = "encoder.layernorm_embedding",

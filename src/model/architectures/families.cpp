@@ -13,7 +13,7 @@ namespace {
 const Family* find(std::span<const Family> families, std::string_view type) {
   for (const Family& family : families) {
     bool is_it = false;
-    for_each_spelling(family.types, [&](std::string_view spelling) { is_it = is_it || spelling == type; });
+    for_each_name(family.types, [&](std::string_view name) { is_it = is_it || name == type; });
     if (is_it) return &family;
   }
   return nullptr;
@@ -21,7 +21,7 @@ const Family* find(std::span<const Family> families, std::string_view type) {
 
 constexpr std::string_view kOtherSenses = "Headlight reads text; this network needs sound or images";
 
-/// What people load by mistake, and why it has no place here.
+/// Other networks that users try to load, and why Headlight doesn't.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOthers{{
     {"mamba|mamba2|falcon_mamba|rwkv|retnet|xlstm|hyena|resnet|convnext|unet",
      "Headlight shows attention; this network has none"},
@@ -43,7 +43,7 @@ std::string_view reason_against(std::string_view model_type) {
   std::string_view reason = "Headlight doesn't know this network";
   for (const auto& [types, why] : kOthers) {
     bool is_it = false;
-    for_each_spelling(types, [&](std::string_view type) { is_it = is_it || type == model_type; });
+    for_each_name(types, [&](std::string_view type) { is_it = is_it || type == model_type; });
     if (is_it) reason = why;
   }
   return reason;

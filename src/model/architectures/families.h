@@ -9,26 +9,26 @@
 
 namespace headlight::model {
 
-std::span<const Family> encoder_families();          ///< BERT and its kin
+std::span<const Family> encoder_families();          ///< BERT, RoBERTa and similar encoders
 std::span<const Family> decoder_families();          ///< GPT-2, OPT, BLOOM, GPT-NeoX
-std::span<const Family> rotary_families();           ///< Llama and its kin
+std::span<const Family> rotary_families();           ///< Llama and other decoders with RoPE
 std::span<const Family> encoder_decoder_families();  ///< BART, Marian, T5
 std::span<const Family> gguf_families();             ///< the same under the names that GGUF files use
 
-/// The family whose types hold `model_type`, nullptr when Headlight doesn't know it.
+/// The family whose types include `model_type`, nullptr when there is none.
 const Family* find_family(std::string_view model_type);
 const Family* find_gguf_family(std::string_view architecture);
 
 /// "BERT, RoBERTa, …"
 std::string family_names();
-/// "model_type 'mamba': Headlight shows attention; this network has none; supported: …", or what else is to say about a
-/// type that no family has. `has_other_senses`: its config describes a network for images or sound inside.
+/// "model_type 'mamba': Headlight shows attention; this network has none; supported: …", or another reason for a
+/// type that no family has. `has_other_senses`: its config also describes a network for images or sound.
 std::string unsupported(std::string_view model_type, bool has_other_senses);
 std::string unsupported_gguf(std::string_view architecture);
 
 /// Calls `act` for each part of "a|b|c".
 template <typename Act>
-void for_each_spelling(Names names, const Act& act) {
+void for_each_name(Names names, const Act& act) {
   for (std::size_t begin = 0; begin <= names.size();) {
     const std::size_t end = std::min(names.find('|', begin), names.size());
     act(names.substr(begin, end - begin));

@@ -7,8 +7,8 @@
 
 namespace headlight::model {
 
-/// Names of modules, to which ".weight" and ".bias" are appended: '|' separates spellings, "{}" stands for the layer's
-/// number, and an empty name says that the family has no such part.
+/// Names of modules, to which ".weight" and ".bias" are appended: '|' separates alternatives, "{}" is the layer's
+/// number, and an empty name means that the family has no such part.
 using Names = std::string_view;
 
 struct AttentionNames {
@@ -17,8 +17,8 @@ struct AttentionNames {
   FusedLayout fused_layout = FusedLayout::QueryKeyValue;
   Names output = "";
   Names query_norm = "", key_norm = "";
-  Names norm = "";         ///< before the branch or after the sum, as the family places its norms
-  Names inside_norm = "";  ///< of what the branch returns
+  Names norm = "";         ///< before the branch or after the sum, depending on the family
+  Names inside_norm = "";  ///< of the branch's output
 };
 
 struct FeedForwardNames {
@@ -31,7 +31,7 @@ struct FeedForwardNames {
 /// One stack of layers with what comes before and after it.
 struct StackNames {
   Names table = "", positions = "", types = "", embedding_norm = "", projection = "";
-  Names layer = "";  ///< what the names of a layer's parts begin with: "h.{}."
+  Names layer = "";  ///< prefix of a layer's names: "h.{}."
   AttentionNames self = {}, cross = {};
   FeedForwardNames feed_forward = {};
   Names final_norm = "";
@@ -40,12 +40,12 @@ struct StackNames {
 
 /// From states to logits. Outside of the family's prefix.
 struct HeadNames {
-  Names linear = "";  ///< absent where the embedding's table serves
-  Names bias = "";    ///< whole name of the tensor; of two, the linear layer's own counts, as transformers adds it
+  Names linear = "";  ///< absent where the embedding's table is used
+  Names bias = "";    ///< whole name of the tensor; the linear layer's own takes precedence, as in transformers
   Names transform = "", norm = "";
 };
 
-/// Where the numbers of a stack are in config.json or in a GGUF file: '|' separates spellings.
+/// The keys of a stack's sizes in config.json or in a GGUF file: '|' separates alternatives.
 struct StackKeys {
   Names layers = "num_hidden_layers|n_layer|n_layers|block_count";
   Names heads = "num_attention_heads|n_head|n_heads|attention.head_count";
@@ -66,13 +66,13 @@ enum class StackKind : std::uint8_t { Encoder, Decoder, EncoderDecoder };
 enum class NormPlace : std::uint8_t { Before, After };
 enum class Positions : std::uint8_t {
   Learned,
-  Sinusoidal,  ///< sines in the first half, cosines in the second: computed, unless they are stored
+  Sinusoidal,  ///< sines in the first half, cosines in the second: computed unless stored
   Rotary,
   Alibi,
   Buckets,
 };
 
-/// Which parts have biases, and the keys of config.json that say otherwise.
+/// Which parts have biases, and the keys of config.json that override this.
 struct Biases {
   bool projections = true, output = true, feed_forward = true;
   std::string_view attention_key = "", feed_forward_key = "";
@@ -82,16 +82,16 @@ struct Biases {
 struct Family {
   std::string_view name;  ///< "GPT-2"
   Names types;            ///< model_type of config.json, or general.architecture of a GGUF file
-  Names prefixes = "|";   ///< of all names below; heads saved alone drop theirs
+  Names prefixes = "|";   ///< of all names below; a stack saved alone has none
   StackKind kind = StackKind::Decoder;
   Keys keys = {};
   StackNames encoder = {};  ///< the only stack of Encoder and Decoder
   StackNames decoder = {};
   HeadNames head = {};
-  Names ignored = "";  ///< tensors of this family that nothing needs; '*' stands for anything
+  Names ignored = "";  ///< tensors of this family that aren't needed; '*' matches anything
 
   Norm::Kind norm = Norm::Kind::Layer;
-  std::string_view defaults = "{}";  ///< what config.json means by leaving it out, as JSON
+  std::string_view defaults = "{}";  ///< defaults of keys that config.json omits, as JSON
   float norm_offset = 0.0f;
   float epsilon = 1e-5f;  ///< when config.json has none
   NormPlace place = NormPlace::Before;
@@ -120,7 +120,7 @@ struct Family {
   double query_scalar = 0.0;        ///< default of query_pre_attn_scalar; 0: the family has none
   std::uint32_t window = 0;         ///< default of sliding_window
   std::uint32_t window_period = 0;  ///< each layer has the window but every n-th; 0: all have it
-  bool is_window_optional = false;  ///< nothing without use_sliding_window
+  bool is_window_optional = false;  ///< no window without use_sliding_window
   bool is_tied = true;              ///< default of tie_word_embeddings
 };
 

@@ -27,7 +27,7 @@ constexpr Family llama_kin(std::string_view name, Names types) {
           .positions = Positions::Rotary};
 }
 
-/// Rows of queries and keys are rearranged so that pairs are neighbours. Mistral and SmolLM are "llama" too.
+/// Rows of queries and keys are rearranged so that RoPE's pairs are adjacent. Mistral and SmolLM are "llama" too.
 constexpr Family llama() {
   Family family = llama_kin("Llama", "llama");
   family.is_rotary_interleaved = true;

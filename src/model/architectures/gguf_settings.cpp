@@ -11,7 +11,7 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 16;
 
-/// A value that is a number, a text or a list of numbers, as long as a network has layers or positions; null for others.
+/// A value that is a number, a string or a list of numbers (one per layer or position); null for others.
 json to_json(const GgufValue& value) {
   if (value.count > kMostNumbers) return {};
   json list = json::array();
@@ -33,13 +33,13 @@ json numbers_of(const GgufFile& file, std::string_view name) {
   const StoredTensor* tensor = file.tensors().find(name);
   if (tensor == nullptr) return {};
   if (element_count(tensor->shape) > kMostNumbers) {
-    throw Error("{}: tensor '{}' of shape {} should hold a number for each pair of a head's numbers", file.path().string(),
-                name, headlight::to_string(tensor->shape));
+    throw Error("{}: tensor '{}' of shape {} should hold a number for each pair of a head's components",
+                file.path().string(), name, headlight::to_string(tensor->shape));
   }
   return tensor->tensor().values;
 }
 
-/// Scaling of rotary positions, which config.json has in one object. Llama 3's comes as a factor for each pair.
+/// RoPE scaling, which config.json has in one object. Llama 3's is stored as a factor for each pair.
 json rope_scaling(const GgufFile& file, const std::string& architecture) {
   const auto value = [&](std::string_view key) {
     const std::string whole = fmt::format("{}.rope.scaling.{}", architecture, key);
@@ -61,7 +61,7 @@ json rope_scaling(const GgufFile& file, const std::string& architecture) {
   return scaling;
 }
 
-/// Gemma 2 and 3 scale queries by their heads' width, but the largest of each by d_model / heads; the files don't say so.
+/// Gemma 2 and 3 scale queries by their heads' width, but the largest of each by d_model / heads; the files lack this.
 json query_scalar(const json& settings, const std::string& architecture) {
   const auto number = [&](const char* key) { return settings.value(key, json()); };
   const json layers = number("block_count"), width = number("embedding_length"), heads = number("attention.head_count");
@@ -87,7 +87,7 @@ Settings gguf_settings(const GgufFile& file) {
       {"eos_token_id", "eos_token_id"},
       {"padding_token_id", "pad_token_id"},
       {"mask_token_id", "mask_token_id"},
-      {"seperator_token_id", "sep_token_id"},  // spelt so in the files
+      {"seperator_token_id", "sep_token_id"},  // misspelt in the files
       {"cls_token_id", "cls_token_id"},
       {"token_type_count", "type_vocab_size"},
   }};

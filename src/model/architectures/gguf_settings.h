@@ -6,7 +6,7 @@
 namespace headlight::model {
 
 /// A GGUF file's metadata of its architecture, as load_network reads a config.json: "llama.block_count" as "block_count",
-/// and under their names in config.json what lies elsewhere in the file (ids of the tokenizer, rotary factors, vocabulary).
+/// and values from elsewhere in the file (tokenizer ids, RoPE factors, vocabulary) under their names in config.json.
 /// Throws Error naming what Headlight doesn't compute.
 Settings gguf_settings(const GgufFile& file);
 

@@ -10,7 +10,7 @@ std::string LayerBuilder::in_layer(const StackNames& stack, std::uint32_t number
   const std::uint32_t stored = sizes_.groups == 0 ? number : number / (sizes_.encoder.layers / sizes_.groups);
   const std::size_t hole = stack.layer.find("{}");
   std::string whole;
-  for_each_spelling(names, [&](std::string_view name) {
+  for_each_name(names, [&](std::string_view name) {
     whole += fmt::format("{}{}{}{}{}", whole.empty() ? "" : "|", stack.layer.substr(0, hole), stored,
                          stack.layer.substr(hole + 2), name);
   });
@@ -85,7 +85,7 @@ AttentionLayer LayerBuilder::layer(std::uint32_t number) const {
   AttentionConfig config = this->config(sizes_.encoder);
   config.scale = sizes_.scales[number];
   config.window = sizes_.windows[number];
-  // Layers with a window turn by the second set of angles where the family has two.
+  // Layers with a window use the second set of RoPE frequencies where the family has two.
   if (sizes_.rotates[number]) config.rotary = sizes_.has_local_rotary && config.window != 0 ? 1 : 0;
   if (family_.positions == Positions::Alibi || family_.positions == Positions::Buckets) config.position_bias = 0;
   AttentionLayer layer = attention(family_.encoder, number, family_.encoder.self, config);

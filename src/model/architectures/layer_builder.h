@@ -9,7 +9,7 @@
 
 namespace headlight::model {
 
-/// Makes a family's layers out of its tensors.
+/// Builds a family's layers from its tensors.
 class LayerBuilder {
  public:
   LayerBuilder(const Family& family, const Sizes& sizes, FamilyTensors& tensors)
@@ -21,7 +21,7 @@ class LayerBuilder {
   DecoderLayer decoder_layer(std::uint32_t number, std::optional<std::uint32_t> bias) const;
 
  private:
-  /// `names` in one layer, whole but for the family's prefix.
+  /// Full names of `names` in one layer, without the family's prefix.
   std::string in_layer(const StackNames& stack, std::uint32_t number, Names names) const;
   AttentionLayer attention(const StackNames& stack, std::uint32_t number, const AttentionNames& names,
                            AttentionConfig config) const;

@@ -26,7 +26,8 @@ Tensor halved_sinusoid(std::uint32_t length, std::uint32_t width) {
   return positions;
 }
 
-/// ALiBi's slopes (Press et al. 2022): powers of 2^(−8/n) for n heads, n a power of two; the rest lie between them.
+/// ALiBi's slopes (Press et al. 2022): powers of 2^(−8/n) for n heads, n a power of two; other heads' slopes are between
+/// them.
 Tensor alibi_slopes(std::uint32_t heads) {
   Tensor slopes(Shape{heads});
   std::uint32_t whole = 1;
@@ -118,7 +119,7 @@ void add_positions(const Family& family, const Settings& settings, const Sizes& 
   }
 }
 
-/// T5EncoderModel and its like save one stack of two.
+/// Models like T5EncoderModel store one of two stacks.
 void expect_both_stacks(const Family& family, const FamilyTensors& tensors) {
   const auto has_first_layer = [&](const StackNames& stack) {
     const std::size_t hole = stack.layer.find("{}");

@@ -19,7 +19,7 @@ constexpr StackNames kLlamaStack{.table = "embed_tokens",
                                  .final_norm = "norm"};
 constexpr Biases kNoBiases{.projections = false, .output = false, .feed_forward = false};
 
-/// What Llama's kin share: RMSNorm before gated branches without biases, rotary positions.
+/// Common to Llama-like families: RMSNorm before gated branches without biases, RoPE.
 constexpr Family llama_kin(std::string_view name, Names types) {
   return {.name = name,
           .types = types,
@@ -117,7 +117,7 @@ constexpr Family gemma2() {
   return family;
 }
 
-/// The text part of a Gemma 3 lies one level deeper when it can see.
+/// In a multimodal Gemma 3 the text part is one level deeper.
 constexpr Family gemma3() {
   Family family = with_head_norms(gemma2());
   family.name = "Gemma 3";

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLargest = 1e12;
 
-/// Everything that a kind of scaling may ask for.
+/// The inputs of all kinds of RoPE scaling.
 struct Source {
   const Settings& top;
   std::optional<Settings> scaling;
@@ -22,7 +22,7 @@ struct Source {
     if (!scaling->has("factor")) scaling->refuse("factor", "a number of at least 1");
     return scaling->number("factor", 1.0, 1.0, kLargest);
   }
-  /// The length of the training before it was stretched: more than 1, because some divide by its logarithm.
+  /// The trained length before scaling: more than 1, because some kinds divide by its logarithm.
   std::uint32_t original_length() const {
     constexpr Names kKey = "original_max_position_embeddings";
     constexpr std::uint32_t kLongest = 1u << 30;
@@ -39,31 +39,31 @@ std::vector<double> plain_frequencies(double theta, std::uint32_t dimensions) {
   return frequencies;
 }
 
-/// Long waves are stretched by `factor`, short ones stay, between the two runs a ramp (Llama 3.1).
-void stretch_llama3(const Source& source, Rotary& rotary) {
+/// Wavelengths above a limit are scaled by `factor`, short ones are kept, with a ramp in between (Llama 3.1).
+void scale_llama3(const Source& source, Rotary& rotary) {
   const double factor = source.factor();
   const double low = source.scaling->number("low_freq_factor", 1.0, 1e-6, kLargest);
   const double high = source.scaling->number("high_freq_factor", 4.0, 1e-6, kLargest);
   const double length = source.original_length();
   if (high <= low) source.scaling->refuse("high_freq_factor", fmt::format("more than low_freq_factor, {}", low));
   for (double& frequency : rotary.inverse_frequencies) {
-    const double turns = length * frequency / (2.0 * std::numbers::pi);
-    const double kept = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+    const double rotations = length * frequency / (2.0 * std::numbers::pi);
+    const double kept = std::clamp((rotations - low) / (high - low), 0.0, 1.0);
     frequency = (1.0 - kept) * frequency / factor + kept * frequency;
   }
 }
 
-/// YaRN (Peng et al. 2023): the ramp runs over the number of the pair.
-void stretch_yarn(const Source& source, Rotary& rotary) {
+/// YaRN (Peng et al. 2023): the ramp runs over the pairs' indices.
+void scale_yarn(const Source& source, Rotary& rotary) {
   const Settings& scaling = *source.scaling;
   const double length = source.original_length();
   const double factor = scaling.has("factor") ? source.factor() : std::max(1.0, source.max_length / length);
   const double dimensions = rotary.dimensions;
-  const auto pair_that_turns = [&](double turns) {
-    return dimensions * std::log(length / (turns * 2.0 * std::numbers::pi)) / (2.0 * std::log(source.theta));
+  const auto pair_of_rotations = [&](double rotations) {
+    return dimensions * std::log(length / (rotations * 2.0 * std::numbers::pi)) / (2.0 * std::log(source.theta));
   };
-  double low = pair_that_turns(scaling.number("beta_fast", 32.0, 1e-6, kLargest));
-  double high = pair_that_turns(scaling.number("beta_slow", 1.0, 1e-6, kLargest));
+  double low = pair_of_rotations(scaling.number("beta_fast", 32.0, 1e-6, kLargest));
+  double high = pair_of_rotations(scaling.number("beta_slow", 1.0, 1e-6, kLargest));
   if (scaling.flag("truncate", true)) {
     low = std::floor(low);
     high = std::ceil(high);
@@ -72,8 +72,8 @@ void stretch_yarn(const Source& source, Rotary& rotary) {
   high = std::min(high, dimensions - 1.0);
   if (low == high) high += 0.001;
   for (std::size_t i = 0; i < rotary.inverse_frequencies.size(); ++i) {
-    const double stretched = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
-    rotary.inverse_frequencies[i] *= stretched / factor + (1.0 - stretched);
+    const double share = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
+    rotary.inverse_frequencies[i] *= share / factor + (1.0 - share);
   }
   const auto magnitude = [&](double scale) { return factor <= 1.0 ? 1.0 : 0.1 * scale * std::log(factor) + 1.0; };
   const double numerator = scaling.number("mscale", 0.0, 0.0, 1e3);
@@ -83,11 +83,11 @@ void stretch_yarn(const Source& source, Rotary& rotary) {
   rotary.attention_factor = scaling.number("attention_factor", inferred, 1e-6, 1e6);
 }
 
-/// LongRoPE (Ding et al. 2024): a factor for each pair, others for short and for long inputs.
-void stretch_longrope(const Source& source, Rotary& rotary) {
+/// LongRoPE (Ding et al. 2024): a factor for each pair, one set for short inputs and one for long.
+void scale_longrope(const Source& source, Rotary& rotary) {
   const Settings& scaling = *source.scaling;
   rotary.original_length = source.original_length();
-  const auto stretched = [&](Names key) {
+  const auto scaled = [&](Names key) {
     const std::vector<double> factors = scaling.numbers(key, 1e-6, kLargest);
     if (factors.size() != rotary.inverse_frequencies.size()) {
       scaling.refuse(key, fmt::format("a list of {} numbers", rotary.inverse_frequencies.size()));
@@ -96,15 +96,15 @@ void stretch_longrope(const Source& source, Rotary& rotary) {
     for (std::size_t i = 0; i < factors.size(); ++i) frequencies[i] /= factors[i];
     return frequencies;
   };
-  rotary.long_inverse_frequencies = stretched("long_factor");
-  rotary.inverse_frequencies = stretched("short_factor");
+  rotary.long_inverse_frequencies = scaled("long_factor");
+  rotary.inverse_frequencies = scaled("short_factor");
   const double length = rotary.original_length;
   const double factor = scaling.has("factor") ? source.factor() : source.max_length / length;
   const double inferred = factor <= 1.0 ? 1.0 : std::sqrt(1.0 + std::log(factor) / std::log(length));
   rotary.attention_factor = rotary.long_attention_factor = scaling.number("attention_factor", inferred, 1e-6, 1e6);
 }
 
-/// The object that describes the layers in question; none: plain positions.
+/// The object that describes these layers; none: RoPE without scaling.
 std::optional<Settings> scaling_of(const Settings& settings, bool is_local, bool& is_shared) {
   is_shared = true;
   if (const std::optional<Settings> parameters = settings.child("rope_parameters")) {
@@ -125,7 +125,7 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
   Source source{.top = settings, .scaling = scaling, .max_length = max_length};
   source.theta = settings.number("rope_theta|rotary_emb_base|rope.freq_base", family.rope_theta, 1.0 + 1e-6, kLargest);
   if (is_local && family.local_rope_theta > 0.0 && is_shared) {
-    // Before layers had positions of their own by name, those with a window had a base of theirs and were never stretched.
+    // Older configs: layers with a window have a base of their own and no scaling.
     source.scaling = scaling = std::nullopt;
     source.theta = settings.number("rope_local_base_freq|rope.freq_base_swa", family.local_rope_theta, 1.0 + 1e-6, kLargest);
   }
@@ -134,7 +134,7 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
   const std::uint32_t dimensions =
       settings.count("rope.dimension_count", static_cast<std::uint32_t>(head_size * share), head_size);
   if (dimensions < 2 || dimensions % 2 != 0) {
-    throw Error("the config's rotary positions turn {} of a head's {} numbers, but must turn pairs", dimensions, head_size);
+    throw Error("the config's RoPE rotates {} of a head's {} components, but must rotate pairs", dimensions, head_size);
   }
   Rotary rotary{.dimensions = dimensions,
                 .is_interleaved = family.is_rotary_interleaved,
@@ -143,11 +143,11 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
   if (type == "linear") {
     for (double& frequency : rotary.inverse_frequencies) frequency /= source.factor();
   } else if (type == "llama3") {
-    stretch_llama3(source, rotary);
+    scale_llama3(source, rotary);
   } else if (type == "yarn") {
-    stretch_yarn(source, rotary);
+    scale_yarn(source, rotary);
   } else if (type == "longrope" || type == "su") {
-    stretch_longrope(source, rotary);
+    scale_longrope(source, rotary);
   } else if (type != "default") {
     scaling->refuse("rope_type|type", "default, linear, llama3, yarn or longrope: Headlight computes no other");
   }

@@ -18,7 +18,7 @@ Settings::Settings(std::string_view json, std::string where) : where_(std::move(
 
 Settings::Found Settings::find(Names keys) const {
   Found found{keys.substr(0, keys.find('|')), nullptr};
-  for_each_spelling(keys, [&](std::string_view key) {
+  for_each_name(keys, [&](std::string_view key) {
     if (found.value != nullptr || key.empty()) return;
     const auto it = json_.find(std::string(key));
     if (it != json_.end() && !it->is_null()) found = {key, &*it};
@@ -34,7 +34,7 @@ Settings Settings::over(std::string_view defaults) const {
 
 bool Settings::is_null(Names keys) const {
   bool is_null = false;
-  for_each_spelling(keys, [&](std::string_view key) {
+  for_each_name(keys, [&](std::string_view key) {
     const auto it = json_.find(std::string(key));
     is_null = is_null || (it != json_.end() && it->is_null());
   });

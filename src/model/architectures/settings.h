@@ -12,22 +12,20 @@
 
 namespace headlight::model {
 
-/// What config.json or a GGUF file says about a network, every value held against a range. Keys are spellings separated by
-/// '|': the first that is there and not null counts. Every function throws Error in one line naming file, key and value.
+/// The settings of config.json or of a GGUF file; every value is checked against a range. Keys are alternatives separated by
+/// '|': the first that exists and isn't null is used. Every function throws Error in one line naming file, key and value.
 class Settings {
  public:
   /// Parses; `where` names the file in messages.
   Settings(std::string_view json, std::string where);
   Settings(nlohmann::json json, std::string where) : json_(std::move(json)), where_(std::move(where)) {}
 
-  /// These settings, and under keys that they don't have those of `defaults`, a JSON object.
+  /// These settings, with missing keys taken from `defaults`, a JSON object.
   Settings over(std::string_view defaults) const;
 
   bool has(Names keys) const { return find(keys).value != nullptr; }
-  /// Is one of the spellings there and says null?
+  /// Does one of the alternatives exist with the value null?
   bool is_null(Names keys) const;
-  /// The first spelling that is there, for messages; the first of all otherwise.
-  std::string_view spelling(Names keys) const { return find(keys).key; }
 
   /// A whole number from 1 (or `smallest`) to `largest`.
   std::uint32_t count(Names keys, std::uint32_t largest) const;
@@ -36,14 +34,14 @@ class Settings {
   double number(Names keys, double fallback, double smallest, double largest) const;
   bool flag(Names keys, bool fallback) const;
   std::string text(Names keys, std::string_view fallback) const;
-  /// None when it is absent or negative; throws when it isn't below `vocabulary`.
+  /// nullopt when it is absent or negative; throws when it isn't below `vocabulary`.
   std::optional<std::uint32_t> id(Names keys, std::uint32_t vocabulary) const;
   /// One id or several, as eos_token_id may be.
   std::vector<std::uint32_t> ids(Names keys, std::uint32_t vocabulary) const;
   std::vector<double> numbers(Names keys, double smallest, double largest) const;
   std::vector<std::string> texts(Names keys) const;
 
-  /// An object inside, none when it is absent.
+  /// A nested object, nullopt when it is absent.
   std::optional<Settings> child(Names keys) const;
   /// The line "config.json: key is value, but must be …" as an Error.
   [[noreturn]] void refuse(Names keys, std::string_view expected) const;

@@ -43,7 +43,7 @@ Activation parse_activation(const Settings& settings, Names keys, std::string_vi
   settings.refuse(keys, "relu, gelu, gelu_new, gelu_pytorch_tanh, silu or one of their other names");
 }
 
-/// T5 spells activation and gate in one word: "gated-gelu".
+/// T5 names activation and gate together: "gated-gelu".
 void read_feed_forward(const Settings& settings, const Family& family, Sizes& sizes) {
   constexpr std::string_view kGated = "gated-";
   Names keys = family.keys.activation;
@@ -107,7 +107,7 @@ void read_positions(const Settings& settings, const Family& family, Sizes& sizes
   if (!family.encoder.types.empty()) sizes.types = settings.count("type_vocab_size", 2, kMaxTypes);
 }
 
-/// Which layers have the sliding window, by name, by a period or from some layer on.
+/// The layers with the sliding window: by name, by a period or from some layer on.
 void read_windows(const Settings& settings, const Family& family, Sizes& sizes) {
   const std::uint32_t layers = sizes.encoder.layers;
   sizes.windows.assign(layers, 0);
@@ -127,12 +127,12 @@ void read_windows(const Settings& settings, const Family& family, Sizes& sizes) 
       }
       has_window = types[layer] == "sliding_attention";
     }
-    // transformers counts the distance itself in where a decoder sees both ways: |i − j| ≤ window.
+    // In a bidirectional decoder, transformers includes the distance itself: |i − j| ≤ window.
     if (has_window) sizes.windows[layer] = window == 0 || sizes.is_causal ? window : window + 1;
   }
 }
 
-/// SmolLM 3 leaves rotary positions out of every n-th layer.
+/// SmolLM 3 has no RoPE in every n-th layer.
 void read_rotating_layers(const Settings& settings, const Family& family, Sizes& sizes) {
   const std::uint32_t layers = sizes.encoder.layers;
   sizes.rotates.assign(layers, family.positions == Positions::Rotary);
@@ -196,7 +196,7 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
   }
 }
 
-/// Switches that would make another network of it.
+/// Options that select a network that Headlight doesn't compute.
 void expect_known(const Settings& settings) {
   constexpr std::array<std::pair<std::string_view, bool>, 4> kFlags{{{"add_cross_attention", false},
                                                                      {"apply_residual_connection_post_layernorm", false},

@@ -9,12 +9,12 @@
 
 namespace headlight::model {
 
-/// The numbers of config.json that one stack is made of.
+/// The sizes of one stack, from config.json.
 struct StackSizes {
   std::uint32_t layers = 0, heads = 0, kv_heads = 0, d_k = 0, d_ff = 0;
 };
 
-/// The numbers and switches of config.json, in one vocabulary for all families.
+/// The sizes and options of config.json, under the same names for all families.
 struct Sizes {
   StackSizes encoder, decoder;  ///< decoder: only of an encoder–decoder
   std::uint32_t d_model = 0, d_embedding = 0;
@@ -22,7 +22,7 @@ struct Sizes {
   std::uint32_t max_length = 0;  ///< positions without the offset
   std::uint32_t position_offset = 0;
   std::uint32_t types = 0;
-  std::uint32_t groups = 0;  ///< layers share weights in so many groups (ALBERT); 0: none shares
+  std::uint32_t groups = 0;  ///< number of groups of layers that share weights (ALBERT); 0: none share
   float epsilon = 1e-5f;
   Activation activation = Activation::Gelu, head_activation = Activation::None;
   bool is_gated = false, is_parallel = false, is_tied = true, is_causal = true;
@@ -32,12 +32,12 @@ struct Sizes {
   float embedding_scale = 1.0f, head_scale = 1.0f;
   float attention_softcap = 0.0f, head_softcap = 0.0f;
   std::vector<std::uint32_t> windows;  ///< [layer] of the encoder; 0: none
-  bool has_local_rotary = false;       ///< layers with a window turn by angles of their own
-  std::vector<bool> rotates;           ///< [layer] of the encoder: has it rotary positions?
+  bool has_local_rotary = false;       ///< layers with a window have RoPE frequencies of their own
+  std::vector<bool> rotates;           ///< [layer] of the encoder: does it use RoPE?
   std::vector<Scale> scales;           ///< [layer] of the encoder
 };
 
-/// Throws Error naming the first value that is out of range or asks for what Headlight doesn't compute.
+/// Throws Error naming the first value that is out of range or that Headlight doesn't support.
 Sizes read_sizes(const Settings& settings, const Family& family);
 
 }  // namespace headlight::model

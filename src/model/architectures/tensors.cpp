@@ -8,11 +8,11 @@
 namespace headlight::model {
 namespace {
 
-/// Buffers and heads of other tasks that checkpoints carry along.
+/// Buffers and heads of other tasks that checkpoints include.
 constexpr Names kHarmless =
     "*position_ids|*embeddings.token_type_ids|*pooler.*|classifier.*|score.*|qa_outputs.*|pre_classifier.*|summary.*";
 
-/// Does `name` fit a pattern in which '*' stands for anything?
+/// Does `name` match a pattern in which '*' matches anything?
 bool fits(std::string_view name, std::string_view pattern) {
   const std::size_t star = pattern.find('*');
   if (star == std::string_view::npos) return name == pattern;
@@ -27,7 +27,7 @@ bool fits(std::string_view name, std::string_view pattern) {
 
 bool fits_any(std::string_view name, Names patterns) {
   bool is_fitting = false;
-  for_each_spelling(patterns, [&](std::string_view pattern) { is_fitting = is_fitting || fits(name, pattern); });
+  for_each_name(patterns, [&](std::string_view pattern) { is_fitting = is_fitting || fits(name, pattern); });
   return is_fitting;
 }
 
@@ -39,7 +39,7 @@ std::string_view older(std::string_view suffix) { return suffix == ".weight" ? "
 FamilyTensors::FamilyTensors(Checkpoint checkpoint, const Family& family)
     : checkpoint_(std::move(checkpoint)), family_(family) {
   bool is_found = false;
-  for_each_spelling(family.prefixes, [&](std::string_view prefix) {
+  for_each_name(family.prefixes, [&](std::string_view prefix) {
     if (is_found || find(prefix, family.encoder.table, ".weight").empty()) return;
     prefix_ = prefix;
     is_found = true;
@@ -49,7 +49,7 @@ FamilyTensors::FamilyTensors(Checkpoint checkpoint, const Family& family)
 
 std::string FamilyTensors::find(std::string_view prefix, Names names, std::string_view suffix) const {
   std::string found;
-  for_each_spelling(names, [&](std::string_view name) {
+  for_each_name(names, [&](std::string_view name) {
     if (!found.empty() || name.empty()) return;
     std::string whole = fmt::format("{}{}{}", prefix, name, suffix);
     if (checkpoint_.has(whole)) found = std::move(whole);

@@ -12,15 +12,15 @@ namespace headlight::model {
 /// The tensors of a checkpoint under the names of a family. Throws Error naming tensor, expected and found shape.
 class FamilyTensors {
  public:
-  /// Finds out which of the family's prefixes this checkpoint has.
+  /// Finds the prefix of the family that this checkpoint uses.
   FamilyTensors(Checkpoint checkpoint, const Family& family);
 
-  /// Does one of the spellings exist? With `prefix` below the family's, else as they are.
+  /// Does one of the alternatives exist? With `prefix` below the family's, else without a prefix.
   bool has(Names names) const { return !find(prefix_, names, ".weight").empty(); }
   bool has_head(Names names) const { return !find("", names, ".weight").empty(); }
 
   Parameter weight(Names names, const Shape& shape);
-  /// [out, in], whichever way it is stored.
+  /// [out, in], however it is stored.
   Linear linear(Names names, std::uint32_t out, std::uint32_t in, bool has_bias);
   Norm norm(Names names, std::uint32_t width);
 
@@ -29,15 +29,15 @@ class FamilyTensors {
   /// [out] or [1, out]; empty when there is none and none is needed.
   Parameter head_bias(Names names, std::uint32_t out, bool is_needed);
 
-  /// The names of tensors beside the network that nobody asked for: vision towers, heads of other tasks. Throws Error naming
-  /// one that lies inside the network and yet is none of its parts.
+  /// Names of unused tensors outside of the network: vision towers, heads of other tasks. Throws Error naming one inside the
+  /// network that none of its parts uses.
   std::vector<std::string> leftovers();
   const Checkpoint& checkpoint() const { return checkpoint_; }
 
  private:
-  /// The whole name of the first spelling that exists, "" for none.
+  /// The full name of the first alternative that exists, "" for none.
   std::string find(std::string_view prefix, Names names, std::string_view suffix) const;
-  /// The tensor; throws Error under its first spelling when there is none.
+  /// The tensor; throws Error naming the first alternative when there is none.
   Parameter take(std::string_view prefix, Names names, std::string_view suffix, const Shape& shape);
   Linear linear(std::string_view prefix, Names names, const Shape& shape, bool has_bias);
   Norm norm(std::string_view prefix, Names names, std::uint32_t width);
