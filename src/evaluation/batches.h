@@ -6,8 +6,8 @@
 
 namespace headlight::evaluation {
 
-/// Positions of lines in groups that are run together: sorted by length, so that little is padded, the longest group
-/// first, so that what doesn't fit is found at once. A group holds `most_lines` at most, and as many as keep
+/// Indices of lines in groups that are run together: sorted by length, so that little is padded, the longest group
+/// first, so that a group that doesn't fit fails at once. A group holds `most_lines` at most, and as many as keep
 /// lines · longest ≤ most_tokens, but one at least.
 std::vector<std::vector<std::size_t>> batches_by_length(std::span<const std::size_t> lengths, std::size_t most_lines,
                                                         std::size_t most_tokens);

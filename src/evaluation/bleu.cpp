@@ -23,7 +23,7 @@ NGramCounts count_n_grams(const Words& words, std::size_t order) {
   return counts;
 }
 
-/// n-grams of the hypothesis that the reference has too, each as often at most as it is there.
+/// Matched n-grams: each of the hypothesis counts at most as often as in the reference.
 std::uint64_t count_matches(const Words& hypothesis, const Words& reference, std::size_t order) {
   const NGramCounts wanted = count_n_grams(reference, order);
   std::uint64_t matches = 0;

@@ -10,7 +10,7 @@ namespace headlight::evaluation {
 
 inline constexpr std::size_t kBleuOrders = 4;  ///< n-grams of one to four words
 
-/// BLEU of a corpus and what it is made of.
+/// BLEU of a corpus and its components.
 struct Bleu {
   double score = 0.0;                           ///< 0 to 100
   std::array<double, kBleuOrders> precision{};  ///< [n − 1] of n-grams, 0 to 1

@@ -80,7 +80,7 @@ StripeScores stripe_scores(const WeightMap& map) {
 
 Spread spread(const WeightMap& map, bool is_causal) {
   Spread sum;
-  std::uint32_t choosing_queries = 0;  // a query that sees one key has no choice
+  std::uint32_t choosing_queries = 0;  // a query with one visible key has no choice
   for (std::uint32_t i = 0; i < map.size; ++i) {
     double entropy = 0.0;
     for (std::uint32_t j = 0; j < map.size; ++j) {

@@ -14,11 +14,11 @@ struct WeightMap {
   double at(std::uint32_t query, std::uint32_t key) const { return weights[std::size_t{query} * size + key]; }
 };
 
-/// What a head may look for (TransformerLens' head_detector).
+/// Detection patterns of a head (TransformerLens' head_detector).
 enum class HeadPattern : std::uint8_t {
   PreviousToken,   ///< D[i, j] = 1 where j = i − 1
   DuplicateToken,  ///< D[i, j] = 1 where j < i and token j = token i
-  Induction,       ///< D[i, j] = 1 where 1 ≤ j ≤ i and token j − 1 = token i, j − 1 < i: what followed it last time
+  Induction,  ///< D[i, j] = 1 where 1 ≤ j ≤ i and token j − 1 = token i, j − 1 < i: the token after an earlier one
 };
 
 /// D as 0 and 1 [n, n] for these tokens, the begin token included.
@@ -26,7 +26,7 @@ std::vector<std::uint8_t> detection_pattern(HeadPattern pattern, std::span<const
 
 /// Cells that a score leaves out on both sides.
 struct Exclusions {
-  bool first_token = false;    ///< A[·, 0]: where heads rest that have nothing to do
+  bool first_token = false;    ///< A[·, 0]: the attention sink
   bool current_token = false;  ///< A[i, i]
 };
 
@@ -38,8 +38,8 @@ double pattern_share(const WeightMap& map, std::span<const std::uint8_t> pattern
 /// negative for a head that differs much. Exclusions don't change n.
 double pattern_agreement(const WeightMap& map, std::span<const std::uint8_t> pattern, Exclusions exclusions = {});
 
-/// Means along three diagonals, for S random tokens repeated once (n = 2 S, no begin token), where a token tells by itself
-/// nothing about the next (Olsson et al. 2022, "In-context Learning and Induction Heads"; TransformerLens' demonstrations).
+/// Means along three diagonals, for S random tokens repeated once (n = 2 S, no begin token), where a token alone doesn't
+/// predict the next (Olsson et al. 2022, "In-context Learning and Induction Heads"; TransformerLens' demonstrations).
 struct StripeScores {
   double previous_token = 0.0;   ///< mean of A[i, i − 1]
   double duplicate_token = 0.0;  ///< mean of A[i, i − S]
@@ -48,7 +48,7 @@ struct StripeScores {
 /// `map.size` must be even and at least 2.
 StripeScores stripe_scores(const WeightMap& map);
 
-/// Where a head looks, whatever it looks for; each a mean over the queries i.
+/// Statistics of a head's attention, independent of a pattern; each a mean over the queries i.
 struct Spread {
   double entropy = 0.0;           ///< −Σⱼ Aᵢⱼ ln Aᵢⱼ in nats
   double relative_entropy = 0.0;  ///< the same ÷ ln(visible keys), over queries that see two keys or more

@@ -25,7 +25,7 @@ void check_has_one_stack(const inference::LanguageModel& model) {
               model.description.family);
 }
 
-/// Means over texts of what `measure(map, ids, score)` adds to a head's score.
+/// Means over texts of the scores that `measure(map, ids, score)` adds to.
 template <typename Measure>
 std::vector<HeadScore> survey(inference::Session& session, const inference::LanguageModel& model, std::span<const Ids> lines,
                               const Measure& measure, const Progress& progress) {
@@ -97,7 +97,7 @@ std::set<std::uint32_t> special_ids(const inference::LanguageModel& model) {
   return special;
 }
 
-/// A text behind the begin token, without an end.
+/// A text after the begin token, without an end token.
 Ids text_ids(const inference::LanguageModel& model, const std::string& text) {
   ScoredLine line = scored_line(model, text);
   if (line.ends) line.tokens.pop_back();

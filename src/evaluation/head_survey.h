@@ -12,7 +12,7 @@
 
 namespace headlight::evaluation {
 
-/// How detection patterns are compared with what a head does.
+/// How detection patterns are compared with a head's weights.
 enum class PatternMeasure : std::uint8_t { Share, Agreement };
 
 /// One head of a model with a single stack: means over texts.
@@ -22,8 +22,8 @@ struct HeadScore {
   Spread spread = {};
 };
 
-/// Random tokens repeated once, without a begin token: every id that is no special token of the model is as likely as any
-/// other. Drawn with std::mt19937_64: the next number of the generator modulo the count of ids, sequence by sequence.
+/// Random tokens repeated once, without a begin token: all ids except the model's special tokens are equally
+/// likely. Drawn with std::mt19937_64: the next number of the generator modulo the count of ids, sequence by sequence.
 struct RandomTokens {
   std::uint32_t sequences = 16;
   std::uint32_t span = 48;  ///< S; each sequence has 2 S tokens
@@ -37,7 +37,7 @@ std::vector<std::vector<std::uint32_t>> random_repeats(const inference::Language
 std::vector<HeadScore> survey_random(inference::Session& session, const inference::LanguageModel& model,
                                      const RandomTokens& settings, const Progress& progress = {});
 
-/// Every head's detection scores on texts, each by itself behind the model's begin token, if it has one. Throws Error in
+/// Every head's detection scores on texts, each separately after the model's begin token, if it has one. Throws Error in
 /// one line for encoder–decoders, models without a tokenizer and lines that don't fit (with their number).
 std::vector<HeadScore> survey_texts(inference::Session& session, const inference::LanguageModel& model,
                                     std::span<const std::string> lines, PatternMeasure measure, Exclusions exclusions,

@@ -50,7 +50,7 @@ class Scorer {
   }
 
  private:
-  /// The id that should follow a state of the last layer.
+  /// The id to predict from a state of the last layer.
   struct Wanted {
     inference::StateRef state;
     std::uint32_t id = 0;

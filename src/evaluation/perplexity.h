@@ -12,7 +12,7 @@
 
 namespace headlight::evaluation {
 
-/// How likely a model finds texts, and in what units that can be divided.
+/// A model's negative log-likelihood of texts, and the counts to normalise it by.
 struct Likelihood {
   double nats = 0.0;  ///< −Σ ln p of the scored tokens
   std::uint64_t tokens = 0;
@@ -29,8 +29,8 @@ struct Likelihood {
 std::vector<double> negative_log_likelihoods(inference::Session& session, const inference::LanguageModel& model,
                                              std::span<const ScoredLine> lines, const Progress& progress = {});
 
-/// Of texts, each by itself. `sources` are what an encoder–decoder translates, one for each text, and empty for other
-/// models. Throws Error in one line, with the line's number where it is a line's fault.
+/// Of texts, each separately. `sources` are the texts that an encoder–decoder translates, one for each text; empty for other
+/// models. Throws Error in one line, with the line's number where a line is at fault.
 Likelihood likelihood(inference::Session& session, const inference::LanguageModel& model,
                       std::span<const std::string> sources, std::span<const std::string> texts,
                       const Progress& progress = {});

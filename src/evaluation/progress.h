@@ -5,7 +5,7 @@
 
 namespace headlight::evaluation {
 
-/// Told after each batch how many of the lines are done. May be empty.
+/// Called after each batch with the number of lines done. May be empty.
 using Progress = std::function<void(std::size_t done, std::size_t total)>;
 
 }  // namespace headlight::evaluation

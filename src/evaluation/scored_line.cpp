@@ -18,7 +18,7 @@ Ids encode(const text::Tokenizer& tokenizer, const std::string& text) {
   return ids;
 }
 
-/// `first` before the ids and the end token behind them, where they aren't there yet.
+/// Adds `first` before the ids and the end token after them, unless already present.
 ScoredLine framed(const inference::LanguageModel& model, const Ids& ids, std::optional<std::uint32_t> first) {
   ScoredLine line;
   line.tokens.reserve(ids.size() + 2);

@@ -21,10 +21,10 @@ struct Close {
   void operator()(gzFile_s* file) const { gzclose(file); }
 };
 
-/// gzread() hands a file that isn't compressed through as it is.
+/// gzread() reads uncompressed files unchanged.
 std::string read_unpacked(const fs::path& path) {
   if (fs::is_directory(path)) throw Error("{} is a folder: name a text file", path.string());
-  // A pipe or a device could go on for ever, and opening one may wait for ever.
+  // A pipe or a device may have no end, and opening one may block.
   if (fs::exists(path) && !fs::is_regular_file(path))
     throw Error("{} is a pipe or a device: name a text file", path.string());
   errno = 0;

@@ -16,20 +16,20 @@ std::string png_of(cairo_surface_t* surface) {
     return CAIRO_STATUS_SUCCESS;
   };
   const cairo_status_t status = cairo_surface_write_to_png_stream(surface, append, &png);
-  if (status != CAIRO_STATUS_SUCCESS) throw Error("can't encode the picture as PNG: {}", cairo_status_to_string(status));
+  if (status != CAIRO_STATUS_SUCCESS) throw Error("can't encode the image as PNG: {}", cairo_status_to_string(status));
   return png;
 }
 
 Surface make_surface(double width, double height) {
   constexpr double kLargest = 32'767.0;
   if (!(width <= kLargest && height <= kLargest)) {
-    throw Error("a picture of {:.0f} × {:.0f} pixels is too large, at most {:.0f} on each side; use a smaller scale", width,
+    throw Error("an image of {:.0f} × {:.0f} pixels is too large, at most {:.0f} on each side; use a smaller scale", width,
                 height, kLargest);
   }
   Surface surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(std::ceil(width)),
                                              static_cast<int>(std::ceil(height))));
   if (cairo_surface_status(surface.get()) != CAIRO_STATUS_SUCCESS) {
-    throw Error("no memory for a picture of {:.0f} × {:.0f} pixels; use a smaller scale", width, height);
+    throw Error("no memory for an image of {:.0f} × {:.0f} pixels; use a smaller scale", width, height);
   }
   return surface;
 }
@@ -97,7 +97,7 @@ void CairoCanvas::line(Point from, Point to, Rgb color, float width) {
 }
 
 void CairoCanvas::hatch(std::span<const Rect> rects, Rgb stripe) {
-  // One period, drawn at the picture's resolution and repeated.
+  // One period, drawn at the image's resolution and repeated.
   const int edge = std::max(2, static_cast<int>(std::lround(wide(kHatchPeriod) * scale_)));
   const Surface tile(cairo_image_surface_create(CAIRO_FORMAT_ARGB32, edge, edge));
   const CairoContext draw(cairo_create(tile.get()));

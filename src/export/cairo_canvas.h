@@ -10,8 +10,8 @@ namespace headlight::exporting {
 /// Draws with antialiased text and sharp cells into pixels.
 class CairoCanvas : public Canvas {
  public:
-  /// width × height units at `scale` pixels each, filled with `paper`. Throws Error when that is more than cairo's 32,767
-  /// pixels or than memory holds.
+  /// width × height units at `scale` pixels each, filled with `paper`. Throws Error beyond cairo's 32,767 pixels and when
+  /// memory is exhausted.
   CairoCanvas(float width, float height, double scale, Rgb paper);
 
   void fill(Rect rect, Rgb color) override;
@@ -32,7 +32,7 @@ class CairoCanvas : public Canvas {
   Layout layout_;
 };
 
-/// One pixel a value, opaque: what an SVG embeds.
+/// One pixel per value, opaque: the image that an SVG embeds.
 std::string encode_png(const Pixels& pixels);
 
 }  // namespace headlight::exporting

@@ -29,13 +29,13 @@ struct TextStyle {
 /// centred on it.
 inline constexpr float kHalfCapital = 0.36F;
 
-/// A picture of whole values, row-major, packed as view::table().
+/// An image of one pixel per value, row-major, packed as view::table().
 struct Pixels {
   std::uint32_t width = 0, height = 0;
   std::vector<std::uint32_t> rgba;  ///< [height, width]
 };
 
-/// What a figure is drawn on: pixels or SVG. y grows downwards; one unit is 1/96 inch on paper.
+/// The target that a figure is drawn on: pixels or SVG. y grows downwards; one unit is 1/96 inch on paper.
 class Canvas {
  public:
   virtual ~Canvas() = default;
@@ -43,9 +43,9 @@ class Canvas {
   virtual void fill(Rect rect, Rgb color) = 0;
   virtual void frame(Rect rect, Rgb color, float width) = 0;
   virtual void line(Point from, Point to, Rgb color, float width) = 0;
-  /// Diagonal stripes, continuous across the rectangles; what is between them stays.
+  /// Diagonal stripes, continuous across the rectangles; the ground between them is kept.
   virtual void hatch(std::span<const Rect> rects, Rgb stripe) = 0;
-  /// Every value is a sharp-edged cell.
+  /// Draws every value as a sharp-edged cell.
   virtual void image(Rect rect, const Pixels& pixels) = 0;
   /// `anchor` is on the baseline, at the start, middle or end of the text.
   virtual void text(Point anchor, std::string_view text, const TextStyle& style) = 0;

@@ -12,7 +12,7 @@ namespace headlight::exporting {
 /// An upright colour bar with ticks at its right and its title beside them.
 class ColorBar {
  public:
-  /// `height` is what the map would like; the bar is as high as its title needs at least.
+  /// `height` is the map's; the bar is at least as high as its title.
   ColorBar(const view::ValueScale& scale, const FigureStyle& style, const std::string& title, float height,
            const TextMetrics& metrics);
 

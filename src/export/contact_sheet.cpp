@@ -17,7 +17,7 @@ constexpr float kMinPanelHeight = 24.0F;
 constexpr float kBarGap = 24.0F;
 constexpr float kMaxBar = 640.0F;
 
-// Panels side by side: near a square, with few places left empty in the last row.
+// Panels per row: near a square, with few empty cells in the last row.
 std::size_t panels_across(std::size_t count) {
   if (count <= 4) return count;
   const auto square = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));

@@ -12,7 +12,7 @@
 
 namespace headlight::exporting {
 
-/// A ContactSheet with everything measured and placed: panels row by row in a grid, one colour bar.
+/// The layout of a ContactSheet: panels row by row in a grid, one colour bar.
 class ContactSheetDrawing {
  public:
   /// Throws Error when there is no panel, panels differ in size or values don't fill one. Keeps a reference to `sheet`.

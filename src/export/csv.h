@@ -10,8 +10,8 @@
 
 namespace headlight::exporting {
 
-/// One matrix as RFC 4180 text (CRLF, quotes doubled, UTF-8): the first line names the columns, the first field of each line
-/// the row. Numbers are the shortest that read back as the same float32; −inf is "-inf".
+/// One matrix as RFC 4180 text (CRLF, quotes doubled, UTF-8): the first line names the columns, the first field of a line
+/// its row. Numbers are the shortest that read back as the same float32; −inf is "-inf".
 
 /// Writes a matrix row by row into a sink.
 class CsvWriter {

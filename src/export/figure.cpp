@@ -13,7 +13,7 @@
 namespace headlight::exporting {
 namespace {
 
-// Fewer pixels than values would let peaks vanish.
+// With fewer pixels than values, peaks could be lost.
 std::uint32_t max_values(const FigureStyle& style) {
   const double scale = style.png_scale;
   if (!(scale >= 0.1 && scale <= 20.0)) throw Error("a PNG scale of {} is out of range; choose one from 0.1 to 20", scale);

@@ -15,12 +15,12 @@ namespace headlight::exporting {
 /// Units of 1/96 inch in a millimetre.
 inline constexpr float kUnitsPerMillimetre = 96.0F / 25.4F;
 
-/// How a figure looks; what is the same for PNG and SVG.
+/// The style of a figure, for PNG and SVG.
 struct FigureStyle {
   view::ColorMap color_map = view::ColorMap::Viridis;
   view::ScaleKind scale = view::ScaleKind::Unit;
   view::ScaleSpread spread = view::ScaleSpread::Linear;
-  std::optional<view::ValueLimits> limits = {};  ///< the ends of the colour bar; none: what `scale` finds
+  std::optional<view::ValueLimits> limits = {};  ///< the ends of the colour bar; none: by `scale`
   bool is_dark = false;
   bool shows_numbers = true;  ///< in the cells, where they fit
   double png_scale = 2.0;     ///< pixels a unit of 1/96 inch; 2 prints at 192 dpi
@@ -31,12 +31,12 @@ struct FigureStyle {
 struct FigureAxis {
   std::string title;                ///< "query", "key", "feature"
   std::vector<std::string> tokens;  ///< one a cell; empty: indices
-  /// Tokens from here on are padding, printed paler.
+  /// Tokens from this index on are padding, printed paler.
   std::uint32_t length = 0xffffffffU;
 };
 
-/// One matrix, fit for a paper: title, settings, cells, tokens on both axes, colour bar, numbers where they fit. Masked
-/// cells are hatched, rows without weights say so.
+/// One matrix as a figure for a paper: title, settings, cells, tokens on both axes, colour bar, numbers where they fit.
+/// Masked cells are hatched, rows without weights say so.
 struct HeatmapFigure {
   std::string title;
   std::string subtitle;  ///< the settings, one or more lines; long ones are wrapped
@@ -67,10 +67,10 @@ struct ContactSheet {
 };
 
 /// Bytes of a file. Maps of more than 2,000 cells are pooled to fit and the subtitle says so. Throw Error in one line when
-/// values don't fill a map or the picture is too large.
+/// values don't fill a map or the image is too large.
 std::string encode_png(const HeatmapFigure& figure);
 std::string encode_png(const ContactSheet& sheet);
-/// Cells are rectangles up to 64 × 64, above an embedded picture; text stays text.
+/// Up to 64 × 64 cells are rectangles, more an embedded image; text stays text.
 std::string encode_svg(const HeatmapFigure& figure);
 std::string encode_svg(const ContactSheet& sheet);
 

@@ -45,12 +45,12 @@ class TitleBlock {
 /// "Each point is the largest of 3 × 3 cells.", to append to a subtitle; "" without pooling.
 std::string pooling_note(const FigureMap& map);
 
-/// The hatched swatch and what it means, and below it a remark; nothing that isn't needed.
+/// The hatched swatch with its meaning, and a remark below it; parts that aren't needed are left out.
 class Legend {
  public:
   Legend(std::string masked_title, std::string remark, float width, const TextMetrics& metrics);
 
-  float height() const;  ///< with the space above; 0 when there is nothing to say
+  float height() const;  ///< with the space above; 0 for an empty legend
   void draw(Canvas& canvas, Point top_left, const Paper& paper) const;
 
  private:

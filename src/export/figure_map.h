@@ -8,12 +8,12 @@
 
 namespace headlight::exporting {
 
-/// One matrix of a figure, perhaps pooled. Without pooling there is a value for each cell.
+/// One matrix of a figure, pooled or with a value for each cell.
 struct FigureMap {
   std::uint32_t rows = 0;            ///< cells of the matrix
   std::uint32_t columns = 0;         ///< cells of the matrix
   std::uint32_t pool = 1;            ///< edge of the square of cells behind one value
-  bool pools_by_maximum = true;      ///< true for weights: a peak never vanishes; false: the mean of what is not masked
+  bool pools_by_maximum = true;      ///< true for weights, to keep peaks; false: the mean of unmasked cells
   std::vector<float> values;         ///< [value_rows, value_columns]
   std::vector<std::uint8_t> masked;  ///< as values, 1: every cell behind the value is masked; or empty
 
@@ -27,8 +27,8 @@ struct FigureMap {
     return std::span(values).subspan(std::size_t{index} * value_columns(), value_columns());
   }
 
-  /// A masked cell that has no number of its own: zero weight, −inf or a fill. It shows stripes on bare ground; a masked
-  /// cell with a number (a uniform row, a score before the mask) shows them on its colour.
+  /// A masked cell without a value: zero weight, −inf or a fill. It shows stripes on the blank colour; a masked cell with a
+  /// value (a uniform row, a score before the mask) shows them on its colour.
   bool is_blank(std::uint32_t row, std::uint32_t column) const;
   /// Is every cell of the row masked and without weight (−inf in every cell before softmax)?
   bool is_without_weights(std::uint32_t row) const;

@@ -23,7 +23,7 @@ struct FileNaming {
   /// The mean of a layer's heads, or of those of all layers of a kind: "layer-00_batch-0_mean_weights.png",
   /// "batch-0_mean_weights.png".
   std::string mean(model::BlockRef block, bool is_of_layer, std::uint32_t batch_item, std::string_view extension) const;
-  /// All heads of a layer in one picture: "layer-00_heads.png"; with several batch items "layer-00_batch-1_heads.png".
+  /// All heads of a layer in one image: "layer-00_heads.png"; with several batch items "layer-00_batch-1_heads.png".
   /// Stages other than the weights are named: "layer-00_heads_scores.png".
   std::string contact_sheet(model::BlockRef block, std::uint32_t batch_item, attention::Stage stage,
                             std::string_view extension) const;

@@ -8,7 +8,7 @@
 namespace headlight::exporting {
 namespace {
 
-constexpr float kMinCell = 14.0F;  // as long as a line of labels fits beside each cell
+constexpr float kMinCell = 14.0F;  // while a line of labels fits each cell
 constexpr float kMaxCell = 56.0F;
 constexpr float kComfortableMap = 600.0F;
 constexpr float kMaxRowLabel = 150.0F;
@@ -18,8 +18,8 @@ constexpr float kAxisTitle = line_height(kTextSize) + 6.0F;
 constexpr float kBarGap = 22.0F;
 constexpr float kMinTitleWidth = 440.0F;
 
-// What the style asks for, else large cells while they are few, whole units (sharp at every scale) while they are many, half
-// ones beyond a thousand.
+// The style's size, else large cells when they are few, whole units (sharp at every scale) when they are many, half units
+// beyond a thousand.
 float cell_edge(std::uint32_t values, float chosen) {
   const auto count = static_cast<float>(values);
   if (chosen > 0.0F) return chosen / count;
@@ -138,7 +138,7 @@ void HeatmapDrawing::draw_column_axis(Canvas& canvas) const {
                        .color = label.index < figure_.columns.length ? paper_.ink : paper_.muted,
                        .align = is_level ? TextAlign::Middle : TextAlign::Start,
                        .degrees = view::degrees(column_labels_.angle)};
-    // Turned text stands with the middle of its letters, not its baseline, on the cell's centre.
+    // Rotated text is centred on the cell by the middle of its letters, not by its baseline.
     const float turn = style.degrees / 180.0F * 3.14159265F;
     const float drop = is_level ? 0.0F : kHalfCapital * kTextSize;
     canvas.text({x + drop * std::sin(turn), base - (is_level ? 1.0F : 0.0F) + drop * std::cos(turn) * 0.5F},

@@ -13,7 +13,7 @@
 
 namespace headlight::exporting {
 
-/// A HeatmapFigure with everything measured and placed, ready to be drawn on any canvas.
+/// The layout of a HeatmapFigure, ready to be drawn on any canvas.
 class HeatmapDrawing {
  public:
   /// Pools the map to `max_values` on an edge. Throws Error when values don't fill the map. Keeps a reference to `figure`.
@@ -21,7 +21,7 @@ class HeatmapDrawing {
 
   float width() const { return width_; }
   float height() const { return height_; }
-  /// Where the values lie.
+  /// The grid of the values.
   const CellGrid& grid() const { return grid_; }
   void draw(Canvas& canvas) const;
 
@@ -29,7 +29,7 @@ class HeatmapDrawing {
   void draw_column_axis(Canvas& canvas) const;
   void draw_row_axis(Canvas& canvas) const;
   void draw_empty_rows(Canvas& canvas) const;
-  std::string remark() const;  ///< what the legend says about rows without weights
+  std::string remark() const;  ///< the legend's line about rows without weights
   bool has_row_notes() const;  ///< is there room in a row for "no weights"?
 
   const HeatmapFigure& figure_;

@@ -10,7 +10,7 @@ namespace headlight::exporting {
 namespace {
 
 constexpr std::uint32_t kMaxVectorEdge = 64;
-// Masks of more pieces than this (scattered over a large map) get their stripes from the picture itself.
+// With more rectangles than this (a mask scattered over a large map) the image itself has the stripes.
 constexpr std::size_t kMaxHatchRects = 4096;
 
 /// Neither masked nor finite.
@@ -76,8 +76,8 @@ void fill_runs(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const
   }
 }
 
-Pixels picture(const FigureMap& map, const CellGrid& grid, bool has_stripes, const view::ValueScale& scale,
-               const FigureStyle& style, const Paper& paper) {
+Pixels to_pixels(const FigureMap& map, const CellGrid& grid, bool has_stripes, const view::ValueScale& scale,
+                 const FigureStyle& style, const Paper& paper) {
   const auto pack = [](Rgb color) {
     return 0xff000000U | std::uint32_t{color.blue} << 16 | std::uint32_t{color.green} << 8 | std::uint32_t{color.red};
   };
@@ -113,7 +113,7 @@ void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, con
   if (is_vector) {
     fill_runs(canvas, map, grid, scale, style, paper);
   } else {
-    canvas.image(grid.area, picture(map, grid, !has_few_pieces, scale, style, paper));
+    canvas.image(grid.area, to_pixels(map, grid, !has_few_pieces, scale, style, paper));
   }
   if (has_few_pieces) canvas.hatch(masked, paper.stripe);
   canvas.frame(grid.area, paper.outline, 0.75F);

@@ -9,7 +9,7 @@
 
 namespace headlight::exporting {
 
-/// Where the values of a map lie: `area` holds value_rows × value_columns rectangles of equal size.
+/// The rectangles of a map's values: `area` has value_rows × value_columns of equal size.
 struct CellGrid {
   Rect area;
   float value_width = 0.0F;
@@ -21,18 +21,18 @@ struct CellGrid {
   }
 };
 
-/// Colours, stripes and outline. Up to 64 × 64 values are rectangles, more a picture.
+/// Colours, stripes and outline. Up to 64 × 64 values are rectangles, more an image.
 void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const view::ValueScale& scale,
                  const FigureStyle& style, const Paper& paper);
 
-/// How numbers are written into cells, all with the same decimals.
+/// The format of numbers in cells, all with the same decimals.
 struct CellNumbers {
   float size = 0.0F;  ///< of the text
   std::uint32_t decimals = 0;
 };
 
-/// The most decimals (3 … 2 for numbers below ten, 2 … 0 for others) with which every number fits its cell; nothing when
-/// that is too small to read or the map is pooled.
+/// The most decimals (3 … 2 for numbers below ten, 2 … 0 for others) with which every number fits its cell; nullopt when
+/// the text would be too small to read or the map is pooled.
 std::optional<CellNumbers> fit_numbers(const FigureMap& map, const CellGrid& grid, const TextMetrics& metrics);
 void paint_numbers(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const CellNumbers& numbers,
                    const view::ValueScale& scale, const FigureStyle& style, const Paper& paper);

@@ -11,14 +11,14 @@
 
 namespace headlight::exporting {
 
-/// Keeps the order in which fields are added: files read from the general to the particular.
+/// Keeps the order in which fields are added: general ones come first in a file.
 using Json = nlohmann::ordered_json;
 
 /// {…fields of `head`…, "shape": […], "values": nested arrays}. Numbers are the shortest that read back as the same float32;
-/// −inf is the string "-inf", inf "inf", and what is no number null: the file is strict JSON.
+/// −inf is the string "-inf", inf "inf", and NaN null: the file is strict JSON.
 class JsonTensorWriter {
  public:
-  /// `head` is an object: axes, tokens, settings. Its texts must be UTF-8; broken bytes become U+FFFD.
+  /// `head` is an object: axes, tokens, settings. Its texts must be UTF-8; invalid bytes become U+FFFD.
   JsonTensorWriter(Sink sink, const Json& head, std::span<const std::uint32_t> shape);
 
   /// The next values in row-major order, any number of them.
@@ -37,7 +37,7 @@ class JsonTensorWriter {
 std::string encode_json(const Json& head, const Tensor& tensor);
 void write_json(const std::filesystem::path& path, const Json& head, const Tensor& tensor);
 
-/// A document with two spaces of indentation and a newline at its end; broken UTF-8 becomes U+FFFD.
+/// A document with two spaces of indentation and a newline at its end; invalid UTF-8 becomes U+FFFD.
 std::string to_text(const Json& document);
 
 }  // namespace headlight::exporting

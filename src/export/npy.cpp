@@ -12,7 +12,7 @@
 namespace headlight::exporting {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "values are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "values are written as in memory");
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kPreamble = 10;  // magic, two bytes of version, two of the dictionary's length

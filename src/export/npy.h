@@ -19,7 +19,7 @@ std::string encode_npy(const Tensor& tensor);
 Tensor decode_npy(std::string_view bytes);
 void write_npy(const std::filesystem::path& path, const Tensor& tensor);
 
-/// Writes an .npy strip by strip: its values may be more than memory holds.
+/// Writes an .npy in parts: its values may exceed the memory.
 class NpyFile {
  public:
   /// Throws Error in one line when the file can't be written, as the other functions do.
@@ -27,7 +27,7 @@ class NpyFile {
 
   /// The next values in row-major order, any number of them.
   void append(std::span<const float> values);
-  /// Puts the file in its place. Throws Error unless exactly the shape's elements were appended.
+  /// Moves the file to its path. Throws Error unless exactly the shape's elements were appended.
   void finish();
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-/// The text behind a key of the dictionary, without the spaces before it.
+/// The text after a key of the dictionary, without leading spaces.
 std::optional<std::string_view> value_of(std::string_view dictionary, std::string_view key) {
   const std::size_t at = dictionary.find(key);
   if (at == std::string_view::npos) return std::nullopt;

@@ -8,7 +8,7 @@
 
 namespace headlight::exporting {
 
-/// What the header of NumPy's .npy says: magic, version, length, a Python dictionary.
+/// The header of NumPy's .npy: magic, version, length, a Python dictionary.
 struct NpyHeader {
   std::string type;  ///< "<f4", "|b1"
   bool is_fortran = false;

@@ -27,7 +27,7 @@ using CairoContext = std::unique_ptr<cairo_t, DestroyContext>;
 using Surface = std::unique_ptr<cairo_surface_t, DestroySurface>;
 using Pattern = std::unique_ptr<cairo_pattern_t, DestroyPattern>;
 
-/// A layout whose glyphs stand at fractional positions and are not hinted, so that text measures the same at every scale.
+/// A layout with fractional glyph positions and without hinting, so that text has the same width at every scale.
 /// Throws Error when the system has no font at all.
 Layout make_layout(cairo_t* cairo);
 void set_font(PangoLayout* layout, float size, bool is_bold, bool is_italic);

@@ -12,7 +12,7 @@
 
 namespace headlight::exporting {
 
-/// One file beside run.json.
+/// One file listed in run.json.
 struct WrittenStage {
   std::string file;
   std::string stage;              ///< "weights", "logits", …
@@ -20,15 +20,15 @@ struct WrittenStage {
   std::vector<std::string> axes;  ///< one name for each axis of the shape
 };
 
-/// What somebody needs to know to use exported numbers without the program that made them.
+/// The description of exported numbers, so that other programs can use them.
 struct RunDescription {
   std::string program;                       ///< "headlight 0.1.0"
   std::string device;                        ///< name of the GPU; empty when unknown
-  Json model;                                ///< preset or settings of the playground: whatever rebuilds the network
+  Json model;                                ///< the input that rebuilds the network: preset or playground settings
   const model::ModelInput* input = nullptr;  ///< tokens with padding; not null
   std::vector<model::BlockKind> kinds;       ///< kinds of blocks the network has; their masks are written
   attention::MaskSet masks;
-  Json selection;  ///< layer, batch, head that were asked for; null means all
+  Json selection;  ///< the requested layer, batch and head; null means all
   Json view;       ///< colour map, scale, theme; null when nothing was drawn
   std::vector<WrittenStage> stages;
 };
@@ -38,7 +38,7 @@ std::string encode_run_json(const RunDescription& run);
 void write_run_json(const std::filesystem::path& path, const RunDescription& run);
 
 /// {"length": n, "lengths": […], "texts": [[…]], "ids": [[…]]}: a list for each batch item, padding as "<pad>" and null;
-/// with padding on the left "starts", where each item begins.
+/// with padding on the left "starts", the index of each item's first token.
 Json describe_tokens(const model::TokenBatch& tokens);
 /// {"rule": "causal", "key_padding": true, "fill": "-inf", "matrix": …, "painted": […]}. A matrix' rows are strings of 1
 /// (kept) and 0 (masked), [batch][head][query].

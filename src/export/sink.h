@@ -7,10 +7,10 @@
 
 namespace headlight::exporting {
 
-/// Takes the next bytes of a file that is made piece by piece.
+/// Receives the next bytes of a file that is written in parts.
 using Sink = std::function<void(std::string_view)>;
 
-/// append() of a file too large to be held whole; the file must outlive it.
+/// append() of a file too large for the memory; the file must outlive it.
 inline Sink sink_of(AtomicFile& file) {
   return [&file](std::string_view bytes) { file.append(bytes); };
 }

@@ -6,7 +6,7 @@
 
 namespace headlight::exporting {
 
-/// Writes SVG 1.1: rectangles and text stay what they are, so that labels can be selected, searched and edited.
+/// Writes SVG 1.1 with text as text and cells as rectangles, so that labels can be selected, searched and edited.
 class SvgCanvas : public Canvas {
  public:
   /// `title` is read by screen readers and shown by browsers.

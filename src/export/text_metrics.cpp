@@ -6,7 +6,7 @@
 namespace headlight::exporting {
 namespace {
 
-/// Without a font Pango draws a box for every character and says so nowhere.
+/// Without a font Pango draws a box for every character and reports no error.
 void expect_fonts(PangoContext* context) {
   const Font wanted(pango_font_description_from_string(kFontFamilies));
   PangoFont* font = pango_context_load_font(context, wanted.get());  // its list of families has aliases without fonts
@@ -77,7 +77,7 @@ std::string printable(std::string_view token) {
     const auto byte = static_cast<unsigned char>(*at);
     if (byte >= 0x20 && byte != 0x7f) {
       text += *at;
-    } else {  // U+2400 … U+2421: control pictures
+    } else {  // U+2400 … U+2421: Control Pictures
       text += "\xe2\x90";
       text += byte == 0x7f ? '\xa1' : static_cast<char>(0x80 + byte);
     }

@@ -8,10 +8,10 @@
 
 namespace headlight::exporting {
 
-/// Preferred fonts, first to last; whatever they lack (CJK, emoji) comes from the system's other fonts.
+/// Preferred fonts, first to last; missing characters (CJK, emoji) come from the system's other fonts.
 inline constexpr const char* kFontFamilies = "Inter, DejaVu Sans, sans-serif";
 
-/// Measures text as both canvases set it. One thread uses an object at a time.
+/// Measures text as both canvases draw it. One thread uses an object at a time.
 class TextMetrics {
  public:
   TextMetrics();
@@ -31,7 +31,7 @@ class TextMetrics {
 /// Line height of a text of this size; labels closer than this would touch.
 constexpr float line_height(float size) { return 1.25F * size; }
 
-/// A token as it is printed: valid UTF-8 (broken bytes become U+FFFD), control characters as their pictures ("␊").
+/// A token as printed: valid UTF-8 (invalid bytes become U+FFFD), control characters as Control Pictures ("␊").
 std::string printable(std::string_view token);
 
 }  // namespace headlight::exporting

@@ -33,7 +33,7 @@ void record_whole(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inpu
   const bool is_naive = kernels.tuning().attention == AttentionKernel::Naive;
   const std::uint32_t end = parameters.queries;
   const double row_work = kAttentionCost * maps * parameters.keys * 4.0 * (parameters.d_k4 + parameters.d_v4);
-  // Whole workgroups, so that each row is computed with the same rows beside it and gets the same bits.
+  // Whole workgroups, so that each row is always computed with the same rows and gets the same bits.
   const std::uint32_t step =
       kTiledRows * kernels.parts_at_once(divide_up(end - parameters.block_row, kTiledRows), kTiledRows * row_work);
   for (; parameters.block_row < end; parameters.block_row += step) {
@@ -63,7 +63,7 @@ MergedLayout concatenated(std::uint32_t heads, std::uint32_t d_v4) { return {hea
 MergedLayout without_transpose(std::uint32_t queries, std::uint32_t d_v4) { return {d_v4, queries * d_v4}; }
 
 DeviceTensor make_stats(gpu::Stream& stream, std::uint32_t items, std::uint32_t heads, std::uint32_t queries) {
-  // The shader indexes pairs without gaps between items: to the tensor it is one long row.
+  // The shader indexes pairs without gaps between items, so the tensor is one long row.
   return {stream, 1, 1, 1, items * heads * queries * 2, "the rows' softmax statistics"};
 }
 

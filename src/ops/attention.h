@@ -11,7 +11,8 @@ namespace headlight::ops {
 /// The mask's part of every kernel's push constants.
 MaskParameters mask_parameters(const MaskData& mask);
 
-/// How the heads' outputs lie in the merged matrix, in vec4: concatenated, or (notebook 003) reshaped without the transpose.
+/// The layout of the heads' outputs in the merged matrix, in vec4: concatenated, or (notebook 003) reshaped without the
+/// transpose.
 struct MergedLayout {
   std::uint32_t row4 = 0;
   std::uint32_t head4 = 0;
@@ -19,17 +20,17 @@ struct MergedLayout {
 MergedLayout concatenated(std::uint32_t heads, std::uint32_t d_v4);
 MergedLayout without_transpose(std::uint32_t queries, std::uint32_t d_v4);
 
-/// Multiply-adds of a linear layer that take about as long as one of attention, whose loads and masks come on top.
+/// Multiply-adds of a linear layer that take about as long as one of attention with its loads and masks.
 inline constexpr double kAttentionCost = 4.0;
 
 class AttentionScratch;
 
-/// Does this way of computing need an AttentionScratch?
+/// Does this kernel need an AttentionScratch?
 constexpr bool needs_scratch(AttentionKernel kind) {
   return kind != AttentionKernel::Naive && kind != AttentionKernel::Tiled;
 }
 
-/// What an attention reads. Heads of queries share KV heads where there are fewer of those (grouped-query attention).
+/// The inputs of an attention. Query heads share KV heads where there are fewer of those (grouped-query attention).
 ///   q [item, head, query, d_k], k [item, KV head, key, d_k], v [item, KV head, key, d_v]
 struct AttentionInputs {
   const DeviceTensor& q;
@@ -37,12 +38,12 @@ struct AttentionInputs {
   const DeviceTensor& v;
   MaskData mask;
   float scale = 1.0f;
-  float softcap = 0.0f;  ///< scaled scores s become softcap · tanh(s / softcap) (Gemma 2); 0: they stay
-  Rows queries;          ///< those that are computed; there is no query behind them
+  float softcap = 0.0f;  ///< scaled scores s become softcap · tanh(s / softcap) (Gemma 2); 0: off
+  Rows queries;          ///< the computed ones, up to the last query
   std::uint32_t keys = 0;
 };
 
-/// Where its results go.
+/// The outputs of an attention.
 ///   merged [item, 1, query, heads · padded d_v]
 ///   stats  [item, head, query] (m, l) float pairs: the row's largest visible score and Σ exp(score − m)
 struct AttentionOutputs {
@@ -51,7 +52,7 @@ struct AttentionOutputs {
   MergedLayout layout;
 };
 
-/// Push constants of every attention kernel, first_item and the scratch's rows aside.
+/// Push constants of every attention kernel, except first_item and the scratch's rows.
 AttentionParameters attention_parameters(const AttentionInputs& inputs, const AttentionOutputs& outputs);
 
 /// O = softmax(masked(scale · Q·Kᵀ)) · V, written straight into the merged matrix; no n × n matrix is stored

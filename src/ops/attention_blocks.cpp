@@ -22,7 +22,7 @@ ScratchSize scratch_size(const gpu::DeviceInfo& device, std::uint32_t heads, std
         "smaller",
         keys, heads, device.max_storage_range >> 20, device.name);
   }
-  // Texel reads come first where they are the fastest, so the scratch keeps to their range too if it can.
+  // Texel reads are preferred where they are the fastest, so the scratch fits their range too if possible.
   const std::size_t budget =
       std::min({kScratchBytes, device.max_storage_range, device.max_texel_elements * DeviceTensor::kVec4Bytes});
   ScratchSize size;

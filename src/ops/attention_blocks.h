@@ -4,7 +4,7 @@
 
 namespace headlight::ops {
 
-/// What a scratch holds at once. Two buffers have these sizes: one of scores, one of weights.
+/// The capacity of a scratch. Two buffers have these sizes: one of scores, one of weights.
 struct ScratchSize {
   std::uint32_t rows = 0;   ///< of a block, a multiple of 8
   std::uint32_t items = 0;  ///< batch items at once, at least 1
@@ -16,8 +16,8 @@ struct ScratchSize {
 ScratchSize scratch_size(const gpu::DeviceInfo& device, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys,
                          std::uint32_t items = 1);
 
-/// The scratch of attention by blocks of queries: scores and weights of as many rows as a fixed budget holds, so that device
-/// memory grows with n, not with n², and the scratch stays in the processor's cache.
+/// The scratch of attention by blocks of queries: scores and weights of as many rows as fit a fixed budget, so that device
+/// memory grows with n, not with n², and a CPU keeps the scratch in its cache.
 class AttentionScratch {
  public:
   /// For any attention of up to these sizes. Throws Error as scratch_size() does.
@@ -34,7 +34,7 @@ class AttentionScratch {
   gpu::Buffer scores_, weights_;
 };
 
-/// Which part of the calculation to record, so that each can be measured by itself.
+/// The part of the calculation to record, so that each can be measured separately.
 struct BlockSteps {
   bool scores = true, softmax = true, values = true;
 };

@@ -50,7 +50,7 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
                      k.item_bytes() <= kernels.max_binding(true);
   const std::uint32_t strip = is_exact ? 1 : strip_rows(region.pool, parameters.d_k4);
   const gpu::Kernel& kernel = kernels.load(is_exact ? "attention_cells_exact" : "attention_cells_pooled", texel);
-  // Some heads at once, or some rows of one head, where all of them would keep the device busy for too long.
+  // Some heads per dispatch, or some rows of one head, where all of them would occupy the device for too long.
   const std::uint32_t tile_rows = region.tile_rows(), row_groups = divide_up(tile_rows, group_rows);
   const double cell_work = kAttentionCost * region.columns * 4.0 * parameters.d_k4;  // of a row of cells
   const double group_work = cell_work * group_rows * region.pool;

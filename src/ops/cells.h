@@ -18,10 +18,10 @@ struct Region {
   std::size_t tile_values() const { return std::size_t{tile_rows()} * tile_columns(); }
 };
 
-/// Which map over (query, key) attention_cells_*.comp evaluate.
+/// The map over (query, key) that attention_cells_*.comp evaluate.
 enum class MapStage : std::uint32_t { Scores, Scaled, Masked, Weights };
 
-/// Bytes of one value of a tile: (value, 1 where everything behind it is masked).
+/// Bytes of one value of a tile: (value, 1 where all its cells are masked).
 inline constexpr std::size_t kCellBytes = 8;
 
 /// Consecutive heads of one batch item.
@@ -30,20 +30,20 @@ struct HeadRun {
 };
 
 /// Evaluates a region of the maps of some heads, tile after tile into `out` from pair `out_at` on, from an attention's
-/// inputs and the statistics that it left.
+/// inputs and the softmax statistics that it wrote.
 void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const AttentionInputs& inputs,
                const DeviceTensor& stats, const HeadRun& heads, const Region& region, const gpu::Buffer& out,
                std::uint32_t out_at);
 
-/// Asks for the kernel with which map_cells() evaluates unpooled maps, so that it is compiled together with others.
+/// Requests the kernel with which map_cells() evaluates unpooled maps, so that it is compiled together with others.
 void ask_for_map_cells(Kernels& kernels);
 
 /// A matrix inside one item of a stored tensor, in floats from the item's begin.
 struct StoredMatrix {
   std::uint32_t base = 0;
   std::uint32_t row_stride = 0;
-  std::uint32_t slot_width = 0;   ///< columns that lie together …
-  std::uint32_t slot_stride = 0;  ///< … and how far the next ones are
+  std::uint32_t slot_width = 0;   ///< adjacent columns …
+  std::uint32_t slot_stride = 0;  ///< … and the distance to the next group of them
 };
 
 /// Copies a region of a stored matrix into `out` from pair `out_at` on.

@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::uint32_t thread_count(std::uint32_t wanted, std::size_t kernels) {
-  constexpr std::uint32_t kMost = 4;  // a device of its own for each costs some 20 ms and some megabytes
+  constexpr std::uint32_t kMost = 4;  // a device of its own for each costs some 20 ms and a few megabytes
   const std::uint32_t count = wanted > 0 ? wanted : std::clamp(std::thread::hardware_concurrency(), 1u, kMost);
   return static_cast<std::uint32_t>(std::min<std::size_t>(count, kernels));
 }
@@ -57,7 +57,7 @@ class Queue {
   std::atomic<std::size_t> next_{0};
 };
 
-/// Threads that compile on devices of their own what is left of a queue, for the driver's cache.
+/// Threads that compile the rest of a queue on devices of their own, for the driver's cache.
 class Helpers {
  public:
   Helpers(const gpu::Context& context, std::span<gpu::Kernel* const> kernels, Queue& queue, std::uint32_t threads)
@@ -70,7 +70,7 @@ class Helpers {
   Helpers(const Helpers&) = delete;
   Helpers& operator=(const Helpers&) = delete;
 
-  /// The next kernel that a thread is through with, compiled or not; nothing when all threads are.
+  /// The next kernel that a thread has finished, compiled or not; nullopt when all threads have ended.
   std::optional<std::size_t> next_done() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !done_.empty() || running_ == 0; });
@@ -91,9 +91,10 @@ class Helpers {
         const gpu::Kernel kernel(context, kernel_source(kernels_[*index]->name()));
         dispatch_nothing(context, kernel, any);
       }
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the device that needs it compiles it, or says why not
+    } catch (
+        const std::exception&) {  // NOLINT(bugprone-empty-catch): the device that needs it compiles it or reports why not
     }
-    // Only now, when its device is gone, has the driver written all that it compiled.
+    // Only once its device is destroyed has the driver written all compiled kernels to its cache.
     const std::lock_guard lock(mutex_);
     done_.insert(done_.end(), taken.begin(), taken.end());
     --running_;
@@ -146,7 +147,7 @@ void compile_by_making(std::span<gpu::Kernel* const> kernels, std::uint32_t thre
   std::size_t done = 0;
   std::uint32_t running = threads;
   std::exception_ptr failure;
-  std::vector<std::jthread> workers;  // last: they end before what they use goes
+  std::vector<std::jthread> workers;  // last member: joined before what they use is destroyed
   for (std::uint32_t i = 0; i < threads; ++i) {
     workers.emplace_back([&] {
       try {

@@ -15,7 +15,7 @@ namespace headlight::ops {
 constexpr std::uint32_t divide_up(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
 
 /// Activations on the device: [item, head, token, width] float, width rounded up to vec4 (the rest zero) and items apart by
-/// a multiple of 256 bytes, so that any run of items can be bound by itself.
+/// a multiple of 256 bytes, so that any range of items can be bound.
 class DeviceTensor {
  public:
   DeviceTensor() = default;
@@ -23,12 +23,12 @@ class DeviceTensor {
   DeviceTensor(gpu::Stream& stream, std::uint32_t items, std::uint32_t heads, std::uint32_t tokens, std::uint32_t width,
                std::string_view purpose);
 
-  /// `tokens` is what a head has room for; a run may fill fewer.
+  /// `tokens` is a head's capacity; a run may fill fewer.
   std::uint32_t items = 0, heads = 0, tokens = 0, width = 0;
 
   bool is_empty() const { return buffer_.is_empty(); }
   std::uint32_t width4() const { return divide_up(width, 4); }
-  /// vec4 from one item to the next.
+  /// Stride between items, in vec4.
   std::uint32_t stride4() const { return divide_up(heads * tokens * width4(), kItemAlignment4) * kItemAlignment4; }
   std::size_t item_bytes() const { return std::size_t{stride4()} * kVec4Bytes; }
   const gpu::Buffer& buffer() const { return buffer_; }

@@ -15,11 +15,11 @@
 
 namespace headlight::ops {
 
-/// How many kernels of those that a pass waits for are compiled. Called on the thread that asks for them, before the first
+/// Progress of the kernels that a pass waits for: how many are compiled. Called on the requesting thread, before the first
 /// with 0 and after each.
 using CompileObserver = std::function<void(std::size_t done, std::size_t total)>;
 
-/// The kernels of one device, compiled when first used, and which of several that do the same is the fastest there.
+/// The kernels of one device, compiled at their first use, and the fastest choice among equivalent ones.
 class Kernels {
  public:
   explicit Kernels(gpu::Context& context);
@@ -33,8 +33,8 @@ class Kernels {
   /// "name_texel" when `texel`, else "name".
   const gpu::Kernel& load(std::string_view name, bool texel);
 
-  /// While one lives, kernels that are asked for the first time are only listed: streams leave their dispatches out
-  /// (gpu::Stream::is_complete), and what uses them is recorded again after compile_listed().
+  /// While one exists, kernels that aren't compiled yet are only listed: streams skip their dispatches
+  /// (gpu::Stream::is_complete), and the caller records the stream again after compile_listed().
   class Listing {
    public:
     explicit Listing(Kernels& kernels) : kernels_(kernels) { kernels_.is_listing_ = true; }
@@ -45,7 +45,7 @@ class Kernels {
    private:
     Kernels& kernels_;
   };
-  /// Names of kernels that are asked for and not compiled, in the order of asking.
+  /// Names of kernels that were requested and aren't compiled, in order of request.
   std::vector<std::string> listed() const;
   /// Compiles these, in their order, on as many threads as the processor has (ops/compile.h), and forgets the list.
   void compile_listed(const CompileObserver& observer = {});
@@ -53,14 +53,14 @@ class Kernels {
   const Tuning& tuning() const { return tuning_; }
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
-  /// How many of `count` parts that cost so many multiply-adds each fit into a submission of their own; at least one.
+  /// How many of `count` parts, each of the given multiply-adds, fit into one submission; at least one.
   std::uint32_t parts_at_once(std::uint32_t count, double multiply_adds_each) const;
 
-  /// Bytes that a binding may span: storage buffers, or texel buffers of vec4.
+  /// The most bytes of a binding: a storage buffer, or a texel buffer of vec4.
   std::size_t max_binding(bool texel) const;
 
-  /// Workgroups in one long row, as many rows as an axis of the device's grid needs for them. Some of the last row have
-  /// nothing to do.
+  /// A linear count of workgroups, split into rows where it exceeds the limit of one axis of the device's grid. Some in the
+  /// last row are idle.
   struct Fold {
     std::uint32_t groups = 0;  ///< of a row
     std::uint32_t rows = 0;

@@ -16,7 +16,7 @@ struct Choice {
   std::uint32_t groups_per_tile = 1;
 };
 
-/// What the kernels of one call are compiled with.
+/// Specialization of the kernels of one call.
 struct Variant {
   bool has_halves = false, has_activation = false;
 
@@ -30,7 +30,7 @@ struct Variant {
 };
 
 Choice choose(Kernels& kernels, LinearKernel kind, const Variant& variant, std::uint32_t rows) {
-  constexpr std::uint32_t kFewestToShuffle = 5;  // with fewer rows most lanes would have none to pass on
+  constexpr std::uint32_t kFewestToShuffle = 5;  // with fewer rows most lanes would have none to share
   const auto load = [&](const std::string& name) { return &kernels[variant.name(name, is_texel(kind))]; };
   if (is_shuffle(kind) && can_shuffle(kernels.context().device()) && rows >= kFewestToShuffle) {
     const std::uint32_t per_group = rows <= 8 ? 8 : 16;
@@ -53,7 +53,7 @@ Choice choose(Kernels& kernels, LinearKernel kind, const Variant& variant, std::
   return {load(fmt::format("linear_vec4_{}", per_group)), per_group};
 }
 
-/// Which part of the weight a call uses and where its columns go.
+/// The part of the weight that a call uses and the destination of its columns.
 struct Target {
   std::uint32_t first_tile, end_tile;
   const DeviceTensor* q;
@@ -69,7 +69,7 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   const std::uint32_t all_rows = x.items * parameters.tokens;
   const Tuning& tuning = kernels.tuning();
   LinearKernel kind = all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows;
-  const std::size_t texel_range = kernels.max_binding(true);  // of vec4; an element of halves has half the bytes
+  const std::size_t texel_range = kernels.max_binding(true);  // of vec4; a float16 element has half the bytes
   const std::size_t weight_texel_range = weight.has_halves ? texel_range / 2 : texel_range;
   if (is_texel(kind) && (x.item_bytes() > texel_range || weight.tile_bytes() > weight_texel_range)) {
     kind = is_shuffle(kind) ? LinearKernel::Shuffle
@@ -169,7 +169,7 @@ void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x,
   }
   const std::uint32_t first = q != nullptr ? query.first_tile : key.first_tile;
   const std::uint32_t end = v != nullptr ? value.first_tile + value.tiles : key.first_tile;
-  // A binding that no tile writes still needs a buffer.
+  // A binding that isn't written still needs a buffer.
   record(stream, kernels, x, weight, {first, end, any, k != nullptr ? k : any, v != nullptr ? v : any}, parameters);
 }
 

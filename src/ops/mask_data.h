@@ -8,7 +8,7 @@
 namespace headlight::ops {
 
 /// A mask as the kernels read it: the rule as numbers and, in one buffer of words, the key lengths of each batch item and
-/// bit planes of cells that are denied or allowed whatever the rule says (shaders/lib/mask.glsl).
+/// bit planes of cells that are denied or allowed regardless of the rule (shaders/lib/mask.glsl).
 struct MaskData {
   bool causal = false;
   std::uint32_t window = 0;

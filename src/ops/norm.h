@@ -21,9 +21,9 @@ DeviceNorm upload_norm(gpu::Context& context, std::span<const float> weight, std
 struct NormOptions {
   const DeviceTensor* y = nullptr;              ///< of x's shape: norm(x + y) …
   bool adds_after = false;                      ///< … or y + norm(x)
-  std::optional<Rows> rows = {};                ///< tokens of x; none: all that it has room for
-  std::optional<std::uint32_t> out_first = {};  ///< row of the result behind the first of `rows`; none: the same
-  std::optional<bool> is_wide = {};  ///< a workgroup a row instead of a lane; none: as the device likes it, GPUs wide
+  std::optional<Rows> rows = {};                ///< tokens of x; none: its whole capacity
+  std::optional<std::uint32_t> out_first = {};  ///< row of the result for the first of `rows`; none: the same
+  std::optional<bool> is_wide = {};             ///< a workgroup per row instead of a lane; none: by device, wide on GPUs
 };
 
 /// result = norm(x) over the last axis (torch.nn.LayerNorm, torch.nn.RMSNorm) of [item, head, token, width]; the result may

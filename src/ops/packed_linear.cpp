@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kTileColumns = 64;
 constexpr std::size_t kChunkBytes = std::size_t{16} << 20;
 
-/// Where column or row `index` of `size`, falling into `heads`, lies when every head is padded to vec4.
+/// The index of column or row `index` of `size`, split into `heads`, when every head is padded to vec4.
 std::uint32_t padded_index(std::uint32_t index, std::uint32_t size, std::uint32_t heads) {
   const std::uint32_t width = size / heads;
   return index / width * divide_up(width, 4) * 4 + index % width;
@@ -54,7 +54,7 @@ class TilePacker {
       std::fill(to + std::size_t{source_.in} * kTileColumns, to + std::size_t{inner_} * kTileColumns, 0.0f);
       return;
     }
-    // Heads with gaps between them: every row of the weight that falls into the tile finds its own column.
+    // Heads with padding between them: each row of the weight in this tile is copied to its own column.
     std::fill_n(to, std::size_t{inner_} * kTileColumns, 0.0f);
     column_.resize(source_.in);
     for (std::uint32_t row = 0; row < source_.out; ++row) {
@@ -73,7 +73,7 @@ class TilePacker {
   std::vector<float> column_;
 };
 
-/// Packs tiles [first, first + count) of a section into memory, on every core when there are many.
+/// Packs tiles [first, first + count) of a section into memory, on all cores when there are many.
 void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uint32_t first, std::uint32_t count,
                 std::byte* to) {
   const std::size_t numbers = std::size_t{packed.inner4} * 4 * kTileColumns;
@@ -146,7 +146,7 @@ PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, 
     for (std::uint32_t row = 0; row < source.bias.size(); ++row) {
       bias[section.first_tile * kTileColumns + padded_index(row, source.out, source.out_heads)] = source.bias[row];
     }
-    // Where host and device share memory, tiles are packed where they stay.
+    // Where host and device share memory, tiles are packed in place.
     if (const std::span<std::byte> mapped = packed.weight.mapped(); !mapped.empty()) {
       pack_tiles(source, packed, 0, section.tiles, mapped.data() + section.first_tile * packed.tile_bytes());
       continue;

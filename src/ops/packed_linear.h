@@ -15,20 +15,20 @@ namespace headlight::ops {
 /// r]`. Called from several threads at once.
 using ColumnReader = std::function<void(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride)>;
 
-/// One weight of torch.nn.Linear in host memory, and how its rows and columns fall into heads.
+/// One weight of torch.nn.Linear in host memory, and the split of its rows and columns into heads.
 struct LinearSource {
-  std::span<const float> weight = {};  ///< [out, in], or empty: `read` brings it
+  std::span<const float> weight = {};  ///< [out, in], or empty: `read` provides it
   std::span<const float> bias = {};    ///< [out], or empty for none
   std::uint32_t out = 0;
   std::uint32_t in = 0;
   std::uint32_t out_heads = 1;  ///< rows are [out_heads, out / out_heads]; each head's columns of y are padded to vec4
-  std::uint32_t in_heads = 1;   ///< columns likewise, for inputs that lie in padded head slots
+  std::uint32_t in_heads = 1;   ///< columns likewise, for inputs stored in padded head slots
   ColumnReader read = {};
 };
 
 /// Up to three weights over the same input (queries, keys, values; or a single one) on the device, in the order in which the
-/// kernels walk them: [tile of 64 outputs][input][16] vec4, each weight beginning a tile of its own. Numbers are float32, or
-/// float16 where that was asked for.
+/// kernels walk them: [tile of 64 outputs][input][16] vec4, each weight starting a new tile. Numbers are float32, or
+/// float16 where requested.
 struct PackedLinear {
   struct Section {
     std::uint32_t first_tile = 0;
@@ -50,8 +50,8 @@ struct PackedLinear {
 /// Bytes that pack() will take on the device.
 std::size_t packed_bytes(std::span<const LinearSource> sources, bool has_halves = false);
 
-/// Packs and copies to the device with every processor core, some megabytes at a time. Throws Error when the device can't
-/// hold it.
+/// Packs and copies to the device with every processor core, some megabytes at a time. Throws Error when the device's
+/// memory is too small.
 PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose,
                   bool has_halves = false);
 

@@ -6,7 +6,7 @@
 
 namespace headlight::ops {
 
-/// What rotary positions turn by.
+/// The angles of RoPE, by position.
 struct RotaryAngles {
   gpu::Slice angles;     ///< [position, pairs, 2] (cos, sin)
   gpu::Slice positions;  ///< [item, tokens] words
@@ -15,7 +15,7 @@ struct RotaryAngles {
   bool is_interleaved = false;  ///< pairs (2i, 2i + 1) instead of (i, i + pairs)
 };
 
-/// Turns number pairs of queries or keys by the angle of their token's position, in place (Su et al. 2021).
+/// RoPE: rotates pairs of queries' or keys' components by the angle of their token's position, in place (Su et al. 2021).
 ///   x [item, head, token, d_k]
 void rotate(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const RotaryAngles& angles, Rows rows);
 

@@ -4,7 +4,7 @@
 
 namespace headlight::ops {
 
-/// Which tokens of every batch item an op computes: those before an edit may be left as they are.
+/// The tokens of every batch item that an op computes: those before an edit may keep their values.
 struct Rows {
   std::uint32_t first = 0;
   std::uint32_t count = 0;

@@ -21,8 +21,7 @@ namespace {
 constexpr std::array kLinearNames{"naive", "vec4", "vec4_texel", "tiled", "shuffle", "shuffle_texel"};
 constexpr std::array kAttentionNames{"naive", "blocks", "blocks_texel", "tiled", "blocks_shuffle", "blocks_shuffle_texel"};
 
-/// What a submission costs. A device that is a processor computes in this process, whose own processor time leaves out what
-/// other programs do meanwhile.
+/// The cost of a submission. A CPU device computes in this process: its processor time excludes the work of other programs.
 double cost_ms(const gpu::DeviceInfo& device, gpu::Stream&& stream) {
   const std::clock_t start = std::clock();
   gpu::Submission submission = std::move(stream).submit();
@@ -31,15 +30,15 @@ double cost_ms(const gpu::DeviceInfo& device, gpu::Stream&& stream) {
   return static_cast<double>(std::clock() - start) * 1e3 / CLOCKS_PER_SEC;
 }
 
-/// One way of doing the same, and its lowest cost so far.
+/// One of several equivalent kernels, and its lowest cost so far.
 template <typename Kernel>
 struct Candidate {
   Kernel kernel;
   double best_ms = std::numeric_limits<double>::infinity();
 };
 
-/// Times the candidates in turn, so that a busy moment of the machine hits all of them, and returns the fastest. Those that
-/// are far behind are soon left out.
+/// Times the candidates in turn, so that other load on the machine affects all of them, and returns the fastest. Much slower
+/// ones are dropped early.
 template <typename Kernel, typename Record>
 Kernel fastest(gpu::Context& context, std::vector<Candidate<Kernel>> candidates, const Record& record) {
   constexpr int kRounds = 9;
@@ -65,8 +64,8 @@ constexpr std::array<AttentionKernel, kCandidates> kAttentionCandidates{
     AttentionKernel::Blocks, AttentionKernel::BlocksTexel, AttentionKernel::Tiled, AttentionKernel::BlocksShuffle,
     AttentionKernel::BlocksShuffleTexel};
 
-/// Is it worth a trial? Tiles in shared memory never win on a processor: there a barrier ends and resumes every lane, and
-/// they are among the kernels that compile the longest.
+/// Is it worth a trial? Tiles in shared memory are never the fastest on a CPU, where a barrier suspends and resumes every
+/// lane, and they are among the kernels that compile the longest.
 template <typename Kernel>
 bool is_candidate(const gpu::DeviceInfo& device, Kernel kernel) {
   if (kernel == Kernel::Tiled) return !device.is_cpu;
@@ -136,9 +135,9 @@ std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t st
   });
 }
 
-/// What a tuning is valid for.
+/// The key for which a tuning is valid.
 std::string cache_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 5;  // of the kernels: a choice among others says nothing about these
+  constexpr int kGeneration = 5;  // of the kernels: increased when they change, so that older tunings are ignored
   return fmt::format("{} | {} | {} | kernels {}", device.name, device.driver, device.uuid, kGeneration);
 }
 
@@ -146,7 +145,8 @@ nlohmann::json read_cache(const std::filesystem::path& file) {
   try {
     nlohmann::json cache = read_json(file, {.bytes = std::size_t{1} << 20});
     if (cache.is_object()) return cache;
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no cache yet or a broken one: measured and written anew
+  } catch (
+      const std::exception&) {  // NOLINT(bugprone-empty-catch): no cache yet or a damaged one: measured and written again
   }
   return nlohmann::json::object();
 }

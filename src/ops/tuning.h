@@ -12,11 +12,11 @@ namespace headlight::ops {
 
 class Kernels;
 
-/// Kernels that compute y = x·Wᵀ + b: one lane an output, registers fed by storage or texel buffers, shared-memory tiles,
-/// registers whose rows lanes pass on to each other.
+/// Kernels that compute y = x·Wᵀ + b: one lane per output, registers loaded from storage or texel buffers, shared-memory
+/// tiles, registers whose rows lanes exchange by shuffles.
 enum class LinearKernel : std::uint8_t { Naive, Vec4, Vec4Texel, Tiled, Shuffle, ShuffleTexel };
-/// Ways to compute attention: two passes a query, blocks of queries in three steps fed by storage or texel buffers, one pass
-/// with the online softmax over shared-memory tiles, blocks whose rows lanes pass on to each other.
+/// Kernels for attention: two passes per query, blocks of queries in three steps reading storage or texel buffers, one pass
+/// with the online softmax over shared-memory tiles, blocks whose rows lanes exchange by shuffles.
 enum class AttentionKernel : std::uint8_t { Naive, Blocks, BlocksTexel, Tiled, BlocksShuffle, BlocksShuffleTexel };
 
 constexpr bool is_texel(LinearKernel kernel) {
@@ -32,7 +32,7 @@ constexpr bool is_shuffle(AttentionKernel kernel) {
   return kernel == AttentionKernel::BlocksShuffle || kernel == AttentionKernel::BlocksShuffleTexel;
 }
 
-/// Can lanes of a workgroup of 8 pass rows on? Only where a subgroup is exactly these 8, as on llvmpipe with AVX2; elsewhere
+/// Can lanes of a workgroup of 8 shuffle rows? Only where a subgroup is exactly these 8, as on llvmpipe with AVX2; elsewhere
 /// the shuffle kernels fall back to those without.
 constexpr bool can_shuffle(const gpu::DeviceInfo& device) {
   return device.has_subgroup_shuffle && device.subgroup_size == 8;
@@ -41,7 +41,7 @@ constexpr bool can_shuffle(const gpu::DeviceInfo& device) {
 std::string_view to_string(LinearKernel kernel);
 std::string_view to_string(AttentionKernel kernel);
 
-/// Which kernel a device runs. Drivers disagree about the fastest structure by more than ten times, so it is measured.
+/// The kernels that a device runs. The fastest structure differs between drivers by more than ten times, so it is measured.
 struct Tuning {
   LinearKernel few_rows = LinearKernel::Vec4;  ///< at most kFewRows rows: typing one token
   LinearKernel many_rows = LinearKernel::Vec4;
@@ -52,25 +52,25 @@ struct Tuning {
 };
 inline constexpr std::uint32_t kFewRows = 8;
 
-/// A guess without measuring: texel buffers on CPUs, tiles on GPUs.
+/// A default without measuring: texel buffers on CPUs, tiles on GPUs.
 Tuning default_tuning(const gpu::DeviceInfo& device);
 
-/// Ways to do the same that a trial compares, and trials: few rows, many rows, attention.
+/// Candidates of each trial, and trials: few rows, many rows, attention.
 inline constexpr std::uint32_t kCandidates = 5, kTrials = 3;
-/// Measuring takes steps that can be done in between other work: each compiles one candidate, the last of a trial compares
-/// them, which takes some milliseconds a candidate.
+/// Measuring is split into steps that fit between other work: each compiles one candidate, the last of a trial compares
+/// them, which takes a few milliseconds per candidate.
 inline constexpr std::uint32_t kTuningSteps = kTrials * (kCandidates + 1);
 
-/// Step 0 … kTuningSteps − 1, in this order. The last step of a trial puts the fastest into `tuning`; every step leaves
-/// `tuning` in `kernels`.
+/// Step 0 … kTuningSteps − 1, in this order. The last step of a trial stores the fastest in `tuning`; after every step
+/// `kernels` uses `tuning`.
 void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning);
 
 /// All steps.
 Tuning measure_tuning(Kernels& kernels);
 
-/// The tuning of this device and driver, or nothing when the file doesn't have it, can't be read or is garbage.
+/// The tuning of this device and driver, or nullopt when the file doesn't have it, can't be read or is invalid.
 std::optional<Tuning> load_tuning(const gpu::DeviceInfo& device, const std::filesystem::path& file);
-/// Adds it to the file. A file that can't be written only costs the measuring again.
+/// Adds it to the file. Errors are ignored: the next start measures again.
 void save_tuning(const gpu::DeviceInfo& device, const std::filesystem::path& file, const Tuning& tuning);
 
 /// load_tuning(), else measure_tuning() and save_tuning(); the kernels use the result.

@@ -27,12 +27,12 @@ std::uint32_t nice_step(float cell_size, float needed) {
   return 1'000'000'000;
 }
 
-// Indices line by line would be a grey column; where every cell has its own they may stand close.
+// Indices at every line would merge into a grey column; where every cell has its own they may be closer.
 float needed_line(const AxisLabelSpec& spec) {
   return spec.cell_size >= spec.line_height ? spec.line_height : kThinnedAir * spec.line_height;
 }
 
-// Words at the best angle; false when not even upright ones (or lines of rows) have room in a cell.
+// Token labels at the best angle; false when not even vertical ones (or lines of rows) fit a cell.
 bool try_words(const AxisLabelSpec& spec, AxisLabels& result) {
   if (spec.widths.empty() || spec.cell_size < spec.line_height) return false;
   if (spec.side == AxisSide::Rows) return true;

@@ -10,21 +10,21 @@ namespace headlight::view {
 inline constexpr float kThinnedAir = 1.6F;
 
 enum class AxisSide : std::uint8_t {
-  Columns,  ///< labels stand above (or below) the matrix
+  Columns,  ///< labels are above (or below) the matrix
   Rows,     ///< labels end left of the matrix
 };
 
-/// How column labels lie. At 45° and 90° they begin at the matrix and read upwards.
+/// The angle of column labels. At 45° and 90° they start at the matrix and read upwards.
 enum class LabelAngle : std::uint8_t { Horizontal, Diagonal, Vertical };
 float degrees(LabelAngle angle);
 
-/// What is known before anything is drawn; all lengths in pixels.
+/// The input of the layout; all lengths in pixels.
 struct AxisLabelSpec {
   AxisSide side = AxisSide::Columns;
   std::uint32_t count = 0;        ///< cells along the axis
   std::span<const float> widths;  ///< [count] widths of the tokens' texts; empty: cells have indices only
   float cell_size = 0.0F;         ///< along the axis
-  float origin = 0.0F;            ///< where cell 0 begins, relative to the visible part (negative when scrolled)
+  float origin = 0.0F;            ///< start of cell 0, relative to the visible part (negative when scrolled)
   float length = 0.0F;            ///< of the visible part
   float line_height = 0.0F;
   float digit_width = 0.0F;
@@ -48,8 +48,8 @@ struct AxisLabels {
   float extent = 0.0F;            ///< room that the longest needs across the axis
 };
 
-/// Words while every cell has room for one – level, diagonal, then upright –, indices at round steps otherwise. The choice
-/// depends on the whole axis, not on what is visible, so that scrolling never turns labels around.
+/// Token labels while every cell has room for one – at 0°, 45°, then 90° –, else indices at round steps. The choice
+/// depends on the whole axis, not on what is visible, so that scrolling never changes the labels' angle.
 AxisLabels lay_out_labels(const AxisLabelSpec& spec);
 
 }  // namespace headlight::view

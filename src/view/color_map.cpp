@@ -14,7 +14,7 @@ constexpr std::size_t kPoints = 33;
 using ControlPoints = std::array<std::uint32_t, kPoints>;  // 0xRRGGBB at positions i/32
 
 // Samples of the CC0 colour maps of Smith, van der Walt and Firing (viridis, magma) and of Nuñez, Anderton and Renslow
-// (cividis). Read back through the spline below, all 256 colours lie within 1 of 255 of the originals in every channel;
+// (cividis). Interpolated by the spline below, all 256 colours are within 1 of 255 of the originals in every channel;
 // cividis, whose blue has two kinks, within 6 at seven entries and within 2 elsewhere.
 constexpr ControlPoints kViridis = {0x440154, 0x470d60, 0x48186a, 0x482374, 0x472d7b, 0x453681, 0x424086, 0x3f4989, 0x3b528b,
                                     0x375a8d, 0x33638d, 0x2f6a8e, 0x2c728e, 0x297a8e, 0x26818e, 0x23898e, 0x21908c, 0x1f988b,

@@ -16,7 +16,7 @@ struct Rgb {
   auto operator<=>(const Rgb&) const = default;
 };
 
-/// Brightness as people see it: OKLab lightness, 0 (black) … 1 (white). Text on a cell is dark above 0.65, else light.
+/// Perceived brightness: OKLab lightness, 0 (black) … 1 (white). Text on a cell is dark above 0.65, else light.
 float lightness(Rgb color);
 
 /// Colour follows the kind of data: the first four for weights (sequential), BlueRed for signed numbers around zero.
@@ -35,7 +35,7 @@ inline constexpr std::array kColorMaps = {ColorMap::Viridis, ColorMap::Magma, Co
 std::string_view to_string(ColorMap map);
 Result<ColorMap> parse_color_map(std::string_view text);
 
-/// The colour of a position 0 … 1; positions outside are clamped, NaN is 0.
+/// The colour at a position 0 … 1; positions outside are clamped, NaN is 0.
 Rgb color(ColorMap map, float position);
 
 /// 256 colours from position 0 to 1 as RGBA8: red in the lowest byte, alpha 255. Lives as long as the program.

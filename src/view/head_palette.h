@@ -6,7 +6,7 @@
 
 namespace headlight::view {
 
-/// Colours that tell heads apart, colour-blind-safe among each eight neighbours; a colour is never the only cue.
+/// Colours that distinguish heads, colour-blind-safe among any eight neighbours; a colour is never the only cue.
 inline constexpr std::uint32_t kHeadColors = 24;
 
 /// Repeats after kHeadColors heads.

@@ -32,7 +32,7 @@ std::string with_sign(float value, const std::string& magnitude) {
   return std::signbit(value) && !is_zero ? std::string(kMinus) + magnitude : magnitude;
 }
 
-// One decimal below ten units' worth of three digits: 1.23, 12.3, 123.
+// Three digits: 1.23, 12.3, 123.
 std::string three_digits(double value) {
   const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   return fmt::format("{:.{}f}", value, decimals);

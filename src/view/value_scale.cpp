@@ -23,7 +23,7 @@ struct RoundTicks {
   bool is_scientific = false;
   std::uint32_t decimals = 0;
 
-  /// An end of the range is seldom round.
+  /// The ends of the range are seldom round.
   std::string one_decimal_more(float end) const {
     return is_scientific ? format_scientific(end, decimals + 1) : format_fixed(end, decimals + 1);
   }
@@ -41,7 +41,7 @@ RoundTicks round_ticks(float low, float high, std::uint32_t max_count) {
   const double range = static_cast<double>(high) - static_cast<double>(low);
   const auto intervals = static_cast<double>(std::max(max_count, 2U) - 1);
   if (!(range > 0.0) || !std::isfinite(range)) return round;
-  // How many multiples lie inside depends on where they fall, so begin with a step that is surely too small.
+  // The number of multiples inside depends on the offset, so start with a step that is certainly too small.
   double step = nice_step(range / intervals / 5.0);
   const auto first = [&] { return std::ceil(static_cast<double>(low) / step - 1e-6); };
   const auto last = [&] { return std::floor(static_cast<double>(high) / step + 1e-6); };

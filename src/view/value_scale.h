@@ -7,7 +7,7 @@
 
 namespace headlight::view {
 
-/// What the two ends of a colour bar stand for.
+/// The values at the two ends of a colour bar.
 enum class ScaleKind : std::uint8_t {
   Unit,       ///< 0 … 1: weights of different heads and runs can be compared
   Maximum,    ///< 0 … the map's largest value: weights of long sequences stay visible
@@ -15,7 +15,7 @@ enum class ScaleKind : std::uint8_t {
   Symmetric,  ///< −m … m with m the largest magnitude: signed numbers, zero in the middle of a diverging map
 };
 
-/// The values at both ends of a colour bar that a user chose; `high` is above `low`.
+/// The ends of a colour bar as the user chose them; `high` is above `low`.
 struct ValueLimits {
   float low = 0.0F;
   float high = 1.0F;
@@ -29,9 +29,9 @@ enum class ScaleSpread : std::uint8_t { Linear, Log };
 /// The low end of a logarithmic range whose `low` has no logarithm: four decades below `high`.
 float log_floor(float low, float high);
 
-/// Where a value stands between low (0) and high (1), clamped; NaN is 0.
+/// The position of a value between low (0) and high (1), clamped; NaN is 0.
 float place_in(ValueLimits limits, ScaleSpread spread, float value);
-/// The value at a place; beyond 0 … 1 the scale goes on. The inverse of place_in() inside.
+/// The value at a position; beyond 0 … 1 the scale continues. The inverse of place_in() inside.
 float value_at(ValueLimits limits, ScaleSpread spread, float place);
 
 /// A score this low is a mask's fill, not data.
@@ -44,12 +44,12 @@ struct ValueScale {
   float high = 1.0F;  ///< above low
   ScaleSpread spread = ScaleSpread::Linear;
 
-  /// 0 … 1, clamped; −inf is 0, NaN is 0. `row_maximum` (above 0) counts for ScaleKind::PerRow only.
+  /// 0 … 1, clamped; −inf is 0, NaN is 0. `row_maximum` (above 0) is used by ScaleKind::PerRow only.
   float position(float value, float row_maximum = 1.0F) const;
 };
 
-/// The scale of these values. Masked cells (1 in `masked`, which may be empty), infinities, NaN and fills don't count. Where
-/// nothing counts, or all is zero, the scale is 0 … 1 or −1 … 1.
+/// The scale of these values. Masked cells (1 in `masked`, which may be empty), infinities, NaN and fills are ignored.
+/// Without other values, or with zeros only, the scale is 0 … 1 or −1 … 1.
 ValueScale make_scale(ScaleKind kind, std::span<const float> values, std::span<const std::uint8_t> masked = {});
 
 /// One scale that holds several maps' values (a contact sheet).
@@ -72,8 +72,8 @@ std::vector<Tick> make_ticks(float low, float high, std::uint32_t max_count);
 std::vector<Tick> make_log_ticks(float low, float high, std::uint32_t max_count);
 
 /// The ticks of a colour bar of this `length` whose labels need `label_height` each along it: make_ticks() or
-/// make_log_ticks(), about one every four labels' height, and always one at either end, where a round one that would touch
-/// it gives way.
+/// make_log_ticks(), about one every four labels' height, and always one at either end; a round one that would touch
+/// an end's label is dropped.
 std::vector<Tick> make_bar_ticks(ValueLimits limits, ScaleSpread spread, float length, float label_height);
 
 }  // namespace headlight::view

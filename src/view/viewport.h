@@ -23,7 +23,7 @@ struct CellPosition {
   auto operator<=>(const CellPosition&) const = default;
 };
 
-/// Part of a matrix, in cells, and how many cells an edge of one value stands for: what a TileRequest asks.
+/// Part of a matrix, in cells, and the edge in cells of the square behind one value: the region of a TileRequest.
 struct Region {
   std::uint32_t row = 0, rows = 0, column = 0, columns = 0;
   std::uint32_t pool = 1;
@@ -31,8 +31,8 @@ struct Region {
   auto operator<=>(const Region&) const = default;
 };
 
-/// How a matrix lies in a rectangle of the screen: zoomed, panned, clipped. A value; every change gives a new one that is
-/// clamped, so that the matrix never leaves its rectangle.
+/// The placement of a matrix in a rectangle of the screen: zoomed, panned, clipped. A value; every change gives a new one,
+/// clamped so that the matrix never leaves its rectangle.
 class Viewport {
  public:
   Viewport() = default;
@@ -54,11 +54,11 @@ class Viewport {
   /// The visible part of matrix().
   Rect visible() const;
 
-  /// Cell under a visible point, or nothing.
+  /// Cell under a visible point, or nullopt.
   std::optional<CellPosition> cell_at(Point point) const;
   Rect rect_of(CellPosition cell) const;
 
-  /// Zooms by a factor and keeps what is under the point there, as far as clamping allows.
+  /// Zooms by a factor around a point, as far as clamping allows.
   Viewport zoomed_at(Point point, float factor) const;
   /// Moves the matrix by pixels.
   Viewport moved(float dx, float dy) const;
@@ -71,7 +71,7 @@ class Viewport {
   float max_zoom() const;
   static constexpr float kMaxCell = 96.0F;
 
-  /// What has to be evaluated to fill the visible part at its resolution. `pool` is a power of two such that a value covers
+  /// The region to evaluate to fill the visible part at its resolution. `pool` is a power of two such that a value covers
   /// at least one of `pixels_per_unit`⁻¹ pixels and less than two; the region begins at multiples of it and covers partly
   /// visible cells, so panning asks for the same values again.
   Region visible_region(float pixels_per_unit = 1.0F) const;

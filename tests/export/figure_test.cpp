@@ -221,7 +221,7 @@ TEST_SUITE("cpu") {
     CHECK(encode_svg(figure).find("largest of 2 × 2 cells") != std::string::npos);
   }
 
-  TEST_CASE("the picture grows with its scale, the dark one is dark") {
+  TEST_CASE("the image grows with its scale, the dark one is dark") {
     HeatmapFigure figure = make_figure(3, 3);
     const DecodedPng twice(encode_png(figure));
     CHECK(twice.at(1, 1) == Rgb{255, 255, 255});

@@ -84,7 +84,7 @@ TEST_SUITE("cpu") {
     CHECK(svg.find("<pattern id=") != std::string::npos);
   }
 
-  TEST_CASE("small maps are rectangles, large ones a picture") {
+  TEST_CASE("small maps are rectangles, large ones an image") {
     const std::string small = encode_svg(make_figure(64)), large = encode_svg(make_figure(65));
     CHECK(malformed(small) == "");
     CHECK(malformed(large) == "");
