@@ -1,4 +1,4 @@
-// What the device sees of a mask, cell by cell.
+// A mask on the device, compared cell by cell.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -51,7 +51,7 @@ AttentionRun blank_run(const Sizes& sizes, const MaskSpec& mask, std::span<const
   return run;
 }
 
-/// How many cells of the stage "masked" differ from what MaskSpec says.
+/// The number of cells of the stage "masked" that differ from MaskSpec.
 std::size_t wrong_cells(const Sizes& sizes, const MaskSpec& mask, std::span<const std::uint32_t> key_lengths) {
   const AttentionRun run = blank_run(sizes, mask, key_lengths);
   std::vector<TileRequest> requests;
@@ -130,7 +130,7 @@ TEST_SUITE("gpu") {
     CHECK(wrong_cells(sizes, mask, lengths) == 0);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "everything together, at random") {
+  TEST_CASE_FIXTURE(test::OnGpu, "all kinds of masks together, at random") {
     test::Random random(2);
     for (int i = 0; i < 60; ++i) {
       const Sizes sizes{random.between(1, 3), random.between(1, 4), random.between(1, 40), random.between(1, 70)};

@@ -50,7 +50,7 @@ TEST_SUITE("cpu") {
     CHECK(parse_rule("causal").value().key_padding);
   }
 
-  TEST_CASE("a rule nobody knows is refused with what to type") {
+  TEST_CASE("an unknown rule is refused with the rules to choose from") {
     CHECK(parse_rule("casual").error() ==
           "mask 'casual': 'casual' is unknown; choose none, causal, window:N, prefix:N or several joined by +");
     CHECK(parse_rule("causal+").error() ==
@@ -111,7 +111,8 @@ TEST_SUITE("cpu") {
     mask.painted[{.head = 1}][cell] = true;
     CHECK(mask.painted_state(3, 2, 1, cell) == true);
     CHECK(mask.painted_state(3, 2, 0, cell) == false);
-    mask.painted[{.layer = 3}][cell] = false;  // as narrow as the head's: a layer goes before a batch item, before a head
+    mask.painted[{.layer = 3}][cell] =
+        false;  // as narrow as the head's: a layer takes precedence over a batch item, and that over a head
     CHECK(mask.painted_state(3, 2, 1, cell) == false);
     CHECK(mask.painted_state(4, 2, 1, cell) == true);
     mask.painted[{.batch = 2, .head = 1}][cell] = true;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array kTypes = {"bleu", "perplexity", "previous_token", "duplicate_token", "induction"};
 
-/// From "model-index:" to the end of the front matter, which stands between lines of three dashes.
+/// From "model-index:" to the end of the front matter, which is between lines of three dashes.
 std::string index_of(std::string_view card) {
   constexpr std::string_view kBegin = "---\n", kEnd = "\n---\n", kIndex = "\nmodel-index:\n";
   const std::size_t end = card.find(kEnd, kBegin.size() - 1);
@@ -22,7 +22,7 @@ std::string index_of(std::string_view card) {
   return std::string(card.substr(index + kIndex.size(), end - index - kIndex.size() + 1));
 }
 
-/// `key: value` pairs in the order of the text, quotes taken off. A name goes on to the end of its line or of the braces.
+/// `key: value` pairs in the order of the text, without quotes. A name extends to the end of its line or of the braces.
 struct Pair {
   std::string key, value;
 };

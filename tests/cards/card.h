@@ -6,17 +6,17 @@
 
 namespace headlight::test {
 
-/// A figure that a model's card claims.
+/// A measured number that a model's card claims.
 struct CardFigure {
   std::string type;   ///< "bleu", "perplexity", "previous_token", "duplicate_token", "induction"
   std::string split;  ///< of the data set it was measured on; empty where the card names none
-  std::string name;   ///< what a person reads: "induction head L2H5"
+  std::string name;   ///< for readers: "induction head L2H5"
   double value = 0.0;
 };
 
-/// The figures in the front matter of a model card, in Hugging Face's form: model-index, results, metrics, each with type,
-/// value and name, in YAML's block or flow style. Reads no other YAML: comments, anchors and text in several lines are no
-/// part of such an index. Throws Error when there is no index, a metric has another type or no number as its value.
+/// The numbers in the front matter of a model card, in Hugging Face's form: model-index, results, metrics, each with type,
+/// value and name, in YAML's block or flow style. Reads no other YAML: such an index has no comments, anchors or multi-line
+/// strings. Throws Error when there is no index, a metric has another type or no number as its value.
 std::vector<CardFigure> card_figures(std::string_view card);
 
 }  // namespace headlight::test

@@ -1,4 +1,4 @@
-// The reader of cards, and every figure of the bundled models' cards measured again.
+// The reader of cards, and every number of the bundled models' cards measured again.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -26,7 +26,7 @@ using Lines = std::vector<std::string>;
 
 namespace {
 
-/// The bundled models; another folder of the same layout can be named, to look at cards in the making.
+/// The bundled models; an environment variable can name another folder of the same layout, to test new cards.
 fs::path models_folder() {
   const char* named = std::getenv("HEADLIGHT_MODELS_DIR");
   return named != nullptr ? named : HEADLIGHT_MODELS_DIR;
@@ -38,7 +38,7 @@ Lines multi30k_lines(const std::string& text) {
   return evaluation::read_lines(evaluation::find_multi30k(folder, text));
 }
 
-/// A bundled model on the device, and what its card says.
+/// A bundled model on the device, and its card.
 struct Bundled {
   std::shared_ptr<const inference::LanguageModel> model;
   std::vector<CardFigure> figures;
@@ -84,7 +84,7 @@ double score_of(const evaluation::HeadScore& head, const std::string& type) {
   return type == "previous_token" ? head.previous_token : type == "duplicate_token" ? head.duplicate_token : head.induction;
 }
 
-/// Of the head that the figure names ("L2H5"), else of the best one.
+/// Of the head in the number's name ("L2H5"), else of the best one.
 double measured_head(const std::vector<evaluation::HeadScore>& heads, const CardFigure& figure) {
   static const std::regex kHead(R"(\bL(\d+)H(\d+)\b)");
   std::smatch named;
@@ -134,7 +134,7 @@ std::string with(const std::string& from, const std::string& to) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("figures of a card, in both of YAML's styles") {
+  TEST_CASE("numbers of a card, in both of YAML's styles") {
     const std::vector<CardFigure> figures = test::card_figures(kCard);
     REQUIRE(figures.size() == 3);
     CHECK(figures[0].type == "bleu");
@@ -150,7 +150,7 @@ TEST_SUITE("cpu") {
     CHECK(figures[2].name == "head L2H5");
   }
 
-  TEST_CASE("a card that doesn't say what it should is refused") {
+  TEST_CASE("a card without a valid model-index is refused") {
     CHECK(complaint("# A card") == "the card has no front matter");
     CHECK(complaint("---\nlicense: mit\n---\n\nmodel-index:\n") == "the front matter has no model-index");
     CHECK(complaint(with("type: bleu,", "type: rouge,")) == "'rouge' is no metric of ours");

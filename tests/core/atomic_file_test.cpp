@@ -25,7 +25,7 @@ std::ptrdiff_t entries(const std::filesystem::path& folder) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("a file is replaced as a whole and leaves no temporary file behind") {
+  TEST_CASE("a file is replaced as a whole, and no temporary file is left over") {
     const std::filesystem::path folder = std::filesystem::temp_directory_path() / "headlight-atomic-file-test";
     std::filesystem::remove_all(folder);
     make_directories(folder / "deep");
@@ -67,7 +67,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("a killed program leaves nothing that the next one doesn't remove") {
+  TEST_CASE("the next program removes what a killed one left") {
     const TemporaryDirectory directory;
     const std::filesystem::path path = directory.path() / "file";
     const auto write_and_die = [&](AtomicFile::Staging staging) {
@@ -89,7 +89,7 @@ TEST_SUITE("cpu") {
     if (has_nameless) CHECK(entries(directory.path()) == 0);
     write_and_die(AtomicFile::Staging::Named);
     REQUIRE(entries(directory.path()) > 0);
-    // A young one may belong to a program that still writes.
+    // A recent one may belong to a program that is still writing.
     { AtomicFile other(path, AtomicFile::Staging::Named); }
     CHECK(entries(directory.path()) > 0);
     write_file_atomically(directory.path() / "file.tmp", std::string_view("the user's own"));

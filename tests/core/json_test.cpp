@@ -22,7 +22,7 @@ std::string nested(std::size_t depth) { return std::string(depth, '[') + std::st
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("what is read is what the library's own reader reads") {
+  TEST_CASE("values equal those of the library's own parser") {
     for (const char* text :
          {R"({"a": [1, -2, 3.5, "x\u00e9", true, false, null], "b": {"c": {}}, "a": [[]]})", "7", "\"t\"", "[]",
           " [ 1 , [ 2 , { \"k\" : [ 3 ] } ] ] ", "[18446744073709551615, -9223372036854775808, 1e300]"}) {
@@ -54,13 +54,13 @@ TEST_SUITE("cpu") {
     CHECK(problem("[]", {.depth = 0}) == "JSON nested more than 0 deep");
   }
 
-  TEST_CASE("a key that is there twice is an error where it matters") {
+  TEST_CASE("a repeated key is an error where it matters") {
     const std::string text = R"({"a": {"n\n": 1, "n\n": 2}})";
     CHECK(parse_json(text)->at("a").at("n\n") == 2);
     CHECK(problem(text, {.allows_repeated_keys = false}) == "the key 'n\\n' is there twice");
   }
 
-  TEST_CASE("values are shown in ASCII and no further than they are shown") {
+  TEST_CASE("values are shown in ASCII, and only their shown part is read") {
     CHECK(shown(nlohmann::json::parse(R"({"b": [1, "\u00e9", null], "a": {}})")) == R"({"a":{},"b":[1,"\u00e9",null]})");
     CHECK(shown("x") == "\"x\"");
     CHECK(shown(2.5) == "2.5");
@@ -68,7 +68,7 @@ TEST_SUITE("cpu") {
     const std::string cut = shown(nlohmann::json(std::vector<int>(1'000'000, 1)), 10);
     CHECK(cut == "[1,1,1,1,1…");
     CHECK(shown(std::string(100'000, 'a'), 5) == "\"aaaa…");
-    nlohmann::json deep;  // deeper than any that parse_json() lets in
+    nlohmann::json deep;  // deeper than parse_json() accepts
     for (int i = 0; i < 100'000; ++i) deep = nlohmann::json::array({std::move(deep)});
     CHECK(shown(deep, 5) == "[[[[[…");
   }

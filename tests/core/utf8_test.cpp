@@ -7,7 +7,7 @@
 using namespace headlight;
 
 TEST_SUITE("cpu") {
-  TEST_CASE("what isn't UTF-8 is found at its first byte") {
+  TEST_CASE("invalid UTF-8 is found at its first byte") {
     CHECK(find_invalid_utf8("a\u00e9\U0001f600") == std::string_view::npos);
     CHECK(find_invalid_utf8("a\xc0\x80") == 1);         // overlong
     CHECK(find_invalid_utf8("ab\xed\xa0\x80") == 2);    // surrogate
@@ -26,7 +26,7 @@ TEST_SUITE("cpu") {
     CHECK(utf8_sequence("\U0001f600x", 0).length == 4);
   }
 
-  TEST_CASE("a line for a terminal has no control characters, no turned text and no broken bytes") {
+  TEST_CASE("a line for a terminal has no control characters, no bidirectional controls and no invalid bytes") {
     CHECK(one_line("plain, \u00e9 and \u4e2d stay") == "plain, \u00e9 and \u4e2d stay");
     CHECK(one_line("a\nb\r\tc") == "a\\nb\\r\\tc");
     CHECK(one_line("\x1b[31mred\x07") == "\\x1B[31mred\\x07");
@@ -35,7 +35,7 @@ TEST_SUITE("cpu") {
     CHECK(one_line(std::string("nul\0nul", 7)) == "nul\\x00nul");
   }
 
-  TEST_CASE("of a long line the middle goes, between characters") {
+  TEST_CASE("the middle of a long line is cut, between characters") {
     const std::string text = "model.gguf: " + std::string(5'000'000, 'x') + "; download it again";
     const std::string line = one_line(text);
     CHECK(line.size() <= kLongestMessage);

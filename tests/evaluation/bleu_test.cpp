@@ -58,7 +58,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("what BLEU does at its ends") {
+  TEST_CASE("BLEU's edge cases") {
     CHECK(bleu_of({"one two three four"}, {"One two three four"}).score == doctest::Approx(100.0).epsilon(1e-12));
     CHECK(bleu_of({"one two three"}, {"one two three"}).score == 0.0);  // there is no 4-gram, and nothing is smoothed
     CHECK(bleu_of({""}, {"one two"}).score == 0.0);

@@ -70,7 +70,7 @@ TEST_SUITE("cpu") {
     CHECK(share(HeadPattern::Induction) == 0.0728);
   }
 
-  TEST_CASE("nothing is left when everything is excluded") {
+  TEST_CASE("scores are 0 when all cells are excluded") {
     const std::vector<double> weights = {1.0};
     const std::vector<std::uint8_t> pattern = {0};
     CHECK(pattern_share({weights, 1}, pattern, kBoth) == 0.0);
@@ -78,7 +78,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("stripes are means along diagonals of a repeated sequence") {
-    // S = 3: the previous token gets (i + 1) / 100, the same one S before i / 10, the one behind that 1 / (i + 1).
+    // S = 3: the previous token gets (i + 1) / 100, the same one S before i / 10, the one after that 1 / (i + 1).
     std::vector<double> weights(36, 0.0);
     for (std::size_t i = 1; i < 6; ++i) weights[i * 6 + i - 1] = static_cast<double>(i + 1) / 100.0;
     for (std::size_t i = 3; i < 6; ++i) weights[i * 6 + i - 3] = static_cast<double>(i) / 10.0;

@@ -1,4 +1,4 @@
-// Head scores of whole models: means over texts of what the pure functions say of each map.
+// Head scores of whole models: means over texts of the pure functions' scores of each map.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -50,7 +50,7 @@ TEST_SUITE("cpu") {
 }
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "a survey is the mean over texts, whatever stands beside them in a batch") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a survey is the mean over texts, regardless of the batches they are in") {
     const std::vector<std::string> lines = {"the cat sat on the mat the cat", "the cat", "on the mat on the mat"};
     for (const char* name : {"gpt2", "llama", "bert"}) {
       CAPTURE(name);

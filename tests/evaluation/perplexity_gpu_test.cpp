@@ -1,4 +1,4 @@
-// Likelihoods against transformers' logits of the golden models, and against themselves in other batches.
+// Likelihoods against transformers' logits of the golden models, and against those in other batches.
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -53,7 +53,7 @@ double worst_difference(gpu::Context& context, std::string_view name) {
       ScoredLine line;
       if (of.input.target) line.source = real_ids(of.input.source, item);
       line.tokens = real_ids(read, item);
-      line.tokens.push_back(7 + item);  // whatever comes next
+      line.tokens.push_back(7 + item);  // any next token
       expected.push_back(expected_nats(of, item, line.tokens));
       lines.push_back(std::move(line));
     }
@@ -132,7 +132,7 @@ TEST_SUITE("gpu") {
 }
 
 TEST_SUITE("cpu") {
-  TEST_CASE("texts stand between the tokens that the model was trained with") {
+  TEST_CASE("texts are between the begin and end tokens of the training") {
     const auto gpt2 = golden("gpt2");
     REQUIRE(gpt2->description.ids.eos.size() == 1);
     const ScoredLine line = evaluation::scored_line(*gpt2, "the cat");
@@ -148,7 +148,7 @@ TEST_SUITE("cpu") {
     CHECK(pair.tokens.back() == marian->description.ids.eos.front());
     CHECK(pair.tokens.size() == marian->target_tokenizer->encode("sat").size() + 1);  // its end token is there already
     CHECK(pair.source.size() == marian->tokenizer->encode("the cat").size());
-    // A tokenizer that frames texts by itself gets nothing twice.
+    // With a tokenizer that adds these tokens itself, they aren't added twice.
     const auto llama = golden("llama");
     const ScoredLine framed = evaluation::scored_line(*llama, "the cat");
     CHECK(std::count(framed.tokens.begin(), framed.tokens.end(), llama->description.ids.bos.value()) == 1);

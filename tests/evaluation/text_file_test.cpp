@@ -1,4 +1,4 @@
-// Text files, plain and compressed, and where Multi30k's lie.
+// Text files, plain and compressed, and the paths of Multi30k's.
 #include <doctest/doctest.h>
 #include <zlib.h>
 
@@ -37,12 +37,12 @@ TEST_SUITE("cpu") {
     CHECK(read_lines(folder.path() / "plain") == lines);
     CHECK(read_lines(folder.path() / "packed") == lines);
     content.clear();
-    for (int i = 0; i < 50'000; ++i) content += "a line of text\n";  // more than is read at once
+    for (int i = 0; i < 50'000; ++i) content += "a line of text\n";  // more than one read returns
     write_gzip(folder.path() / "long", content);
     CHECK(read_lines(folder.path() / "long").size() == 50'000);
   }
 
-  TEST_CASE("a file that can't be read is one line") {
+  TEST_CASE("a file that can't be read is refused in one line") {
     const TemporaryDirectory folder;
     const fs::path file = folder.path() / "file";
     CHECK(complaint(file) == file.string() + " can't be read: No such file or directory");
@@ -63,7 +63,7 @@ TEST_SUITE("cpu") {
     CHECK(complaint(file) == file.string() + " can't be unpacked: it is damaged or cut off; fetch it again");
   }
 
-  TEST_CASE("Multi30k's texts lie side by side, or as in the dataset's repository") {
+  TEST_CASE("Multi30k's texts are in one folder, or as in the dataset's repository") {
     const TemporaryDirectory folder;
     fs::create_directories(folder.path() / "data/task1/raw");
     write_file_atomically(folder.path() / "data/task1/raw/val.de.gz", "x");

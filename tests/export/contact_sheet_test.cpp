@@ -31,7 +31,7 @@ std::size_t pixels_of(const DecodedPng& png, Rgb color) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("every head is there with its number, on one shared scale") {
+  TEST_CASE("every head is shown with its number, on one shared scale") {
     ContactSheet sheet = make_sheet(12, 5);
     const std::string svg = encode_svg(sheet);
     for (std::uint32_t head = 0; head < 12; ++head)

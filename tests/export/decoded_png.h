@@ -10,7 +10,7 @@
 
 namespace headlight::exporting {
 
-/// The pixels of a PNG, to look at single ones.
+/// The pixels of a PNG, for tests of single ones.
 struct DecodedPng {
   int width = 0, height = 0;
   std::vector<view::Rgb> pixels;

@@ -74,7 +74,7 @@ TEST_SUITE("cpu") {
     figure.style.png_scale = 4.0;
     CHECK(DecodedPng(encode_png(figure)).width == doctest::Approx(2.0 * usual).epsilon(0.01));
     figure.style.png_scale = 2.0;
-    figure.style.map_edge = 40.0F;  // fewer pixels than cells: pooled, so that no peak vanishes
+    figure.style.map_edge = 40.0F;  // fewer pixels than cells: pooled, so that no peak is lost
     figure.map = make_figure(300, 300).map;
     CHECK(HeatmapDrawing(figure, 80).grid().area.width == doctest::Approx(40.0F));
     CHECK_NOTHROW(encode_png(figure));
@@ -93,7 +93,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("what isn't finite has a colour of its own, unless it is masked, also where values are pooled") {
+  TEST_CASE("NaN and infinities have a colour of their own, unless masked, also where values are pooled") {
     HeatmapFigure figure = make_figure(2, 3);
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
     figure.map.values = {kNan, kInfinity, 0.5F, -kInfinity, kNan, 0.0F};
@@ -129,7 +129,7 @@ TEST_SUITE("cpu") {
     CHECK(style_for(attention::Stage::Weights, {}).color_map == view::ColorMap::Viridis);
   }
 
-  TEST_CASE("masked and zero differ: stripes on bare ground, on both papers and in large maps") {
+  TEST_CASE("masked and zero differ: stripes on the blank colour, on both papers and in large maps") {
     for (const bool is_dark : {false, true}) {
       for (const std::uint32_t n : {3U, 100U}) {
         HeatmapFigure figure = make_figure(n, n);
@@ -137,7 +137,7 @@ TEST_SUITE("cpu") {
         std::fill(figure.map.masked.begin() + n, figure.map.masked.begin() + 2 * n, std::uint8_t{1});
         figure.marks_empty_rows = false;
         const Paper paper = paper_of(figure.style);
-        std::set<Rgb> masked;  // a small cell may lie between two stripes, a row can't
+        std::set<Rgb> masked;  // a small cell may be between two stripes, a row can't
         for (std::uint32_t column = 0; column < 3; ++column) masked.merge(cell_colors(figure, 1, column));
         CHECK(masked.contains(paper.blank));
         CHECK(masked.size() > 1);
@@ -148,7 +148,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a masked cell that has a weight shows its colour under the stripes") {
-    HeatmapFigure figure = make_figure(1, 2);  // what a finite fill makes of a fully masked row
+    HeatmapFigure figure = make_figure(1, 2);  // a fully masked row under a finite fill
     figure.map.values = {0.5F, 0.5F};
     figure.map.masked = {1, 1};
     const std::set<Rgb> colors = cell_colors(figure, 0, 0);
@@ -157,7 +157,7 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(figure.map.is_without_weights(0));
   }
 
-  TEST_CASE("numbers stand in cells that have room, and only there") {
+  TEST_CASE("only cells that have room show numbers") {
     HeatmapFigure figure = make_figure(4, 4);
     figure.map.values.assign(16, 0.25F);
     CHECK(cell_colors(figure, 0, 0).size() == 1);
@@ -232,7 +232,7 @@ TEST_SUITE("cpu") {
     CHECK(view::lightness(once.at(1, 1)) < 0.3F);
   }
 
-  TEST_CASE("what can't be drawn or written is one clear line") {
+  TEST_CASE("a figure that can't be drawn or written is refused in one line") {
     HeatmapFigure figure = make_figure(2, 2);
     figure.map.values.pop_back();
     CHECK_THROWS_WITH_AS(encode_png(figure), doctest::Contains("needs 4 values, it got 3 values"), Error);

@@ -12,7 +12,7 @@ using model::BlockKind;
 using model::BlockRef;
 
 TEST_SUITE("cpu") {
-  TEST_CASE("names say what is inside and leave out what there is only one of") {
+  TEST_CASE("names say the content and leave out kinds and batch items where there is only one") {
     FileNaming naming{.layers = 2, .batch = 1, .heads = 12, .has_kinds = true};
     CHECK(naming.matrix({BlockKind::EncoderSelf, {0}}, 0, 3, Stage::Weights, "png") ==
           "encoder_layer-00_batch-0_head-03_weights.png");

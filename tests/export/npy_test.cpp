@@ -27,7 +27,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("tensors survive the way there and back, infinities included") {
+  TEST_CASE("tensors survive writing and reading, infinities included") {
     const Tensor tensor({2, 1, 3}, {0.1F, -2.5F, -std::numeric_limits<float>::infinity(), 0.0F, 1e-42F, 3e38F});
     const Tensor again = decode_npy(encode_npy(tensor));
     CHECK(again.shape == tensor.shape);
@@ -37,7 +37,7 @@ TEST_SUITE("cpu") {
     CHECK(encode_npy(tensor).substr(128) == std::string_view(reinterpret_cast<const char*>(tensor.values.data()), 24));
   }
 
-  TEST_CASE("strips make the same file as the whole, too few or too many leave none") {
+  TEST_CASE("parts make the same file as the whole; too few or too many values leave no file") {
     const std::filesystem::path folder = std::filesystem::temp_directory_path() / "headlight-npy-test";
     std::filesystem::remove_all(folder);
     make_directories(folder);
@@ -63,7 +63,7 @@ TEST_SUITE("cpu") {
                          doctest::Contains("gone.npy: No such file or directory; choose another folder"), Error);
   }
 
-  TEST_CASE("what is no such file is refused") {
+  TEST_CASE("other and damaged files are refused") {
     const std::string good = encode_npy(Tensor({2}, {1, 2}));
     CHECK_THROWS_WITH_AS(decode_npy("PK zip"), "no NumPy file (it doesn't begin with \\x93NUMPY)", Error);
     CHECK_THROWS_WITH_AS(decode_npy(good.substr(0, 40)), "the file ends inside its header", Error);

@@ -64,7 +64,7 @@ TEST_SUITE("cpu") {
     CHECK(Json::parse(encode_json(Json::object(), Tensor({2, 0}, {})))["values"].empty());
   }
 
-  TEST_CASE("JSON in strips is the same as in one piece, long ones included") {
+  TEST_CASE("JSON in parts is the same as in one piece, long ones included") {
     Tensor tensor({300, 200});
     for (std::size_t i = 0; i < tensor.values.size(); ++i) tensor.values[i] = static_cast<float>(i) * 0.37F;
     std::string text;
@@ -77,7 +77,7 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(incomplete.finish(), Error);
   }
 
-  TEST_CASE("a folder that can't be written is one clear line") {
+  TEST_CASE("a folder that can't be written is refused in one line") {
     const std::vector<std::string> names = {"a"};
     const std::vector<float> values = {1.0F};
     CHECK_THROWS_WITH_AS(

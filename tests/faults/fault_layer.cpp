@@ -1,11 +1,10 @@
-// A Vulkan layer that makes one call fail as a driver may: the Nth of one function, with a result of choice. Loaded by the
-// Vulkan loader of the program under test (VK_LAYER_PATH, VK_INSTANCE_LAYERS=VK_LAYER_HEADLIGHT_fault), and told by the
-// environment:
+// A Vulkan layer that makes one call fail as a driver may: the Nth of one function, with a given result. Loaded by the
+// Vulkan loader of the program under test (VK_LAYER_PATH, VK_INSTANCE_LAYERS=VK_LAYER_HEADLIGHT_fault) and controlled by
+// the environment:
 //   HEADLIGHT_FAULT="FUNCTION N RESULT [always]"  e.g. "QueueSubmit 3 -4"; `always`: every later call of it fails too
 //   HEADLIGHT_FAULT_COUNTS=FILE                   at exit, how often each function was called
 //   HEADLIGHT_FAULT_PORTABILITY=1                 devices have VK_KHR_portability_subset and refuse to open without it
-// A device that is lost (-4) stays lost until it is destroyed: what it was doing has ended, and whatever submits or waits
-// fails.
+// A device that is lost (-4) stays lost until it is destroyed: its work has ended, and every submission or wait fails.
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
@@ -69,7 +68,7 @@
   X(EndCommandBuffer, (VkCommandBuffer a), (a))                                                                             \
   X(ResetFences, (VkDevice a, uint32_t b, const VkFence* c), (a, b, c))
 
-// Those that a lost device fails whatever was asked for.
+// The functions that always fail on a lost device.
 #define WORKING_FUNCTIONS(X)                                                                                      \
   X(QueueSubmit, (VkQueue a, uint32_t b, const VkSubmitInfo* c, VkFence d), (a, b, c, d))                         \
   X(WaitForFences, (VkDevice a, uint32_t b, const VkFence* c, VkBool32 d, uint64_t e), (a, b, c, d, e))           \
@@ -105,7 +104,7 @@ struct Instance {
   PFN_vkEnumerateDeviceExtensionProperties extensions = nullptr;
 };
 
-/// What the environment asks for.
+/// The settings of the environment.
 struct Fault {
   std::string function;
   int number = 0;
@@ -124,7 +123,8 @@ Fault read_fault() {
 }
 
 std::recursive_mutex g_mutex;
-std::map<void*, Device> g_devices;  // by what the loader puts first into a device's handles, and its queues' and buffers'
+std::map<void*, Device>
+    g_devices;  // by the loader's dispatch pointer in handles of a device, its queues and its command buffers
 std::map<void*, Instance> g_instances;
 std::map<std::string, int> g_counts;
 const Fault g_fault = read_fault();
@@ -151,7 +151,7 @@ bool is_due(const char* name) {
 
 VkResult fail(Device& device) {
   if (g_fault.result == VK_ERROR_DEVICE_LOST) {
-    device.DeviceWaitIdle(device.handle);  // of a device that is lost nothing runs any more
+    device.DeviceWaitIdle(device.handle);  // nothing runs any more on a lost device
     device.is_lost = true;
   }
   return static_cast<VkResult>(g_fault.result);
@@ -207,7 +207,7 @@ VKAPI_ATTR VkResult VKAPI_CALL fault_CreateInstance(const VkInstanceCreateInfo* 
   const VkResult result = create(info, allocator, instance);
   if (result != VK_SUCCESS) return result;
   const std::lock_guard lock(g_mutex);
-  // Asked for later, the loader would answer with the top of the chain.
+  // Later, the loader would return the top of the chain.
   const auto extensions =
       reinterpret_cast<PFN_vkEnumerateDeviceExtensionProperties>(next(*instance, "vkEnumerateDeviceExtensionProperties"));
   g_instances[key_of(*instance)] = {*instance, next, extensions};
@@ -303,7 +303,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL fault_GetDeviceProcAddr(VkDevice handle
   const Device& device = device_of(handle);
   const PFN_vkVoidFunction next = device.next(handle, name);
   const PFN_vkVoidFunction own = own_device_function(name);
-  return next != nullptr && own != nullptr ? own : next;  // what the device lacks it lacks with this layer too
+  return next != nullptr && own != nullptr ? own : next;  // functions that the device lacks stay missing
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL fault_GetInstanceProcAddr(VkInstance handle, const char* name) {

@@ -1,6 +1,6 @@
-// The real program on a device whose driver fails: a call of each kind, early and late, in export and screenshot. It must do
-// its work or end in one line with status 1, within the time limit. HEADLIGHT_FAULT_SWEEP=N tries N calls of each function
-// instead of a sample, N ≥ 1.
+// The real program on a device whose driver fails: a call of each kind, early and late, in export and screenshot. It must
+// succeed or end with a one-line error and status 1, within the time limit. HEADLIGHT_FAULT_SWEEP=N tries N calls of each
+// function instead of a sample, N ≥ 1.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kOutOfHostMemory = -1, kOutOfDeviceMemory = -2, kDeviceLost = -4;
 
-/// Functions of which a lost device is told; others lack memory.
+/// Functions that fail with a lost device; others fail with a lack of memory.
 const std::set<std::string> kTellsOfLoss = {"QueueSubmit",   "WaitForFences",  "GetFenceStatus",
                                             "QueueWaitIdle", "DeviceWaitIdle", "GetQueryPoolResults"};
 
@@ -37,7 +37,7 @@ std::string with_layer(const std::string& fault, const std::string& counts = "")
          " timeout -k 5 240";
 }
 
-/// How often the program calls each function when nothing fails.
+/// The number of calls of each function when nothing fails.
 std::vector<std::pair<std::string, int>> count_calls(const std::vector<std::string>& arguments) {
   const TemporaryDirectory folder;
   const std::filesystem::path file = folder.path() / "counts";
@@ -89,7 +89,7 @@ void sweep(const std::vector<std::string>& arguments, int per_function, std::siz
   }
 }
 
-/// The manifest of a driver that every machine with the tests has: the one under test, or Mesa's for processors.
+/// The manifest of a driver that every test machine has: the one under test, or Mesa's llvmpipe.
 std::optional<std::filesystem::path> software_driver() {
   for (const char* variable : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"}) {
     const char* files = std::getenv(variable);
@@ -106,12 +106,12 @@ std::optional<std::filesystem::path> software_driver() {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE("export on a failing device does its work or ends in one line") {
+  TEST_CASE("export on a failing device succeeds or ends in one line") {
     const TemporaryDirectory folder;
     sweep({"export", "--text", "a b", "--out", (folder.path() / "out").string()}, 2, 3);
   }
 
-  TEST_CASE("screenshot on a failing device does its work or ends in one line") {
+  TEST_CASE("screenshot on a failing device succeeds or ends in one line") {
     const TemporaryDirectory folder;
     const std::vector<std::string> arguments = {
         "screenshot", "--preset", "notebook-001", "--size", "640x480", "--out", (folder.path() / "out.png").string()};
@@ -123,8 +123,8 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("a driver that translates Vulkan to something else and lacks some of it is found, and opened as it wants") {
-    // Of such drivers (MoltenVK) the loader hides the devices from programs that don't ask for them.
+  TEST_CASE("a device with VK_KHR_portability_subset is found and opened with that extension") {
+    // The loader hides devices of such drivers (MoltenVK) from programs that don't ask for them.
     const std::optional<std::filesystem::path> driver = software_driver();
     if (!driver) {
       MESSAGE("skipped: no software driver is installed");

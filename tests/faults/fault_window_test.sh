@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The real window on a device whose driver fails while it is used: the window goes on, or the program ends in one line. Losses in
-# the middle of a session must be survived. Usage: fault_window_test.sh PATH-OF-HEADLIGHT FOLDER-OF-THE-LAYER [FAULT…]
+# The real window on a device whose driver fails during use: the window continues, or the program ends in one line. A device
+# lost in the middle of a session must be replaced. Usage: fault_window_test.sh PATH-OF-HEADLIGHT FOLDER-OF-THE-LAYER [FAULT…]
 # Exits with 77 (skipped) where Xvfb or xdotool is missing.
 set -euo pipefail
 
@@ -40,7 +40,7 @@ export MESA_SHADER_CACHE_DIR=${MESA_SHADER_CACHE_DIR:-$layer/mesa-cache}
 export VK_LAYER_PATH=$layer VK_INSTANCE_LAYERS=VK_LAYER_HEADLIGHT_fault HEADLIGHT_VALIDATION=0
 
 failures=0
-# session FAULT MAY_END: types, undoes, resizes and closes a window; MAY_END=yes where ending in one line is right as well.
+# session FAULT MAY_END: types, undoes, resizes and closes a window; MAY_END=yes where ending in one line is also correct.
 session() {
   HEADLIGHT_FAULT=$1 "$program" view --fresh --preset notebook-001 >"$folder/output" 2>&1 &
   viewer=$!

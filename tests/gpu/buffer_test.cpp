@@ -35,7 +35,7 @@ std::vector<float> download(Context& context, const Slice& slice) {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "what goes up comes down, whatever the size") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a download returns what was uploaded, at any size") {
     for (const std::size_t count : {1u, 3u, 63u, 64u, 65u, 4097u, 1u << 20}) {
       CAPTURE(count);
       const std::vector<float> values = counting(count);
@@ -51,7 +51,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "a part is written and read where it lies, the rest stays zero") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a range is written and read at its offset, the rest stays zero") {
     const Buffer buffer(context, 512 * sizeof(float), Memory::Device, "a test");
     const std::vector<float> values = counting(10);
     Stream stream(context);
@@ -65,7 +65,7 @@ TEST_SUITE("gpu") {
     CHECK(download(context, {buffer, 256 * sizeof(float), 10 * sizeof(float)}) == values);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "an upload takes its copy at once") {
+  TEST_CASE_FIXTURE(test::OnGpu, "an upload copies its values immediately") {
     std::vector<float> values = counting(4);
     const Buffer buffer(context, 16, Memory::Device, "a test");
     Stream stream(context);
@@ -75,7 +75,7 @@ TEST_SUITE("gpu") {
     CHECK(download(context, buffer) == counting(4));
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "write() puts weights where they belong, also at an offset") {
+  TEST_CASE_FIXTURE(test::OnGpu, "write() writes weights to their place, also at an offset") {
     const Buffer buffer(context, 64, Memory::Device, "a test");
     Stream stream(context);
     stream.clear(buffer);
@@ -85,7 +85,7 @@ TEST_SUITE("gpu") {
     CHECK(download(context, {buffer, 32, 32}) == std::vector<float>(8, 0.0f));
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "memory is counted while a buffer lives, wherever it moves") {
+  TEST_CASE_FIXTURE(test::OnGpu, "memory is counted while a buffer exists, also after moves") {
     const std::size_t before = context.allocated_bytes();
     {
       Buffer buffer(context, 1000, Memory::Device, "a test");
@@ -100,14 +100,14 @@ TEST_SUITE("gpu") {
     CHECK(Buffer(context, 0, Memory::Device, "nothing").is_empty());
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "the host sees what it uploads and reads back") {
+  TEST_CASE_FIXTURE(test::OnGpu, "host-visible memory is written and read back") {
     const Buffer upload(context, 64, Memory::Upload, "a test");
     const Buffer readback(context, 64, Memory::Readback, "a test");
     CHECK(upload.mapped().size() == 64);
     CHECK(readback.mapped().size() == 64);
   }
 
-  TEST_CASE("what a small device can't hold is refused with what was needed and what there is") {
+  TEST_CASE("a buffer too large for a small device is refused with the needed and the available bytes") {
     test::WatchedContext small({.memory_bytes = std::size_t{4} << 20});
     const Buffer half(small, std::size_t{3} << 20, Memory::Device, "the weights");
     const std::string message = error_message([&] { Buffer(small, std::size_t{2} << 20, Memory::Device, "the queries"); });
@@ -119,7 +119,7 @@ TEST_SUITE("gpu") {
     CHECK(error_message([&] { Buffer(small, std::size_t{1} << 20, Memory::Device, "the queries"); }).empty());
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "more than one allocation may span is refused, not tried") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a buffer larger than one allocation may be is refused before allocating") {
     const std::size_t bytes = context.device().max_allocation;
     if (bytes == 0) return;
     const std::string message = error_message([&] { Buffer(context, bytes + 1, Memory::Device, "the logits"); });
@@ -127,7 +127,7 @@ TEST_SUITE("gpu") {
     CHECK(message.find("can't hold the logits") != std::string::npos);
   }
 
-  TEST_CASE("weights for memory that the host can't reach go up in few submissions, before what is submitted after them") {
+  TEST_CASE("weights for device-only memory are uploaded in few submissions, before later ones") {
     test::WatchedContext discrete({.has_private_memory = true});
     constexpr std::size_t kCount = std::size_t{3} << 20;  // 12 MiB each: three fill more than two staging buffers
     std::vector<Buffer> buffers;
@@ -148,7 +148,7 @@ TEST_SUITE("gpu") {
     CHECK(discrete->allocated_bytes() == held);  // no staging buffer is left
   }
 
-  TEST_CASE("a buffer may go while bytes for it wait") {
+  TEST_CASE("a buffer may be destroyed while an upload to it is pending") {
     test::WatchedContext discrete({.has_private_memory = true});
     const Buffer kept(discrete, 64, Memory::Device, "a test");
     {

@@ -11,7 +11,7 @@ using namespace headlight::gpu;
 using test::error_message;
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "a device says what it is and what it can hold") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a device reports its properties and limits") {
     const DeviceInfo& device = context.device();
     CHECK(device.is_usable());
     CHECK_FALSE(device.name.empty());
@@ -39,7 +39,7 @@ TEST_SUITE("gpu") {
     CHECK(by_name->device().name.starts_with(chosen.name.substr(0, 4)));
   }
 
-  TEST_CASE("a device that isn't there: one line that lists what there is") {
+  TEST_CASE("a missing device: one line that lists the devices") {
     const std::vector<DeviceInfo> devices = list_devices();
     for (const std::string& wanted :
          {std::string("Voodoo 2"), std::to_string(devices.size()), std::string("99999999999999")}) {
@@ -53,7 +53,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("a context pretends to have less, never more") {
+  TEST_CASE("a context's limits can be lowered, never raised") {
     const DeviceInfo real = test::shared_context().device();
     test::WatchedContext small(
         {.max_storage_range = 65'536, .memory_bytes = 1 << 20, .max_texel_elements = 4'096, .max_groups = 16});
@@ -67,7 +67,7 @@ TEST_SUITE("gpu") {
     CHECK(vast->device().max_texel_elements == real.max_texel_elements);
   }
 
-  TEST_CASE("the queue to compute with: one that doesn't draw if there is one, with timestamps if possible") {
+  TEST_CASE("the compute queue: without graphics if there is one, with timestamps if possible") {
     using Families = std::vector<QueueFamily>;
     const QueueFamily all{.computes = true, .draws = true, .timestamp_bits = 64}, copies{.timestamp_bits = 64};
     const QueueFamily computes{.computes = true, .timestamp_bits = 64}, has_no_clock{.computes = true};
@@ -82,7 +82,7 @@ TEST_SUITE("gpu") {
     CHECK(choose_compute_family(Families{{.computes = true, .draws = true}, all}) == 1);
   }
 
-  TEST_CASE("the time between two timestamps survives a clock that starts again, and bits that mean nothing") {
+  TEST_CASE("the time between two timestamps is right after a wrap-around and with invalid high bits") {
     CHECK(timestamp_difference(100, 350, 64) == 250);
     CHECK(timestamp_difference(~std::uint64_t{0}, 9, 64) == 10);
     const std::uint64_t end = std::uint64_t{1} << 36;  // Intel's
@@ -90,7 +90,7 @@ TEST_SUITE("gpu") {
     CHECK(timestamp_difference((std::uint64_t{5} << 36) + 1, (std::uint64_t{9} << 36) + 8, 36) == 7);
   }
 
-  TEST_CASE("of a clock with few bits no time is longer than its round") {
+  TEST_CASE("with few timestamp bits no time is longer than the wrap-around period") {
     const double period_ns = static_cast<double>(test::shared_context().device().timestamp_period_ns);
     if (period_ns == 0.0) return;
     test::WatchedContext coarse({.timestamp_bits = 10});

@@ -52,7 +52,7 @@ TEST_SUITE("gpu") {
     CHECK(texel.push_constant_bytes == sizeof(ops::LinearParameters));
   }
 
-  TEST_CASE("every kernel keeps to what any Vulkan 1.1 device has") {
+  TEST_CASE("every kernel keeps to the limits of any Vulkan 1.1 device") {
     CHECK(ops::kernel_table().size() >= 20);
     for (const KernelSource& source : ops::kernel_table()) {
       CAPTURE(source.name);
@@ -67,7 +67,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("words that are no SPIR-V are refused with the kernel's name") {
+  TEST_CASE("words that aren't SPIR-V are refused with the kernel's name") {
     const std::vector<std::uint32_t> garbage(16, 0xdeadbeef);
     CHECK(error_message([&] { reflect("garbled", garbage); }).starts_with("kernel garbled: "));
     CHECK_FALSE(error_message([&] { reflect("empty", {}); }).empty());

@@ -1,4 +1,4 @@
-// Kernels compiled while the program runs, from ContextOptions::shader_folder.
+// Kernels compiled at run time, from ContextOptions::shader_folder.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("an edited shader takes the place of the one built in") {
+  TEST_CASE("an edited shader replaces the built-in one") {
     const TemporaryDirectory folder;
     copy_shaders(folder.path() / "shaders", "matrix_region.comp", "local_size_x = 64", "local_size_x = 32");
     test::WatchedContext context({.shader_folder = folder.path() / "shaders"});
@@ -58,7 +58,7 @@ TEST_SUITE("gpu") {
     CHECK(edited.reflection().local_size[0] == 32);
   }
 
-  TEST_CASE("a broken shader: one line with file, line number and what is wrong") {
+  TEST_CASE("an invalid shader: one line with file, line number and error") {
     const TemporaryDirectory folder;
     copy_shaders(folder.path() / "shaders", "norm.comp", "float mean =", "float average =");
     test::WatchedContext context({.shader_folder = folder.path() / "shaders"});

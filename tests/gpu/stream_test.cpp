@@ -87,7 +87,7 @@ TEST_SUITE("gpu") {
     CHECK(std::equal(values.begin() + 128, values.end(), counting.begin() + 64));
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "submissions tell the time of their sections") {
+  TEST_CASE_FIXTURE(test::OnGpu, "submissions report the times of their sections") {
     const Kernel affine = test::compile_kernel(context, test::kAffine);
     const Buffer a = make_buffer(context), b = make_buffer(context);
     Stream stream(context);
@@ -132,8 +132,9 @@ TEST_SUITE("gpu") {
     recorded_only.clear(a);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu,
-                    "a submission sees what earlier ones wrote and spares what they still read, without a wait between") {
+  TEST_CASE_FIXTURE(
+      test::OnGpu,
+      "a submission reads earlier ones' results and doesn't overwrite what they still read, without host waits") {
     const Kernel affine = test::compile_kernel(context, test::kAffine);
     const Buffer a = make_buffer(context), b = make_buffer(context);
     const std::vector<float> ones(kCount, 1.0f), twos(kCount, 2.0f);
@@ -150,10 +151,10 @@ TEST_SUITE("gpu") {
     submit([&](Stream& stream) { stream.upload(a, 0, std::span<const float>(ones)); });
     submit([&](Stream& stream) { step(stream, a, b, 3.0f); });                 // compute reads a copy's result
     submit([&](Stream& stream) { downloads.push_back(stream.download(b)); });  // a copy reads a kernel's result
-    submit([&](Stream& stream) { stream.clear(b); });                          // a write behind a copy's read
+    submit([&](Stream& stream) { stream.clear(b); });                          // a write after a copy's read
     submit([&](Stream& stream) { step(stream, a, b, 5.0f); });                 // a kernel writes after a clear
     submit(
-        [&](Stream& stream) { stream.upload(a, 0, std::span<const float>(twos)); });  // a copy writes behind a kernel's read
+        [&](Stream& stream) { stream.upload(a, 0, std::span<const float>(twos)); });  // a copy writes after a kernel's read
     submit([&](Stream& stream) { step(stream, b, a, 2.0f); });                        // a kernel writes after a copy
     submit([&](Stream& stream) { downloads.push_back(stream.download(a)); });
     for (Submission& submission : submissions) submission.wait();
@@ -176,7 +177,7 @@ TEST_SUITE("gpu") {
     CHECK(all_equal(second.values<float>(bytes), 1.0f));
   }
 
-  TEST_CASE("work that would take long is cut into several submissions and gives the same") {
+  TEST_CASE("long work is split into several submissions with the same result") {
     test::WatchedContext slow({.max_work = 1000.0});
     CHECK(slow->work_per_submission() == 1000.0);
     const Kernel affine = test::compile_kernel(slow, test::kAffine);

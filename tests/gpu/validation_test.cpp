@@ -1,4 +1,4 @@
-// Sees Vulkan itself: gpu/Stream places every barrier, so a missing one has to be recorded by hand.
+// Calls Vulkan directly: gpu/Stream records every barrier, so a missing one has to be recorded by hand.
 #define VULKAN_HPP_NO_CONSTRUCTORS  // designated initialisers, as in the targets that it tests
 #include "gpu/buffer_handles.h"
 #include "gpu/handles.h"
@@ -8,7 +8,7 @@ using namespace headlight::gpu;
 
 TEST_SUITE("gpu") {
   TEST_CASE("the validation layer notices that a barrier is missing") {
-    Context context({.validation = true});  // of its own, and not watched: its message is expected
+    Context context({.validation = true});  // a context of its own, not watched: its validation message is expected
     const Buffer buffer(context, 1024, Memory::Device, "a buffer that is written twice");
     const Context::Handles& handles = context.handles();
     const vk::raii::CommandPool pool(handles.device, vk::CommandPoolCreateInfo{.queueFamilyIndex = handles.queue_family});

@@ -26,11 +26,12 @@ double mean_weight(const Tensor& weights, std::uint32_t item, std::uint32_t quer
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "each token of the target has the source token that the heads' mean weighs most") {
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "each target token is aligned to the source token of the largest mean weight over the heads") {
     const auto model = open_model(test::golden_model_path("marian"));
     test::RunningSession session(context);
     for (const PaddingSide padding : {PaddingSide::Right, PaddingSide::Left}) {
-      // The same tokens given as ids align alike: <eos> of the source and of the target is known by its id.
+      // The same tokens given as ids have the same alignment: <eos> of source and target is found by its id.
       PromptText text{.lines = {}, .ids = {{11, 12, 13, 14, 0}, {15, 16, 0}}, .padding = padding};
       text.target_ids = {{103, 21, 22, 23}, {103, 24, 25, 26, 27, 0}};
       const Prompt prompt = make_prompt(*model, text);

@@ -1,4 +1,4 @@
-// The models of assets/models against transformers: states and logits of one text each, and what greedy decoding writes.
+// The models of assets/models against transformers: states and logits of one text each, and the output of greedy decoding.
 #include <doctest/doctest.h>
 
 #include <algorithm>

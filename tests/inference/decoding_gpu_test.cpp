@@ -1,4 +1,4 @@
-// Writing on, token by token: a batch of lines against each line alone and computed anew for every token.
+// Decoding, token by token: a batch of lines against each line alone and recomputed for every token.
 #include "inference/decoding.h"
 
 #include <algorithm>
@@ -89,10 +89,10 @@ void check_same(const std::vector<Decoded>& found, const std::vector<Plain>& exp
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "greedy decoding of a batch is that of each line, computed anew for every token") {
+  TEST_CASE_FIXTURE(test::OnGpu, "greedy decoding of a batch equals that of each line, recomputed for every token") {
     for (const char* name : {"gpt2", "marian", "t5", "llama"}) {
       CAPTURE(name);
-      // Copied, so that a token that the untrained model likes can be made an end token.
+      // Copied, so that a token that the untrained model often predicts can become an end token.
       LanguageModel model = *open_model(test::golden_model_path(name));
       test::RunningSession session(context), fresh(context);
       test::Random random(11);
@@ -114,7 +114,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "a target that is there already is written on") {
+  TEST_CASE_FIXTURE(test::OnGpu, "decoding continues a given target") {
     const auto model = open_model(test::golden_model_path("marian"));
     test::RunningSession session(context);
     PromptText text{.lines = {}, .ids = {{5, 6, 7, 0}, {8, 9, 0}}};
@@ -143,7 +143,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(decoded[1].has_ended);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "the last lines of a batch go on without those that have ended") {
+  TEST_CASE_FIXTURE(test::OnGpu, "the remaining lines of a batch continue without those that have ended") {
     for (const char* name : {"gpt2", "marian"}) {
       CAPTURE(name);
       LanguageModel model = *open_model(test::golden_model_path(name));  // 32 positions each
@@ -167,7 +167,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "sampling: a line is what its seed makes it, whatever is beside it") {
+  TEST_CASE_FIXTURE(test::OnGpu, "sampling: a line depends on its seed, not on other lines of the batch") {
     const auto model = open_model(test::golden_model_path("llama"));
     test::RunningSession session(context);
     DecodingSettings settings{.sampling = {.method = SamplingMethod::Random, .temperature = 1.5f, .seed = 7},
@@ -182,7 +182,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "an observer sees every token and can end it") {
+  TEST_CASE_FIXTURE(test::OnGpu, "an observer is called for every token and can end the decoding") {
     const auto model = open_model(test::golden_model_path("llama"));
     test::RunningSession session(context);
     std::vector<std::size_t> lengths;
@@ -223,7 +223,7 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(can_write(open_model(test::golden_model_path("bert"))->description));
   }
 
-  TEST_CASE("generation_config.json may name more ends; one that can't be read names none") {
+  TEST_CASE("generation_config.json may name more end tokens; an unreadable one is ignored") {
     const TemporaryDirectory directory;
     for (const char* file : {"config.json", "model.safetensors", "tokenizer.json"}) {
       std::filesystem::copy(test::golden_model_path("gpt2") / file, directory.path() / file);

@@ -20,7 +20,7 @@ struct OpenModel {
 };
 OpenModel open_golden_model(std::string_view name);
 
-/// What a person edits: texts, masks and gains.
+/// What a user edits: texts, masks and gains.
 struct Desk {
   std::vector<std::vector<std::uint32_t>> source, target;  ///< [item][token]; `target` is empty without a decoder
   attention::MaskSet masks;
@@ -33,7 +33,7 @@ struct Desk {
 std::vector<std::uint32_t> random_text(Random& random, std::uint32_t length, std::uint32_t vocabulary);
 /// One line of nine tokens, a target of six, and the masks that the model was trained with.
 Desk make_desk(Random& random, const OpenModel& model);
-/// Types, deletes, paints, pads, …; returns what it did.
+/// A random edit: types, deletes, paints, pads, …; returns its name.
 std::string edit_at_random(Random& random, const OpenModel& model, Desk& desk);
 
 }  // namespace headlight::test

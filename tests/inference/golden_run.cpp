@@ -12,7 +12,7 @@ using attention::Stage;
 using inference::Stack;
 using model::BlockKind;
 
-/// Rows of padded queries are zero in the golden maps, and here whatever they are.
+/// Rows of padded queries are zero in the golden maps and arbitrary here.
 double map_error(const Tensor& found, const Tensor& golden, std::size_t layer, const model::TokenBatch& queries) {
   const std::uint32_t heads = found.axis(1), rows = found.axis(2), keys = found.axis(3);
   const std::size_t first = layer * found.values.size();
@@ -86,7 +86,7 @@ void compare(test::RunningSession& session, const GoldenCase& golden, GoldenDiff
 
 }  // namespace
 
-/// The mask that a case was computed with, as a person would set it.
+/// The mask that a case was computed with, as a user would set it.
 attention::MaskSet masks_of(const model::ModelDescription& description, const GoldenCase& golden) {
   attention::MaskSet masks;
   for (const BlockKind kind : {BlockKind::EncoderSelf, BlockKind::DecoderSelf, BlockKind::Cross}) {

@@ -10,13 +10,13 @@
 
 namespace headlight::test {
 
-/// The mask that a case was computed with, as a person would set it.
+/// The mask that a case was computed with, as a user would set it.
 attention::MaskSet masks_of(const model::ModelDescription& description, const GoldenCase& golden);
 
-/// The largest differences from golden numbers: of maps as they are, of states and logits divided by their root mean square.
+/// The largest differences from golden numbers: absolute of maps, relative to the root mean square of states and logits.
 struct GoldenDifference {
   double attention = 0.0, hidden = 0.0, logits = 0.0;
-  std::size_t unordered = 0;  ///< tokens whose ten most likely successors come in another order
+  std::size_t unordered = 0;  ///< tokens whose ten most likely next tokens are in another order
 };
 
 /// Runs all cases of a model one after the other.

@@ -1,4 +1,4 @@
-// The four ways in which weights of Q, K and V come, each computed here from the weight as it is stored.
+// The four layouts of Q, K and V weights, each computed here from the weight as stored.
 #include <doctest/doctest.h>
 
 #include <functional>

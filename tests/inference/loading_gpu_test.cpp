@@ -1,4 +1,4 @@
-// Weights on their way to the device and back.
+// Loading weights on the device and unloading them.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::uint64_t weight_bytes(const model::Network& network, Precision precision) {
   return estimate_memory(network, precision, 1).weights;
 }
 
-/// One attention layer of four 512 × 512 weights: 4 MiB, 2 MiB as halves.
+/// One attention layer of four 512 × 512 weights: 4 MiB, 2 MiB as float16.
 std::shared_ptr<const model::Network> four_megabytes() {
   test::Random random(1);
   const model::AttentionConfig config{.d_model = 512, .heads = 8, .d_k = 64, .d_v = 64};
@@ -36,7 +36,7 @@ std::shared_ptr<const model::Network> four_megabytes() {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "loading takes as many bytes as it was said to, and unloading gives them back") {
+  TEST_CASE_FIXTURE(test::OnGpu, "loading takes as many bytes as predicted, and unloading frees them") {
     for (const char* name : {"gpt2", "llama", "albert", "gemma2", "t5"}) {
       CAPTURE(std::string(name));
       const auto network = load_model(name);
@@ -73,7 +73,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "loading that is cancelled half way frees what it took, and can be begun again") {
+  TEST_CASE_FIXTURE(test::OnGpu, "cancelled loading frees its memory and can be started again") {
     const auto network = load_model("llama");
     test::RunningSession session(context);
     const std::size_t before = context.allocated_bytes();
@@ -93,7 +93,7 @@ TEST_SUITE("gpu") {
     CHECK(context.allocated_bytes() == before + weight_bytes(*network, Precision::F32));
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "loading the same layers again does nothing, in another precision everything") {
+  TEST_CASE_FIXTURE(test::OnGpu, "loading the same layers again does nothing; in another precision it loads all again") {
     const auto network = load_model("llama");
     test::RunningSession session(context);
     std::uint32_t calls = 0;

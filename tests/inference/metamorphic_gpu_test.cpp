@@ -1,4 +1,4 @@
-// What must not change, or only change places, when something about the input does.
+// Results that must stay equal, or only be permuted, under changes of the input.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ model::ModelInput vectors(Tensor x, std::vector<std::uint32_t> lengths) {
   return input;
 }
 
-/// The first `tokens` tokens of x [batch, token, d_model], or more with `random` behind them.
+/// The first `tokens` tokens of x [batch, token, d_model], or more, padded with `random` ones.
 Tensor with_length(const Tensor& x, std::uint32_t tokens, test::Random& random) {
   Tensor changed = random.tensor({x.axis(0), tokens, x.axis(2)});
   for (std::uint32_t item = 0; item < x.axis(0); ++item) {
@@ -135,7 +135,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "appending padding changes nothing visible") {
+  TEST_CASE_FIXTURE(test::OnGpu, "appending padding changes no visible cell") {
     test::Random random(63);
     const auto network = test::single_layer(kConfig, test::random_weights(random, kConfig, true, true));
     const Tensor x = random.tensor({kBatch, kTokens, kConfig.d_model});
@@ -175,7 +175,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "behind a causal mask, later tokens change nothing before them") {
+  TEST_CASE_FIXTURE(test::OnGpu, "with a causal mask, later tokens change nothing before them") {
     test::Random random(64);
     const auto network = test::single_layer(kConfig, test::random_weights(random, kConfig, true, true));
     const Tensor x = random.tensor({1, 40, kConfig.d_model});
@@ -271,7 +271,7 @@ TEST_SUITE("gpu") {
           1e-6);  // observed 8.9e-8
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "a batch item is computed as if it were alone") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a batch item's results are those of the item alone") {
     test::Random random(67);
     const auto network = test::single_layer(kConfig, test::random_weights(random, kConfig, true, true));
     const Tensor x = random.tensor({3, kTokens, kConfig.d_model});

@@ -35,7 +35,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "GGUF files, also quantised ones, are what transformers makes of them") {
+  TEST_CASE_FIXTURE(test::OnGpu, "GGUF files, also quantised ones, give transformers' maps, states and logits") {
     for (const char* name : {"llama", "llama-q8_0", "llama-q4_0", "llama-mixed-k", "gpt2", "qwen2"}) {
       const auto path = test::golden_model_path("gguf") / name;
       const auto loaded = model::load_network(path.string() + ".gguf");
@@ -45,13 +45,13 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "a model in several files is the model in one") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a model in several files equals the model in one") {
     const auto loaded = model::load_network(test::golden_model_path("llama-sharded"));
     check_exact("llama-sharded", test::run_golden(context, loaded, test::load_golden_cases("llama"), Precision::F32));
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "weights as float16: rounded once, and exact where the file holds float16") {
-    // Rounding weights moves what is computed from them by about 2^-11 of its size for each layer that they go through.
+    // Rounding weights changes results by about 2^-11 of their size per layer.
     for (const std::string& name : test::golden_models()) {
       const auto loaded = model::load_network(test::golden_model_path(name));
       const auto worst = test::run_golden(context, loaded, test::load_golden_cases(name), Precision::F16);

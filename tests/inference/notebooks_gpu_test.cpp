@@ -199,7 +199,8 @@ TEST_SUITE("gpu") {
     CHECK(run.session.stage(kFirst, Stage::Merged).shape == Shape{1, 8, 12});
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "the playground is what PyTorch makes of the same procedure, every stage of every layer") {
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "the playground equals PyTorch's results of the same procedure, every stage of every layer") {
     const std::vector<test::PlaygroundCase> cases = test::playground_cases();
     REQUIRE(cases.size() == 5);
     test::RunningSession session(context);

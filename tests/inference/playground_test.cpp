@@ -34,7 +34,7 @@ std::string repeat(std::string_view word, std::size_t count) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("the playground is what PyTorch makes of the same procedure, stage by stage") {
+  TEST_CASE("the playground equals PyTorch's results of the same procedure, stage by stage") {
     const std::vector<test::PlaygroundCase> cases = test::playground_cases();
     REQUIRE(cases.size() == 5);
     for (const test::PlaygroundCase& one : cases) {
@@ -63,7 +63,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("settings that can't work are refused in one line that says what to do") {
+  TEST_CASE("invalid settings are refused in one line that says what to do") {
     CHECK(error({.d_model = 10, .heads = 3}) ==
           "d_model 10 can't be split into 3 heads: choose heads that divide it (1, 2, 5, 10) or set d_k and d_v");
     CHECK(error({.d_model = 10, .heads = 3, .d_k = 4}) == error({.d_model = 10, .heads = 3}));
@@ -85,7 +85,7 @@ TEST_SUITE("cpu") {
           "the scale is inf, but must be a finite number");
   }
 
-  TEST_CASE("texts that can't work are refused in one line that says what to do") {
+  TEST_CASE("invalid texts are refused in one line that says what to do") {
     CHECK(error({}, "") == "there is no word in the text: type at least one");
     CHECK(error({}, " ,\n") == "there is no word in the text: type at least one");
     CHECK(error({}, "a", " ") == "there is no word in the second text: type at least one or clear it");
@@ -102,7 +102,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("a text far too long is refused at once") {
     CHECK(error({}, repeat("w ", 100'000)).starts_with("line 1 has 100000 tokens"));
     const std::string text = repeat("w ", 5'000'000);
-    const std::clock_t start = std::clock();  // processor time: other work can't lengthen it
+    const std::clock_t start = std::clock();  // CPU time: other programs' load doesn't count
     CHECK(error({}, text).starts_with("line 1 has 5000000 tokens"));
     CHECK(std::clock() - start < 2 * CLOCKS_PER_SEC);  // observed 0.1 s for ten million characters
   }
@@ -121,7 +121,7 @@ TEST_SUITE("cpu") {
     CHECK_NOTHROW(check(*playground.network, playground.input));
   }
 
-  TEST_CASE("a second text makes a cross-attention, and one line of keys serves every line") {
+  TEST_CASE("a second text makes a cross-attention, and one line of keys is used for every line") {
     const Playground playground = make_playground({}, "a b c\nd", "x y");
     CHECK(playground.network->layers->encoder.empty());
     REQUIRE(playground.network->layers->decoder.size() == 2);

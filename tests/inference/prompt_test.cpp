@@ -25,7 +25,7 @@ std::shared_ptr<const LanguageModel> open_golden(std::string_view name) { return
 
 using Ids = std::vector<std::uint32_t>;
 
-/// Estimated bytes of a run of this golden model in relation to those that it takes.
+/// Estimated bytes of a run of this golden model relative to the actual ones.
 double estimated_share(gpu::Context& context, const char* name, ops::AttentionKernel attention) {
   const auto model = open_golden(name);
   const std::uint32_t tokens = name == std::string("gpt2") ? 32 : 1000;
@@ -111,7 +111,7 @@ TEST_SUITE("cpu") {
     CHECK(ids.input.target->ids == Ids{103, 9, 9});
   }
 
-  TEST_CASE("a template that begins texts with the decoder's start token doesn't give it twice") {
+  TEST_CASE("a template that starts texts with the decoder's start token doesn't add it twice") {
     LanguageModel model = *open_golden("marian");
     model.target_tokenizer = open_golden("llama")->tokenizer;
     const std::vector<text::Token> tokens = model.target_tokenizer->encode("a a");
@@ -121,13 +121,13 @@ TEST_SUITE("cpu") {
     model.description.ids.decoder_start = expected.front();
     const PromptText text{.lines = {"a a"}, .target_lines = {"a a"}};
     CHECK(make_prompt(model, text).input.target->ids == expected);
-    model.description.ids.decoder_start = 103;  // another one stands before it
+    model.description.ids.decoder_start = 103;  // another one is before it
     Ids both = {103};
     both.insert(both.end(), expected.begin(), expected.end());
     CHECK(make_prompt(model, text).input.target->ids == both);
   }
 
-  TEST_CASE("what the network can't take is one line") {
+  TEST_CASE("input that the network doesn't accept is refused in one line") {
     const auto gpt2 = open_golden("gpt2");
     const auto refusal = [&](const LanguageModel& model, const PromptText& text) {
       const std::string message = test::error_message([&] { make_prompt(model, text); });
@@ -146,7 +146,7 @@ TEST_SUITE("cpu") {
     CHECK_NOTHROW(make_prompt(*roberta, {.lines = {}, .ids = {Ids(roberta->description.max_length, 5)}}));
     CHECK(refusal(*roberta, {.lines = {}, .ids = {Ids(roberta->description.max_length + 1, 5)}}).find("positions for") !=
           std::string::npos);
-    const auto llama = open_golden("llama");  // rotary positions go on
+    const auto llama = open_golden("llama");  // RoPE has no limit
     CHECK_NOTHROW(make_prompt(*llama, {.lines = {}, .ids = {Ids(500, 5)}}));
     const auto t5 = open_golden("t5");
     CHECK(refusal(*t5, {.lines = {"a"}}).find("has no tokenizer") != std::string::npos);
@@ -164,7 +164,7 @@ TEST_SUITE("cpu") {
     CHECK(open_golden("gpt2")->masks[BlockKind::EncoderSelf].rule.key_padding);
   }
 
-  TEST_CASE("a GGUF file brings its tokenizer") {
+  TEST_CASE("a GGUF file contains its tokenizer") {
     const auto gguf = open_golden("gguf/gpt2.gguf");
     REQUIRE(gguf->tokenizer);
     CHECK(make_prompt(*gguf, {.lines = {"the cat"}}).input.source.ids == Ids{98, 108});
@@ -194,7 +194,7 @@ TEST_SUITE("cpu") {
 }
 
 TEST_SUITE("gpu") {
-  TEST_CASE("the memory that is told beforehand is what a run takes") {
+  TEST_CASE("the estimated memory is what a run takes") {
     gpu::Context& context = test::shared_context();
     for (const char* name : {"gpt2", "llama", "mistral", "t5"}) {
       CAPTURE(name);
@@ -205,7 +205,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("the memory of attention that needs no scratch, and of a device with small texel buffers, is told beforehand") {
+  TEST_CASE("the estimate covers attention without scratch and a device with small texel buffers") {
     const double tiled = estimated_share(test::shared_context(), "llama", ops::AttentionKernel::Tiled);
     CHECK(tiled > 0.5);
     CHECK(tiled < 1.5);

@@ -5,7 +5,7 @@
 namespace headlight::test {
 namespace {
 
-/// Parts that every layer of a network has alike.
+/// Parts that are equal in every layer of a network.
 struct Style {
   std::uint32_t d_model = 1;
   bool has_bias = true, has_output = true, has_norm = true, has_feed_forward = true;

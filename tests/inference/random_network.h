@@ -8,7 +8,7 @@
 
 namespace headlight::test {
 
-/// A network, what it runs on and under which masks.
+/// A network, its input and its masks.
 struct NetworkCase {
   std::shared_ptr<const model::Network> network;
   model::ModelInput input;

@@ -1,4 +1,4 @@
-// Runs that take over what the run before computed, against fresh ones.
+// Runs that reuse results of the previous run, against fresh ones.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using test::OpenModel;
 
 namespace {
 
-// Kernels for few rows may add up in another order than those for many. Relative to the largest number of a tensor where
+// Kernels for few rows may sum in another order than those for many. Relative to the largest number of a tensor where
 // that is more than 1.
 constexpr double kSame = 1e-6;  // observed 0 on llvmpipe
 
@@ -86,7 +86,7 @@ TEST_SUITE("gpu") {
     CHECK(reusing > 100);  // or the walk tests nothing
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "typing recomputes the new tokens, an edit what follows it, nothing costs nothing") {
+  TEST_CASE_FIXTURE(test::OnGpu, "typing recomputes the new tokens, an edit the tokens from it on, no change nothing") {
     for (const std::string name : {"gpt2", "llama", "gemma2", "bloom"}) {
       CAPTURE(name);
       const OpenModel model = open_golden_model(name);
@@ -124,7 +124,7 @@ TEST_SUITE("gpu") {
       Desk desk = make_desk(random, model);
       test::RunningSession session(context);
       const std::uint32_t all = run(session, model, desk).dispatches, layers = model.description.layers;
-      const std::uint32_t behind = model.description.decoder_layers;  // which must be computed again, too
+      const std::uint32_t behind = model.description.decoder_layers;  // which must be recomputed, too
       std::uint32_t cost = all;
       for (std::uint32_t layer = 0; layer < layers; ++layer) {
         desk.masks[BlockKind::EncoderSelf].painted[{.layer = layer}][{7, 2}] = false;
@@ -141,7 +141,8 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "typing and editing give the same by every kernel, also with weights as float16") {
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "typing and editing give the same results with every kernel, also with weights as float16") {
     const OpenModel model = open_golden_model("llama");
     for (const auto& [linear, attention] : {std::pair{LinearKernel::Naive, AttentionKernel::Naive},
                                             {LinearKernel::Vec4, AttentionKernel::Blocks},
@@ -190,7 +191,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "a text that is too long is refused, and the run before is still there and taken over") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a text that is too long is refused, and the previous run stays and is reused") {
     const OpenModel model = open_golden_model("gpt2");
     test::Random random(6);
     const Desk desk = make_desk(random, model);
@@ -209,7 +210,7 @@ TEST_SUITE("gpu") {
     CHECK(session.logits().values == logits.values);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "forgetting leaves everything to look at, and the next run is a fresh one") {
+  TEST_CASE_FIXTURE(test::OnGpu, "after forgetting, all results can still be read, and the next run is a fresh one") {
     const OpenModel model = open_golden_model("t5");
     test::Random random(10);
     const Desk desk = make_desk(random, model);
@@ -247,7 +248,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "one session, another model and back: nothing of the one is taken for the other's") {
+  TEST_CASE_FIXTURE(test::OnGpu, "one session, another model and back: no result is reused across models") {
     const OpenModel gpt2 = open_golden_model("gpt2"), llama = open_golden_model("llama");
     test::Random random(8);
     Desk desk = make_desk(random, gpt2);

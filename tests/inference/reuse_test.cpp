@@ -1,4 +1,4 @@
-// What a pass may take over from the one before it.
+// The results that a pass may reuse from the previous one.
 #include "inference/reuse.h"
 
 #include <doctest/doctest.h>
@@ -46,7 +46,7 @@ PassInputs causal_pass(std::uint32_t length) {
   return pass;
 }
 
-/// An encoder that sees everything and a causal decoder.
+/// A bidirectional encoder and a causal decoder.
 PassInputs translation(std::uint32_t source, std::uint32_t target) {
   static const auto network = make_network(true);
   PassInputs pass{
@@ -57,7 +57,7 @@ PassInputs translation(std::uint32_t source, std::uint32_t target) {
 
 attention::MaskSpec& mask(PassInputs& pass) { return pass.masks[BlockKind::EncoderSelf]; }
 
-/// First tokens that `after` takes over from `before`, when every layer does alike; none: they differ.
+/// Leading tokens that `after` reuses from `before`, when all layers agree; none: they differ.
 std::optional<std::uint32_t> taken_over(const PassInputs& after, const PassInputs& before) {
   const StackPlan plan = plan_pass(after, &before).encoder;
   for (const ops::Rows rows : plan.layers) {
@@ -79,7 +79,7 @@ std::optional<std::uint32_t> unchanged_layers(const StackPlan& plan, std::uint32
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("without a pass before, everything is computed") {
+  TEST_CASE("without a previous pass, everything is computed") {
     const PassPlan plan = plan_pass(causal_pass(9), nullptr);
     CHECK(unchanged_layers(plan.encoder, 9) == 0);
     CHECK(plan.encoder.embedded.count == 9);
@@ -96,7 +96,7 @@ TEST_SUITE("cpu") {
     CHECK(plan.reused_layers() == kLayers);
   }
 
-  TEST_CASE("tokens before the first edit of a causal text are taken over") {
+  TEST_CASE("tokens before the first edit of a causal text are reused") {
     const PassInputs before = causal_pass(9);
     CHECK(taken_over(causal_pass(10), before) == 9);
     CHECK(taken_over(causal_pass(20), before) == 9);
@@ -118,7 +118,7 @@ TEST_SUITE("cpu") {
     PassInputs now = before;
     now.input.source.positions = {0, 1, 2, 3, 4, 6, 7, 8, 9};
     CHECK(taken_over(now, before) == 5);
-    now.input.source.positions = {0, 1, 2, 3, 4, 5, 6, 7, 8};  // as they were, spelt out
+    now.input.source.positions = {0, 1, 2, 3, 4, 5, 6, 7, 8};  // the defaults, explicitly
     CHECK(taken_over(now, before) == 9);
     now = before;
     now.input.source.types = {0, 0, 0, 0, 0, 0, 1, 1, 1};
@@ -131,7 +131,7 @@ TEST_SUITE("cpu") {
     CHECK(taken_over(now, before) == 0);
   }
 
-  TEST_CASE("the first edit of any item of a batch counts, and another batch begins anew") {
+  TEST_CASE("the first edit of any item of a batch counts, and another batch size recomputes everything") {
     PassInputs before = causal_pass(9);
     before.input.source = tokens(9, 3);
     PassInputs now = before;
@@ -143,9 +143,9 @@ TEST_SUITE("cpu") {
     CHECK(taken_over(now, before) == 0);
   }
 
-  TEST_CASE("texts whose tokens see later ones are taken over as a whole or not at all") {
+  TEST_CASE("texts whose tokens attend to later ones are reused as a whole or not at all") {
     const auto is_kept_while_typing = [](const std::function<void(attention::MaskSpec&)>& change) {
-      // 63 and 64 tokens: tensors have room for 64 with either kind of mask.
+      // 63 and 64 tokens: tensors have a capacity of 64 with either kind of mask.
       PassInputs before = causal_pass(64), now = causal_pass(64);
       change(mask(before));
       change(mask(now));
@@ -164,7 +164,7 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.rule.prefix = 4; }));
     CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{}][{3, 9}] = true; }));
     CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{.layer = 2}][{3, 9}] = true; }));
-    // A row that sees nothing is uniform over all keys there are.
+    // A fully masked row is uniform over all existing keys.
     CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.fill = attention::MaskFill::MinusOneBillion; }));
   }
 
@@ -182,7 +182,7 @@ TEST_SUITE("cpu") {
       PassInputs later = now;
       later.gains.begin()->second = 0.5f;
       CHECK(unchanged_layers(plan_pass(later, &now).encoder, 9) == layer);
-      later.gains.begin()->second = 1.0f;  // as if it weren't named
+      later.gains.begin()->second = 1.0f;  // the same as not listed
       CHECK(plan_pass(later, &before).encoder.computes_nothing());
     }
     PassInputs everywhere = before;
@@ -210,7 +210,7 @@ TEST_SUITE("cpu") {
     CHECK(plan.layers[2].count == 10);
   }
 
-  TEST_CASE("a causal text has room to grow; when it outgrows it, everything is computed") {
+  TEST_CASE("a causal text has capacity to grow; beyond it, everything is recomputed") {
     for (const auto& [length, room] :
          {std::pair{1u, 64u}, {64u, 64u}, {65u, 128u}, {129u, 256u}, {1024u, 1024u}, {1025u, 1536u}, {1537u, 2048u}}) {
       CHECK(plan_pass(causal_pass(length), nullptr).encoder.capacity == room);
@@ -225,7 +225,7 @@ TEST_SUITE("cpu") {
     CHECK(taken_over(causal_pass(66), outgrown) == 65);
   }
 
-  TEST_CASE("turning causal or not begins anew, and so does a cell that looks ahead") {
+  TEST_CASE("switching causality recomputes everything, and so does a visible cell above the diagonal") {
     const PassInputs causal = causal_pass(9);
     PassInputs open = causal;
     mask(open).rule.causal = false;
@@ -234,7 +234,7 @@ TEST_SUITE("cpu") {
     PassInputs ahead = causal_pass(9);
     mask(ahead).painted[{.layer = 2}][{3, 5}] = true;
     CHECK(taken_over(ahead, causal) == 0);  // other room: the tensors are others
-    // With the same room the layers before the cell are still what they were.
+    // With the same capacity the layers before the cell are reused.
     const PassInputs full = causal_pass(64);
     PassInputs full_ahead = full;
     mask(full_ahead).painted[{.layer = 2}][{3, 5}] = true;
@@ -244,7 +244,7 @@ TEST_SUITE("cpu") {
     CHECK(taken_over(full_ahead, full) == 0);
   }
 
-  TEST_CASE("LongRoPE: the text that crosses the original length turns anew") {
+  TEST_CASE("LongRoPE: a text that crosses the original length is rotated and computed again") {
     const model::Rotary rotary{
         .dimensions = 2, .inverse_frequencies = {1.0}, .long_inverse_frequencies = {0.5}, .original_length = 10};
     const auto network = make_network(false, {rotary});
@@ -259,7 +259,7 @@ TEST_SUITE("cpu") {
     CHECK(taken_over(pass(12), pass(11)) == 11);
   }
 
-  TEST_CASE("other layers, another embedding, vectors and given Q, K and V begin anew") {
+  TEST_CASE("other layers, another embedding, vectors and given Q, K and V recompute everything") {
     const PassInputs before = causal_pass(9);
     PassInputs now = before;
     now.network = make_network(false);
@@ -278,7 +278,7 @@ TEST_SUITE("cpu") {
     CHECK(taken_over(now, now) == 0);
   }
 
-  TEST_CASE("typing into the target leaves the encoder alone; what the encoder sees changes everything behind it") {
+  TEST_CASE("typing into the target keeps the encoder; a changed encoder input recomputes everything after it") {
     const PassInputs before = translation(7, 5);
     PassPlan plan = plan_pass(translation(7, 6), &before);
     CHECK(plan.encoder.computes_nothing());
@@ -306,7 +306,7 @@ TEST_SUITE("cpu") {
       CHECK(unchanged_layers(plan.decoder, 5) == 1);
       CHECK(plan.reused_layers() == kLayers + 1);
     }
-    // Every target token may look at the whole source: that isn't looking ahead.
+    // Every target token may attend to the whole source: that doesn't break causality.
     now = translation(7, 6);
     now.masks[BlockKind::Cross].painted[{}][{0, 6}] = true;
     PassInputs painted = before;

@@ -40,7 +40,7 @@ TEST_SUITE("cpu") {
           doctest::Approx(0.125 * std::log(8.0) + 0.25 * std::log(4.0) - 0.625 * std::log(0.625)).epsilon(1e-6));
   }
 
-  TEST_CASE("huge logits and a large vocabulary lose nothing") {
+  TEST_CASE("huge logits and a large vocabulary keep their precision") {
     std::vector<float> logits(250'000, 1e4f);
     logits[77] = 1e4f + 1.0f;
     const std::vector<double> shares = probabilities(logits);
@@ -51,7 +51,7 @@ TEST_SUITE("cpu") {
     CHECK(top_candidates(logits, 1).front().probability == doctest::Approx(shares[77]).epsilon(1e-12));
   }
 
-  TEST_CASE("candidates come likeliest first, equal ones by id, never without a share") {
+  TEST_CASE("candidates are sorted by probability, equal ones by id, and none has probability 0") {
     const std::vector<Candidate> top = top_candidates(std::vector<float>{1.0f, 3.0f, kNever, 3.0f, NAN, 2.0f}, 10);
     REQUIRE(top.size() == 4);
     CHECK(top[0].id == 1);
@@ -62,15 +62,15 @@ TEST_SUITE("cpu") {
     CHECK(top_candidates(std::vector<float>{}, 3).empty());
   }
 
-  TEST_CASE("greedy takes the likeliest, whatever the rest says") {
+  TEST_CASE("greedy takes the likeliest, regardless of other settings") {
     const std::vector<float> logits = {0.5f, 2.0f, 1.9f};
     const SamplingSettings settings{
         .method = SamplingMethod::Greedy, .temperature = 0.0f, .top_k = 2, .top_p = 0.1f, .seed = 9};
     CHECK(draw(settings, logits, 3) == std::vector<std::uint32_t>{1, 1, 1});
   }
 
-  TEST_CASE("a distribution is cut off by top-k first, then by top-p, and its chances are what is drawn") {
-    // e^0 : e^ln2 : e^ln5 = 1 : 2 : 5, and one that can never come.
+  TEST_CASE("a distribution is cut off by top-k, then by top-p, and draws follow its probabilities") {
+    // e^0 : e^ln2 : e^ln5 = 1 : 2 : 5, and one of probability 0.
     const std::vector<float> logits = {0.0f, std::log(2.0f), kNever, std::log(5.0f)};
     SamplingSettings settings{.method = SamplingMethod::Random, .seed = 3};
     const Distribution all = distribution(logits, settings);
@@ -83,11 +83,11 @@ TEST_SUITE("cpu") {
     CHECK(two.chances[0] == 0.0);
     CHECK(two.probabilities[0] == doctest::Approx(0.125).epsilon(1e-6));  // over the whole vocabulary still
     CHECK(two.chances[3] == doctest::Approx(5.0 / 7.0).epsilon(1e-6));
-    settings.top_p = 0.7f;  // of what top-k leaves: 5/7 reaches it
+    settings.top_p = 0.7f;  // of the top-k candidates: 5/7 reaches it
     CHECK(distribution(logits, settings).chances[3] == 1.0);
     settings = {.method = SamplingMethod::Random, .temperature = 0.5f, .seed = 3};
     CHECK(distribution(logits, settings).chances[3] == doctest::Approx(25.0 / 30.0).epsilon(1e-6));
-    // The Sampler draws with these chances.
+    // The Sampler draws with these probabilities.
     settings.top_p = 0.9f;
     const Distribution nucleus = distribution(logits, settings);
     CHECK(nucleus.drawable == 2);
@@ -96,7 +96,7 @@ TEST_SUITE("cpu") {
     for (const std::uint32_t id : draw(settings, logits, kDraws)) ++counts[id];
     CHECK_FALSE(counts.contains(0));
     CHECK(std::abs(counts[1] / double{kDraws} - nucleus.chances[1]) < 0.013);  // five standard deviations
-    // Greedy: the softmax, whatever the rest says.
+    // Greedy: the softmax, regardless of other settings.
     settings.method = SamplingMethod::Greedy;
     CHECK(distribution(logits, settings).chances[0] == doctest::Approx(0.125).epsilon(1e-6));
   }
@@ -134,7 +134,7 @@ TEST_SUITE("cpu") {
           std::vector<std::uint32_t>{2, 2, 2, 2, 2});
   }
 
-  TEST_CASE("what can't be sampled is refused") {
+  TEST_CASE("settings and logits that can't be sampled are refused") {
     CHECK_THROWS_AS(draw({.method = SamplingMethod::Random, .temperature = 0.0f}, {1.0f, 2.0f}, 1), Error);
     CHECK_THROWS_AS(draw({}, {kNever, kNever}, 1), Error);
   }

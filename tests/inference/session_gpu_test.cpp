@@ -133,7 +133,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "given Q, K and V serve a cross-attention with n_q ≠ n_k too") {
+  TEST_CASE_FIXTURE(test::OnGpu, "given Q, K and V also work for a cross-attention with n_q ≠ n_k") {
     test::Random random(45);
     const model::AttentionConfig config{.d_model = 15, .heads = 3, .d_k = 4, .d_v = 5};
     model::Layers layers;
@@ -188,7 +188,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("the kernel that shows a map is compiled with those of its pass, which is told of once") {
+  TEST_CASE("the kernel that evaluates a map is compiled with those of its pass, with one progress report") {
     const TemporaryDirectory folder;
     const std::filesystem::path shaders = folder.path() / "shaders";
     std::filesystem::copy(HEADLIGHT_SHADER_FOLDER, shaders, std::filesystem::copy_options::recursive);
@@ -221,7 +221,7 @@ TEST_SUITE("gpu") {
     attention::MaskSet causal;
     for (attention::MaskSpec& mask : causal.by_kind) mask.rule.causal = true;
     session.run(first.network, first.input, causal);
-    const std::size_t with_room = context.allocated_bytes();  // for typing on
+    const std::size_t with_room = context.allocated_bytes();  // for more typed tokens
     CHECK(with_room > with_run);
     const Playground second = make_playground({}, "the dog sat", "", first),
                      third = make_playground({}, "a longer text about it", "", first);

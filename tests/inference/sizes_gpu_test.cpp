@@ -86,7 +86,7 @@ std::string words(std::size_t count) {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "4,096 tokens: rows are right wherever one looks, and no n × n matrix is there") {
+  TEST_CASE_FIXTURE(test::OnGpu, "4,096 tokens: sampled rows are right, and no n × n matrix is stored") {
     constexpr std::uint32_t kTokens = 4'096;
     const model::AttentionConfig config{.d_model = 16, .heads = 2, .d_k = 8, .d_v = 8};
     test::Random random(71);
@@ -151,7 +151,7 @@ TEST_SUITE("gpu") {
     constexpr std::uint32_t kWidth = 8'192, kTokens = 3;
     for (const std::uint32_t heads : {1u, 64u}) {
       const model::AttentionConfig config{.d_model = kWidth, .heads = heads, .d_k = kWidth / heads, .d_v = kWidth / heads};
-      // One large weight serves Q, K and V: what matters is its size.
+      // One large weight is used for Q, K and V: only its size matters.
       test::Random random(72 + heads);
       model::Linear shared{.weight = random.tensor({kWidth, kWidth}, std::sqrt(3.0f / kWidth))};
       const Tensor x = random.tensor({1, kTokens, kWidth}, heads == 1 ? 0.2f : 1.0f);
@@ -189,7 +189,7 @@ TEST_SUITE("gpu") {
     CHECK(bytes[2] < std::size_t{2'048} * 2'048 * 4 * 8);  // one float for each cell of 8 heads
   }
 
-  TEST_CASE("what a small device can't hold is refused with needed and available bytes, and less works again") {
+  TEST_CASE("input too large for a small device is refused with needed and available bytes, and smaller input still works") {
     test::WatchedContext small({.memory_bytes = std::size_t{8} << 20});
     test::RunningSession session(small);
     const Playground little = make_playground({}, "the cat sat", "");
@@ -205,7 +205,7 @@ TEST_SUITE("gpu") {
     CHECK(session.stage(kFirst, Stage::Weights).shape == Shape{1, 8, 3, 3});
   }
 
-  TEST_CASE("what fits only without the run before makes room for itself") {
+  TEST_CASE("a run that fits only without the previous one frees that one first") {
     const Playground text = make_playground({}, words(3'000), "");
     std::size_t needed = 0;
     {

@@ -1,4 +1,4 @@
-// Passes that are cut into several submissions, and weights that go up through staging buffers.
+// Passes that are split into several submissions, and weights that are uploaded through staging buffers.
 #include <doctest/doctest.h>
 
 #include <utility>
@@ -41,14 +41,14 @@ Playground long_playground() {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "a pass that is cut into submissions gives the same bits") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a pass that is split into submissions gives the same bits") {
     const Playground playground = long_playground();
     attention::MaskSet masks;
     masks.by_kind[0].rule.window = 50;
     const std::pair<AttentionKernel, LinearKernel> kernels[] = {{AttentionKernel::Naive, LinearKernel::Naive},
                                                                 {AttentionKernel::Tiled, LinearKernel::Tiled},
                                                                 {AttentionKernel::BlocksTexel, LinearKernel::Vec4Texel}};
-    for (const double max_work : {1.0, 3e6}) {  // each part by itself; some together, and attention by rows
+    for (const double max_work : {1.0, 3e6}) {  // each part separately; some together, and attention by rows
       test::WatchedContext slow({.max_work = max_work});
       for (const auto& [attention, linear] : kernels) {
         CAPTURE(ops::to_string(attention));
@@ -72,7 +72,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "pooled tiles that are cut into submissions have the same bits") {
+  TEST_CASE_FIXTURE(test::OnGpu, "pooled tiles that are split into submissions have the same bits") {
     const Playground playground = long_playground();
     test::WatchedContext slow({.max_work = 5e4});  // less than a head's map
     test::RunningSession whole(context), parts(slow);
@@ -97,7 +97,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "weights that go up through staging buffers take few submissions and are the same") {
+  TEST_CASE_FIXTURE(test::OnGpu, "weights uploaded through staging buffers take few submissions and are the same") {
     const Playground playground = long_playground();
     test::WatchedContext discrete({.has_private_memory = true});
     test::RunningSession direct(context), staged(discrete);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// A padded batch of two with every kind of hidden cell: by window, padding and hand, whole rows among them.
+/// A padded batch of two with every kind of masked cell: by window, padding and paint, whole rows among them.
 class Looked {
  public:
   explicit Looked(attention::MaskFill fill, gpu::Context& context = test::shared_context()) : session(context) {
@@ -129,8 +129,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu,
-                    "pooled tiles: the largest weight, the mean of everything else, masked where everything is") {
+  TEST_CASE_FIXTURE(test::OnGpu, "pooled tiles: the largest weight, the mean of other stages, masked where all cells are") {
     for (const attention::MaskFill fill : {attention::MaskFill::NegativeInfinity, attention::MaskFill::MinusTenBillion}) {
       Looked looked(fill);
       test::Random random(8);
@@ -165,7 +164,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "a tile of a map brings its rows' m and l, whatever the columns and the pool") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a tile of a map includes its rows' m and l, for any columns and pool") {
     for (const attention::MaskFill fill : {attention::MaskFill::NegativeInfinity, attention::MaskFill::MinusOneBillion}) {
       Looked looked(fill);
       const TileRequest whole{.batch = 1, .head = 2, .stage = Stage::Masked, .rows = 39, .columns = 39};
@@ -190,7 +189,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "many requests of every kind together give what each gives alone, in one submission") {
+  TEST_CASE_FIXTURE(test::OnGpu, "many requests of every kind together give the results of each alone, in one submission") {
     Looked looked(attention::MaskFill::MinusOneBillion);
     test::Random random(9);
     std::vector<TileRequest> requests;
@@ -228,7 +227,7 @@ TEST_SUITE("gpu") {
     CHECK(looked.session.evaluate({}).empty());
   }
 
-  TEST_CASE("more tiles than a small device binds at once take several submissions, one too large is refused") {
+  TEST_CASE("more tiles than a small device can bind take several submissions; one too large is refused") {
     test::WatchedContext small({.max_storage_range = 65'536});
     Looked looked(attention::MaskFill::NegativeInfinity, small);
     Looked same(attention::MaskFill::NegativeInfinity);
@@ -238,7 +237,7 @@ TEST_SUITE("gpu") {
     CHECK(weights.values == same.session.stage({}, Stage::Weights).values);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "requests outside their matrix are refused in one line that says where it ends") {
+  TEST_CASE_FIXTURE(test::OnGpu, "requests outside their matrix are refused in one line with the matrix' size") {
     Looked looked(attention::MaskFill::NegativeInfinity);
     const TileRequest good{.batch = 1, .head = 4, .stage = Stage::Weights, .row = 38, .rows = 1, .column = 38, .columns = 1};
     CHECK(looked.session.evaluate({&good, 1}).size() == 1);

@@ -1,4 +1,4 @@
-// What a person does to a model's heads, and what is read from its layers, against the double-precision reference.
+// Head gains and the logit lens against the double-precision reference.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ Loaded load(const std::string& name) {
           test::load_golden_cases(name)};
 }
 
-/// The network whose W_O has one head's columns times `factor`; b_O stays.
+/// The network with one head's columns of W_O times `factor`; b_O unchanged.
 std::shared_ptr<const model::Network> with_scaled_columns(const model::Network& network, model::BlockRef block,
                                                           std::uint32_t head, float factor) {
   auto layers = std::make_shared<model::Layers>(*network.layers);
@@ -78,7 +78,7 @@ std::vector<double> lens_of(const model::Layers& layers, const Tensor& hidden) {
   for (std::uint32_t layer = 0; layer < hidden.axis(0); ++layer) {
     const auto part = test::part_of(hidden, layer);
     Array state{{hidden.axis(1), hidden.axis(2), hidden.axis(3)}, std::vector<double>(part.begin(), part.end())};
-    if (layer + 1 < hidden.axis(0)) state = apply(norm, std::move(state));  // the last one has been through it
+    if (layer + 1 < hidden.axis(0)) state = apply(norm, std::move(state));  // the last one is already normed
     const Array logits = unembed(*layers.unembedding, std::move(state));
     result.insert(result.end(), logits.values.begin(), logits.values.end());
   }
@@ -88,7 +88,8 @@ std::vector<double> lens_of(const model::Layers& layers, const Tensor& hidden) {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "a head's gain is a factor of its columns of W_O, the bias stays: 0 knocks it out") {
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "a head's gain is a factor of its columns of W_O, the bias is unchanged: 0 ablates the head") {
     for (const std::string name : {"gpt2", "llama", "gemma2", "gpt_neox", "bert", "t5", "marian"}) {
       const Loaded loaded = load(name);
       const test::GoldenCase& golden = loaded.cases.at(0);
@@ -142,7 +143,7 @@ TEST_SUITE("gpu") {
                                           hidden.axis(0) - 1),
                             model)
                 .max_abs < 1e-5);  // observed 0
-      // One state alone goes through kernels for few rows.
+      // A single state uses the kernels for few rows.
       const StateRef last{.batch = 1, .token = 2, .layer = hidden.axis(0) - 1};
       const Tensor one = session.logits(std::span(&last, 1));
       CHECK(one.shape == Shape{1, logits.axis(2)});

@@ -1,4 +1,4 @@
-// Weights that aren't finite are found while they go to the device, and what follows from them is NaN, not zero.
+// Weights that aren't finite are found during upload, and results that depend on them are NaN, not zero.
 #include "inference/weight_findings.h"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ std::shared_ptr<const model::Network> load_model(const std::filesystem::path& pa
   return std::make_shared<const model::Network>(model::load_network(path).network);
 }
 
-/// What loading GPT-2 with one number replaced finds.
+/// The findings of loading GPT-2 with one number replaced.
 std::vector<WeightFinding> findings(gpu::Context& context, const std::string& tensor, std::size_t index, float number,
                                     Precision precision) {
   const TemporaryDirectory folder;
@@ -41,7 +41,7 @@ model::ModelInput four_tokens() { return {.source = {.length = 4, .lengths = {4}
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("NaN, infinities and what float16 can't hold are counted") {
+  TEST_CASE("NaN, infinities and numbers beyond float16 are counted") {
     const std::vector<float> numbers = {0.0f, -0.0f, 65504.0f,  65519.0f,   -65520.0f, 1e30f,
                                         kNan, -kNan, kInfinity, -kInfinity, 1e-45f};
     CHECK(count_odd_numbers(numbers, false).not_finite == 4);
@@ -92,7 +92,7 @@ TEST_SUITE("gpu") {
     CHECK(weight_warning(*network).empty());
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "rows of an embedding are looked at when a text reads them") {
+  TEST_CASE_FIXTURE(test::OnGpu, "rows of an embedding are checked when a text uses them") {
     const TemporaryDirectory folder;
     test::write_odd_model(folder.path(), "qwen2-bidirectional", "model.embed_tokens.weight", 7 * 32 + 1, kNan);  // token 7
     const auto network = load_model(folder.path());
@@ -107,7 +107,7 @@ TEST_SUITE("gpu") {
     CHECK(found[0].tensor == "model.embed_tokens.weight");
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "what follows from NaN is NaN in every map, never a row of zeros") {
+  TEST_CASE_FIXTURE(test::OnGpu, "NaN propagates to every map, never as a row of zeros") {
     const TemporaryDirectory folder;
     test::write_odd_model(folder.path(), "gpt2", "transformer.h.0.attn.c_attn.weight", 0,
                           kNan);  // of W_Q in layer 0, head 0

@@ -14,7 +14,7 @@ void check(VkResult result, std::string_view call) {
   if (result != VK_SUCCESS) throw Error("{} failed ({})", call, static_cast<int>(result));
 }
 
-/// Vulkan's way of returning lists: ask for the count, then for the elements.
+/// Vulkan's two calls for a list: the count, then the elements.
 template <typename Element, typename Ask>
 std::vector<Element> list(Element empty, const Ask& ask) {
   std::uint32_t count = 0;
@@ -83,7 +83,7 @@ Device::Device() {
   features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
   features.pipelineExecutableInfo = VK_TRUE;
   const float priority = 1.0f;
-  VkDeviceQueueCreateInfo queue_info{};  // of family 0, which computes with every driver that this is for
+  VkDeviceQueueCreateInfo queue_info{};  // of family 0, which has compute on the drivers of this test
   queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
   queue_info.queueCount = 1;
   queue_info.pQueuePriorities = &priority;

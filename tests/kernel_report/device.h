@@ -11,19 +11,18 @@
 
 namespace headlight::kernel_report {
 
-/// What a driver says about the machine code of one kernel, by the driver's own names: "VGPRs", "Spilled VGPRs", "Scratch
-/// size".
+/// A driver's statistics of one kernel's machine code, by the driver's names: "VGPRs", "Spilled VGPRs", "Scratch size".
 using Statistics = std::map<std::string, double>;
 
-/// Milliseconds of this process' processor time; llvmpipe compiles in it, and other programs don't count.
+/// Milliseconds of this process' CPU time, in which llvmpipe compiles; other programs' time is excluded.
 struct CompileTime {
   double create_ms = 0.0;  ///< vkCreateComputePipelines
   double first_ms = 0.0;   ///< the first dispatch, in which llvmpipe compiles
   double second_ms = 0.0;  ///< the same again
 };
 
-/// The loader's first device, with everything on that pipeline statistics need. It may be one that can't execute, like
-/// RADV's null hardware. Throws Error on any failure. The program ends with it: nothing is freed.
+/// The loader's first device, with the features for pipeline statistics. It may be one that can't execute, like RADV's null
+/// hardware. Throws Error on any failure. Nothing is freed, because the program ends with it.
 class Device {
  public:
   Device();
@@ -33,13 +32,13 @@ class Device {
   bool has_statistics() const { return has_statistics_; }
 
   Statistics statistics(const gpu::KernelSource& source) const;
-  /// Dispatches no workgroup at all: the compiler runs, the kernel doesn't.
+  /// Dispatches zero workgroups: the compiler runs, the kernel doesn't.
   CompileTime compile_time(const gpu::KernelSource& source) const;
 
  private:
   struct Pipeline;
   Pipeline create(const gpu::KernelSource& source) const;
-  /// A set whose bindings are all the same small buffer.
+  /// A descriptor set whose bindings are all the same small buffer.
   VkDescriptorSet bind_buffer(const Pipeline& pipeline) const;
   std::uint32_t memory_type(std::uint32_t allowed) const;
 

@@ -1,6 +1,6 @@
-// kernel_report [--run] [NAME…]: what the first Vulkan device's driver makes of the kernels, all or those whose names
+// kernel_report [--run] [NAME…]: how the first Vulkan device's driver compiles the kernels, all or those whose names
 // contain one of the words; one tab-separated line each.
-//   without --run   what the driver says about the machine code; works with RADV's null hardware (RADV_FORCE_FAMILY=navi21)
+//   without --run   the driver's statistics of the machine code; works with RADV's null hardware (RADV_FORCE_FAMILY=navi21)
 //   with --run      milliseconds of processor time to create the pipeline, to compile it in the first dispatch, and of a
 //   second
 //                   dispatch; MESA_SHADER_CACHE_DISABLE=true keeps llvmpipe from finding it compiled

@@ -38,7 +38,7 @@ constexpr std::string_view kIndex =
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("a folder gives its tensors, its config and what nobody asked for") {
+  TEST_CASE("a folder has its tensors, its config and its unused tensors") {
     const TemporaryDirectory folder;
     write(folder.path() / "config.json", R"({"model_type":"gpt2"})");
     write(folder.path() / "model.safetensors", safetensors(R"({"w":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},
@@ -83,7 +83,7 @@ TEST_SUITE("cpu") {
     CHECK(error_message([&] { (void)checkpoint.shape("v"); }) == folder.path().string() + " has no tensor 'v'");
   }
 
-  TEST_CASE("shards are one checkpoint, and the index says which of two tensors counts") {
+  TEST_CASE("shards are one checkpoint, and the index decides between two tensors of one name") {
     const TemporaryDirectory folder;
     write(folder.path() / "model.safetensors.index.json", kIndex);
     write(folder.path() / "1.safetensors", one_tensor("a", 1.0f));
@@ -100,7 +100,7 @@ TEST_SUITE("cpu") {
     CHECK(error_message([&] { (void)checkpoint.config(); }) ==
           folder.path().string() + " has no config.json beside its weights: download the whole model folder");
 
-    // A whole file beside an index is what transformers prefers, too.
+    // As in transformers, a whole file takes precedence over an index.
     write(folder.path() / "model.safetensors", one_tensor("whole", 1.0f));
     CHECK(Checkpoint(folder.path()).names() == std::vector<std::string>{"whole"});
   }
@@ -118,7 +118,7 @@ TEST_SUITE("cpu") {
     CHECK(checkpoint.config() == "{}");
   }
 
-  TEST_CASE("an index that leads nowhere is refused by name") {
+  TEST_CASE("an index of missing files is refused by name") {
     const TemporaryDirectory folder;
     const std::string base = folder.path().string(), index = base + "/model.safetensors.index.json";
     write(folder.path() / "1.safetensors", one_tensor("a", 1.0f));
@@ -142,7 +142,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("what is no checkpoint says what to choose instead") {
+  TEST_CASE("the refusal of a path without a checkpoint says what to choose instead") {
     const TemporaryDirectory folder;
     const std::string base = folder.path().string();
     CHECK(complaint(folder.path()) ==
@@ -155,7 +155,7 @@ TEST_SUITE("cpu") {
     CHECK(complaint(folder.path()).starts_with(base + " holds its weights as pytorch_model.bin only: "));
   }
 
-  TEST_CASE("a folder with another form of a model says which, and what to do") {
+  TEST_CASE("the refusal of another model format names it and says what to do") {
     const auto with = [](const char* name) {
       const TemporaryDirectory folder;
       fs::create_directories((folder.path() / name).parent_path());
@@ -175,7 +175,7 @@ TEST_SUITE("cpu") {
     CHECK(with("README.md").find("holds no model.safetensors") != std::string::npos);
   }
 
-  TEST_CASE("a Git LFS pointer in the place of weights or config is called one") {
+  TEST_CASE("a Git LFS pointer instead of weights or config is reported as one") {
     constexpr std::string_view kPointer =
         "version https://git-lfs.github.com/spec/v1\noid "
         "sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\n"

@@ -19,7 +19,7 @@ class FileBytes {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
     return *this;
   }
-  /// Characters alone.
+  /// Characters without a length.
   FileBytes& raw(std::string_view text) {
     bytes_ += text;
     return *this;

@@ -51,7 +51,7 @@ struct Opened {
   GgufFile file;
 };
 
-/// What opening these bytes complains about, without the words that all complaints share.
+/// The error of opening these bytes, without the words that all errors share.
 std::string complaint(const std::string& bytes) {
   const TemporaryDirectory folder;
   const auto path = folder.path() / "m.gguf";
@@ -144,7 +144,7 @@ TEST_SUITE("cpu") {
     CHECK(says([&] { (void)file.boolean_or("u8", false); }).find("a bool is expected") != std::string::npos);
   }
 
-  TEST_CASE("tensors have their axes turned round, lists their elements") {
+  TEST_CASE("tensors have their axes reversed, lists their elements") {
     const Opened opened(whole_file());
     const GgufFile& file = opened.file;
     CHECK(file.text("general.architecture") == "llama");
@@ -159,14 +159,14 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(GgufFile::is_gguf(opened.folder.path()));
   }
 
-  TEST_CASE("a file cut off anywhere is refused, and so is one with any length made huge") {
+  TEST_CASE("a file truncated anywhere is refused, and so is one with any length made huge") {
     const std::string bytes = whole_file().bytes();
     CHECK(complaint(bytes).empty());
     for (std::size_t size = 1; size < bytes.size(); ++size) {
       CAPTURE(size);
       CHECK_FALSE(complaint(bytes.substr(0, size)).empty());
     }
-    // Eight bytes of ones wherever the head may hold a length: an answer, never a crash.
+    // Eight bytes of ones wherever the header may hold a length: an error or a file, never a crash.
     for (std::size_t at = 8; at + 8 < bytes.size(); ++at) {
       std::string damaged = bytes;
       damaged.replace(at, 8, 8, '\xff');
@@ -175,7 +175,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("what isn't as the format says is named") {
+  TEST_CASE("errors name the violation of the format") {
     CHECK(complaint("GGML1234") == "it doesn't begin with 'GGUF'");
     CHECK(complaint("GG") == "it doesn't begin with 'GGUF'");
     CHECK(complaint(head(0, 0, 1)) == "it has version 1, but only 2 and 3 are supported");
@@ -278,7 +278,7 @@ TEST_SUITE("cpu") {
     CHECK(mixed.tensors().find("token_embd.weight")->type == "Q4_K");
     CHECK(mixed.tensors().find("output.weight")->type == "Q6_K");
     for (const StoredTensor& stored : mixed.tensors().all()) {
-      // Weights of a random network: small, and none the same for all.
+      // Weights of a random network: small, and not all equal.
       const Tensor numbers = stored.parameter().tensor();
       CHECK(std::ranges::all_of(numbers.values, [](float value) { return std::abs(value) < 10.0f; }));
       CHECK(std::ranges::max(numbers.values) > std::ranges::min(numbers.values));

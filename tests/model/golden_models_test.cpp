@@ -1,4 +1,4 @@
-// Every family against transformers: the reference computes what the golden models' folders hold.
+// Every family against transformers: the reference on the golden models' folders.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -44,7 +44,7 @@ void compare_states(const std::vector<reference::Array>& states, const reference
   }
 }
 
-/// Runs one case and compares all that there is.
+/// Runs one case and compares all its results.
 Errors compare(const LoadedNetwork& model, const GoldenCase& golden) {
   const reference::Run run =
       reference::run(model.network, golden.input, trained_mask(model.description, golden), -kInfinity);
@@ -100,7 +100,7 @@ TEST_SUITE("cpu") {
     CHECK(count == 19);
   }
 
-  TEST_CASE("a model in two files is the model") {
+  TEST_CASE("a model in two files equals the model in one") {
     check_all(load_network(golden_model_path("llama-sharded")), load_golden_cases("llama"));
   }
 

@@ -54,7 +54,7 @@ void make_model(const fs::path& folder, std::string_view weights) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("the cache is where Hugging Face's variables say, in their order") {
+  TEST_CASE("the cache's path follows Hugging Face's variables, in their order") {
     const Variable home("HOME", "/home/u");
     const Variable cache("XDG_CACHE_HOME", nullptr), hf_home("HF_HOME", nullptr), hub("HF_HUB_CACHE", nullptr);
     CHECK(hub_cache_folder() == "/home/u/.cache/huggingface/hub");
@@ -91,7 +91,8 @@ TEST_SUITE("cpu") {
     write(cache.path() / "models--o--quantised" / "snapshots" / "r" / "q4.gguf", "GGUF");
     write(cache.path() / "models--o--quantised" / "snapshots" / "r" / "q8.gguf", "GGUF8");
 
-    // None of these is a model: no weights, no config, a broken link, a data set, a reference that leads out of the cache.
+    // None of these is a model: no weights, no config, a broken link, a data set, a reference to a path outside of the
+    // cache.
     write(cache.path() / "models--o--empty" / "snapshots" / "r" / "config.json", "{}");
     write(cache.path() / "models--o--weights" / "snapshots" / "r" / "model.safetensors", "1");
     write(cache.path() / "models--o--broken" / "snapshots" / "r" / "config.json", "{}");
@@ -133,13 +134,13 @@ TEST_SUITE("cpu") {
     CHECK(itself[0].bytes == 4);
   }
 
-  TEST_CASE("a folder that can't be read or isn't there holds nothing") {
+  TEST_CASE("an unreadable or missing folder has no models") {
     const TemporaryDirectory folder;
     CHECK(find_models(folder.path() / "none").empty());
     make_model(folder.path() / "closed", "1");
     make_model(folder.path() / "open", "1");
     fs::permissions(folder.path() / "closed", fs::perms::none);
-    // Root may read everything.
+    // Root can read everything.
     const std::size_t readable = ::access((folder.path() / "closed").c_str(), R_OK) == 0 ? 2 : 1;
     CHECK(find_models(folder.path()).size() == readable);
     fs::permissions(folder.path() / "closed", fs::perms::owner_all);

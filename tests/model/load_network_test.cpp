@@ -20,7 +20,7 @@ namespace {
 
 json config_of(std::string_view name) { return json::parse(read_file(golden_model_path(name) / "config.json")); }
 
-/// What loading a golden model complains about after `change` to its config; empty when it doesn't.
+/// The error of loading a golden model after `change` to its config; empty without one.
 template <typename Change>
 std::string complaint(std::string_view name, const Change& change) {
   json config = config_of(name);
@@ -30,7 +30,7 @@ std::string complaint(std::string_view name, const Change& change) {
 
 bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// A safetensors file's header and the numbers behind it, to be changed and written elsewhere.
+/// A safetensors file's header and its numbers, to be changed and written elsewhere.
 struct Safetensors {
   json header;
   std::string numbers;
@@ -56,7 +56,7 @@ struct Safetensors {
   }
 };
 
-/// What loading a golden model complains about after `change` to its file's header.
+/// The error of loading a golden model after `change` to its file's header.
 template <typename Change>
 std::string complaint_of_file(std::string_view name, const Change& change) {
   const TemporaryDirectory folder;
@@ -70,7 +70,7 @@ std::string complaint_of_file(std::string_view name, const Change& change) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("a description says what a person wants to know") {
+  TEST_CASE("a description has the facts that the user sees") {
     const ModelDescription gpt2 = load_network(golden_model_path("gpt2")).description;
     CHECK(gpt2.family == "GPT-2");
     CHECK(gpt2.model_type == "gpt2");
@@ -125,7 +125,7 @@ TEST_SUITE("cpu") {
     CHECK(albert.description.parameter_count * 4 == albert.description.file_bytes);
   }
 
-  TEST_CASE("a network that Headlight doesn't know is refused by name") {
+  TEST_CASE("an unknown network is refused by name") {
     const std::string mamba = complaint("llama", [](json& config) { config["model_type"] = "mamba"; });
     CHECK(holds(mamba, "model_type 'mamba': Headlight shows attention; this network has none; supported: BERT, RoBERTa, "));
     CHECK(is_one_line(mamba));
@@ -134,10 +134,10 @@ TEST_SUITE("cpu") {
       CHECK(holds(complaint("llama", [&](json& config) { config["model_type"] = type; }), "needs sound or images"));
     CHECK(holds(complaint("llama",
                           [](json& config) {
-                            config["model_type"] = "somebodys_vl";
+                            config["model_type"] = "unknown_vl";
                             config["vision_config"] = {{"depth", 3}};
                           }),
-                "model_type 'somebodys_vl': Headlight reads text; this network needs sound or images"));
+                "model_type 'unknown_vl': Headlight reads text; this network needs sound or images"));
     CHECK(holds(complaint("llama", [](json& config) { config["model_type"] = "a\nb"; }),
                 "model_type 'a\\nb': Headlight doesn't"));
     CHECK(holds(complaint("llama", [](json& config) { config.erase("model_type"); }), "model_type is missing"));
@@ -191,7 +191,7 @@ TEST_SUITE("cpu") {
     CHECK(holds(with("t5", "feed_forward_proj", "gated-mish"), "feed_forward_proj is \"gated-mish\""));
   }
 
-  TEST_CASE("rotary positions that Headlight doesn't compute are refused") {
+  TEST_CASE("unsupported RoPE scaling is refused") {
     const auto with = [](const json& parameters) {
       return complaint("llama", [&](json& config) { config["rope_parameters"] = parameters; });
     };
@@ -229,7 +229,7 @@ TEST_SUITE("cpu") {
         holds(complaint("bert", [](json& config) { config["model_type"] = "gpt2"; }), "no tensor 'transformer.wte.weight'"));
   }
 
-  TEST_CASE("half of an encoder–decoder is called that") {
+  TEST_CASE("the refusal of an encoder without its decoder says so") {
     const auto without_decoder = [](Safetensors& file) {
       std::vector<std::string> names;
       for (const auto& [name, entry] : file.header.items()) {
@@ -242,7 +242,7 @@ TEST_SUITE("cpu") {
     CHECK(holds(complaint_of_file("bart", without_decoder), " holds only the encoder of a BART: open the whole model"));
   }
 
-  TEST_CASE("a stack's own table and the linear layer's own bias count") {
+  TEST_CASE("a stack's own table and the linear layer's own bias take precedence") {
     // Untied networks keep more tensors than are used: shared.weight of BART, one of BERT's two biases.
     const LoadedNetwork bart = load_network(golden_model_path("bart-untied"));
     Checkpoint tables(golden_model_path("bart-untied"));
@@ -255,7 +255,7 @@ TEST_SUITE("cpu") {
     CHECK(!(bert.network.layers->unembedding->linear.bias == biases.find("cls.predictions.bias")));
   }
 
-  TEST_CASE("names of older checkpoints, buffers and heads of other tasks are known") {
+  TEST_CASE("names of older checkpoints, buffers and heads of other tasks are accepted") {
     const TemporaryDirectory folder;
     Safetensors file(golden_model_path("bert") / "model.safetensors");
     file.rename("bert.embeddings.LayerNorm.weight", "bert.embeddings.LayerNorm.gamma");

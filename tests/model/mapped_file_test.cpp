@@ -46,7 +46,7 @@ std::string cut_short(const std::filesystem::path& path) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("of a file cut short while it is mapped zeros are read, and the reader learns of it") {
+  TEST_CASE("reads of a file truncated while mapped return zeros, and the reader gets an error") {
     const TemporaryDirectory folder;
     const auto path = folder.path() / "m.safetensors";
     write_file_atomically(path, large_file(64));
@@ -61,13 +61,13 @@ TEST_SUITE("cpu") {
     CHECK(row[7] == 0.0f);
     CHECK(error_message([&] { (void)weight.tensor(); }) == cut_short(path));
     CHECK(error_message([&] { (void)file.tensor("a"); }) == cut_short(path));
-    // On the way to a device several threads read, and their caller asks.
+    // During upload several threads read, and their caller checks.
     std::vector<float> columns(1024);
     weight.read_columns(63, 1, columns.data(), 1);
     CHECK(error_message([&] { weight.expect_intact(); }) == cut_short(path));
   }
 
-  TEST_CASE("a file cut short inside its last page, where nothing is read in vain, is noticed too") {
+  TEST_CASE("a truncation inside the last page, which raises no SIGBUS, is noticed too") {
     const TemporaryDirectory folder;
     const auto path = folder.path() / "m.safetensors";
     write_file_atomically(path, large_file(2));
@@ -78,7 +78,7 @@ TEST_SUITE("cpu") {
     CHECK(error_message([&] { weight.expect_intact(); }) == cut_short(path));
   }
 
-  TEST_CASE("a file that another one replaces, or that is deleted, stays what it was") {
+  TEST_CASE("a file that is replaced or deleted keeps its mapped content") {
     const TemporaryDirectory folder;
     const auto path = folder.path() / "m.safetensors";
     write_file_atomically(path, large_file(8));
@@ -92,12 +92,12 @@ TEST_SUITE("cpu") {
     CHECK(std::accumulate(tensor.values.begin(), tensor.values.end(), 0.0) == 8.0 * 1024.0);
   }
 
-  TEST_CASE("a SIGBUS that no model's file is to blame for still ends the process") {
+  TEST_CASE("a SIGBUS outside of mapped files still ends the process") {
     const TemporaryDirectory folder;
     const auto path = folder.path() / "m.safetensors", other = folder.path() / "other";
     write_file_atomically(path, large_file(1));
     write_file_atomically(other, std::string(8192, 'x'));
-    const SafetensorsFile file(path);  // the handler is there
+    const SafetensorsFile file(path);  // installs the handler
     const pid_t child = fork();
     if (child == 0) {
       std::signal(SIGABRT, SIG_DFL);
@@ -112,7 +112,7 @@ TEST_SUITE("cpu") {
     CHECK(is_killed);
   }
 
-  TEST_CASE("pipes, devices and folders are no models, whatever they are called") {
+  TEST_CASE("pipes, devices and folders are no models, whatever their names") {
     const TemporaryDirectory folder;
     for (const char* name : {"pipe", "pipe.gguf", "pipe.safetensors"}) {
       const auto path = folder.path() / name;

@@ -28,7 +28,7 @@ TokenBatch two_lines() {
   return {.batch = 2, .length = 3, .lengths = {3, 1}, .ids = {0, 1, 2, 2, kPaddingId, kPaddingId}, .texts = {}};
 }
 
-/// An encoder–decoder and an input that fit together; tests break one thing each.
+/// An encoder–decoder and a matching input; each test makes one part invalid.
 struct Fixture {
   Layers layers;
   Embedding embedding;
@@ -101,7 +101,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("what fits together passes the check") { CHECK(Fixture().error() == ""); }
 
-  TEST_CASE("what doesn't fit is refused in one line that says where") {
+  TEST_CASE("mismatches are refused in one line that says where") {
     Fixture broken;
     const auto reset = [&] { broken = Fixture(); };
 

@@ -26,7 +26,7 @@ constexpr ElementType kPlainTypes[] = {ElementType::F32, ElementType::F16, Eleme
 
 std::uint16_t bfloat(float value) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16); }
 
-/// A weight and the numbers that are in it, row-major.
+/// A weight and its numbers, row-major.
 struct Stored {
   Parameter parameter;
   std::uint32_t rows, columns;
@@ -35,7 +35,7 @@ struct Stored {
   float at(std::uint32_t row, std::uint32_t column) const { return numbers[std::size_t{row} * columns + column]; }
 };
 
-/// Random numbers in a type. They begin at an odd address: files align nothing.
+/// Random numbers in a type, at an odd address: files don't align tensors.
 Stored stored(Random& random, ElementType type, std::uint32_t rows, std::uint32_t columns) {
   Stored result{.parameter = {}, .rows = rows, .columns = columns, .numbers = {}};
   auto bytes = std::make_shared<std::vector<std::byte>>(1 + std::size_t{rows} * columns * block_bytes(type));
@@ -56,7 +56,7 @@ Stored stored(Random& random, ElementType type, std::uint32_t rows, std::uint32_
   return result;
 }
 
-/// Does every way of reading `view` give number(row, column)?
+/// Does every read function of `view` return number(row, column)?
 template <typename Number>
 void check_reads(const Parameter& view, const Number& number) {
   const std::uint32_t rows = view.axis(0), width = view.axis(1);
@@ -72,7 +72,7 @@ void check_reads(const Parameter& view, const Number& number) {
   view.read(first, count, some);
   CHECK(std::equal(some.begin(), some.end(), expected.begin() + first * width));
 
-  // Two columns more than rows: what lies between must stay as it is.
+  // Two columns more than rows: the gaps must stay unchanged.
   const std::size_t stride = count + 2;
   std::vector<float> columns(width * stride, -7.0f);
   std::vector<std::uint16_t> halves(width * stride, 0x1234);
@@ -94,7 +94,7 @@ void check_reads(const Parameter& view, const Number& number) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("views read what loops over the stored numbers read, in every type and at awkward sizes") {
+  TEST_CASE("views read the same as loops over the stored numbers, in every type and at awkward sizes") {
     Random random(31);
     for (const ElementType type : kPlainTypes) {
       for (const auto& [rows, columns] : {std::pair{1u, 1u}, {7u, 5u}, {8u, 16u}, {65u, 33u}, {97u, 40u}, {40u, 130u}}) {
@@ -126,7 +126,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("columns cut off by a transposed view stay cut off when it is turned back") {
+  TEST_CASE("columns cut off by a transposed view stay cut off when it is transposed back") {
     Random random(5);
     const Stored weight = stored(random, ElementType::F32, 9, 20);
     const Parameter part = weight.parameter.transposed().rows(0, 12).transposed();
@@ -143,7 +143,7 @@ TEST_SUITE("cpu") {
       const StoredTensor* blocks = golden.tensors().find(name + ".blocks");
       REQUIRE(blocks != nullptr);
       const Tensor numbers = golden.tensor(name + ".numbers");
-      // Twenty rows of two blocks: the same few blocks again and again.
+      // Twenty rows of two blocks: the same few blocks repeated.
       auto bytes = std::make_shared<std::vector<std::byte>>();
       std::vector<float> expected;
       const std::uint32_t kinds = blocks->shape[0], block = block_numbers(type), width = 2 * block;
@@ -162,7 +162,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("every binary16 number comes back from float32, and the wide loops equal the plain ones") {
+  TEST_CASE("every binary16 number survives conversion to float32 and back, and the wide loops equal the plain ones") {
     std::vector<std::uint16_t> all(0x10000);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint16_t>(i);
     std::vector<float> floats(all.size());
@@ -200,7 +200,7 @@ TEST_SUITE("cpu") {
       to_halves(eight.data(), eight.size(), wide.data());
       CHECK(wide == std::vector<std::uint16_t>(8, bits));
     }
-    // One of every 4,099 float32 numbers there are.
+    // One of every 4,099 float32 numbers.
     std::vector<float> many;
     for (std::uint64_t bits = 0; bits <= 0xffffffffu; bits += 4099)
       many.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
@@ -221,7 +221,7 @@ TEST_SUITE("cpu") {
     CHECK(make({2, 16}, ElementType::Q8_0) == "rows of 16 numbers aren't whole Q8_0 blocks of 32");
   }
 
-  TEST_CASE("equality is of numbers, wherever and however they are stored") {
+  TEST_CASE("equality compares numbers, however they are stored") {
     Random random(8);
     const Stored weight = stored(random, ElementType::F16, 6, 10);
     const Parameter copy(Tensor(Shape{6, 10}, weight.numbers));

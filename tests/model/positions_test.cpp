@@ -17,7 +17,7 @@ PositionBias numbered(std::uint32_t buckets, std::uint32_t max_distance, bool is
   return bias;
 }
 
-/// The distances at which a new bucket begins, walking away from the query in steps of `step`.
+/// The distances at which a new bucket begins, from the query outwards in steps of `step`.
 std::vector<int> beginnings(const PositionBias& bias, int step) {
   std::vector<int> distances{0};
   for (int i = 1; i <= 900; ++i) {
@@ -51,7 +51,7 @@ TEST_SUITE("cpu") {
                                                               70, 89, 114, 145, 185, 236, 301, 385, 491, 627});
   }
 
-  TEST_CASE("nothing changes beyond a bias' reach, unless it never ends") {
+  TEST_CASE("a bias is constant beyond its reach, unless it has no limit") {
     const PositionBias bias = numbered(32, 128, true);
     for (const int far : {128, 129, 100'000}) {
       CHECK(bias.value(0, far) == bias.value(0, bias.reach()));
@@ -63,7 +63,7 @@ TEST_SUITE("cpu") {
     CHECK(slopes.reach() == 0xffffffffu);
   }
 
-  TEST_CASE("rotary angles are position times frequency, other ones for long inputs") {
+  TEST_CASE("RoPE's angles are position times frequency, with other frequencies for long inputs") {
     const Rotary rotary{.dimensions = 4,
                         .inverse_frequencies = {std::numbers::pi / 2, 0.1},
                         .long_inverse_frequencies = {std::numbers::pi / 4, 0.05},

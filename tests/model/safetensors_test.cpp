@@ -15,7 +15,7 @@ using namespace headlight::test;
 
 namespace {
 
-/// What opening these bytes complains about, without the file's name in front.
+/// The error of opening these bytes, without the file's name.
 std::string complaint(std::string_view bytes) {
   const TemporaryDirectory folder;
   const auto path = folder.path() / "m.safetensors";
@@ -28,7 +28,7 @@ std::string complaint(std::string_view bytes) {
   return message.substr(start.size());
 }
 
-/// The same without the words that all complaints about the content share.
+/// The same without the words that all errors about the content share.
 std::string content_complaint(std::string_view header, std::string_view data) {
   const std::string message = complaint(safetensors(header, data));
   const std::string begin = " is no usable safetensors file: ", end = "; download it again";
@@ -83,7 +83,7 @@ TEST_SUITE("cpu") {
                          Error);
   }
 
-  TEST_CASE("a parameter keeps its file in memory, even when the file is gone") {
+  TEST_CASE("a parameter keeps its file mapped, even when the file is deleted") {
     Parameter parameter;
     {
       const TemporaryDirectory folder;
@@ -113,7 +113,7 @@ TEST_SUITE("cpu") {
     for (const auto& [name, value] : expected) CHECK(file.integers(name) == std::vector<std::int64_t>{value});
   }
 
-  TEST_CASE("a file that is no safetensors file says why in one line") {
+  TEST_CASE("a file that isn't safetensors is refused in one line with the reason") {
     CHECK(complaint("") == " is empty: download it again");
     CHECK(complaint("1234567") ==
           " is no usable safetensors file: it has 7 bytes, fewer than its header's length takes; download it again");

@@ -53,9 +53,9 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("a seed starts anew, whatever was drawn before") {
+  TEST_CASE("a seed restarts the sequence, regardless of earlier draws") {
     TorchRandom first(5);
-    first.randn({3});  // leaves half a pair behind
+    first.randn({3});  // leaves the second value of a pair
     first = TorchRandom(5);
     TorchRandom second(5);
     CHECK(first.randn({4}).values == second.randn({4}).values);

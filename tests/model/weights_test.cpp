@@ -14,7 +14,7 @@ namespace {
 
 constexpr AttentionConfig kConfig{.d_model = 2, .heads = 2, .d_k = 1, .d_v = 2};
 
-/// Row r is filled with r, and its bias is r: what stands where is plain to see.
+/// Row r is filled with r, and its bias is r, so that every row shows its origin.
 Linear numbered(std::uint32_t rows, std::uint32_t in) {
   Tensor weight(Shape{rows, in}), bias(Shape{rows});
   for (std::uint32_t row = 0; row < rows; ++row) {
@@ -47,7 +47,7 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(split_fused(bare, FusedLayout::PerHead, kConfig).key.has_bias());
   }
 
-  TEST_CASE("one weight per head is the separate layout with an axis more") {
+  TEST_CASE("one weight per head is the separate layout with one more axis") {
     Tensor query(Shape{2, 1, 2}), key(Shape{2, 1, 2}), value(Shape{2, 2, 2});
     std::iota(value.values.begin(), value.values.end(), 0.0f);
     const AttentionWeights weights = from_per_head(query, key, value, kConfig);

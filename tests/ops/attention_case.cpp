@@ -133,7 +133,7 @@ AttentionCase plain_attention(Random& random, std::uint32_t batch, std::uint32_t
 
 std::string describe(const AttentionCase& one) {
   return fmt::format(
-      "batch {}, {} heads of queries, {} of keys, {} × {} tokens from query {} on, d {} and {}, mask {}, padding {}, fill "
+      "batch {}, {} query heads, {} KV heads, {} × {} tokens from query {} on, d {} and {}, mask {}, padding {}, fill "
       "{}{}{}, softcap {}{}{}",
       one.batch, one.config.heads, one.config.kv_head_count(), one.queries, one.keys, one.first_query, one.config.d_k,
       one.config.d_v, attention::to_string(one.mask.rule), one.mask.rule.key_padding, attention::to_string(one.mask.fill),
@@ -189,7 +189,7 @@ ops::AttentionInputs attention_inputs(const AttentionCase& one, const ops::Devic
 
 namespace {
 
-constexpr float kMarker = 7.25f;  // no output and no statistics of small numbers is exactly that
+constexpr float kMarker = 7.25f;  // no output or statistic of the random inputs is exactly this
 
 Tensor marked(Shape shape) {
   Tensor tensor(std::move(shape));

@@ -15,14 +15,14 @@
 
 namespace headlight::test {
 
-/// One masked attention from given Q, K, V, with everything that can vary.
+/// One masked attention from given Q, K, V, with all parameters.
 struct AttentionCase {
   model::AttentionConfig config;
   std::uint32_t batch = 1, queries = 1, keys = 1, layer = 0;
   std::vector<std::uint32_t> key_lengths;  ///< [batch]
   std::vector<std::uint32_t> key_starts;   ///< [batch] padding on the left; empty: none
   std::optional<model::PositionBias> position_bias = {};
-  std::uint32_t first_query = 0;  ///< queries before it are left as they are
+  std::uint32_t first_query = 0;  ///< queries before it are left unchanged
   attention::MaskSpec mask;
   Tensor q, k, v;  ///< [batch, head or KV head, token, d]
 
@@ -32,24 +32,24 @@ struct AttentionCase {
 /// Random sizes, grouped queries, rule, fill, matrix, painted cells, padding on both sides, scale, softcap, position bias,
 /// merge order and first query; small enough for the naive kernel.
 AttentionCase random_attention(Random& random);
-/// No mask, random numbers, every key in sight.
+/// No mask, random numbers, every key visible.
 AttentionCase plain_attention(Random& random, std::uint32_t batch, std::uint32_t heads, std::uint32_t queries,
                               std::uint32_t keys, std::uint32_t d_k, std::uint32_t d_v);
 /// For messages: sizes, rule and fill.
 std::string describe(const AttentionCase& one);
 
-/// What attention() leaves, or what it should.
+/// The results of attention(), or the expected ones.
 template <typename Number>
 struct AttentionResult {
   std::vector<Number> heads;      ///< [batch, head, query, d_v]
   std::vector<Number> row_max;    ///< [batch, head, query], −inf where nothing is visible
   std::vector<Number> row_sum;    ///< likewise, 0
   bool is_padding_zero = true;    ///< of the merged matrix
-  bool is_rest_untouched = true;  ///< are the rows before the first query as they were?
+  bool is_rest_untouched = true;  ///< are the rows before the first query unchanged?
   std::uint32_t dispatches = 0;
 };
 
-/// The case's mask, key ranges and position bias on the device, and what attention reads.
+/// The case's mask, key ranges and position bias on the device, and attention's inputs.
 attention::DeviceMask put_mask(gpu::Stream& stream, const AttentionCase& one);
 ops::AttentionInputs attention_inputs(const AttentionCase& one, const ops::DeviceTensor& q, const ops::DeviceTensor& k,
                                       const ops::DeviceTensor& v, const attention::DeviceMask& mask);
@@ -57,7 +57,7 @@ ops::AttentionInputs attention_inputs(const AttentionCase& one, const ops::Devic
 AttentionResult<double> expected(const AttentionCase& one);
 AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops::AttentionKernel kind);
 
-/// How far the heads' outputs and the rows' statistics are off, from the first query on.
+/// The deviation of the heads' outputs and the rows' statistics, from the first query on.
 struct AttentionDeviation {
   Deviation heads, row_max, row_sum;
 };

@@ -1,4 +1,4 @@
-// Attention on devices that bind little at once, and the scratch of the kernels by blocks.
+// Attention on devices with small bindings, and the scratch of the kernels by blocks.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -34,7 +34,7 @@ void check_all(Kernels& kernels, const test::AttentionCase& one, std::uint32_t a
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE("attention: batch items that exceed a binding together are split, each with its own mask") {
+  TEST_CASE("attention: batch items that together exceed a binding are split, each with its own mask") {
     test::WatchedContext context({.max_storage_range = 65'536, .max_texel_elements = 2'048});
     Kernels kernels(context);
     test::Random random(17);
@@ -54,7 +54,7 @@ TEST_SUITE("gpu") {
     check_all(kernels, one, 2);
   }
 
-  TEST_CASE("attention: where texel buffers are too small, storage buffers serve") {
+  TEST_CASE("attention: where texel buffers are too small, storage buffers are used") {
     test::WatchedContext context({.max_texel_elements = 64});
     Kernels kernels(context);
     test::Random random(18);
@@ -74,14 +74,13 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu,
-                    "the scratch is as large as the text needs, never larger than its budget, and fits a binding") {
+  TEST_CASE_FIXTURE(test::OnGpu, "the scratch fits the text, its budget and a binding") {
     CHECK(AttentionScratch(context, 4, 5, 5).rows() == 8);
     CHECK(AttentionScratch(context, 4, 64, 64, 3).items() == 3);
     const AttentionScratch long_text(context, 8, 4096, 4096);
     CHECK(long_text.rows() % 8 == 0);
     CHECK(long_text.scores().size() <= std::size_t{4} << 20);
-    const AttentionScratch crowded(context, 64, 4096, 4096, 64);  // the smallest block that there is
+    const AttentionScratch crowded(context, 64, 4096, 4096, 64);  // the smallest possible block
     CHECK(crowded.rows() == 8);
     CHECK(crowded.items() == 1);
     CHECK(crowded.scores().size() == std::size_t{64} * 4096 * 4 * 8);

@@ -41,7 +41,7 @@ AttentionCase all_masked(attention::MaskFill fill) {
   one.mask.fill = fill;
   one.key_lengths = {6, 3};
   one.mask.matrix = attention::BooleanMask{.queries = 9, .keys = 6, .keep = std::vector<std::uint8_t>(9 * 6, 1)};
-  for (std::uint32_t key = 0; key < 6; ++key) one.mask.matrix->keep[4 * 6 + key] = 0;  // row 4 sees nothing
+  for (std::uint32_t key = 0; key < 6; ++key) one.mask.matrix->keep[4 * 6 + key] = 0;  // row 4 is fully masked
   return one;
 }
 
@@ -71,7 +71,7 @@ TEST_SUITE("gpu") {
     CHECK(worst.heads.max_abs < 1e-6);  // observed 1.1e-7
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "attention: large scores neither overflow nor vanish") {
+  TEST_CASE_FIXTURE(test::OnGpu, "attention: large scores neither overflow nor underflow") {
     test::Random random(11);
     AttentionCase one = test::plain_attention(random, 1, 2, 20, 20, 8, 8);
     for (float& value : one.q.values) value *= 1e3f;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// What somebody looks at: one stage's region of consecutive heads of one batch item.
+/// A request of a view: one stage's region of consecutive heads of one batch item.
 struct Look {
   MapStage stage = MapStage::Weights;
   std::uint32_t item = 0, first_head = 0, heads = 1;
@@ -96,7 +96,7 @@ Cells expected(const AttentionCase& one, const Look& look) {
 
 struct Evaluated {
   std::vector<float> values, masked;
-  bool is_rest_untouched = true;  ///< before and behind the tiles
+  bool is_rest_untouched = true;  ///< before and after the tiles
 };
 
 Evaluated run(Kernels& kernels, const AttentionCase& one, const Look& look, bool texel) {
@@ -114,7 +114,7 @@ Evaluated run(Kernels& kernels, const AttentionCase& one, const Look& look, bool
   AttentionInputs inputs = test::attention_inputs(one, q, k, v, mask);
   const AttentionOutputs outputs{merged, stats, concatenated(heads, v.width4())};
   const Rows rows = inputs.queries;
-  if (rows.first > 0) {  // two passes leave the statistics that one leaves
+  if (rows.first > 0) {  // two passes write the same statistics as one
     inputs.queries = {0, rows.first};
     ops::attention(stream, kernels, inputs, outputs, nullptr);
     inputs.queries = rows;
@@ -183,7 +183,7 @@ TEST_SUITE("gpu") {
     CHECK(worst.max_abs < 5e-5);  // observed 2.8e-6
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "a region that a causal mask hides is masked and weightless, whatever Q and K are") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a region that a causal mask hides is masked and has weight 0, whatever Q and K are") {
     test::Random random(42);
     AttentionCase one = test::plain_attention(random, 1, 1, 80, 80, 8, 4);
     one.mask.rule.causal = true;
@@ -199,13 +199,13 @@ TEST_SUITE("gpu") {
     AttentionCase one = test::plain_attention(random, 1, 1, 24, 24, 4, 4);
     std::fill(one.q.values.begin(), one.q.values.end(), 1.0f);
     std::fill(one.k.values.begin(), one.k.values.end(), 0.0f);
-    std::fill_n(one.k.values.begin() + 13 * 4, 4, 20.0f);  // every query looks at key 13 alone
+    std::fill_n(one.k.values.begin() + 13 * 4, 4, 20.0f);  // every query attends to key 13 alone
     const Evaluated result = run(test::shared_kernels(), one, {.region = {0, 24, 0, 24, 8}}, false);
     REQUIRE(result.values.size() == 9);
     for (std::size_t at = 0; at < 9; ++at) CHECK(result.values[at] == doctest::Approx(at % 3 == 1 ? 1.0 : 0.0));
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "what isn't a number stays none in every map, exact and pooled, and hides nothing else") {
+  TEST_CASE_FIXTURE(test::OnGpu, "NaN stays NaN in every map, exact and pooled, and affects no other cell") {
     test::Random random(45);
     AttentionCase one = test::plain_attention(random, 1, 2, 40, 40, 8, 4);
     one.mask.rule.causal = true;
@@ -249,7 +249,7 @@ TEST_SUITE("gpu") {
     check(one, {.stage = MapStage::Scores, .item = 1, .first_head = 2, .heads = 1, .region = {8, 1, 6, 1, 16}}, worst);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "squares of more cells than one dispatch may walk through are whole") {
+  TEST_CASE_FIXTURE(test::OnGpu, "squares of more cells than one dispatch may loop over are complete") {
     test::Random random(94);
     AttentionCase one = test::plain_attention(random, 1, 2, 700, 700, 64, 4);
     one.mask.rule.causal = true;

@@ -1,4 +1,4 @@
-// What drivers make of the kernels, asked by kernel_report with an environment of its own.
+// How drivers compile the kernels, by kernel_report with an environment of its own.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ Answer ask(const std::string& variables, const std::string& arguments) {
   return answer;
 }
 
-/// The file that tells Vulkan's loader where RADV is; empty without it.
+/// RADV's manifest for the Vulkan loader; empty when it isn't installed.
 std::filesystem::path radv() {
   const std::filesystem::path folder = "/usr/share/vulkan/icd.d";
   if (!std::filesystem::is_directory(folder)) return {};
@@ -67,14 +67,14 @@ TEST_SUITE("gpu") {
       MESSAGE("skipped: the device is not llvmpipe");
       return;
     }
-    // The largest of each kind: no halves, no activation, most rows; those differ by little.
+    // The largest of each kind: not the float16 and activation variants, which differ by little, and the most rows.
     const Answer answer = ask("MESA_SHADER_CACHE_DISABLE=true VK_LOADER_LAYERS_DISABLE='*'",
                               "--run attention_ linear_naive linear_vec4_8 linear_shuffle_16 linear_tiled_8 norm");
     INFO(answer.error);
     REQUIRE(answer.status == 0);
     REQUIRE(answer.kernels.size() > 30);
-    // Processor time, of a machine that may be slow or share its cores: beside the bound in seconds one relative to kernels
-    // that are small and loop wherever they can.
+    // CPU time, on a machine that may be slow or share its cores: besides the bound in seconds, one relative to small
+    // kernels that use loops wherever they can.
     const auto compile_ms = [&](const std::string& name) { return answer.kernels.at(name).at(1); };
     const double small_ms = compile_ms("attention_naive") + compile_ms("linear_naive") + compile_ms("norm");
     const double most_ms = std::max(1'500.0, 3.0 * small_ms);

@@ -38,7 +38,7 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-/// Compiles all and checks that the observer heard of each.
+/// Compiles all and checks that the observer was called for each.
 void check_compiles_all(gpu::Context& context, CompileOptions options) {
   std::vector<gpu::Kernel> kernels = uncompiled(context);
   std::vector<Step> heard;
@@ -52,7 +52,7 @@ void check_compiles_all(gpu::Context& context, CompileOptions options) {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "a kernel that is asked for while kernels are listed is compiled with the others") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a kernel that is requested while kernels are listed is compiled with the others") {
     Kernels kernels(context);
     {
       const Kernels::Listing listing(kernels);
@@ -76,7 +76,7 @@ TEST_SUITE("gpu") {
     CHECK(kernels.listed().empty());
   }
 
-  TEST_CASE("kernels are compiled in their order: the first ones are the first that are dispatched") {
+  TEST_CASE("kernels are compiled in their order, so the first ones can be dispatched first") {
     for (const bool compiles_when_made : {false, true}) {
       CAPTURE(compiles_when_made);
       test::WatchedContext context({.compiles_when_made = compiles_when_made});
@@ -100,7 +100,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "a stream that lacks a kernel says so and can't be submitted") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a stream that lacks a kernel reports it and can't be submitted") {
     gpu::Kernel kernel(context, kernel_source("scale_head"), gpu::Kernel::Pipeline::Later);
     const gpu::Buffer buffer(context, 4096, gpu::Memory::Device, "a test");
     const std::vector<gpu::Slice> bindings(kernel.reflection().bindings.size(), buffer);
@@ -124,7 +124,7 @@ TEST_SUITE("gpu") {
     if (!context.device().compiles_when_run) return;
     const gpu::Kernel kernel(context, kernel_source("attention_cells_pooled_texel"));
     const std::vector<std::byte> parameters(kernel.reflection().push_constant_bytes);
-    // Processor time of this process, in which such a driver compiles.
+    // CPU time of this process, in which such a driver compiles.
     const auto cost = [&](std::size_t bytes, std::size_t used) {
       const gpu::Buffer buffer(context, bytes, gpu::Memory::Device, "a test");
       const std::vector<gpu::Slice> bindings(kernel.reflection().bindings.size(), gpu::Slice(buffer, 0, used));

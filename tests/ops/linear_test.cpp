@@ -21,7 +21,7 @@ namespace {
 constexpr std::array kKinds{LinearKernel::Naive, LinearKernel::Vec4,    LinearKernel::Vec4Texel,
                             LinearKernel::Tiled, LinearKernel::Shuffle, LinearKernel::ShuffleTexel};
 
-constexpr float kMarker = 7.25f;  // what rows hold that nobody computes
+constexpr float kMarker = 7.25f;  // value of rows that no kernel computes
 
 struct LinearCase {
   std::uint32_t items = 1, tokens = 1, in = 1, out = 1;
@@ -73,7 +73,7 @@ double activated(Activation activation, double x) {
   return x;
 }
 
-/// y [item, token, out], and the sum beside it where there is one; rows that nobody computes hold the marker.
+/// y [item, token, out], and the sum if there is one; rows that no kernel computes hold the marker.
 struct Results {
   std::vector<double> y, sum;
 };
@@ -162,7 +162,7 @@ constexpr std::array kActivations{Activation::None, Activation::Relu, Activation
                                   Activation::Silu};
 constexpr std::array kCombines{Combine::None, Combine::Multiply, Combine::Add, Combine::AddBeside};
 
-/// Numbers from −12 to 12 that the layer leaves as they are: x is one number a row, the weight is 1.
+/// Numbers from −12 to 12 that the layer keeps: x is one number per row, the weight is 1.
 LinearCase ramp(Activation activation, bool has_halves) {
   LinearCase one{.tokens = 769, .in = 1, .out = 1, .has_bias = false, .activation = activation, .has_halves = has_halves};
   fill_numbers(one, 1);
@@ -179,7 +179,7 @@ TEST_SUITE("gpu") {
     constexpr std::array<std::uint32_t, 10> kWidths{1, 3, 4, 5, 63, 64, 65, 127, 128, 129};
     test::Deviation worst;
     std::uint32_t seed = 0;
-    // Every pair of (in, out) and every pair of (rows, in); the third size turns over meanwhile.
+    // Every pair of (in, out) and every pair of (rows, in); the third size cycles.
     for (std::size_t i = 0; i < kWidths.size(); ++i) {
       for (std::size_t o = 0; o < kWidths.size(); ++o) {
         test::widen(worst,
@@ -230,7 +230,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "linear: every activation × what is combined × parts of the rows") {
+  TEST_CASE_FIXTURE(test::OnGpu, "linear: every activation × every combination × parts of the rows") {
     test::Deviation worst;
     for (const Activation activation : kActivations) {
       for (const Combine combine : kCombines) {
@@ -255,8 +255,8 @@ TEST_SUITE("gpu") {
     CHECK(worst.max_abs < 2e-5);  // observed 2.0e-6
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "linear: weights as halves are rounded once, and exact where float16 holds them") {
-    // Rounding to nearest is off by 2^-11 of a number at most: NMSE (2^-11)² / 3 and less for numbers at random.
+  TEST_CASE_FIXTURE(test::OnGpu, "linear: weights as float16 are rounded once, and exact where float16 represents them") {
+    // Rounding to nearest changes a number by 2^-11 of it at most: NMSE at most (2^-11)² / 3 for random numbers.
     test::Deviation worst;
     for (const auto& [tokens, in, out] : {std::array{1u, 64u, 129u}, {3u, 65u, 64u}, {8u, 130u, 70u}, {33u, 127u, 65u}}) {
       for (const Activation activation : {Activation::None, Activation::Silu}) {
@@ -292,11 +292,11 @@ TEST_SUITE("gpu") {
     fill_numbers(sums, 5);
     for (float& weight : sums.weight.values) weight = from_half(to_half(weight));
     check_all(kernels, sums);
-    // A tile of halves takes 8 KiB; of texel buffers 4,096 elements bound 32 KiB of them.
+    // A tile of float16 takes 8 KiB; a texel buffer of 4,096 elements binds 32 KiB.
     for (const LinearKernel kind : kKinds) CHECK(run(kernels, sums, kind).dispatches == (is_texel(kind) ? 5u * 4 : 5u * 2));
   }
 
-  TEST_CASE("linear: where texel buffers are too small, storage buffers serve") {
+  TEST_CASE("linear: where texel buffers are too small, storage buffers are used") {
     test::WatchedContext context({.max_texel_elements = 64});
     Kernels kernels(context);
     check_all(kernels, make_case(2, 9, 64, 65, 8));

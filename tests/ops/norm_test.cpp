@@ -16,7 +16,7 @@ using namespace headlight::ops;
 
 namespace {
 
-/// What is normalised and how: norm(x), norm(x + y) or y + norm(x).
+/// The computation: norm(x), norm(x + y) or y + norm(x).
 enum class Adds : std::uint8_t { Nothing, Before, After };
 constexpr std::array kAdds{Adds::Nothing, Adds::Before, Adds::After};
 
@@ -47,7 +47,7 @@ Numbers make_numbers(const NormCase& one) {
   return numbers;
 }
 
-constexpr float kMarker = 7.25f;  // what rows hold that nobody computes
+constexpr float kMarker = 7.25f;  // value of rows that no kernel computes
 
 /// One row in double precision, two passes (torch.nn.LayerNorm, torch.nn.RMSNorm).
 void append_row(const NormCase& one, const Numbers& numbers, std::size_t start, std::vector<double>& result) {
@@ -71,7 +71,7 @@ void append_row(const NormCase& one, const Numbers& numbers, std::size_t start, 
   }
 }
 
-/// [item, head, token of the result, width]; rows that nobody computes hold the marker, or in place what x holds.
+/// [item, head, token of the result, width]; rows that no kernel computes hold the marker, or in place x's values.
 std::vector<double> expected(const NormCase& one, const Numbers& numbers) {
   const Rows rows = one.computed();
   const std::uint32_t first = one.out_first.value_or(rows.first);
@@ -157,7 +157,8 @@ TEST_SUITE("gpu") {
     CHECK(worst.max_abs < 5e-6);  // observed 9.5e-7
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "norm: some tokens of several heads, into other rows, into less or more room, in place") {
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "norm: some tokens of several heads, into other rows, with less or more capacity, in place") {
     test::Deviation worst;
     for (const bool is_rms : {false, true}) {
       for (const Adds adds : kAdds) {
@@ -181,11 +182,11 @@ TEST_SUITE("gpu") {
     CHECK(worst.max_abs < 5e-6);  // observed 3.0e-7
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "norm: one column is its own mean: the bias is left") {
+  TEST_CASE_FIXTURE(test::OnGpu, "norm: one column is its own mean: only the bias remains") {
     CHECK(check(test::shared_kernels(), {.shape = {2, 1, 3, 1}}).max_abs == 0.0);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "norm: the epsilon of RMSNorm counts for rows of tiny numbers") {
+  TEST_CASE_FIXTURE(test::OnGpu, "norm: the epsilon of RMSNorm matters for rows of tiny numbers") {
     NormCase one{.shape = {1, 1, 3, 8}, .is_rms = true, .adds = Adds::Nothing, .epsilon = 1e3f};
     CHECK(check(test::shared_kernels(), one).max_abs < 1e-8);  // observed 2.0e-9: the results are 0.03 and less
   }

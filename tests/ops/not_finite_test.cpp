@@ -34,7 +34,7 @@ void put_number(Tensor& tensor, std::uint32_t token, std::uint32_t column, float
   for (std::uint32_t head = 0; head < 2; ++head) tensor.values[(head * kTokens + token) * kWidth + column] = value;
 }
 
-/// How a row came out: its statistics and its output.
+/// The result of a row: its statistics and its output.
 enum class Row { Finite, Weightless, NotANumber, Mixed };
 
 template <typename Number>
@@ -91,7 +91,7 @@ Tensor run_linear(const Tensor& x, const Tensor& weight, Activation activation, 
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "attention: rows that see NaN are NaN, the others are as they were") {
+  TEST_CASE_FIXTURE(test::OnGpu, "attention: rows that attend to NaN are NaN, the others are unchanged") {
     AttentionCase one = causal();
     put_number(one.q, 3, 5, kNan);
     put_number(one.k, 40, 2, kNan);
@@ -112,8 +112,7 @@ TEST_SUITE("gpu") {
     CHECK(check_rows(one, Row::NotANumber) == 0);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu,
-                    "attention: a row without weights is one that the mask hides, not one whose scores are all −∞") {
+  TEST_CASE_FIXTURE(test::OnGpu, "attention: a row without weights is fully masked, not one whose scores are all −∞") {
     AttentionCase one = causal();
     for (float& value : one.q.values) value = std::abs(value) + 0.1f;
     for (std::uint32_t token = 0; token < kTokens; ++token) put_number(one.k, token, 1, -kInfinity);
@@ -124,7 +123,7 @@ TEST_SUITE("gpu") {
     CHECK(check_rows(one, Row::Weightless) == 2);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "linear: no activation makes a number of NaN") {
+  TEST_CASE_FIXTURE(test::OnGpu, "linear: every activation keeps NaN") {
     test::Random random(32);
     Tensor x = random.tensor({1, 1, 3, 4});
     x.values[5] = kNan;  // of row 1

@@ -18,13 +18,13 @@ struct RotateCase {
   Shape shape;  ///< [item, head, token, d_k]
   std::uint32_t pairs = 1;
   bool is_interleaved = false;
-  std::uint32_t tokens = 1;  ///< of the text; there may be room for more
+  std::uint32_t tokens = 1;  ///< of the text; the capacity may be larger
   Rows rows;
 };
 
 constexpr std::uint32_t kPositions = 40;
 
-/// Turned in double precision (Su et al. 2021): (a, b) becomes (a·cos − b·sin, b·cos + a·sin).
+/// Rotated in double precision (Su et al. 2021): (a, b) becomes (a·cos − b·sin, b·cos + a·sin).
 std::vector<double> expected(const RotateCase& one, const Tensor& x, const Tensor& angles,
                              const std::vector<std::uint32_t>& positions) {
   std::vector<double> result(x.values.begin(), x.values.end());
@@ -80,7 +80,7 @@ test::Deviation check(Kernels& kernels, const RotateCase& one, std::uint32_t see
   return test::deviation(taken.values.values, expected(one, x, angles, positions));
 }
 
-/// One head of a merged matrix times a factor; returns how many numbers are not what they should be.
+/// One head of a merged matrix times a factor; returns how many numbers are wrong.
 std::size_t wrong_after_scaling(Kernels& kernels, const Tensor& merged, const MergedLayout& layout, std::uint32_t head,
                                 std::uint32_t width4, float factor, Rows rows) {
   gpu::Stream stream(kernels.context());
@@ -107,7 +107,7 @@ std::size_t wrong_after_scaling(Kernels& kernels, const Tensor& merged, const Me
 
 TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu,
-                    "rotate: pairs apart and side by side, whole and partial heads, positions, parts, batches") {
+                    "rotate: half-split and interleaved pairs, whole and partial heads, positions, parts, batches") {
     test::Deviation worst;
     std::uint32_t seed = 0;
     for (const bool is_interleaved : {false, true}) {
@@ -132,7 +132,7 @@ TEST_SUITE("gpu") {
     CHECK(worst.max_abs < 5e-7);  // observed 1.2e-7
   }
 
-  TEST_CASE("rotate and scale_head: batch items that exceed a binding together are split, each with its own positions") {
+  TEST_CASE("rotate and scale_head: batch items that together exceed a binding are split, each with its own positions") {
     test::WatchedContext context({.max_storage_range = 65'536});
     Kernels kernels(context);
     const RotateCase one{.shape = {5, 2, 60, 64}, .pairs = 16, .is_interleaved = false, .tokens = 50, .rows = {3, 47}};
@@ -152,7 +152,7 @@ TEST_SUITE("gpu") {
     CHECK(wrong_after_scaling(kernels, merged, concatenated(2, 32), 1, 32, 0.5f, {3, 47}) == 0);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "scale_head: one head's slot alone, in every row or some, however heads are merged") {
+  TEST_CASE_FIXTURE(test::OnGpu, "scale_head: only one head's slot, in every row or some, for both merge orders") {
     test::Random random(3);
     constexpr std::uint32_t kHeads = 3, kQueries = 11, kWidth4 = 5;
     const Tensor merged = random.tensor({2, 1, kQueries, kHeads * kWidth4 * 4});

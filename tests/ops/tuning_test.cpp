@@ -19,9 +19,9 @@ constexpr Tuning kUnlikely{LinearKernel::Naive, LinearKernel::Tiled, AttentionKe
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "measuring takes moments and chooses among the fast kernels") {
+  TEST_CASE_FIXTURE(test::OnGpu, "measuring is fast and chooses among the fast kernels") {
     Kernels kernels(context);
-    const std::clock_t start = std::clock();  // of the processor, which other programs may share; llvmpipe works there too
+    const std::clock_t start = std::clock();  // CPU time: other programs' load doesn't count; llvmpipe's work does
     const Tuning tuning = measure_tuning(kernels);
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 #ifdef NDEBUG
@@ -62,7 +62,7 @@ TEST_SUITE("gpu") {
     CHECK(load_tuning(context.device(), file) == kUnlikely);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "a garbled file only costs the measuring again, and is replaced") {
+  TEST_CASE_FIXTURE(test::OnGpu, "an invalid file only causes a new measurement and is replaced") {
     const TemporaryDirectory folder;
     const auto file = folder.path() / "tuning.json";
     const std::string names[] = {"few_rows", "many_rows", "attention"};
@@ -89,7 +89,7 @@ TEST_SUITE("gpu") {
     CHECK(load_tuning(context.device(), file) == measured);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "a file that can't be written only costs the measuring again") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a file that can't be written only causes a new measurement") {
     const TemporaryDirectory folder;
     write_file_atomically(folder.path() / "file", std::string_view("in the way"));
     CHECK_NOTHROW(save_tuning(context.device(), folder.path() / "file" / "tuning.json", kUnlikely));

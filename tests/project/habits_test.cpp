@@ -15,7 +15,7 @@ bool is_shader(const SourceFile& file) {
   return file.extension() == ".comp" || file.extension() == ".frag" || file.extension() == ".vert";
 }
 
-/// Everything that the build files say, in one string.
+/// The text of all build files.
 const std::string& build_files() {
   static const std::string kText = [] {
     std::string text;
@@ -48,7 +48,7 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(is_built("ncludes_test.cpp"));
   }
 
-  TEST_CASE("files are named after what they hold") {
+  TEST_CASE("files are named after their content") {
     const std::regex vague(R"((^|_)(util|utils|utility|common|helper|helpers|misc|stuff)(_|$))");
     const std::regex snake(R"(^[a-z0-9]+(_[a-z0-9]+)*$)");
     for (const auto& file : source_tree()) {
@@ -60,7 +60,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("nothing is left for later, nothing points into one person's machine") {
+  TEST_CASE("no to-do marks, no paths of a developer's machine") {
     const std::regex later(std::string("\\b(TO") + "DO|FIX" + "ME|XX" + "X)\\b");
     const std::regex machine(std::string("(^|[\\s\"'(=:])/(wor") + "k|ro" + "ot)/");
     for (const auto& file : source_tree()) {
@@ -79,9 +79,9 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("headers say #pragma once first") {
+  TEST_CASE("headers start with #pragma once") {
     for (const auto& file : source_tree()) {
-      // shaders/params/*.h are read by GLSL too, which knows include guards but no pragma once.
+      // shaders/params/*.h are read by GLSL too, which has include guards but no #pragma once.
       if (file.extension() != ".h" || file.path.starts_with("shaders/")) continue;
       CAPTURE(file.path);
       CHECK(file.text.starts_with("#pragma once\n"));
@@ -99,7 +99,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("links between documents lead somewhere") {
+  TEST_CASE("links between documents have targets") {
     const std::filesystem::path root = HEADLIGHT_SOURCE_DIR;
     const std::regex link(R"(\]\(([^)#:\s]+)(#[^)]*)?\))");
     for (const auto& file : source_tree()) {

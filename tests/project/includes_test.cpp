@@ -1,5 +1,5 @@
-// The tables of docs/ARCHITECTURE.md say which folder of src/ may use which, and which room of app/; here they are held
-// against every #include, and for src/ against every target_link_libraries line.
+// The tables of docs/ARCHITECTURE.md say which folder of src/ may use which, and which room of app/; these tests compare
+// them with every #include, and for src/ with every target_link_libraries line.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace headlight::test {
 namespace {
 
-/// folder → what its row of the table names: folders ("core") and single headers ("attention/stage.h").
+/// folder → the entries of its row of the table: folders ("core") and single headers ("attention/stage.h").
 using Table = std::map<std::string, std::set<std::string>>;
 
 /// Reads the rows `| name | a, b, c/d.h | … |` below the line that starts with `heading`.
@@ -66,16 +66,16 @@ std::string first_folder(const std::string& path) { return path.substr(0, path.f
 std::string objection(const std::string& folder, const std::string& name, const Table& rules) {
   static const std::set<std::string> kVulkanUsers = {"gpu"};
   const bool is_vulkan = name.starts_with("<vulkan/");
-  if (is_vulkan && !kVulkanUsers.contains(folder)) return "only gpu/ speaks Vulkan";
+  if (is_vulkan && !kVulkanUsers.contains(folder)) return "only gpu/ may use Vulkan";
   if (name.find("imgui") != std::string::npos || name.starts_with("<GLFW/")) return "windows belong to app/";
-  if (name.starts_with("app/") || name.starts_with("tests/")) return "src/ stands on its own";
+  if (name.starts_with("app/") || name.starts_with("tests/")) return "src/ must not depend on app/ or tests/";
   if (name.starts_with('<') || name.find('/') == std::string::npos) return "";
   const std::string target = first_folder(name);
   if (target == folder || !rules.contains(target)) return "";
   const auto row = rules.find(folder);
   if (row == rules.end()) return "the table has no row for " + folder;
   if (row->second.contains(target) || row->second.contains(name)) return "";
-  return folder + " may not know " + target;
+  return folder + " may not use " + target;
 }
 
 /// "state" of app/state/undo.cpp, "frame.h" of app/frame.h.
@@ -83,20 +83,20 @@ std::string room_of(const std::string& path) { return first_folder(path.substr(4
 
 /// Empty, or why the file `path` of app/ must not include `name`.
 std::string objection_in_app(const std::string& path, const std::string& name, const Table& rules) {
-  if (!name.starts_with("app/")) return name.starts_with("tests/") ? "app/ stands without its tests" : "";
+  if (!name.starts_with("app/")) return name.starts_with("tests/") ? "app/ must not depend on tests/" : "";
   const std::string from = room_of(path);
   const std::string to = room_of(name);
   const auto view_of = [](const std::string& view) { return view.substr(0, view.rfind('/')); };
-  if (from == to) return from == "views" && view_of(path) != view_of(name) ? "no view knows another" : "";
+  if (from == to) return from == "views" && view_of(path) != view_of(name) ? "no view may use another" : "";
   const auto row = rules.find(from);
   if (row == rules.end()) return "the table has no row for " + from;
-  return row->second.contains(to) ? "" : from + " may not know " + to;
+  return row->second.contains(to) ? "" : from + " may not use " + to;
 }
 
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("the rule notices what it should notice") {
+  TEST_CASE("the rules find violations") {
     const Table rules = parse_table(
         "text\n| folder | may use | never |\n|---|---|---|\n| core | std | x |\n"
         "| view | core, `model/config.h` | x |\n| model | core | x |\n\n| folder | y |\n");
@@ -105,8 +105,8 @@ TEST_SUITE("cpu") {
     CHECK(objection("view", "model/network.h", rules) == "view may not know model");
     CHECK(objection("view", "model/config.h", rules).empty());
     CHECK(objection("view", "core/error.h", rules).empty());
-    CHECK(objection("view", "<vulkan/vulkan.h>", rules) == "only gpu/ speaks Vulkan");
-    CHECK(objection("view", "app/state/state.h", rules) == "src/ stands on its own");
+    CHECK(objection("view", "<vulkan/vulkan.h>", rules) == "only gpu/ may use Vulkan");
+    CHECK(objection("view", "app/state/state.h", rules) == "src/ must not depend on app/ or tests/");
     CHECK_FALSE(objection("gpu", "<imgui.h>", rules).empty());
     CHECK(includes_of("#include <a>\n  # include \"b/c.h\"\n// #include <d>\n") == std::vector<std::string>{"<a>", "b/c.h"});
   }
@@ -119,7 +119,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("the include graph is the table's") {
+  TEST_CASE("the include graph follows the table") {
     for (const auto& file : source_tree()) {
       if (!file.path.starts_with("src/") || (file.extension() != ".h" && file.extension() != ".cpp")) continue;
       const std::string folder = first_folder(file.path.substr(4));
@@ -131,11 +131,11 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("rooms of app/ know what their table says") {
+  TEST_CASE("rooms of app/ use what their table allows") {
     const Table rules = parse_table("| room | may use |\n|---|---|\n| state | |\n| views | state |\n", "| room |");
     CHECK(objection_in_app("app/views/head/a.cpp", "app/state/state.h", rules).empty());
     CHECK(objection_in_app("app/state/a.cpp", "app/views/head/a.h", rules) == "state may not know views");
-    CHECK(objection_in_app("app/views/head/a.cpp", "app/views/grid/a.h", rules) == "no view knows another");
+    CHECK(objection_in_app("app/views/head/a.cpp", "app/views/grid/a.h", rules) == "no view may use another");
     CHECK(objection_in_app("app/views/head/a.cpp", "app/views/head/b.h", rules).empty());
     CHECK(objection_in_app("app/cellar/a.cpp", "app/state/state.h", rules) == "the table has no row for cellar");
     for (const auto& file : source_tree()) {
@@ -157,7 +157,7 @@ TEST_SUITE("cpu") {
     CHECK(files <= 5);
   }
 
-  TEST_CASE("what a target links is in its row") {
+  TEST_CASE("the libraries that a target links are in its row") {
     static const std::regex kLibrary(R"(\bheadlight_(\w+))");
     for (const auto& file : source_tree()) {
       static const std::regex kFolder(R"(^src/(\w+)/CMakeLists\.txt$)");

@@ -15,11 +15,11 @@ struct SourceFile {
   std::string extension() const { return std::filesystem::path(path).extension().string(); }
 };
 
-/// Every file that a person writes: the top-level files and the folders of the tree; nothing that a build produced, no
-/// pictures, no golden data and no bytes that fuzzers begin with.
+/// Every hand-written file: the top-level files and the folders of the tree; no build outputs, images, golden data or fuzzer
+/// seeds.
 const std::vector<SourceFile>& source_tree();
 
-/// The names between quotes or angle brackets of the file's #include lines, brackets kept: "core/error.h", "<vector>".
+/// The names in quotes or angle brackets of the file's #include lines, brackets kept: "core/error.h", "<vector>".
 std::vector<std::string> includes_of(const std::string& text);
 
 }  // namespace headlight::test

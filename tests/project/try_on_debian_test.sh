@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What tools/try_on_debian does when something is in its way: one line that says what, and nothing is removed that is mounted.
-# Usage: try_on_debian_test.sh SOURCE_DIR. Exits with 77 (skipped) where the kernel lets no user make namespaces.
+# Failures of tools/try_on_debian: one line with the reason, and nothing is removed that is mounted.
+# Usage: try_on_debian_test.sh SOURCE_DIR. Exits with 77 (skipped) where the kernel doesn't allow user namespaces.
 set -euo pipefail
 tool=$1/tools/try_on_debian
 namespace=(unshare --user --map-root-user --mount --pid --fork --mount-proc)

@@ -6,14 +6,14 @@
 
 namespace headlight::test {
 
-/// What the test program does before it ends, newest first.
+/// Actions of the test program before it ends, newest first.
 inline std::vector<std::function<void()>>& at_end() {
   static std::vector<std::function<void()>> actions;
   return actions;
 }
 
-/// Keeps an object for all test cases, made by the first call and destroyed before main ends: static objects of ours may
-/// outlive those of Vulkan's layers, which must not be called any more then. One object for each `holder`.
+/// Keeps an object for all test cases, created by the first call and destroyed before main ends: static objects could
+/// outlive those of Vulkan's layers, which must not be called after that. One object for each `holder`.
 template <typename Object, typename Make>
 Object& keep_until_end(std::unique_ptr<Object>& holder, const Make& make) {
   if (!holder) {

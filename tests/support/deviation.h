@@ -8,7 +8,7 @@
 
 namespace headlight::test {
 
-/// How far floats are from what they should be.
+/// The deviation of floats from expected values.
 struct Deviation {
   double nmse = 0.0;     ///< Σ (a − b)² / Σ b²
   double max_abs = 0.0;  ///< ∞ when sizes differ, a number is NaN or only one of two is infinite
@@ -36,7 +36,7 @@ inline Deviation deviation(std::span<const float> values, std::span<const double
   return result;
 }
 
-/// Raises `largest` to |a − b|, and to ∞ when that is no number: std::max would overlook it.
+/// Raises `largest` to |a − b|, and to ∞ when that is NaN, which std::max would ignore.
 inline void widen(double& largest, double a, double b) {
   const double difference = a == b ? 0.0 : std::abs(a - b);
   largest = std::isnan(difference) ? std::numeric_limits<double>::infinity() : std::max(largest, difference);

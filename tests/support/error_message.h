@@ -6,7 +6,7 @@
 
 namespace headlight::test {
 
-/// What `act` complains about; empty when it doesn't.
+/// The message of the error that `act` throws; empty without one.
 template <typename Act>
 std::string error_message(const Act& act) {
   try {
@@ -17,7 +17,7 @@ std::string error_message(const Act& act) {
   return "";
 }
 
-/// One line, as people read messages?
+/// Is the message one line?
 inline bool is_one_line(const std::string& message) { return !message.empty() && message.find('\n') == std::string::npos; }
 
 }  // namespace headlight::test

@@ -18,7 +18,7 @@ std::vector<double> flatten(const nlohmann::json& nested);
 double max_difference(std::span<const double> a, std::span<const double> b);
 double max_difference(std::span<const float> a, std::span<const double> b);
 
-/// Are the floats exactly those whose nine digits the file holds?
+/// Do the floats equal those of the file, which has nine digits, exactly?
 bool is_same(std::span<const float> values, const nlohmann::json& nested);
 
 }  // namespace headlight::test

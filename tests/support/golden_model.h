@@ -13,7 +13,7 @@
 
 namespace headlight::test {
 
-/// One input of a golden model and what transformers computes from it; tensors that a network doesn't have are empty.
+/// One input of a golden model and transformers' results; tensors that a network doesn't have are empty.
 /// Rows of padded queries are zero.
 struct GoldenCase {
   std::string name;  ///< "case0", "painted"
@@ -35,17 +35,17 @@ std::vector<GoldenCase> load_golden_cases(std::string_view name);
 /// Of one reference.safetensors.
 std::vector<GoldenCase> read_golden_cases(const std::filesystem::path& file);
 
-/// Was this kind of block trained to see no later tokens?
+/// Was this kind of block trained with a causal mask?
 bool is_causal(const model::ModelDescription& description, model::BlockKind kind);
 /// The mask that a case was computed with: causality, padded keys, or the case's own. The arguments must outlive the result.
 model::reference::Visibility trained_mask(const model::ModelDescription& description, const GoldenCase& golden);
 
-/// How far rows are from what they should be.
+/// The deviation of rows from expected values.
 struct RowDeviation {
   double largest = 0.0;      ///< max |a − b|; ∞ when sizes differ or a number is NaN
   double root_square = 0.0;  ///< √mean(b²) over the same rows
 };
-/// `found` and `expected` are [batch, .., token, width]; rows of padding don't count.
+/// `found` and `expected` are [batch, .., token, width]; rows of padding are skipped.
 RowDeviation row_deviation(const Shape& shape, std::span<const double> found, std::span<const float> expected,
                            const model::TokenBatch& tokens);
 RowDeviation row_deviation(const Shape& shape, std::span<const float> found, std::span<const float> expected,

@@ -9,13 +9,13 @@
 
 namespace headlight::test {
 
-/// The test program's device, opened once with the validation layer on: opening one costs more than most tests.
+/// The test program's device, opened once with the validation layer on: opening one takes longer than most tests.
 inline gpu::Context& shared_context() {
   static std::unique_ptr<gpu::Context> holder;
   return keep_until_end(holder, [] { return std::make_unique<gpu::Context>(gpu::ContextOptions{.validation = true}); });
 }
 
-/// Fails the test when the validation layer says anything while this lives.
+/// Fails the test when the validation layer reports anything while this object exists.
 class ValidationWatch {
  public:
   explicit ValidationWatch(const gpu::Context& context) : context_(context), before_(context.validation_messages().size()) {}
@@ -36,7 +36,7 @@ class WatchedContext {
  public:
   explicit WatchedContext(gpu::ContextOptions options) : context_(with_validation(std::move(options))), watch_(context_) {}
 
-  operator gpu::Context&() { return context_; }  // NOLINT: stands for the context that it watches
+  operator gpu::Context&() { return context_; }  // NOLINT: used as the context that it watches
   gpu::Context* operator->() { return &context_; }
 
  private:

@@ -23,7 +23,7 @@ inline ops::DeviceTensor put(gpu::Stream& stream, const Tensor& values) {
   return tensor;
 }
 
-/// What a tensor on its way to the host holds, [item, head, token, width], and whether its padding is still zero.
+/// The values of a downloaded tensor, [item, head, token, width], and whether its padding is still zero.
 struct Taken {
   Tensor values;
   bool is_padding_zero = true;

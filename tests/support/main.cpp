@@ -7,7 +7,7 @@
 #include "support/at_end.h"
 
 #ifdef __SANITIZE_ADDRESS__
-/// Fontconfig's caches live as long as the process and are not freed at exit; everything else that leaks is ours.
+/// Fontconfig's caches are not freed at exit; every other leak is reported.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\n"; }
 #endif

@@ -10,7 +10,7 @@
 
 namespace headlight::test {
 
-/// One case of tests/golden/playground.json: what to build and what PyTorch made of it.
+/// One case of tests/golden/playground.json: the playground's input and PyTorch's results.
 struct PlaygroundCase {
   std::string name;
   inference::PlaygroundSettings settings;

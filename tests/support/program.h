@@ -12,15 +12,15 @@
 
 namespace headlight {
 
-/// What a program left behind.
+/// The results of a program.
 struct Outcome {
   int status = -1;  ///< exit status; 128 and more: killed by a signal
   std::string out;
   std::string err;
 };
 
-/// Runs the real program with these arguments, its settings in a folder of their own. `prefix` stands before it in the
-/// shell's line: variables, or another program. `input` is what it reads from standard input.
+/// Runs the real program with these arguments, its settings in a folder of their own. `prefix` comes before it in the
+/// shell's line: variables, or another program. `input` is its standard input.
 inline Outcome run_headlight(const std::vector<std::string>& arguments, const std::string& prefix = "",
                              const std::string& input = "") {
   const TemporaryDirectory directory;

@@ -8,7 +8,7 @@
 
 namespace headlight {
 
-/// An empty folder that goes away with the test.
+/// An empty folder, removed at the end of the test.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

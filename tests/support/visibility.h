@@ -5,7 +5,7 @@
 
 namespace headlight::test {
 
-/// What the reference asks, answered by a mask set; both arguments must outlive the result.
+/// The reference's visibility function for a mask set; both arguments must outlive the result.
 model::reference::Visibility visibility(const attention::MaskSet& masks, const model::ModelInput& input);
 
 }  // namespace headlight::test

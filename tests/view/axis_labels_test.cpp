@@ -15,7 +15,7 @@ struct Vector {
 };
 using Corners = std::array<Vector, 4>;
 
-// Where a label's text really is: along the axis x, across it y.
+// The rectangle of a label's text: x along the axis, y across it.
 Corners corners(const AxisLabelSpec& spec, const AxisLabels& layout, const AxisLabel& label) {
   const double center = static_cast<double>(label.center), width = static_cast<double>(label.width);
   const double half_line = static_cast<double>(spec.line_height) / 2;
@@ -107,7 +107,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("words are level, then diagonal, then upright, then every so many indices") {
+  TEST_CASE("token labels are at 0°, then 45°, then 90°, then indices at steps") {
     const std::vector<float> widths = {20.0F, 35.0F, 30.0F, 28.0F};
     const auto angle = [&](float cell) { return lay_out_labels(make_spec(AxisSide::Columns, widths, cell)).angle; };
     CHECK(angle(40.0F) == LabelAngle::Horizontal);
@@ -123,7 +123,7 @@ TEST_SUITE("cpu") {
     CHECK(rows.step == 20);  // 1.6 lines of 14 need 22 pixels
   }
 
-  TEST_CASE("columns of upright words are thinned like rows where the gap says so") {
+  TEST_CASE("columns of vertical labels are thinned like rows where the gap requires it") {
     const std::vector<float> many(200, 30.0F);
     for (float cell = 0.5F; cell < 14.0F; cell += 0.25F) {
       CAPTURE(cell);
@@ -134,14 +134,14 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("a step of at least so many cells is kept") {
+  TEST_CASE("a given minimum step is kept") {
     const std::vector<float> many(400, 30.0F);
     AxisLabelSpec spec = make_spec(AxisSide::Columns, many, 2.0F);
     spec.least_step = 50;
     CHECK(lay_out_labels(spec).step == 50);
   }
 
-  TEST_CASE("long words are cut to the room there is") {
+  TEST_CASE("long labels are shortened to the available room") {
     const std::vector<float> widths = {20.0F, 900.0F};
     const AxisLabels rows = lay_out_labels(make_spec(AxisSide::Rows, widths, 20.0F));
     REQUIRE(rows.labels.size() == 2);
@@ -163,7 +163,7 @@ TEST_SUITE("cpu") {
     CHECK(part.labels.front().center == doctest::Approx(11.0F));
   }
 
-  TEST_CASE("an axis without words counts its cells, an empty one has no labels") {
+  TEST_CASE("an axis without token labels has indices, an empty one has no labels") {
     AxisLabelSpec spec = make_spec(AxisSide::Columns, {}, 30.0F);
     spec.count = 8;
     spec.length = 240.0F;

@@ -66,7 +66,7 @@ TEST_SUITE("cpu") {
     CHECK(lightness(blue) == doctest::Approx(lightness(red)).epsilon(0.05));
   }
 
-  TEST_CASE("the table is what color() answers, positions are clamped") {
+  TEST_CASE("the table equals color(), positions are clamped") {
     for (const ColorMap map : kColorMaps) {
       const Rgb rgb = color(map, 100.0F / 255.0F);
       CHECK(table(map)[100] == (0xff000000U | std::uint32_t{rgb.blue} << 16 | std::uint32_t{rgb.green} << 8 | rgb.red));
@@ -76,7 +76,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("names go there and back, unknown ones are refused with the known ones") {
+  TEST_CASE("names are written and read, unknown ones are refused with the known ones") {
     for (const ColorMap map : kColorMaps) CHECK(*parse_color_map(to_string(map)) == map);
     CHECK(parse_color_map("jet").error() ==
           "'jet' is no colour map; choose one of viridis, magma, cividis, greys, blue-red");

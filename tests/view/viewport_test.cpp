@@ -65,7 +65,7 @@ TEST_SUITE("cpu") {
     CHECK(fitted.zoomed_at(cursor, 1e9F).cell_width() == doctest::Approx(Viewport::kMaxCell));
   }
 
-  TEST_CASE("the matrix can't be lost: it is centred while it fits and covers the area when it doesn't") {
+  TEST_CASE("the matrix stays in view: it is centred while it fits and covers the area when it doesn't") {
     std::mt19937 random(3);
     std::uniform_real_distribution<float> step(-300.0F, 300.0F), factor(0.4F, 2.5F);
     for (const auto& [rows, columns] : {std::pair(1U, 1U), {3U, 900U}, {50U, 50U}, {4096U, 4096U}, {4096U, 3U}}) {
@@ -92,7 +92,7 @@ TEST_SUITE("cpu") {
     CHECK(Viewport(kArea, 10, 10).revealing({9, 9}).pan().x == 0.0F);
   }
 
-  TEST_CASE("the region is what is visible, pooled to the screen's resolution and aligned") {
+  TEST_CASE("the region is the visible part, pooled to the screen's resolution and aligned") {
     CHECK(Viewport(kArea, 10, 10).visible_region() == Region{0, 10, 0, 10, 1});
     const Viewport large(kArea, 4096, 4096);
     CHECK(large.visible_region() == Region{0, 4096, 0, 4096, 16});  // 400 pixels for 4,096 cells
