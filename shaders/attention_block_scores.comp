@@ -5,8 +5,8 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 // First step of attention by blocks of queries, for devices where loads cost more than arithmetic (CPUs): the raw scores of the
-// block's rows against every key that one of them may see. 8 lanes own 8 rows × 32 keys in registers; with SHUFFLE, where
-// subgroups are exactly these lanes, 16 rows: a lane loads two of them and the others take them out of its registers.
+// block's rows against every key that is visible to any of them. 8 lanes own 8 rows × 32 keys in registers; with SHUFFLE, where
+// subgroups are exactly these lanes, 16 rows: a lane loads two of them and the others read them by shuffles.
 //   scores [item, head, row of the block, keys4]
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"
@@ -21,7 +21,7 @@ layout(set = 0, binding = 3, std430) writeonly buffer scores_buffer { float scor
 #ifdef SHUFFLE
 const uint kRows = 16u;
 #elif defined(ONE_ROW)
-const uint kRows = 1u;  // typing one more token asks for a single query
+const uint kRows = 1u;  // typing one more token computes a single query
 #else
 const uint kRows = 8u;
 #endif

@@ -1,8 +1,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-// Second step of attention by blocks: exp(masked(scale · scores) − m), and each row's (m, l). One lane a row, two walks over the
-// keys. The division by l is left to the next step, which has fewer numbers to divide: outputs instead of weights.
+// Second step of attention by blocks: exp(masked(scale · scores) − m), and each row's (m, l). One lane per row, two passes over the
+// keys. The next step divides by l, because it has fewer numbers to divide: outputs instead of weights.
 //   scores, weights [item, head, row of the block, keys4]
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"
@@ -30,7 +30,7 @@ vec4 scaled_scores(uint at, uint head, uint i, uint j4) {
 #endif
 }
 
-// Four masked scores of a row; hidden ones are kHidden.
+// Four masked scores of a row; masked ones are kHidden.
 vec4 masked_scores(uint at, MapMask map, uint head, uint i, uint j4) {
   vec4 s = scaled_scores(at, head, i, j4);
   // Unrolled: llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together, and texts may be long.
@@ -56,7 +56,7 @@ void main() {
   MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
   uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
   uint begin4 = visited.x / 4u, end4 = (visited.y + 3u) / 4u;
-  // Up to open4 every row of the group sees every key, and nobody has to ask cell by cell.
+  // Up to open4 every row of the group sees every key, so the mask needn't be read for each cell.
   uint open4 = begin4;
   uint open_end = p.mask.causal != 0u ? min(visited.y, max(first + 1u, p.mask.prefix)) : visited.y;
   if (open_end > begin4 * 4u && all_visible(p.mask, map, first, last, begin4 * 4u, open_end - 1u)) open4 = open_end / 4u;

@@ -6,7 +6,7 @@
 #endif
 // Last step of attention by blocks: weights · V / l, written straight into the merged matrix, so that merging heads costs nothing.
 // 8 lanes own 8 rows × 16 vec4 columns in registers. With SHUFFLE, where subgroups are exactly these lanes, lane r loads row r of
-// the weights and the others take it out of its registers.
+// the weights and the others read it by shuffles.
 //   weights [item, head, row of the block, keys4]
 #ifdef ONE_ROW
 #define ROWS 1
@@ -25,7 +25,7 @@ layout(set = 0, binding = 4, std430) writeonly buffer merged_buffer { vec4 merge
 #include "lib/mask.glsl"
 #include "lib/mean_value.glsl"
 
-// vec4 of weights an iteration: at its end llvmpipe blends every sum with its old value, which storage loads outweigh, and every
+// vec4 of weights per iteration: at its end llvmpipe blends every sum with its old value, which storage loads outweigh, and every
 // storage load in the code costs it 50 ms to compile.
 #ifdef TEXEL
 const uint kSteps = 2u;
@@ -43,7 +43,7 @@ void main() {
   uint left = gl_WorkGroupID.z * 16u + lane, right = left + 8u;
   uint last4 = p.d_v4 - 1u;
   MapMask map = load_map_mask(p.mask, p.first_item + item, head, p.heads, p.keys);
-  // Exactly where the softmax's group of the same 8 rows went: there the weights are.
+  // The same range as the softmax's group of these 8 rows, which wrote the weights.
   uvec2 visited = visited_keys(p.mask, map, first, last, p.keys);
   uint values_at = v_at(item, head, 0u);
 #ifdef SHUFFLE
@@ -77,7 +77,7 @@ void main() {
       }
     }
   }
-  // Loops over a copy of the sums: the code behind them is compiled once and not for each sum.
+  // Loops over a copy of the sums: the code after them is compiled once and not for each sum.
   vec4 result[2 * ROWS];
   [[unroll]] for (int r = 0; r < ROWS; ++r) { result[r] = left_sum[r]; result[ROWS + r] = right_sum[r]; }
   [[dont_unroll]] for (uint side = 0u; side < 2u; ++side) {

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-// The cells of one head's map that somebody looks at, one by one. 8 lanes own 8 rows × 32 keys in registers. Workgroup z counts
+// The requested cells of one head's map, each evaluated exactly. 8 lanes own 8 rows × 32 keys in registers. Workgroup z counts
 // heads from first_head.
 //   cells [head, row, column] (value, 1 where the cell is masked)
 layout(local_size_x = 8) in;

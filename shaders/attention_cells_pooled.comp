@@ -1,12 +1,12 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-// The cells of one head's map at a distance: each value stands for a pool × pool square of cells, the maximum for weights (a
-// peak never vanishes), the mean for the rest, masked cells left out of the masked scores' mean. A lane owns one square in each
+// The cells of one head's map, pooled: each value covers a pool × pool square of cells, the maximum for weights (peaks are
+// kept), the mean for the rest, without masked cells in the mean of masked scores. A lane owns one square in each
 // of 4 tile rows and works through them 4 keys at a time. Workgroup z counts heads from first_head.
-// llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together, and GPUs lose patience: large squares are
-// done by strips of their rows, several dispatches after each other.
-//   cells [head, tile row, tile column] (value, 1 where every cell behind it is masked); before the last strip (sum or
+// llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together, and GPU drivers time out: large squares are
+// computed in strips of their rows, one dispatch after another.
+//   cells [head, tile row, tile column] (value, 1 where all its cells are masked); before the last strip (sum or
 //   maximum, cells shown)
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-// The twin: one lane per (query, four columns of its output), two passes over the keys, any size, nothing clever.
+// The simple reference kernel: one lane per (query, four columns of its output), two passes over the keys, any size.
 layout(local_size_x = 16) in;
 #include "lib/load.glsl"
 #include "lib/attention.glsl"

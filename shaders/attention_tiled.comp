@@ -2,8 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 // Attention for GPUs in one pass over the keys with the online softmax (Milakov & Gimelshein 2018; FlashAttention, Dao et al.
-// 2022, algorithm 1): a workgroup of 128 owns 32 query rows, four lanes a row. Slices of Q and K are staged in shared memory,
-// 8 scores a lane; the weights of 32 × 32 cells go through shared memory to meet the values, 4 vec4 columns a lane.
+// 2022, algorithm 1): a workgroup of 128 owns 32 query rows, four lanes per row. Slices of Q and K are staged in shared memory,
+// 8 scores per lane; the weights of 32 × 32 cells go through shared memory to the values, 4 vec4 columns per lane.
 // 13 KiB of shared memory, no subgroup operations. Values wider than 64 take several workgroups along z.
 layout(local_size_x = 128) in;
 #include "lib/load.glsl"
@@ -13,8 +13,8 @@ layout(local_size_x = 128) in;
 const uint kRows = 32u;
 const uint kKeys = 32u;
 const uint kLanes = 4u;                   // of a row
-const uint kSlice4 = 4u;                  // vec4 of d_k a slice
-const uint kColumns4 = 16u;               // vec4 columns of the values a workgroup
+const uint kSlice4 = 4u;                  // vec4 of d_k per slice
+const uint kColumns4 = 16u;               // vec4 columns of the values per workgroup
 const uint kValueKeys = 16u;              // keys whose values are staged at a time
 shared vec4 q_slice[kRows * kSlice4];
 shared vec4 k_slice[kKeys * kSlice4];
@@ -45,7 +45,7 @@ void main() {
     float s[8];
     [[unroll]] for (int j = 0; j < 8; ++j) s[j] = 0.0;
     for (uint slice = 0u; slice < p.d_k4; slice += kSlice4) {
-      // One vec4 of Q and one of K a lane: 32 rows × 4.
+      // One vec4 of Q and one of K per lane: 32 rows × 4.
       uint c = slice + thread % kSlice4;
       uint staged = thread / kSlice4;
       q_slice[thread] = c < p.d_k4 ? LOAD(q, queries_at + min(first + staged, p.queries - 1u) * p.d_k4 + c) : vec4(0.0);
@@ -58,7 +58,7 @@ void main() {
       barrier();
     }
     bool is_open = j0 + kKeys <= visited.y && all_visible(p.mask, map, first, last, j0, j0 + kKeys - 1u);
-    // Loops that keep no number of their own by an index: mask and extras are long, and compiled once instead of 8 times.
+    // Loops without indexed local arrays: the long code of mask and extras is compiled once instead of 8 times.
     uint shown = 0xffu;
     if (!is_open) {
       shown = 0u;

@@ -1,9 +1,9 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // A matrix as coloured cells: colour = map[255 · (clamp(value · row scale) − low) / (high − low)], or the same of their
-// logarithms, stripes where masked, lines between large cells, an outlined row and column. A cell has one colour all over, NaN
-// and ±∞ one of their own; where several cells share a pixel, the largest value of the first 4 × 4 shows, so that a peak doesn't
-// vanish, or the one that isn't finite.
+// logarithms, stripes where masked, lines between large cells, an outlined row and column. A cell has a uniform colour, NaN
+// and ±∞ one of their own; where several cells share a pixel, the largest value of the first 4 × 4 is drawn, so that peaks are
+// kept, or the one that isn't finite.
 //   words: float values [rows, columns], mask bits, float row scales [rows] and colour maps [256], at the offsets given
 #include "params/heatmap.h"
 #include "lib/nan.glsl"
@@ -67,7 +67,7 @@ void main() {
 
   vec4 grid = unpack_color(p.grid);
   if (grid.a > 0.0) {
-    vec2 to_line = fract(at) * pixels_per_cell;  // each cell carries the line at its left and at its top
+    vec2 to_line = fract(at) * pixels_per_cell;  // each cell draws the line at its left and at its top
     bvec2 on_line = bvec2(to_line.x < p.pixels_per_unit && cell.x > 0u, to_line.y < p.pixels_per_unit && cell.y > 0u);
     if (any(on_line)) result = over(result, grid);
   }

@@ -1,8 +1,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-// y[m, n] = Σ_k x[m, k] · W[n, k] + b[n], one lane per four outputs, nothing reused. The twin that the fast kernels are
-// checked and measured against.
+// y[m, n] = Σ_k x[m, k] · W[n, k] + b[n], one lane per four outputs, nothing reused. The simple reference that the fast
+// kernels are checked and measured against.
 layout(local_size_x = 16) in;  // the tile's 16 vec4 columns
 #include "lib/load.glsl"
 layout(set = 0, binding = 0, std430) readonly buffer x_buffer { float x[]; };

@@ -2,8 +2,8 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_shuffle : require
-// y = x · Wᵀ + b for CPUs whose subgroups are exactly the 8 lanes of a workgroup: lane r loads row r of x and the others take it
-// out of its registers, which costs a fraction of a load. A lane owns ROWS rows × 1 vec4 column; a tile of 64 columns takes two
+// y = x · Wᵀ + b for CPUs whose subgroups are exactly the 8 lanes of a workgroup: lane r loads row r of x and the others read it
+// by shuffles, which cost a fraction of a load. A lane owns ROWS rows × 1 vec4 column; a tile of 64 columns takes two
 // workgroups along y.
 #ifndef ROWS
 #define ROWS 16
@@ -15,7 +15,7 @@ WEIGHT_INPUT(1, weight);
 #include "lib/linear.glsl"
 
 const uint kLanes = 8u;
-// vec4 of x an iteration: at its end llvmpipe blends every sum with its old value, which storage loads outweigh, and every storage
+// vec4 of x per iteration: at its end llvmpipe blends every sum with its old value, which storage loads outweigh, and every storage
 // load in the code costs it 50 ms to compile.
 #ifdef TEXEL
 const uint kSteps = 4u;

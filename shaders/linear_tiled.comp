@@ -13,7 +13,7 @@ WEIGHT_INPUT(1, weight);
 #include "lib/linear.glsl"
 
 const uint kTileRows = 8u * ROWS;
-const uint kSlice4 = 4u;                           // vec4 of the inner axis a slice
+const uint kSlice4 = 4u;                           // vec4 of the inner axis per slice
 shared vec4 x_slice[kTileRows * kSlice4];          // [row, i4]
 shared vec4 weight_slice[kSlice4 * 4u * kTile4];   // [i, column4]
 

@@ -35,7 +35,7 @@ void main() {
       }
     }
   }
-  // A loop over a copy of the sums: the code behind it is compiled once and not for each sum.
+  // A loop over a copy of the sums: the code after it is compiled once and not for each sum.
   vec4 result[2 * ROWS];
   [[unroll]] for (int r = 0; r < ROWS; ++r) { result[2 * r] = left[r]; result[2 * r + 1] = right[r]; }
   [[dont_unroll]] for (uint n = 0u; n < 2u * ROWS; ++n) {

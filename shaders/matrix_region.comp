@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// A rectangle of a matrix that the pass left on the device (x, q, k, v, heads, merged, output), pooled by the mean.
+// A rectangle of a matrix that the pass stored on the device (x, q, k, v, heads, merged, output), pooled by the mean.
 //   cells [tile row, tile column] (value, 0)
 layout(local_size_x = 64) in;
 #include "params/matrix_region.h"

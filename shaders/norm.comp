@@ -3,7 +3,7 @@
 // result = norm(x), norm(x + y) or y + norm(x) over the last axis: torch.nn.LayerNorm, or torch.nn.RMSNorm, which neither subtracts the mean
 // nor divides by the variance around it. Two passes for the variance, so that large means don't cancel it. x, y and result are
 // [item, head, token, width4] vec4; only some tokens of each item are computed.
-// LANES lanes share a row: 1 on processors, where neighbours have rows of their own, a whole workgroup on GPUs.
+// LANES lanes share a row: 1 on CPUs, where each lane has its own row, a whole workgroup on GPUs.
 #ifndef LANES
 #define LANES 1
 #endif
@@ -45,7 +45,7 @@ vec4 inside(uint column4) { return vec4(lessThan(uvec4(column4 * 4u) + uvec4(0u,
 vec4 input_at(uint at) { return p.adds == 1u ? LOAD(x, at) + LOAD(y, at) : LOAD(x, at); }
 
 void main() {
-  uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;  // more rows than one axis takes go on along y
+  uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;  // rows beyond one axis' limit continue along y
 #if LANES == 1
   uint row = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x, lane = 0u;
 #else

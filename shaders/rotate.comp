@@ -1,7 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Rotary positions (Su et al. 2021), in place: the pair (a, b) of a row becomes (a·cos − b·sin, b·cos + a·sin) with the angle of
-// the token's position. One lane a pair.
+// RoPE (Su et al. 2021), in place: the pair (a, b) of a row becomes (a·cos − b·sin, b·cos + a·sin) with the angle of
+// the token's position. One lane per pair.
 //   x       [item, head, token, width] float
 //   angles  [position, pair] (cos, sin)
 //   positions [item, token]
@@ -14,7 +14,7 @@ layout(set = 0, binding = 1, std430) readonly buffer angles_buffer { vec2 angles
 layout(set = 0, binding = 2, std430) readonly buffer positions_buffer { uint positions[]; };
 
 void main() {
-  uint group = gl_WorkGroupID.z * gl_NumWorkGroups.x + gl_WorkGroupID.x;  // more than one axis takes goes on along z
+  uint group = gl_WorkGroupID.z * gl_NumWorkGroups.x + gl_WorkGroupID.x;  // groups beyond one axis' limit continue along z
   uint at_lane = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   uint token = at_lane / p.pairs, pair = at_lane % p.pairs;
   if (token >= p.tokens) return;

@@ -17,7 +17,7 @@ float complementary_error(float x) {
 }
 
 float activate(uint activation, float x) {
-  if (activation == kRelu) return x >= 0.0 || is_nan(x) ? x : 0.0;  // max would make 0 of NaN
+  if (activation == kRelu) return x >= 0.0 || is_nan(x) ? x : 0.0;  // max would replace NaN by 0
   if (activation == kGelu) return 0.5 * x * complementary_error(-x * 0.70710678118654752);
   if (activation == kGeluTanh) return 0.5 * x * (1.0 + safe_tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
   if (activation == kSilu) return x / (1.0 + exp(-x));

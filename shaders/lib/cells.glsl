@@ -1,4 +1,4 @@
-// What attention_cells*.comp share: values of a head's map, computed from Q, K and the rows' (m, l); nothing n × n is stored:
+// Shared by attention_cells*.comp: values of a head's map, computed from Q, K and the rows' (m, l); nothing n × n is stored:
 //   scores q·k → scaled → masked (fill) → weights exp(masked − m) / l
 #include "params/mask.h"
 #include "params/cells.h"

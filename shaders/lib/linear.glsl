@@ -1,11 +1,11 @@
-// What all linear_*.comp share: y = x · Wᵀ + b, stored as a plain matrix or split into the heads of q, k and v.
+// Shared by all linear_*.comp: y = x · Wᵀ + b, stored as a plain matrix or split into the heads of q, k and v.
 //   x      [item, token, inner4]            vec4, items x_stride4 apart
 //   weight [tile, inner4·4, 16]             vec4: 64 output columns a tile, the row of W for each input column k
 //   bias   [tile, 16]                       vec4
 //   q [item, head, token, d_k4], k [item, key head, token, d_k4], v [item, key head, token, d_v4]   vec4; plain layers have
-//   one head as wide as y, and in the place of v what is multiplied or added, of y's shape
-// Workgroups count blocks of rows along x and tiles along y, so that a tile's weights (200 KB at 768 inputs) stay in the
-// processor's cache until all rows have used them.
+//   one head as wide as y, and as v the tensor that is multiplied or added, of y's shape
+// Workgroups are blocks of rows along x and tiles along y, so that a tile's weights (200 KB at 768 inputs) stay in a
+// CPU's cache until all rows have used them.
 // A tile belongs to one section: queries, then keys from key_tile, values from value_tile on.
 #include "params/linear.h"
 #ifdef ACTIVATE
@@ -20,10 +20,10 @@ layout(set = 0, binding = 5, std430) buffer v_buffer { vec4 v[]; };
 
 const uint kTile4 = 16u;  // vec4 columns of a tile
 
-// Where row `row` of x begins.
+// Index of the first element of row `row` of x.
 uint x_row(uint row) { return row / p.tokens * p.x_stride4 + (p.x_first + row % p.tokens) * p.inner4; }
 
-// Adds the bias to four columns of y and puts them where they belong. `column4` counts from the tile's first column.
+// Adds the bias to four columns of y and stores them in their section. `column4` counts from the tile's first column.
 void store(uint row, uint tile, uint column4, vec4 value) {
   value += bias[tile * kTile4 + column4];
 #ifdef ACTIVATE

@@ -1,5 +1,5 @@
 // The same kernel reads its operands through texel buffers (TEXEL=1) or storage buffers: on llvmpipe of Mesa 22 a texel fetch
-// costs a third of a storage load, on Mesa 25 and on GPUs it is the other way round. The device's tuning decides.
+// costs a third of a storage load, on Mesa 25 and on GPUs the storage load is cheaper. The device's tuning decides.
 #ifdef TEXEL
 #define VEC4_INPUT(slot, name) layout(set = 0, binding = slot) uniform samplerBuffer name
 #define LOAD(name, index) texelFetch(name, int(index))
@@ -9,7 +9,7 @@
 #define LOAD(name, index) name##_block.name##_values[index]
 #endif
 
-// Weights may be kept as float16: texel buffers convert by themselves, storage buffers (HALF=1) by hand.
+// Weights may be stored as float16: texel buffers convert them, for storage buffers (HALF=1) the kernel does.
 #if defined(HALF) && !defined(TEXEL)
 #define WEIGHT_INPUT(slot, name) \
   layout(set = 0, binding = slot, std430) readonly buffer name##_buffer { uvec2 name##_values[]; } name##_block

@@ -5,9 +5,9 @@
 //   row:       the word where its bits begin; first word | words << 16: key j is bit j % 32 of word j / 32 − first word
 // A plane has only rows that hold a cell, and those between; a row only words that do. One cell is a few words.
 const uint kNoPlane = 0xffffffffu;
-const float kHidden = -3.402823466e38;  // stands for −inf without the arithmetic of infinities
+const float kHidden = -3.402823466e38;  // replaces −inf, to avoid arithmetic with infinities
 
-// What is subtracted from a row's scores before exp. Where every visible score is −∞, that is −∞ itself and the row becomes NaN, as
+// The number subtracted from a row's scores before exp. Where every visible score is −∞, that is −∞ itself and the row becomes NaN, as
 // PyTorch's does: it must not look like a row that the mask hides.
 float softmax_shift(float m) { return m == kHidden ? uintBitsToFloat(0xff800000u) : m; }
 
@@ -41,7 +41,7 @@ bool has_rows(uvec3 plane, uint first, uint last) { return plane.y != 0u && last
 
 // What the mask knows about one map, read once per workgroup.
 struct MapMask {
-  uint key_begin;  // keys in sight of the padding rule
+  uint key_begin;  // keys that the padding rule keeps
   uint key_end;
   uvec3 deny;
   uvec3 allow;  // wins
@@ -63,7 +63,7 @@ bool is_visible(MaskParameters mask, MapMask map, uint i, uint j) {
   return shows;
 }
 
-// Keys [x, y) that any query of [first, last] can see: what a kernel has to visit.
+// Keys [x, y) that any query of [first, last] can see: the keys that a kernel has to process.
 uvec2 visited_keys(MaskParameters mask, MapMask map, uint first, uint last, uint keys) {
   if (has_rows(map.allow, first, last)) return uvec2(0u, keys);
   uint end = map.key_end;

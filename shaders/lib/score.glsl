@@ -1,4 +1,4 @@
-// From a raw score q·k to what the mask and the softmax see: scaled, capped, with the position bias. Needs MASK_WORDS and push
+// From a raw score q·k to the input of mask and softmax: scaled, capped, with the position bias. Needs MASK_WORDS and push
 // constants p with scale, softcap and bias_at.
 //   position bias at p.bias_at: reach, then [head, 2·reach + 1] floats by distance key − query, clamped to ±reach
 #include "lib/tanh.glsl"

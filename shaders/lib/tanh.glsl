@@ -1,4 +1,5 @@
-// tanh without overflow for large arguments and without cancellation for small ones. NaN stays NaN, which clamp would hide. Needs lib/nan.glsl.
+// tanh without overflow for large arguments and without cancellation for small ones. NaN stays NaN, unlike with clamp alone.
+// Needs lib/nan.glsl.
 float safe_tanh(float x) {
   if (is_nan(x)) return x;
   float square = x * x;

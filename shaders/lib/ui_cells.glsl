@@ -1,4 +1,4 @@
-// Pieces of heatmap.frag that know no buffer: colours, stripes, outlines.
+// Functions of heatmap.frag that use no buffer: colours, stripes, outlines.
 
 vec4 unpack_color(uint color) { return unpackUnorm4x8(color); }
 

@@ -4,9 +4,9 @@ struct AttentionParameters {
   uint queries;
   uint keys;
   uint heads;
-  uint group;     // heads that share one head of keys and values (grouped-query attention)
-  uint q_tokens;  // rows that a head of q and a row of stats has room for
-  uint k_tokens;  // rows that a head of k and v has room for
+  uint group;     // query heads per KV head (grouped-query attention)
+  uint q_tokens;  // capacity in rows of a head of q and of stats
+  uint k_tokens;  // capacity in rows of a head of k and v
   uint d_k4;
   uint d_v4;
   uint q_stride4;  // from one batch item of q [head, query, d_k] to the next
@@ -17,11 +17,11 @@ struct AttentionParameters {
   uint merged_head4;    // from one head's slot to the next
   float scale;
   float softcap;         // 0: none
-  uint bias_at;          // word of the mask buffer where the position bias begins; 0: none
+  uint bias_at;          // first word of the position bias in the mask buffer; 0: none
   uint has_finite_fill;  // 1: a fully masked row attends to all keys alike; 0: it has no weights
   float fill;
-  uint first_item;  // batch item that this dispatch begins with, for the mask
+  uint first_item;  // first batch item of this dispatch, for the mask
   uint block_row;   // first query of this dispatch …
-  uint block_rows;  // … and how many the scratch of attention_block_*.comp holds
+  uint block_rows;  // … and how many fit the scratch of attention_block_*.comp
   MaskParameters mask;
 };

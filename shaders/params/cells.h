@@ -4,8 +4,8 @@ struct CellsParameters {
   uint stage;       // 0 scores, 1 scaled, 2 masked, 3 weights
   uint batch_item;  // for the mask
   uint heads;
-  uint group;     // heads that share one head of keys
-  uint q_tokens;  // rows that a head of q and of stats has room for
+  uint group;     // query heads per KV head
+  uint q_tokens;  // capacity in rows of a head of q and of stats
   uint k_tokens;
   uint queries;
   uint keys;
@@ -16,9 +16,9 @@ struct CellsParameters {
   uint column;  // first key
   uint columns;
   uint pool;         // edge of the square of cells behind one value …
-  uint strip_begin;  // … and which of its rows this dispatch adds: sums wait in the output until the last ones are in
+  uint strip_begin;  // … and the first of its rows in this dispatch: partial sums stay in the output until the last strip
   uint strip_end;
-  uint out_at;  // vec2 where the first head's tile begins in the output
+  uint out_at;  // index (vec2) of the first head's tile in the output
   float scale;
   float softcap;
   uint bias_at;

@@ -12,7 +12,7 @@ struct HeatmapParameters {
   float to_clip_x;  // 2 / image width
   float to_clip_y;
   uint values_at;     // float [rows, columns]
-  uint masked_at;     // one bit a cell; 0: none (word 0 of the buffer is never given out)
+  uint masked_at;     // one bit per cell; 0: none (word 0 of the buffer is never allocated)
   uint row_scale_at;  // float [rows]; 0: none
   uint color_map_at;  // 256 colours
   uint rows;
@@ -30,5 +30,5 @@ struct HeatmapParameters {
   uint crosshair_column;
   float pixels_per_unit;
   float rounding;
-  uint is_uploaded;  // 0: the values found no room, everything is missing
+  uint is_uploaded;  // 0: the values didn't fit the buffer, all cells are missing
 };

@@ -6,15 +6,15 @@ struct LinearParameters {
   uint y_first;     // … into these rows of y
   uint inner4;      // width of x: d_in rounded up to 4, /4
   uint x_stride4;   // from one batch item of x to the next
-  uint first_tile;  // of the packed weight, where this dispatch's slice begins; counts bias and sections
+  uint first_tile;  // first tile of this dispatch's slice of the packed weight; for bias and sections
   uint key_tile;    // first tile whose columns are keys; tiles before it are queries
   uint value_tile;  // first tile whose columns are values
   uint heads;       // slots of one row of the query section: heads, or 1 for a plain linear layer
   uint kv_heads;    // slots of one row of the key and value sections
   uint d_k4;        // width of a slot in the query and key sections (plain: the whole width of y)
   uint d_v4;        // width of a slot in the value section
-  uint q_tokens;    // rows that a head of q has room for
-  uint k_tokens;    // rows that a head of k and v has room for
+  uint q_tokens;    // capacity in rows of a head of q
+  uint k_tokens;    // capacity in rows of a head of k and v
   uint q_stride4;   // from one batch item of q to the next
   uint k_stride4;
   uint v_stride4;

@@ -3,11 +3,11 @@ struct MatrixRegionParameters {
   uint base;  // of the matrix in the bound slice
   uint row_stride;
   uint slot_width;   // columns of a slot …
-  uint slot_stride;  // … and the distance to the next one (padding lies between them)
+  uint slot_stride;  // … and the distance to the next one (with padding in between)
   uint row;
   uint rows;
   uint column;
   uint columns;
   uint pool;
-  uint out_at;  // vec2 where the tile begins in the output
+  uint out_at;  // index (vec2) of the tile in the output
 };

@@ -3,9 +3,9 @@ struct NormParameters {
   uint rows;       // items · heads · tokens
   uint tokens;     // of each head that are computed …
   uint first;      // … from this one on
-  uint out_first;  // where they go in the result
+  uint out_first;  // their first row in the result
   uint heads;
-  uint capacity;  // tokens that a head of x and y has room for
+  uint capacity;  // capacity in tokens of a head of x and y
   uint out_capacity;
   uint width;    // of a row, floats
   uint width4;   // rounded up to 4, /4

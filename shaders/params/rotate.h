@@ -2,10 +2,10 @@
 struct RotateParameters {
   uint first_item;  // of this dispatch, for the positions
   uint heads;
-  uint tokens;      // of each head that turn …
+  uint tokens;      // of each head that are rotated …
   uint first;       // … from this one on
   uint all_tokens;  // of an item, in the table of positions
-  uint capacity;    // tokens that a head has room for
+  uint capacity;    // capacity in tokens of a head
   uint width;       // of a row, padded
   uint stride;      // from one batch item to the next
   uint pairs;

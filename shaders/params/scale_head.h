@@ -4,7 +4,7 @@ struct ScaleHeadParameters {
   uint first;
   uint width4;    // of the head's slot
   uint row4;      // from one token's slot to the next
-  uint head_at4;  // where the slot of token 0 begins
+  uint head_at4;  // offset of token 0's slot
   uint stride4;   // from one batch item to the next
   float factor;
 };
