@@ -1,11 +1,11 @@
-# What release builds do against a memory error that got past the tests: it ends the program where it happens instead of
-# becoming an attack by a file. tests/app reads the built program for it. Not with sanitizers, which find more.
+# Hardening of release builds: a memory error that the tests missed ends the program where it happens, so that a file can't
+# exploit it. tests/app checks the built program. Not with sanitizers, which find more.
 if(CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$" AND NOT HEADLIGHT_SANITIZE AND NOT HEADLIGHT_FUZZ)
   add_compile_options(-fstack-protector-strong -fstack-clash-protection)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|i.86)$")
     add_compile_options(-fcf-protection=full)
   endif()
-  # Checked sizes in the C library's functions; level 3, where compiler and library know it, also those found at run time.
+  # Checked sizes in the C library's functions; level 3, where compiler and library have it, also those found at run time.
   add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
   # Indices of vectors, spans and strings. Loops over weights use pointers.
   add_compile_definitions(_GLIBCXX_ASSERTIONS)

@@ -1,5 +1,5 @@
 # `cmake --install build/release [--prefix …]`: the program, the bundled models and example texts, the menu entry and icons, the
-# licence. Shaders are inside the program, which finds the models beside itself (app/models/bundled_models.cpp).
+# licence. Shaders are inside the program, which finds the models relative to its path (app/models/bundled_models.cpp).
 include(GNUInstallDirs)
 install(TARGETS headlight RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES assets/headlight.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)

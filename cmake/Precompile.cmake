@@ -1,5 +1,5 @@
 # headlight_precompile(TARGET [json] [vulkan]) – parses the standard library's headers, {fmt}, and where named
-# nlohmann's JSON and Vulkan-Hpp once for the whole target instead of once a file. Sources include what they use all the same:
+# nlohmann's JSON and Vulkan-Hpp once for the whole target instead of once per file. Sources still include what they use:
 # -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, as the tidy preset has it, builds without.
 function(headlight_precompile target)
   set(headers

@@ -1,5 +1,5 @@
 # headlight_shaderc: libshaderc, however this system links it. Debian 12's shared library lacks the symbols of glslang and
-# SPIRV-Tools that it uses, so where linking it fails the static one is taken together with their archives.
+# SPIRV-Tools that it uses, so where linking it fails the static one is linked with their archives.
 include(CheckCXXSourceCompiles)
 pkg_check_modules(shaderc REQUIRED IMPORTED_TARGET shaderc)
 

@@ -1,5 +1,5 @@
-# headlight_warnings: what every target of ours compiles with. Warnings are errors, so that main stays clean.
-# Not -Wnull-dereference with GCC from 13 on, which takes copies of a std::vector inside the standard library for null pointers.
+# headlight_warnings: the warnings of every target. Warnings are errors, so that main stays clean.
+# Not -Wnull-dereference with GCC from 13 on, which reports null pointers in copies of a std::vector inside the standard library.
 add_library(headlight_warnings INTERFACE)
 set(null_dereference "$<$<NOT:$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>>:-Wnull-dereference>")
 target_compile_options(headlight_warnings INTERFACE

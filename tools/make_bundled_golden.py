@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/bundled: what transformers computes with the models of assets/models, in float64.
+"""Makes tests/golden/bundled: transformers' results with the models of assets/models, in float64.
 
 NAME.safetensors has the tensors of one case (tests/golden/models/README.md names them); translations.json and
 continuations.json what greedy decoding writes, token by token, and which source token each token of a translation looks at.
@@ -23,7 +23,7 @@ from golden_models import exact, reference  # noqa: E402
 
 MODELS, TARGET = ROOT / "assets/models", ROOT / "tests/golden/bundled"
 
-# Our own sentences: none is in the training data.
+# Sentences that aren't in the training data.
 GERMAN = [
     "Ein kleiner Hund läuft am Strand und ein Mädchen wirft einen Ball.",
     "Zwei Männer sitzen auf einer Bank und lesen Zeitung.",
@@ -41,7 +41,7 @@ MOST_TOKENS = 30
 
 
 def open_model(folder):
-    """The folder as transformers itself opens it, its weights then in float64."""
+    """The folder as transformers opens it, with weights converted to float64."""
     kind = {"marian": transformers.MarianMTModel, "gpt2": transformers.GPT2LMHeadModel}
     config = transformers.AutoConfig.from_pretrained(folder, attn_implementation="eager")
     loaded = kind[config.model_type].from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)
@@ -53,7 +53,7 @@ def open_model(folder):
 
 
 def arguments(model, source, target):
-    """transformers' arguments for one line: ids of the text, and of what the decoder reads (None without one)."""
+    """transformers' arguments for one line: ids of the text, and the decoder's input (None without a decoder)."""
     ids = torch.tensor([source])
     given = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False, "output_attentions": True}
     if target is not None:
@@ -62,7 +62,7 @@ def arguments(model, source, target):
 
 
 def greedy(model, source, end, start=None, barred=()):
-    """ids that follow, each the likeliest; and the smallest lead that one of them had over the next (logits)."""
+    """Greedy continuation ids, and the smallest lead of one of them over the second likeliest (logits)."""
     written, lead = [], float("inf")
     while len(written) < MOST_TOKENS:
         target = None if start is None else [start, *written]

@@ -60,7 +60,7 @@ def sequence(seed, calls):
 def torch_random():
     save("torch_random.json", {"sequences": [
         sequence(0, [("rand", 7), ("rand", 1), ("rand", 3, 4)]),
-        # Every size around the block of 16, one after the other: odd counts leave half a pair for the next call.
+        # Every size around the block of 16, one after the other: odd counts leave the second value of a pair for the next call.
         sequence(1, [("randn", size) for size in range(1, 41)]),
         sequence(2, [("randn", 3), ("rand", 5), ("randn", 1), ("randn", 17), ("randn", 1), ("rand", 2), ("randn", 2, 2), ("randn", 5)]),
         sequence(3, [("linear", 5, 3, 1), ("linear", 16, 4, 0), ("linear", 1, 2, 1), ("randn", 3), ("linear", 7, 7, 1)]),
@@ -73,7 +73,7 @@ def torch_random():
 # --- the playground ------------------------------------------------------------------------------------------------
 
 def tokenize(texts):
-    """Lines of every text as word ids; one dictionary for all, a repeated word keeps its last place."""
+    """Lines of every text as word ids; one dictionary for all, a repeated word keeps its last index."""
     lines = [[line.replace(",", "").split() for line in text.split("\n")] for text in texts]
     words = sorted(word for text in lines for line in text for word in line)
     place = {word: index for index, word in enumerate(words)}

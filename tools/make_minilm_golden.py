@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/minilm.safetensors: what transformers computes with the weights of all-MiniLM-L6-v2.
+"""Makes tests/golden/minilm.safetensors: transformers' results with the weights of all-MiniLM-L6-v2.
 
     make_minilm_golden.py FOLDER     the folder with its config.json, model.safetensors and tokenizer.json
 

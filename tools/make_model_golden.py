@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/models: small random models as transformers saves them, and what transformers computes with them.
+"""Makes tests/golden/models: small random models as transformers saves them, and transformers' results with them.
 
     make_model_golden.py            everything
     make_model_golden.py gpt2 t5    these folders

@@ -28,7 +28,7 @@ FOLDERS = {
 
 
 def compare_with_slow(name, slow, fast, texts):
-    """Texts without special tokens and broken bytes; slow tokenizers cut such by rules of their own."""
+    """Texts without special tokens and invalid bytes, which slow tokenizers split by rules of their own."""
     plain = [text for text in texts if "\ufffd" not in text.text and not any(token in text.text for token in ADDED)]
     different = [text for text in plain if slow(text.text).input_ids != fast(text.text).input_ids]
     print(f"{name}: the slow tokenizer has other ids for {len(different)} of {len(plain)} texts")

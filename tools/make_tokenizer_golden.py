@@ -9,7 +9,7 @@ tokenizer.model, whose licence keeps it out of the repository: only what it give
 Needs tokenizers, transformers, sentencepiece and protobuf; the versions used are written to versions.json.
 
 texts.bin: each text as a varint of its length and its bytes. <tokenizer>/expected.bin, all numbers varints:
-  texts used, size of the vocabulary, four 16-bit parts of FNV-1a over "<id> <spelling>\\n" of every token, then for each text
+  texts used, size of the vocabulary, four 16-bit parts of FNV-1a over "<id> <token string>\\n" of every token, then for each text
     its tokens with special ones: count, then id, begin (zigzag, from the end of the last), length;
     text i % 4 == 0: 1 when decoding without special tokens gives the text back, else 0, length, bytes
     text i % 8 == 0: its ids without special tokens: count, ids
@@ -31,7 +31,7 @@ from tokenizer_golden_texts import SENTENCES, SNIPPETS, EMOJI, make_texts
 
 TEXTS = 2048
 SOME = 900  # of the texts, for folders whose kinds are compared on all of them elsewhere
-FEW = 450  # of the texts, for tokenizers that exist for their stages and give a token a byte
+FEW = 450  # of the texts, for tokenizers of single stages, whose tokens are bytes
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests/golden/tokenizers"
 
 ADDED = ["<|endoftext|>", "<s>", "</s>", "<unk>", "<pad>", "<mask>", "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]",
@@ -97,11 +97,11 @@ def write_expected(name, tokenizer, texts):
     tokenizer.no_padding()
     tokenizer.no_truncation()
     size = max(tokenizer.get_vocab(with_added_tokens=True).values()) + 1
-    spellings = b"".join(f"{i} {tokenizer.id_to_token(i)}\n".encode() for i in range(size) if tokenizer.id_to_token(i) is not None)
-    # id_to_token() shows added tokens as they are normalized; the vocabulary has them as they are written.
+    token_strings = b"".join(f"{i} {tokenizer.id_to_token(i)}\n".encode() for i in range(size) if tokenizer.id_to_token(i) is not None)
+    # id_to_token() returns added tokens normalized; the vocabulary has them as written.
     for id, token in tokenizer.get_added_tokens_decoder().items():
-        spellings = spellings.replace(f"{id} {tokenizer.id_to_token(id)}\n".encode(), f"{id} {token.content}\n".encode(), 1)
-    check = fnv1a(spellings)
+        token_strings = token_strings.replace(f"{id} {tokenizer.id_to_token(id)}\n".encode(), f"{id} {token.content}\n".encode(), 1)
+    check = fnv1a(token_strings)
     out = varint(len(texts)) + varint(size) + b"".join(varint(check >> shift & 0xFFFF) for shift in (0, 16, 32, 48))
     for i, text in enumerate(texts):
         encoding = tokenizer.encode(text.text)
@@ -129,7 +129,7 @@ def write_expected(name, tokenizer, texts):
 
 
 def save(name, make, texts):
-    """Trains only what isn't there: trainers break ties in another order each time. Delete a folder to make it anew."""
+    """Trains only missing tokenizers: trainers break ties in another order each time. Delete a folder to train it again."""
     file = ROOT / name / "tokenizer.json"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -150,7 +150,7 @@ def llama3():
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
         pre_tokenizers.Split(Regex(LLAMA3), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
     tokenizer.train_from_iterator(corpus(), trainers.BpeTrainer(vocab_size=900, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
-    # A word that no merge makes: ignore_merges finds it whole.
+    # A word that no merges produce: ignore_merges finds it whole.
     data = json.loads(tokenizer.to_str())
     data["model"]["vocab"]["Ġnobody"] = data["model"]["vocab"].get("Ġnobody", len(data["model"]["vocab"]))
     data["model"]["vocab"]["attention"] = data["model"]["vocab"].get("attention", len(data["model"]["vocab"]))
@@ -295,13 +295,13 @@ def unigram_bytes(folder):
 
 
 def bytes_model():
-    """Every byte a token: the ids show what the other stages made of a text."""
+    """Every byte is a token: the ids show the output of the other stages."""
     vocabulary = {f"<0x{b:02X}>": b for b in range(256)} | {"<unk>": 256}
     return models.BPE(vocabulary, [], unk_token="<unk>", byte_fallback=True)
 
 
 def stages():
-    """Tokenizers that exist for their normalizers and pre-tokenizers."""
+    """Tokenizers that test normalizers and pre-tokenizers."""
     n, p = normalizers, pre_tokenizers
     charsmap_free = {
         "stages-1": (n.Sequence([n.Nmt(), n.NFKC()]), p.Sequence([p.Punctuation("merged_with_previous"), p.Digits(True)])),
@@ -430,7 +430,7 @@ def write_folders(scratch, texts):
     (marian / "vocab.json").write_text(json.dumps(vocabulary) + "\n")
     (marian / "tokenizer_config.json").write_text('{"tokenizer_class": "MarianTokenizer"}\n')
     tokenizer = transformers.MarianTokenizer.from_pretrained(marian)
-    # It is no fast tokenizer: it knows ids, but no offsets.
+    # It isn't a fast tokenizer: it has ids, but no offsets.
     lines = [text.text for text in texts[:1200] if not any(token in text.text for token in ADDED)]
     lines += [">>de<< " + line for line in SENTENCES]
     (marian / "expected.json").write_text(json.dumps({

@@ -26,7 +26,7 @@ VOCABULARY, LENGTH, DROPOUT = 4000, 256, 0.1
 SHAPE = Shape(layers=4, heads=8, d_model=256, d_ff=768)
 TOKENS = 4096  # of a batch
 PARTS = 3  # an epoch reads every third image: checkpoints come more often
-ROW_LENGTHS = (64, 64, 64, LENGTH)  # taken in turn: captions are short, and all positions have to be learned
+ROW_LENGTHS = (64, 64, 64, LENGTH)  # alternating: captions are short, and all positions have to be learned
 REPEATING = 0.5  # share of rows with a repeated span
 RANDOM = 0.7  # of those, with random tokens instead of text
 
@@ -60,7 +60,7 @@ def text_row(captions, length, end, shuffle):
 
 
 class RandomTokens:
-    """Draws tokens, each in proportion to the square root of its count in the text: rare ones come up, and are not most."""
+    """Draws tokens, each in proportion to the square root of its count in the text: rare ones occur, but not too often."""
 
     def __init__(self, images):
         counts = collections.Counter(token for image in images for caption in image for token in caption)
@@ -72,7 +72,7 @@ class RandomTokens:
 
 
 def repeat_span(row, random_tokens, shuffle):
-    """Puts a span into the row, from a random place to its end, over and over: random tokens, or the text that stood there.
+    """Repeats a span in the row, from a random position to its end: random tokens, or the text at that position.
 
     Returns which tokens can't be known: a random span's first time.
     """
@@ -105,14 +105,14 @@ def batches_of(images, random_tokens, end, seed, epoch, device):
 
 
 def loss_of(model, batch):
-    """Mean negative log-likelihood of the tokens that count (nats), and their number."""
+    """Mean negative log-likelihood of the scored tokens (nats), and their number."""
     ids, counts = batch
     logits = model(ids[:, :-1], counts)
     return nn.functional.cross_entropy(logits.float(), ids[:, 1:][counts]), int(counts.sum())
 
 
 def alone(texts, end, device):
-    """Each caption by itself between two end tokens, batched, padded with what doesn't count."""
+    """Each caption separately between two end tokens, batched, with padding that isn't scored."""
     batches = []
     texts = sorted(texts, key=len)
     for begin in range(0, len(texts), 128):

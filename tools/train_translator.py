@@ -34,7 +34,7 @@ def make_tokenizer(pairs):
 
 
 def encode(tokenizer, pairs):
-    """[(source ids, target ids)], both with <sos> and <eos>; what is longer than the positions is cut off."""
+    """[(source ids, target ids)], both with <sos> and <eos>; tokens beyond the positions are cut off."""
     encoded = (tokenizer.encode_batch([pair[side] for pair in pairs]) for side in range(2))
     return [(source.ids[:LENGTH], target.ids[:LENGTH]) for source, target in zip(*encoded)]
 
@@ -45,7 +45,7 @@ def padded(rows, device):
 
 
 def batches_of(examples, device, shuffle=None):
-    """Sentences of like length together, so that little is padded."""
+    """Sentences of similar length together, so that little is padded."""
     order = sorted(range(len(examples)), key=lambda i: (
         len(examples[i][1]) + (shuffle.random() * 3 if shuffle else 0), len(examples[i][0])))
     groups = [order[begin:begin + SENTENCES] for begin in range(0, len(order), SENTENCES)]

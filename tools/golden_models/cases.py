@@ -83,7 +83,7 @@ def make(name, config, family):
 
 
 def painted(name, config, family):
-    """A person's own mask on top of the family's: some cells hidden, never a token's own."""
+    """A user's mask in addition to the family's: some cells masked, never the diagonal."""
     numbers = weights.generator(name + " painted")
     ids, mask = batch(numbers, config, (10,), family)
     visible = torch.rand((10, 10), generator=numbers) < 0.7
@@ -94,9 +94,9 @@ def painted(name, config, family):
 
 
 def arguments(case, kind):
-    """What `forward` is called with."""
+    """The arguments of `forward`."""
     given = {"input_ids": case["ids"], "attention_mask": case["mask"]}
-    if "visible" in case:  # a mask with four axes is added to the scores as it is
+    if "visible" in case:  # a mask with four axes is added to the scores unchanged
         hidden = torch.zeros(case["visible"].shape).masked_fill(case["visible"] == 0, float("-inf"))
         given["attention_mask"] = hidden[None, None]
     if "positions" in case:

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 @contextlib.contextmanager
 def double_precision():
-    """Within, whoever asks for float32 gets float64; also for buffers computed when a model is built."""
+    """A context in which requests for float32 give float64; also for buffers computed when a model is built."""
     saved = torch.float32, torch.float, torch.Tensor.float, torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     torch.float32 = torch.float = torch.float64
@@ -42,7 +42,7 @@ class SingleWatch(TorchDispatchMode):
 
 
 def double_model(build, state, computed=()):
-    """What `build()` makes, in float64 with the weights of `state`; `computed` names what the model works out itself."""
+    """The result of `build()` in float64 with the weights of `state`; `computed` names tensors that the model computes."""
     with double_precision():
         model = build()
         given = {name: value.to(torch.float64) for name, value in state.items() if name not in computed}

@@ -65,7 +65,7 @@ def gguf_name(name):
 
 
 def interleave(weight, heads):
-    """Rows of each head from halves [first | second] to pairs, as llama.cpp rotates neighbours."""
+    """Rows of each head from halves [first | second] to pairs, because llama.cpp's RoPE rotates adjacent rows."""
     rows = weight.shape[0]
     return weight.reshape(heads, 2, rows // heads // 2, -1).swapaxes(1, 2).reshape(weight.shape)
 
@@ -76,7 +76,7 @@ def deinterleave(weight, heads):
 
 
 def layout(name, config):
-    """(to the file's order, back again) for a tensor of the model."""
+    """(to the file's order, and its inverse) for a tensor of the model."""
     if config.model_type == "llama" and ("q_proj" in name or "k_proj" in name):
         heads = config.num_attention_heads if "q_proj" in name else config.num_key_value_heads
         return lambda w: interleave(w, heads), lambda w: deinterleave(w, heads)
@@ -144,7 +144,7 @@ def bpe_vocabulary(writer, size):
 
 
 def metadata(writer, name, config, file_type):
-    """What the converter writes for each architecture."""
+    """The converter's metadata for each architecture."""
     writer.add_type("model")
     writer.add_name(f"Headlight tiny {name}")
     writer.add_block_count(config.num_hidden_layers)

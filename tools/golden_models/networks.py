@@ -32,7 +32,7 @@ def double_twin(model, row):
 
 
 def round_weights(model, dtype):
-    """Rounds every weight to what `dtype` can hold; the model stays float32."""
+    """Rounds every weight to `dtype`'s precision; the model stays float32."""
     with torch.no_grad():
         for tensor in model.parameters():
             tensor.copy_(tensor.to(dtype).to(tensor.dtype))

@@ -14,7 +14,7 @@ import transformers
 
 
 def older(config, family):
-    """The older spelling of a release 5 configuration, or None where nothing differs but `dtype`."""
+    """The older form of a release 5 configuration, or None where only `dtype` differs."""
     config = dict(config)
     config["torch_dtype"] = config.pop("dtype")
     config["transformers_version"] = "4.40.0"

@@ -1,4 +1,4 @@
-"""Writes README.md beside the folders: what they are, sizes, and how far float32 strays from float64."""
+"""Writes the folders' README.md: contents, sizes, and float32's deviation from float64."""
 
 import importlib.metadata
 import json

@@ -27,7 +27,7 @@ def results(model, case, kind):
             found[name] = torch.stack(values)
     else:
         found["attentions"] = torch.stack(out.attentions)
-        if last:  # an OPT with word_embed_proj_dim: what transformers returns last has another width
+        if last:  # an OPT with word_embed_proj_dim: transformers' last state has another width
             found["hidden"] = torch.stack([*out.hidden_states[:-1], last[0]])
             found["projected"] = out.hidden_states[-1]
         else:
@@ -38,7 +38,7 @@ def results(model, case, kind):
 
 
 def blank_padding(found, case, kind):
-    """Zeroes the rows of padded queries: what a model does there means nothing."""
+    """Zeroes the rows of padded queries, which are meaningless."""
     source = case["mask"].bool()
     target = case["target_mask"].bool() if kind == "encoder-decoder" else source
     for name, value in found.items():
@@ -75,7 +75,7 @@ def differences(single, double):
 
 
 def last_hidden(model, case, kind, found):
-    """Whether the last hidden state equals what the stack hands on ("normed" or "raw")."""
+    """Whether the last hidden state equals the stack's output ("normed" or "raw")."""
     base = model.base_model if model.base_model is not model else model
     seen = {}
     names = ("norm", "ln_f", "final_layer_norm", "final_layernorm")
@@ -105,7 +105,7 @@ def last_hidden(model, case, kind, found):
 
 
 def write(path, model, twin, cases, kind, note=None):
-    """Writes reference.safetensors from `twin` (float64); `model` (float32) tells how far float32 strays. → numbers"""
+    """Writes reference.safetensors from `twin` (float64); `model` (float32) gives float32's deviation. → numbers"""
     tensors, numbers = {}, {"attentions": 0.0, "hidden": 0.0, "logits": 0.0}
     shares, largest, leaks, bound = [], 0.0, set(), 0.0
     for case_name, case in cases.items():

@@ -1,4 +1,4 @@
-"""Tokenizers whose vocabulary fits the tiny models: ASCII, a few merges. For trying commands with text, not for proof."""
+"""Tokenizers whose vocabulary fits the tiny models: ASCII, a few merges. For trying commands with text, not for comparisons."""
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
@@ -11,7 +11,7 @@ PRINTABLE = [chr(code) for code in range(33, 127)]
 
 
 def byte_level(size):
-    """As GPT-2: bytes as letters, merges, no unknown token. Bytes outside ASCII have no token here and vanish."""
+    """As GPT-2: bytes as letters, merges, no unknown token. Bytes outside ASCII have no token here and are dropped."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()

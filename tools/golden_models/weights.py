@@ -33,7 +33,7 @@ def spread(name, parameter, conv1d, family):
 
 
 def randomise(model, name, family):
-    """Draws every parameter anew, but for those that the model computes (sinusoidal positions)."""
+    """Draws every parameter again, except those that the model computes (sinusoidal positions)."""
     numbers = generator(name)
     transposed = {f"{path}.weight" for path, module in model.named_modules() if isinstance(module, Conv1D)}
     computed = set(model._keys_to_ignore_on_save or ())

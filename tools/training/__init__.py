@@ -1,1 +1,1 @@
-"""What the two training commands share: the data, byte-level BPE, the loop, Hugging Face folders."""
+"""Shared by the two training commands: the data, byte-level BPE, the loop, Hugging Face folders."""

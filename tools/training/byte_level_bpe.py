@@ -1,4 +1,4 @@
-"""Byte-level BPE, cut as GPT-2 cuts (Radford et al. 2019): any text has tokens, and decoding gives back its bytes."""
+"""Byte-level BPE, split as GPT-2 splits (Radford et al. 2019): any text has tokens, and decoding gives back its bytes."""
 
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -22,7 +22,7 @@ def train(texts, size, special, lower_case=False, begins_with_space=False):
 
 
 def frame(tokenizer, before, after):
-    """Puts special tokens around every text that is encoded."""
+    """Adds special tokens around every encoded text."""
     single = " ".join([*before, "$A", *after])
     pair = single + " $B:1 " + " ".join(f"{token}:1" for token in after)
     tokenizer.post_processor = processors.Sequence([

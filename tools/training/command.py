@@ -36,7 +36,7 @@ def parse(description, name, epochs):
 
 
 def run(main):
-    """main(), with one line for what goes wrong in ordinary ways."""
+    """main(), with one line for expected errors."""
     try:
         main()
     except multi30k.MissingText as problem:

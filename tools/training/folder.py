@@ -8,8 +8,8 @@ from safetensors.torch import save_file
 
 
 def write(folder, tensors, config, tokenizer, tokenizer_config):
-    """tensors: {name: tensor}, as transformers names them; config and tokenizer_config: what config.json and
-    tokenizer_config.json say. The model card stays as it is."""
+    """tensors: {name: tensor}, as transformers names them; config and tokenizer_config: the contents of
+    config.json and tokenizer_config.json. The model card is kept."""
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = folder / "model.safetensors.part"
     save_file({name: tensor.detach().cpu().to(torch.float16).contiguous() for name, tensor in tensors.items()}, unfinished,

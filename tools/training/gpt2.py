@@ -68,7 +68,7 @@ class Block(nn.Module):
 
 
 def sinusoids(length, width, longest=40.0):
-    """[position, width], sines beside cosines (Vaswani et al. 2017), wavelengths from 2π to 2π · `longest`."""
+    """[position, width], sines, then cosines (Vaswani et al. 2017), wavelengths from 2π to 2π · `longest`."""
     angles = torch.arange(length)[:, None] * longest ** (-torch.arange(width // 2) / (width // 2))
     return torch.cat([angles.sin(), angles.cos()], dim=-1)
 
@@ -80,7 +80,7 @@ class CaptionWriter(nn.Module):
         self.shape, self.length, self.end, self.dropout = shape, length, end, dropout
         self.wte, self.wpe = nn.Embedding(vocabulary, shape.d_model), nn.Embedding(length, shape.d_model)
         nn.init.normal_(self.wte.weight, std=0.02)
-        with torch.no_grad():  # learned from there: so the place before is a rotation away, and louder than the token itself
+        with torch.no_grad():  # initial values: the previous position is a rotation away, and louder than the token itself
             self.wpe.weight.copy_(sinusoids(length, shape.d_model) * 0.05 * 2 ** 0.5)
         self.h = nn.ModuleList(Block(shape, dropout) for _ in range(shape.layers))
         self.ln_f = nn.LayerNorm(shape.d_model)

@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-# Which elements are dropped is read from random bytes: nn.Dropout draws a number for each element, and on a processor that
-# takes a fifth of the time.
+# Dropped elements are chosen by random bytes: nn.Dropout draws a number for each element, which takes a fifth of the time
+# on a CPU.
 BYTES = 256
 
 
@@ -29,7 +29,7 @@ def merge(x):
 
 
 def attend(q, k, v, bias):
-    """softmax(QKᵀ/√d_k + bias)·V; `bias` [batch or 1, 1, query or 1, key] is −∞ where a query may not look, else 0.
+    """softmax(QKᵀ/√d_k + bias)·V; `bias` [batch or 1, 1, query or 1, key] is −∞ where a key is masked, else 0.
 
     Written out: at a sentence's length PyTorch's fused attention takes ten times as long backwards on a processor.
     """

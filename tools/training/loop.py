@@ -1,4 +1,4 @@
-"""The training loop: seeded, with a progress bar, and checkpoints after each epoch from which it goes on by itself."""
+"""The training loop: seeded, with a progress bar, and checkpoints after each epoch from which it resumes."""
 
 import dataclasses
 import json
@@ -13,11 +13,11 @@ import tqdm
 
 @dataclasses.dataclass
 class Settings:
-    """One run, from first to last step. A checkpoint goes on only with the settings it was made with."""
+    """One run, from first to last step. A checkpoint resumes only with its own settings."""
 
     epochs: int
     learning_rate: float  # at its greatest
-    warmup_steps: int  # to reach it; then half a cosine down to 0 (Loshchilov & Hutter 2017)
+    warmup_steps: int  # to reach it; then cosine decay to 0 (Loshchilov & Hutter 2017)
     weight_decay: float = 0.0
     betas: tuple = (0.9, 0.98)
     clip_norm: float = 1.0
@@ -37,14 +37,14 @@ def autocast(device, precision):
 
 
 def decayed(model, weight_decay):
-    """Matrices shrink, vectors don't (as GPT-2's followers do)."""
+    """Weight decay for matrices, not for vectors (as for GPT-2)."""
     parameters = [p for p in model.parameters() if p.requires_grad]
     return [{"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},
             {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0}]
 
 
 class Checkpoint:
-    """One file, replaced as a whole: a stop at any moment loses an epoch at most."""
+    """One file, replaced atomically: a stop at any moment loses at most one epoch."""
 
     def __init__(self, folder, settings):
         self.path = pathlib.Path(folder) / "checkpoint.pt"
@@ -78,7 +78,7 @@ def train(model, settings, folder, device, make_batches, loss_of, validate):
         model.load_state_dict(found["model"])
         optimizer.load_state_dict(found["optimizer"])
         seconds, history = found["seconds"], found["history"]
-        print(f"goes on after epoch {len(history)} of {settings.epochs} ({seconds / 60:.0f} minutes so far)", flush=True)
+        print(f"resumes after epoch {len(history)} of {settings.epochs} ({seconds / 60:.0f} minutes so far)", flush=True)
     for epoch in range(len(history), settings.epochs):
         begin = time.monotonic()
         torch.manual_seed(settings.seed * 1000 + epoch)

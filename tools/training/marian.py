@@ -30,7 +30,7 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """Each part's result is dropped, added to its input and normalised (post-LayerNorm)."""
+    """Each sublayer: dropout, residual, LayerNorm (post-LayerNorm)."""
 
     def __init__(self, shape, dropout, reads_source):
         super().__init__()
@@ -67,7 +67,7 @@ class Stack(nn.Module):
 
 
 class Translator(nn.Module):
-    """One table of token vectors serves both sides and, transposed, the output (Press & Wolf 2017)."""
+    """One table of token vectors for both sides and, transposed, for the output (Press & Wolf 2017)."""
 
     def __init__(self, vocabulary, length, pad, shape, dropout):
         super().__init__()

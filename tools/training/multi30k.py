@@ -20,7 +20,7 @@ class MissingText(Exception):
 
 
 def find(folder, name):
-    """Where a text lies; the dataset's own repository calls the independent captions train.1.en to train.5.en."""
+    """The path of a text; the dataset's own repository calls the independent captions train.1.en to train.5.en."""
     folder = pathlib.Path(folder)
     theirs = name.replace("captions", "train")
     places = [folder / name, folder / "data/task1/raw" / name, folder / "data/task2/raw" / theirs]
@@ -45,10 +45,10 @@ def pairs(folder, part):
 
 
 def captions(folder):
-    """145,000 English captions: five, by five people, of each of the 29,000 training images; [image][5]."""
+    """145,000 English captions: five, by five authors, of each of the 29,000 training images; [image][5]."""
     return list(zip(*(lines(folder, f"captions.{number}.en.gz") for number in range(1, 6))))
 
 
 def words(text):
-    """Lower-cased, each punctuation mark a word of its own: what BLEU and the perplexity of a word count here."""
+    """Lower-cased, each punctuation mark a word of its own: the words of BLEU and of perplexity per word."""
     return re.findall(WORD, text.lower())
