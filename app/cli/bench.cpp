@@ -82,7 +82,7 @@ std::vector<bench::Operation> parse_operations(const std::vector<std::string>& v
   return operations;
 }
 
-/// --n as asked, or powers of two (--quick: of four) up to the longest.
+/// --n as given, or powers of two (--quick: of four) up to the longest.
 std::vector<std::uint32_t> token_counts(const BenchFlags& flags) {
   std::vector<std::uint32_t> counts = flags.tokens;
   for (std::uint32_t n = 16; flags.tokens.empty() && n <= flags.longest; n *= flags.is_quick ? 4 : 2) counts.push_back(n);
@@ -148,7 +148,7 @@ std::string spread(const std::vector<KeystrokeCost>& costs, double KeystrokeCost
   return fmt::format("{:>10.1f} {:>10.1f}", bench::median(values), *std::ranges::max_element(values));
 }
 
-/// The window offscreen: how long until the first heatmap is there, and until a typed character's maps are.
+/// The window offscreen: the time to the first heatmap, and from a typed character to its maps.
 int run_viewer_bench(const BenchFlags& flags) {
   ScreenshotOptions options;
   options.device = flags.device;
@@ -185,7 +185,7 @@ int run_viewer_bench(const BenchFlags& flags) {
       {"selected map on screen", &KeystrokeCost::map_ms},
       {"all maps on screen", &KeystrokeCost::maps_ms},
       {"of it: forward pass", &KeystrokeCost::run_ms},
-      {"of it: one picture", &KeystrokeCost::frame_ms}};
+      {"of it: one frame", &KeystrokeCost::frame_ms}};
   for (const auto& [name, cost] : rows) std::cout << fmt::format("{:<24} {}\n", name, spread(result.keystrokes, cost));
   return 0;
 }

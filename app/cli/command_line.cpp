@@ -37,7 +37,7 @@ std::vector<CLI::App*> commands_in(CLI::App& app) {
   return app.get_subcommands([](CLI::App*) { return true; });
 }
 
-/// What no flag took: misspelled flags, and words without a flag before them. `path` is how the command is called.
+/// Refuses arguments that no flag takes: misspelled flags, and words without a flag. `path` is the command's name.
 void refuse_leftovers(CLI::App& command, const std::string& path) {
   const std::vector<std::string> leftovers = command.remaining();
   if (leftovers.empty()) {
@@ -57,14 +57,14 @@ void refuse_leftovers(CLI::App& command, const std::string& path) {
   throw UsageError("unknown flag {}, did you mean {}? ({})", word, meant, where);
 }
 
-/// Flags that nobody knows are ours to refuse, with a better word than CLI11's.
+/// Lets unknown flags through CLI11, so that they are refused with a better message.
 void take_over(CLI::App& command) {
   command.allow_extras();
   set_help_layout(command);
   for (CLI::App* inner : commands_in(command)) take_over(*inner);
 }
 
-/// `headlight --text …` is `headlight view --text …`; a first word that is no command is refused here.
+/// `headlight --text …` is `headlight view --text …`; a first word that isn't a command is refused here.
 void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>& commands) {
   std::vector<std::string> names;
   for (const Subcommand& command : commands) names.push_back(command.app->get_name());
@@ -106,7 +106,7 @@ void describe(CLI::App& app) {
   set_help_layout(app);
 }
 
-/// What stands in standard output's buffers is an answer only when it has arrived.
+/// Flushes standard output: the result is complete only once it is written.
 void expect_written() {
   const bool is_written = std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!is_written) throw Error("standard output can't be written; is its disk full or its reader gone?");

@@ -23,7 +23,7 @@ using evaluation::Bleu;
 using Lines = std::vector<std::string>;
 
 constexpr const char* kDescription =
-    "How near translations come to those of people\n\n"
+    "How near translations come to human ones\n\n"
     "Translates each line of a file (the likeliest token each time) and compares the whole with a file of references:\n"
     "BLEU-4 of the corpus (Papineni et al. 2002), one reference a line, not smoothed. Both sides are lower-cased, and each\n"
     "punctuation mark is a word of its own.";
@@ -124,7 +124,7 @@ Subcommand add_evaluate_bleu_command(CLI::App& evaluate) {
     add_flag(*command, flag, "FILE", help, "Text", [=](const std::string& text) { *file = text; });
   };
   add_file("--source", "what to translate, a sentence a line", &flags->source);
-  add_file("--reference", "how people translated it, line by line", &flags->reference);
+  add_file("--reference", "human translations, line by line", &flags->reference);
   add_file("--hypothesis", "translations that are there already: no model is run", &flags->hypothesis);
   flags->common.add_data_to(*command);
   flags->common.add_to(*command, kTranslator);

@@ -63,7 +63,7 @@ struct HeadsFlags {
   PatternMeasure measure = PatternMeasure::Share;
   evaluation::Exclusions exclusions;
   std::size_t sort = kInduction;
-  std::string random_flag, text_flag;  ///< the first one that goes with random tokens or with texts alone
+  std::string random_flag, text_flag;  ///< the first given flag that is valid only for random tokens or only for texts
 };
 
 std::string head_name(const HeadScore& score) { return fmt::format("L{}H{}", score.layer, score.head); }

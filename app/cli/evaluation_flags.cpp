@@ -14,7 +14,7 @@ namespace headlight::app {
 void EvaluationFlags::add_to(CLI::App& app, const std::string& default_model) {
   add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, default_model), "Model",
            [this](const std::string& text) { model = named_model(text); });
-  add_flag(app, "--format", "FORMAT", "text for people, or json (default text)", "Output", [this](const std::string& text) {
+  add_flag(app, "--format", "FORMAT", "text or json (default text)", "Output", [this](const std::string& text) {
     static const std::vector<std::string> kNames = {"text", "json"};
     writes_json = parse_choice("--format", text, kNames) == 1;
   });

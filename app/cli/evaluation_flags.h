@@ -13,14 +13,14 @@
 
 namespace headlight::app {
 
-/// What every evaluation is told: model, device, where Multi30k lies, and how to answer.
+/// The flags of every evaluation: model, device, Multi30k's folder, output format.
 struct EvaluationFlags {
   std::string model, device, data;
   bool writes_json = false, is_quiet = false;
 
-  /// `default_model` is what the help says of --model.
+  /// `default_model` is the default of --model in the help.
   void add_to(CLI::App& app, const std::string& default_model);
-  /// --data, where texts may come from Multi30k.
+  /// --data, for commands whose texts may come from Multi30k.
   void add_data_to(CLI::App& app);
 
   /// The model of --model, else the bundled one of this name. Throws Error in one line.
@@ -29,7 +29,7 @@ struct EvaluationFlags {
   /// The device of --device with the model's weights as 32-bit floats.
   std::unique_ptr<GpuRunner> open_runner(const inference::LanguageModel& of) const;
 
-  /// A text of Multi30k, in the folder of --data or of the environment's variable. `missing` is what could be given
+  /// A text of Multi30k, in the folder of --data or of the environment's variable. `missing` names the flags to give
   /// instead: "--source and --reference". Throws UsageError when there is no folder, Error when it lacks the text.
   std::filesystem::path multi30k(std::string_view text, std::string_view missing) const;
 };

@@ -182,7 +182,7 @@ void add_figure_flags(CLI::App& app, ExportFlags* flags) {
            });
 }
 
-/// A terminal sees on standard error what is loaded and written.
+/// On a terminal, standard error shows the progress of loading and writing.
 ExportReport export_with_progress(Runner& runner, const ExportOptions& options) {
   ProgressBar bar = ProgressBar::on_terminal("MiB of weights");
   bool counts_files = false;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kTextColumn = 30;
 constexpr std::size_t kLineWidth = 100;
 
-/// `text` in lines of at most kLineWidth, all of them beginning at kTextColumn; the cursor stands at `column` already.
+/// `text` in lines of at most kLineWidth, all of them beginning at kTextColumn; the cursor is already at `column`.
 std::string wrapped(const std::string& text, std::size_t column) {
   std::string result;
   if (column + 1 >= kTextColumn) {

@@ -8,13 +8,13 @@
 
 namespace headlight::app {
 
-/// One subcommand: how it is spelled and what it does once its flags are read. run() returns the exit status.
+/// One subcommand: its CLI11 command and its action once its flags are read. run() returns the exit status.
 struct Subcommand {
   CLI::App* app = nullptr;
   std::function<int()> run;
 };
 
-/// A flag with one value; given twice, the last one wins. `use` gets the value as it was typed and may throw UsageError.
+/// A flag with one value; given twice, the last one wins. `use` gets the value as typed and may throw UsageError.
 CLI::Option* add_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
                       const std::string& group, std::function<void(const std::string&)> use);
 
@@ -30,7 +30,7 @@ CLI::Option* add_plain_flag(CLI::App& app, const std::string& flag, const std::s
 /// --device NAME, which every command has.
 void add_device_flag(CLI::App& app, std::string& device);
 
-/// Lays --help out like a manual page: flags left, wrapped sentences right, in groups.
+/// Formats --help like a manual page: flags left, wrapped sentences right, in groups.
 void set_help_layout(CLI::App& app);
 
 }  // namespace headlight::app

@@ -27,7 +27,7 @@ struct GenerateFlags {
   std::uint32_t samples = 1;
 };
 
-/// Shows a text that grows on a terminal.
+/// Prints a text on a terminal while it is generated.
 class GrowingLine {
  public:
   void show(const std::string& text) {
@@ -102,7 +102,7 @@ class Generator {
 
   std::string whole_text(const std::string& line, const Ids& before, const Ids& written) const {
     std::string more = continuation_text(writer_.tokenizer(), before, written);
-    // Byte-level tokens bring the space before their word along, also the first one.
+    // Byte-level tokens include the space before their word, also the first one.
     if (line.empty() && more.starts_with(' ')) more.erase(0, 1);
     return line + more;
   }

@@ -8,7 +8,7 @@
 namespace headlight::app {
 
 /// The ids that a line of text lists: a JSON array, a JSON object whose "ids" is one, or numbers with white space or commas
-/// between them. An empty line lists none. Throws Error saying what is wrong with the line.
+/// between them. An empty line lists none. Throws Error with the reason for an invalid line.
 std::vector<std::uint32_t> parse_ids(const std::string& line);
 
 }  // namespace headlight::app

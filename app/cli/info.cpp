@@ -67,7 +67,7 @@ int run_info(const InfoFlags& flags) {
   return 0;
 }
 
-/// A found model on one line; what can't be shown says why.
+/// A found model on one line; an unsupported one with the reason.
 std::string line_of(const model::FoundModel& found, std::size_t name_width) {
   try {
     const model::ModelDescription about = model::load_network(found.path).description;
@@ -101,7 +101,7 @@ struct ModelsFlags {
   bool writes_json = false;
 };
 
-/// Those that come along, each once, and those of the cache behind them.
+/// The bundled models, each once, then those of the cache.
 std::vector<model::FoundModel> all_models() {
   std::vector<model::FoundModel> found;
   std::set<std::filesystem::path> seen;

@@ -195,7 +195,7 @@ void ModelFlags::apply_masks(State& state) const {
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
     attention::MaskSpec& mask = state.masks.by_kind[kind];
     for (const MaskEdit& edit : mask_edits_) edit(mask);
-    // What a model was trained not to see stays unseen.
+    // The masks of the model's training stay applied.
     const bool is_trained_causal = !state.model.path.empty() && state.model_masks.by_kind[kind].rule.causal;
     if (is_trained_causal && !mask_edits_.empty()) mask.rule.causal = true;
   }
@@ -207,7 +207,7 @@ void ModelFlags::apply_masks(State& state) const {
 void ModelFlags::apply(State& state) {
   refuse_contradictions();
   if (!preset_.empty()) select_preset(state, preset_);
-  // A text is for whatever is shown but a preset; the playground's flags are for the playground.
+  // A text applies to everything but a preset; the playground's flags apply to the playground.
   const bool leaves_preset = !text_flag_.empty() && !state.preset.empty();
   if (leaves_preset || !first_playground_flag_.empty()) select_preset(state, "");
   if (!text_flag_.empty()) state.text = joined(texts_);

@@ -13,28 +13,28 @@
 
 namespace headlight::app {
 
-/// The flags that say what is computed: text, model, preset and masks. view, screenshot and export share them.
+/// The flags of the input: text, model, preset and masks. view, screenshot and export share them.
 class ModelFlags {
  public:
   /// `score_scale` names the flag of the attention's scale: "--scale", or "--score-scale" where --scale means the window's.
-  /// `default_model`: what is computed on without --model, for the help.
+  /// `default_model`: the model without --model, for the help.
   void add_to(CLI::App& app, const std::string& score_scale, const std::string& default_model);
 
-  /// Was anything to compute on given: a text, ids or a preset?
+  /// Was an input given: a text, ids or a preset?
   bool has_input() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty(); }
 
   bool names_model() const { return !model_.empty(); }
 
-  /// Was a model, a preset or something of the playground's given: anything but a text for whatever is shown?
+  /// Was a model, a preset or a playground setting given, not only a text?
   bool chooses_model() const {
     return !model_.empty() || !preset_.empty() || !first_playground_flag_.empty() || !first_model_flag_.empty();
   }
 
-  /// `state` with the given flags applied; what wasn't given stays. Opens the model, if any. Throws UsageError for flags
-  /// that exclude each other, and Error when a file can't be read, is no mask or holds no model.
+  /// `state` with the given flags applied; the rest is unchanged. Opens the model, if any. Throws UsageError for flags
+  /// that exclude each other, and Error when a file can't be read, isn't a mask or contains no model.
   void apply(State& state);
 
-  /// Has the model that apply() opened: whoever runs it needn't open it again.
+  /// Holds the model that apply() opened, so that running it needn't open it again.
   const std::shared_ptr<ModelCache>& models() const { return models_; }
 
  private:
@@ -55,8 +55,8 @@ class ModelFlags {
   std::vector<std::string> texts_, key_texts_, pairs_, targets_;
   std::vector<std::vector<std::uint32_t>> ids_, target_ids_;
   std::string text_flag_;              ///< "--text" or "--text-file", whichever was given
-  std::string first_playground_flag_;  ///< it goes neither with a preset nor with a model
-  std::string first_model_flag_;       ///< it goes with a model only
+  std::string first_playground_flag_;  ///< not valid with a preset or a model
+  std::string first_model_flag_;       ///< valid with a model only
   std::vector<Edit> playground_edits_, model_edits_;
   std::vector<MaskEdit> mask_edits_;
   std::string mask_file_;

@@ -19,9 +19,9 @@ std::string bytes_in_words(std::uint64_t bytes);
 /// "F32", "F16 and F32".
 std::string types_in_words(const model::ModelDescription& description);
 
-/// Everything known about a model with a text of `tokens` tokens, for people: aligned lines.
+/// The description of a model with a text of `tokens` tokens, as aligned lines.
 std::string model_report(const inference::LanguageModel& model, std::uint32_t tokens);
-/// The same for programs.
+/// The same as JSON.
 nlohmann::ordered_json model_json(const inference::LanguageModel& model, std::uint32_t tokens);
 
 }  // namespace headlight::app

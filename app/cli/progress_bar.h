@@ -8,14 +8,14 @@
 
 namespace headlight::app {
 
-/// Says on standard error how far a long command is: a bar drawn in place on a terminal, a line every ten seconds elsewhere.
-/// What is done within half a second says nothing.
-/// Standard output stays for results. Gone from the terminal when it goes out of scope; Ctrl-C leaves it and ends the line.
+/// Shows a long command's progress on standard error: a bar drawn in place on a terminal, a line every ten seconds
+/// elsewhere, nothing for the first half second.
+/// Standard output is for results. The destructor removes the bar from the terminal; Ctrl-C leaves it and ends the line.
 class ProgressBar {
  public:
-  /// `unit` is what is counted, in the plural: "sentences". A quiet one says nothing.
+  /// `unit` is the counted unit, in the plural: "sentences". A quiet one prints nothing.
   ProgressBar(std::string unit, bool is_quiet);
-  /// One that only a terminal shows: for commands whose standard error others read.
+  /// One that is shown on terminals only: for commands whose standard error may be parsed.
   static ProgressBar on_terminal(std::string unit);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
@@ -23,7 +23,7 @@ class ProgressBar {
 
   /// `total` 0: unknown.
   void show(std::size_t done, std::size_t total);
-  /// Counts something else from now on.
+  /// Changes the unit.
   void begin(std::string unit);
   /// Makes room for output on the same terminal; the next show() draws again.
   void clear();
@@ -36,11 +36,11 @@ class ProgressBar {
   bool is_quiet_, is_terminal_;
   Clock::time_point start_ = Clock::now(), last_ = start_;
   bool is_drawn_ = false;
-  void (*interrupted_before_)(int) = nullptr;  ///< handler of SIGINT that the destructor puts back
+  void (*interrupted_before_)(int) = nullptr;  ///< handler of SIGINT that the destructor restores
 };
 
-/// Counts kernels in a bar of its own while the driver compiles them; only a terminal shows it. The bar goes when all are
-/// compiled, or with the observer.
+/// Counts kernels in a bar of its own while the driver compiles them; only a terminal shows it. The bar is removed when all
+/// are compiled, or with the observer.
 inference::CompileObserver compile_bar();
 
 /// "412 of 1000 sentences, 35.2 a second, 17 s left": what a line says; before the first one is done only the counts, and

@@ -9,7 +9,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::uint64_t kLargestIndex = 1'000'000;  // what doesn't exist is clamped when the run is there
+constexpr std::uint64_t kLargestIndex = 1'000'000;  // clamped to existing layers and heads once a run exists
 
 const std::vector<std::string>& block_names() {
   static const std::vector<std::string> kNames = {"encoder", "decoder", "cross"};

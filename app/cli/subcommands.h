@@ -6,13 +6,13 @@ namespace headlight::app {
 
 /// The subcommands, one source each. run_command_line() lists them in the order of --help.
 
-/// headlight view, also what `headlight` alone means: the window.
+/// headlight view, also the default command: the window.
 Subcommand add_view_command(CLI::App& app);
 /// headlight screenshot: the window as an image, without a display.
 Subcommand add_screenshot_command(CLI::App& app);
 /// headlight export: figures and numbers of every stage as files.
 Subcommand add_export_command(CLI::App& app);
-/// headlight info: what a model's files hold and what it takes to run it.
+/// headlight info: the contents of a model's files and the memory to run it.
 Subcommand add_info_command(CLI::App& app);
 /// headlight models: the models on this computer.
 Subcommand add_models_command(CLI::App& app);
@@ -24,11 +24,11 @@ Subcommand add_detokenize_command(CLI::App& app);
 Subcommand add_translate_command(CLI::App& app);
 /// headlight generate: lines continued by a decoder-only model.
 Subcommand add_generate_command(CLI::App& app);
-/// headlight devices: every Vulkan device of the machine, and what it lacks.
+/// headlight devices: every Vulkan device of the machine, and the features that it lacks.
 Subcommand add_devices_command(CLI::App& app);
-/// headlight bench: what each operation and a whole pass cost on a device.
+/// headlight bench: the time of each operation and of a whole pass on a device.
 Subcommand add_bench_command(CLI::App& app);
-/// headlight evaluate bleu|perplexity|heads: figures of a model over whole files.
+/// headlight evaluate bleu|perplexity|heads: scores of a model over whole files.
 Subcommand add_evaluate_command(CLI::App& app);
 /// headlight evaluate bleu: how near translations come to human ones.
 Subcommand add_evaluate_bleu_command(CLI::App& evaluate);

@@ -14,7 +14,7 @@
 namespace headlight::app {
 namespace {
 
-/// Is there more of standard input, or its end, without waiting?
+/// Can standard input be read without blocking (more input, or its end)?
 bool has_input() {
   if (std::cin.rdbuf()->in_avail() > 0) return true;
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};

@@ -11,19 +11,19 @@ namespace headlight::app {
 /// 16 MiB: the input may have no end.
 bool read_input_line(std::string& line);
 
-/// The lines that a command answers one by one: those it was given, else standard input's.
+/// The lines that a command processes one by one: the given ones, else standard input's.
 class TextLines {
  public:
-  /// `given` may hold several lines each; `reads_input`: there were none, they come from standard input.
+  /// `given` may hold several lines each; `reads_input`: none were given, standard input is read.
   TextLines(const std::vector<std::string>& given, bool reads_input);
 
-  /// Does a person type them?
+  /// Are they typed on a terminal?
   bool is_interactive() const { return is_interactive_; }
   /// Has standard input ended before its first line?
   bool had_none() const { return count_ == 0; }
 
-  /// The next lines without their ends, none when there are no more: at most `most`, one where a person types. Waits for the
-  /// first of them, and for no other where they come through a pipe: whoever writes them may wait for the answer.
+  /// The next lines without their ends, none when there are no more: at most `most`, one on a terminal. Blocks for the first
+  /// line only where they come through a pipe: the writer may wait for the answer.
   std::vector<std::string> next(std::size_t most);
 
  private:
@@ -35,14 +35,14 @@ class TextLines {
 };
 
 /// Calls `answer` with lines, at most `most` together, and the number of the first of them, from 0. `check` throws Error for
-/// a line that can't be answered: those before it are answered, then it is told with its number.
+/// an invalid line: those before it are answered, then the error is reported with its number.
 void answer_in_batches(TextLines& lines, std::size_t most, const std::function<void(const std::string& line)>& check,
                        const std::function<void(const std::vector<std::string>& lines, std::size_t first)>& answer);
 
 /// A text on one line: its line breaks become \n and \r.
 std::string on_one_line(const std::string& text);
 
-/// Writes a line to standard output. Throws Error when nobody reads it.
+/// Writes a line to standard output. Throws Error when the reader has closed it.
 void write_line(const std::string& text);
 
 }  // namespace headlight::app

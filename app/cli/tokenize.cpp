@@ -25,14 +25,14 @@ constexpr const char* kText = "Text";
 struct TextFlags {
   std::string model;
   std::vector<std::string> lines;  ///< given on the command line; none: standard input's
-  bool is_target = false;          ///< what an encoder-decoder writes
+  bool is_target = false;          ///< for an encoder-decoder's target
   bool adds_special = true;        ///< tokenize
   bool skips_special = true;       ///< detokenize
   bool writes_json = false;        ///< detokenize
 };
 
-/// Calls `answer` for every given line, else for every line of standard input, and writes what it returns, at once when
-/// there is no more to read yet: another program may wait for it. Errors are told with the line's number.
+/// Calls `answer` for every given line, else for every line of standard input, and writes its result, immediately
+/// when there is no more to read yet: another program may wait for it. Errors are reported with the line's number.
 void answer_lines(const std::vector<std::string>& given, const std::function<std::string(const std::string& line)>& answer) {
   const auto write = [&](const std::string& line, std::size_t number) {
     std::string text;

@@ -31,7 +31,7 @@ int run_view(ViewFlags& flags) {
   try {
     options.settings_file = settings_path();
     loaded = load_settings(options.settings_file);
-  } catch (const Error& error) {  // nowhere to remember anything: that is no reason not to start
+  } catch (const Error& error) {  // no folder for settings: the window starts without them
     loaded.warning = error.what();
   }
   if (loaded.warning) std::cerr << "headlight: " << *loaded.warning << '\n';

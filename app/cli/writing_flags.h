@@ -18,7 +18,7 @@
 
 namespace headlight::app {
 
-/// The flags of the commands that let a model write: translate and generate.
+/// The flags of the commands that generate text: translate and generate.
 struct WritingFlags {
   std::string model;  ///< empty: the bundled one
   std::vector<std::string> texts;
@@ -31,27 +31,26 @@ struct WritingFlags {
   void add_to(CLI::App& app, std::string_view bundled, const std::string& text_help);
 };
 
-/// A model that writes, on its device, and the folder that its maps go to.
+/// A model that generates text, on its device, and the folder for its maps.
 class Writer {
  public:
-  /// `bundled`: which model stands for none. Throws Error in one line when there is no such model or device.
+  /// `bundled`: the default model. Throws Error in one line when there is no such model or device.
   Writer(const WritingFlags& flags, std::string_view bundled);
 
   const inference::LanguageModel& model() const { return *model_; }
   const text::Tokenizer& tokenizer() const { return *model_->tokenizer; }
-  /// Puts the model on the device; before that, its lines can be looked at only.
+  /// Loads the model on the device; before that, lines can only be checked.
   GpuRunner& runner();
 
-  /// Without an observer a terminal sees on standard error how many lines are done.
+  /// Without an observer, a terminal shows the number of finished lines on standard error.
   std::vector<inference::Decoded> write(const inference::PromptText& text, const inference::DecodingSettings& settings,
                                         const inference::DecodingObserver& observer = {});
-  /// Writes the maps of a text, or of ids, with what was written behind them into the folder's `name`; nothing without
-  /// --attention.
+  /// Writes the maps of a text, or of ids, with the generated tokens into the folder's `name`; nothing without --attention.
   void write_attention(const std::string& name, const std::string& text, const std::vector<std::uint32_t>& ids,
                        const std::vector<std::uint32_t>& target_ids);
 
  private:
-  /// Without the last token where it was written behind the last position, so that nothing attends from it.
+  /// Without the last token if it is beyond the last position, where no query can attend from it.
   std::vector<std::uint32_t> positioned(std::vector<std::uint32_t> ids, const model::Embedding* embedding) const;
 
   const WritingFlags& flags_;
@@ -63,7 +62,8 @@ class Writer {
   std::unique_ptr<GpuRunner> runner_;
 };
 
-/// Lines that are computed one after the other before any of them is written: more fit together by length.
+/// Lines that are computed one after the other before any of them is written: so that lines of similar length can be
+/// batched.
 inline constexpr std::size_t kBatchesInView = 4;
 
 /// "line-0001" for the first line.

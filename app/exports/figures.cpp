@@ -85,7 +85,7 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
   return text + "; " + mask_in_words(inputs.masks[blocks.kind]);
 }
 
-/// Where padding begins along the rows or columns of a matrix; padding on the left has its labels only.
+/// The index at which padding begins along the rows or columns of a matrix; left padding is shown by its labels only.
 std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) {
   return batch < tokens.lengths.size() ? tokens.start(batch) + tokens.lengths[batch] : tokens.length;
 }

@@ -17,7 +17,7 @@ exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::M
 exporting::ContactSheet heads_figure(const inference::Run& run, const ExportBlocks& blocks, const MatrixRef& first,
                                      const ExportOptions& options);
 
-/// "mask causal, padding masked, fill -inf": one line for people.
+/// "mask causal, padding masked, fill -inf": one line.
 std::string mask_in_words(const attention::MaskSpec& mask);
 
 }  // namespace headlight::app

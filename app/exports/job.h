@@ -25,10 +25,10 @@ Result<ExportFormat> parse_format(std::string_view text);
 inline constexpr float kLeastMapEdge_mm = 10.0F, kMostMapEdge_mm = 1'000.0F;
 inline constexpr std::uint32_t kLeastDpi = 48, kMostDpi = 960;
 
-/// What to write. An empty selection means all of that axis.
+/// Options of an export. An empty selection means all of that axis.
 struct ExportOptions {
   RunInputs inputs;
-  std::shared_ptr<ModelCache> models = {};  ///< may hold the model that `inputs` names; none: it is opened anew
+  std::shared_ptr<ModelCache> models = {};  ///< may hold the model that `inputs` names; none: it is opened again
   std::vector<attention::Stage> stages = {attention::Stage::Weights};
   /// Of the playground and presets encoder_output.npy; of models hidden.npy, or encoder_hidden.npy and decoder_hidden.npy.
   bool hidden = false;
@@ -43,7 +43,7 @@ struct ExportOptions {
   view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights
   std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< stages without one fit their matrices
   bool is_dark = false;
-  std::string title;         ///< of every figure; empty: each says what it shows
+  std::string title;         ///< of every figure; empty: each has the name of its matrix
   float map_edge_mm = 0.0F;  ///< the longer side of a map on paper; 0: as its cells need
   std::uint32_t dpi = 192;   ///< of PNGs
   std::filesystem::path directory;
@@ -57,15 +57,15 @@ struct ExportProgress {
 
 struct ExportReport {
   std::vector<std::filesystem::path> files;
-  std::vector<std::string> notes;  ///< one line each: what was asked for and doesn't exist
+  std::vector<std::string> notes;  ///< one line each: requested stages that don't exist
 };
 
-/// Called before each file and now and then inside a long one; false cancels (an Error "cancelled" is thrown, finished files
+/// Called before each file and repeatedly inside a long one; false cancels (an Error "cancelled" is thrown, finished files
 /// stay).
 using ExportObserver = std::function<bool(const ExportProgress&)>;
 
-/// Runs the forward pass and writes every file; the command and the window's dialog both end here. Large maps are written in
-/// strips of rows, never held whole. Throws Error in one line.
+/// Runs the forward pass and writes every file; used by the command and the window's dialog. Large maps are written in
+/// strips of rows, never held as a whole. Throws Error in one line.
 ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer = {});
 
 /// The same of a run that the runner has made of `source` already.
@@ -75,7 +75,7 @@ ExportReport export_run(Runner& runner, std::shared_ptr<const inference::Run> ru
 /// run_export on its own thread, so that the window stays live meanwhile.
 class ExportJob {
  public:
-  /// `finish`: what else is to be done with the files, on the job's thread; what it throws is the job's result.
+  /// `finish`: called with the files on the job's thread; an error that it throws is the job's result.
   ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake,
             std::function<void(ExportReport&)> finish = {});
   /// Cancels and waits.
@@ -86,7 +86,7 @@ class ExportJob {
   ExportProgress progress() const;
   void cancel();
   bool is_done() const;
-  /// Only when is_done(): what was written, or why not.
+  /// Only when is_done(): the written files, or the error.
   Result<ExportReport> result() const;
 
  private:

@@ -9,8 +9,8 @@
 
 namespace headlight::app {
 
-/// Writes what a model attended to in one line into a folder, which is made when it isn't there; each file is renamed into
-/// its place when it is whole:
+/// Writes a model's attention on one line into a folder, which is created if missing; each file is renamed to its path when
+/// complete:
 ///   weights.npy, or encoder_weights.npy, decoder_weights.npy and cross_weights.npy [layer, 1, head, query, key], and
 ///   run.json with tokens and masks, as `headlight export --stages weights --format npy` writes them;
 ///   layer-00_heads.png …, or those of the cross-attention, cross_layer-00_heads.png …: all heads of a layer;

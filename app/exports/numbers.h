@@ -11,7 +11,7 @@
 
 namespace headlight::app {
 
-/// Asked between strips; throws to stop.
+/// Called between strips; throws to cancel.
 using Checkpoint = std::function<void()>;
 
 /// One matrix of the plan.
@@ -22,7 +22,7 @@ struct MatrixRef {
   attention::Stage stage = attention::Stage::Weights;
 };
 
-/// What people read along a matrix: tokens, or the indices of features.
+/// The labels of a matrix: tokens, or the indices of features.
 struct MatrixAxes {
   std::string row_name, column_name;  ///< "query", "key", "token", "feature"
   std::vector<std::string> rows, columns;

@@ -23,7 +23,7 @@ AxisRange select(const char* flag, const char* things, const std::optional<std::
 
 bool is_of_keys(attention::Stage stage) { return stage == attention::Stage::K || stage == attention::Stage::V; }
 
-/// Heads of queries that share one of keys.
+/// Query heads per KV head.
 std::uint32_t group_size(const inference::BlockShape& shape) {
   return shape.kv_heads == 0 ? 1 : shape.heads / shape.kv_heads;
 }

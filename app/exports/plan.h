@@ -15,7 +15,7 @@ struct AxisRange {
   std::uint32_t count = 0;
 };
 
-/// One kind of attention of a run, cut to what was selected; its layers have equal shapes.
+/// One kind of attention of a run, restricted to the selection; its layers have equal shapes.
 struct ExportBlocks {
   model::BlockKind kind = model::BlockKind::EncoderSelf;
   std::vector<model::BlockRef> layers;
@@ -31,8 +31,8 @@ struct ExportBlocks {
 std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::Network& network,
                                         const ExportOptions& options);
 
-/// The selected heads of a stage: those of the keys for K and V, which several heads of queries may share; a single one
-/// where a stage isn't per head; the number that stands for the mean (app/engine/head_mean.h) where one is wanted.
+/// The selected heads of a stage: KV heads for K and V, which several query heads may share; a single one where a
+/// stage isn't per head; the number of the mean (app/engine/head_mean.h) where one is selected.
 AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage);
 
 /// The whole matrix of a stage in one batch item and one of the stage's heads, exact.

@@ -32,7 +32,7 @@ Json describe_language_model(const inference::LanguageModel& model, const RunInp
   return about;
 }
 
-/// Whatever rebuilds the network, and the sizes that came out.
+/// The settings that rebuild the network, and its sizes.
 Json describe_model(const RunRecord& record) {
   const RunInputs& inputs = record.options.inputs;
   Json model;

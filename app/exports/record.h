@@ -10,7 +10,7 @@
 
 namespace headlight::app {
 
-/// What run.json tells about an export: where the numbers come from, and what was asked for.
+/// The contents of run.json: the source of the numbers, and the export's options.
 struct RunRecord {
   const ExportOptions& options;
   const inference::LanguageModel* language_model;  ///< null: playground or preset

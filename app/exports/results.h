@@ -11,7 +11,7 @@
 
 namespace headlight::app {
 
-/// What a network returns beside its attention. Numbers at padding mean nothing.
+/// A network's results other than attention. Values at padding are meaningless.
 
 /// What the encoder returns: [batch, token, d_model].
 exporting::WrittenStage write_encoder_output(const inference::Run& run, const std::filesystem::path& path);

@@ -18,10 +18,10 @@ namespace {
 
 using attention::Stage;
 
-/// The notebook whose merge forgets to transpose; both results are written.
+/// The notebook whose merge lacks the transpose; both results are written.
 constexpr std::string_view kUntransposedPreset = "notebook-003-fused";
 
-/// The same network with the heads merged as notebook 003 does.
+/// The same network with the heads merged as in notebook 003.
 std::shared_ptr<const model::Network> without_transpose(const model::Network& network) {
   model::Layers layers = *network.layers;
   for (model::AttentionLayer& layer : layers.encoder) layer.config.merge = model::MergeOrder::WithoutTranspose;
@@ -123,7 +123,7 @@ class ExportRun {
     if (writes(ExportFormat::Svg)) add_figure("svg", Write{exporting::write_svg});
   }
 
-  /// All heads of a layer in one picture.
+  /// All heads of a layer in one image.
   void plan_sheet(const ExportBlocks& blocks, const MatrixRef& first) {
     const auto add = [&](std::string_view extension, auto write_sheet) {
       tasks_.push_back({naming(blocks).contact_sheet(first.block, first.batch, first.stage, extension),

@@ -9,7 +9,7 @@
 
 namespace headlight::app {
 
-/// A model that lies on this machine, as the browser lists it.
+/// A model on this machine, as the browser lists it.
 struct ListedModel {
   enum class Place : std::uint8_t { Bundled, Recent, Folder, HubCache };
   Place place = Place::Recent;
@@ -22,15 +22,15 @@ struct ListedModel {
   std::string problem;                      ///< one line why it can't be shown; empty when it can
 };
 
-/// Where to look besides the bundled models and the local Hugging Face cache.
+/// Folders to search besides the bundled models and the local Hugging Face cache.
 struct ModelPlaces {
-  std::vector<std::string> recent;  ///< those that are gone are left out
+  std::vector<std::string> recent;  ///< missing ones are skipped
   std::string folder;               ///< a folder with models in it; empty: none
 
   bool operator==(const ModelPlaces&) const = default;
 };
 
-/// Lists what can be opened, each model once, at the first place in the order of ListedModel::Place. Opens each model's
+/// Lists the models that can be opened, each once, at its first place in the order of ListedModel::Place. Opens each model's
 /// headers: seconds when there are many. Ends early when `stops` is set.
 using ModelFinder = std::function<std::vector<ListedModel>(const ModelPlaces& places, const std::atomic<bool>& stops)>;
 std::vector<ListedModel> list_models(const ModelPlaces& places, const std::atomic<bool>& stops);

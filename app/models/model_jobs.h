@@ -13,38 +13,38 @@
 
 namespace headlight::app {
 
-/// What takes a while before a model can be shown, off the window's thread: finding models and looking into one.
+/// Slow work before a model can be shown, on threads of its own: finding models and opening one.
 class ModelJobs {
  public:
-  /// What became of a wish to open something.
+  /// The result of a request to open a path.
   struct Opened {
     std::string path;
     std::shared_ptr<const inference::LanguageModel> model;  ///< null: it can't be shown
     std::string error;                                      ///< why, in one line
-    bool holds_models = false;                              ///< no model itself, but a folder with models in it
+    bool holds_models = false;                              ///< not a model, but a folder with models in it
   };
 
-  /// `wake`: called from those threads when there is news; may be empty.
+  /// `wake`: called from those threads when there is an update; may be empty.
   ModelJobs(std::shared_ptr<ModelCache> models, ModelFinder find, std::function<void()> wake);
-  /// Waits for what is in progress.
+  /// Waits for work in progress.
   ~ModelJobs();
   ModelJobs(const ModelJobs&) = delete;
   ModelJobs& operator=(const ModelJobs&) = delete;
 
-  /// Lists models anew; nothing while it is doing so.
+  /// Lists models again; does nothing while a listing is in progress.
   void look_for_models(const ModelPlaces& places);
   bool is_looking() const { return search_.valid(); }
   /// The newest list.
   const std::vector<ListedModel>& found() const { return found_; }
 
-  /// Opens a model; a newer wish replaces an older one.
+  /// Opens a model; a newer request replaces an older one.
   void open(const std::string& path);
   bool is_opening() const { return opening_.valid(); }
   const std::string& path_being_opened() const { return path_; }
 
-  /// Takes what has been finished: the list, and once what became of the path to be opened.
+  /// Takes finished results: the list, and once the result of the path to be opened.
   std::optional<Opened> poll();
-  /// Blocks until nothing is in progress (tests, screenshots); poll() has the news then.
+  /// Blocks until nothing is in progress (tests, screenshots); poll() then has the results.
   void wait() const;
 
  private:
@@ -55,7 +55,7 @@ class ModelJobs {
   std::future<std::vector<ListedModel>> search_;
   std::vector<ListedModel> found_;
   std::future<Opened> opening_;
-  std::vector<std::future<Opened>> outdated_;  ///< openings that nobody waits for any more
+  std::vector<std::future<Opened>> outdated_;  ///< openings whose results are no longer needed
   std::string path_;
 };
 

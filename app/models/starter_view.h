@@ -10,7 +10,7 @@
 
 namespace headlight::app {
 
-/// A bundled model, a text and a head that shows what it has learned on that text. The models' cards have the figures.
+/// A bundled model, a text and a head that shows what it has learned on that text. The models' cards have the numbers.
 struct StarterView {
   std::string_view model;  ///< its folder's name
   std::string_view text;
@@ -18,32 +18,32 @@ struct StarterView {
   std::uint32_t head = 0;
 };
 
-/// What the window opens on: an induction head, which looks from each repeated word at the word that followed it before.
+/// The window's first view: an induction head, which attends from each repeated word to the word that followed it before.
 inline constexpr StarterView kCaptionsSight = {
     .model = kCaptionWriter,
     .text = "A man in a red shirt rides a horse. A man in a red shirt rides a horse.",
     .block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}},
     .head = 4};
 
-/// What the welcome panel opens to translate: the head of cross-attention that aligns best.
+/// The welcome panel's translator view: the cross-attention head that aligns best.
 inline constexpr StarterView kTranslatorSight = {
     .model = kTranslator,
     .text = "Ein kleiner Hund läuft am Strand und ein Mädchen wirft einen Ball.",
     .block = {.kind = model::BlockKind::Cross, .layer = {2}},
     .head = 6};
 
-/// The sight of a bundled model; nullptr for any other model.
+/// The starter view of a bundled model; nullptr for any other model.
 const StarterView* find_sight(const inference::LanguageModel& model);
 
-/// Selects what is worth looking at first in a model that was just opened: its sight's head, the last layer's
-/// cross-attention of other encoder–decoders, and else nothing in particular.
+/// Selects the first view of a model that was just opened: its starter view's head, the last layer's cross-attention of
+/// other encoder–decoders; for other models it changes nothing.
 void select_first_head(State& state, const inference::LanguageModel& model);
 
-/// What a first start shows.
+/// The view of a first start.
 struct FirstState {
   State state;
   std::shared_ptr<const inference::LanguageModel> model;  ///< of the state; keeps it open until the engine has it
-  std::optional<std::string> warning;                     ///< one line, when it is the playground because of it
+  std::optional<std::string> warning;                     ///< one line with the reason when it is the playground
 };
 
 /// kCaptionsSight; the playground where the model is missing or broken.

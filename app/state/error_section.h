@@ -6,11 +6,11 @@
 
 namespace headlight::app {
 
-/// Which section of the sidebar a refusal belongs beside.
+/// The section of the sidebar that shows an error.
 enum class ErrorSection : std::uint8_t { Text, Model, Masks };
 
-/// What changed between the inputs of the last good run and those that were refused. With several changes the model's is the
-/// likeliest to be wrong, then the text's. Without a good run, `good` is what the program starts with.
+/// The part that differs between the inputs of the last valid run and the refused ones. With several changes the model's is
+/// the likeliest to be wrong, then the text's. Without a valid run, `good` is the program's initial state.
 ErrorSection error_section_for(const RunInputs& good, const RunInputs& refused);
 
 }  // namespace headlight::app

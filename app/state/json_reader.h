@@ -28,11 +28,11 @@ std::string_view enum_name(std::span<const EnumName<Enum>> names, Enum value) {
   throw Error("an enumerator without a name");
 }
 
-/// Reads one JSON object member by member. A missing key leaves the variable as it is; a value that doesn't fit throws Error
-/// naming the key with its whole path, what was expected and what was found.
+/// Reads one JSON object member by member. A missing key leaves the variable unchanged; an invalid value throws Error
+/// naming the key with its full path, the expected and the found value.
 class JsonReader {
  public:
-  /// Throws when `json` is no object.
+  /// Throws when `json` isn't an object.
   JsonReader(const nlohmann::json& json, std::string path) : json_(json), path_(std::move(path)) {
     if (!json.is_object()) throw Error("{}: expected an object, found {}", path_.empty() ? "the file" : path_, shown(json));
   }
@@ -87,7 +87,7 @@ class JsonReader {
     fail(key, "one of " + known, *value);
   }
 
-  /// One integer inside [low, high], wherever it stands.
+  /// One integer inside [low, high], of any key or list.
   template <std::integral Integer>
   static Integer integer(const std::string& path, const nlohmann::json& value, Integer low, Integer high) {
     bool fits = value.is_number_unsigned() && std::cmp_less_equal(value.get<std::uint64_t>(), high) &&

@@ -21,7 +21,7 @@ static_assert(std::endian::native == std::endian::little, ".npy files of little-
 
 constexpr std::size_t kMostAxes = 4;  // [batch, heads, queries, keys]
 
-/// Cells in any number of axes, before load_mask() tells what they mean.
+/// Cells in any number of axes, before load_mask() interprets them.
 struct Cells {
   Shape shape;
   std::vector<std::uint8_t> keep;

@@ -11,7 +11,7 @@ namespace headlight::app {
 
 /// {"rule": "causal+window:4", "key_padding": true, "fill": "-inf", "painted": […], "matrix": {"shape", "rows"}}.
 nlohmann::json to_json(const attention::MaskSpec& mask);
-/// Throws Error naming the key; `path` is where `value` stands in its file.
+/// Throws Error naming the key; `path` is the path of `value` in its file.
 attention::MaskSpec mask_from_json(const nlohmann::json& value, const std::string& path);
 
 /// One of the above under "encoder", "decoder" and "cross".

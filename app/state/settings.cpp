@@ -104,7 +104,7 @@ Settings settings_from_json(const json& value) {
   return settings;
 }
 
-/// Moves what can't be read out of the way of the next save; an older <name>.bad is kept too, under a number.
+/// Renames an unreadable file before the next save overwrites it; an older <name>.bad is kept too, under a number.
 fs::path keep_aside(const fs::path& path) {
   constexpr int kMostKept = 100;
   for (int number = 0; number < kMostKept; ++number) {

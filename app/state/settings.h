@@ -13,7 +13,7 @@ namespace headlight::app {
 struct WindowPlacement {
   int width = 1600;
   int height = 1000;
-  std::optional<int> x, y;  ///< none: wherever the window manager likes
+  std::optional<int> x, y;  ///< none: chosen by the window manager
   bool is_maximized = false;
 
   bool operator==(const WindowPlacement&) const = default;
@@ -21,13 +21,13 @@ struct WindowPlacement {
 
 /// Whether a side panel is open or folded into a rail at the window's edge.
 enum class Fold : std::uint8_t {
-  Automatic,  ///< open where the window leaves the map enough room
+  Automatic,  ///< open where the map keeps enough room
   Open,       ///< chosen: open down to the smallest map
   Folded,     ///< chosen: folded in windows of any size
 };
 
-/// How the window is divided. Widths in UI units, 0: as the window's size asks. A small window shows less of them without
-/// forgetting.
+/// The window's layout. Widths in UI units, 0: by the window's size. A small window shows narrower panels but keeps these
+/// values.
 struct Panes {
   float sidebar = 0.0f;
   float grid = 0.0f;
@@ -40,44 +40,44 @@ struct Panes {
   bool operator==(const Panes&) const = default;
 };
 
-/// What the program remembers between two starts. Theme, colour map and UI scale are in the state's view choices.
+/// The program's settings, kept between two starts. Theme, colour map and UI scale are in the state's view choices.
 struct Settings {
   WindowPlacement window;
   Panes panes;
   std::string device;                      ///< name or index as --device takes it; empty: the best one
   State state;                             ///< as the window was closed
   std::vector<std::string> recent_models;  ///< the newest first, at most kMostRecentModels
-  std::string model_folder;                ///< where the model browser looks besides; empty: nowhere
-  std::string export_directory;            ///< where the Export dialog wrote last; empty: none yet
-  bool shows_welcome = true;               ///< until somebody closes the welcome panel
+  std::string model_folder;                ///< an additional folder for the model browser; empty: none
+  std::string export_directory;            ///< the Export dialog's last folder; empty: none yet
+  bool shows_welcome = true;               ///< until the user closes the welcome panel
 
   bool operator==(const Settings&) const = default;
 };
 
 inline constexpr std::size_t kMostRecentModels = 12;
-/// Forgets masks and head gains: a start begins with a model as it was trained; only sessions keep what was changed.
+/// Resets masks and head gains to the model's training at each start; only sessions keep the changes.
 void forget_changes(State& state);
 /// Puts a model first among the recent ones.
 void remember_model(Settings& settings, const std::string& path);
 
 /// $XDG_CONFIG_HOME/headlight, else ~/.config/headlight. Relative values of the variables are ignored, as the XDG
-/// specification asks. Throws Error when neither the variable nor HOME is set.
+/// specification requires. Throws Error when neither the variable nor HOME is set.
 std::filesystem::path config_directory();
 /// $XDG_CACHE_HOME/headlight, else ~/.cache/headlight.
 std::filesystem::path cache_directory();
 /// config_directory()/settings.json.
 std::filesystem::path settings_path();
-/// cache_directory()/kernels.json (ops/tuning.h). Empty where there is no such folder: what is measured is not kept then.
+/// cache_directory()/kernels.json (ops/tuning.h). Empty without such a folder: measurements are then not kept.
 std::filesystem::path tuning_file();
 
 struct LoadedSettings {
   Settings settings;
-  bool has_state = false;              ///< false: nothing is remembered, as at the first start
-  std::optional<std::string> warning;  ///< one line for the terminal and the window, when the file was no settings file
+  bool has_state = false;              ///< false: no saved state, as at the first start
+  std::optional<std::string> warning;  ///< one line for the terminal and the window, when the file was invalid
 };
 
-/// Never throws for what stands in the file: what can't be read is kept beside it as <name>.bad, defaults are used, and the
-/// warning says which file and what is wrong. A missing file is no warning.
+/// Never throws for invalid content: an unreadable file is renamed to <name>.bad, defaults are used, and the warning names
+/// the file and the error. A missing file gives no warning.
 LoadedSettings load_settings(const std::filesystem::path& path);
 
 /// Atomically; creates the folder. Throws Error naming the file.

@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr double kQuiet_s = 2.0;  // of no further change before the file is written
+constexpr double kQuiet_s = 2.0;  // without further changes before the file is written
 
 }  // namespace
 
@@ -24,7 +24,7 @@ double SettingsKeeper::keep(const Settings& settings, double now_s) {
   if (seen_ == saved_) return std::numeric_limits<double>::infinity();
   const double left_s = changed_at_s_ + kQuiet_s - now_s;
   if (left_s > 0.0) return left_s;
-  save(settings);  // a failure is told when the window closes, by trying again
+  save(settings);  // a failure is reported when the window closes, after another attempt
   saved_ = settings;
   return std::numeric_limits<double>::infinity();
 }

@@ -8,16 +8,15 @@
 
 namespace headlight::app {
 
-/// Saves the settings a moment after they changed, so that even a crash costs seconds, not work.
+/// Saves the settings shortly after they change, so that a crash loses only seconds.
 class SettingsKeeper {
  public:
-  /// An empty path keeps nothing. `saved`: what stands in the file.
+  /// An empty path saves nothing. `saved`: the file's current settings.
   SettingsKeeper(std::filesystem::path path, Settings saved);
 
-  /// Looks for a change. Returns seconds until it wants to be called again though nothing happens; infinity when all is
-  /// kept.
+  /// Checks for a change. Returns the seconds after which it must be called again without input; infinity when all is saved.
   double keep(const Settings& settings, double now_s);
-  /// Saves at once what isn't saved yet. Never throws: returns the one line that says why it couldn't.
+  /// Saves unsaved changes immediately. Never throws: returns the error in one line.
   std::optional<std::string> save(const Settings& settings);
 
  private:

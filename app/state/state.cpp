@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-/// Does `wide` name every map that `narrow` names?
+/// Does the scope `wide` include every map of `narrow`?
 bool covers(const attention::PaintScope& wide, const attention::PaintScope& narrow) {
   const auto axis_covers = [](const auto& outer, const auto& inner) { return !outer || outer == inner; };
   return axis_covers(wide.layer, narrow.layer) && axis_covers(wide.batch, narrow.batch) &&
@@ -28,7 +28,7 @@ attention::PaintScope paint_scope(const State& state) {
   return {.layer = std::nullopt, .batch = selection.batch, .head = std::nullopt};
 }
 
-/// Leaves what is shown now; what belonged to it alone goes with it.
+/// Leaves the current model or preset and drops the parts of the state that belong only to it.
 void leave(State& state) {
   state.preset.clear();
   state.model.path.clear();
@@ -155,7 +155,7 @@ const attention::MaskSpec& selected_mask(const State& state) { return state.mask
 void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRange keys, bool has_trained_window) {
   attention::MaskSpec& mask = selected_mask(state);
   const attention::PaintScope scope = paint_scope(state);
-  // A wider brush paints over what narrower ones left in the same maps.
+  // A wider brush replaces narrower paint in the same maps.
   for (auto painted = mask.painted.begin(); painted != mask.painted.end();) {
     if (covers(scope, painted->first)) painted->second.erase(cell);
     painted = painted->second.empty() ? mask.painted.erase(painted) : std::next(painted);
@@ -196,7 +196,7 @@ void clamp_selection(State& state, const BlockShapes& shapes) {
   Selection& selection = state.selection;
   auto found = shapes.find(selection.block);
   if (found == shapes.end()) {
-    // The deepest layer of the same kind, else the first block there is.
+    // The last layer of the same kind, else the first block.
     found = shapes.upper_bound({.kind = selection.block.kind, .layer = {~0u}});
     const bool has_kind = found != shapes.begin() && std::prev(found)->first.kind == selection.block.kind;
     found = has_kind ? std::prev(found) : shapes.begin();

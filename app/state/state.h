@@ -17,28 +17,28 @@
 
 namespace headlight::app {
 
-/// The tabs of the main area: one head's heatmap, its calculation step by step, or what the model expects to read next.
+/// The tabs of the main area: one head's heatmap, its calculation step by step, or the model's predictions.
 enum class Tab : std::uint8_t { Head, Steps, Predictions };
 enum class Theme : std::uint8_t { Dark, Light };
-/// What the top of the colour bar means: the whole map's range, or each row's own largest value.
+/// The top of the colour bar: the whole map's range, or each row's own largest value.
 enum class ColorRange : std::uint8_t { Absolute, PerRow };
 /// Order of the thumbnails: layer by layer and head by head, or the most concentrated heads first (mean of the rows'
 /// largest weights, 1/l of softmax).
 enum class GridOrder : std::uint8_t { ByLayer, ByConcentration };
-/// Which maps a click on a cell changes.
+/// The maps that painting a cell changes.
 enum class PaintReach : std::uint8_t { ThisHead, ThisLayer, AllLayers };
 
-/// Whose weights the map shows: one head's, or the mean of several heads' (of cross-attention: an alignment).
+/// The weights that the map shows: one head's, or the mean of several heads' (of cross-attention: an alignment).
 enum class HeadMean : std::uint8_t {
   None,   ///< the selected head alone
   Layer,  ///< mean over the heads of its layer
   Kind,   ///< mean over the heads of all layers with its kind of attention
 };
-/// What names the rows of an encoder–decoder's maps: the token that the model writes there (row t predicts token t + 1), or
-/// the token that the decoder reads there.
+/// The row labels of an encoder–decoder's maps: the token that the model writes there (row t predicts token t + 1), or the
+/// token that the decoder reads there.
 enum class RowNames : std::uint8_t { Written, Read };
 
-/// The map somebody looks at.
+/// The selected map.
 struct Selection {
   model::BlockRef block;
   std::uint32_t batch = 0;
@@ -48,14 +48,14 @@ struct Selection {
   auto operator<=>(const Selection&) const = default;
 };
 
-/// How the numbers are shown.
+/// The display settings.
 struct ViewChoices {
   Tab tab = Tab::Head;
   attention::Stage heatmap_stage = attention::Stage::Weights;  ///< a map stage: scores, scaled, masked or weights
-  std::string color_map = "viridis";                           ///< a name that view/color_map.h knows
+  std::string color_map = "viridis";                           ///< a name of view/color_map.h
   ColorRange color_range = ColorRange::Absolute;
   view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights; scores have both signs
-  std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< of map stages; stages without fit their maps
+  std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< of map stages; others fit their maps
   RowNames row_names = RowNames::Written;
   GridOrder grid_order = GridOrder::ByLayer;
   PaintReach paint_reach = PaintReach::ThisHead;
@@ -73,7 +73,7 @@ struct ModelChoice {
   std::string path = {};         ///< of inference::open_model(); empty: the playground or a notebook
   std::string pair_text = {};    ///< second sentences (BERT), line by line; may be empty
   std::string target_text = {};  ///< the decoder's side of encoder–decoders, line by line; may be empty
-  /// Instead of the texts, as they are; empty: the texts. One list for each item of the batch.
+  /// Used instead of the texts, unchanged; empty: the texts. One list for each item of the batch.
   std::vector<std::vector<std::uint32_t>> ids = {}, target_ids = {};
   /// An encoder–decoder writes its target itself, as long as neither `target_text` nor `target_ids` gives one.
   bool translates = true;
@@ -84,7 +84,7 @@ struct ModelChoice {
   bool operator==(const ModelChoice&) const = default;
 };
 
-/// Limits of what a person can ask for.
+/// Limits of the playground's settings.
 inline constexpr std::uint32_t kMostGeneratedTokens = 4'096;
 inline constexpr float kLeastTemperature = 0.01f, kMostTemperature = 10.0f;
 inline constexpr std::uint32_t kMostTopK = 1'000'000;
@@ -97,7 +97,7 @@ struct GenerationChoices {
   bool operator==(const GenerationChoices&) const = default;
 };
 
-/// Everything a person chose: compared, copied, saved and undone as one value. Nothing in here is computed.
+/// All choices of the user: compared, copied, saved and undone as one value. It contains no computed results.
 struct State {
   std::string text = "Life is short, eat dessert first";  ///< lines are batch items
   std::string key_text;                                   ///< the second text; kept while `cross` is off
@@ -106,9 +106,9 @@ struct State {
   std::string preset;  ///< a name of inference::notebook_names(), or empty: text and playground above
   ModelChoice model;   ///< with a path, playground and preset are not shown; the preset is empty then
   attention::MaskSet masks;
-  attention::MaskSet model_masks;       ///< what the model was trained with; meaningless without one
-  attention::MaskSet playground_masks;  ///< what `masks` goes back to when preset or model is left; meaningless without
-  inference::HeadGains gains;           ///< heads that are scaled or knocked out; those that aren't named have 1
+  attention::MaskSet model_masks;       ///< the masks of the model's training; meaningless without a model
+  attention::MaskSet playground_masks;  ///< restored to `masks` when preset or model is left; meaningless without
+  inference::HeadGains gains;           ///< scaled or knocked-out heads; others have 1
   GenerationChoices generation;
   Selection selection;
   ViewChoices view;
@@ -116,11 +116,11 @@ struct State {
   bool operator==(const State&) const = default;
 };
 
-/// What the first text box does in the next frame: nothing, or take the keyboard with the caret at the end of the text or
+/// The first text box's action in the next frame: none, or take the keyboard with the caret at the end of the text or
 /// with the whole text selected. In the order of shell::FieldFocus.
 enum class TextFocus : std::uint8_t { None, AtEnd, SelectAll };
 
-/// What moves with the pointer and the keyboard and is neither undone nor saved.
+/// State of pointer and keyboard, neither undone nor saved.
 struct Transient {
   std::optional<attention::Cell> hovered;  ///< under the pointer, in `hovered_stage`'s matrix
   attention::Stage hovered_stage = attention::Stage::Weights;
@@ -134,7 +134,7 @@ struct Transient {
   TextFocus text_focus = TextFocus::None;  ///< cleared by the text box
 };
 
-/// What a forward pass depends on. Two equal values give the same numbers.
+/// The inputs of a forward pass. Equal values give equal results.
 struct RunInputs {
   inference::PlaygroundSettings playground;
   std::string text;
@@ -156,24 +156,24 @@ void select_preset(State& state, const std::string& name);
 /// left.
 void select_model(State& state, const std::string& path, const attention::MaskSet& trained_masks);
 
-/// 1 where nobody changed it.
+/// 1 where it wasn't changed.
 float head_gain(const State& state, model::BlockRef block, std::uint32_t head);
-/// A gain of 1 is forgotten, so that there and back leaves nothing.
+/// A gain of 1 is removed, so that setting it back leaves no entry.
 void set_head_gain(State& state, model::BlockRef block, std::uint32_t head, float gain);
 
 /// The mask that panels edit: of the selected block's kind.
 attention::MaskSpec& selected_mask(State& state);
 const attention::MaskSpec& selected_mask(const State& state);
 
-/// Shows (true) or masks one cell in the reach the person chose, around the selected map. A cell that the rules show or mask
-/// anyway needs no paint, so painting there and back leaves nothing. `keys`: of the selected batch item, without padding.
-/// `has_trained_window`: some of the model's layers mask by a window of their own, which only paint can overrule.
+/// Shows (true) or masks one cell in the user's paint scope, around the selected map. A cell whose state the rules already
+/// give isn't painted, so painting it back leaves no paint. `keys`: of the selected batch item, without padding.
+/// `has_trained_window`: some of the model's layers have a sliding window, which only paint can override.
 void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRange keys, bool has_trained_window = false);
-/// What reset_masks() goes back to: no rule, no matrix, nothing painted, and key padding (playground), or the notebook's or
-/// the model's own masks.
+/// The masks that reset_masks() restores: no rule, no matrix, nothing painted, and key padding (playground), or the
+/// notebook's or the model's own masks.
 const attention::MaskSet& trained_masks(const State& state);
 void reset_masks(State& state);
-/// Masks and gains as the model was trained with: what a new start, a preset and a model that is opened begin with.
+/// The model's trained masks and no gains: the initial state of a new start, a preset and an opened model.
 void restore_training(State& state);
 
 /// Blocks of a run with their sizes, as the engine reports them.
@@ -181,11 +181,11 @@ using BlockShapes = std::map<model::BlockRef, inference::BlockShape>;
 /// Selects one head's map, also where a mean was shown.
 void select_head(Selection& selection, model::BlockRef block, std::uint32_t head);
 
-/// Moves the selection and the pinned cell to something that exists; nothing when it does already. Call it whenever a new
-/// run arrives, before drawing.
+/// Clamps the selection and the pinned cell to an existing map and cell. Call it whenever a new run arrives, before
+/// drawing.
 void clamp_selection(State& state, const BlockShapes& shapes);
 
-/// What differs between two states.
+/// The difference between two states.
 struct Change {
   std::string label;           ///< "Edit text", "Change heads", "Paint cells", … for the menu; empty when nothing differs
   bool is_continuous = false;  ///< typing, numbers, moving through heads: quick repetitions are one step of the history

@@ -89,7 +89,7 @@ inference::PlaygroundSettings playground_from_json(const json& value, const std:
 }
 
 std::vector<std::vector<std::uint32_t>> ids_from_json(const JsonReader& reader, const char* key) {
-  constexpr std::uint32_t kLast = 0xffff'fffeu;  // what no vocabulary has is refused when the prompt is made
+  constexpr std::uint32_t kLast = 0xffff'fffeu;  // ids beyond the vocabulary are refused when the prompt is made
   std::vector<std::vector<std::uint32_t>> ids;
   const json* value = reader.find(key);
   if (!value) return ids;
@@ -193,7 +193,7 @@ json selection_to_json(const Selection& selection) {
 }
 
 Selection selection_from_json(const json& value, const std::string& path) {
-  constexpr std::uint32_t kLast = 0xffff'fffeu;  // what doesn't exist is clamped when the run is there
+  constexpr std::uint32_t kLast = 0xffff'fffeu;  // clamped to existing layers and heads once a run exists
   const JsonReader reader(value, path);
   Selection selection;
   read_enum(reader, "kind", selection.block.kind, kKinds);

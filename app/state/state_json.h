@@ -9,10 +9,10 @@
 
 namespace headlight::app {
 
-/// A state as JSON. Keys are the members' names; defaults are written too, so that a file explains itself.
+/// A state as JSON. Keys are the members' names; defaults are written too, so that a file is complete.
 nlohmann::json to_json(const State& state);
 
-/// Reads what to_json wrote. A missing key keeps its default, an unknown key is ignored (files of a newer version), a value
+/// Reads to_json's output. A missing key keeps its default, an unknown key is ignored (files of a newer version), a value
 /// of the wrong type or out of range is a Failure that names the key: "view.theme: expected one of dark, light, found 3".
 Result<State> state_from_json(const nlohmann::json& json);
 
@@ -20,7 +20,7 @@ nlohmann::json to_json(const inference::PlaygroundSettings& settings);
 
 /// A session file (.headlight.json): {"headlight": 1, "state": …}. Saving throws Error naming the file.
 void save_session(const std::filesystem::path& path, const State& state);
-/// Fails in one line naming the file and, in a broken one, the place.
+/// Fails in one line naming the file and, in an invalid one, the place.
 Result<State> load_session(const std::filesystem::path& path);
 
 }  // namespace headlight::app

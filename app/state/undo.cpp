@@ -5,7 +5,7 @@
 namespace headlight::app {
 namespace {
 
-/// Host memory of a state, near enough for a budget: what can grow without bound is counted.
+/// Approximate host memory of a state, for the budget: only parts of unbounded size are counted.
 std::size_t approximate_bytes(const attention::MaskSet& masks) {
   constexpr std::size_t kBytesPerCell = 64;  // a node of std::map
   std::size_t bytes = 0;

@@ -8,7 +8,7 @@
 
 namespace headlight::app {
 
-/// What the history may keep; the oldest steps go first. The step that is shown always stays.
+/// Limits of the history; the oldest steps are dropped first. The current step is always kept.
 struct UndoLimits {
   std::size_t steps = 500;
   std::size_t bytes = std::size_t{64} << 20;
@@ -16,7 +16,7 @@ struct UndoLimits {
 };
 
 /// The history of a State. Panels just change the State; once a frame the app calls observe(), which compares and records,
-/// so that nothing a person changes can be forgotten here.
+/// so that no change of the user is missed.
 ///
 /// Changes of the same kind (describe_change) become one step while a gesture lasts (a mouse button is held: a slider's
 /// drag, painted cells) or while they follow each other quickly (typing, arrow keys).
@@ -28,7 +28,7 @@ class Undo {
   /// A change after undo() drops what could be redone.
   bool observe(const State& state, double now_s, bool in_gesture);
 
-  /// Adopts a change that nobody made by hand (a selection clamped to a new run) into the shown step: nothing to undo.
+  /// Adopts a change that the user didn't make (a selection clamped to a new run) into the current step: nothing to undo.
   void adopt(const State& state);
 
   /// The next change starts a new step, however quickly it follows.
@@ -36,7 +36,7 @@ class Undo {
 
   bool can_undo() const { return position_ > 0; }
   bool can_redo() const { return position_ + 1 < steps_.size(); }
-  /// What undo() would take back / redo() bring back ("Edit text"); empty when there is nothing.
+  /// The change that undo() / redo() would apply ("Edit text"); empty when there is none.
   std::string undo_label() const;
   std::string redo_label() const;
 
@@ -52,7 +52,7 @@ class Undo {
  private:
   struct Step {
     State state;
-    std::string label;  ///< how it came from the step before
+    std::string label;  ///< the change from the previous step
     std::size_t bytes = 0;
   };
   void trim();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 40;
 
-/// Levenshtein: insertions, deletions and substitutions that turn one word into the other, which has at most kLongestName
+/// Levenshtein: insertions, deletions and substitutions that change one word into the other, which has at most kLongestName
 /// letters.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
   std::array<std::size_t, kLongestName + 1> row;

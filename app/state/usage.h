@@ -17,7 +17,7 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-/// The candidate with the fewest edits from `word`; empty when none is near enough to be meant.
+/// The candidate with the fewest edits from `word`; empty when none is similar enough.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// `flag` is named in every message: "--heads: expected a whole number from 1 to 64, found 65".
