@@ -11,7 +11,7 @@ namespace {
 
 bool is_whole_pass(Operation operation) { return operation == Operation::Forward || operation == Operation::HeadMerge; }
 
-/// Foretells a case from the longest of its operation that was measured so far.
+/// Estimates a case's time from the longest measured case of its operation.
 class Forecast {
  public:
   double expected_ms(Operation operation, const Size& size) const {

@@ -12,9 +12,9 @@
 namespace headlight::app::bench {
 namespace {
 
-// The goal is 25; a busy machine and another processor must not fail the check, a kernel that lost its structure must.
+// The goal is 25; a busy machine or another CPU must not fail the check, a kernel with a broken structure must.
 constexpr double kLeastGain = 15.0;
-// On GPUs the naive kernel isn't slow by an order of magnitude; the chosen one must just not lose.
+// On GPUs the naive kernel isn't slower by an order of magnitude; the chosen one must only not be slower.
 constexpr double kLeastGainOnGpu = 0.8;
 
 double gpu_or_wall_ms(const Timing& timing) { return timing.gpu_ms > 0.0 ? timing.gpu_ms : timing.wall_ms; }

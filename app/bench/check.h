@@ -14,10 +14,10 @@ struct Verdict {
   bool holds = false;
 };
 
-/// Measures a few ratios with wide margins and tells each verdict as soon as it is known:
+/// Measures a few ratios with wide margins and reports each verdict as soon as it is known:
 ///   the projections run at least kLeastGain times as fast as by the naive kernel (best of several interleaved medians)
 ///   a pass is one submission that dispatches nothing but projections and attention
-///   what a run keeps on the device grows with n, not with n²
+///   a run's device memory grows with n, not with n²
 /// Returns whether all of them hold.
 bool check(ops::Kernels& kernels, const std::filesystem::path& tuning_file, const std::function<void(const Verdict&)>& tell);
 

@@ -92,7 +92,7 @@ class ModelBench {
     report("forward", n, timing);
     if (n < 2) return;
     timing = measure(plan_.rounds, [&] {
-      // The text before comes first and isn't timed.
+      // The preceding text is run first and isn't timed.
       const model::ModelInput longer = random_text(*model_, n, bits_);
       model::ModelInput shorter = longer;
       shorter.source.ids.pop_back();

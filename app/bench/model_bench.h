@@ -12,11 +12,11 @@
 
 namespace headlight::app::bench {
 
-/// What is measured with a model instead of random matrices.
+/// The options of measuring a model instead of random matrices.
 struct ModelPlan {
   std::filesystem::path path;  ///< a folder or GGUF file
   std::filesystem::path tuning_file;
-  std::vector<std::uint32_t> tokens;  ///< lengths of texts; those that the model has no positions for are left out
+  std::vector<std::uint32_t> tokens;  ///< lengths of texts; those beyond the model's positions are skipped
   inference::Precision precision = inference::Precision::F32;
   Rounds rounds;
 };
@@ -27,7 +27,7 @@ struct ModelResult {
   /// as many bytes as the weights have, once. "forward": all layers of a new text and the last token's logits. "append": one
   /// more token and its logits.
   std::string op;
-  std::uint32_t n = 0;  ///< tokens; 0 where none play a part
+  std::uint32_t n = 0;  ///< tokens; 0 where they don't matter
   double wall_ms = 0.0, gpu_ms = 0.0;
   std::uint32_t dispatches = 0;
   double peak_mib = 0.0;  ///< the process' largest resident size so far

@@ -25,7 +25,7 @@ constexpr std::array kEntries{
           "the same by the kernel that the device's tuning chose, stored as Q, K and V heads"},
     Entry{Operation::AttentionScores, "attention_scores", "Q.K^T of what the mask shows"},
     Entry{Operation::MaskedSoftmax, "masked_softmax", "scale, mask and softmax of stored scores"},
-    Entry{Operation::AttentionMerge, "attention_merge", "weights.V, written where the merged heads lie"},
+    Entry{Operation::AttentionMerge, "attention_merge", "weights.V, written into the merged heads"},
     Entry{Operation::Attention, "attention", "the three together, by the kernels that the tuning chose"},
     Entry{Operation::OutputProjection, "output_projection", "[n, d] x [d, d]"},
     Entry{Operation::Forward, "forward", "a whole layer: QKV, attention, merge, output; one submission"},

@@ -6,7 +6,7 @@
 
 namespace headlight::app::bench {
 
-/// What one case computes on: self-attention of n tokens, d_model / heads numbers a head, causal, one batch item.
+/// The size of one case: self-attention of n tokens, d_model / heads numbers per head, causal, one batch item.
 struct Size {
   std::uint32_t n = 0;
   std::uint32_t d_model = 0;
@@ -16,7 +16,7 @@ struct Size {
   bool operator==(const Size&) const = default;
 };
 
-/// What can be measured by itself.
+/// The operations that can be measured separately.
 enum class Operation : std::uint8_t {
   LinearNaive,
   LinearVec4,
@@ -39,19 +39,19 @@ enum class Operation : std::uint8_t {
 /// Every operation, in the order in which they are reported.
 std::span<const Operation> operations();
 
-/// "linear_naive", "qkv_gemm", …: what --ops takes and the reports say.
+/// "linear_naive", "qkv_gemm", …: the names in --ops and in reports.
 std::string_view to_string(Operation operation);
 /// One line for --help.
 std::string_view description(Operation operation);
 
-/// Is the operation about pairs of tokens, of which a causal mask hides half?
+/// Does the operation process pairs of tokens, of which a causal mask hides half?
 bool is_causal(Operation operation);
 
-/// Multiplications and additions of one call, of causal operations only those of visible pairs; 0 where counting them says
-/// nothing (softmax, merging heads).
+/// Multiplications and additions of one call, of causal operations only those of visible pairs; 0 where the count isn't
+/// meaningful (softmax, merging heads).
 double flops(Operation operation, const Size& size);
 
-/// Grows with the time that one call takes, so that a longer one can be foretold from a shorter one.
+/// Proportional to the time of one call, so that longer ones can be estimated from shorter ones.
 double effort(Operation operation, const Size& size);
 
 /// Edge of the map region that Tile evaluates: the map's last rows and first keys.

@@ -9,7 +9,7 @@
 namespace headlight::app::bench {
 namespace {
 
-/// The kernel's one-minute average, or nothing where it doesn't tell.
+/// The system's one-minute load average, or nullopt where it isn't available.
 std::optional<double> load_average() {
   double load = 0.0;
   return getloadavg(&load, 1) == 1 ? std::optional(load) : std::nullopt;

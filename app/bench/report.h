@@ -8,7 +8,7 @@
 
 namespace headlight::app::bench {
 
-/// Device, driver, tuning and the machine's load: what every number depends on, in lines for people.
+/// Device, driver, tuning and the machine's load, on which every number depends, as lines of text.
 std::string heading(const gpu::DeviceInfo& device, const ops::Tuning& tuning);
 
 /// The table's first line and one for each case, in columns.

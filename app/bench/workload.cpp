@@ -19,7 +19,7 @@ Tensor random(Shape shape, float deviation) {
   return tensor;
 }
 
-/// Weights of [out, in] as a trained layer has them: outputs as large as inputs.
+/// Weights of [out, in] scaled as in a trained layer: outputs as large as inputs.
 Tensor random_weight(std::uint32_t out, std::uint32_t in) {
   return random({out, in}, 1.0f / std::sqrt(static_cast<float>(in)));
 }
@@ -39,7 +39,7 @@ ops::PackedLinear pack_random(gpu::Context& context, std::uint32_t sections, con
   return pack(context, sources, "the weights to measure");
 }
 
-/// Lets calls be recorded with another kernel for the projections than the tuning chose.
+/// Records calls with another kernel for the projections than the tuning's.
 class OtherLinearKernel {
  public:
   OtherLinearKernel(ops::Kernels& kernels, LinearKernel kernel) : kernels_(kernels), before_(kernels.tuning()) {
@@ -84,13 +84,13 @@ Workload::Workload(ops::Kernels& kernels, const Size& size)
   mask_ = {.causal = true, .words = &mask_words_};
   scratch_ = std::make_unique<ops::AttentionScratch>(context, size.heads, size.n, size.n);
   x_.upload(stream, random({size.n, size.d_model}, 1.0f));
-  // What softmax and weights · V read must be real scores and weights.
+  // The inputs of softmax and weights · V must be real scores and weights.
   record(stream, Operation::QkvGemm);
   record_steps(stream, {});
   std::move(stream).submit().wait();
 }
 
-/// The tuning's way of attention if it goes by blocks, else the one that would read like its other kernels.
+/// The tuning's attention kernel if it works by blocks, else the block kernel that reads like its other kernels.
 ops::AttentionKernel Workload::blocks() const {
   const ops::Tuning& tuning = kernels_.tuning();
   if (needs_scratch(tuning.attention)) return tuning.attention;

@@ -13,8 +13,8 @@
 
 namespace headlight::app::bench {
 
-/// One size's operands on the device, made of normal random numbers (the same in every run): what every operation but
-/// Forward and HeadMerge is measured on.
+/// One size's operands on the device, made of normal random numbers (the same in every run), for every operation except
+/// Forward and HeadMerge.
 class Workload {
  public:
   Workload(ops::Kernels& kernels, const Size& size);
@@ -48,7 +48,7 @@ class Workload {
   std::unique_ptr<ops::AttentionScratch> scratch_;
 };
 
-/// The same size as a network of one layer, which a session runs: Forward.
+/// The same size as a network of one layer, run by a session: Forward.
 class WholePass {
  public:
   explicit WholePass(const Size& size);
@@ -56,7 +56,7 @@ class WholePass {
   /// One pass through the session, in place of the last one.
   inference::RunTiming run(inference::Session& session, std::shared_ptr<const inference::Run>& last) const;
 
-  /// Bytes that its weights take on the device; what else a run holds should grow with n · d.
+  /// Bytes that its weights take on the device; the rest of a run's memory should grow with n · d.
   std::size_t weight_bytes() const;
 
  private:

@@ -36,7 +36,7 @@ std::vector<float> weight_row(const model::Linear& linear, std::uint32_t index) 
   return row;
 }
 
-/// The head of keys and values that a head reads.
+/// The KV head that a head reads.
 std::uint32_t kv_head(const model::AttentionConfig& config, std::uint32_t head) {
   return head / std::max(config.heads / std::max(config.kv_head_count(), 1U), 1U);
 }
@@ -63,14 +63,14 @@ void explain_projection(Arithmetic& arithmetic, const model::Linear& linear, std
   set_sum(arithmetic, products(*x, weight_row(linear, out)), bias);
 }
 
-/// What happens to a head's queries or keys between the projection and the scores; empty when nothing does.
+/// The operations on a head's queries or keys between projection and scores; empty without any.
 std::string turned_by(const model::AttentionLayer& layer, Stage stage) {
   if (stage == Stage::V) return {};
   const bool has_norm = stage == Stage::Q ? layer.weights->query_norm.has_value() : layer.weights->key_norm.has_value();
-  const bool is_turned = layer.config.rotary.has_value();
-  if (has_norm && is_turned) return "normed over the head's width, then turned by the token's position";
+  const bool is_rotated = layer.config.rotary.has_value();
+  if (has_norm && is_rotated) return "normed over the head's width, then rotated by the token's position";
   if (has_norm) return "normed over the head's width";
-  return is_turned ? "turned by the token's position (rotary), which mixes pairs of its numbers" : "";
+  return is_rotated ? "rotated by the token's position (RoPE), which mixes pairs of its components" : "";
 }
 
 void explain_input_projection(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
@@ -85,7 +85,7 @@ void explain_input_projection(const CellQuestion& question, Arithmetic& arithmet
   const model::Linear& linear = stage == Stage::Q ? weights.query : stage == Stage::K ? weights.key : weights.value;
   const std::uint32_t width = stage == Stage::V ? geometry.shape.d_v : geometry.shape.d_k;
   const bool reads_x = stage == Stage::Q || geometry.is_self;
-  // Several heads may share one head of keys and values.
+  // Several heads may share one KV head.
   const std::uint32_t head = stage == Stage::Q ? geometry.head : kv_head(question.layer->config, geometry.head);
   const std::string turn = turned_by(*question.layer, stage);
   const std::string columns = turn.empty() ? fmt::format("{},:", head * width + question.column)
@@ -193,7 +193,7 @@ void explain_merged(const CellQuestion& question, Arithmetic& arithmetic) {
   const MergedOrigin origin = origin_of_merged(question.geometry, question.row, question.column);
   arithmetic.formula = fmt::format("head{}[{},{}]", subscript(origin.head), origin.token, origin.dimension);
   arithmetic.note = question.geometry.merge == model::MergeOrder::Concatenate
-                        ? "A copy: the heads stand side by side."
+                        ? "A copy: the heads are concatenated."
                         : "A copy: [head, token, d_v] is reshaped without a transpose, so a row mixes tokens of one head.";
 }
 

@@ -13,7 +13,7 @@
 
 namespace headlight::app {
 
-/// Where a cell's arithmetic gets its numbers from: one head's matrices. Nothing means that they are on their way.
+/// The source of a cell's numbers: one head's matrices. nullopt means that they are being computed.
 class NumberSource {
  public:
   using Numbers = std::optional<std::vector<float>>;
@@ -34,7 +34,7 @@ class NumberSource {
   virtual Numbers memory(std::uint32_t /*row*/) { return std::nullopt; }
 };
 
-/// What is asked: a cell of a stage, and what its explanation needs besides the numbers.
+/// A cell of a stage, and the inputs of its explanation besides the numbers.
 struct CellQuestion {
   BlockGeometry geometry;
   const model::AttentionLayer* layer = nullptr;  ///< null while there is no network
@@ -55,7 +55,7 @@ struct Product {
 struct Arithmetic {
   std::string cell;             ///< "scores[2,5]"
   std::string formula;          ///< "q₂·k₅"
-  std::string numbers;          ///< "1.2·0.4 + 0.31·(−0.2)", largest first; "…" while numbers are on their way
+  std::string numbers;          ///< "1.2·0.4 + 0.31·(−0.2)", largest first; "…" while numbers are being computed
   std::optional<float> result;  ///< the value on screen
   std::string note;             ///< in words: why a cell is masked, where a matrix comes from; may be empty
   std::vector<Product> terms;   ///< every product of the sum, in order

@@ -33,7 +33,7 @@ std::vector<MatrixPart> head_slices(const BlockGeometry& geometry) {
   std::vector<MatrixPart> parts;
   for (std::uint64_t at = geometry.head * per_head; at < end;) {
     const std::uint64_t column = at % width;
-    // Whole rows in one piece; what begins or ends inside a row by itself.
+    // Whole rows as one rectangle; partial rows separately.
     const std::uint64_t whole_rows = column == 0 ? (end - at) / width : 0;
     const std::uint64_t columns = whole_rows > 0 ? width : std::min(width - column, end - at);
     const std::uint64_t rows = std::max<std::uint64_t>(whole_rows, 1);
@@ -49,7 +49,7 @@ std::vector<MatrixPart> head_slices(const BlockGeometry& geometry) {
 
 namespace {
 
-/// What keys and values are made from.
+/// The matrix from which keys and values are projected.
 StepMatrix memory_of(const BlockGeometry& geometry) {
   return geometry.is_self ? StepMatrix(Stage::X) : StepMatrix(StepMatrix::Other::Memory);
 }

@@ -19,14 +19,14 @@ struct MatrixPart {
   bool operator==(const MatrixPart&) const = default;
 };
 
-/// The attention whose calculation is shown: sizes, the order of its merge, and the head looked at.
+/// The attention whose calculation is shown: sizes, its merge order, and the selected head.
 struct BlockGeometry {
   inference::BlockShape shape;
   model::MergeOrder merge = model::MergeOrder::Concatenate;
   bool is_self = true;  ///< queries and keys come from the same X
   std::uint32_t head = 0;
   bool has_weights = false;  ///< Q, K, V and output are products with W_Q … W_O
-  /// Q and K are normed or turned behind their product, so that one of their numbers comes from all columns of the weight.
+  /// Q and K are normed or RoPE-rotated after the product, so that a component depends on all columns of the weight.
   bool is_turned = false;
 };
 
@@ -36,11 +36,11 @@ struct MergedOrigin {
 };
 MergedOrigin origin_of_merged(const BlockGeometry& geometry, std::uint32_t row, std::uint32_t column);
 
-/// Where the head's output stands in Merged: d_v columns, or with MergeOrder::WithoutTranspose a run of the row-major
-/// order, which is up to three rectangles.
+/// The head's output in Merged: d_v columns, or with MergeOrder::WithoutTranspose a run of the row-major order, which is up
+/// to three rectangles.
 std::vector<MatrixPart> head_slices(const BlockGeometry& geometry);
 
-/// What a cell is computed from, one step back: the rows, columns and cells of the matrices before it. Empty for X, the
+/// The inputs of a cell, one step back: the rows, columns and cells of the previous matrices. Empty for X, the
 /// memory and weights, and for a merged cell of another head.
 std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, attention::Stage stage, std::uint32_t row,
                                    std::uint32_t column);

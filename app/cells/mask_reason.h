@@ -17,7 +17,7 @@ struct MapCell {
 /// Why the cell is masked: "causal rule", "padding", "window of 4 and mask matrix", "paint". Empty when it is visible.
 std::string mask_reason(const attention::MaskSpec& mask, const MapCell& where);
 
-/// What the mask consists of: "causal, window 4, paint"; empty when it hides no cell. `has_padding`: are some of the
+/// The parts of the mask: "causal, window 4, paint"; empty when it hides no cell. `has_padding`: are some of the
 /// keys padding?
 std::string mask_summary(const attention::MaskSpec& mask, bool has_padding);
 

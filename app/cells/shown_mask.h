@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// The selected block's mask as its layer applies it: what a person chose, and the window that the layer was trained with.
+/// The selected block's mask as its layer applies it: the user's, and the window that the layer was trained with.
 class ShownMask {
  public:
   /// The frame must outlive it.
@@ -19,7 +19,7 @@ class ShownMask {
   std::optional<attention::MaskSpec> with_window_;  ///< only where there is one: a copy may be large
 };
 
-/// Do some layers of the model on screen mask by a window of their own?
+/// Do some layers of the model on screen have a sliding window?
 bool has_trained_window(const Frame& frame);
 
 }  // namespace headlight::app

@@ -7,7 +7,7 @@ namespace {
 
 using attention::Stage;
 
-/// The factor of the scores as it stands in a formula: "S / √d_k".
+/// The factor of the scores in a formula: "S / √d_k".
 std::string scaled_formula(const model::AttentionLayer* layer) {
   if (!layer) return "scaled = c · S";
   const model::AttentionConfig& config = layer->config;
@@ -26,16 +26,16 @@ std::string projection_formula(char letter, const char* input, const model::Line
   return fmt::format("{0} = {1} W_{0}{2}", letter, input, linear->has_bias() ? fmt::format(" + b_{}", letter) : "");
 }
 
-/// The same for queries and keys that are normed or turned by their positions afterwards.
+/// The same for queries and keys that are normed or RoPE-rotated afterwards.
 std::string turned_formula(char letter, const char* input, const model::AttentionLayer* layer) {
   const model::AttentionWeights* weights = layer && layer->weights ? &*layer->weights : nullptr;
   const model::Linear* linear = !weights ? nullptr : letter == 'Q' ? &weights->query : &weights->key;
   const std::string formula = projection_formula(letter, input, linear);
   const bool has_norm = weights && (letter == 'Q' ? weights->query_norm.has_value() : weights->key_norm.has_value());
-  const bool is_turned = weights && layer->config.rotary.has_value();
-  if (!has_norm && !is_turned) return formula;
+  const bool is_rotated = weights && layer->config.rotary.has_value();
+  if (!has_norm && !is_rotated) return formula;
   const std::string inside = formula.substr(4);
-  if (has_norm && is_turned) return fmt::format("{} = rotate(norm( {} ))", letter, inside);
+  if (has_norm && is_rotated) return fmt::format("{} = rotate(norm( {} ))", letter, inside);
   return fmt::format("{} = {}( {} )", letter, has_norm ? "norm" : "rotate", inside);
 }
 

@@ -16,11 +16,11 @@ std::string head_title(model::BlockRef block, std::uint32_t head);
 /// "encoder self-attention", "decoder self-attention", "cross-attention".
 const char* kind_text(model::BlockKind kind);
 
-/// What a matrix is called: "queries", "attention weights".
+/// The name of a matrix: "queries", "attention weights".
 const char* stage_title(attention::Stage stage);
 /// Its letter in formulas and cells: "Q", "scores", "head", as math_text sets them.
 const char* stage_symbol(attention::Stage stage);
-/// How it is computed, with the switches of this layer: "Q = X W_Q + b_Q". `layer` may be null.
+/// Its formula, with the options of this layer: "Q = X W_Q + b_Q". `layer` may be null.
 std::string stage_formula(attention::Stage stage, model::BlockRef block, const model::AttentionLayer* layer,
                           std::uint32_t head);
 /// Its space in the field's letters: "ℝ^{n×d_k}".

@@ -7,13 +7,13 @@
 
 namespace headlight::app {
 
-/// A matrix of the steps: a stage of the run, or what stages are made with.
+/// A matrix of the steps: a stage of the run, a weight or the memory.
 class StepMatrix {
  public:
   enum class Other : std::uint8_t {
     Memory,        ///< [key token, d_model] that cross-attention's keys and values come from
     QueryWeight,   ///< W_Q [d_model, d_k] of one head
-    KeyWeight,     ///< W_K [d_model, d_k], of the head of keys
+    KeyWeight,     ///< W_K [d_model, d_k], of the KV head
     ValueWeight,   ///< W_V [d_model, d_v], likewise
     OutputWeight,  ///< W_O [heads·d_v, d_model]
   };

@@ -18,7 +18,7 @@ Columns columns_of(StepMatrix matrix, const StepLayer& layer) {
   if (!layer.layer || !layer.layer->weights) return {};
   const model::AttentionWeights& weights = *layer.layer->weights;
   const model::AttentionConfig& config = layer.layer->config;
-  // Several heads may share one head of keys and values.
+  // Several heads may share one KV head.
   const std::uint32_t kv_head = layer.head / std::max(config.heads / std::max(config.kv_head_count(), 1U), 1U);
   if (matrix == Other::QueryWeight) return {.linear = &weights.query, .first = layer.head * layer.d_k, .count = layer.d_k};
   if (matrix == Other::KeyWeight) return {.linear = &weights.key, .first = kv_head * layer.d_k, .count = layer.d_k};

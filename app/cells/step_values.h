@@ -19,7 +19,7 @@ struct StepLayer {
   std::uint32_t d_k = 0, d_v = 0;
 };
 
-/// Rows and columns of a matrix that is no stage; nothing where the layer has none.
+/// Rows and columns of a matrix that isn't a stage; nullopt where the layer has none.
 struct MatrixSize {
   std::uint32_t rows = 0, columns = 0;
 };
@@ -33,15 +33,15 @@ struct MatrixWindow {
   auto operator<=>(const MatrixWindow&) const = default;
 };
 
-/// Numbers of matrices that aren't evaluated on demand: the weights, as they went to the device, and the memory, as it came
-/// from there (EngineResult::memory). The last window of each matrix is kept.
+/// Numbers of matrices that aren't evaluated on demand: the weights, as uploaded, and the memory, as downloaded
+/// (EngineResult::memory). The last window of each matrix is kept.
 class StepValues {
  public:
   struct Known {
     attention::Tile tile;        ///< values [rows, columns] of the window; its request only names sizes
     std::uint64_t revision = 0;  ///< changes with the values
   };
-  /// Null while the memory is on its way; asks for it then.
+  /// Null while the memory isn't known; then requests it.
   const Known* find(Frame& frame, StepMatrix matrix, const StepLayer& layer, const MatrixWindow& window);
 
  private:

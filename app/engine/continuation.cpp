@@ -9,7 +9,7 @@
 namespace headlight::app {
 namespace {
 
-/// Tokens whose text decides how the next one is written; more change nothing.
+/// Preceding tokens that affect how the next one is written; more make no difference.
 constexpr std::size_t kContext = 16;
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
@@ -23,8 +23,7 @@ const std::vector<text::Token>& tokens_of(const EngineResult& result, std::uint3
   return (has_target(result) ? result.prompt->target_tokens : result.prompt->tokens).at(item);
 }
 
-/// A piece of a word ("##ing") that stands in a word's place joins the word before it. Of special tokens only the mask can
-/// stand in a text.
+/// A piece of a word ("##ing") joins the word before it. Of special tokens only the mask can be part of a text.
 std::string text_in_place(const text::Tokenizer& tokenizer, std::uint32_t id, bool& joins) {
   const std::string_view token_string = tokenizer.token_string(id);
   joins = token_string.starts_with("##");
@@ -102,7 +101,7 @@ void append_to_item(State& state, const EngineResult& result, std::uint32_t item
 
 namespace {
 
-/// put_token() where the target, if there is one, is the person's own.
+/// put_token() where the target, if there is one, is the user's.
 bool put(State& state, const EngineResult& result, const PredictionPlace& place, std::uint32_t id) {
   const std::uint32_t index = place.token - place.first;
   const bool is_next = place.kind == PredictionPlace::Kind::Next;

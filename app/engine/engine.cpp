@@ -32,7 +32,7 @@ namespace {
 /// How long there must have been no request before the worker spends time on itself.
 constexpr std::chrono::milliseconds kIdle{1500};
 
-/// How often the window hears of a load.
+/// Interval of progress updates of a load.
 constexpr std::size_t kProgressSteps = 200;
 
 }  // namespace
@@ -114,7 +114,7 @@ class Engine::Worker {
 
   bool is_idle() const { return !is_working_ && !wanted_ && !device_; }
 
-  /// Called while weights go to the device: may it go on?
+  /// Called during the upload of weights: may it continue?
   bool watch_load(std::size_t done_bytes, std::size_t total_bytes) {
     const std::size_t step = total_bytes / kProgressSteps + 1;
     bool is_update = false;
@@ -210,7 +210,7 @@ class Engine::Worker {
   bool is_cancelled_ = false;
   bool is_working_ = false;
   bool is_stopping_ = false;
-  std::thread thread_;  ///< last: it starts when everything above is there
+  std::thread thread_;  ///< last member: started after all others are initialised
 };
 
 Engine::Engine(EngineOptions options) : worker_(std::make_unique<Worker>(std::move(options))) {}

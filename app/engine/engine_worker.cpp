@@ -10,10 +10,10 @@
 namespace headlight::app {
 namespace {
 
-/// Cells evaluated before the first heatmap of a run may be seen, and between two looks at newer requests after that.
+/// Cells evaluated before the first update of a run, and between checks for newer requests after that.
 constexpr std::size_t kFirstChunkCells = std::size_t{1} << 18;
 constexpr std::size_t kChunkCells = std::size_t{1} << 21;
-/// Tokens are shown a few at a time: a picture of each one would cost more than the token.
+/// Tokens are published a few at a time: a frame for each one would cost more than the token.
 constexpr std::chrono::milliseconds kTranslationSlice{20};
 /// Logits read at once.
 constexpr std::size_t kChunkLogits = std::size_t{1} << 22;
@@ -30,8 +30,8 @@ bool is_inside(const attention::TileRequest& request, const BlockShapes& shapes)
          request.columns <= extent->columns - request.column;
 }
 
-/// A tile that showed a whole matrix shows the whole of the new one: the caller laid its request out for the run before, and
-/// would otherwise see an empty frame whenever a token is added.
+/// Extends a tile of a whole matrix to the whole of the new one: the caller laid out its request for the previous run, and
+/// would otherwise show an empty heatmap for a frame whenever a token is added.
 void follow_shape(attention::TileRequest& tile, const BlockShapes& before, const BlockShapes& after) {
   const auto old_shape = before.find(tile.block), new_shape = after.find(tile.block);
   if (old_shape == before.end() || new_shape == after.end()) return;
@@ -98,7 +98,7 @@ void EngineWorker::begin(const EngineRequest& request) {
 void EngineWorker::load_weights(const RunSource::Source& source, inference::Precision precision) {
   const std::shared_ptr<const model::Layers>& layers = source.network->layers;
   const bool is_model = source.model != nullptr;
-  // The playground's weights go up with its runs, but only load() makes room and chooses the precision.
+  // The playground's weights are uploaded by its runs, but only load() frees memory and chooses the precision.
   if (!is_model && !loaded_) return;
   if (loaded_ == layers && loaded_precision_ == precision) return;
   run_.reset();  // its weights make room
@@ -237,7 +237,7 @@ void EngineWorker::evaluate_some() {
 
 void EngineWorker::evaluate_next() {
   if (translation_) translate_some();
-  // A first picture, then what the model expects, then the other heads.
+  // A first heatmap, then predictions, then the other heads.
   const bool is_tiles_turn = is_first_chunk_ || pending_predictions_.empty();
   if (is_tiles_turn && mean_) return evaluate_mean();
   if (is_tiles_turn && !pending_.empty()) return evaluate_tiles();
@@ -375,7 +375,7 @@ void EngineWorker::close() {
 }
 
 void EngineWorker::reopen() {
-  was_lost_ = !is_given_up_;  // a request that didn't lose it yet has two attempts
+  was_lost_ = !is_given_up_;  // a request that hasn't lost the device yet has two attempts
   is_given_up_ = false;
   close();  // what is left of it would take memory from its successor
   ++result_.reopenings;

@@ -30,7 +30,7 @@ class EngineWorker {
         source_(std::move(options.models)),
         tiles_(options.tile_bytes) {}
 
-  /// Opens another device and repeats the last request there; on failure the one in use stays.
+  /// Opens another device and repeats the last request there; on failure the current one stays.
   void open(const std::string& device);
 
   /// Takes a new request: the forward pass when its inputs changed, and the lists of what to evaluate.
@@ -44,7 +44,7 @@ class EngineWorker {
   /// A little of what makes later runs faster, for when nobody waits and a first heatmap is there.
   bool has_idle_work() const { return runner_ && result_.run > 0 && runner_->has_idle_work(); }
   void work_while_idle();
-  /// Is it what the next keystroke needs, so that there is no time to lose?
+  /// Is it needed by the next keystroke, and therefore urgent?
   bool warms_up() const { return runner_ && runner_->warms_up(); }
 
   EngineResult snapshot() const;
@@ -93,9 +93,9 @@ class EngineWorker {
   inference::CompileObserver watch_compiling_;
   std::unique_ptr<Runner> runner_;  ///< outlives run_ and kept_
   std::string device_error_;
-  std::string device_;        ///< as it was asked for
+  std::string device_;        ///< as requested
   bool was_lost_ = false;     ///< since the last request that was answered in full
-  bool is_given_up_ = false;  ///< lost again by what was repeated, or can't be opened: waits for another request
+  bool is_given_up_ = false;  ///< lost again by the repeated request, or can't be opened: waits for another request
   RunSource source_;
   std::optional<RunInputs> attempted_;           ///< inputs of the newest forward pass, whether it succeeded or not
   std::shared_ptr<const model::Layers> loaded_;  ///< a model's weights that are on the device

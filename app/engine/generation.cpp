@@ -18,7 +18,7 @@ bool ends_text(const EngineResult& result, std::uint32_t id) {
   return model.predicted_tokenizer() != nullptr && model.predicted_tokenizer()->special().end == id;
 }
 
-/// The items' ids, as they are or with more behind one of them.
+/// The items' ids, unchanged or with more after those of one item.
 std::vector<std::vector<std::uint32_t>> all_ids(const EngineResult& result, std::uint32_t item,
                                                 const std::vector<std::uint32_t>& ids) {
   const bool has_target = result.model->description.is_encoder_decoder;
@@ -83,7 +83,7 @@ void Generation::take(State& state, const EngineResult& result, std::uint32_t id
   if (ends_text(result, id)) return stop(state, "the model ended the text");
   result_has_target_ = result.model->description.is_encoder_decoder;
   std::vector<std::vector<std::uint32_t>>& given = result_has_target_ ? state.model.target_ids : state.model.ids;
-  if (!given.empty() && pending_.empty()) {  // the person gave ids: they go on as ids
+  if (!given.empty() && pending_.empty()) {  // the user gave ids: the text continues as ids
     given.at(std::min<std::size_t>(item_, given.size() - 1)).push_back(id);
     ++count_;
     return;

@@ -21,17 +21,17 @@ inline constexpr std::uint32_t kMeanOfKind = 0xFFFF'FFFFU;   ///< over the heads
 
 inline bool is_mean(const attention::TileRequest& request) { return request.head >= kMeanOfLayer; }
 
-/// Makes a request for the selected head one for what the selection shows: the head, or a mean of weights.
+/// Converts a request for the selected head to one for the selection: the head, or a mean of weights.
 attention::TileRequest shown_map(const Selection& selection, attention::TileRequest request);
 
-/// The stage on the big heatmap: a mean is of weights, whatever stage is chosen for heads.
+/// The stage on the big heatmap: a mean is always of weights.
 attention::Stage shown_stage(const State& state);
 
-/// Evaluates the mean of several heads' weights, exactly, bit by bit: strips of whole rows come from the device head by head
+/// Evaluates the exact mean of several heads' weights in steps: strips of whole rows come from the device head by head
 /// and are added up in double precision on the host; pooling, by the maximum as for one head, comes last. A head whose row
 /// sees no key counts as zeros.
 ///
-/// The tile's row_sum is 1 / the largest mean weight of the whole row, which is what it means for one head; row_max is 0. A
+/// The tile's row_sum is 1 / the largest mean weight of the whole row, as for one head; row_max is 0. A
 /// cell is masked where it is masked in all heads.
 class HeadMeanTile {
  public:

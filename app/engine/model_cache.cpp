@@ -7,7 +7,7 @@ std::shared_ptr<const inference::LanguageModel> ModelCache::open(const std::file
     const std::lock_guard lock(mutex_);
     if (auto known = models_[path].lock()) return known;
   }
-  // Without the lock: one model that opens slowly doesn't hold up another.
+  // Without the lock: a model that opens slowly doesn't block another.
   std::shared_ptr<const inference::LanguageModel> model = inference::open_model(path);
   const std::lock_guard lock(mutex_);
   std::weak_ptr<const inference::LanguageModel>& place = models_[path];

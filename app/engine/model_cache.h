@@ -9,11 +9,11 @@
 
 namespace headlight::app {
 
-/// Opens models, each once for as long as anybody has it: the browser looks into a model on one thread, the engine runs it
-/// on another. Holds none itself, so that closing a model unmaps its files.
+/// Opens models, each once while it is in use: the browser reads a model on one thread, the engine runs it on another. Keeps
+/// none itself, so that closing a model unmaps its files.
 class ModelCache {
  public:
-  /// Throws Error in one line when the path holds no model that can be shown.
+  /// Throws Error in one line when there is no supported model at the path.
   std::shared_ptr<const inference::LanguageModel> open(const std::filesystem::path& path);
 
  private:

@@ -10,7 +10,7 @@ namespace {
 /// Changes of one kind at most this far apart are one change, as in the history.
 constexpr double kMergeSeconds = 1.0;
 
-/// The inputs without what is typed.
+/// The inputs without the typed text.
 RunInputs without_text(RunInputs inputs) {
   inputs.text.clear();
   inputs.key_text.clear();

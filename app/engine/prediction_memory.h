@@ -12,12 +12,12 @@
 
 namespace headlight::app {
 
-/// The logits on screen and those before the last change of what the model computes, so that the effect of a knock-out, a
-/// mask or an edit can be drawn. Quick changes of one kind, and those of one gesture, count as one.
+/// The logits on screen and those before the last change of inputs, so that the effect of a knock-out, a mask or an edit can
+/// be drawn. Quick changes of one kind, and those of one gesture, count as one.
 class PredictionMemory {
  public:
-  /// Once a frame. `prediction`: of `place`, with logits; null or of an older run while it is computed. `now_s`: any steady
-  /// clock. `in_gesture`: a mouse button is held.
+  /// Once a frame. `prediction`: of `place`, with logits; null or of an older run while it is being computed. `now_s`: any
+  /// steady clock. `in_gesture`: a mouse button is held.
   void observe(const EngineResult& result, const PredictionPlace& place, const Prediction* prediction, double now_s,
                bool in_gesture);
 
@@ -28,17 +28,17 @@ class PredictionMemory {
   /// Of the newest logits seen, under the settings; null while none are known, or where none of them is finite. Stays valid
   /// until the next call with other settings or another observe().
   const inference::Distribution* shown(const inference::SamplingSettings& settings);
-  /// Likewise of the logits before the last change; null where there is nothing to compare with: after another model was
+  /// Likewise of the logits before the last change; null without a comparison: after another model was
   /// opened, or another token chosen.
   const inference::Distribution* before(const inference::SamplingSettings& settings);
-  /// What has changed since: "the text", "the mask" or "a head's gain".
+  /// The part that has changed since: "the text", "the mask" or "a head's gain".
   const char* change() const;
 
  private:
   enum class Part : std::uint8_t { None, Text, Masks, Gains, Other };
   static Part changed_part(const RunInputs& from, const RunInputs& to);
 
-  /// Logits [vocabulary] and what sampling makes of them.
+  /// Logits [vocabulary] and their sampling distribution.
   struct Seen {
     std::shared_ptr<const std::vector<float>> logits;
     std::optional<inference::Distribution> distribution;

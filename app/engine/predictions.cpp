@@ -13,7 +13,7 @@ const model::TokenBatch& predicted_tokens(const model::ModelInput& input) {
   return input.target ? *input.target : input.source;
 }
 
-/// Is the pinned row one of the sequence that predictions are of?
+/// Is the pinned row in the predicted sequence?
 bool pins_predicted_row(const State& state, const model::ModelInput& input) {
   return state.view.pinned && &input.queries(state.selection.block.kind) == &predicted_tokens(input);
 }

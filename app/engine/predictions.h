@@ -13,7 +13,7 @@
 
 namespace headlight::app {
 
-/// A hidden state whose reading by the final norm and the unembedding somebody wants to see.
+/// A request to read a hidden state by the final norm and the unembedding (logit lens).
 struct PredictionRequest {
   std::uint32_t batch = 0;
   std::uint32_t token = 0;
@@ -24,30 +24,30 @@ struct PredictionRequest {
   inference::StateRef state() const { return {.batch = batch, .token = token, .layer = layer}; }
 };
 
-/// What a model expects at one place.
+/// A model's prediction at one position.
 struct Prediction {
   std::vector<inference::Candidate> candidates;      ///< the likeliest kPredictedCandidates, the likeliest first
   double entropy = 0.0;                              ///< of the whole distribution, in nats
-  std::shared_ptr<const std::vector<float>> logits;  ///< [vocabulary]; only where they were asked for
+  std::shared_ptr<const std::vector<float>> logits;  ///< [vocabulary]; only on request
   std::uint64_t run = 0;                             ///< of the engine
 };
 inline constexpr std::size_t kPredictedCandidates = 24;
 
-/// What is known; perhaps of the run before, until it is computed anew.
+/// The known predictions; possibly of the previous run, until they are recomputed.
 using Predictions = std::map<PredictionRequest, Prediction>;
 
 /// Reads one row of logits.
 Prediction predict(std::span<const float> logits, bool keeps_logits, std::uint64_t run);
 
-/// Where a prediction is looked at, and what it is of.
+/// The position of a prediction, and its kind.
 struct PredictionPlace {
-  /// What follows a token; what stands in the place of a mask token; or, with a masked model and no mask token there, what
-  /// the model would put in a token's own place.
+  /// The token after this one; the token at a mask; or, with a masked model and no mask token there, the model's prediction
+  /// of the token itself.
   enum class Kind : std::uint8_t { Next, Masked, InPlace };
   Kind kind = Kind::Next;
   std::uint32_t batch = 0;
   std::uint32_t token = 0;           ///< of the last stack's sequence, padding counted
-  bool is_chosen = false;            ///< by a person; else it is where the model would go on, or its first mask
+  bool is_chosen = false;            ///< by the user; else the last token, or the first mask
   std::uint32_t first = 0, end = 0;  ///< the real tokens of the batch item
 
   bool operator==(const PredictionPlace&) const = default;
@@ -55,12 +55,12 @@ struct PredictionPlace {
 
 struct EngineResult;
 
-/// The token that stands for a missing word, where the model has one.
+/// The mask token, where the model has one.
 std::optional<std::uint32_t> mask_token(const EngineResult& result);
-/// Does the model (or notebook) predict what comes next, rather than what is missing?
+/// Does the model (or notebook) predict the next token, rather than masked ones?
 bool predicts_next(const EngineResult& result);
 
-/// The row that a person pinned in the sequence that predictions are of; else the last token of a causal model, the first
+/// The row that the user pinned in the predicted sequence; else the last token of a causal model, the first
 /// mask token of others, or their first token that isn't special. `result` has a run.
 PredictionPlace prediction_place(const State& state, const EngineResult& result);
 

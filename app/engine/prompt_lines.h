@@ -16,14 +16,14 @@ struct LineRange {
 std::vector<LineRange> line_ranges(const std::string& text);
 
 /// The lines of a model's text that are batch items, one for each: those with more than white space in them, so that a
-/// newline just typed is no empty item.
+/// newline just typed doesn't add an empty item.
 std::vector<LineRange> item_lines(const std::string& text);
 
 /// The line of a second text that belongs to an item of the first: the one of the same number, or the only one; an empty
 /// range at the end where there is none.
 LineRange partner_line(const std::string& text, std::size_t item, const std::string& partner);
 
-/// What inference::make_prompt() takes. Second sentences and targets are left out where the model has no use for them.
+/// The input of inference::make_prompt(), without second sentences and targets where the model doesn't use them.
 inference::PromptText prompt_text(const RunInputs& inputs, bool has_pairs, bool has_target);
 
 }  // namespace headlight::app

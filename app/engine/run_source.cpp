@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-/// Do both need the same network and input? Masks and gains play no part, and nothing else does beside a preset.
+/// Do both need the same network and input? Masks and gains don't matter, and with a preset nothing else does.
 bool have_same_source(const RunInputs& left, const RunInputs& right) {
   if (!left.model.path.empty() || !right.model.path.empty()) {
     return left.model == right.model && left.text == right.text;

@@ -11,8 +11,8 @@
 
 namespace headlight::app {
 
-/// Turns what a person chose into a network and its input, and keeps the last ones: a changed text doesn't draw the weights
-/// again or open the model again, a changed mask builds nothing.
+/// Builds a network and its input from the user's choices, and keeps the last ones: a changed text doesn't draw the weights
+/// or open the model again, a changed mask rebuilds nothing.
 class RunSource {
  public:
   struct Source {

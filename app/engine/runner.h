@@ -45,7 +45,7 @@ class Runner {
 /// Opens a device by name or index; an empty one means the best. Throws Error in one line when there is none.
 using RunnerFactory = std::function<std::unique_ptr<Runner>(const std::string& device)>;
 
-/// The real thing: gpu::Context and inference::Session.
+/// The real Runner: gpu::Context and inference::Session.
 std::unique_ptr<Runner> open_gpu_runner(const std::string& device);
 
 }  // namespace headlight::app

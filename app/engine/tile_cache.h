@@ -12,7 +12,7 @@
 
 namespace headlight::app {
 
-/// What views ask of a whole tile in every frame, found once.
+/// Facts about a whole tile that views need in every frame, computed once.
 struct TileFacts {
   float largest_weight = 0.0F;  ///< as largest_weight()
   bool has_masked = false;
@@ -44,14 +44,14 @@ class TileCache {
   /// more, and those of blocks whose shape changed are dropped.
   void begin_run(std::uint64_t run, const BlockShapes& before, const BlockShapes& after, BlockVersions versions);
 
-  /// Marks `requests` as wanted now; returns those without a current tile, in their order and each once.
+  /// Marks `requests` as requested now; returns those without a current tile, in their order and each once.
   std::vector<attention::TileRequest> missing(std::span<const attention::TileRequest> requests);
 
   void add(attention::Tile tile);
 
   const EngineTiles& tiles() const { return tiles_; }
   std::size_t bytes() const { return bytes_; }
-  /// Requests that the cache remembers: those of its tiles and those wanted now.
+  /// Requests in the cache: those of its tiles and those requested now.
   std::size_t requests() const { return wanted_at_.size(); }
 
  private:

@@ -12,7 +12,7 @@
 namespace headlight::app {
 namespace {
 
-/// A model that isn't made for a text may go on for ever; no translation is so much longer than its source.
+/// A model may never end an unusual text; no translation is this much longer than its source.
 constexpr std::size_t kTimesLonger = 2, kMoreTokens = 32, kMostTokens = 512;
 
 std::size_t longest_target(const inference::LanguageModel& model, const inference::Prompt& prompt) {

@@ -13,21 +13,21 @@
 
 namespace headlight::app {
 
-/// What an encoder–decoder has written by itself so far. It is a result, never part of the state: undo and saved files hold
-/// only what a person typed.
+/// The target that an encoder–decoder has generated so far. It is a result, never part of the state: undo and saved files
+/// contain only the user's text.
 struct Translated {
   std::vector<std::string> lines;  ///< one for each batch item
   bool is_done = false;
   bool was_cut = false;  ///< a line reached its longest before the model ended it
 };
 
-/// Does the model write the target itself: is it asked to, and did nobody give one?
+/// Does the model generate the target: is the option on, and no target given?
 bool translates_itself(const ModelChoice& choice);
-/// … and can this model?
+/// … and does this model support it?
 bool translates_itself(const ModelChoice& choice, const inference::LanguageModel& model);
 
-/// A translation on its way, token by token, the likeliest one each time. Whoever owns it runs the network: states() says
-/// whose logits are needed, take() chooses, prompt() is the next pass' input.
+/// A translation in progress, greedy, token by token. The owner runs the network: states() lists the states whose logits are
+/// needed, take() chooses tokens, prompt() is the next pass' input.
 class Translation {
  public:
   /// `prompt`: the source, and for each item the decoder's start token.
@@ -38,7 +38,7 @@ class Translation {
   std::vector<inference::StateRef> states(const model::TokenBatch& target, std::uint32_t layers) const;
   /// `logits` [state, vocabulary] of these states. Returns whether any line has grown.
   bool take(const Tensor& logits);
-  /// The input of the next pass; the target's tokens know their bytes in lines().
+  /// The input of the next pass; the target's tokens have their byte ranges in lines().
   inference::Prompt prompt(const inference::LanguageModel& model, inference::PromptText text) const;
 
   Translated written() const;
@@ -58,16 +58,15 @@ class Translation {
   std::vector<Line> lines_;
 };
 
-/// Lines that belong to the items of a text, as one text whose lines stand where the items' lines do.
+/// Lines that belong to the items of a text, as one text with the items' line numbers.
 std::string target_text(const State& state, std::span<const std::string> lines);
 
 struct EngineResult;
 
-/// What gives the run on screen again: the state's inputs, with what the model has translated as given ids.
+/// Inputs that reproduce the run on screen: the state's, with the generated translation as given ids.
 RunInputs inputs_on_screen(const State& state, const EngineResult& result);
 
-/// Makes what the model has written by itself the person's own target, as if it had been typed; nothing where it writes
-/// none.
+/// Makes the generated translation the user's target, as if typed; does nothing without one.
 void take_over_translation(State& state, const Translated* written);
 
 }  // namespace headlight::app

@@ -11,7 +11,7 @@ namespace {
 /// exist (ops/linear.cpp).
 constexpr std::array<std::uint32_t, 4> kRowCounts = {12, 7, 3, 1};
 
-/// A text of which only the first tokens are left.
+/// A text cut to its first tokens.
 void truncate(model::TokenBatch& tokens, std::uint32_t length) {
   tokens.length = length;
   tokens.lengths = {length};
@@ -21,8 +21,8 @@ void truncate(model::TokenBatch& tokens, std::uint32_t length) {
   if (!tokens.texts.empty()) tokens.texts.front().resize(length);
 }
 
-/// An input for which so many rows have to be computed when `input` was the last: where no token sees a later one its last
-/// tokens are others, else it is shorter.
+/// An input for which so many rows have to be computed when `input` was the last: with a causal mask its last tokens differ,
+/// else it is shorter.
 model::ModelInput with_rows(const model::Network& network, model::ModelInput input, const attention::MaskSet& masks,
                             std::uint32_t rows) {
   model::TokenBatch& tokens = input.source;

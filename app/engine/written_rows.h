@@ -12,7 +12,7 @@ namespace headlight::app {
 bool rows_write_tokens(const model::ModelInput& input, model::BlockKind kind);
 
 /// What each row of a target's batch item writes: row t the token t + 1, the last real row "…", because the text doesn't
-/// have its token. Padding keeps its texts.
+/// contain its token. Padding keeps its labels.
 std::vector<std::string> written_texts(const model::TokenBatch& target, std::uint32_t batch);
 
 }  // namespace headlight::app
