@@ -17,7 +17,7 @@ constexpr auto kFirstDraw = std::chrono::milliseconds(500);
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr auto kLineEvery = std::chrono::seconds(10);
 
-/// Ends the line, so that the shell's prompt starts a new one, then applies the signal's previous handler.
+/// Ends the line, so that the shell's prompt starts a new one, then applies the signal's default action.
 extern "C" void end_line_and_die(int signal) {
   [[maybe_unused]] const auto written = write(STDERR_FILENO, "\n", 1);
   std::signal(signal, SIG_DFL);

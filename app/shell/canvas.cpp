@@ -24,7 +24,7 @@ vk::raii::RenderPass make_render_pass(const vk::raii::Device& device) {
       .pipelineBindPoint = vk::PipelineBindPoint::eGraphics, .colorAttachmentCount = 1, .pColorAttachments = &reference};
   using Stage = vk::PipelineStageFlagBits;
   using Access = vk::AccessFlagBits;
-  // A window may still be copying the previous frame when the next one begins, and copies this one right after it.
+  // A window may still be copying the previous frame when the next one begins, and copies this one after it.
   const std::array dependencies{vk::SubpassDependency{.srcSubpass = VK_SUBPASS_EXTERNAL,
                                                       .dstSubpass = 0,
                                                       .srcStageMask = Stage::eTransfer,

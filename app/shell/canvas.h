@@ -9,7 +9,7 @@
 
 namespace headlight::shell {
 
-/// A plain rectangle of a picture, in pixels.
+/// A plain rectangle of an image, in pixels.
 struct Ground {
   std::int32_t x = 0, y = 0;
   std::uint32_t width = 0, height = 0;
@@ -17,7 +17,7 @@ struct Ground {
 };
 
 /// The image that a frame is drawn into, with its render pass, and the way back to host memory. One frame is in flight at a
-/// time; between frames the image lies ready to be copied from (TRANSFER_SRC_OPTIMAL).
+/// time; between frames the image is ready to be copied from (TRANSFER_SRC_OPTIMAL).
 class Canvas {
  public:
   explicit Canvas(RenderDevice::Handles& handles);
@@ -34,9 +34,9 @@ class Canvas {
   void resize(PixelSize size);
   /// Waits until the frame in flight is drawn.
   void wait();
-  /// Waits before what the frame uses is freed, whatever the device says.
+  /// Waits before the frame's resources are freed, and ignores errors of the device.
   void finish() noexcept;
-  /// Begins the render pass on a ground of [r, g, b], 0 … 1, with other grounds on it.
+  /// Begins the render pass on a background of [r, g, b], 0 … 1, with other rectangles on it.
   vk::CommandBuffer begin(const std::array<float, 3>& ground, std::span<const Ground> grounds);
   void end_and_submit();
   PixelImage read();

@@ -16,7 +16,7 @@
 namespace headlight::shell {
 namespace {
 
-/// Starts a program of PATH that reads the file from its standard input and says nothing. Nothing: there is no such program.
+/// Starts a program of PATH that reads the file from its standard input, without output. nullopt: there is no such program.
 std::optional<pid_t> start(const std::vector<std::string>& command, const std::string& input) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -51,7 +51,7 @@ bool is_set(const char* variable) {
 void show_folder(const std::filesystem::path& folder) {
   const std::optional<pid_t> child = start({"xdg-open", folder.string()}, "/dev/null");
   if (!child) throw Error("there is no xdg-open to show {} with; install xdg-utils", folder.string());
-  std::thread([child] { wait_for(*child); }).detach();  // some file managers end with their window only
+  std::thread([child] { wait_for(*child); }).detach();  // some file managers only end with their window
 }
 
 void copy_image(const std::filesystem::path& png) {
@@ -61,10 +61,10 @@ void copy_image(const std::filesystem::path& png) {
   if (has_wayland) child = start({"wl-copy", "--type", "image/png"}, png.string());
   if (!child) child = start({"xclip", "-selection", "clipboard", "-t", "image/png", "-i"}, png.string());
   if (!child) {
-    throw Error("copying a picture needs {}; install it, or export the figure",
+    throw Error("copying an image needs {}; install it, or export the figure",
                 has_wayland ? "wl-copy (Debian: wl-clipboard)" : "xclip");
   }
-  if (wait_for(*child) != 0) throw Error("the clipboard didn't take the picture; export the figure instead");
+  if (wait_for(*child) != 0) throw Error("the clipboard didn't take the image; export the figure instead");
 }
 
 }  // namespace headlight::shell

@@ -60,7 +60,7 @@ ImFont* add_file(ImFontAtlas& atlas, const FontFile& file, float em_pixels, cons
   return atlas.AddFontFromMemoryTTF(data, static_cast<int>(file.data.size()), line_pixels, &config, ranges);
 }
 
-/// The first character of the text that needs shaping: what a font is missing for, most likely.
+/// The first character of the text that needs shaping: the likeliest one without a font.
 std::uint32_t first_shaped(std::string_view utf8) {
   for (std::size_t at = 0; at < utf8.size();) {
     const std::uint32_t code = next_code_point(utf8, at);
@@ -90,7 +90,7 @@ void FontAtlas::find_fallbacks() {
     fallbacks_.push_back(file);
     std::erase_if(missing, [&](std::uint32_t code) { return file->covered[code]; });
   }
-  // What needs shaping is drawn as pictures, by whatever fonts Pango finds.
+  // Texts that need shaping are drawn as images, by the fonts that Pango finds.
   std::erase_if(missing, [](std::uint32_t code) { return needs_shaping(code); });
   missing_ = missing.empty() ? std::nullopt : std::optional(missing.front());
 }
@@ -134,7 +134,7 @@ void FontAtlas::place_text_images(ImFontAtlas& atlas) {
       std::copy_n(picture.text.coverage.begin() + std::ptrdiff_t{y} * picture.text.width, columns,
                   pixels + std::ptrdiff_t{at->Y + y} * width + at->X);
     }
-    // ImGui gives glyphs out as constants, but this one is of a rectangle of ours.
+    // ImGui returns glyphs as constants, but this one belongs to our custom rectangle.
     auto* glyph = const_cast<ImFontGlyph*>(picture.font->FindGlyphNoFallback(picture.code));
     if (glyph == nullptr) continue;
     const float down = std::round(picture.font->Ascent) - static_cast<float>(picture.text.baseline);

@@ -23,14 +23,14 @@ class FontAtlas {
   /// Replaces the atlas' content by fonts for `scale` pixels per UI unit.
   void build(ImFontAtlas& atlas, float scale);
   const FontSet& fonts() const { return fonts_; }
-  /// Texts that are drawn as pictures of their own.
+  /// Texts that are drawn as images.
   ShapedTexts& shaped() { return shaped_; }
-  /// The first character that was asked for and that no installed font has; none after build() found all.
+  /// The first requested character that no installed font has; none after build() found all.
   std::optional<std::uint32_t> missing() const { return missing_; }
 
  private:
   void find_fallbacks();
-  /// Draws the shaped texts and makes room for them in the atlas, to be filled by place_text_images() once it is built.
+  /// Draws the shaped texts and reserves space in the atlas, filled by place_text_images() once it is built.
   void draw_text_images(ImFontAtlas& atlas, float scale);
   void place_text_images(ImFontAtlas& atlas);
 
@@ -49,7 +49,7 @@ class FontAtlas {
   const FontFile* regular_ = nullptr;
   const FontFile* strong_ = nullptr;
   const FontFile* mono_ = nullptr;
-  std::vector<const FontFile*> fallbacks_;  ///< for what the three lack, in order
+  std::vector<const FontFile*> fallbacks_;  ///< for characters that the three lack, in order
   std::vector<ImWchar> ranges_;             ///< ImGui keeps a pointer into it: pairs first, last; ends with 0
 };
 

@@ -14,7 +14,7 @@
 namespace headlight::shell {
 namespace {
 
-constexpr std::uint32_t kCodePoints = 0x10000;  // what ImGui's 16-bit characters reach
+constexpr std::uint32_t kCodePoints = 0x10000;  // the range of ImGui's 16-bit characters
 
 template <auto Destroy>
 struct Deleter {

@@ -14,7 +14,7 @@ struct FontFile {
   std::string path;
   int index = 0;                    ///< of the face in a collection
   std::vector<unsigned char> data;  ///< the whole file
-  float line_per_em = 1.2F;         ///< (ascender + descender) / em: ImGui measures fonts by lines, people by the em
+  float line_per_em = 1.2F;         ///< (ascender + descender) / em: ImGui measures fonts by lines, typography by the em
   std::vector<bool> covered;        ///< [0x10000], which code points it has
 };
 
@@ -26,7 +26,7 @@ class FontFiles {
   FontFiles(const FontFiles&) = delete;
   FontFiles& operator=(const FontFiles&) = delete;
 
-  /// The first of the families that is installed, else whatever fontconfig thinks is next. Throws Error when there is no
+  /// The first of the families that is installed, else fontconfig's closest match. Throws Error when there is no
   /// font at all.
   const FontFile& family(std::span<const char* const> families, bool is_bold);
   /// A font that has at least one of the code points, CJK by Noto Sans CJK where installed; nullptr when no font has any.

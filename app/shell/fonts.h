@@ -5,8 +5,8 @@ struct ImFont;
 namespace headlight::shell {
 
 /// The fonts of the interface, for ImGui::PushFont(). They stay valid until the next Ui::begin_frame(). Sizes are UI units.
-/// All cover Latin, Greek, Cyrillic, punctuation, arrows, sub- and superscripts and mathematical operators; anything else
-/// after Ui::ensure_glyphs() where some installed font has it.
+/// All cover Latin, Greek, Cyrillic, punctuation, arrows, sub- and superscripts and mathematical operators; other characters
+/// after Ui::ensure_glyphs() if an installed font has them.
 struct FontSet {
   ImFont* body = nullptr;        ///< 16, the default
   ImFont* small = nullptr;       ///< 13: labels, captions

@@ -28,12 +28,12 @@ constexpr std::array kBase{Block{0x0020, 0x007E},                         // ASC
                            Block{0x2260, 0x2265}, Block{0x226A, 0x226B}, Block{0x2282, 0x2287},
                            Block{0x2295, 0x2299}, Block{0x22A4, 0x22A5}, Block{0x22C5, 0x22C5},
                            Block{0x22EE, 0x22EF}, Block{0x2318, 0x2318}, Block{0x23CE, 0x23CE},
-                           Block{0x2400, 0x2424},  // control pictures, for tokens that are white space
+                           Block{0x2400, 0x2424},  // Control Pictures, for tokens that are white space
                            Block{0x25A0, 0x25CF},  // geometric shapes
                            Block{0x2605, 0x2606}, Block{0x2713, 0x2717}, Block{0x2C7C, 0x2C7D},  // ⱼ
                            Block{0xFFFD, 0xFFFD}};
 
-// Alphabets that come as a whole once one of their letters does.
+// Alphabets that are added as a whole with one of their letters.
 constexpr std::array kAlphabets{Block{0x0180, 0x024F}, Block{0x0250, 0x02AF}, Block{0x0300, 0x036F}, Block{0x0460, 0x052F},
                                 Block{0x0530, 0x058F}, Block{0x0590, 0x05FF}, Block{0x0600, 0x06FF}, Block{0x0900, 0x097F},
                                 Block{0x0E00, 0x0E7F}, Block{0x10A0, 0x10FF}, Block{0x1E00, 0x1EFF}, Block{0x1F00, 0x1FFF},

@@ -6,22 +6,22 @@
 
 namespace headlight::shell {
 
-/// The code point that begins at `at`, which moves on; U+FFFD for what is no UTF-8.
+/// The code point that begins at `at`, which moves on; U+FFFD for invalid UTF-8.
 std::uint32_t next_code_point(std::string_view utf8, std::size_t& at);
 
-/// Which characters the fonts must be able to show. Begins with what European languages and formulas need; a new character
-/// of a small alphabet brings its whole block along, so that typing on in it changes nothing.
+/// The characters that the fonts must have. Starts with those of European languages and formulas; a new character of a small
+/// alphabet adds its whole block, so that further typing adds nothing.
 class GlyphSet {
  public:
   GlyphSet();
 
-  /// True when something was added. Malformed bytes, code points above U+FFFF and the private use area, which pictures of
-  /// texts take (ShapedTexts), are passed over.
+  /// True when something was added. Malformed bytes, code points above U+FFFF and the private use area, used for images of
+  /// texts (ShapedTexts), are skipped.
   bool add(std::string_view utf8);
   bool contains(std::uint32_t code_point) const { return code_point < wanted_.size() && wanted_[code_point]; }
   /// All characters in order.
   std::vector<std::uint32_t> code_points() const;
-  /// The characters beyond the first ones that add() really saw: worth looking for another font.
+  /// The characters beyond the first ones that texts contained: worth a search for another font.
   const std::vector<std::uint32_t>& requested() const { return requested_; }
 
  private:

@@ -12,7 +12,7 @@ constexpr std::uint32_t kVertexCode[] = {
 constexpr std::uint32_t kFragmentCode[] = {
 #include "heatmap_frag.spv.inc"
 };
-constexpr std::uint32_t kFirstWords = 1U << 18;  // 1 MiB, enough for a sentence; doubled when it isn't
+constexpr std::uint32_t kFirstWords = 1U << 18;  // 1 MiB, enough for a sentence; doubled when full
 constexpr vk::ShaderStageFlags kStages = vk::ShaderStageFlagBits::eVertex | vk::ShaderStageFlagBits::eFragment;
 
 static_assert(sizeof(params::HeatmapParameters) <= 128, "every device has 128 bytes of push constants, not more");
@@ -164,7 +164,7 @@ std::optional<std::uint32_t> HeatmapRenderer::Pipeline::allocate(std::uint32_t w
 bool HeatmapRenderer::Pipeline::drop_oldest() {
   auto oldest = entries.end();
   for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
-    if (entry->second.words == 0 || entry->second.last_frame == frame) continue;  // this frame's draws refer to it
+    if (entry->second.words == 0 || entry->second.last_frame == frame) continue;  // used by this frame's draws
     if (oldest == entries.end() || entry->second.last_frame < oldest->second.last_frame) oldest = entry;
   }
   if (oldest == entries.end()) return false;

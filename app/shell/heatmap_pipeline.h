@@ -21,7 +21,7 @@ using uint = std::uint32_t;
 struct HeatmapRenderer::Pipeline {
   Pipeline(RenderDevice::Handles& handles, vk::RenderPass render_pass, Budget budget = {});
 
-  /// After the previous frame was drawn, so that its values may be overwritten. Forgets what was long unused.
+  /// After the previous frame was drawn, so that its values may be overwritten. Drops long unused heatmaps.
   void begin_frame(PixelSize size, float scale);
 
   /// A heatmap's words in the buffer: values, then mask bits, then row scales.
@@ -35,12 +35,12 @@ struct HeatmapRenderer::Pipeline {
     std::uint32_t words = 0;
     std::uint64_t last_frame = 0;
   };
-  /// Uploads the image if it changed; nullptr when it can't fit whatever else is dropped.
+  /// Uploads the image if it changed; nullptr when it doesn't fit even after dropping all others.
   const Entry* upload(const HeatmapImage& image);
   /// Offset of the colour map, or 0 when there is no room.
   std::uint32_t upload_color_map(std::span<const std::uint32_t> table);
 
-  /// What a draw-list callback gets; lives until the next frame.
+  /// The argument of a draw-list callback; valid until the next frame.
   struct Draw {
     Pipeline* pipeline = nullptr;
     params::HeatmapParameters parameters{};

@@ -46,9 +46,9 @@ struct HeatmapImage {
   std::span<const std::uint32_t> color_map;  ///< 256 entries, packed as Color
 
   UiRect area;                 ///< of all cells; may reach beyond the clip when zoomed in
-  std::optional<UiRect> clip;  ///< within ImGui's own clip rectangle of the draw list, which always applies
+  std::optional<UiRect> clip;  ///< inside ImGui's own clip rectangle of the draw list, which always applies
 
-  Color hatch = 0;         ///< stripes of masked cells; their width is in UI units, whatever the zoom
+  Color hatch = 0;         ///< stripes of masked cells; their width is in UI units, at any zoom
   Color hatch_ground = 0;  ///< between the stripes; alpha 0 lets the value's colour show through
   Color missing = 0;
   Color grid = 0;  ///< lines between cells of at least `grid_from` UI units; alpha 0: none
@@ -68,17 +68,17 @@ class HeatmapRenderer {
  public:
   struct Budget {
     std::size_t bytes = std::size_t{96} << 20;  ///< of device memory; capped by the device's storage range
-    std::uint32_t unused_frames = 240;          ///< a heatmap that wasn't drawn for so many frames is dropped
+    std::uint32_t unused_frames = 240;          ///< a heatmap that wasn't drawn for this many frames is dropped
   };
 
-  /// Cell under a point of the area, or nothing outside it.
+  /// Cell under a point of the area, or nullopt outside it.
   struct Cell {
     std::uint32_t row = 0;
     std::uint32_t column = 0;
   };
   static std::optional<Cell> cell_at(const HeatmapImage& image, float x, float y);
 
-  /// Where a cell is drawn.
+  /// The rectangle of a cell.
   static UiRect cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column);
 
   /// Between Ui::begin_frame() and end_frame(). Throws Error when a span's size doesn't fit rows × columns or the colour map
@@ -88,7 +88,7 @@ class HeatmapRenderer {
 
   std::size_t cached_heatmaps() const;
   std::size_t cached_bytes() const;
-  /// Uploads since construction: stays put while nothing changes.
+  /// Number of uploads since construction: constant while nothing changes.
   std::uint64_t uploads() const;
 
   ~HeatmapRenderer();
@@ -98,7 +98,7 @@ class HeatmapRenderer {
   /// For Ui: the Vulkan side.
   struct Pipeline;
   explicit HeatmapRenderer(std::unique_ptr<Pipeline> pipeline);
-  /// Another one, empty, after the device was lost; nothing: frees the old one.
+  /// A new, empty one after the device was lost; nullptr: frees the old one.
   void replace(std::unique_ptr<Pipeline> pipeline);
   Pipeline& pipeline() { return *pipeline_; }
 

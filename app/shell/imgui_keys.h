@@ -5,10 +5,10 @@
 
 namespace headlight::shell {
 
-/// Tells ImGui which of our keys are its own (1.86 has a table; from 1.87 on the names travel with the events).
+/// Maps our keys to ImGui's (1.86 has a table; from 1.87 on events have the keys' names).
 void map_keys(ImGuiIO& io);
 
-/// Presses or releases a key in ImGui's eyes.
+/// Presses or releases a key for ImGui.
 void set_key(ImGuiIO& io, Key key, bool is_down);
 void release_all_keys(ImGuiIO& io);
 void set_modifiers(ImGuiIO& io, const Modifiers& modifiers);

@@ -15,10 +15,10 @@
 namespace headlight::shell {
 namespace {
 
-constexpr float kNowhere = -std::numeric_limits<float>::max();  // ImGui's sign for "no mouse"
+constexpr float kNowhere = -std::numeric_limits<float>::max();  // ImGui's value for "no mouse"
 
-/// Dear ImGui's backend goes on after an error with what it didn't get, so this must not return. What the backend holds is
-/// undefined then: see abandon_backend().
+/// Dear ImGui's backend continues after an error with objects that weren't created, so this must not return. The backend's
+/// objects are undefined then: see abandon_backend().
 void check_result(VkResult result) {
   if (result >= 0) return;
   const bool is_lost = result == VK_ERROR_DEVICE_LOST;
@@ -98,8 +98,8 @@ void ImGuiLayer::stop_backend() {
 }
 
 void ImGuiLayer::abandon_backend() {
-  // An error while it made its vertex buffers larger leaves it with a handle of the old one, which is destroyed; shutting
-  // down would destroy that again. Its few objects go with the device.
+  // An error while it enlarged its vertex buffers leaves a handle of the old, destroyed one, which shutting down would
+  // destroy again. Its few objects are destroyed with the device.
   has_backend_ = false;
   ImGuiIO& io = ImGui::GetIO();
   io.BackendRendererUserData = nullptr;
@@ -108,13 +108,13 @@ void ImGuiLayer::abandon_backend() {
 }
 
 void ImGuiLayer::release_device() {
-  if (context_->WithinFrameScope) ImGui::EndFrame();  // what drew the frame threw
+  if (context_->WithinFrameScope) ImGui::EndFrame();  // drawing the frame threw
   stop_backend();
   pool_ = nullptr;
 }
 
 void ImGuiLayer::upload_fonts(float scale) {
-  // 1.86 has no way to replace the atlas' image but to start over; its pipeline is small.
+  // 1.86 can replace the atlas' image only by a restart of the backend; its pipeline is small.
   stop_backend();
   start_backend();
 #if IMGUI_VERSION_NUM >= 19000
@@ -131,7 +131,7 @@ void ImGuiLayer::apply_modifiers(const Modifiers& modifiers) { set_modifiers(ImG
 
 void ImGuiLayer::apply_key(const KeyPress& press) {
   apply_modifiers(press.modifiers);
-  // Undo belongs to the whole application, so text fields never see its keys: their own history knows only themselves.
+  // Undo belongs to the whole application, so text fields never get its keys: their own history covers only themselves.
   const bool is_undo = press.modifiers.control && (press.key == Key::Z || press.key == Key::Y);
   if (!is_undo || !press.down) set_key(ImGui::GetIO(), press.key, press.down);
 }

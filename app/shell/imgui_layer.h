@@ -39,18 +39,18 @@ class ImGuiLayer {
   /// Ends ImGui's frame, lays it out in pixels. record() then draws it.
   void end_frame(float scale);
   void record(vk::CommandBuffer commands);
-  /// Instead of end_frame(): nothing of the frame will be drawn.
+  /// Instead of end_frame(): discards the frame.
   void drop_frame();
-  /// What end_frame() laid out, but for the heatmaps.
+  /// The layout of end_frame(), without the heatmaps.
   void add_to(FrameHash& hash) const;
 
   /// Ends the editing of the text field that has the focus, keeping its text.
   void leave_text_field();
-  /// Is something fading in by itself?
+  /// Is an animation in progress?
   bool is_animating() const;
   MousePointer pointer() const;
   void set_clipboard(Clipboard clipboard) { clipboard_ = std::move(clipboard); }
-  /// What ImGui copies from now on goes through `filter` before it reaches the clipboard; an empty one changes nothing.
+  /// Text that ImGui copies passes through `filter` before it reaches the clipboard; an empty filter changes nothing.
   void filter_copies(std::function<std::string(std::string_view)> filter) { copy_filter_ = std::move(filter); }
   /// Text that came from the clipboard since the last call.
   std::string take_pasted() { return std::exchange(pasted_, {}); }

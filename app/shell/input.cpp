@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, kKeys> kNames{
     "o",     "p",     "q",      "r",    "s",     "t",      "u",        "v",    "w",   "x",      "y",      "z",
     "f1",    "f2",    "f3",     "f4",   "f5",    "f6",     "f7",       "f8",   "f9",  "f10",    "f11",    "f12"};
 
-// Nobody holds Ctrl from one gesture to the next.
+// Users don't hold Ctrl from one gesture to the next.
 constexpr KeyPress kModifiersReleased{.key = Key::LeftControl, .down = false};
 
 }  // namespace

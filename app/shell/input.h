@@ -129,13 +129,13 @@ struct FocusChange {
   bool focused = true;
 };
 
-/// What a person does to the window. Windows, tests and screenshot scripts all feed these to Ui::feed().
+/// The user's input. Windows, tests and screenshot scripts all pass these to Ui::feed().
 using InputEvent = std::variant<MouseMove, MouseLeave, MouseClick, MouseWheel, KeyPress, TextInput, FocusChange>;
 
 /// Move there, press and release.
 std::vector<InputEvent> click_at(float x, float y, MouseButton button = MouseButton::Left, Modifiers modifiers = {});
-/// Press at the first point, move to the second, release: three frames. What paints along the way has to interpolate, as it
-/// must for a fast mouse.
+/// Press at the first point, move to the second, release: three frames. Painting along the way has to interpolate, as for a
+/// fast mouse.
 std::vector<InputEvent> drag(float from_x, float from_y, float to_x, float to_y, Modifiers modifiers = {});
 /// Press and release a key.
 std::vector<InputEvent> tap(Key key, Modifiers modifiers = {});

@@ -5,7 +5,7 @@
 namespace headlight::shell {
 namespace {
 
-/// What the frame that is being filled has already seen.
+/// The events that the current frame already contains.
 struct Seen {
   bool move = false;
   bool click = false;
@@ -19,7 +19,7 @@ struct Seen {
   bool fits(const MouseMove&) const { return !click && !wheel && !key && !text; }
   bool fits(const MouseLeave&) const { return !move && !click && !wheel; }
   bool fits(const MouseClick& event) const {
-    const bool ends_drag = !event.down && move;  // what follows a drag still sees the button held at the last position
+    const bool ends_drag = !event.down && move;  // events after a drag must see the button held at the last position
     return !wheel && !ends_drag && !buttons.test(static_cast<std::size_t>(event.button));
   }
   bool fits(const MouseWheel&) const { return !click; }
@@ -45,7 +45,7 @@ struct Seen {
 }  // namespace
 
 void InputQueue::push(InputEvent event) {
-  // A mouse that moves on before the frame leaves only its last position.
+  // Of several moves before the frame only the last position is kept.
   if (std::holds_alternative<MouseMove>(event) && !events_.empty() && std::holds_alternative<MouseMove>(events_.back())) {
     events_.back() = std::move(event);
     return;

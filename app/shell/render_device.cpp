@@ -17,12 +17,12 @@ namespace headlight::shell {
 namespace {
 
 constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers draws on any CPU)";
-constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";  // its name is in no header without beta extensions
+constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";  // headers without beta extensions lack its name
 constexpr std::size_t kKeptMessages = 100;
 
 using Handles = RenderDevice::Handles;
 
-/// Takes C's types or Vulkan-Hpp's: which of them pfnUserCallback has depends on the headers' version.
+/// Accepts C's types or Vulkan-Hpp's: the type of pfnUserCallback depends on the headers' version.
 constexpr auto on_validation_message = [](auto /*severity*/, auto /*types*/, const auto* data, void* user) -> VkBool32 {
   auto& handles = *static_cast<Handles*>(user);
   const std::lock_guard lock(handles.validation.mutex);
@@ -46,8 +46,8 @@ void create_instance(Handles& handles) {
   std::vector<const char*> layers;
   std::vector<const char*> extensions;
   const auto available = handles.loader.enumerateInstanceExtensionProperties();
-  // What a window on this system needs, by name: no windowing header has to be there. Only where there is such a display:
-  // asked for Wayland without one, drivers complain on the terminal.
+  // The surface extensions of this system, by name: no windowing header is needed. Only where there is such a display:
+  // without one, drivers print warnings when Wayland is requested.
   static constexpr std::pair<const char*, const char*> kSurfaces[] = {
       {"DISPLAY", "VK_KHR_xcb_surface"}, {"DISPLAY", "VK_KHR_xlib_surface"}, {"WAYLAND_DISPLAY", "VK_KHR_wayland_surface"}};
   for (const auto& [variable, name] : kSurfaces) {
@@ -99,7 +99,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// Position of the device to draw with. Throws Error listing what there is.
+/// Index of the device to draw with. Throws Error listing the devices.
 std::size_t choose(const std::vector<vk::raii::PhysicalDevice>& physicals, const std::string& wanted) {
   const bool is_number =
       !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -134,7 +134,7 @@ void create_device(Handles& handles, const std::string& wanted) {
   handles.can_present = handles.has_surfaces && has_extension(available, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
   std::vector<const char*> extensions;
   if (handles.can_present) extensions.push_back(VK_KHR_SWAPCHAIN_EXTENSION_NAME);
-  // A device that has it wants it named: some of Vulkan is missing there, none of which is used here.
+  // A device with this extension requires that it is enabled: it lacks features of Vulkan that aren't used here.
   if (has_extension(available, kPortabilitySubset)) extensions.push_back(kPortabilitySubset);
   const float priority = 1.0F;
   const vk::DeviceQueueCreateInfo queue{
@@ -187,7 +187,7 @@ RenderDevice::~RenderDevice() = default;
 void RenderDevice::Handles::fail(vk::Result result) const {
   switch (result) {
     case vk::Result::eErrorDeviceLost:
-    case vk::Result::eErrorSurfaceLostKHR:  // mended in the same way: everything is opened anew
+    case vk::Result::eErrorSurfaceLostKHR:  // recovered in the same way: everything is opened again
       throw Error(
           ErrorKind::DeviceLost,
           "the device '{}' that draws the window was lost ({}, a driver reset); start again or choose another device", name,

@@ -7,7 +7,7 @@
 
 namespace headlight::shell {
 
-/// Which Vulkan device draws the window. Nothing else: the engine that computes has its own.
+/// The Vulkan device that draws the window; the compute engine has its own.
 struct RenderDeviceOptions {
   /// Empty: the first device that isn't a CPU, else the first one. Otherwise an index ("0") or a part of its name
   /// ("llvmpipe").
@@ -26,11 +26,12 @@ class RenderDevice {
   RenderDevice(const RenderDevice&) = delete;
   RenderDevice& operator=(const RenderDevice&) = delete;
 
-  /// Closes the device and opens it anew with the same options, after it was lost. Nothing made from it may be left. Throws
-  /// Error in one line; reopen() may be tried again then.
+  /// Closes the device and opens it again with the same options, after it was lost. All its objects must be destroyed.
+  /// Throws
+  /// Error in one line; reopen() may then be tried again.
   void reopen();
 
-  /// As the driver spells it.
+  /// The driver's name of the device.
   const std::string& name() const;
 
   bool has_validation() const;

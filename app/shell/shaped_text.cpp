@@ -12,7 +12,7 @@
 namespace headlight::shell {
 namespace {
 
-constexpr std::size_t kLongest = 200;  // bytes; a picture must fit the atlas
+constexpr std::size_t kLongest = 200;  // bytes; an image must fit the atlas
 
 constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 12> kShaped = {{{0x0590, 0x08FF},  // Hebrew, Arabic, Syriac, …
                                                                               {0x0900, 0x0DFF},  // the scripts of India
@@ -58,7 +58,7 @@ std::string as_utf8(std::uint32_t code) {  // of the private use area: three byt
 }  // namespace
 
 bool is_right_to_left(std::string_view utf8) {
-  // The blocks that Unicode keeps for scripts from right to left; the first letter decides.
+  // Unicode's blocks for right-to-left scripts; the first letter decides.
   const auto is_of_one = [](std::uint32_t c) {
     return (c >= 0x0590 && c <= 0x08FF) || (c >= 0xFB1D && c <= 0xFDFF) || (c >= 0xFE70 && c <= 0xFEFE) ||
            (c >= 0x10800 && c <= 0x10FFF) || (c >= 0x1E800 && c <= 0x1EFFF);

@@ -9,20 +9,20 @@
 namespace headlight::shell {
 
 /// Does the text have letters whose shape or order depends on their neighbours (Arabic, Hebrew, the scripts of India and
-/// South-East Asia), or characters beyond U+FFFF? Dear ImGui draws one picture for each 16-bit character, left to right.
+/// South-East Asia), or characters beyond U+FFFF? Dear ImGui draws one glyph for each 16-bit character, left to right.
 bool needs_shaping(std::string_view utf8);
 bool needs_shaping(std::uint32_t code_point);
-/// Does a line begin in a script that goes from right to left?
+/// Does a line begin in a right-to-left script?
 bool is_right_to_left(std::string_view utf8);
 
-/// Texts that are drawn as one picture each, and the character of the private use area that stands for it: with it in its
-/// place, a text is measured, clipped, turned and coloured like any other.
+/// Texts that are drawn as one image each, and the characters of the private use area that replace them: with them a text is
+/// measured, clipped, rotated and coloured like any other.
 class ShapedTexts {
  public:
   /// The text, or its character where it needs shaping. A text that is too long, and any after some thousands of different
-  /// ones, stays as it is.
+  /// ones, is unchanged.
   std::string replace(std::string_view utf8);
-  /// Undoes replace() wherever in the text a character of it is.
+  /// Undoes replace() for all its characters in the text.
   std::string restore(std::string_view utf8) const;
   /// [code point − first()]
   const std::vector<std::string>& texts() const { return texts_; }
@@ -37,14 +37,14 @@ class ShapedTexts {
 /// A text as pixels: coverage, 0 to 255.
 struct TextImage {
   int width = 0, height = 0;
-  int advance = 0;                      ///< to what follows
+  int advance = 0;                      ///< to the next character
   int baseline = 0;                     ///< rows above it
-  int left = 0;                         ///< from the origin to the picture
+  int left = 0;                         ///< from the origin to the image
   std::vector<unsigned char> coverage;  ///< [height, width]
   bool has_missing = false;             ///< no installed font has some character
 };
 
-/// Shapes and draws a line of text in any script with whatever fonts it takes; `em_pixels`: the font's size.
+/// Shapes and draws a line of text in any script with the installed fonts; `em_pixels`: the font's size.
 TextImage draw_text(std::string_view utf8, float em_pixels, bool is_bold);
 
 }  // namespace headlight::shell

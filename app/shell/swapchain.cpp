@@ -7,12 +7,12 @@
 namespace headlight::shell {
 namespace {
 
-// A window that the system hides gives out no image; then the frame is skipped instead of hanging.
+// A hidden window returns no image; then the frame is skipped instead of blocking.
 constexpr std::uint64_t kPatience_ns = 500'000'000;
 
 constexpr vk::ImageSubresourceRange kWhole{.aspectMask = vk::ImageAspectFlagBits::eColor, .levelCount = 1, .layerCount = 1};
 
-/// 8-bit and not SRGB, so that the copy leaves the encoded values alone.
+/// 8-bit and not SRGB, so that the copy keeps the encoded values.
 vk::SurfaceFormatKHR choose_format(const std::vector<vk::SurfaceFormatKHR>& formats) {
   for (const vk::Format wanted : {vk::Format::eB8G8R8A8Unorm, vk::Format::eR8G8B8A8Unorm, vk::Format::eA8B8G8R8UnormPack32,
                                   vk::Format::eA2B10G10R10UnormPack32, vk::Format::eA2R10G10B10UnormPack32}) {
@@ -67,7 +67,7 @@ void Swapchain::recreate(PixelSize size) {
   handles_.device.waitIdle();
   const vk::SurfaceCapabilitiesKHR capabilities = handles_.physical.getSurfaceCapabilitiesKHR(*surface_);
   vk::Extent2D extent = capabilities.currentExtent;
-  if (extent.width == UINT32_MAX) {  // Wayland: the window's size is what we make it
+  if (extent.width == UINT32_MAX) {  // Wayland: the swapchain determines the window's size
     extent.width = std::clamp(size.width, capabilities.minImageExtent.width, capabilities.maxImageExtent.width);
     extent.height = std::clamp(size.height, capabilities.minImageExtent.height, capabilities.maxImageExtent.height);
   }
@@ -149,7 +149,7 @@ bool Swapchain::try_to_present(const Canvas& canvas, PixelSize size) {
     if (shown == vk::Result::eSuboptimalKHR || acquired == vk::Result::eSuboptimalKHR) images_.clear();
     return true;
   } catch (const vk::OutOfDateKHRError&) {
-    images_.clear();  // remade at the next frame, by then with the size of the window
+    images_.clear();  // created again at the next frame, with the window's current size
     return false;
   }
 }

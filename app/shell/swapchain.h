@@ -7,7 +7,7 @@
 
 namespace headlight::shell {
 
-/// The images that a window shows, in step with the display. Remade when the window's size changes.
+/// The images that a window shows, synchronised with the display. Created again when the window's size changes.
 class Swapchain {
  public:
   /// Throws Error in one line when the device can't show images on the surface.
@@ -18,7 +18,7 @@ class Swapchain {
   Swapchain& operator=(const Swapchain&) = delete;
 
   /// Copies the canvas' frame to a window of `size` pixels and shows it. False when the window took no image this time (it
-  /// is being resized, or hidden): draw again after the next event. Throws Error; the swapchain can't be used any more then.
+  /// is being resized, or hidden): draw again after the next event. Throws Error; the swapchain is then unusable.
   bool present(const Canvas& canvas, PixelSize size);
 
  private:
@@ -32,7 +32,7 @@ class Swapchain {
   vk::raii::SwapchainKHR swapchain_ = nullptr;
   PixelSize size_;
   std::vector<vk::Image> images_;
-  std::vector<vk::raii::Semaphore> copied_;  ///< one an image: presenting waits for it
+  std::vector<vk::raii::Semaphore> copied_;  ///< one per image: presenting waits for it
   vk::raii::Semaphore acquired_ = nullptr;
   vk::raii::CommandBuffer commands_ = nullptr;
   vk::raii::Fence done_ = nullptr;  ///< signalled while no copy is in flight

@@ -13,10 +13,10 @@
 namespace headlight::shell {
 namespace {
 
-/// From Dear ImGui 1.89 on a request for the keyboard counts from the next frame on, and may be forgotten before.
+/// From Dear ImGui 1.89 on a request for the keyboard takes effect in the next frame, and may be lost before.
 constexpr int kFocusTries = 4;
 
-/// The field that is drawn next gets the keyboard. SetKeyboardFocusHere() of newer versions goes by the order of tab stops,
+/// The field that is drawn next gets the keyboard. SetKeyboardFocusHere() of newer versions uses the order of tab stops,
 /// and finds none here.
 void ask_for_keyboard([[maybe_unused]] ImGuiID field) {
 #if IMGUI_VERSION_NUM >= 18900
@@ -27,19 +27,19 @@ void ask_for_keyboard([[maybe_unused]] ImGuiID field) {
 #endif
 }
 
-/// What ImGui's callback needs while the field is drawn. ImGui keeps a copy of its own of what a field shows while that is
-/// edited: `memory.live`.
+/// The input of ImGui's callback while the field is drawn. ImGui keeps its own copy of the shown text while it is edited:
+/// `memory.live`.
 struct Field {
   std::string& text;
   std::string& buffer;  ///< what ImGui was given to show
   FieldMemory& memory;
-  bool is_replaced;        ///< `text` changed outside: ImGui's copy is out of date
+  bool is_replaced;        ///< `text` changed elsewhere: ImGui's copy is outdated
   std::size_t changed_to;  ///< … up to this byte
   std::size_t limit;
   float width;
 };
 
-/// The longest beginning of at most `limit` bytes that cuts no character.
+/// The longest prefix of at most `limit` bytes that doesn't split a character.
 std::size_t whole_characters(const std::string& text, std::size_t limit) {
   if (text.size() <= limit) return text.size();
   while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
@@ -53,7 +53,7 @@ float advance(std::string_view character) {
       .x;
 }
 
-/// Lets ImGui show a text from now on, with the caret and both ends of the selection at these bytes of it.
+/// Makes ImGui show a text, with the caret and both ends of the selection at these bytes of it.
 void show(ImGuiInputTextCallbackData& data, Field& field, std::size_t caret, std::size_t begin, std::size_t end) {
   WrappedText& live = field.memory.live;
   live = WrappedText(field.text, field.width, &advance);
@@ -65,7 +65,7 @@ void show(ImGuiInputTextCallbackData& data, Field& field, std::size_t caret, std
   data.SelectionEnd = place(end);
 }
 
-/// Takes what was typed into the text and breaks its lines anew.
+/// Copies the edit to the text and wraps its lines again.
 void follow(ImGuiInputTextCallbackData& data, Field& field) {
   FieldMemory& memory = field.memory;
   const std::string_view now(data.Buf, static_cast<std::size_t>(data.BufTextLen));
@@ -109,14 +109,14 @@ ImGuiWindow* lines_window() {
 }
 
 void draw_hint(const char* hint, ImGuiWindow* lines, Color color) {
-  // The child window is painted over whatever its parent draws.
+  // The child window is painted over its parent's content.
   ImDrawList* list = lines != nullptr ? lines->DrawList : ImGui::GetWindowDrawList();
   const ImVec2 corner = ImGui::GetItemRectMin();
   const ImVec2 padding = ImGui::GetStyle().FramePadding;
   list->AddText({corner.x + padding.x, corner.y + padding.y}, color, hint);
 }
 
-/// Scrolls so far that the line of a byte of what is shown is in sight.
+/// Scrolls until the line of a byte of the shown text is visible.
 void scroll_to(ImGuiWindow& lines, const std::string& shown, std::size_t byte) {
   const auto line = std::count(shown.begin(), shown.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
   const float height = ImGui::GetTextLineHeight();
@@ -134,7 +134,7 @@ struct FieldSize {
   float wrap_width = std::numeric_limits<float>::infinity();
 };
 
-/// Wraps the text and finds how high the field is: the scroll bar that a long text needs takes some width.
+/// Wraps the text and computes the field's height: a long text needs a scroll bar, which takes some width.
 FieldSize wrap(const std::string& text, const TextFieldOptions& options, std::uint64_t fonts, FieldMemory& memory) {
   const ImGuiStyle& style = ImGui::GetStyle();
   const float room = options.width > 0.0F ? options.width : ImGui::GetContentRegionAvail().x;
@@ -148,7 +148,7 @@ FieldSize wrap(const std::string& text, const TextFieldOptions& options, std::ui
     memory.fonts = fonts;
     return text_field_height(static_cast<float>(memory.wrapped.lines()));
   };
-  // The width of the frame before comes first: a long text is wrapped once a change, not twice.
+  // Tries the previous frame's width first: a long text is wrapped once per change, not twice.
   if (memory.has_scroll_bar) size.wrap_width = std::max(size.wrap_width - style.ScrollbarSize, 1.0F);
   float wanted = height();
   if (!memory.has_scroll_bar && wanted > most) {

@@ -82,7 +82,7 @@ std::optional<std::size_t> TextLines::hovered() const {
   if (is_shaped(begin, end)) return std::nullopt;
   const ImFont* font = ImGui::GetFont();
   const char* stop = text_.data() + end;
-  // The first character that isn't wholly left of the pointer.
+  // The first character that isn't entirely left of the pointer.
   const char* rest = nullptr;
   font->CalcTextSizeA(ImGui::GetFontSize(), mouse.x - origin_.x, 0.0F, text_.data() + begin, stop, &rest);
   if (rest == nullptr || rest >= stop) return std::nullopt;

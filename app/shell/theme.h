@@ -17,28 +17,28 @@ constexpr Color with_alpha(Color color, std::uint32_t alpha) { return (color & 0
 
 enum class ThemeKind : std::uint8_t { Light, Dark };
 
-/// Every colour of the interface by what it is for. Text colours have a contrast of at least 4.5 : 1 on `background`,
-/// `panel` and `field`; a role colour (query, key, value, output) is never the only cue for what something is.
+/// Every colour of the interface by its use. Text colours have a contrast of at least 4.5 : 1 on `background`,
+/// `panel` and `field`; a role colour (query, key, value, output) is never the only cue.
 struct Theme {
   ThemeKind kind;
   Color background;  ///< behind all panels
   Color panel;       ///< a panel's own ground
   Color field;       ///< text fields, inactive sliders
   Color popup;       ///< menus and tooltips
-  Color hover;       ///< ground of what the mouse is over
-  Color active;      ///< ground of what is pressed or selected
+  Color hover;       ///< background of the item under the mouse
+  Color active;      ///< background of the pressed or selected item
   Color border;      ///< hairlines between panels and around fields
   Color text;
   Color text_dim;  ///< secondary text, still readable
   Color text_on_accent;
   Color accent;  ///< the one accent: selection, focus, checked, links
   Color accent_hover;
-  Color warning;  ///< text of a refusal or a problem
+  Color warning;  ///< text of errors and problems
   Color query;    ///< the field's roles, fit for text and lines
   Color key;
   Color value;
   Color output;      ///< attention and outputs
-  Color query_fill;  ///< the same roles as quiet grounds behind `text`
+  Color query_fill;  ///< the same roles as muted backgrounds of `text`
   Color key_fill;
   Color value_fill;
   Color output_fill;

@@ -13,14 +13,14 @@
 namespace headlight::shell {
 namespace {
 
-// Windows that size themselves and hover states need a frame or two to come to rest after an event.
+// Auto-sized windows and hover states need a frame or two to settle after an event.
 constexpr int kSettlingFrames = 3;
 constexpr double kCaretPeriod_s = 0.4;  // ImGui's caret shows for 0.8 s and hides for 0.4 s
-constexpr double kBlinking_s = 10.0;    // after the last input; then the caret rests, and costs nothing
+constexpr double kBlinking_s = 10.0;    // after the last input; then the caret stops blinking, and costs nothing
 constexpr double kTooltipRest_s = 0.45;
 constexpr double kHeldMousePeriod_s = 0.04;  // repeating buttons, scrolling while selecting
 
-/// Keys that a text field being edited wants for itself.
+/// Keys that belong to a text field while it is edited.
 bool is_editing_key(Key key, const Modifiers& modifiers) {
   if (modifiers.alt || modifiers.super) return false;
   if (key >= Key::F1) return false;
@@ -80,7 +80,7 @@ void Ui::Impl::apply_input() {
     if (!is_move || !was_tooltip_shown) pointer_rest_s = 0.0;
     if (const auto* press = std::get_if<KeyPress>(&event)) {
       modifiers = press->modifiers;
-      // ImGui's Escape throws away what was typed since the field got the focus; here it only ends the editing.
+      // ImGui's Escape reverts the edits since the field got the focus; here it only ends the editing.
       const bool leaves_field = press->key == Key::Escape && press->down && live_field != 0;
       if (leaves_field) leaves_text_field = true;
       if (press->down && !leaves_field) pressed.push_back(*press);

@@ -18,13 +18,13 @@ namespace headlight::shell {
 
 class RenderDevice;
 
-/// How copy and paste reach the system. Without one, Ui keeps the text to itself.
+/// Connects copy and paste to the system's clipboard. Without one, Ui keeps the text itself.
 struct Clipboard {
   std::function<std::string()> read;
   std::function<void(const std::string&)> write;
 };
 
-/// What the mouse pointer should look like, for the window.
+/// The shape of the mouse pointer, for the window.
 enum class MousePointer : std::uint8_t { Arrow, Text, ResizeVertical, ResizeHorizontal, Hand, Hidden };
 
 /// Bytes [begin, end) of a field's text, tinted.
@@ -33,21 +33,21 @@ struct TextMark {
   Color color = 0;
 };
 
-/// Where in a field's text somebody is.
+/// The user's positions in a field's text.
 struct TextPointer {
   std::optional<std::size_t> hovered;  ///< the byte under the mouse
   std::optional<std::size_t> caret;    ///< while the field is being edited
 };
 
-/// Whether a field takes the keyboard in this frame, with the caret at the end or with the whole text selected.
+/// Does a field take the keyboard in this frame, with the caret at the end or with the whole text selected?
 enum class FieldFocus : std::uint8_t { None, AtEnd, SelectAll };
 
 struct TextFieldOptions {
   float width = -1.0F;       ///< UI units; −1: all there is
   float height = 0.0F;       ///< above 0: several lines, wrapped at the field's width
-  float most_height = 0.0F;  ///< that several lines make it grow to before they scroll
+  float most_height = 0.0F;  ///< the height to which several lines grow before they scroll
   FieldFocus focus = FieldFocus::None;
-  bool passes_escape = false;                ///< Escape ends the editing and is the caller's key too, as in a dialog
+  bool passes_escape = false;                ///< Escape ends the editing and is also passed to the caller, as in a dialog
   const char* hint = nullptr;                ///< shown while the field is empty
   bool enter_confirms = false;               ///< one line only: true is returned on Enter, not on every edit
   std::size_t limit = std::size_t{1} << 20;  ///< bytes
@@ -55,47 +55,46 @@ struct TextFieldOptions {
   TextPointer* pointer = nullptr;            ///< several lines only: set when given
 };
 
-/// The height of a field that shows so many lines, in the current font.
+/// The height of a field that shows this many lines, in the current font.
 float text_field_height(float lines);
 
 /// Dear ImGui drawn on Vulkan into an image, with or without a window. A frame is
 ///   ui.begin_frame(size, scale, seconds);  …ImGui calls…;  ui.end_frame();
 /// and then window.present(ui) or ui.read_pixels(). One Ui at a time: ImGui's context is global.
 ///
-/// Everything that panels see is in UI units: at scale 1 a unit is a pixel; at scale 2 the same layout is drawn with twice
+/// All coordinates of panels are in UI units: at scale 1 a unit is a pixel; at scale 2 the same layout is drawn with twice
 /// as many pixels, fonts rasterised anew and glyphs snapped to whole pixels. So panels never multiply by the scale.
 class Ui {
  public:
-  /// The device must outlive the Ui. Throws Error when a font or a Vulkan object can't be had.
+  /// The device must outlive the Ui. Throws Error when a font is missing or a Vulkan object can't be created.
   explicit Ui(RenderDevice& device);
   ~Ui();
   Ui(const Ui&) = delete;
   Ui& operator=(const Ui&) = delete;
 
-  /// Queues what a person did; the next frames see it. A press and a release always reach different frames.
+  /// Queues the user's input for the next frames. A press and a release are always in different frames.
   void feed(InputEvent event);
   void feed(std::span<const InputEvent> events);
   bool has_pending_input() const;
 
-  /// `size` in pixels, `scale` pixels per UI unit (the display's content scale × the person's zoom), `elapsed_s` since the
+  /// `size` in pixels, `scale` pixels per UI unit (the display's content scale × the user's zoom), `elapsed_s` since the
   /// previous frame. Waits until the previous frame was drawn. Throws Error of kind DeviceLost or OutOfDeviceMemory when the
   /// device fails, as end_frame(), wait_until_drawn() and read_pixels() do.
   void begin_frame(PixelSize size, float scale, double elapsed_s);
-  /// A plain rectangle below everything that this frame draws; later ones lie over earlier ones. Far cheaper than drawing it
-  /// where a processor fills the pixels.
+  /// A plain rectangle below everything else in this frame; later ones are over earlier ones. Far cheaper than drawing it
+  /// where a CPU fills the pixels.
   void paint_ground(const UiRect& rect, Color color);
-  /// Draws the frame into the image (asynchronously); nothing where the image shows just that already.
+  /// Draws the frame into the image (asynchronously); does nothing when the image already shows the same frame.
   void end_frame();
-  /// Instead of end_frame(): ends the frame without drawing it, because another one follows at once.
+  /// Instead of end_frame(): ends the frame without drawing it, because another one follows immediately.
   void drop_frame();
-  /// Pictures drawn so far; end_frame() adds one where something changed.
+  /// Number of frames drawn; end_frame() adds one where something changed.
   std::uint64_t frames_drawn() const;
-  /// Waits until the frame is in the image.
+  /// Waits until the frame is drawn into the image.
   void wait_until_drawn();
 
-  /// Frees everything on the device, so that RenderDevice::reopen() can make another of it, and makes it anew there. Between
-  /// the two nothing may be drawn. What the user did, text fields and windows stay. Throws Error; both may be tried again
-  /// then.
+  /// Frees everything on the device before RenderDevice::reopen(), and creates it again afterwards. Nothing may be drawn in
+  /// between. Input, text fields and windows are kept. Throws Error; both may then be tried again.
   void release_device();
   void use_device();
   /// The frame that end_frame() drew.
@@ -106,22 +105,23 @@ class Ui {
   float height() const;
   float scale() const;
 
-  /// Seconds until a frame is wanted though nothing happens: 0 at once (input is queued, or layout is settling after an
+  /// Seconds until a frame is needed without input: 0 immediately (input is queued, or layout is settling after an
   /// event), about 0.5 while a caret blinks, infinity when idle.
   double redraw_after_s() const;
   bool wants_redraw() const { return redraw_after_s() <= 0.0; }
-  /// Asks for so many more frames: for what changed outside of the input.
+  /// Requests this many more frames: for changes not caused by input.
   void request_redraw(int frames = 1);
 
-  /// For what is under the pointer: is it time for its tooltip? True once the pointer has rested for a moment, and at once
-  /// while it goes from one tooltip to the next. Asks for the frame in which that is so.
+  /// For the item under the pointer: is it time for its tooltip? True once the pointer has rested for a moment, and
+  /// immediately
+  /// when it moves from one tooltip to the next. Requests the frame in which it becomes true.
   bool wants_tooltip();
 
-  /// Was the key pressed (or repeated) in this frame with exactly these modifiers? Keys that mean something to the text
-  /// field being edited (plain letters, Ctrl+C, arrows, …) are the field's and give false; Ctrl+Z and Ctrl+Y are always the
+  /// Was the key pressed (or repeated) in this frame with exactly these modifiers? Keys that the text field being
+  /// edited uses (plain letters, Ctrl+C, arrows, …) are the field's and give false; Ctrl+Z and Ctrl+Y are always the
   /// caller's.
   bool is_pressed(Key key, Modifiers modifiers = {}) const;
-  /// For a key that opens a text field: the character that the same key types is not for the field.
+  /// For a key that opens a text field: the character of the same key press isn't typed into the field.
   void skip_text_of_key();
   /// Ends the editing of a text field with the next frame; its text stays.
   void leave_text_field();
@@ -130,27 +130,28 @@ class Ui {
   Modifiers modifiers() const;
 
   const FontSet& fonts() const;
-  /// Makes sure that these characters can be shown: new ones are added to the fonts before the next frame. Cheap when there
-  /// is nothing new. Typed and pasted text is added by itself; call it for text from files and for tokens.
+  /// Ensures that these characters can be shown: new ones are added to the fonts before the next frame. Cheap when there
+  /// is nothing new. Typed and pasted text is added automatically; call it for text from files and for tokens.
   void ensure_glyphs(std::string_view utf8);
 
-  /// The text as it is drawn: where its script needs shaping (needs_shaping()), a character of the private use area that
-  /// looks like the whole text from the next frame on.
+  /// The text for drawing: where its script needs shaping (needs_shaping()), a character of the private use area that is
+  /// drawn
+  /// as the whole text from the next frame on.
   std::string shaped(std::string_view utf8);
   /// The text that shaped() was given, for files and the clipboard.
   std::string unshaped(std::string_view utf8) const;
-  /// Once for each such character: what to do about one that no installed font has; nothing most of the time.
+  /// The message about a character that no installed font has, once for each; usually nullopt.
   std::optional<std::string> take_missing_font();
 
   const Theme& theme() const;
-  /// From the next frame on.
+  /// Takes effect in the next frame.
   void set_theme(ThemeKind kind);
 
   HeatmapRenderer& heatmaps();
 
   /// A text field bound to `text`. Returns true in the frame where the user changed it. Follows changes of `text` from
-  /// elsewhere (undo, a preset) even while it is being edited, which ImGui::InputText does not, and brings the place that
-  /// changed into sight; keeps no undo of its own. Breaks at the field's width are never part of `text`.
+  /// elsewhere (undo, a preset) even while it is being edited, which ImGui::InputText does not, and scrolls to the
+  /// change; has no undo of its own. Breaks at the field's width are never part of `text`.
   bool text_field(const char* id, std::string& text, const TextFieldOptions& options = {});
 
   void set_clipboard(Clipboard clipboard);
@@ -161,7 +162,7 @@ class Ui {
   Impl& impl() { return *impl_; }
 
  private:
-  /// Image and fonts for a frame of this size and scale.
+  /// Prepares image and fonts for a frame of this size and scale.
   void prepare_frame(PixelSize size, float scale);
 
   std::unique_ptr<Impl> impl_;

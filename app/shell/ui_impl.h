@@ -18,17 +18,17 @@
 
 namespace headlight::shell {
 
-/// What a text field keeps from frame to frame.
+/// A text field's state between frames.
 struct FieldMemory {
   std::optional<std::string> text;  ///< as it was in the last frame
   WrappedText wrapped;              ///< that text in the field's width
-  WrappedText live;                 ///< what ImGui shows while the field is edited
+  WrappedText live;                 ///< ImGui's text while the field is edited
   float wrap_width = 0.0F;          ///< of `wrapped`
   std::uint64_t fonts = 0;          ///< … and the fonts it was measured in
   bool has_scroll_bar = false;
-  std::size_t caret = 0, selection = 0;  ///< bytes of what is shown: the caret, the selection's beginning
-  FieldFocus focus = FieldFocus::None;   ///< asked for, and not there yet
-  int focus_tries = 0;                   ///< frames that still ask for it
+  std::size_t caret = 0, selection = 0;  ///< byte positions in the shown text: the caret, the selection's start
+  FieldFocus focus = FieldFocus::None;   ///< requested, not yet in effect
+  int focus_tries = 0;                   ///< frames in which it is still requested
 };
 
 struct Ui::Impl {
@@ -40,9 +40,9 @@ struct Ui::Impl {
     apply(*theme, ImGui::GetStyle());
   }
 
-  /// Lets ImGui and is_pressed() see the next frame's events.
+  /// Passes the next frame's events to ImGui and is_pressed().
   void apply_input();
-  /// Of all that the frame depends on, as ended frames leave it.
+  /// A hash of everything that the ended frame depends on.
   std::uint64_t hash();
 
   RenderDevice::Handles& handles;
@@ -62,7 +62,7 @@ struct Ui::Impl {
   std::vector<Ground> grounds;  ///< of this frame
   std::uint64_t frames_drawn = 0;
   std::uint64_t font_uploads = 0;
-  std::optional<std::uint64_t> drawn;  ///< what the image shows, as a hash
+  std::optional<std::uint64_t> drawn;  ///< hash of the image's frame
 
   std::vector<KeyPress> pressed;  ///< in this frame
   Modifiers modifiers;

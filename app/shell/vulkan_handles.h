@@ -1,6 +1,6 @@
 #pragma once
 
-// The only header of the shell that sees Vulkan-Hpp; no panel includes it, because it costs seconds to compile.
+// The only header of the shell that includes Vulkan-Hpp; no panel includes it, because it takes seconds to compile.
 #include <mutex>
 #include <string>
 #include <utility>
@@ -33,10 +33,10 @@ struct RenderDevice::Handles {
   std::uint32_t queue_family = 0;
   vk::PhysicalDeviceMemoryProperties memory;
 
-  /// Throws the Error, of kind DeviceLost or OutOfDeviceMemory where it is that, which tells the user what Vulkan reported.
+  /// Throws the Error, of kind DeviceLost or OutOfDeviceMemory if it applies, that tells the user what Vulkan reported.
   [[noreturn]] void fail(vk::Result result) const;
 
-  /// Does `work` and turns what Vulkan throws into an Error in one line.
+  /// Calls `work` and converts Vulkan's exceptions to an Error in one line.
   template <typename Work>
   decltype(auto) guarded(Work&& work) const {
     try {
@@ -46,10 +46,10 @@ struct RenderDevice::Handles {
     }
   }
 
-  /// Waits until the device does nothing, before what it used is freed. A device that can't even wait is lost or as good as.
+  /// Waits until the device is idle, before its resources are freed. A device on which waiting fails counts as lost.
   void wait_until_idle() const noexcept;
 
-  /// Records with `record(vk::CommandBuffer)`, submits and waits: for what happens once.
+  /// Records with `record(vk::CommandBuffer)`, submits and waits: for one-time work.
   template <typename Record>
   void run_once(Record&& record) {
     auto commands = vk::raii::CommandBuffers(device, {.commandPool = *command_pool, .commandBufferCount = 1});
@@ -67,10 +67,10 @@ struct RenderDevice::Handles {
   }
 };
 
-/// A buffer in host-visible, coherent memory, mapped as long as it lives.
+/// A buffer in host-visible, coherent memory, mapped for its lifetime.
 struct MappedBuffer {
   MappedBuffer() = default;
-  /// `preferred` are wished-for properties on top of visible and coherent (cached for reading back).
+  /// `preferred` are optional properties besides visible and coherent (cached for reading back).
   MappedBuffer(const RenderDevice::Handles& handles, std::size_t bytes, vk::BufferUsageFlags usage,
                vk::MemoryPropertyFlags preferred = {});
 

@@ -16,9 +16,9 @@ namespace {
 constexpr float kDefaultWidth = 1440.0F;  // UI units
 constexpr float kDefaultHeight = 900.0F;
 constexpr int kSmallest = 320;
-constexpr int kReachable = 64;  // so much of the title bar must lie on a display
+constexpr int kReachable = 64;  // this much of the title bar must be on a display
 
-std::mutex g_glfw_mutex;  // wake() may come from any thread, also while GLFW ends
+std::mutex g_glfw_mutex;  // wake() may be called on any thread, also while GLFW ends
 int g_sessions = 0;
 std::atomic<bool> g_is_woken = false;
 
@@ -40,7 +40,7 @@ std::vector<Box> work_areas() {
   return areas;
 }
 
-/// A remembered position may lie on a monitor that is gone.
+/// A saved position may be on a disconnected monitor.
 bool is_reachable(const WindowPlacement::Position& position, int width) {
   const auto areas = work_areas();
   return std::any_of(areas.begin(), areas.end(), [&](const Box& area) {
@@ -130,7 +130,7 @@ void Window::Impl::note_placement() {
   glfwGetWindowSize(window, &placement.width, &placement.height);
   WindowPlacement::Position position;
   glfwGetWindowPos(window, &position.x, &position.y);
-  if (glfwGetError(nullptr) == GLFW_NO_ERROR) placement.position = position;  // Wayland doesn't tell
+  if (glfwGetError(nullptr) == GLFW_NO_ERROR) placement.position = position;  // Wayland doesn't report it
 }
 
 MouseMove Window::Impl::to_pixels(double x, double y) const {

@@ -14,15 +14,15 @@ namespace headlight::shell {
 class RenderDevice;
 class Ui;
 
-/// Where a window is, in screen coordinates: what is remembered from one start to the next.
+/// The placement of a window, in screen coordinates, kept between starts.
 struct WindowPlacement {
   struct Position {
     int x = 0;
     int y = 0;
     bool operator==(const Position&) const = default;
   };
-  std::optional<Position> position;  ///< nothing where the system places windows itself (Wayland)
-  int width = 0;                     ///< 0 (or height 0): what suits the display
+  std::optional<Position> position;  ///< nullopt where the system places windows itself (Wayland)
+  int width = 0;                     ///< 0 (or height 0): by the display's size
   int height = 0;
   bool maximized = false;
 
@@ -49,7 +49,7 @@ class Window {
   Window& operator=(const Window&) = delete;
 
   void poll_events();
-  /// Sleeps until an event, a wake() or the timeout; at once for 0, without end for infinity.
+  /// Sleeps until an event, a wake() or the timeout; 0 returns immediately, infinity never times out.
   void wait_events(double timeout_s);
   /// Ends wait_events(); from any thread, also when no window is open.
   static void wake();
@@ -59,24 +59,24 @@ class Window {
 
   /// False while minimised or of no size: don't draw then.
   bool is_visible() const;
-  /// True once after anything that calls for a new frame: input, resize, uncovering, another scale, wake().
+  /// True once after anything that requires a new frame: input, resize, uncovering, another scale, wake().
   bool take_redraw();
 
   PixelSize framebuffer_size() const;
-  /// Pixels per UI unit that this display asks for: 1, 1.25, 2, …
+  /// Pixels per UI unit of this display: 1, 1.25, 2, …
   float content_scale() const;
-  /// The placement to remember; the size before maximising while maximised.
+  /// The placement to save; while maximised the size before maximising.
   WindowPlacement placement() const;
   void set_title(const std::string& title);
 
   /// Called from poll_events() or wait_events() with the paths of files dropped on the window.
   void on_drop(std::function<void(std::vector<std::string>)> callback);
 
-  /// Shows the Ui's last frame, in step with the display. A frame of another size than the window is stretched. Throws Error
-  /// of kind DeviceLost or OutOfDeviceMemory when the device fails.
+  /// Shows the Ui's last frame, synchronised with the display. A frame of another size than the window is stretched. Throws
+  /// Error of kind DeviceLost or OutOfDeviceMemory when the device fails.
   void present();
 
-  /// Frees everything on the device, before RenderDevice::reopen(), and makes it anew there. The window itself stays.
+  /// Frees everything on the device before RenderDevice::reopen(), and creates it again afterwards. The window itself stays.
   void release_device();
   /// Throws Error in one line; may be tried again then.
   void use_device();

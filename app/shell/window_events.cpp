@@ -45,7 +45,7 @@ constexpr std::array kNamedKeys{
 Key offset(Key first, int steps) { return static_cast<Key>(static_cast<int>(first) + steps); }
 
 std::optional<Key> to_key(int code, int scancode) {
-  // Letters and digits by what is printed on the key, so that Ctrl+Z is where this keyboard has its Z.
+  // Letters and digits by the keyboard's layout, so that Ctrl+Z is at its Z key.
   if (code >= GLFW_KEY_SPACE && code < GLFW_KEY_ESCAPE) {
     const char* name = glfwGetKeyName(code, scancode);
     const char letter = name != nullptr && name[1] == '\0' ? name[0] : '\0';

@@ -12,7 +12,7 @@
 
 namespace headlight::shell {
 
-/// GLFW, initialised while at least one of these lives.
+/// GLFW, initialised while at least one of these objects exists.
 class GlfwSession {
  public:
   /// Throws Error in one line when there is no display.
@@ -21,7 +21,7 @@ class GlfwSession {
   GlfwSession(const GlfwSession&) = delete;
   GlfwSession& operator=(const GlfwSession&) = delete;
 
-  /// What GLFW complained about last, in one line.
+  /// GLFW's last error, in one line.
   static std::string last_error();
 };
 
@@ -33,7 +33,7 @@ struct Window::Impl {
   void open(const std::string& title, const WindowPlacement& placement);
   /// Throws Error in one line.
   void make_swapchain();
-  /// Registers what follows with GLFW; the callbacks find this object through the window's user pointer.
+  /// Registers the callbacks below with GLFW; they find this object through the window's user pointer.
   void install_callbacks();
   void show_pointer(MousePointer pointer);
   /// Mouse position in pixels of the frame.
@@ -49,7 +49,7 @@ struct Window::Impl {
   std::array<GLFWcursor*, 6> cursors{};  ///< by MousePointer; made when first needed
   MousePointer shown_pointer = MousePointer::Arrow;
   bool needs_redraw = true;
-  WindowPlacement placement;  ///< as it was last when not maximised
+  WindowPlacement placement;  ///< the last one while not maximised
   std::function<void(std::vector<std::string>)> on_drop;
 };
 

@@ -6,7 +6,7 @@
 
 namespace headlight::shell {
 
-/// Hands out ranges of a buffer of 32-bit words: first fit, neighbours joined when freed.
+/// Allocates ranges of a buffer of 32-bit words: first fit, adjacent free ranges are joined.
 class WordAllocator {
  public:
   /// Adds the words from the present size up to `words`.
@@ -14,9 +14,9 @@ class WordAllocator {
   std::uint32_t size() const { return size_; }
   std::uint32_t used() const { return used_; }
 
-  /// Offset of a range of `words` (at least 1), or nothing when no gap is long enough.
+  /// Offset of a range of `words` (at least 1), or nullopt when no gap is large enough.
   std::optional<std::uint32_t> allocate(std::uint32_t words);
-  /// Exactly what allocate() gave.
+  /// Exactly a range returned by allocate().
   void free(std::uint32_t offset, std::uint32_t words);
 
  private:

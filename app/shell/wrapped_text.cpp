@@ -109,8 +109,8 @@ std::size_t WrappedText::to_shown(std::size_t text) const {
 }
 
 WrappedText::Edit WrappedText::edited(std::string_view now, std::size_t caret, std::size_t caret_before) const {
-  // An edit leaves the caret behind what it inserted: what follows the caret is as it was. The caret also tells the newline
-  // that was typed from the break beside it.
+  // After an edit the caret is after the inserted text, and the text after the caret is unchanged. The caret also
+  // distinguishes a typed newline from the break beside it.
   std::size_t tail = std::min(now.size() - caret, shown_.size());
   if (std::string_view(shown_).substr(shown_.size() - tail) != now.substr(now.size() - tail)) {
     tail = common_suffix(shown_, now);

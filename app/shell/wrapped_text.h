@@ -8,9 +8,9 @@
 
 namespace headlight::shell {
 
-/// A text laid out in lines no wider than a width, for a field that breaks lines at newlines only. What is shown has a
-/// newline at every break: in the place of a space, or, inside a word that is wider than a line, an added one. The text
-/// itself never gets any of them. Positions are bytes, at characters' borders.
+/// A text laid out in lines no wider than a width, for a field that breaks lines at newlines only. The shown text has a
+/// newline at every break: instead of a space, or, inside a word that is wider than a line, an added one. The text itself
+/// never contains them. Positions are bytes, at characters' borders.
 class WrappedText {
  public:
   /// Width of one character (UTF-8), in the unit of the lines' width.
@@ -25,29 +25,29 @@ class WrappedText {
   std::size_t lines() const { return lines_; }
 
   std::size_t to_text(std::size_t shown) const;
-  /// Behind the break where one was added at this place.
+  /// After the break where one was added at this position.
   std::size_t to_shown(std::size_t text) const;
 
   struct Edit {
     std::string text;
     std::size_t caret = 0;  ///< in the text
   };
-  /// What an edit of the shown text makes of the text: `now` is what is shown now with the caret at `caret`; it was at
+  /// The text after an edit of the shown text: `now` is the new shown text with the caret at `caret`; it was at
   /// `caret_before`. Deleting an added break deletes the character beside it, on the side that the key deletes.
   Edit edited(std::string_view now, std::size_t caret, std::size_t caret_before) const;
 
-  /// The text of a piece copied from what is shown, which is looked for at `begin` first.
+  /// The original of a piece copied from the shown text, which is searched at `begin` first.
   std::string copied(std::string_view piece, std::size_t begin) const;
 
  private:
   void break_line(std::string_view line, float width, const Measure& measure);
 
   std::string text_, shown_;
-  std::vector<std::size_t> added_;  ///< where in `shown_` newlines were added, ascending
+  std::vector<std::size_t> added_;  ///< positions of added newlines in `shown_`, ascending
   std::size_t lines_ = 1;
 };
 
-/// Where the last byte that differs between two texts ends in `after`.
+/// The end in `after` of the last byte that differs between two texts.
 std::size_t end_of_change(std::string_view before, std::string_view after);
 
 }  // namespace headlight::shell

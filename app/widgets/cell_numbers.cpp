@@ -36,7 +36,7 @@ void put(ImDrawList* list, ImFont* font, const shell::UiRect& cell, shell::Color
       text.c_str());
 }
 
-/// The same on a ground of its own, for hatched cells.
+/// The same on its own background, for hatched cells.
 void put_on_plate(ImDrawList* list, ImFont* font, const shell::UiRect& cell, const shell::Theme& theme,
                   const std::string& text) {
   const ImVec2 size = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str());

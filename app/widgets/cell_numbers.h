@@ -8,7 +8,7 @@
 
 namespace headlight::app {
 
-/// A number with so many decimals, fewer where its digits before the point already fill a cell: "0.17", "−12.3", "512",
+/// A number with the given decimals, fewer where its digits before the point already fill a cell: "0.17", "−12.3", "512",
 /// "−∞".
 std::string cell_number(float value, std::uint32_t decimals);
 
@@ -18,15 +18,15 @@ shell::Color readable_on(shell::Color ground);
 /// Colour of a value in the image's range and map.
 shell::Color color_of(const shell::HeatmapImage& image, float value);
 
-/// Writes the tile's numbers into the cells of its image, those that are inside the clip rectangles. Masked cells show what
-/// the mask made of them: the fill in Stage::Masked, and in Stage::Weights what a finite fill left.
+/// Writes the tile's numbers into the cells of its image, those that are inside the clip rectangles. Masked cells show
+/// the mask's result: the fill in Stage::Masked, and in Stage::Weights the weight under a finite fill.
 void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile);
 
-/// Says "no weights" in every row of an exact tile of weights that is masked as a whole with −inf.
+/// Writes "no weights" in every row of an exact tile of weights that is masked as a whole with −inf.
 void draw_rows_without_weights(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile);
 
 /// The smallest cell in which draw_cell_numbers() writes two decimals of a weight; smaller ones stay empty, because one
-/// decimal says little more than the colour.
+/// decimal adds little to the colour.
 inline constexpr float kLeastNumberCellWidth = 34.0F;
 /// … and of any number below 100, with its sign.
 inline constexpr float kNumberCellWidth = 40.0F;

@@ -47,7 +47,7 @@ void draw_small_color_bar(const Frame& frame, const shell::UiRect& bar, const sh
   const auto put = [&](float value, float place) {
     const std::string text = cell_number(value, 2);
     const float width = text_width(font, text);
-    // The ends' labels stay inside the bar, the middle's stands in the middle.
+    // The ends' labels are inside the bar, the middle's is centred.
     const float x = bar.x + (bar.width - width) * place;
     list->AddText(font, font_size(font), ImVec2(std::round(x), bar.y + bar.height + 2.0F), theme.text_dim, text.c_str());
   };

@@ -4,11 +4,11 @@
 
 namespace headlight::app {
 
-/// A dialog in the middle of the window that dims what is behind it; content is drawn while is_visible().
+/// A dialog in the middle of the window that dims the content behind it; content is drawn while is_visible().
 ///   if (Dialog dialog(frame, "Export", is_open, 560.0F); dialog.is_visible()) { … }
 class Dialog {
  public:
-  /// Opens when `is_open` is set, and clears it when the person closes it. `width` in UI units, less in a small window.
+  /// Opens when `is_open` is set, and clears it when the user closes it. `width` in UI units, less in a small window.
   Dialog(Frame& frame, const char* title, bool& is_open, float width);
   ~Dialog();
   Dialog(const Dialog&) = delete;

@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// A text worth looking at. Lines are batch items.
+/// An example text. Lines are batch items.
 struct Example {
   const char* title;
   const char* text;

@@ -53,7 +53,7 @@ bool draw_rail(Frame& frame, const char* name, FoldSide side, const char* title)
   const float length = text_width(font, title);
   const float start = low.y + kTop + kFoldButtonEdge + 10.0F;
   if (start + length > low.y + size.y) return was_clicked;
-  // Upwards at the left edge, downwards at the right one: the text's feet are towards the map.
+  // Upwards at the left edge, downwards at the right one: the text's baseline is towards the map.
   const ImVec2 at(middle, side == FoldSide::Left ? start + length : start);
   draw_turned_text(list, font, at, {0.0F, side == FoldSide::Left ? -1.0F : 1.0F}, color, title);
   return was_clicked;

@@ -10,14 +10,13 @@
 
 namespace headlight::app {
 
-/// The folders inside a folder, and where files are asked for its files too, to go through them until the wanted one is
-/// found. Draws into the current window.
+/// A list of a folder's folders, and optionally its files, to browse to the wanted one. Draws into the current window.
 class FolderList {
  public:
   /// Shows files with one of these extensions (".gguf") as well.
   explicit FolderList(std::vector<std::string> extensions = {}) : extensions_(std::move(extensions)) {}
 
-  /// Begins at `folder`, or at the nearest one above it that exists.
+  /// Starts at `folder`, or at its nearest existing parent.
   void open(const std::filesystem::path& folder);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }

@@ -12,7 +12,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kFieldStart = 0.40F;  // of the width; labels stand before it
+constexpr float kFieldStart = 0.40F;  // of the width; labels are left of it
 
 /// Scope of BeginDisabled.
 class ReadOnly {

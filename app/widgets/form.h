@@ -10,8 +10,8 @@
 
 namespace headlight::app {
 
-/// What a number's field shows while somebody types in it: "", "1e" and "007" are no numbers yet, and no change either.
-/// One is enough, because one field has the keyboard.
+/// The text of a number's field while the user types in it: "", "1e" and "007" aren't numbers yet and change nothing. One
+/// is enough, because only one field has the keyboard.
 struct NumberBeingTyped {
   std::string field;
   std::string text;
@@ -22,14 +22,14 @@ struct NumberBeingTyped {
 struct NumberRange {
   std::uint64_t low = 0;
   std::uint64_t high = UINT64_MAX;
-  std::uint64_t below = 0;                            ///< what the minus button makes of the value
-  std::uint64_t above = 0;                            ///< … and the plus button; both as they are now
+  std::uint64_t below = 0;                            ///< the value after the minus button
+  std::uint64_t above = 0;                            ///< … and after the plus button; both for the current value
   const char* hint = nullptr;                         ///< shown for zero instead of it: "auto (8)"
-  std::optional<std::uint64_t> other = std::nullopt;  ///< what a third button, a die, makes of it; none: no such button
+  std::optional<std::uint64_t> other = std::nullopt;  ///< the value after a third button, a die; none: no such button
 };
 
 /// A column of settings: labels left, fields in one column at the right. Widgets are named "<prefix>.<name>" for tests.
-/// Each function returns true in the frame where the person changed the value.
+/// Each function returns true in the frame where the user changed the value.
 class Form {
  public:
   Form(Frame& frame, NumberBeingTyped& typed, std::string prefix);
@@ -37,7 +37,7 @@ class Form {
   /// Fields after this can be read but not changed.
   void set_read_only(bool is_read_only) { is_read_only_ = is_read_only; }
 
-  /// Typed or stepped; what is typed is clamped into the range.
+  /// Typed or stepped; typed values are clamped to the range.
   bool number(const char* name, const char* label, std::uint64_t& value, const NumberRange& range,
               const char* explanation = nullptr);
   bool number(const char* name, const char* label, std::uint32_t& value, const NumberRange& range,
@@ -57,7 +57,7 @@ class Form {
               const char* explanation = nullptr);
   /// A value to read.
   void value(const char* label, std::string_view text, const char* explanation = nullptr);
-  /// The same with a button at its right end, which may be out of use.
+  /// The same with a button at its right end, which may be disabled.
   bool value_with_button(const char* name, const char* label, std::string_view text, const char* button, bool is_enabled);
   bool button(const char* name, const char* label, float width = 0.0F);
 
@@ -66,13 +66,13 @@ class Form {
 
   /// One small line or more, in the secondary colour.
   void note(std::string_view text);
-  /// The same for what is wrong.
+  /// The same for errors.
   void warning(std::string_view text);
 
  private:
   /// Draws the label and goes to the field's column; returns the field's width.
   float begin_field(const char* label, const char* explanation);
-  /// One of several choices: explained by its own line in the table, else like the whole field.
+  /// One of several choices: its tooltip is its own line in the table, else the whole field's.
   void mark_choice(const char* name, std::size_t choice, const char* explanation);
   std::string mark_name(const char* name) const { return prefix_ + "." + name; }
 
@@ -82,7 +82,7 @@ class Form {
   bool is_read_only_ = false;
 };
 
-/// The head of a section that folds: a strong title over a hairline. Returns whether its content is to be drawn.
+/// The header of a section that folds: a strong title over a hairline. Returns whether its content is to be drawn.
 bool draw_section_head(Frame& frame, const char* name, const char* title, bool& is_open);
 
 }  // namespace headlight::app

@@ -30,7 +30,7 @@ void draw_gain_control(Frame& frame) {
   const Ink ink(frame.ui.fonts().small, gain == 1.0F ? frame.ui.theme().text_dim : frame.ui.theme().warning);
   float edited = gain;
   ImGui::SetNextItemWidth(kFieldWidth);
-  // The format rounds to hundredths, so that 0 and 1 are met exactly.
+  // The format rounds to hundredths, so that 0 and 1 are reached exactly.
   ImGui::DragFloat("##gain", &edited, 0.01F, kLeastGain, kLargestGain, "gain %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "head.gain");
   if (edited != gain && std::isfinite(edited)) set_head_gain(frame.state, selection.block, selection.head, edited);

@@ -4,8 +4,8 @@
 
 namespace headlight::app {
 
-/// What the selected head contributes: a factor before W_O that can be dragged, and a button that knocks the head out (0) or
-/// brings it back (1). Stands at the right of the line being laid out.
+/// The selected head's gain: a factor before W_O that can be dragged, and a button that knocks the head out (0) or restores
+/// it (1). At the right of the current line.
 void draw_gain_control(Frame& frame);
 /// Its width in UI units.
 float gain_control_width(const Frame& frame);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kGap = 14.0F;
 
-/// "Layer ‹ 3 ›": returns what is chosen among 0 … count − 1.
+/// "Layer ‹ 3 ›": returns the choice among 0 … count − 1.
 std::uint32_t draw_stepper(Frame& frame, const char* name, const char* label, std::uint32_t value, std::uint32_t count) {
   ImGui::PushID(name);
   ImGui::AlignTextToFramePadding();

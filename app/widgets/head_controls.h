@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// Which head is selected, arrows to its neighbours, and its gain: for panels that show no map to choose it from. One line,
+/// The selected head, arrows to its neighbours, and its gain: for panels without a map to select heads. One line,
 /// or two where that is too narrow.
 void draw_head_controls(Frame& frame);
 

@@ -35,7 +35,7 @@ inline shell::UiRect last_item_rect() {
 }
 
 /// Notes the last ImGui item under a name, as a control, and gives it a tooltip: `explanation`, else tooltip_of(name). Every
-/// control has one; what only shows something is noted with Frame::mark() instead.
+/// control has one; items that aren't controls are noted with Frame::mark() instead.
 void mark_last_item(Frame& frame, std::string name, const char* explanation = nullptr);
 
 /// A tooltip of some 40 characters' width for the item before, once the pointer rests on it.

@@ -39,8 +39,8 @@ std::vector<std::string> break_lines(ImFont* font, const std::string& text, floa
 
 void draw_turned_text(ImDrawList* list, ImFont* font, ImVec2 start, ImVec2 direction, shell::Color color,
                       const std::string& text) {
-  // Set level, then turned: ImGui 1.86 has no text in other directions. It leaves out glyphs beyond the clip rectangle
-  // before they are turned, so here the rectangle has no limits; what is drawn stays inside the list's own.
+  // Laid out horizontally, then rotated: ImGui 1.86 has no rotated text. It drops glyphs outside of the clip rectangle
+  // before the rotation, so here the rectangle has no limits; the drawn vertices stay inside the list's own.
   constexpr float kFar = 1e6F;
   const int first = list->VtxBuffer.Size;
   font->RenderText(list, font_size(font), start, color, ImVec4(-kFar, -kFar, kFar, kFar), text.data(),

@@ -15,7 +15,7 @@ float text_width(ImFont* font, const std::string& text);
 /// The text, cut with "…" where it is wider than `room`.
 std::string fit_text(ImFont* font, const std::string& text, float room);
 
-/// Lines of at most `width`, broken at spaces only, so that no number is torn apart; a longer word has a line of its own.
+/// Lines of at most `width`, broken at spaces only, so that no number is broken; a longer word has a line of its own.
 std::vector<std::string> break_lines(ImFont* font, const std::string& text, float width);
 
 /// Text that begins at `start` and runs in the direction (cosine, sine), y downwards: (0, −1) reads upwards. Its middle line

@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kLeastLeft = 64.0F;
 constexpr float kMostLeft = 150.0F;
-constexpr float kMostUp = 104.0F;     // height of slanted or upright labels
+constexpr float kMostUp = 104.0F;     // height of rotated labels
 constexpr float kNameHeight = 20.0F;  // the line with the name of the key axis
 constexpr float kGap = 6.0F;          // between labels and cells
 constexpr float kSlant = 0.70710678F;
@@ -25,12 +25,12 @@ float line_height(const Frame& frame) { return font_size(frame.ui.fonts().small)
 /// One label as it is drawn.
 struct DrawnLabel {
   std::string text;
-  ImVec2 at;  ///< level: top left corner; turned: the beginning of its middle line
+  ImVec2 at;  ///< horizontal: top left corner; rotated: the start of its middle line
   ImVec2 along{1.0F, 0.0F};
   bool is_turned = false, is_marked = false, is_padding = false;
 };
 
-/// Labels that view places; with words and numbers where it says numbers, since there is room for one upright word at each.
+/// The labels of src/view's layout; its indices with their token too, since there is room for one vertical label at each.
 struct PlacedLabels {
   view::AxisLabels labels;
   bool is_upright = false;
@@ -40,7 +40,7 @@ PlacedLabels place(const Frame& frame, view::AxisSide side, const AxisTokens& to
                    float most) {
   ImFont* font = frame.ui.fonts().small;
   std::vector<float> widths;
-  // Where cells are lower than a line, the words' widths decide nothing: thousands of them needn't be measured.
+  // Where cells are lower than a line, the labels' widths don't matter: thousands of them needn't be measured.
   if (cell >= line_height(frame)) {
     widths.reserve(tokens.count);
     for (std::uint32_t i = 0; i < tokens.count; ++i) widths.push_back(text_width(font, tokens.label(i)));
@@ -53,7 +53,7 @@ PlacedLabels place(const Frame& frame, view::AxisSide side, const AxisTokens& to
                                         .origin = origin,
                                         .length = length,
                                         .line_height = line_height(frame),
-                                        // Upright words stand where numbers would.
+                                        // Vertical labels take the indices' positions.
                                         .digit_width = 0.0F,
                                         .max_extent = most,
                                         // Thinned columns are as far apart as thinned rows, so that both have one step.
@@ -63,7 +63,7 @@ PlacedLabels place(const Frame& frame, view::AxisSide side, const AxisTokens& to
   return placed;
 }
 
-/// Is another label nearer to the marked one than their step? It gives way.
+/// Is another label nearer to the marked one than their step? Then it is dropped.
 bool gives_way(std::uint32_t index, std::optional<std::uint32_t> marked, std::uint32_t step) {
   if (!marked || index == *marked) return false;
   return (index > *marked ? index - *marked : *marked - index) < step;
@@ -163,7 +163,7 @@ class AxisPainter {
     }
   }
 
-  /// A plate under a label, turned with it.
+  /// A plate under a label, rotated with it.
   void ground(const DrawnLabel& label, shell::Color color) const {
     const float width = text_width(font_, label.text);
     const float half = font_size(font_) * 0.5F + 1.0F;
@@ -189,7 +189,7 @@ class AxisPainter {
   ImDrawList* list_;
 };
 
-/// Widest label, of at most some hundreds that are looked at.
+/// The widest label of a sample of at most some hundreds.
 float widest(ImFont* font, const AxisTokens& tokens) {
   const std::uint32_t step = std::max(tokens.count / 256U, 1U);
   float width = 0.0F;
@@ -210,7 +210,7 @@ AxisMargins measure_axes(const Frame& frame, const AxisTokens& queries, const Ax
     return view::Viewport({.x = 0.0F, .y = 0.0F, .width = room.width - margins.left, .height = room.height - top},
                           queries.count, keys.count);
   };
-  // Where labels are thinned out, each carries its number.
+  // Where labels are thinned out, each includes its index.
   const auto with_number = [&](const AxisTokens& tokens, float cell) {
     const bool is_thinned = cell < line_height(frame) && tokens.texts;
     return widest(font, tokens) + (is_thinned ? text_width(font, fmt::format("{} ", tokens.count)) : 0.0F);

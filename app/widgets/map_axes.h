@@ -10,9 +10,9 @@
 
 namespace headlight::app {
 
-/// The tokens on one side of a map; `real` of them are no padding.
+/// The tokens on one side of a map; `real` of them aren't padding.
 struct AxisTokens {
-  const std::vector<std::string>* texts = nullptr;  ///< may be null or shorter than the map: then numbers stand there
+  const std::vector<std::string>* texts = nullptr;  ///< may be null or shorter than the map: then indices are shown
   std::uint32_t count = 0;
   attention::KeyRange real = 0;
   const char* name = "";  ///< of the axis: "query", "key"
@@ -24,16 +24,16 @@ struct AxisTokens {
 struct AxisMargins {
   float left = 0.0F, top = 0.0F;
 };
-/// `room`: for labels and cells together. Depends on nothing that moves with zoom or pointer, so that the map stands still.
+/// `room`: for labels and cells together. Doesn't depend on zoom or pointer, so that the map doesn't move.
 AxisMargins measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, const view::Rect& room);
 
-/// A row and a column whose labels are set off and always there.
+/// A row and a column whose labels are highlighted and always shown.
 struct MarkedLabels {
   std::optional<std::uint32_t> query, key;
 };
 
-/// Labels of the rows and columns in sight: level where they fit, else slanted, else upright, thinned out with their numbers
-/// where not every one has room; never on top of each other.
+/// Labels of the visible rows and columns: at 0° where they fit, else 45°, else 90°, thinned out with their indices where
+/// not all have room; they never overlap.
 void draw_axes(const Frame& frame, const view::Viewport& viewport, const AxisMargins& margins, const AxisTokens& queries,
                const AxisTokens& keys, const MarkedLabels& marked);
 

@@ -18,7 +18,7 @@ std::size_t character_bytes(std::string_view text) {
   return bytes;
 }
 
-/// The script after '_' or '^': "{…}" with its braces balanced, or one character. Moves `text` behind it.
+/// The script after '_' or '^': "{…}" with its braces balanced, or one character. Moves `text` after it.
 std::string_view take_script(std::string_view& text) {
   if (text.empty() || text.front() != '{') {
     const std::string_view script = text.substr(0, text.empty() ? 0 : character_bytes(text));
@@ -36,7 +36,7 @@ std::string_view take_script(std::string_view& text) {
   return script;
 }
 
-/// Sets a formula from left to right; draws only with a list.
+/// Lays out a formula from left to right; draws only with a list.
 class Typesetter {
  public:
   Typesetter(ImDrawList* list, const shell::FontSet& fonts, shell::Color color)

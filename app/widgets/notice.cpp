@@ -11,7 +11,7 @@
 namespace headlight::app {
 namespace {
 
-/// Pills in a row: a text, and a button that may follow it.
+/// A row of pills: a text, optionally followed by a button.
 class RemarkLine {
  public:
   struct Remark {

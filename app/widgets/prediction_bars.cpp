@@ -27,7 +27,7 @@ struct Columns {
   float change = 0.0F;   ///< right end of the changes
 };
 
-/// One bar and what stands beside it.
+/// One bar with its labels.
 struct Row {
   std::string label;
   double probability = 0.0;  ///< over the whole vocabulary
@@ -64,7 +64,7 @@ void draw_row(Frame& frame, const Row& row, const Columns& columns, const shell:
   const float bottom = box.y + box.height - 5.0F;
   const shell::Color fill = row.is_cut() ? theme.border : is_hovered ? theme.accent_hover : theme.accent;
   list->AddRectFilled({left, top}, {end_of(share), bottom}, fill, 3.0F);
-  // Around the bar, so that both are seen whichever is longer.
+  // Around the bar, so that both are visible whichever is longer.
   if (row.before) list->AddRect({left - 1.0F, top - 2.0F}, {end_of(*row.before), bottom + 2.0F}, theme.text, 3.0F, 0, 1.3F);
   put_right(list, fonts.small, {box.x + columns.percent, middle(fonts.small)}, ink, percent_text(share));
   if (row.is_cut()) {
@@ -75,7 +75,7 @@ void draw_row(Frame& frame, const Row& row, const Columns& columns, const shell:
   }
 }
 
-/// Lines behind the bars at every quarter, and their numbers below.
+/// Grid lines at every quarter behind the bars, and their numbers below.
 void draw_axis(const Frame& frame, const Columns& columns, ImVec2 origin, float height, bool has_before) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;

@@ -21,7 +21,7 @@ LineRange line_of(const State& state, const PromptBox& box, std::uint32_t item) 
   return item < items.size() ? items[item] : LineRange{};
 }
 
-/// The bytes of a token in its box; none for special tokens and those of another box.
+/// The byte range of a token in its box; none for special tokens and those of another box.
 std::optional<LineRange> bytes_of(const State& state, const PromptBox& box, const PromptSide& side, ChipTarget target) {
   if (target.item >= side.prompt.size() || target.token < side.tokens.start(target.item)) return std::nullopt;
   const std::vector<text::Token>& line = side.prompt[target.item];
@@ -32,7 +32,7 @@ std::optional<LineRange> bytes_of(const State& state, const PromptBox& box, cons
                    .end = std::min(range.begin + line[index].bytes.end, range.end)};
 }
 
-/// The token whose characters a byte of the box belongs to.
+/// The token that contains a byte of the box.
 std::optional<ChipTarget> token_at(const State& state, const PromptBox& box, const PromptSide& side, std::size_t byte) {
   for (std::uint32_t item = 0; item < side.prompt.size(); ++item) {
     const LineRange range = line_of(state, box, item);
@@ -111,7 +111,7 @@ std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, co
   if (!side) return std::nullopt;
   if (pointer.hovered) return token_at(frame.state, box, *side, *pointer.hovered);
   if (!pointer.caret) return std::nullopt;
-  // The caret stands behind what was typed last.
+  // The caret is after the last typed character.
   return token_at(frame.state, box, *side, *pointer.caret > 0 ? *pointer.caret - 1 : 0);
 }
 

@@ -12,12 +12,12 @@
 
 namespace headlight::app {
 
-/// One box of a prompt's text; batch items are lines of State::text, and of this text those beside them.
+/// One box of a prompt's text; batch items are lines of State::text and the corresponding lines of this text.
 struct PromptBox {
   const char* name;
   std::string& text;
   const char* hint;
-  std::uint32_t sequence = 0;  ///< of the tokens that come from it
+  std::uint32_t sequence = 0;  ///< of its tokens
   shell::Color ink = 0;        ///< of the text; 0: the theme's
 };
 
@@ -27,23 +27,23 @@ struct PromptSide {
   const std::vector<std::vector<text::Token>>& prompt;  ///< [batch][real token]
   bool is_query = false, is_key = false;                ///< in the selected kind of attention
 };
-/// Nothing while the run on screen has no such side.
+/// nullopt while the run on screen has no such side.
 std::optional<PromptSide> prompt_side(const Frame& frame, bool is_target);
 
-/// What the first text's box does with the keyboard in this frame (Transient::text_focus); asked for once a frame.
+/// The first text box's keyboard action in this frame (Transient::text_focus); called once per frame.
 shell::FieldFocus text_box_focus(Frame& frame);
 
 /// A small line above a box.
 void draw_prompt_caption(Frame& frame, const char* text);
 
-/// Draws a box, as high as its lines need and within limits; returns the token that somebody points at in it, with the mouse
-/// or else the caret. `side`: its tokens; null without any. `pointed`: a token whose characters are marked. `is_changed`, if
-/// given, says whether the person changed the text.
+/// Draws a box, as high as its lines need and within limits; returns the token at the mouse or else at the
+/// caret. `side`: its tokens; null without any. `pointed`: a token whose characters are marked. `is_changed`, if
+/// given, tells whether the user changed the text.
 std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, const PromptSide* side,
                                           const std::optional<ChipTarget>& pointed, bool* is_changed = nullptr);
 
-/// Draws the chips below a box. `remembered`: the one under the pointer, from frame to frame. `in_text`: one to light
-/// besides.
+/// Draws the chips below a box. `remembered`: the one under the pointer, from frame to frame. `in_text`: another one to
+/// highlight.
 void draw_prompt_chips(Frame& frame, const char* name, const PromptSide& side, ChipLayout& layout,
                        std::optional<ChipTarget>& remembered, const std::optional<ChipTarget>& in_text);
 

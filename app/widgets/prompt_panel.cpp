@@ -36,7 +36,7 @@ IdLines read_ids(const std::string& text) {
   return lines;
 }
 
-/// In place of the text while ids are given. An empty field keeps the last ids, so that there is always something to run.
+/// Instead of the text while ids are given. An empty field keeps the last ids, so that a run is always possible.
 void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
   IdLines& ids = frame.state.model.ids;
   draw_prompt_caption(frame, "Token ids; each line is one item of the batch");
@@ -50,7 +50,7 @@ void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
   frame.state.model.target_ids.clear();
 }
 
-/// The ids that the text has now, to go on from them; a single one where the text has none.
+/// The text's current ids, as a starting point; a single one where the text has none.
 void offer_ids(Frame& frame) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const char* label = "As ids";
@@ -71,7 +71,7 @@ void offer_ids(Frame& frame) {
   if (ids.empty()) ids = {{0}};
 }
 
-/// A popup with texts that are worth a look in this model; nothing where it isn't a bundled one.
+/// A popup with example texts of this model; nothing where it isn't a bundled one.
 void offer_examples(Frame& frame, std::span<const Example> examples) {
   if (examples.empty()) return;
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);

@@ -14,12 +14,12 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kGripReach = 6.0F;    // the ends can be caught so far outside the bar
+constexpr float kGripReach = 6.0F;    // distance outside the bar at which its ends can be grabbed
 constexpr float kWheelStep = 1.25F;   // of the top
 constexpr float kLeastReach = 1e-6F;  // of scores
 constexpr float kLeastPart = 1e-3F;   // of the range, between its ends
 
-/// Which end a held button moves; kept in ImGui's storage of the window, because it is over with the gesture.
+/// The end that a held button moves; kept in ImGui's storage of the window for the time of the gesture.
 enum class Grip : int { None, Low, High };
 
 /// The limits with one end moved to a value.
@@ -50,7 +50,7 @@ class RangeInput {
         has_signs_(image.low < 0.0F),
         storage_(*ImGui::GetStateStorage()) {}
 
-  /// Returns the range that the bar stands for: while an end is dragged the one from before, so that the bar stays put.
+  /// Returns the bar's range: during a drag the previous one, so that the bar doesn't change.
   view::ValueLimits handle() {
     const shell::UiRect& area = bar_.area;
     ImGui::SetCursorScreenPos({area.x - kGripReach, area.y - kGripReach});
@@ -104,7 +104,7 @@ class RangeInput {
   ImGuiStorage& storage_;
 };
 
-/// A grip at the place of an end within the bar's own range.
+/// A grip at an end's position in the bar's range.
 void draw_grip(const Frame& frame, const shell::UiRect& area, float place, bool is_chosen) {
   const shell::Theme& theme = frame.ui.theme();
   const float y = std::round(area.y + area.height * (1.0F - place));
@@ -125,9 +125,8 @@ void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage
   RangeInput input(frame, bar, image);
   const view::ValueLimits axis = input.handle();
   const bool is_chosen = frame.state.view.color_limits.contains(bar.stage);
-  explain_last_item(frame, is_chosen
-                               ? "Drag an end to change the colours' range, or turn the wheel. A double click fits the map."
-                               : "Drag an end to change the colours' range, or turn the wheel over it.");
+  explain_last_item(frame, is_chosen ? "Drag an end to change the colours' range, or scroll. A double click fits the map."
+                                     : "Drag an end to change the colours' range, or scroll over it.");
   draw_color_bar(frame, bar.area, image, axis, bar.caption);
   if (!input.is_hovered() && !is_chosen) return;
   draw_grip(frame, bar.area, view::place_in(axis, image.spread, image.high), is_chosen);

@@ -12,7 +12,7 @@ namespace headlight::app {
 /// The selected map's colour bar, whose ends the user moves: dragging an end moves it along the values, the wheel moves the
 /// top (of scores both ends), a double click fits the map again. Changes view.color_limits of `stage`.
 struct RangeBar {
-  shell::UiRect area;  ///< of the colours; ticks stand at its right
+  shell::UiRect area;  ///< of the colours; ticks are at its right
   attention::Stage stage = attention::Stage::Weights;
   const char* caption = "";
   bool is_fixed = false;  ///< the range can't be changed: each row has its own
@@ -20,12 +20,12 @@ struct RangeBar {
 /// `image`: colours and range as the map's cells have them.
 void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage& image);
 
-/// Why a map shows next to nothing in its range, and the limits that would show more; none: the map's own.
+/// Why a map is hardly visible in its range, and limits that would show more; none: the map's own.
 struct RangeHint {
   std::string text;  ///< "98 % are below 0.02", "the largest is 0.02"
   std::optional<view::ValueLimits> fit;
 };
-/// Looks at some thousands of the tile's visible weights, evenly spaced. Nothing where the range shows them well.
+/// Samples some thousands of the tile's visible weights, evenly spaced. nullopt where the range shows them well.
 std::optional<RangeHint> range_hint(const attention::Tile& weights, const shell::HeatmapImage& image, bool has_limits);
 
 }  // namespace headlight::app

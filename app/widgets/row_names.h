@@ -12,8 +12,8 @@ namespace headlight::app {
 bool rows_write_tokens(const Frame& frame, model::BlockKind kind);
 
 /// The tokens that the model writes at the rows of the selected batch item: row t predicts token t + 1; the last row's is
-/// what the model expects there most ("…" until it is known, for which this asks). Nothing where rows are to be named by the
-/// tokens that the decoder reads, or aren't a target at all.
+/// the likeliest prediction (requested here, "…" until it is known). nullopt where rows are named by the tokens that the
+/// decoder reads, or aren't a target.
 std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::BlockKind kind);
 
 }  // namespace headlight::app

@@ -54,7 +54,7 @@ bool draw_segmented(Frame& frame, const char* name, std::span<const std::string>
   }
   ImGui::PopID();
   list->AddRect(start, end, theme.border, rounding);
-  // One item for the layout: what follows with SameLine() stands beside the whole row.
+  // One item for the layout: SameLine() continues after the whole row.
   ImGui::SetCursorScreenPos(start);
   ImGui::Dummy(ImVec2(end.x - start.x, height));
   return has_changed;

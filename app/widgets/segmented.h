@@ -8,7 +8,7 @@
 namespace headlight::app {
 
 /// A row of joined buttons as wide as their labels, one of which is chosen: "scores | scaled | masked | weights". Returns
-/// true when the person chose another one. Each button is marked for tests: "name.0", "name.1", ….
+/// true when the user chose another one. Each button is marked for tests: "name.0", "name.1", ….
 bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen);
 /// Its width in UI units, to place it before drawing.
 float segmented_width(const Frame& frame, std::span<const std::string> labels);

@@ -49,7 +49,7 @@ ShownTile find_covering_tile(const EngineResult& result, const attention::TileRe
                              request.stage == wanted.stage;
     if (!is_same_map) break;
     if (!covers(request, wanted)) continue;
-    // A tile of this run beats one of the run before, then the sharper one wins.
+    // A tile of this run is preferred to one of the previous run, then the sharper one.
     const bool is_better = !best.tile || found->second.run > best.run ||
                            (found->second.run == best.run && request.pool < best.tile->request.pool);
     if (is_better) best = show(found->second);

@@ -18,14 +18,14 @@ struct ShownTile {
   TileFacts facts = {};
 };
 
-/// Wishes for the tile and returns it if it is known.
+/// Requests the tile and returns it if it is known.
 ShownTile find_tile(Frame& frame, const attention::TileRequest& request);
 
-/// The sharpest known tile of `wanted`'s map that covers its region, wished for or not: what stays on screen while the
-/// wanted one is on its way.
+/// The sharpest known tile of `wanted`'s map that covers its region, requested or not: shown until the wanted one is
+/// evaluated.
 ShownTile find_covering_tile(const EngineResult& result, const attention::TileRequest& wanted);
 
-/// The person's colour map for weights, and the one for signed numbers: 256 packed colours, from low to high.
+/// The user's colour map for weights, and the one for signed numbers: 256 packed colours, from low to high.
 std::span<const std::uint32_t> weight_colors(const State& state);
 std::span<const std::uint32_t> signed_colors();
 
@@ -42,14 +42,14 @@ struct ValueRange {
 ValueRange visible_range(const attention::Tile& tile);
 
 /// Colours and range of weights: the user's colour map, scale and limits, or up to the tile's own largest weight. With
-/// `is_per_row` the range is of each row's part of its largest weight, and limits don't count.
+/// `is_per_row` values are relative to each row's largest weight, and limits are ignored.
 void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& picture, bool is_per_row);
 
 /// Factor of each tile row that makes its largest weight 1: l, of pooled rows the least l; 0 for rows without weights.
 std::vector<float> row_normalizers(const attention::Tile& tile);
 
-/// Mean of the `queries` rows' largest weights, 1/l: 1 when every query looks at one key, 1/n when it looks at all
-/// alike. Rows without weights don't count. Of longer inputs about `max_rows` evenly spaced rows are looked at.
+/// Mean of the `queries` rows' largest weights, 1/l: 1 when every query attends to one key, 1/n when it attends to
+/// all equally. Rows without weights are skipped. Of longer inputs about `max_rows` evenly spaced rows are sampled.
 float concentration(const attention::Tile& tile, attention::KeyRange queries, std::uint32_t max_rows);
 
 /// Key and revision for the renderer: the same values keep both, in each `place` of the window.

@@ -13,8 +13,8 @@ namespace {
 constexpr float kPreviewEdge = 220.0F;
 constexpr std::uint32_t kPreviewPlace = 0x9E;
 
-/// Processors' Vulkan (llvmpipe) ends a shader's loops after 65,536 rounds, which squares of 128 cells and more exceed; the
-/// renderer takes the largest of several cells a pixel as well. Of very long texts tiles would be too large otherwise.
+/// llvmpipe ends a shader's loops after 65,536 iterations, which squares of 128 cells and more exceed; the renderer takes
+/// the largest of several cells per pixel as well. Without pooling, tiles of very long texts would be too large.
 std::uint32_t most_pool(std::uint32_t tokens) {
   constexpr std::uint32_t kSafePool = 64;
   constexpr std::uint32_t kMostCells = 128;  // an edge
@@ -85,7 +85,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const inference::BlockShape& shape = frame.result.shapes.at(block);
-  // Beside the grid, so that the neighbours stay in sight.
+  // Beside the grid, so that the neighbours stay visible.
   const ImVec2 grid = ImGui::GetWindowPos();
   ImGui::SetNextWindowPos(ImVec2(grid.x - 20.0F, ImGui::GetItemRectMin().y), ImGuiCond_Always, ImVec2(1.0F, 0.0F));
   ImGui::BeginTooltip();

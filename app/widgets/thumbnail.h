@@ -7,21 +7,21 @@
 
 namespace headlight::app {
 
-/// The tile of a head's weights for a picture of at most `edge` UI units.
+/// The tile of a head's weights for a thumbnail of at most `edge` UI units.
 attention::TileRequest thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge);
 
-/// A head's weights in a box, without axes; the missing colour while its tile is on its way. `place` names the use.
+/// A head's weights in a box, without axes; the missing colour until its tile is evaluated. `place` names the use.
 void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const shell::UiRect& box, std::uint32_t place);
 
-/// What stands beside the pointer over a thumbnail: layer, head, concentration and a larger picture.
+/// The tooltip of a thumbnail: layer, head, concentration and a larger heatmap.
 void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head);
 
 /// "encoder self-attention", or just "self-attention" in a model with a single stack.
 const char* kind_name(const Frame& frame, model::BlockKind kind);
 
-/// Queries of the selected batch item that are no padding.
+/// Queries of the selected batch item without padding.
 attention::KeyRange query_range(const Frame& frame, model::BlockKind kind);
-/// Keys of the selected batch item that are no padding.
+/// Keys of the selected batch item without padding.
 attention::KeyRange key_range(const Frame& frame, model::BlockKind kind);
 
 }  // namespace headlight::app

@@ -80,7 +80,7 @@ float ThumbnailLayout::height() const {
 ThumbnailLayout::Lines ThumbnailLayout::visible_lines(float top, float bottom) const {
   Lines lines{.first = ~0U, .end = 0};
   const std::uint32_t total = request_.groups * lines_per_group_;
-  // A binary search over the groups would do; counting is exact and cheap for some hundreds of lines.
+  // Counting instead of a binary search over the groups: exact and cheap for some hundreds of lines.
   for (std::uint32_t line = 0; line < total; ++line) {
     const float y = box(line / lines_per_group_, line % lines_per_group_ * per_line_).y;
     if (y + map_height_ + caption() < top || y >= bottom) continue;

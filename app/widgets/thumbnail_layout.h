@@ -4,14 +4,14 @@
 
 namespace headlight::app {
 
-/// Where the thumbnails of one kind of block stand: lines of equal boxes, a layer's heads wrapped over several lines where
+/// The layout of one kind of block's thumbnails: lines of equal boxes, a layer's heads wrapped over several lines where
 /// that makes them larger, a gutter on the left for the layers' names. The maps are as large as they can be without a scroll
 /// bar: with captions as long as these have room, closer together and without captions in a model of many layers and heads.
 /// UI units, from the top left corner of the arrangement.
 class ThumbnailLayout {
  public:
   struct Request {
-    std::uint32_t groups = 1;     ///< layers; 1 where all heads stand in one order
+    std::uint32_t groups = 1;     ///< layers; 1 where all heads are in one order
     std::uint32_t per_group = 1;  ///< heads
     float width = 0.0F;           ///< to fill
     float height = 0.0F;          ///< to fit into if possible; 0: any
@@ -21,7 +21,7 @@ class ThumbnailLayout {
     float caption_width = 24.0F;  ///< of the widest caption
   };
   struct Box {
-    float x = 0.0F, y = 0.0F;  ///< of the map; the caption stands below
+    float x = 0.0F, y = 0.0F;  ///< of the map; the caption is below
   };
 
   explicit ThumbnailLayout(const Request& request);
@@ -31,7 +31,7 @@ class ThumbnailLayout {
   std::uint32_t per_line() const { return per_line_; }
   Box box(std::uint32_t group, std::uint32_t index) const;
   float height() const;
-  /// Groups and their lines that touch the stretch [top, bottom): the lines counted through all groups.
+  /// Groups and their lines that touch the span [top, bottom): the lines counted through all groups.
   struct Lines {
     std::uint32_t first = 0, end = 0;
   };

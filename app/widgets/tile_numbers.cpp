@@ -27,7 +27,7 @@ const attention::Tile* TileNumbers::tile_with(Stage stage, std::uint32_t row, st
                                       .pool = 1};
   const ShownTile known = find_covering_tile(frame_.result, wanted);
   const bool is_exact = known.tile && known.tile->request.pool == 1 && known.run == frame_.result.run;
-  // A tile on screen is wished for by whoever draws it; the thin one must be kept alive here.
+  // A tile on screen is requested by the view that draws it; the thin one must be requested here.
   if (!is_exact || known.tile->request == wanted) frame_.tile_requests.push_back(wanted);
   return is_exact ? known.tile : nullptr;
 }

@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// One head's numbers, out of the tiles that are on screen or else wished for: a row or a column is one thin tile.
+/// One head's numbers, from the tiles on screen or else requested: a row or a column is one thin tile.
 class TileNumbers final : public NumberSource {
  public:
   TileNumbers(Frame& frame, model::BlockRef block, std::uint32_t batch, std::uint32_t head)
@@ -18,7 +18,7 @@ class TileNumbers final : public NumberSource {
   Numbers memory(std::uint32_t row) override;
 
  private:
-  /// An exact tile of this run that covers the region; wishes for precisely that region when there is none.
+  /// An exact tile of this run that covers the region; requests exactly that region when there is none.
   const attention::Tile* tile_with(attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
                                    std::uint32_t columns);
   std::optional<inference::BlockShape::Extent> extent(attention::Stage stage) const;

@@ -15,7 +15,7 @@ constexpr float kGap = 4.0F;
 constexpr float kItemGap = 10.0F;
 constexpr float kGutter = 22.0F;  // the lines' numbers; only in a batch
 constexpr float kPadding = 7.0F;
-constexpr float kPadPadding = 4.0F;  // of pad tokens, which are many and say little
+constexpr float kPadPadding = 4.0F;  // of pad tokens, which are many and have no content
 constexpr float kTallest = 132.0F;   // of the area; more tokens scroll
 
 constexpr float kDeepestShade = 140.0F;  // of 255: the text stays readable

@@ -12,8 +12,8 @@
 
 namespace headlight::app {
 
-/// Where the chips of one side's tokens stand; computed once per run and width, so that thousands of tokens cost a frame
-/// only what is seen of them.
+/// The layout of one side's chips; computed once per run and width, so that a frame's cost depends only on the visible
+/// ones.
 struct ChipLayout {
   struct Chip {
     float x = 0.0F, y = 0.0F, width = 0.0F;  ///< from the area's top left corner
@@ -21,7 +21,7 @@ struct ChipLayout {
     bool is_padding = false, is_special = false;
   };
   std::vector<Chip> chips;      ///< by y
-  std::vector<float> item_top;  ///< [batch + 1] where each line of the batch begins, and the end of the last
+  std::vector<float> item_top;  ///< [batch + 1] start of each line of the batch, and the end of the last
   std::uint64_t run = 0;
   float width = 0.0F;
 
@@ -33,25 +33,25 @@ struct ChipTarget {
   std::uint32_t item = 0, token = 0;
 };
 
-/// What happened to the chips in this frame.
+/// The chips' events in this frame.
 struct ChipEvents {
   std::optional<ChipTarget> hovered, clicked;
 };
 
-/// What chips are marked with.
+/// The marks of chips.
 struct ChipMarks {
   std::uint32_t item = 0;                    ///< the selected line
   std::optional<std::uint32_t> query, key;   ///< under the pointer: tinted in the role's colour
   std::optional<std::uint32_t> pinned = {};  ///< outlined
-  std::optional<ChipTarget> pointed = {};    ///< lit like the one under the pointer
+  std::optional<ChipTarget> pointed = {};    ///< highlighted like the one under the pointer
   /// [token] of the selected line, 0 … 1: how much the chips are shaded in the keys' colour; empty: not at all.
   std::span<const float> shades = {};
-  /// [batch][real token] of a model's prompt, to set special ones apart; null without a model.
+  /// [batch][real token] of a model's prompt, to distinguish special ones; null without a model.
   const std::vector<std::vector<text::Token>>* special = nullptr;
 };
 
 /// Tokens as chips, every line of the batch on rows of its own, padding in a quiet style; scrolls when there are many.
-/// Chips are named "<name>.<item>.<token>" for tests while they can be seen.
+/// Visible chips are named "<name>.<item>.<token>" for tests.
 ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::TokenBatch& tokens, const ChipMarks& marks,
                             ChipLayout& layout);
 

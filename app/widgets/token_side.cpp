@@ -7,7 +7,7 @@
 namespace headlight::app {
 namespace {
 
-/// What a click on a token means: its row is pinned, or in the keys' sequence its column; the same click again unpins.
+/// The effect of a click on a token: its row is pinned, or in the keys' sequence its column; the same click again unpins.
 void pin_token(State& state, const ChipTarget& target, bool is_query) {
   std::optional<attention::Cell>& pinned = state.view.pinned;
   const bool is_pinned =
@@ -28,7 +28,7 @@ const std::vector<std::vector<text::Token>>* special_tokens(const EngineResult& 
   return &tokens == &result.input->source ? &result.prompt->tokens : &result.prompt->target_tokens;
 }
 
-/// The shown weights [key], of the selected head or a mean, of one query; empty until they are there.
+/// The shown weights [key], of the selected head or a mean, of one query; empty until they are known.
 std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
   const Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);

@@ -9,7 +9,7 @@ namespace {
 
 using Line = std::pair<std::string_view, std::string_view>;
 
-/// By name, in the order of the names' bytes. What a form's field says stands with the field.
+/// By name, in the order of the names' bytes. Tooltips of form fields are at the fields.
 constexpr std::array kLines = {
     Line{"browser.browse", "Goes through folders to the model."},
     Line{"browser.close", "Leaves the model as it is (Esc)."},
@@ -23,8 +23,8 @@ constexpr std::array kLines = {
     Line{"export.format.csv", "Numbers with token names, for spreadsheets."},
     Line{"export.format.json", "Numbers with tokens and settings, for programs."},
     Line{"export.format.npy", "Numbers for NumPy: float32, row-major, one file a stage."},
-    Line{"export.format.png", "A picture of pixels."},
-    Line{"export.format.svg", "A picture of shapes and text, for papers."},
+    Line{"export.format.png", "A raster image."},
+    Line{"export.format.svg", "A vector image with text, for papers."},
     Line{"export.open_folder", "Shows the folder in the file manager."},
     Line{"export.reach.0", "The selected head of the selected layer, for the selected line."},
     Line{"export.reach.1", "All heads of the selected layer, each in a file and together on one sheet."},
@@ -90,15 +90,15 @@ constexpr std::array kLines = {
     Line{"menu.Bundled models", "The trained models that come with the program."},
     Line{"menu.By layer and head", "Layer by layer, each with its heads from 0 on."},
     Line{"menu.Colour map", "The colours from small to large weights."},
-    Line{"menu.Colour range", "What the darkest or brightest colour stands for."},
+    Line{"menu.Colour range", "The value of the darkest or brightest colour."},
     Line{"menu.Copy cell", "Puts the pinned cell's tokens, weight and score on the clipboard."},
-    Line{"menu.Copy figure", "Puts the selected head's map on the clipboard as a picture."},
+    Line{"menu.Copy figure", "Puts the selected head's map on the clipboard as an image."},
     Line{"menu.Dark", "A dark window."},
     Line{"menu.Device", "The Vulkan device that computes."},
     Line{"menu.Each row its own", "Colours compare the cells of a row: the strongest colour is the row's largest weight."},
     Line{"menu.Edit", "Takes back what was done, and puts masks and gains back."},
     Line{"menu.Export\u2026", "Writes maps as figures and numbers."},
-    Line{"menu.File", "Models, figures, pictures, and the way out."},
+    Line{"menu.File", "Models, figures, screenshots, and Quit."},
     Line{"menu.Fit every map", "Forgets the colour ranges that were dragged: each map has its own again."},
     Line{"menu.Head", "One head's map, large."},
     Line{"menu.Help", "Where to begin, what keys and words mean, and what this program is."},
@@ -113,7 +113,7 @@ constexpr std::array kLines = {
     Line{"menu.Most concentrated first", "Heads that look at few tokens come before heads that look at many."},
     Line{"menu.Numbers in cells", "Writes each value into its cell where it has room."},
     Line{"menu.Open model\u2026", "Opens a language model: a folder, a file or one from the Hugging Face cache."},
-    Line{"menu.Order of the grid", "In which order the heads stand in the grid."},
+    Line{"menu.Order of the grid", "The order of the heads in the grid."},
     Line{"menu.Paint the mask", "Turns the brush on or off: with it the mask is painted onto the map."},
     Line{"menu.Playground", "A small network with random weights and every setting free."},
     Line{"menu.Predictions", "What the model expects at a place in the text."},
@@ -138,7 +138,7 @@ constexpr std::array kLines = {
     Line{"model.scale.1", "Scores stay as they are."},
     Line{"model.scale.2", "Scores are multiplied by a number of your own."},
     Line{"notice.close", "Takes the message away (Esc)."},
-    Line{"prediction.mask", "Puts the model's mask token into the text, so that it predicts what stands there."},
+    Line{"prediction.mask", "Puts the model's mask token into the text, so that it predicts the token there."},
     Line{"prediction.next", "The prediction one token later."},
     Line{"prediction.previous", "The prediction one token earlier."},
     Line{"rail.grid", "Opens the grid of heads (Ctrl+G)."},
@@ -160,7 +160,7 @@ constexpr std::array kLines = {
 };
 static_assert(std::ranges::is_sorted(kLines, {}, &Line::first));
 
-/// Of names that end in a number or a name of their own, by how they begin.
+/// Of names that end in a number or a variable name, by prefix.
 constexpr std::array kFamilies = {
     Line{"control.kind.", "Which attention: within the source, within the target, or from the target to the source."},
     Line{"folder.file.", "Opens this file."},

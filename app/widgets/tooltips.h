@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// What the control of this name does, in one plain sentence; empty for names that the table doesn't know.
+/// The effect of the control of this name, in one plain sentence; empty for names that aren't in the table.
 std::string_view tooltip_of(std::string_view name);
 
 }  // namespace headlight::app
