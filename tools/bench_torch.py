@@ -24,7 +24,7 @@ FILL = -1e9
 
 
 def loaded_blas():
-    """The BLAS mapped into this process, as people name it: "OpenBLAS 0.3.21 (openmp)", "reference BLAS"."""
+    """The BLAS mapped into this process, by its common name: "OpenBLAS 0.3.21 (openmp)", "reference BLAS"."""
     with open("/proc/self/maps") as maps:
         libraries = sorted({line.split()[-1] for line in maps if "blas" in line.lower() and ".so" in line})
     for library in libraries:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times PyTorch on the CPU for a GPT-2-shaped model, the way people look into it: all layers of a new text, every layer's
+"""Times PyTorch on the CPU for a GPT-2-shaped model as used for inspection: all layers of a new text, every layer's
 attention maps kept and returned, and the last token's logits. bench_torch_gpt2.py N,N,… [ROUNDS]
 
 Prints one JSON object per line like `headlight bench --model … --format json`. Threads: OMP_NUM_THREADS.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Perplexity of assets/models/multi30k-de-en as a vocabulary of whole words would see it: known_word_perplexity.py DIR.
+"""Perplexity of assets/models/multi30k-de-en over the words of a whole-word vocabulary: known_word_perplexity.py DIR.
 
 The notebook's vocabulary maps a word that training has seen less than twice to <unk>, one token that costs little. Here the
-tokens of such words are left out of sum and count, so that what remains are the words that both spell. DIR: Multi30k's text.
+tokens of such words are left out of sum and count, so that only words that both vocabularies have remain. DIR: Multi30k's text.
 Needs the packages in tools/requirements.txt.
 """
 

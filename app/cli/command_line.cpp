@@ -92,10 +92,10 @@ void describe(CLI::App& app) {
   app.description(
       "Headlight - a microscope for multi-head attention\n\n"
       "Type a sentence and see every head of a transformer attend to it, computed on any Vulkan device.");
-  app.set_version_flag("--version", "headlight " HEADLIGHT_VERSION, "tell the version and exit");
+  app.set_version_flag("--version", "headlight " HEADLIGHT_VERSION, "print the version and exit");
   app.require_subcommand(0, 1);
   app.footer(
-      "`headlight COMMAND --help` or `headlight help COMMAND` tells a command's flags.\n\n"
+      "`headlight COMMAND --help` or `headlight help COMMAND` lists a command's flags.\n\n"
       "Exit status: 0 done, 1 something failed, 2 the command line is wrong, 3 done, but weights of the model are NaN or\n"
       "infinite (or become so with --precision f16); the reason is one line on standard error.\n\n"
       "Examples:\n"

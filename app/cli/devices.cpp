@@ -51,7 +51,7 @@ Subcommand add_devices_command(CLI::App& app) {
   const auto device = std::make_shared<std::string>();
   add_device_flag(*command, *device);
   command->footer(
-      "The number or a part of the name is what --device takes.\n\n"
+      "--device takes the number or a part of the name.\n\n"
       "Examples:\n"
       "  headlight devices\n"
       "  headlight devices --device llvmpipe");

@@ -13,7 +13,7 @@ constexpr const char* kDescription =
     "standard error.";
 
 constexpr const char* kFooter =
-    "`headlight evaluate WHAT --help` tells the flags.\n\n"
+    "`headlight evaluate WHAT --help` lists the flags.\n\n"
     "Examples:\n"
     "  headlight evaluate bleu --source test.de --reference test.en\n"
     "  headlight evaluate bleu --hypothesis translated.en --reference test.en\n"

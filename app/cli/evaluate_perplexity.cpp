@@ -21,7 +21,7 @@ using Lines = std::vector<std::string>;
 
 constexpr const char* kDescription =
     "How likely a model finds texts\n\n"
-    "Each line is a text by itself, behind the model's begin token and before its end token, if it has them; the end is\n"
+    "Each line is a separate text, after the model's begin token and before its end token, if it has them; the end is\n"
     "scored too. An encoder-decoder scores each line of the target given the source's line.";
 
 constexpr const char* kFooter =

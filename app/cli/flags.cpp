@@ -119,7 +119,7 @@ void add_device_flag(CLI::App& app, std::string& device) {
 
 void set_help_layout(CLI::App& app) {
   app.formatter(std::make_shared<ManualFormatter>());
-  app.get_help_ptr()->description("tell all this and exit");
+  app.get_help_ptr()->description("print this help and exit");
 }
 
 }  // namespace headlight::app

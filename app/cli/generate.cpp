@@ -154,7 +154,7 @@ Subcommand add_generate_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "generate",
       "Continue lines of text\n\n"
-      "Reads lines and writes each with what a decoder-only model writes behind it, until the model ends the text or\n"
+      "Reads lines and writes each with a decoder-only model's continuation, until the model ends the text or\n"
       "there are enough tokens. An empty line, or no line at all, begins a text anew.");
   const auto flags = std::make_shared<GenerateFlags>();
   flags->writing.add_to(*command, kCaptionWriter, "the beginning of a text");

@@ -143,7 +143,7 @@ int run_models(const ModelsFlags& flags) {
 Subcommand add_info_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("info",
-                         "Tell what a model's files hold\n\n"
+                         "Describe a model's files\n\n"
                          "Family, sizes, tokenizer, types of numbers, and the memory that the model takes on "
                          "the device. Reads no weights.");
   constexpr const char* kModel = "Model";
@@ -151,8 +151,8 @@ Subcommand add_info_command(CLI::App& app) {
   InfoFlags* into = flags.get();
   add_flag(*command, "--model", "PATH", fmt::format("a model: {}; needed", kModelNames), kModel,
            [=](const std::string& text) { into->model = named_model(text); });
-  add_flag(*command, "--tokens", "N", "length of the text whose memory is told (default 512, or the model's most)", kModel,
-           [=](const std::string& text) {
+  add_flag(*command, "--tokens", "N", "length of the text for the memory estimate (default 512, or the model's most)",
+           kModel, [=](const std::string& text) {
              into->tokens = static_cast<std::uint32_t>(parse_integer("--tokens", text, 1, kMostTokens));
            });
   add_plain_flag(*command, "--tensors", "list every tensor: name, shape, type", kModel, [=] { into->lists_tensors = true; });
@@ -168,7 +168,7 @@ Subcommand add_models_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "models",
       "List the models on this computer\n\n"
-      "Those that come along, then those in the local Hugging Face cache (HF_HUB_CACHE, HF_HOME/hub or\n"
+      "The bundled ones, then those in the local Hugging Face cache (HF_HUB_CACHE, HF_HOME/hub or\n"
       "~/.cache/huggingface/hub), with family, layers x heads, parameters and size of their files. --model takes the "
       "names.");
   const auto flags = std::make_shared<ModelsFlags>();

@@ -110,16 +110,16 @@ void add_tokenizer_flag(CLI::App& app, TextFlags* flags) {
 Subcommand add_tokenize_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "tokenize",
-      "Turn lines of text into a model's tokens\n\n"
+      "Tokenize lines of text with a model's tokenizer\n\n"
       "Reads --text, else lines from standard input, and writes one JSON object for each: {\"ids\": [...], \"tokens\": "
       "[...],\n"
-      "\"offsets\": [[first byte, byte behind the last], ...]}. Tokens are spelled as in the vocabulary; offsets count "
+      "\"offsets\": [[first byte, byte after the last], ...]}. Tokens are the vocabulary's strings; offsets count "
       "bytes\n"
-      "of the line, and are equal for tokens that stand for none of it. Needs the tokenizer's files only, not the weights.");
+      "of the line, and are equal for tokens that cover none of it. Needs the tokenizer's files only, not the weights.");
   const auto flags = std::make_shared<TextFlags>();
   add_tokenizer_flag(*command, flags.get());
   add_repeatable_flag(*command, "--text", "TEXT",
-                      "a line to turn into tokens; given several times several lines (default: standard input)", kText,
+                      "a line to tokenize; given several times several lines (default: standard input)", kText,
                       [flags = flags.get()](const std::vector<std::string>& texts) {
                         for (const std::string& text : texts) {
                           for (const LineRange line : line_ranges(text)) {
@@ -140,7 +140,7 @@ Subcommand add_tokenize_command(CLI::App& app) {
 Subcommand add_detokenize_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "detokenize",
-      "Turn lines of token ids back into text\n\n"
+      "Decode lines of token ids to text\n\n"
       "Reads --ids, else lines from standard input, each a JSON array of ids, a JSON object with \"ids\" (what tokenize "
       "writes), or\n"
       "numbers with spaces or commas between them, and writes one text a line. Special tokens are left out.");

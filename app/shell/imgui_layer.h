@@ -31,7 +31,7 @@ class ImGuiLayer {
   bool has_backend() const { return has_backend_; }
   /// Frees everything on the device. Dear ImGui's own state stays.
   void release_device();
-  /// The render pass of the next upload_fonts(), on a device opened anew.
+  /// The render pass of the next upload_fonts(), on a device that was opened again.
   void use_device(vk::RenderPass render_pass) { render_pass_ = render_pass; }
 
   void apply(const InputEvent& event, float scale);

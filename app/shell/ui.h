@@ -63,7 +63,7 @@ float text_field_height(float lines);
 /// and then window.present(ui) or ui.read_pixels(). One Ui at a time: ImGui's context is global.
 ///
 /// All coordinates of panels are in UI units: at scale 1 a unit is a pixel; at scale 2 the same layout is drawn with twice
-/// as many pixels, fonts rasterised anew and glyphs snapped to whole pixels. So panels never multiply by the scale.
+/// as many pixels, fonts rasterised again and glyphs snapped to whole pixels. So panels never multiply by the scale.
 class Ui {
  public:
   /// The device must outlive the Ui. Throws Error when a font is missing or a Vulkan object can't be created.

@@ -72,7 +72,7 @@ class Window {
   /// Called from poll_events() or wait_events() with the paths of files dropped on the window.
   void on_drop(std::function<void(std::vector<std::string>)> callback);
 
-  /// Shows the Ui's last frame, synchronised with the display. A frame of another size than the window is stretched. Throws
+  /// Shows the Ui's last frame, synchronised with the display. A frame of another size than the window is scaled. Throws
   /// Error of kind DeviceLost or OutOfDeviceMemory when the device fails.
   void present();
 

@@ -23,7 +23,7 @@ enum class ErrorKind : std::uint8_t {
 
 /// An error that is reported to the user in one line: what is wrong, where, and what to do about it.
 /// Messages quote names and values of files, so what() is made printable (one_line()).
-/// Caught in two places only: main() and the engine's job runner.
+/// Caught only by main() and the engine's job runner.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(one_line(message)) {}

@@ -6,7 +6,7 @@
 namespace headlight::view {
 namespace {
 
-constexpr float kMaxStretch = 4.0F;
+constexpr float kMaxAspect = 4.0F;
 
 // Pixels of a cell when the whole matrix fits.
 Point fit(Rect area, std::uint32_t rows, std::uint32_t columns) {
@@ -14,8 +14,8 @@ Point fit(Rect area, std::uint32_t rows, std::uint32_t columns) {
   const Point full = {area.width / static_cast<float>(columns), area.height / static_cast<float>(rows)};
   const float square = std::min({full.x, full.y, Viewport::kMaxCell});
   Point cell = {square, square};
-  if (full.x > square * kMaxStretch) cell.x = std::min({square * kMaxStretch, full.x, Viewport::kMaxCell});
-  if (full.y > square * kMaxStretch) cell.y = std::min({square * kMaxStretch, full.y, Viewport::kMaxCell});
+  if (full.x > square * kMaxAspect) cell.x = std::min({square * kMaxAspect, full.x, Viewport::kMaxCell});
+  if (full.y > square * kMaxAspect) cell.y = std::min({square * kMaxAspect, full.y, Viewport::kMaxCell});
   return cell;
 }
 

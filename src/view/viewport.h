@@ -37,7 +37,7 @@ class Viewport {
  public:
   Viewport() = default;
   /// The whole matrix: square cells, centred; where squares would use less than a quarter of the longer free side (a column
-  /// of 400 rows), cells stretch to at most 4:1. `zoom` ≥ 1 enlarges; `pan` is how far, in
+  /// of 400 rows), cells become rectangles of at most 4:1. `zoom` ≥ 1 enlarges; `pan` is how far, in
   /// cells, the point of the matrix at the rectangle's centre is from the matrix's own centre.
   Viewport(Rect area, std::uint32_t rows, std::uint32_t columns, float zoom = 1.0F, Point pan = {});
 

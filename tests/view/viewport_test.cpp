@@ -22,7 +22,7 @@ TEST_SUITE("cpu") {
     CHECK(Viewport(kArea, 1, 1).cell_width() == Viewport::kMaxCell);
   }
 
-  TEST_CASE("cells stretch where squares would leave most of the room empty, at most four to one") {
+  TEST_CASE("cells are rectangles of at most 4:1 where squares would leave most of the area empty") {
     const Viewport tall(kArea, 400, 8);
     CHECK(tall.cell_height() == doctest::Approx(1.0F));
     CHECK(tall.cell_width() == doctest::Approx(4.0F));
