@@ -62,8 +62,7 @@ class Writer {
   std::unique_ptr<GpuRunner> runner_;
 };
 
-/// Lines that are computed one after the other before any of them is written: so that lines of similar length can be
-/// batched.
+/// Batches of lines read ahead before any is written, so that lines of similar length can be batched together.
 inline constexpr std::size_t kBatchesInView = 4;
 
 /// "line-0001" for the first line.

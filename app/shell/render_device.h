@@ -27,8 +27,7 @@ class RenderDevice {
   RenderDevice& operator=(const RenderDevice&) = delete;
 
   /// Closes the device and opens it again with the same options, after it was lost. All its objects must be destroyed.
-  /// Throws
-  /// Error in one line; reopen() may then be tried again.
+  /// Throws Error in one line; reopen() may then be tried again.
   void reopen();
 
   /// The driver's name of the device.

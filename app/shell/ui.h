@@ -113,8 +113,7 @@ class Ui {
   void request_redraw(int frames = 1);
 
   /// For the item under the pointer: is it time for its tooltip? True once the pointer has rested for a moment, and
-  /// immediately
-  /// when it moves from one tooltip to the next. Requests the frame in which it becomes true.
+  /// immediately when it moves from one tooltip to the next. Requests the frame in which it becomes true.
   bool wants_tooltip();
 
   /// Was the key pressed (or repeated) in this frame with exactly these modifiers? Keys that the text field being
@@ -135,8 +134,7 @@ class Ui {
   void ensure_glyphs(std::string_view utf8);
 
   /// The text for drawing: where its script needs shaping (needs_shaping()), a character of the private use area that is
-  /// drawn
-  /// as the whole text from the next frame on.
+  /// drawn as the whole text from the next frame on.
   std::string shaped(std::string_view utf8);
   /// The text that shaped() was given, for files and the clipboard.
   std::string unshaped(std::string_view utf8) const;

@@ -11,8 +11,7 @@ namespace headlight::ops {
 /// The mask's part of every kernel's push constants.
 MaskParameters mask_parameters(const MaskData& mask);
 
-/// The layout of the heads' outputs in the merged matrix, in vec4: concatenated, or (notebook 003) reshaped without the
-/// transpose.
+/// Layout of the heads' outputs in the merged matrix, in vec4: concatenated, or (notebook 003) without the transpose.
 struct MergedLayout {
   std::uint32_t row4 = 0;
   std::uint32_t head4 = 0;

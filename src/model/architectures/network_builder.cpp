@@ -26,8 +26,7 @@ Tensor halved_sinusoid(std::uint32_t length, std::uint32_t width) {
   return positions;
 }
 
-/// ALiBi's slopes (Press et al. 2022): powers of 2^(−8/n) for n heads, n a power of two; other heads' slopes are between
-/// them.
+/// ALiBi's slopes (Press et al. 2022): powers of 2^(−8/n) for n heads, n a power of two; the rest are in between.
 Tensor alibi_slopes(std::uint32_t heads) {
   Tensor slopes(Shape{heads});
   std::uint32_t whole = 1;
