@@ -204,7 +204,7 @@ TEST_SUITE("cpu") {
     CHECK(holds(with({{"rope_theta", 0}}), "rope_theta is 0"));
     CHECK(holds(with({{"rope_type", "yarn"}, {"factor", 2}, {"original_max_position_embeddings", 1}}),
                 "original_max_position_embeddings is 1, but must be a whole number from 2"));
-    CHECK(holds(with({{"partial_rotary_factor", 0.4}}), "turn 3 of a head's 8 numbers"));
+    CHECK(holds(with({{"partial_rotary_factor", 0.4}}), "rotates 3 of a head's 8 components"));
     CHECK(holds(with(3), "rope_parameters is 3, but must be an object"));
   }
 
