@@ -97,6 +97,13 @@ inline constexpr Modifiers kControl{.control = true};
 inline constexpr Modifiers kShift{.shift = true};
 inline constexpr Modifiers kControlShift{.control = true, .shift = true};
 
+/// A key that starts something.
+struct Shortcut {
+  Key key = Key::Escape;
+  Modifiers modifiers = {};
+  std::string_view text = {};  ///< as menus and lists write it: "Ctrl+Shift+Z"; empty: the key works but isn't listed
+};
+
 enum class MouseButton : std::uint8_t { Left, Right, Middle };
 
 /// Positions are pixels of the image that the interface is drawn into, from its top left corner.

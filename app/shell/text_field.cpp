@@ -219,6 +219,7 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
   const bool is_editing = ImGui::GetActiveID() == widget;
   if (!options.enter_confirms && is_editing) self.live_field = widget;
   if (options.passes_escape && is_editing) self.will_pass_escape = true;
+  if (options.passes_list_keys && is_editing) self.will_pass_list_keys = true;
   ImGuiWindow* lines = is_multiline ? lines_window() : nullptr;
   const WrappedText& shown = is_editing ? memory.live : memory.wrapped;
   if (lines != nullptr && is_replaced && !is_editing) {

@@ -108,6 +108,7 @@ void Ui::begin_frame(PixelSize size, float scale, double elapsed_s) {
   if (self.leaves_text_field) self.layer.leave_text_field();
   self.leaves_text_field = false;
   self.passes_escape = std::exchange(self.will_pass_escape, false);
+  self.passes_list_keys = std::exchange(self.will_pass_list_keys, false);
   self.live_field = 0;
 }
 
@@ -220,7 +221,8 @@ bool Ui::wants_tooltip() {
 }
 
 bool Ui::is_pressed(Key key, Modifiers modifiers) const {
-  const bool passes = key == Key::Escape && impl_->passes_escape;
+  const bool is_list_key = key == Key::Up || key == Key::Down || key == Key::PageUp || key == Key::PageDown;
+  const bool passes = (key == Key::Escape && impl_->passes_escape) || (is_list_key && impl_->passes_list_keys);
   if (is_typing() && !passes && is_editing_key(key, modifiers)) return false;
   return std::any_of(impl_->pressed.begin(), impl_->pressed.end(),
                      [&](const KeyPress& press) { return press.key == key && press.modifiers == modifiers; });

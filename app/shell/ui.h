@@ -47,7 +47,8 @@ struct TextFieldOptions {
   float height = 0.0F;       ///< above 0: several lines, wrapped at the field's width
   float most_height = 0.0F;  ///< the height to which several lines grow before they scroll
   FieldFocus focus = FieldFocus::None;
-  bool passes_escape = false;                ///< Escape ends the editing and is also passed to the caller, as in a dialog
+  bool passes_escape = false;                ///< Escape ends the editing and is the caller's key too, as in a dialog
+  bool passes_list_keys = false;             ///< Up, Down, Page Up and Page Down are the caller's: a list hangs on the field
   const char* hint = nullptr;                ///< shown while the field is empty
   bool enter_confirms = false;               ///< one line only: true is returned on Enter, not on every edit
   std::size_t limit = std::size_t{1} << 20;  ///< bytes

@@ -75,8 +75,9 @@ struct Ui::Impl {
   double quiet_s = 0.0;    ///< since the last input; a caret blinks for a while only
   ImGuiID live_field = 0;  ///< the text field being edited, of those whose Escape keeps the text
   bool leaves_text_field = false;
-  bool passes_escape = false;     ///< of the field that was edited in the last frame
-  bool will_pass_escape = false;  ///< … in this one
+  bool passes_escape = false;                                  ///< of the field that was edited in the last frame
+  bool will_pass_escape = false;                               ///< … in this one
+  bool passes_list_keys = false, will_pass_list_keys = false;  ///< likewise
 };
 
 }  // namespace headlight::shell
