@@ -46,11 +46,7 @@ void draw_examples_popup(Frame& frame) {
   if (!ImGui::BeginPopup("examples")) return;
   int index = 0;
   for (const Example& example : examples()) {
-    if (ImGui::MenuItem(example.title)) {
-      frame.state.text = example.text;
-      frame.state.cross = example.key_text != nullptr;
-      if (example.key_text) frame.state.key_text = example.key_text;
-    }
+    if (ImGui::MenuItem(example.title)) show_example(frame.state, example);
     mark_last_item(frame, fmt::format("text.example.{}", index++));
   }
   ImGui::EndPopup();

@@ -1,6 +1,7 @@
 #include "app/widgets/examples.h"
 
 #include <array>
+#include <filesystem>
 
 #include "app/models/starter_view.h"
 
@@ -46,6 +47,24 @@ std::span<const Example> examples_of(std::string_view folder) {
   if (folder == kCaptionsSight.model) return kCaptionExamples;
   if (folder == kTranslatorSight.model) return kTranslatorExamples;
   return {};
+}
+
+std::span<const Example> examples_for(const State& state) {
+  if (!state.preset.empty()) return {};
+  if (state.model.path.empty()) return examples();
+  return examples_of(std::filesystem::path(state.model.path).filename().string());
+}
+
+void show_example(State& state, const Example& example) {
+  state.text = example.text;
+  if (state.model.path.empty()) {
+    state.cross = example.key_text != nullptr;
+    if (example.key_text) state.key_text = example.key_text;
+    return;
+  }
+  state.model.ids.clear();
+  state.model.target_text.clear();
+  state.model.target_ids.clear();
 }
 
 }  // namespace headlight::app

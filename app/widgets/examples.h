@@ -3,6 +3,8 @@
 #include <span>
 #include <string_view>
 
+#include "app/state/state.h"
+
 namespace headlight::app {
 
 /// An example text. Lines are batch items.
@@ -17,5 +19,10 @@ std::span<const Example> examples();
 
 /// For the bundled model in a folder of this name; none for others.
 std::span<const Example> examples_of(std::string_view folder);
+
+/// For what the state shows: the playground's, a bundled model's, or none.
+std::span<const Example> examples_for(const State& state);
+/// Puts the text in place of the one that is there, or both texts; a model's target starts anew.
+void show_example(State& state, const Example& example);
 
 }  // namespace headlight::app

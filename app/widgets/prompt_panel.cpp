@@ -1,7 +1,6 @@
 #include "app/widgets/prompt_panel.h"
 
 #include <charconv>
-#include <filesystem>
 #include <span>
 
 #include <fmt/format.h>
@@ -81,11 +80,7 @@ void offer_examples(Frame& frame, std::span<const Example> examples) {
   if (!ImGui::BeginPopup("examples")) return;
   int index = 0;
   for (const Example& example : examples) {
-    if (ImGui::MenuItem(example.title)) {
-      frame.state.text = example.text;
-      frame.state.model.target_text.clear();
-      frame.state.model.target_ids.clear();
-    }
+    if (ImGui::MenuItem(example.title)) show_example(frame.state, example);
     mark_last_item(frame, fmt::format("text.example.{}", index++));
   }
   ImGui::EndPopup();
@@ -115,10 +110,9 @@ void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::stri
     if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, {});
     return;
   }
-  const std::string folder = std::filesystem::path(state.model.path).filename().string();
   draw_prompt_caption(frame, has_target ? "Source" : "Text");
   explain_last_item(frame, "Each line is one item of the batch.");
-  offer_examples(frame, examples_of(folder));
+  offer_examples(frame, examples_for(state));
   offer_ids(frame);
   std::optional<ChipTarget> in_text =
       draw_prompt_box(frame, {.name = "text.edit", .text = state.text, .hint = "Type a text; each line is one item"},
