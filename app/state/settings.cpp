@@ -73,16 +73,25 @@ Panes panes_from_json(const json& value, const std::string& path) {
   return panes;
 }
 
-std::vector<std::string> recent_from_json(const JsonReader& reader) {
+/// At most `most` of a list of texts; `of`: what they are.
+std::vector<std::string> recent_from_json(const JsonReader& reader, const char* key, const char* of, std::size_t most) {
   std::vector<std::string> recent;
-  const json* value = reader.find("recent_models");
+  const json* value = reader.find(key);
   if (!value) return recent;
-  if (!value->is_array()) reader.fail("recent_models", "a list of paths", *value);
-  for (const json& path : *value) {
-    if (!path.is_string()) reader.fail("recent_models", "a list of paths", *value);
-    if (recent.size() < kMostRecentModels) recent.push_back(path.get<std::string>());
+  const std::string expected = std::string("a list of ") + of;
+  if (!value->is_array()) reader.fail(key, expected, *value);
+  for (const json& text : *value) {
+    if (!text.is_string()) reader.fail(key, expected, *value);
+    if (recent.size() < most) recent.push_back(text.get<std::string>());
   }
   return recent;
+}
+
+/// Puts a text first in a list of at most `most`.
+void put_first(std::vector<std::string>& recent, const std::string& text, std::size_t most) {
+  std::erase(recent, text);
+  recent.insert(recent.begin(), text);
+  if (recent.size() > most) recent.resize(most);
 }
 
 Settings settings_from_json(const json& value) {
@@ -92,7 +101,8 @@ Settings settings_from_json(const json& value) {
   reader.read("export_directory", settings.export_directory);
   reader.read("model_folder", settings.model_folder);
   reader.read("shows_welcome", settings.shows_welcome);
-  settings.recent_models = recent_from_json(reader);
+  settings.recent_models = recent_from_json(reader, "recent_models", "paths", kMostRecentModels);
+  settings.recent_choices = recent_from_json(reader, "recent_choices", "names", kMostRecentChoices);
   if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
   if (const json* panes = reader.find("panes")) settings.panes = panes_from_json(*panes, "panes");
   if (const json* state = reader.find("state")) {
@@ -139,9 +149,11 @@ void forget_changes(State& state) {
 }
 
 void remember_model(Settings& settings, const std::string& path) {
-  std::erase(settings.recent_models, path);
-  settings.recent_models.insert(settings.recent_models.begin(), path);
-  if (settings.recent_models.size() > kMostRecentModels) settings.recent_models.resize(kMostRecentModels);
+  put_first(settings.recent_models, path, kMostRecentModels);
+}
+
+void remember_choice(Settings& settings, const std::string& id) {
+  put_first(settings.recent_choices, id, kMostRecentChoices);
 }
 
 fs::path config_directory() { return xdg_directory("XDG_CONFIG_HOME", ".config"); }
@@ -177,6 +189,7 @@ void save_settings(const fs::path& path, const Settings& settings) {
   const json value = {{"device", settings.device},
                       {"export_directory", settings.export_directory},
                       {"recent_models", settings.recent_models},
+                      {"recent_choices", settings.recent_choices},
                       {"model_folder", settings.model_folder},
                       {"shows_welcome", settings.shows_welcome},
                       {"window", to_json(settings.window)},

@@ -44,21 +44,25 @@ struct Panes {
 struct Settings {
   WindowPlacement window;
   Panes panes;
-  std::string device;                      ///< name or index as --device takes it; empty: the best one
-  State state;                             ///< as the window was closed
-  std::vector<std::string> recent_models;  ///< the newest first, at most kMostRecentModels
-  std::string model_folder;                ///< an additional folder for the model browser; empty: none
-  std::string export_directory;            ///< the Export dialog's last folder; empty: none yet
-  bool shows_welcome = true;               ///< until the user closes the welcome panel
+  std::string device;                       ///< name or index as --device takes it; empty: the best one
+  State state;                              ///< as the window was closed
+  std::vector<std::string> recent_models;   ///< the newest first, at most kMostRecentModels
+  std::vector<std::string> recent_choices;  ///< ids of the palette's entries, the newest first, at most kMostRecentChoices
+  std::string model_folder;                 ///< where the model browser looks besides; empty: nowhere
+  std::string export_directory;             ///< where the Export dialog wrote last; empty: none yet
+  bool shows_welcome = true;                ///< until somebody closes the welcome panel
 
   bool operator==(const Settings&) const = default;
 };
 
 inline constexpr std::size_t kMostRecentModels = 12;
-/// Resets masks and head gains to the model's training at each start; only sessions keep the changes.
+inline constexpr std::size_t kMostRecentChoices = 6;
+/// Forgets masks and head gains: a start begins with a model as it was trained; only sessions keep what was changed.
 void forget_changes(State& state);
 /// Puts a model first among the recent ones.
 void remember_model(Settings& settings, const std::string& path);
+/// Puts an entry of the palette first among the recent ones.
+void remember_choice(Settings& settings, const std::string& id);
 
 /// $XDG_CONFIG_HOME/headlight, else ~/.config/headlight. Relative values of the variables are ignored, as the XDG
 /// specification requires. Throws Error when neither the variable nor HOME is set.
