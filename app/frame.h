@@ -3,10 +3,12 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "app/engine/engine.h"
+#include "app/engine/generation.h"
 #include "app/shell/ui.h"
 #include "app/state/state.h"
 
@@ -33,6 +35,8 @@ struct Frame {
   /// Places whose predictions this frame shows; none where nobody asks.
   std::vector<PredictionRequest>* predictions = nullptr;
   bool* wants_memory = nullptr;                             ///< set where this frame shows EngineResult::memory; may be null
+  const Generation* generation = nullptr;                   ///< of the text that the model continues; none: it never does
+  std::vector<std::string_view>* commands = nullptr;        ///< ids, for the window to run in the next frame; may be null
   ItemTips* tips = nullptr;                                 ///< of this frame; may be null
   std::pair<std::string, shell::UiRect> last_control = {};  ///< what mark_last_item() noted last
 
@@ -51,6 +55,13 @@ struct Frame {
   const Prediction* prediction(const PredictionRequest& request) {
     if (predictions) predictions->push_back(request);
     return result.prediction(request);
+  }
+
+  /// Starts a command with the next frame, if it is enabled then. `id` must outlive this frame.
+  void start_command(std::string_view id) {
+    if (!commands) return;
+    commands->push_back(id);
+    ui.request_redraw(2);
   }
 };
 

@@ -1,9 +1,12 @@
 #include "app/cli/state_flags.h"
 
+#include <cctype>
+
 #include <fmt/ranges.h>
 
 #include "app/cli/flags.h"
 #include "app/state/usage.h"
+#include "app/views/view_table.h"
 #include "view/color_map.h"
 
 namespace headlight::app {
@@ -14,6 +17,23 @@ constexpr std::uint64_t kLargestIndex = 1'000'000;  // clamped to existing layer
 const std::vector<std::string>& block_names() {
   static const std::vector<std::string> kNames = {"encoder", "decoder", "cross"};
   return kNames;
+}
+
+std::vector<std::string> view_ids() {
+  std::vector<std::string> ids;
+  for (const View& view : views()) ids.emplace_back(view.id);
+  return ids;
+}
+
+/// "head: one head's map, large; steps: the attention of one head, …".
+std::string view_help() {
+  std::vector<std::string> lines;
+  for (const View& view : views()) {
+    std::string line(view.help.substr(0, view.help.find_last_not_of('.') + 1));
+    line.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(line.front())));
+    lines.push_back(fmt::format("{}: {}", view.id, line));
+  }
+  return fmt::format("{}", fmt::join(lines, "; "));
 }
 
 }  // namespace
@@ -38,9 +58,7 @@ void StateFlags::add_to(CLI::App& app) {
   add_index("--batch", "selected batch item, from 0", [](State& state, auto n) { state.selection.batch = n; });
   add_choice("--block", block_names(), "kind of the selected attention, in presets that have several",
              [](State& state, std::size_t n) { state.selection.block.kind = static_cast<model::BlockKind>(n); });
-  add_choice("--tab", {"head", "steps", "predictions"},
-             "the heatmap, the calculation step by step, or what the model expects next",
-             [](State& state, std::size_t n) { state.view.tab = static_cast<Tab>(n); });
+  add_choice("--tab", view_ids(), view_help(), [](State& state, std::size_t n) { state.view.tab = views()[n].id; });
   add_choice("--stage", {"scores", "scaled", "masked", "weights"}, "what the heatmap shows",
              [](State& state, std::size_t n) {
                constexpr auto kFirst = static_cast<std::size_t>(attention::Stage::Scores);

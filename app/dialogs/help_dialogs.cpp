@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "app/commands/actions.h"
+#include "app/commands/command_list.h"
 #include "app/dialogs/glossary.h"
 #include "app/widgets/dialog.h"
 #include "app/widgets/ink.h"
@@ -57,10 +57,12 @@ struct KeyGroup {
 
 std::vector<KeyGroup> key_groups() {
   std::vector<KeyGroup> groups;
-  for (const Shortcut& shortcut : shortcuts()) {
-    if (shortcut.keys.empty()) continue;
-    if (groups.empty() || groups.back().title != shortcut.group) groups.push_back({.title = shortcut.group, .rows = {}});
-    groups.back().rows.emplace_back(shortcut.label, shortcut.keys);
+  for (const Command& command : commands()) {
+    for (const shell::Shortcut& key : command.keys) {
+      if (key.text.empty()) continue;
+      if (groups.empty() || groups.back().title != command.group) groups.push_back({.title = command.group, .rows = {}});
+      groups.back().rows.emplace_back(command.label, key.text);
+    }
   }
   KeyGroup& map = groups.emplace_back();
   map.title = "On the map";

@@ -94,7 +94,7 @@ Change describe_mask_change(const attention::MaskSpec& before, const attention::
 }
 
 Change describe_view_change(const ViewChoices& before, const ViewChoices& after) {
-  if (before.tab != after.tab) return {.label = "Switch tab"};
+  if (before.tab != after.tab) return {.label = "Show " + after.tab};
   if (before.heatmap_stage != after.heatmap_stage) return {.label = "Choose stage"};
   if (before.color_map != after.color_map) return {.label = "Choose colour map"};
   if (before.color_range != after.color_range) return {.label = "Choose colour range"};

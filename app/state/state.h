@@ -17,8 +17,9 @@
 
 namespace headlight::app {
 
-/// The tabs of the main area: one head's heatmap, its calculation step by step, or the model's predictions.
-enum class Tab : std::uint8_t { Head, Steps, Predictions };
+/// The view that a new state shows: one head's heatmap. It has the brush and the means over heads.
+inline constexpr const char* kHeadView = "head";
+
 enum class Theme : std::uint8_t { Dark, Light };
 /// The top of the colour bar: the whole map's range, or each row's own largest value.
 enum class ColorRange : std::uint8_t { Absolute, PerRow };
@@ -50,7 +51,7 @@ struct Selection {
 
 /// The display settings.
 struct ViewChoices {
-  Tab tab = Tab::Head;
+  std::string tab = kHeadView;  ///< id of the view in the middle (app/views/view_table.h); an unknown one: the first view
   attention::Stage heatmap_stage = attention::Stage::Weights;  ///< a map stage: scores, scaled, masked or weights
   std::string color_map = "viridis";                           ///< a name of view/color_map.h
   ColorRange color_range = ColorRange::Absolute;

@@ -1,5 +1,6 @@
 #include "app/state/state_json.h"
 
+#include <algorithm>
 #include <array>
 
 #include "app/state/json_reader.h"
@@ -12,8 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<EnumName<Tab>, 3> kTabs = {
-    {{Tab::Head, "head"}, {Tab::Steps, "steps"}, {Tab::Predictions, "predictions"}}};
 constexpr std::array<EnumName<inference::PaddingSide>, 2> kPaddingSides = {
     {{inference::PaddingSide::Right, "right"}, {inference::PaddingSide::Left, "left"}}};
 constexpr std::array<EnumName<inference::Precision>, 2> kPrecisions = {
@@ -229,7 +228,7 @@ std::map<attention::Stage, view::ValueLimits> limits_from_json(const JsonReader&
 }
 
 json view_to_json(const ViewChoices& view) {
-  json value = {{"tab", name_in(kTabs, view.tab)},
+  json value = {{"tab", view.tab},
                 {"heatmap_stage", name_in(kMapStages, view.heatmap_stage)},
                 {"color_map", view.color_map},
                 {"color_range", name_in(kRanges, view.color_range)},
@@ -246,10 +245,23 @@ json view_to_json(const ViewChoices& view) {
   return value;
 }
 
+/// A version that has other views may have written the file, so any name of the kind that views have will do.
+void read_view_id(const JsonReader& reader, const char* key, std::string& id) {
+  constexpr std::size_t kLongest = 32;
+  const json* value = reader.find(key);
+  if (!value) return;
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ' '; };
+  const std::string* text = value->is_string() ? &value->get_ref<const std::string&>() : nullptr;
+  if (!text || text->empty() || text->size() > kLongest || !std::ranges::all_of(*text, fits)) {
+    reader.fail(key, "the name of a view, for instance head", *value);
+  }
+  id = *text;
+}
+
 ViewChoices view_from_json(const json& value, const std::string& path) {
   const JsonReader reader(value, path);
   ViewChoices choices;
-  read_enum(reader, "tab", choices.tab, kTabs);
+  read_view_id(reader, "tab", choices.tab);
   read_enum(reader, "heatmap_stage", choices.heatmap_stage, kMapStages);
   reader.read("color_map", choices.color_map);
   if (const Result<view::ColorMap> known = view::parse_color_map(choices.color_map); !known) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/commands/actions.h"
+#include "app/commands/command.h"
 #include "app/dialogs/welcome_panel.h"
 #include "app/frame.h"
 #include "app/sidebar/model_panel.h"
@@ -15,15 +15,15 @@ namespace headlight::app {
 
 /// What the menus show besides the frame. Lists are asked for when their menu opens, not before.
 struct MenuContext {
-  std::string undo_label, redo_label;  ///< empty: nothing to undo / redo
+  CommandContext commands;
   std::function<const std::vector<PresetInfo>&()> presets;
   std::function<const std::vector<gpu::DeviceInfo>&()> devices;
   std::function<std::vector<WelcomeCard>()> cards;  ///< of the welcome panel; those of bundled models are in the File menu
 };
 
-/// What somebody chose that isn't a matter of the state.
+/// What was chosen, for the window to do.
 struct MenuChoice {
-  std::optional<Action> action;
+  const Command* command = nullptr;
   std::optional<std::string> device;  ///< as --device takes it: the name, or the index where several have that name
   std::optional<WelcomeCard> card;    ///< what to begin with
 };

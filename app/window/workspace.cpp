@@ -98,6 +98,7 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
   items_.clear();
   tips_.clear();
   handle_keys();
+  run_posted();
   const auto frame_of = [&](State& state) {
     return Frame{.ui = ui_,
                  .state = state,
@@ -107,6 +108,8 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
                  .items = &items_,
                  .predictions = &predictions_,
                  .wants_memory = &wants_memory_,
+                 .generation = &generation_,
+                 .commands = &posted_,
                  .tips = &tips_};
   };
   Frame menus = frame_of(state_);

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "app/commands/actions.h"
+#include "app/commands/command.h"
 #include "app/dialogs/export_dialog.h"
 #include "app/dialogs/help_dialogs.h"
 #include "app/dialogs/model_browser.h"
@@ -15,15 +16,13 @@
 #include "app/dialogs/welcome_panel.h"
 #include "app/engine/engine.h"
 #include "app/engine/generation.h"
-#include "app/engine/prediction_memory.h"
 #include "app/frame.h"
 #include "app/models/model_jobs.h"
 #include "app/sidebar/text_panel.h"
 #include "app/state/error_section.h"
 #include "app/state/settings.h"
 #include "app/state/undo.h"
-#include "app/views/predictions/predictions_view.h"
-#include "app/views/steps/steps_view.h"
+#include "app/views/view.h"
 #include "app/widgets/form.h"
 #include "app/widgets/notice.h"
 #include "app/widgets/prompt_panel.h"
@@ -51,7 +50,7 @@ struct WorkspaceOptions {
 
 /// Everything that is in the window, without the window: the state and its history, the engine, the panels and what happens
 /// between them once a frame. A window or a test feeds input to the Ui, calls frame(), and looks at the result.
-class Workspace {
+class Workspace final : private CommandHost {
  public:
   /// The Ui must outlive the workspace.
   Workspace(shell::Ui& ui, WorkspaceOptions options);
@@ -117,15 +116,47 @@ class Workspace {
   void settle_device();
   /// Is the run on screen what the state asks for?
   bool is_current() const;
+
+  // workspace_commands.cpp
+  CommandContext command_context();
   void handle_keys();
-  void act(Action action);
-  void dismiss();
-  // workspace_actions.cpp, as those three above
-  /// Says for a while what an action has done to the model; nothing for actions that leave it alone.
-  void tell(Action action, State before);
+  /// Runs a command and tells what it did to the model; where it isn't enabled says why.
+  void run(const Command& command);
+  void run(std::string_view id);
+  /// Runs what views have asked for while the last frame was drawn. Not then, because what a command asks of the panels, as the
+  /// keyboard for the text box, must be there before they are drawn.
+  void run_posted();
+  /// Says `text` for a while, with an Undo back to `before` where masks, gains or the model differ.
+  void tell(std::string text, State before);
   void forget_toast(double now_s);
   /// Undoes what the toast tells of.
   void take_back();
+
+  // CommandHost
+  std::string undo_label() const override { return undo_.undo_label(); }
+  std::string redo_label() const override { return undo_.redo_label(); }
+  void undo_change() override { state_ = undo_.undo(); }
+  void redo_change() override { state_ = undo_.redo(); }
+  bool is_loading_model() const override { return is_arriving(); }
+  void browse_models() override;
+  void open_export_dialog() override { export_dialog_.open(state_.view); }
+  void open_screenshot_dialog() override { screenshot_dialog_.open(settings_.export_directory); }
+  void copy_figure() override;
+  void copy_cell() override;
+  void quit() override { wants_to_quit_ = true; }
+  void toggle_sidebar() override { app::toggle_sidebar(settings_.panes, layout_); }
+  void toggle_grid() override { app::toggle_grid(settings_.panes, layout_); }
+  void toggle_welcome() override;
+  void toggle_help() override { shows_help_ = !shows_help_; }
+  void show_about() override { shows_about_ = true; }
+  void write_text() override;
+  void dismiss() override;
+  bool is_generating() const override { return generation_.is_running(); }
+  bool can_generate() const override;
+  void start_generating() override;
+  void stop_generating() override;
+
+  // workspace_draw.cpp
   /// All but the menu bar. `menus` is of the state, `frame` of what the panes show: the state, or what was shown before a
   /// model arrives.
   void draw(Frame& menus, Frame& frame);
@@ -148,7 +179,7 @@ class Workspace {
   void report(const std::optional<std::string>& trouble);
   void save_screenshot();
   // workspace_models.cpp
-  void browse_models();
+  void look_for_models();
   std::vector<WelcomeCard> welcome_cards();
   void begin_with(const WelcomeCard& card);
   void take_model_updates();
@@ -164,9 +195,7 @@ class Workspace {
   void go_back();
   std::string arriving_name();
   void go_on_generating();
-  void stop_generating();
   void draw_arrival(Frame& frame);
-  void draw_predictions(Frame& frame);
   void draw_model_browser(Frame& frame);
   void draw_text_section(Frame& frame);
   void draw_model_section(Frame& frame, const PresetInfo* preset);
@@ -215,18 +244,18 @@ class Workspace {
   std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
   bool resumes_text_ = false;              ///< the text box has the keyboard again as soon as it is there
   Generation generation_;
-  PredictionMemory prediction_memory_;
-  StepsMemory steps_memory_;
+  std::map<std::string_view, std::unique_ptr<ViewPanel>> open_views_;  ///< by id; those that were shown
+  std::vector<std::string_view> posted_;  ///< commands that views have asked for in the last frame
   NumberBeingTyped typed_;
   Notice notice_;
   Toast toast_;
-  State told_before_, told_after_;        ///< around the action that the toast tells of
-  std::optional<std::size_t> told_step_;  ///< of the history, as soon as the action is in it
+  State told_before_, told_after_;        ///< around the command that the toast tells of
+  std::optional<std::size_t> told_step_;  ///< of the history, as soon as the command is in it
   std::string weight_warning_;            ///< of the model on show
   WelcomeMemory welcome_memory_;
   ExportDialog export_dialog_;
   ScreenshotDialog screenshot_dialog_;
-  bool shows_shortcuts_ = false;
+  bool shows_help_ = false;
   HelpPage help_page_ = HelpPage::Keys;
   bool shows_about_ = false;
   bool wants_to_quit_ = false;

@@ -11,9 +11,8 @@
 #include "app/sidebar/model_panel.h"
 #include "app/state/model_changes.h"
 #include "app/views/grid/grid_view.h"
-#include "app/views/head/head_view.h"
-#include "app/views/steps/steps_view.h"
 #include "app/views/translator/translator_view.h"
+#include "app/views/view_table.h"
 #include "app/widgets/cell_text.h"
 #include "app/widgets/fold_button.h"
 #include "app/window/frame_guard.h"
@@ -106,13 +105,12 @@ void Workspace::draw(Frame& menus, Frame& frame) {
 }
 
 void Workspace::draw_menu(Frame& frame) {
-  const MenuContext context{.undo_label = undo_.undo_label(),
-                            .redo_label = undo_.redo_label(),
+  const MenuContext context{.commands = command_context(),
                             .presets = [this]() -> const std::vector<PresetInfo>& { return catalog_.presets(); },
                             .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return catalog_.devices(); },
                             .cards = [this] { return welcome_cards(); }};
   const MenuChoice choice = draw_menu_panel(frame, context);
-  if (choice.action) act(*choice.action);
+  if (choice.command) run(*choice.command);
   if (choice.card) begin_with(*choice.card);
   if (choice.device) {
     engine_->set_device(*choice.device);
@@ -125,7 +123,7 @@ void Workspace::draw_welcome(Frame& frame) {
     const std::vector<WelcomeCard> cards = welcome_cards();
     const WelcomeChoice choice = draw_welcome_panel(frame, cards, welcome_memory_);
     if (choice.card) begin_with(cards[*choice.card]);
-    if (choice.is_closed) act(Action::Dismiss);
+    if (choice.is_closed) dismiss();
   });
 }
 
@@ -137,23 +135,22 @@ void Workspace::draw_tabs(Frame& frame) {
     const float inset = kEdge + kFoldButtonEdge;
     draw_tabs_panel(frame, layout_.has_sidebar() ? inset : 0.0F, layout_.has_grid() ? inset : 0.0F);
     if (layout_.has_sidebar() && draw_fold_button(frame, "fold.sidebar", FoldSide::Left, tabs.x + kEdge, y)) {
-      act(Action::ToggleSidebar);
+      toggle_sidebar();
     }
     const float right = tabs.x + tabs.width - inset;
-    if (layout_.has_grid() && draw_fold_button(frame, "fold.grid", FoldSide::Right, right, y)) act(Action::ToggleGrid);
+    if (layout_.has_grid() && draw_fold_button(frame, "fold.grid", FoldSide::Right, right, y)) toggle_grid();
   });
 }
 
 void Workspace::draw_center(Frame& frame) {
   pane("center", layout_.center, ui_.theme().background, true, [&] {
-    if (result_.run == 0) {
-      if (!engine_->load_progress()) draw_empty_panel(frame, engine_->is_busy());
-    } else if (frame.state.view.tab == Tab::Head) {
-      draw_head_panel(frame);
-    } else if (frame.state.view.tab == Tab::Predictions) {
-      draw_predictions(frame);
-    } else {
-      draw_steps_panel(frame, steps_memory_);
+    const View& view = find_view(frame.state.view.tab);
+    if (view.is_available(frame)) {
+      std::unique_ptr<ViewPanel>& panel = open_views_[view.id];
+      if (!panel) panel = view.open();
+      panel->draw(frame);
+    } else if (!engine_->load_progress()) {
+      draw_empty_panel(frame, engine_->is_busy());
     }
   });
 }
@@ -186,17 +183,17 @@ void Workspace::draw_sidebar(Frame& frame) {
 
 void Workspace::draw_rails(Frame& frame) {
   pane("sidebar rail", layout_.sidebar_rail, ui_.theme().panel, false, [&] {
-    if (draw_rail(frame, "rail.sidebar", FoldSide::Left, "Text, model, mask")) act(Action::ToggleSidebar);
+    if (draw_rail(frame, "rail.sidebar", FoldSide::Left, "Text, model, mask")) toggle_sidebar();
   });
   pane("grid rail", layout_.grid_rail, ui_.theme().panel, false, [&] {
-    if (draw_rail(frame, "rail.grid", FoldSide::Right, "Heads")) act(Action::ToggleGrid);
+    if (draw_rail(frame, "rail.grid", FoldSide::Right, "Heads")) toggle_grid();
   });
 }
 
 void Workspace::draw_status(Frame& frame) {
   pane("status", layout_.status, ui_.theme().panel, false, [&] {
     const StatusChoice choice = draw_model_remarks(frame, model_changes(frame.state), toast_);
-    if (choice.resets_model) act(Action::ResetModel);
+    if (choice.resets_model) run("head.reset_model");
     if (choice.undoes) take_back();
     draw_status_panel(frame, {.is_computing = engine_->is_busy(), .left = choice.end, .job = job_text()});
   });
@@ -252,7 +249,7 @@ void Workspace::copy_pinned_cell(Frame& frame) {
 
 void Workspace::draw_dialogs(Frame& frame) {
   report(draw_guarded([&] {
-    draw_help_dialog(frame, shows_shortcuts_, help_page_);
+    draw_help_dialog(frame, shows_help_, help_page_);
     draw_about_dialog(frame, shows_about_, renderer_);
     export_dialog_.draw(frame, result_.device, settings_.export_directory);
     screenshot_dialog_.draw(frame);

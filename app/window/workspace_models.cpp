@@ -1,6 +1,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/engine/continuation.h"
 #include "app/models/starter_view.h"
 #include "app/sidebar/language_model_panel.h"
 #include "app/sidebar/model_panel.h"
@@ -11,6 +12,10 @@ namespace headlight::app {
 
 void Workspace::browse_models() {
   model_browser_.open();
+  look_for_models();
+}
+
+void Workspace::look_for_models() {
   model_jobs_.look_for_models({.recent = settings_.recent_models, .folder = settings_.model_folder});
 }
 
@@ -187,17 +192,14 @@ void Workspace::stop_generating() {
   undo_.seal();
 }
 
-void Workspace::draw_predictions(Frame& frame) {
-  const PredictionChoice choice = draw_prediction_panel(
-      frame, typed_, prediction_memory_,
-      {.is_running = generation_.is_running(), .count = generation_.count(), .outcome = generation_.outcome()});
-  if (choice.stops_generation) stop_generating();
-  if (choice.starts_generation && is_current()) {
-    undo_.observe(state_, last_frame_s_, false);
-    undo_.seal();
-    generation_.start(state_, result_);
-    ui_.request_redraw();
-  }
+bool Workspace::can_generate() const {
+  return is_current() && result_.has_logits && result_.model && predicts_next(result_);
+}
+
+void Workspace::start_generating() {
+  undo_.observe(state_, last_frame_s_, false);
+  undo_.seal();
+  generation_.start(state_, result_);
 }
 
 void Workspace::draw_model_browser(Frame& frame) {

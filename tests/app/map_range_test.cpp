@@ -175,7 +175,7 @@ TEST_CASE("a mean over heads has its title, no gain and no stages, and a thumbna
 
 TEST_CASE("the steps have the weights between their matrices, and large ones scroll") {
   PanelStage stage({1400, 1500});
-  stage.state.view.tab = Tab::Steps;
+  stage.state.view.tab = "steps";
   stage.state.text = words(100);
   stage.state.playground = {.d_model = 256, .heads = 4, .layers = 1};
   stage.settle();
@@ -210,7 +210,7 @@ TEST_CASE("the steps have the weights between their matrices, and large ones scr
 
 TEST_CASE("a clicked cell stays explained, its terms open in a list, and the whole is copied") {
   PanelStage stage({1400, 1200});
-  stage.state.view.tab = Tab::Steps;
+  stage.state.view.tab = "steps";
   stage.settle();
   const Point cell = in(stage.rect("steps.q"), 0.3F, 0.3F);
   stage.feed(shell::click_at(cell.x, cell.y));

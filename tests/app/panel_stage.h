@@ -76,7 +76,7 @@ struct PanelStage {
     const float grid = 340.0F;
     const float width = shell.ui.width();
     pane("center", 0.0F, width - grid, shell.ui.theme().background, [&] {
-      if (state.view.tab == Tab::Head) {
+      if (state.view.tab == "head") {
         draw_head_panel(shown);
       } else {
         draw_steps_panel(shown, steps);

@@ -203,7 +203,7 @@ TEST_CASE("the smallest cell with a number has room for two decimals") {
 TEST_CASE("in the steps, the pointer's cell is hovered in its own matrix") {
   PanelStage stage;
   select_preset(stage.state, "notebook-004");
-  stage.state.view.tab = Tab::Steps;
+  stage.state.view.tab = "steps";
   stage.settle();
   const shell::UiRect keys = stage.rect("steps.k");
   stage.feed({shell::MouseMove{keys.x + keys.width - 3.0F, keys.y + 3.0F}});
@@ -213,7 +213,7 @@ TEST_CASE("in the steps, the pointer's cell is hovered in its own matrix") {
 
 TEST_CASE("steps show what exists: no X where Q, K and V are given, no output without a projection") {
   PanelStage stage;
-  stage.state.view.tab = Tab::Steps;
+  stage.state.view.tab = "steps";
   select_preset(stage.state, "notebook-003");
   stage.settle();
   CHECK_FALSE(stage.items.contains("steps.x"));
@@ -284,12 +284,12 @@ TEST_CASE("every kind of run fits the panels, light and dark, at one and two pix
     for (const Theme theme : {Theme::Dark, Theme::Light}) {
       stage.state.view.theme = theme;
       const std::string suffix = theme == Theme::Dark ? "-dark" : "-light";
-      stage.state.view.tab = Tab::Head;
+      stage.state.view.tab = "head";
       stage.keep(name + "-head" + suffix);
-      stage.state.view.tab = Tab::Steps;
+      stage.state.view.tab = "steps";
       stage.keep(name + "-steps" + suffix);
     }
-    stage.state.view.tab = Tab::Head;
+    stage.state.view.tab = "head";
   };
   both("default");
   stage.shell.scale = 2.0F;
@@ -297,7 +297,7 @@ TEST_CASE("every kind of run fits the panels, light and dark, at one and two pix
   both("default-2x");
   stage.shell.scale = 1.0F;
   stage.shell.size = {1280, 880};
-  stage.state.view.tab = Tab::Head;
+  stage.state.view.tab = "head";
   stage.state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   stage.state.text = "Life is short, eat dessert first\nand sleep";
   stage.state.selection.batch = 1;
@@ -312,7 +312,7 @@ TEST_CASE("every kind of run fits the panels, light and dark, at one and two pix
   const shell::UiRect thumbnail = stage.rect("grid.encoder.0.3");
   stage.feed({shell::MouseMove{thumbnail.x + 5.0F, thumbnail.y + 5.0F}});
   stage.keep("hover-grid");
-  stage.state.view.tab = Tab::Steps;
+  stage.state.view.tab = "steps";
   stage.state.selection.batch = 0;
   stage.settle();
   for (const char* name : {"q", "scores", "scaled", "masked", "weights", "heads", "merged", "output"}) {

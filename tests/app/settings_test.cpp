@@ -61,6 +61,8 @@ TEST_SUITE("cpu") {
     settings.export_directory = "/tmp/figures";
     settings.panes = {.sidebar = 321.0F, .grid_fold = Fold::Folded, .is_mask_open = false};
     settings.shows_welcome = false;
+    for (const char* id : {"command view.theme", "head encoder.1.2", "command view.theme"}) remember_choice(settings, id);
+    CHECK(settings.recent_choices == std::vector<std::string>{"command view.theme", "head encoder.1.2"});
     settings.state.text = "remember me";
     settings.state.model.translates = false;
     settings.state.view.theme = Theme::Light;
@@ -116,8 +118,8 @@ TEST_SUITE("cpu") {
     expect_warning("\x01\x02 garbage", "not JSON (line 1, column 1)", "settings.json.bad");
     expect_warning(R"({"window": {"width": "wide"}})",
                    "window.width: expected a whole number from 64 to 32768, found \"wide\"", "settings.json.bad.1");
-    expect_warning(R"({"state": {"view": {"tab": 7}}})", "state.view.tab: expected one of head, steps, predictions, found 7",
-                   "settings.json.bad.2");
+    expect_warning(R"({"state": {"view": {"tab": 7}}})",
+                   "state.view.tab: expected the name of a view, for instance head, found 7", "settings.json.bad.2");
     expect_warning("", "not JSON (line 1, column 1)", "settings.json.bad.3");
     expect_warning("[]", "the file: expected an object, found []", "settings.json.bad.4");
     const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');

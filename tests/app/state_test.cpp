@@ -57,7 +57,7 @@ State unusual_state() {
   state.playground_masks[model::BlockKind::EncoderSelf].rule.window = 9;
   state.selection = {
       .block = {.kind = model::BlockKind::Cross, .layer = {2}}, .batch = 1, .head = 2, .mean = HeadMean::Kind};
-  state.view = {.tab = Tab::Steps,
+  state.view = {.tab = "steps",
                 .heatmap_stage = attention::Stage::Scaled,
                 .color_map = "magma",
                 .color_range = ColorRange::PerRow,

@@ -101,7 +101,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.window().is_painting());
     ui.press(Key::Digit2);
     ui.press(Key::B);  // the brush is of the map
-    CHECK(ui.state().view.tab == Tab::Head);
+    CHECK(ui.state().view.tab == "head");
     CHECK(ui.window().is_painting());
     CHECK(ui.state().masks == attention::MaskSet{});
   }

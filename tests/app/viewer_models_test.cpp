@@ -256,7 +256,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a continuation is one step to undo") {
     State state = with_text("the cat");
     state.generation.tokens = 4;
-    state.view.tab = Tab::Predictions;
+    state.view.tab = "predictions";
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
     const std::size_t steps = ui.window().undo().step_count();
@@ -274,7 +274,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a masked model offers a mask and fills it") {
     State state = with_text("a b");
-    state.view.tab = Tab::Predictions;
+    state.view.tab = "predictions";
     UiDriver ui(state);
     show_golden_model(ui, "bert");
     CHECK_FALSE(ui.sees("generate.start"));
@@ -343,7 +343,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("padding on the left is padding everywhere") {
     State state = with_text("a b a b\nb");
-    state.view.tab = Tab::Predictions;
+    state.view.tab = "predictions";
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
     ui.click("model.padding.1");
@@ -363,7 +363,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("on the device: a continuation, a knocked-out head, half precision, and back") {
     State state = with_text("the cat");
     state.generation.tokens = 3;
-    state.view.tab = Tab::Predictions;
+    state.view.tab = "predictions";
     UiDriver ui(state, open_gpu_runner);
     show_golden_model(ui, "gpt2");
     REQUIRE(ui.result().error == "");

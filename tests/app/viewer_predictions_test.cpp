@@ -18,7 +18,7 @@ namespace {
 State predictions_of(const std::string& text) {
   State state;
   state.text = text;
-  state.view.tab = Tab::Predictions;
+  state.view.tab = "predictions";
   return state;
 }
 
@@ -109,12 +109,12 @@ TEST_SUITE("gpu") {
     state.text = "a b a";
     UiDriver ui(state);
     ui.click("menu.View");
-    ui.click("menu.Alignment");  // nothing has cross-attention: nothing happens
+    ui.click("menu.Alignment (mean of cross-attention)");  // nothing has cross-attention: nothing happens
     CHECK(ui.state().selection.mean == HeadMean::None);
     ui.press(Key::Escape);
     show_golden_model(ui, "marian");
     ui.click("menu.View");
-    ui.click("menu.Alignment");
+    ui.click("menu.Alignment (mean of cross-attention)");
     CHECK(ui.state().selection.mean == HeadMean::Kind);
     CHECK(ui.state().selection.block.kind == model::BlockKind::Cross);
     const inference::BlockShape& shape = ui.result().shapes.at(ui.state().selection.block);

@@ -158,7 +158,7 @@ TEST_SUITE("gpu") {
       CHECK(ui.result().error == "");
       CHECK(ui.sees("head.map"));
       ui.press(Key::Digit2);
-      CHECK(ui.state().view.tab == Tab::Steps);
+      CHECK(ui.state().view.tab == "steps");
       CHECK_FALSE(ui.window().notice().is_shown());
     }
   }
@@ -169,7 +169,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().view.theme == Theme::Light);
     CHECK(ui.ui().theme().kind == shell::ThemeKind::Light);
     ui.press(Key::Digit2);
-    CHECK(ui.state().view.tab == Tab::Steps);
+    CHECK(ui.state().view.tab == "steps");
     CHECK(ui.sees("steps.weights"));
     ui.press(Key::Digit1);
     CHECK(ui.sees("head.map"));

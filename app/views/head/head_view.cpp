@@ -233,4 +233,11 @@ void draw_head_panel(Frame& frame) {
   draw_map(frame, rows, axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind)));
 }
 
+std::unique_ptr<ViewPanel> open_head_view() {
+  class HeadView final : public ViewPanel {
+    void draw(Frame& frame) override { draw_head_panel(frame); }
+  };
+  return std::make_unique<HeadView>();
+}
+
 }  // namespace headlight::app

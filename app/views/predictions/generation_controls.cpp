@@ -42,11 +42,13 @@ float generation_controls_height(const Frame& frame) {
   return row * (is_random ? 7.0F : 3.0F) + 8.0F;
 }
 
-PredictionChoice draw_generation_controls(Frame& frame, NumberBeingTyped& typed, const GenerationStatus& generation) {
+bool is_generating(const Frame& frame) { return frame.generation && frame.generation->is_running(); }
+
+void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
   Form form(frame, typed, "generate");
   GenerationChoices& choices = frame.state.generation;
-  PredictionChoice choice;
-  form.set_read_only(generation.is_running);
+  const bool is_running = is_generating(frame);
+  form.set_read_only(is_running);
   int method = static_cast<int>(choices.sampling.method);
   if (form.segments("method", "Next token", kMethods, method, "Always the likeliest one, or drawn from the distribution.")) {
     choices.sampling.method = static_cast<SamplingMethod>(method);
@@ -64,14 +66,14 @@ PredictionChoice draw_generation_controls(Frame& frame, NumberBeingTyped& typed,
   ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
   ImGui::PushStyleColor(ImGuiCol_ButtonActive, theme.accent_hover);
   ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
-  if (generation.is_running) {
-    choice.stops_generation = form.button("stop", "Stop", 120.0F);
+  if (is_running) {
+    if (form.button("stop", "Stop", 120.0F)) frame.start_command("generation.stop");
   } else {
-    choice.starts_generation = form.button("start", "Generate", 120.0F);
+    if (form.button("start", "Generate", 120.0F)) frame.start_command("generation.start");
   }
   ImGui::PopStyleColor(4);
-  std::string remark = generation.outcome;
-  if (generation.is_running) remark = fmt::format("{} of {} tokens", generation.count, choices.tokens);
+  std::string remark = frame.generation ? frame.generation->outcome() : std::string();
+  if (is_running) remark = fmt::format("{} of {} tokens", frame.generation->count(), choices.tokens);
   if (!remark.empty()) {
     ImGui::SameLine();
     ImGui::AlignTextToFramePadding();
@@ -79,7 +81,6 @@ PredictionChoice draw_generation_controls(Frame& frame, NumberBeingTyped& typed,
     ImGui::TextUnformatted(remark.c_str());
     frame.mark("generate.remark", last_item_rect());
   }
-  return choice;
 }
 
 }  // namespace headlight::app

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/engine/continuation.h"
+#include "app/engine/prediction_memory.h"
 #include "app/views/predictions/generation_controls.h"
 #include "app/views/predictions/logit_lens.h"
 #include "app/widgets/head_controls.h"
@@ -161,9 +162,7 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
 }
 
 /// Bars, and below them what continues the text.
-PredictionChoice draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
-                                   const GenerationStatus& generation, const PredictionPlace& place) {
-  PredictionChoice choice;
+void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, const PredictionPlace& place) {
   const bool can_generate = frame.result.model && predicts_next(frame.result);
   const Prediction* prediction = frame.prediction(
       {.batch = place.batch, .token = place.token, .layer = predicting_layers(*frame.result.network), .keeps_logits = true});
@@ -171,7 +170,7 @@ PredictionChoice draw_distribution(Frame& frame, NumberBeingTyped& typed, Predic
   const inference::SamplingSettings& sampling = frame.state.generation.sampling;
   // Until the new ones are there, the last ones stay.
   const inference::Distribution* now = memory.is_of(frame.result) ? memory.shown(sampling) : nullptr;
-  const inference::Distribution* before = now && !generation.is_running ? memory.before(sampling) : nullptr;
+  const inference::Distribution* before = now && !is_generating(frame) ? memory.before(sampling) : nullptr;
   draw_caption(frame, now ? summary(frame, *now) : "computing\u2026");
   if (before) draw_change(frame, *now, *before, memory.change());
   ImGui::Spacing();
@@ -182,21 +181,15 @@ PredictionChoice draw_distribution(Frame& frame, NumberBeingTyped& typed, Predic
     const auto clicked = draw_prediction_bars(
         frame, {.candidates = memory.candidates(), .now = *now, .before = before, .hint = hint_of(place)},
         ImGui::GetContentRegionAvail().y);
-    if (clicked && !generation.is_running) put_token(frame.state, frame.result, place, *clicked);
+    if (clicked && !is_generating(frame)) put_token(frame.state, frame.result, place, *clicked);
   }
   ImGui::EndChild();
-  if (can_generate) choice = draw_generation_controls(frame, typed, generation);
-  return choice;
+  if (can_generate) draw_generation_controls(frame, typed);
 }
 
-}  // namespace
-
-PredictionChoice draw_prediction_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
-                                       const GenerationStatus& generation) {
-  if (!frame.result.has_logits || !frame.result.input || !frame.result.network) {
-    draw_nothing(frame);
-    return {};
-  }
+/// Bars and generation in the left column, the selected head and the logit lens in the right one.
+void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory) {
+  if (!frame.result.has_logits || !frame.result.input || !frame.result.network) return draw_nothing(frame);
   const PredictionPlace place = prediction_place(frame.state, frame.result);
   draw_header(frame, place);
   draw_mask_offer(frame, place);
@@ -206,7 +199,7 @@ PredictionChoice draw_prediction_panel(Frame& frame, NumberBeingTyped& typed, Pr
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.5F) : room.x;
   ImGui::BeginChild("distribution", {left, has_columns ? 0.0F : std::floor(room.y * 0.6F)}, false,
                     ImGuiWindowFlags_NoScrollbar);
-  const PredictionChoice choice = draw_distribution(frame, typed, memory, generation, place);
+  draw_distribution(frame, typed, memory, place);
   ImGui::EndChild();
   if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
   ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
@@ -224,7 +217,19 @@ PredictionChoice draw_prediction_panel(Frame& frame, NumberBeingTyped& typed, Pr
   ImGui::Spacing();
   draw_logit_lens(frame, place);
   ImGui::EndChild();
-  return choice;
 }
+
+class PredictionsView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override { draw_panel(frame, typed_, memory_); }
+
+ private:
+  NumberBeingTyped typed_;
+  PredictionMemory memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<ViewPanel> open_predictions_view() { return std::make_unique<PredictionsView>(); }
 
 }  // namespace headlight::app

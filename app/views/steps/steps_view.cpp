@@ -255,4 +255,12 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
                         memory.shows_all_terms);
 }
 
+std::unique_ptr<ViewPanel> open_steps_view() {
+  class StepsView final : public ViewPanel {
+    void draw(Frame& frame) override { draw_steps_panel(frame, memory_); }
+    StepsMemory memory_;
+  };
+  return std::make_unique<StepsView>();
+}
+
 }  // namespace headlight::app

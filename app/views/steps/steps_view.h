@@ -1,12 +1,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "app/cells/step_matrix.h"
 #include "app/cells/step_values.h"
 #include "app/frame.h"
 #include "app/views/steps/matrix_view.h"
+#include "app/views/view.h"
 #include "attention/mask.h"
 
 namespace headlight::app {
@@ -34,5 +36,7 @@ struct StepsMemory {
 /// The selected head's calculation, matrix by matrix, with the weights between them. The cell under the pointer marks what
 /// it is made from, and its arithmetic is written below; a click holds a cell, on a map it pins it too.
 void draw_steps_panel(Frame& frame, StepsMemory& memory);
+
+std::unique_ptr<ViewPanel> open_steps_view();
 
 }  // namespace headlight::app

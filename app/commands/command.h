@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/commands/command_host.h"
+#include "app/shell/input.h"
+#include "app/state/state.h"
+
+namespace headlight::app {
+
+/// What a command reads and changes.
+struct CommandContext {
+  State& state;
+  Transient& transient;
+  const BlockShapes& shapes;  ///< of the run on screen; empty: there is none
+  CommandHost& window;
+};
+
+/// Where a command stands in the menu bar. Lines separate the sections of a menu and the parts of a submenu; both are in
+/// ascending order, and inside them commands keep the order of the table.
+struct MenuPlace {
+  std::string menu = {};     ///< "View"; empty: in no menu
+  std::string submenu = {};  ///< "Map"; empty: in the menu itself
+  std::string label = {};    ///< shorter than Command::label where the menu says the rest: "Raw scores"
+  int section = 0;           ///< of the menu; for a submenu's commands: of the submenu
+  int part = 0;              ///< of the submenu
+};
+
+/// Something that the user can start. Keys, menus and the list under F1 all walk commands().
+struct Command {
+  std::string id;     ///< "mask.causal", unique
+  std::string label;  ///< what it does: "Causal mask on or off"
+  std::string group;  ///< heading of the list under F1: "Mask"
+  std::string help;   ///< one sentence: the menu entry's tooltip
+  std::vector<shell::Shortcut> keys = {};
+  MenuPlace menu = {};
+  bool works_while_loading = false;  ///< also while the model on screen isn't yet the one that the state names
+  bool works_in_popups = false;      ///< its keys work while a dialog or a menu is open
+
+  std::function<void(const CommandContext&)> run;
+  std::function<bool(const CommandContext&)> is_enabled = {};  ///< none: always
+  std::function<bool(const CommandContext&)> is_checked = {};  ///< has the menu entry a tick? none: never
+  /// What it is about just now, behind the label in menus: "Edit text" of an undo. May be none.
+  std::function<std::string(const CommandContext&)> object = {};
+  /// Says in the status line what it has done to masks or gains: "Layer 1 · head 4 knocked out". `is_changed`: masks or
+  /// gains are others than before. None, or an empty text: nothing is said.
+  std::function<std::string(const State& after, bool is_changed)> tell = {};
+  /// What the status line says when its key is pressed while it is not enabled; empty: nothing.
+  std::string refusal = {};
+};
+
+/// May it run now?
+bool is_enabled(const Command& command, const CommandContext& context);
+
+/// The first key as menus show it; empty: it has none.
+std::string_view keys_text(const Command& command);
+
+}  // namespace headlight::app

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <string>
+
+namespace headlight::app {
+
+/// What commands need of the window besides the state. The window implements it, so that commands know nothing of the
+/// window.
+class CommandHost {
+ public:
+  virtual ~CommandHost() = default;
+
+  /// What undoing would take back and redoing bring back: "Edit text". Empty: there is nothing.
+  virtual std::string undo_label() const = 0;
+  virtual std::string redo_label() const = 0;
+  virtual void undo_change() = 0;
+  virtual void redo_change() = 0;
+
+  /// Is the model that the state names still on its way, and another one on screen?
+  virtual bool is_loading_model() const = 0;
+  virtual void browse_models() = 0;
+  virtual void open_export_dialog() = 0;
+  virtual void open_screenshot_dialog() = 0;
+  /// Puts the selected head's map on the clipboard.
+  virtual void copy_figure() = 0;
+  /// Puts the pinned cell's numbers on the clipboard, as soon as they are computed.
+  virtual void copy_cell() = 0;
+  virtual void quit() = 0;
+
+  virtual void toggle_sidebar() = 0;
+  virtual void toggle_grid() = 0;
+  virtual void toggle_welcome() = 0;
+  virtual void toggle_help() = 0;
+  virtual void show_about() = 0;
+  /// Opens the sidebar's text section and gives the first text box the keyboard.
+  virtual void write_text() = 0;
+  /// Leaves, closes or unpins what is nearest to the user: a dialog, a load, the brush, a notice, the pinned cell.
+  virtual void dismiss() = 0;
+
+  virtual bool is_generating() const = 0;
+  /// Does the run on screen answer the state, and does its model predict the next token?
+  virtual bool can_generate() const = 0;
+  virtual void start_generating() = 0;
+  virtual void stop_generating() = 0;
+
+ protected:
+  CommandHost() = default;
+  CommandHost(const CommandHost&) = default;
+  CommandHost& operator=(const CommandHost&) = default;
+};
+
+}  // namespace headlight::app

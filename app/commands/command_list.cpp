@@ -1,0 +1,43 @@
+#include "app/commands/command_list.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "app/commands/command_groups.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+std::vector<Command> join_groups() {
+  std::vector<Command> all;
+  for (const auto group : {&move_commands, &mask_commands, &head_commands, &edit_commands, &file_commands, &view_commands,
+                           &map_commands, &generation_commands, &help_commands}) {
+    std::ranges::move(group(), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+  static const std::vector<Command> kCommands = join_groups();
+  return kCommands;
+}
+
+const Command& find_command(std::string_view id) {
+  const auto found = std::ranges::find(commands(), id, &Command::id);
+  if (found == commands().end()) throw Error("there is no command '{}'", id);
+  return *found;
+}
+
+bool is_enabled(const Command& command, const CommandContext& context) {
+  if (context.window.is_loading_model() && !command.works_while_loading) return false;
+  return !command.is_enabled || command.is_enabled(context);
+}
+
+std::string_view keys_text(const Command& command) {
+  return command.keys.empty() ? std::string_view() : command.keys.front().text;
+}
+
+}  // namespace headlight::app

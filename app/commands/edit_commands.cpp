@@ -1,0 +1,44 @@
+#include "app/commands/command_groups.h"
+
+namespace headlight::app {
+namespace {
+
+using shell::kControl;
+using shell::kControlShift;
+using shell::Key;
+
+}  // namespace
+
+std::vector<Command> edit_commands() {
+  return {
+      {.id = "edit.write_text",
+       .label = "Write into the text box",
+       .group = "Edit",
+       .help = "Puts the caret at the end of the text.",
+       .keys = {{Key::Slash, {}, "/"}, {Key::L, kControl, "Ctrl+L"}},
+       .menu = {.menu = "Edit", .label = "Write into the text box", .section = 3},
+       .run = [](const CommandContext& context) { context.window.write_text(); }},
+      {.id = "edit.undo",
+       .label = "Undo",
+       .group = "Edit",
+       .help = "Takes back the last change.",
+       .keys = {{Key::Z, kControl, "Ctrl+Z"}},
+       .menu = {.menu = "Edit", .label = "Undo", .section = 0},
+       .works_while_loading = true,
+       .run = [](const CommandContext& context) { context.window.undo_change(); },
+       .is_enabled = [](const CommandContext& context) { return !context.window.undo_label().empty(); },
+       .object = [](const CommandContext& context) { return context.window.undo_label(); }},
+      {.id = "edit.redo",
+       .label = "Redo",
+       .group = "Edit",
+       .help = "Makes the change again.",
+       .keys = {{Key::Y, kControl, "Ctrl+Y"}, {Key::Z, kControlShift, "Ctrl+Shift+Z"}},
+       .menu = {.menu = "Edit", .label = "Redo", .section = 0},
+       .works_while_loading = true,
+       .run = [](const CommandContext& context) { context.window.redo_change(); },
+       .is_enabled = [](const CommandContext& context) { return !context.window.redo_label().empty(); },
+       .object = [](const CommandContext& context) { return context.window.redo_label(); }},
+  };
+}
+
+}  // namespace headlight::app

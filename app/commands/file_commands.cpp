@@ -1,0 +1,68 @@
+#include "app/commands/command_groups.h"
+
+namespace headlight::app {
+namespace {
+
+using shell::kControl;
+using shell::kControlShift;
+using shell::Key;
+
+bool has_run(const CommandContext& context) { return !context.shapes.empty(); }
+
+}  // namespace
+
+std::vector<Command> file_commands() {
+  return {
+      {.id = "file.open_model",
+       .label = "Open a model",
+       .group = "File",
+       .help = "Opens a language model: a folder, a file or one from the Hugging Face cache.",
+       .keys = {{Key::O, kControl, "Ctrl+O"}},
+       .menu = {.menu = "File", .label = "Open model\u2026", .section = 0},
+       .works_while_loading = true,
+       .run = [](const CommandContext& context) { context.window.browse_models(); }},
+      {.id = "file.export",
+       .label = "Export",
+       .group = "File",
+       .help = "Writes maps as figures and numbers.",
+       .keys = {{Key::E, kControl, "Ctrl+E"}},
+       .menu = {.menu = "File", .label = "Export\u2026", .section = 1},
+       .run = [](const CommandContext& context) { context.window.open_export_dialog(); },
+       .is_enabled = has_run},
+      {.id = "file.copy_figure",
+       .label = "Copy the map as a picture",
+       .group = "File",
+       .help = "Puts the selected head's map on the clipboard as a picture.",
+       .keys = {{Key::C, kControlShift, "Ctrl+Shift+C"}},
+       .menu = {.menu = "Edit", .label = "Copy figure", .section = 1},
+       .run = [](const CommandContext& context) { context.window.copy_figure(); },
+       .is_enabled = has_run},
+      {.id = "file.copy_cell",
+       .label = "Copy the pinned cell's numbers",
+       .group = "File",
+       .help = "Puts the pinned cell's tokens, weight and score on the clipboard.",
+       .keys = {{Key::C, kControl, "Ctrl+C"}},
+       .menu = {.menu = "Edit", .label = "Copy cell", .section = 1},
+       .run = [](const CommandContext& context) { context.window.copy_cell(); },
+       .is_enabled = [](const CommandContext& context) { return context.state.view.pinned.has_value(); },
+       .refusal = "No cell is pinned: click one, then copy it."},
+      {.id = "file.save_screenshot",
+       .label = "Save a screenshot",
+       .group = "File",
+       .help = "Writes the window as a PNG.",
+       .keys = {{Key::S, kControlShift, "Ctrl+Shift+S"}},
+       .menu = {.menu = "File", .label = "Save screenshot\u2026", .section = 1},
+       .works_while_loading = true,
+       .run = [](const CommandContext& context) { context.window.open_screenshot_dialog(); }},
+      {.id = "file.quit",
+       .label = "Quit",
+       .group = "File",
+       .help = "Closes the window; everything chosen is there again at the next start.",
+       .keys = {{Key::Q, kControl, "Ctrl+Q"}},
+       .menu = {.menu = "File", .label = "Quit", .section = 2},
+       .works_while_loading = true,
+       .run = [](const CommandContext& context) { context.window.quit(); }},
+  };
+}
+
+}  // namespace headlight::app

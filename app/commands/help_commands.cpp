@@ -1,0 +1,47 @@
+#include "app/commands/command_groups.h"
+
+namespace headlight::app {
+namespace {
+
+using shell::Key;
+
+}  // namespace
+
+std::vector<Command> help_commands() {
+  return {
+      {.id = "help.dismiss",
+       .label = "Leave the text or brush, close, unpin",
+       .group = "Help",
+       .help = "Closes what was opened last, lays the brush down, or unpins the cell.",
+       .keys = {{Key::Escape, {}, "Esc"}},
+       .works_while_loading = true,
+       .works_in_popups = true,
+       .run = [](const CommandContext& context) { context.window.dismiss(); }},
+      {.id = "help.welcome",
+       .label = "Welcome panel (Tab, Enter: choose)",
+       .group = "Help",
+       .help = "Shows the cards to begin with above the panels.",
+       .keys = {{Key::F2, {}, "F2"}},
+       .menu = {.menu = "Help", .label = "Welcome", .section = 0},
+       .works_while_loading = true,
+       .run = [](const CommandContext& context) { context.window.toggle_welcome(); }},
+      {.id = "help.keys",
+       .label = "Keys and words",
+       .group = "Help",
+       .help = "Lists all keys, and what the words on screen mean.",
+       .keys = {{Key::F1, {}, "F1"}},
+       .menu = {.menu = "Help", .label = "Keys and words", .section = 0},
+       .works_while_loading = true,
+       .works_in_popups = true,
+       .run = [](const CommandContext& context) { context.window.toggle_help(); }},
+      {.id = "help.about",
+       .label = "About",
+       .group = "Help",
+       .help = "Tells the version, the devices and the licence.",
+       .menu = {.menu = "Help", .label = "About", .section = 0},
+       .works_while_loading = true,
+       .run = [](const CommandContext& context) { context.window.show_about(); }},
+  };
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <string>
+
+#include "app/commands/command_groups.h"
+#include "view/color_map.h"
+
+namespace headlight::app {
+namespace {
+
+/// A command that gives one of the view's choices one of its values.
+template <typename Value>
+Command choice(std::string id, std::string label, std::string help, MenuPlace menu, Value ViewChoices::*member,
+               Value value) {
+  return {.id = std::move(id),
+          .label = std::move(label),
+          .group = "Map",
+          .help = std::move(help),
+          .menu = std::move(menu),
+          .works_while_loading = true,
+          .run = [member, value](const CommandContext& context) { context.state.view.*member = value; },
+          .is_checked = [member, value](const CommandContext& context) { return context.state.view.*member == value; }};
+}
+
+Command stage(attention::Stage stage, const char* label, const char* menu_label, const char* meaning) {
+  const std::string name(attention::to_string(stage));
+  return choice("map.stage." + name, label, meaning, {.menu = "View", .submenu = "Map", .label = menu_label, .section = 1},
+                &ViewChoices::heatmap_stage, stage);
+}
+
+void add_stages(std::vector<Command>& list) {
+  using attention::Stage;
+  list.push_back(stage(Stage::Scores, "Map of raw scores", "Raw scores", "Query times key, before the scale."));
+  list.push_back(
+      stage(Stage::Scaled, "Map of scaled scores", "Scaled scores", "Raw scores times the scale, usually 1/\u221Ad_k."));
+  list.push_back(
+      stage(Stage::Masked, "Map of masked scores", "Masked scores", "Scaled scores with the fill where the mask denies."));
+  list.push_back(stage(Stage::Weights, "Map of weights", "Weights",
+                       "Softmax of the masked scores: what each query takes from each key."));
+}
+
+void add_color_maps(std::vector<Command>& list) {
+  for (const view::ColorMap map : view::kColorMaps) {
+    if (map == view::ColorMap::BlueRed) continue;  // diverging: of scores, never of weights
+    const std::string name(view::to_string(map));
+    list.push_back(choice("map.color." + name, "Colour map " + name, "Draws the weights in these colours.",
+                          {.menu = "View", .submenu = "Colour map", .label = name, .section = 1}, &ViewChoices::color_map,
+                          name));
+  }
+}
+
+void add_ranges(std::vector<Command>& list) {
+  const auto place = [](const char* label, int part) {
+    return MenuPlace{.menu = "View", .submenu = "Colour range", .label = label, .section = 1, .part = part};
+  };
+  list.push_back(choice("map.range.absolute", "Colour range: absolute",
+                        "Colours compare all cells of a map: the strongest colour is the map's largest weight.",
+                        place("Absolute", 0), &ViewChoices::color_range, ColorRange::Absolute));
+  list.push_back(choice("map.range.row", "Colour range: each row its own",
+                        "Colours compare the cells of a row: the strongest colour is the row's largest weight.",
+                        place("Each row its own", 0), &ViewChoices::color_range, ColorRange::PerRow));
+  list.push_back(choice("map.spread.linear", "Colour scale: linear", "Colours follow the weights.", place("Linear", 1),
+                        &ViewChoices::color_spread, view::ScaleSpread::Linear));
+  list.push_back(choice("map.spread.log", "Colour scale: logarithmic",
+                        "Colours follow the logarithms of the weights, so that small ones can be told apart.",
+                        place("Logarithmic", 1), &ViewChoices::color_spread, view::ScaleSpread::Log));
+  list.push_back({.id = "map.fit",
+                  .label = "Fit the colour range to every map",
+                  .group = "Map",
+                  .help = "Forgets the colour ranges that were dragged: each map has its own again.",
+                  .menu = place("Fit every map", 2),
+                  .works_while_loading = true,
+                  .run = [](const CommandContext& context) { context.state.view.color_limits.clear(); },
+                  .is_enabled = [](const CommandContext& context) { return !context.state.view.color_limits.empty(); }});
+}
+
+bool has_cross_attention(const CommandContext& context) {
+  return std::ranges::any_of(context.shapes, [](const auto& shape) { return shape.first.kind == model::BlockKind::Cross; });
+}
+
+void show_alignment(const CommandContext& context) {
+  Selection& selection = context.state.selection;
+  selection.block.kind = model::BlockKind::Cross;
+  selection.mean = HeadMean::Kind;
+  context.state.view.tab = kHeadView;
+  clamp_selection(context.state, context.shapes);
+}
+
+bool shows_alignment(const CommandContext& context) {
+  const Selection& selection = context.state.selection;
+  return selection.mean == HeadMean::Kind && selection.block.kind == model::BlockKind::Cross &&
+         context.state.view.tab == kHeadView;
+}
+
+}  // namespace
+
+std::vector<Command> map_commands() {
+  std::vector<Command> list;
+  list.push_back({.id = "map.alignment",
+                  .label = "Show the alignment (mean of cross-attention)",
+                  .group = "Map",
+                  .help = "The mean of all heads of cross-attention: which source words each written word comes from.",
+                  .menu = {.menu = "View", .label = "Alignment (mean of cross-attention)", .section = 0},
+                  .run = show_alignment,
+                  .is_enabled = has_cross_attention,
+                  .is_checked = shows_alignment});
+  add_stages(list);
+  add_color_maps(list);
+  add_ranges(list);
+  list.push_back(choice("map.order.layer", "Grid by layer and head", "Layer by layer, each with its heads from 0 on.",
+                        {.menu = "View", .submenu = "Order of the grid", .label = "By layer and head", .section = 1},
+                        &ViewChoices::grid_order, GridOrder::ByLayer));
+  list.push_back(choice("map.order.concentration", "Grid by concentration, the most concentrated heads first",
+                        "Heads that look at few tokens come before heads that look at many.",
+                        {.menu = "View", .submenu = "Order of the grid", .label = "Most concentrated first", .section = 1},
+                        &ViewChoices::grid_order, GridOrder::ByConcentration));
+  list.push_back({.id = "map.numbers",
+                  .label = "Numbers in cells on or off",
+                  .group = "Map",
+                  .help = "Writes each value into its cell where it has room.",
+                  .menu = {.menu = "View", .label = "Numbers in cells", .section = 1},
+                  .works_while_loading = true,
+                  .run = [](const CommandContext& context) { context.state.view.show_numbers ^= true; },
+                  .is_checked = [](const CommandContext& context) { return context.state.view.show_numbers; }});
+  return list;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include "app/commands/command_groups.h"
+
+namespace headlight::app {
+namespace {
+
+using shell::kControlShift;
+using shell::Key;
+
+/// Whose mask it is, where "the mask" would leave it open.
+const char* kind_suffix(const State& state) {
+  switch (state.selection.block.kind) {
+    case model::BlockKind::EncoderSelf:
+      return "";
+    case model::BlockKind::DecoderSelf:
+      return " in the decoder";
+    case model::BlockKind::Cross:
+      break;
+  }
+  return " in the cross-attention";
+}
+
+attention::MaskRule& rule(const CommandContext& context) { return selected_mask(context.state).rule; }
+
+/// The brush belongs to the map: where another view is shown, the map comes first and the brush is taken up.
+void toggle_brush(const CommandContext& context) {
+  if (context.state.view.tab != kHeadView) context.transient.paints = false;
+  context.transient.paints = !context.transient.paints;
+  context.state.view.tab = kHeadView;
+}
+
+}  // namespace
+
+std::vector<Command> mask_commands() {
+  return {
+      {.id = "mask.causal",
+       .label = "Causal mask on or off",
+       .group = "Mask",
+       .help = "Whether a query sees only keys up to its own position.",
+       .keys = {{Key::C, {}, "C"}},
+       .run = [](const CommandContext& context) { rule(context).causal ^= true; },
+       .is_checked = [](const CommandContext& context) { return rule(context).causal; },
+       .tell =
+           [](const State& after, bool) {
+             return fmt::format("Causal mask {}{}", selected_mask(after).rule.causal ? "on" : "off", kind_suffix(after));
+           }},
+      {.id = "mask.padding",
+       .label = "Padding mask on or off",
+       .group = "Mask",
+       .help = "Whether padding is kept from being looked at.",
+       .keys = {{Key::P, {}, "P"}},
+       .run = [](const CommandContext& context) { rule(context).key_padding ^= true; },
+       .is_checked = [](const CommandContext& context) { return rule(context).key_padding; },
+       .tell =
+           [](const State& after, bool) {
+             return fmt::format("Padding mask {}{}", selected_mask(after).rule.key_padding ? "on" : "off",
+                                kind_suffix(after));
+           }},
+      {.id = "mask.paint",
+       .label = "Take up the brush, or lay it down",
+       .group = "Mask",
+       .help = "Turns the brush on or off: with it the mask is painted onto the map.",
+       .keys = {{Key::B, {}, "B"}},
+       .menu = {.menu = "Edit", .label = "Paint the mask", .section = 3},
+       .run = toggle_brush,
+       .is_checked = [](const CommandContext& context) { return context.transient.paints; }},
+      {.id = "mask.reset",
+       .label = "Reset the masks",
+       .group = "Mask",
+       .help = "Puts all masks back to what the model was trained with.",
+       .keys = {{Key::R, kControlShift, "Ctrl+Shift+R"}},
+       .menu = {.menu = "Edit", .label = "Reset masks", .section = 2},
+       .run = [](const CommandContext& context) { reset_masks(context.state); },
+       .tell = [](const State&, bool is_changed) -> std::string {
+         return is_changed ? "Masks reset" : "The masks are reset already";
+       }},
+  };
+}
+
+}  // namespace headlight::app

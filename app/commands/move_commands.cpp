@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <iterator>
+
+#include "app/commands/command_groups.h"
+
+namespace headlight::app {
+namespace {
+
+using shell::Key;
+
+const inference::BlockShape* selected_shape(const CommandContext& context) {
+  const auto found = context.shapes.find(context.state.selection.block);
+  return found == context.shapes.end() ? nullptr : &found->second;
+}
+
+bool has_run(const CommandContext& context) { return selected_shape(context) != nullptr; }
+
+bool has_lines(const CommandContext& context) {
+  const inference::BlockShape* shape = selected_shape(context);
+  return shape && shape->batch > 1;
+}
+
+/// The number before or behind `from` among `count`; stops at the ends.
+std::uint32_t number_beside(std::uint32_t from, int steps, std::uint32_t count) {
+  if (steps < 0) return from > 0 ? from - 1 : 0;
+  return std::min(from + 1, std::max(count, 1U) - 1);
+}
+
+void move_head(const CommandContext& context, int steps) {
+  const inference::BlockShape* shape = selected_shape(context);
+  if (!shape) return;
+  Selection& selection = context.state.selection;
+  selection.head = number_beside(selection.head, steps, shape->heads);
+  selection.mean = HeadMean::None;
+  clamp_selection(context.state, context.shapes);
+}
+
+/// In the order of the shapes (kind by kind, layer by layer); stops at the ends.
+void move_layer(const CommandContext& context, int steps) {
+  const auto found = context.shapes.find(context.state.selection.block);
+  if (found == context.shapes.end()) return;
+  model::BlockRef& block = context.state.selection.block;
+  if (steps < 0 && found != context.shapes.begin()) block = std::prev(found)->first;
+  if (steps > 0 && std::next(found) != context.shapes.end()) block = std::next(found)->first;
+  clamp_selection(context.state, context.shapes);
+}
+
+void move_line(const CommandContext& context, int steps) {
+  const inference::BlockShape* shape = selected_shape(context);
+  if (!shape) return;
+  Selection& selection = context.state.selection;
+  selection.batch = number_beside(selection.batch, steps, shape->batch);
+  clamp_selection(context.state, context.shapes);
+}
+
+}  // namespace
+
+std::vector<Command> move_commands() {
+  return {
+      {.id = "move.previous_head",
+       .label = "Previous head",
+       .group = "Move",
+       .help = "Shows the head before, of the same layer.",
+       .keys = {{Key::Left, {}, "Left"}},
+       .run = [](const CommandContext& context) { move_head(context, -1); },
+       .is_enabled = has_run},
+      {.id = "move.next_head",
+       .label = "Next head",
+       .group = "Move",
+       .help = "Shows the next head of the same layer.",
+       .keys = {{Key::Right, {}, "Right"}},
+       .run = [](const CommandContext& context) { move_head(context, 1); },
+       .is_enabled = has_run},
+      {.id = "move.previous_layer",
+       .label = "Previous layer",
+       .group = "Move",
+       .help = "Shows the same head of the layer before.",
+       .keys = {{Key::Up, {}, "Up"}},
+       .run = [](const CommandContext& context) { move_layer(context, -1); },
+       .is_enabled = has_run},
+      {.id = "move.next_layer",
+       .label = "Next layer",
+       .group = "Move",
+       .help = "Shows the same head of the next layer.",
+       .keys = {{Key::Down, {}, "Down"}},
+       .run = [](const CommandContext& context) { move_layer(context, 1); },
+       .is_enabled = has_run},
+      {.id = "move.previous_line",
+       .label = "Previous line of the batch",
+       .group = "Move",
+       .help = "Shows the maps of the line before.",
+       .keys = {{Key::PageUp, {}, "Page Up"}},
+       .run = [](const CommandContext& context) { move_line(context, -1); },
+       .is_enabled = has_lines},
+      {.id = "move.next_line",
+       .label = "Next line of the batch",
+       .group = "Move",
+       .help = "Shows the maps of the next line.",
+       .keys = {{Key::PageDown, {}, "Page Down"}},
+       .run = [](const CommandContext& context) { move_line(context, 1); },
+       .is_enabled = has_lines},
+  };
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/commands/command_groups.h"
+#include "app/views/view_table.h"
+
+namespace headlight::app {
+namespace {
+
+using shell::kControl;
+using shell::kControlShift;
+using shell::Key;
+
+constexpr std::array kUiScales = {0.5F, 0.67F, 0.8F, 0.9F, 1.0F, 1.1F, 1.25F, 1.5F, 1.75F, 2.0F, 2.5F, 3.0F, 4.0F};
+
+float next_scale(float scale) {
+  const float from = scale > 0.0F ? scale : 1.0F;
+  const auto* found = std::upper_bound(kUiScales.begin(), kUiScales.end(), from + 0.005F);
+  return found == kUiScales.end() ? kUiScales.back() : *found;
+}
+
+float previous_scale(float scale) {
+  const float from = scale > 0.0F ? scale : 1.0F;
+  const auto* found = std::lower_bound(kUiScales.begin(), kUiScales.end(), from - 0.005F);
+  return found == kUiScales.begin() ? kUiScales.front() : *std::prev(found);
+}
+
+/// One command for each line of the table of views.
+void add_views(std::vector<Command>& list) {
+  for (const View& view : views()) {
+    const std::string id(view.id);
+    Command& command = list.emplace_back();
+    command.id = "view." + id;
+    command.label = "Show the " + id;
+    command.group = "View";
+    command.help = view.help;
+    command.keys = {view.key};
+    command.menu.menu = "View";
+    command.menu.label = view.title;
+    command.run = [id](const CommandContext& context) { context.state.view.tab = id; };
+    command.is_checked = [id](const CommandContext& context) { return context.state.view.tab == id; };
+  }
+}
+
+Command theme_command(const char* id, const char* label, const char* help, const char* menu_label, Theme theme) {
+  return {.id = id,
+          .label = label,
+          .group = "View",
+          .help = help,
+          .menu = {.menu = "View", .label = menu_label, .section = 3},
+          .works_while_loading = true,
+          .run = [theme](const CommandContext& context) { context.state.view.theme = theme; },
+          .is_checked = [theme](const CommandContext& context) { return context.state.view.theme == theme; }};
+}
+
+/// 0: the monitor's own scale.
+Command scale_command(float scale) {
+  const long percent = std::lround(scale * 100.0F);
+  return {
+      .id = fmt::format("view.scale.{}", percent),
+      .label = fmt::format("Interface at {} %", percent),
+      .group = "View",
+      .help = "Draws everything at this size.",
+      .menu = {.menu = "View", .submenu = "Interface scale", .label = fmt::format("{} %", percent), .section = 3, .part = 1},
+      .works_while_loading = true,
+      .run = [scale](const CommandContext& context) { context.state.view.ui_scale = scale; },
+      .is_checked = [scale](const CommandContext& context) { return context.state.view.ui_scale == scale; }};
+}
+
+void add_scales(std::vector<Command>& list) {
+  list.push_back(
+      {.id = "view.larger",
+       .label = "Larger interface",
+       .group = "View",
+       .help = "Draws everything one step larger.",
+       .keys = {{Key::Equal, kControl, "Ctrl++"}, {Key::Equal, kControlShift, ""}},
+       .menu = {.menu = "View", .submenu = "Interface scale", .label = "Larger", .section = 3},
+       .works_while_loading = true,
+       .run = [](const CommandContext& context) { context.state.view.ui_scale = next_scale(context.state.view.ui_scale); }});
+  list.push_back({.id = "view.smaller",
+                  .label = "Smaller interface",
+                  .group = "View",
+                  .help = "Draws everything one step smaller.",
+                  .keys = {{Key::Minus, kControl, "Ctrl+-"}},
+                  .menu = {.menu = "View", .submenu = "Interface scale", .label = "Smaller", .section = 3},
+                  .works_while_loading = true,
+                  .run = [](const CommandContext& context) {
+                    context.state.view.ui_scale = previous_scale(context.state.view.ui_scale);
+                  }});
+  list.push_back(
+      {.id = "view.scale.monitor",
+       .label = "Interface as the monitor asks",
+       .group = "View",
+       .help = "Follows the monitor's own scale.",
+       .keys = {{Key::Digit0, kControl, "Ctrl+0"}},
+       .menu = {.menu = "View", .submenu = "Interface scale", .label = "As the monitor asks", .section = 3, .part = 1},
+       .works_while_loading = true,
+       .run = [](const CommandContext& context) { context.state.view.ui_scale = 0.0F; },
+       .is_checked = [](const CommandContext& context) { return context.state.view.ui_scale == 0.0F; }});
+  for (const float scale : kUiScales) list.push_back(scale_command(scale));
+}
+
+}  // namespace
+
+std::vector<Command> view_commands() {
+  std::vector<Command> list;
+  add_views(list);
+  list.push_back({.id = "view.sidebar",
+                  .label = "Fold or open the left panel",
+                  .group = "View",
+                  .help = "Folds or opens the panel with the text, the model and the masks.",
+                  .keys = {{Key::B, kControl, "Ctrl+B"}},
+                  .menu = {.menu = "View", .label = "Left panel", .section = 2},
+                  .works_while_loading = true,
+                  .run = [](const CommandContext& context) { context.window.toggle_sidebar(); }});
+  list.push_back({.id = "view.grid",
+                  .label = "Fold or open the right panel",
+                  .group = "View",
+                  .help = "Folds or opens the grid of heads.",
+                  .keys = {{Key::G, kControl, "Ctrl+G"}},
+                  .menu = {.menu = "View", .label = "Right panel", .section = 2},
+                  .works_while_loading = true,
+                  .run = [](const CommandContext& context) { context.window.toggle_grid(); }});
+  list.push_back({.id = "view.theme",
+                  .label = "Light or dark",
+                  .group = "View",
+                  .help = "Changes from the dark window to the light one, or back.",
+                  .keys = {{Key::T, {}, "T"}},
+                  .works_while_loading = true,
+                  .run = [](const CommandContext& context) {
+                    Theme& theme = context.state.view.theme;
+                    theme = theme == Theme::Dark ? Theme::Light : Theme::Dark;
+                  }});
+  list.push_back(theme_command("view.theme.dark", "Dark window", "A dark window.", "Dark", Theme::Dark));
+  list.push_back(theme_command("view.theme.light", "Light window", "A light window.", "Light", Theme::Light));
+  add_scales(list);
+  return list;
+}
+
+}  // namespace headlight::app

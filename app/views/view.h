@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "app/frame.h"
+#include "app/shell/input.h"
+
+namespace headlight::app {
+
+/// A view on screen, with what it keeps from frame to frame.
+class ViewPanel {
+ public:
+  virtual ~ViewPanel() = default;
+  /// Draws into the whole current child region. Called only while View::is_available().
+  virtual void draw(Frame& frame) = 0;
+
+ protected:
+  ViewPanel() = default;
+  ViewPanel(const ViewPanel&) = default;
+  ViewPanel& operator=(const ViewPanel&) = default;
+};
+
+/// A way of looking at a run, in the middle of the window: a tab, an entry of the View menu, a choice of --tab.
+struct View {
+  std::string_view id;     ///< lower-case words: "steps". Settings, sessions and --tab name the view by it
+  std::string_view title;  ///< of its tab: "Steps"
+  std::string_view help;   ///< one sentence: the tab's tooltip
+  shell::Shortcut key;     ///< shows it
+  /// What it takes from the state for itself, by the names of a session file: "view.heatmap_stage".
+  std::span<const std::string_view> settings;
+  /// Has it something to draw? What the window shows instead says that nothing is computed yet.
+  bool (*is_available)(const Frame&);
+  std::unique_ptr<ViewPanel> (*open)();
+};
+
+}  // namespace headlight::app

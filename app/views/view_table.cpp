@@ -1,0 +1,50 @@
+#include "app/views/view_table.h"
+
+#include <algorithm>
+#include <array>
+
+#include "app/views/head/head_view.h"
+#include "app/views/predictions/predictions_view.h"
+#include "app/views/steps/steps_view.h"
+
+namespace headlight::app {
+namespace {
+
+using shell::Key;
+
+constexpr std::array<std::string_view, 9> kHeadSettings = {"selection.mean",    "view.heatmap_stage", "view.color_range",
+                                                           "view.color_spread", "view.color_limits",  "view.show_numbers",
+                                                           "view.row_names",    "view.paint_reach",   "view.pinned"};
+constexpr std::array<std::string_view, 3> kStepsSettings = {"view.show_numbers", "view.color_limits", "view.pinned"};
+constexpr std::array<std::string_view, 2> kPredictionsSettings = {"generation", "view.pinned"};
+
+bool has_run(const Frame& frame) { return frame.result.run != 0; }
+
+constexpr std::array kViews = {
+    View{"head", "Head", "One head's map, large.", {Key::Digit1, {}, "1"}, kHeadSettings, &has_run, &open_head_view},
+    View{"steps",
+         "Steps",
+         "The attention of one head, matrix by matrix from Q, K and V to the output.",
+         {Key::Digit2, {}, "2"},
+         kStepsSettings,
+         &has_run,
+         &open_steps_view},
+    View{"predictions",
+         "Predictions",
+         "What the model expects at a place in the text, and what each layer would.",
+         {Key::Digit3, {}, "3"},
+         kPredictionsSettings,
+         &has_run,
+         &open_predictions_view},
+};
+
+}  // namespace
+
+std::span<const View> views() { return kViews; }
+
+const View& find_view(std::string_view id) {
+  const auto* found = std::ranges::find(kViews, id, &View::id);
+  return found == kViews.end() ? kViews.front() : *found;
+}
+
+}  // namespace headlight::app

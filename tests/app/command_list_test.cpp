@@ -1,0 +1,250 @@
+#include "app/commands/command_list.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <tuple>
+
+#include "app/fake_host.h"
+#include "app/views/view_table.h"
+#include "core/error.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+/// Two encoder layers, a decoder and its cross-attention, three heads and two lines each.
+BlockShapes shapes() {
+  const inference::BlockShape shape{.batch = 2, .heads = 3, .queries = 4, .keys = 4};
+  return {{{model::BlockKind::EncoderSelf, {0}}, shape},
+          {{model::BlockKind::EncoderSelf, {1}}, shape},
+          {{model::BlockKind::DecoderSelf, {0}}, shape},
+          {{model::BlockKind::Cross, {0}}, shape}};
+}
+
+CommandStage stage() { return {.state = {}, .transient = {}, .shapes = shapes(), .host = {}}; }
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("no key does two things, and keys are written as they always were") {
+    std::set<std::tuple<shell::Key, bool, bool, bool>> seen;
+    std::set<std::string> listed;
+    for (const Command& command : commands()) {
+      CAPTURE(command.id);
+      for (const shell::Shortcut& key : command.keys) {
+        CHECK(seen.insert({key.key, key.modifiers.control, key.modifiers.shift, key.modifiers.alt}).second);
+        if (!key.text.empty()) CHECK(listed.insert(std::string(key.text)).second);
+      }
+      CHECK_FALSE(command.label.empty());
+    }
+    CHECK(listed == std::set<std::string>{"Left",
+                                          "Right",
+                                          "Up",
+                                          "Down",
+                                          "Page Up",
+                                          "Page Down",
+                                          "C",
+                                          "P",
+                                          "B",
+                                          "K",
+                                          "/",
+                                          "Ctrl+L",
+                                          "Ctrl+Shift+R",
+                                          "Ctrl+Z",
+                                          "Ctrl+Y",
+                                          "Ctrl+O",
+                                          "Ctrl+E",
+                                          "Ctrl+Shift+Z",
+                                          "Ctrl+C",
+                                          "Ctrl+Shift+C",
+                                          "Ctrl+Shift+S",
+                                          "Ctrl+Q",
+                                          "1",
+                                          "2",
+                                          "3",
+                                          "Ctrl+B",
+                                          "Ctrl+G",
+                                          "T",
+                                          "Ctrl++",
+                                          "Ctrl+-",
+                                          "Ctrl+0",
+                                          "Esc",
+                                          "F2",
+                                          "F1",
+                                          "Ctrl+P"});
+    CHECK(keys_text(find_command("edit.redo")) == "Ctrl+Y");
+    CHECK(keys_text(find_command("help.about")).empty());
+  }
+
+  TEST_CASE("every command has an id of its own, a label, a group and one sentence of help, and does something") {
+    std::set<std::string> ids;
+    std::set<std::string> labels;
+    for (const Command& command : commands()) {
+      CAPTURE(command.id);
+      CHECK(ids.insert(command.id).second);
+      CHECK(labels.insert(command.label).second);
+      CHECK(command.id.find('.') != std::string::npos);
+      CHECK_FALSE(command.group.empty());
+      CHECK(command.help.ends_with('.'));
+      CHECK(command.help.size() <= 220);
+      CHECK(command.run != nullptr);
+      CHECK(command.menu.menu.empty() == command.menu.label.empty());
+      CHECK(&find_command(command.id) == &command);
+    }
+    CHECK_THROWS_AS(find_command("mask.nothing"), Error);
+  }
+
+  TEST_CASE("groups stand together, in the order of the list under F1") {
+    std::vector<std::string> groups;
+    for (const Command& command : commands()) {
+      if (command.keys.empty() || (!groups.empty() && groups.back() == command.group)) continue;
+      groups.push_back(command.group);
+    }
+    CHECK(groups == std::vector<std::string>{"Move", "Mask", "Head", "Edit", "File", "View", "Help"});
+  }
+
+  TEST_CASE("layers go on from the encoder through the decoder to the cross-attention") {
+    CommandStage on = stage();
+    for (int i = 0; i < 3; ++i) on.run("move.next_layer");
+    CHECK(on.state.selection.block.kind == model::BlockKind::Cross);
+    on.run("move.next_layer");
+    CHECK(on.state.selection.block.kind == model::BlockKind::Cross);
+    for (int i = 0; i < 2; ++i) on.run("move.previous_layer");
+    CHECK(on.state.selection.block == model::BlockRef{model::BlockKind::EncoderSelf, {1}});
+  }
+
+  TEST_CASE("heads and lines stop at their ends") {
+    CommandStage on = stage();
+    for (int i = 0; i < 5; ++i) on.run("move.next_head");
+    CHECK(on.state.selection.head == 2);
+    on.state.selection.mean = HeadMean::Layer;
+    on.run("move.previous_head");
+    CHECK(on.state.selection.head == 1);
+    CHECK(on.state.selection.mean == HeadMean::None);
+    for (int i = 0; i < 5; ++i) on.run("move.next_line");
+    CHECK(on.state.selection.batch == 1);
+    on.run("move.previous_line");
+    on.run("move.previous_line");
+    CHECK(on.state.selection.batch == 0);
+  }
+
+  TEST_CASE("moving without a run changes nothing") {
+    CommandStage on;
+    const State before = on.state;
+    for (const char* id : {"move.next_head", "move.next_layer", "move.previous_line"}) {
+      CHECK_FALSE(on.can_run(id));
+      find_command(id).run(on.context());
+    }
+    CHECK(on.state == before);
+  }
+
+  TEST_CASE("masks are those of the selected kind") {
+    CommandStage on = stage();
+    on.state.selection.block.kind = model::BlockKind::Cross;
+    on.run("mask.causal");
+    CHECK(on.state.masks[model::BlockKind::Cross].rule.causal);
+    CHECK_FALSE(on.state.masks[model::BlockKind::EncoderSelf].rule.causal);
+    CHECK(find_command("mask.causal").is_checked(on.context()));
+    CHECK(on.tell("mask.causal", true) == "Causal mask on in the cross-attention");
+    on.run("mask.reset");
+    CHECK(on.state.masks == attention::MaskSet{});
+    CHECK(on.tell("mask.reset", true) == "Masks reset");
+    CHECK(on.tell("mask.reset", false) == "The masks are reset already");
+  }
+
+  TEST_CASE("a head is knocked out where there is an output projection, and the notice says which") {
+    CommandStage on = stage();
+    CHECK_FALSE(on.can_run("head.knock_out"));
+    CHECK(find_command("head.knock_out").refusal == "No head can be knocked out here: there is no output projection");
+    for (auto& [block, shape] : on.shapes) shape.d_output = 8;
+    on.state.selection.head = 2;
+    CHECK_FALSE(on.can_run("head.reset_model"));
+    on.run("head.knock_out");
+    CHECK(head_gain(on.state, on.state.selection.block, 2) == 0.0F);
+    CHECK(on.tell("head.knock_out", true) == "Layer 0 · head 2 knocked out");
+    CHECK(on.can_run("head.reset_model"));
+    on.run("head.knock_out");
+    CHECK(on.state.gains.empty());
+    CHECK(on.tell("head.knock_out", true) == "Layer 0 · head 2 brought back");
+  }
+
+  TEST_CASE("the brush is of the map: taking it up shows the head") {
+    CommandStage on = stage();
+    on.state.view.tab = "steps";
+    on.run("mask.paint");
+    CHECK(on.transient.paints);
+    CHECK(on.state.view.tab == "head");
+    on.run("mask.paint");
+    CHECK_FALSE(on.transient.paints);
+  }
+
+  TEST_CASE("the interface grows and shrinks within its limits and comes back") {
+    CommandStage on;
+    for (int i = 0; i < 40; ++i) on.run("view.larger");
+    CHECK(on.state.view.ui_scale == 4.0F);
+    for (int i = 0; i < 40; ++i) on.run("view.smaller");
+    CHECK(on.state.view.ui_scale == 0.5F);
+    on.run("view.scale.monitor");
+    CHECK(on.state.view.ui_scale == 0.0F);
+    on.run("view.scale.150");
+    CHECK(on.state.view.ui_scale == 1.5F);
+    CHECK(find_command("view.scale.150").is_checked(on.context()));
+  }
+
+  TEST_CASE("what isn't a matter of the state is left to the window") {
+    CommandStage on = stage();
+    on.host.undoes = "Edit text";
+    const State before = on.state;
+    for (const char* id : {"edit.undo", "edit.redo", "file.export", "file.quit", "help.keys", "help.dismiss"}) on.run(id);
+    CHECK(on.host.calls == std::vector<std::string>{"undo", "export", "quit", "help", "dismiss"});  // nothing to redo
+    CHECK(find_command("edit.undo").object(on.context()) == "Edit text");
+    CHECK(on.state == before);
+  }
+
+  TEST_CASE("without a run nothing is exported, without a pin no cell copied, while a model loads only some commands work") {
+    CommandStage on;
+    CHECK_FALSE(on.can_run("file.export"));
+    CHECK_FALSE(on.can_run("file.copy_cell"));
+    CHECK_FALSE(on.can_run("generation.start"));
+    on.shapes = shapes();
+    on.state.view.pinned = attention::Cell{};
+    on.host.may_generate = true;
+    for (const char* id : {"file.export", "file.copy_cell", "generation.start", "mask.causal"}) CHECK(on.can_run(id));
+    CHECK_FALSE(on.can_run("generation.stop"));
+    on.host.loads = true;
+    for (const char* id : {"file.export", "file.copy_cell", "mask.causal", "move.next_head", "view.steps"}) {
+      CHECK_FALSE(on.can_run(id));
+    }
+    for (const char* id : {"file.open_model", "file.quit", "help.dismiss", "view.theme"}) {
+      CHECK(on.can_run(id));
+    }
+  }
+
+  TEST_CASE("each view has a command that shows it, with its key, and an undo that names it") {
+    CommandStage on = stage();
+    for (const View& view : views()) {
+      const std::string id = "view." + std::string(view.id);
+      CAPTURE(id);
+      State before = on.state;
+      before.view.tab = "another";
+      on.run(id.c_str());
+      CHECK(on.state.view.tab == view.id);
+      CHECK(keys_text(find_command(id)) == view.key.text);
+      CHECK(find_command(id).menu.label == view.title);
+      CHECK(describe_change(before, on.state).label == "Show " + std::string(view.id));
+    }
+  }
+
+  TEST_CASE("alignment needs cross-attention") {
+    CommandStage on = stage();
+    on.state.view.tab = "steps";
+    on.run("map.alignment");
+    CHECK(on.state.selection.mean == HeadMean::Kind);
+    CHECK(on.state.selection.block.kind == model::BlockKind::Cross);
+    CHECK(on.state.view.tab == "head");
+    on.shapes.erase({model::BlockKind::Cross, {0}});
+    CHECK_FALSE(on.can_run("map.alignment"));
+  }
+}

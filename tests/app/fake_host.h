@@ -1,0 +1,58 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/commands/command_list.h"
+
+namespace headlight::app {
+
+/// A window that writes down what commands ask of it.
+class FakeHost final : public CommandHost {
+ public:
+  std::vector<std::string> calls;
+  std::string undoes, redoes;
+  bool loads = false, generates = false, may_generate = false;
+
+  std::string undo_label() const override { return undoes; }
+  std::string redo_label() const override { return redoes; }
+  void undo_change() override { calls.emplace_back("undo"); }
+  void redo_change() override { calls.emplace_back("redo"); }
+  bool is_loading_model() const override { return loads; }
+  void browse_models() override { calls.emplace_back("browse models"); }
+  void open_export_dialog() override { calls.emplace_back("export"); }
+  void open_screenshot_dialog() override { calls.emplace_back("screenshot"); }
+  void copy_figure() override { calls.emplace_back("copy figure"); }
+  void copy_cell() override { calls.emplace_back("copy cell"); }
+  void quit() override { calls.emplace_back("quit"); }
+  void toggle_sidebar() override { calls.emplace_back("sidebar"); }
+  void toggle_grid() override { calls.emplace_back("grid"); }
+  void toggle_welcome() override { calls.emplace_back("welcome"); }
+  void toggle_help() override { calls.emplace_back("help"); }
+  void show_about() override { calls.emplace_back("about"); }
+  void write_text() override { calls.emplace_back("write text"); }
+  void dismiss() override { calls.emplace_back("dismiss"); }
+  bool is_generating() const override { return generates; }
+  bool can_generate() const override { return may_generate; }
+  void start_generating() override { calls.emplace_back("start generating"); }
+  void stop_generating() override { calls.emplace_back("stop generating"); }
+};
+
+/// Runs commands on a state, without a window.
+struct CommandStage {
+  State state;
+  Transient transient;
+  BlockShapes shapes;
+  FakeHost host;
+
+  CommandContext context() { return {.state = state, .transient = transient, .shapes = shapes, .window = host}; }
+  bool can_run(const char* id) { return is_enabled(find_command(id), context()); }
+  /// As a key does: nothing where the command isn't enabled.
+  void run(const char* id) {
+    if (can_run(id)) find_command(id).run(context());
+  }
+  /// What the status line says after the command; `is_changed`: masks or gains are others than before.
+  std::string tell(const char* id, bool is_changed) { return find_command(id).tell(state, is_changed); }
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,120 @@
+// The table of views: what is drawn, named and remembered walks it.
+#include <doctest/doctest.h>
+
+#include <cctype>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/state/state_json.h"
+#include "app/ui_driver.h"
+#include "app/views/view_table.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using nlohmann::json;
+
+namespace {
+
+json session_with_tab(const json& tab) {
+  json value = to_json(State{});
+  value["view"]["tab"] = tab;
+  return value;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("views have ids, titles, keys and one sentence of help of their own") {
+    std::set<std::string_view> ids;
+    std::set<std::string_view> titles;
+    REQUIRE_FALSE(views().empty());
+    for (const View& view : views()) {
+      CAPTURE(view.id);
+      CHECK(ids.insert(view.id).second);
+      CHECK(titles.insert(view.title).second);
+      for (const char c : view.id) CHECK((std::islower(static_cast<unsigned char>(c)) != 0 || c == ' '));
+      CHECK(view.help.ends_with('.'));
+      CHECK_FALSE(view.key.text.empty());
+      CHECK(&find_view(view.id) == &view);
+      CHECK(view.open() != nullptr);
+    }
+  }
+
+  TEST_CASE("what views say to take from the state is in every session file") {
+    const json state = to_json(State{});
+    for (const View& view : views()) {
+      for (const std::string_view setting : view.settings) {
+        CAPTURE(setting);
+        std::string pointer = fmt::format("/{}", setting);
+        for (char& c : pointer) c = c == '.' ? '/' : c;
+        CHECK(state.contains(json::json_pointer(pointer)));
+      }
+    }
+  }
+
+  TEST_CASE("files of every version name views as they always did") {
+    CHECK(State{}.view.tab == views().front().id);
+    for (const char* tab : {"head", "steps", "predictions"}) {
+      const Result<State> read = state_from_json(session_with_tab(tab));
+      REQUIRE(read);
+      CHECK(read->view.tab == tab);
+      CHECK(find_view(tab).id == tab);
+      CHECK(to_json(*read)["view"]["tab"] == tab);
+    }
+  }
+
+  TEST_CASE("a file of a newer version may name a view that this one lacks; what is no name is refused") {
+    const Result<State> newer = state_from_json(session_with_tab("neuron"));
+    REQUIRE(newer);
+    CHECK(newer->view.tab == "neuron");
+    CHECK(find_view("neuron").id == views().front().id);
+    for (const json& wrong : {json(7), json(""), json("Head\n"), json("../x"), json(std::string(33, 'a')), json(nullptr)}) {
+      const Result<State> read = state_from_json(session_with_tab(wrong));
+      REQUIRE_FALSE(read);
+      CHECK(read.error().find("view.tab: expected the name of a view") == 0);
+    }
+  }
+}
+
+TEST_SUITE("gpu") {
+  TEST_CASE("each view is shown by its tab, its key and its menu entry, with an undo that names it") {
+    UiDriver ui;
+    for (const View& view : views()) {
+      const std::string id(view.id);
+      CAPTURE(id);
+      const auto leave = [&] {
+        ui.wait(2.0);
+        ui.click(id == views().front().id ? "tab." + std::string(views().back().id)
+                                          : "tab." + std::string(views().front().id));
+        ui.wait(2.0);
+        REQUIRE(ui.state().view.tab != id);
+      };
+      leave();
+      ui.click("tab." + id);
+      CHECK(ui.state().view.tab == id);
+      CHECK(ui.window().undo().undo_label() == "Show " + id);
+      CHECK(ui.window().item_tips().find("tab." + id)->second == view.help);
+      leave();
+      ui.press(view.key.key, view.key.modifiers);
+      CHECK(ui.state().view.tab == id);
+      leave();
+      ui.click("menu.View");
+      ui.click("menu." + std::string(view.title));
+      CHECK(ui.state().view.tab == id);
+      CHECK_FALSE(ui.window().notice().is_shown());
+    }
+  }
+
+  TEST_CASE("a view that this version lacks: the first one is shown, and its tab leads back") {
+    State state;
+    state.view.tab = "neuron";
+    UiDriver ui(state);
+    CHECK(ui.sees("head.map"));
+    ui.click("tab.steps");
+    CHECK(ui.sees("steps.weights"));
+    ui.click("tab.head");
+    CHECK(ui.state().view.tab == "head");
+  }
+}
