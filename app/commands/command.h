@@ -29,7 +29,7 @@ struct MenuPlace {
   int part = 0;              ///< of the submenu
 };
 
-/// Something that the user can start. Keys, menus and the list under F1 all walk commands().
+/// Something that the user can start. Keys, menus, the palette and the list under F1 all walk commands().
 struct Command {
   std::string id;     ///< "mask.causal", unique
   std::string label;  ///< what it does: "Causal mask on or off"
@@ -43,7 +43,7 @@ struct Command {
   std::function<void(const CommandContext&)> run;
   std::function<bool(const CommandContext&)> is_enabled = {};  ///< none: always
   std::function<bool(const CommandContext&)> is_checked = {};  ///< has the menu entry a tick? none: never
-  /// What it is about just now, behind the label in menus: "Edit text" of an undo. May be none.
+  /// What it is about just now, behind the label in menus and the palette: "Edit text" of an undo. May be none.
   std::function<std::string(const CommandContext&)> object = {};
   /// Says in the status line what it has done to masks or gains: "Layer 1 · head 4 knocked out". `is_changed`: masks or
   /// gains are others than before. None, or an empty text: nothing is said.

@@ -31,6 +31,7 @@ class CommandHost {
   virtual void toggle_grid() = 0;
   virtual void toggle_welcome() = 0;
   virtual void toggle_help() = 0;
+  virtual void toggle_palette() = 0;
   virtual void show_about() = 0;
   /// Opens the sidebar's text section and gives the first text box the keyboard.
   virtual void write_text() = 0;

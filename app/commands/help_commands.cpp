@@ -3,12 +3,22 @@
 namespace headlight::app {
 namespace {
 
+using shell::kControl;
 using shell::Key;
 
 }  // namespace
 
 std::vector<Command> help_commands() {
   return {
+      {.id = "help.palette",
+       .label = "Find a command, a model or a head",
+       .group = "Help",
+       .help = "Lists commands, models, notebooks, examples and heads, and finds them by a few letters.",
+       .keys = {{Key::P, kControl, "Ctrl+P"}},
+       .menu = {.menu = "Help", .label = "Find a command\u2026", .section = 0},
+       .works_while_loading = true,
+       .works_in_popups = true,
+       .run = [](const CommandContext& context) { context.window.toggle_palette(); }},
       {.id = "help.dismiss",
        .label = "Leave the text or brush, close, unpin",
        .group = "Help",
@@ -22,7 +32,7 @@ std::vector<Command> help_commands() {
        .group = "Help",
        .help = "Shows the cards to begin with above the panels.",
        .keys = {{Key::F2, {}, "F2"}},
-       .menu = {.menu = "Help", .label = "Welcome", .section = 0},
+       .menu = {.menu = "Help", .label = "Welcome", .section = 1},
        .works_while_loading = true,
        .run = [](const CommandContext& context) { context.window.toggle_welcome(); }},
       {.id = "help.keys",
@@ -30,7 +40,7 @@ std::vector<Command> help_commands() {
        .group = "Help",
        .help = "Lists all keys, and what the words on screen mean.",
        .keys = {{Key::F1, {}, "F1"}},
-       .menu = {.menu = "Help", .label = "Keys and words", .section = 0},
+       .menu = {.menu = "Help", .label = "Keys and words", .section = 1},
        .works_while_loading = true,
        .works_in_popups = true,
        .run = [](const CommandContext& context) { context.window.toggle_help(); }},
@@ -38,7 +48,7 @@ std::vector<Command> help_commands() {
        .label = "About",
        .group = "Help",
        .help = "Tells the version, the devices and the licence.",
-       .menu = {.menu = "Help", .label = "About", .section = 0},
+       .menu = {.menu = "Help", .label = "About", .section = 1},
        .works_while_loading = true,
        .run = [](const CommandContext& context) { context.window.show_about(); }},
   };

@@ -243,7 +243,8 @@ std::optional<int> score(Aligner& aligner, const Query& query, const Texts& text
   try_whole(texts.part(0, texts.title), 0, 0);
   const bool is_in_title = best.has_value();
   try_whole(texts.part(behind, std::u32string_view::npos), kInDetail, behind);
-  if (!best) try_whole(texts.both, kInBoth, 0);
+  // One word is in one text; letters from both would find too much.
+  if (!best && query.words.size() > 1) try_whole(texts.both, kInBoth, 0);
   if (is_in_title || query.words.size() < 2) return best;
   int sum = 0;
   std::vector<std::size_t> found;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "app/commands/command.h"
+#include "app/dialogs/command_palette.h"
 #include "app/dialogs/export_dialog.h"
 #include "app/dialogs/help_dialogs.h"
 #include "app/dialogs/model_browser.h"
@@ -87,6 +89,7 @@ class Workspace final : private CommandHost {
   const ExportDialog& export_dialog() const { return export_dialog_; }
   const Notice& notice() const { return notice_; }
   const Toast& toast() const { return toast_; }
+  const CommandPalette& palette() const { return palette_; }
   bool is_painting() const { return transient_.paints; }
   const ModelBrowser& model_browser() const { return model_browser_; }
   /// The token that somebody points at, among the chips or in the text, as a row of the map.
@@ -123,8 +126,8 @@ class Workspace final : private CommandHost {
   /// Runs a command and tells what it did to the model; where it isn't enabled says why.
   void run(const Command& command);
   void run(std::string_view id);
-  /// Runs what views have asked for while the last frame was drawn. Not then, because what a command asks of the panels, as the
-  /// keyboard for the text box, must be there before they are drawn.
+  /// Runs what was asked for while the last frame was drawn: by the views, and in the palette. Not then, because what a
+  /// command asks of the panels, as the keyboard for the text box, must be there before they are drawn.
   void run_posted();
   /// Says `text` for a while, with an Undo back to `before` where masks, gains or the model differ.
   void tell(std::string text, State before);
@@ -148,6 +151,7 @@ class Workspace final : private CommandHost {
   void toggle_grid() override { app::toggle_grid(settings_.panes, layout_); }
   void toggle_welcome() override;
   void toggle_help() override { shows_help_ = !shows_help_; }
+  void toggle_palette() override;
   void show_about() override { shows_about_ = true; }
   void write_text() override;
   void dismiss() override;
@@ -155,6 +159,15 @@ class Workspace final : private CommandHost {
   bool can_generate() const override;
   void start_generating() override;
   void stop_generating() override;
+
+  // workspace_palette.cpp
+  std::vector<PaletteEntry> palette_entries();
+  void add_commands(std::vector<PaletteEntry>& entries);
+  void add_models(std::vector<PaletteEntry>& entries);
+  void add_presets(std::vector<PaletteEntry>& entries);
+  void add_examples(std::vector<PaletteEntry>& entries);
+  void add_heads(std::vector<PaletteEntry>& entries);
+  void draw_palette(Frame& frame);
 
   // workspace_draw.cpp
   /// All but the menu bar. `menus` is of the state, `frame` of what the panes show: the state, or what was shown before a
@@ -255,6 +268,10 @@ class Workspace final : private CommandHost {
   WelcomeMemory welcome_memory_;
   ExportDialog export_dialog_;
   ScreenshotDialog screenshot_dialog_;
+  CommandPalette palette_;
+  std::function<void()> chosen_;    ///< in the palette, in the last frame
+  std::uint64_t palette_run_ = 0;   ///< whose heads the palette lists
+  std::size_t palette_models_ = 0;  ///< found, when it was filled
   bool shows_help_ = false;
   HelpPage help_page_ = HelpPage::Keys;
   bool shows_about_ = false;

@@ -56,6 +56,7 @@ void Workspace::run(std::string_view id) { run(find_command(id)); }
 
 void Workspace::run_posted() {
   for (const std::string_view id : std::exchange(posted_, {})) run(id);
+  if (const auto chosen = std::exchange(chosen_, {})) chosen();
 }
 
 void Workspace::copy_cell() { copies_cell_ = true; }
@@ -75,9 +76,10 @@ void Workspace::write_text() {
 }
 
 void Workspace::dismiss() {
-  const bool has_dialog = shows_help_ || shows_about_ || export_dialog_.is_open() ||
+  const bool has_dialog = shows_help_ || shows_about_ || palette_.is_open() || export_dialog_.is_open() ||
                           screenshot_dialog_.is_open() || model_browser_.is_open();
   shows_help_ = shows_about_ = false;
+  palette_.close();
   export_dialog_.close();
   screenshot_dialog_.close();
   model_browser_.close();

@@ -254,6 +254,7 @@ void Workspace::draw_dialogs(Frame& frame) {
     export_dialog_.draw(frame, result_.device, settings_.export_directory);
     screenshot_dialog_.draw(frame);
     draw_model_browser(frame);
+    draw_palette(frame);
   }));
 }
 

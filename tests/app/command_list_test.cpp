@@ -217,7 +217,7 @@ TEST_SUITE("cpu") {
     for (const char* id : {"file.export", "file.copy_cell", "mask.causal", "move.next_head", "view.steps"}) {
       CHECK_FALSE(on.can_run(id));
     }
-    for (const char* id : {"file.open_model", "file.quit", "help.dismiss", "view.theme"}) {
+    for (const char* id : {"file.open_model", "file.quit", "help.dismiss", "view.theme", "help.palette"}) {
       CHECK(on.can_run(id));
     }
   }

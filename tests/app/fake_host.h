@@ -29,6 +29,7 @@ class FakeHost final : public CommandHost {
   void toggle_grid() override { calls.emplace_back("grid"); }
   void toggle_welcome() override { calls.emplace_back("welcome"); }
   void toggle_help() override { calls.emplace_back("help"); }
+  void toggle_palette() override { calls.emplace_back("palette"); }
   void show_about() override { calls.emplace_back("about"); }
   void write_text() override { calls.emplace_back("write text"); }
   void dismiss() override { calls.emplace_back("dismiss"); }

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/cells/stage_text.h"
+#include "app/commands/command_list.h"
+#include "app/models/bundled_models.h"
+#include "app/widgets/examples.h"
+#include "app/window/workspace.h"
+
+namespace headlight::app {
+namespace {
+
+/// "GPT-2 · 12 layers × 12 heads".
+std::string about(const ListedModel& model) {
+  const std::string layers =
+      model.decoder_layers > 0 ? fmt::format("{} + {}", model.layers, model.decoder_layers) : std::to_string(model.layers);
+  return fmt::format("{} \u00B7 {} layers \u00D7 {} heads", model.family, layers, model.heads);
+}
+
+/// Those that were chosen last come first, the newest at the top; the others keep their order.
+void put_recent_first(std::vector<PaletteEntry>& entries, const std::vector<std::string>& recent) {
+  auto next = entries.begin();
+  for (const std::string& id : recent) {
+    const auto found = std::find_if(next, entries.end(), [&](const PaletteEntry& entry) { return entry.id == id; });
+    if (found == entries.end()) continue;
+    found->is_recent = true;
+    std::rotate(next, found, std::next(found));
+    ++next;
+  }
+}
+
+}  // namespace
+
+void Workspace::toggle_palette() {
+  if (palette_.is_open()) return palette_.close();
+  if (model_browser_.is_open() || export_dialog_.is_open() || screenshot_dialog_.is_open()) return;
+  shows_help_ = shows_about_ = false;
+  if (model_jobs_.found().empty()) look_for_models();
+  palette_.open(palette_entries());
+}
+
+std::vector<PaletteEntry> Workspace::palette_entries() {
+  palette_run_ = result_.run;
+  palette_models_ = model_jobs_.found().size();
+  std::vector<PaletteEntry> entries;
+  add_commands(entries);
+  add_models(entries);
+  add_presets(entries);
+  add_examples(entries);
+  add_heads(entries);
+  put_recent_first(entries, settings_.recent_choices);
+  return entries;
+}
+
+void Workspace::add_commands(std::vector<PaletteEntry>& entries) {
+  const CommandContext context = command_context();
+  for (const Command& command : commands()) {
+    if (command.id == "help.palette" || !is_enabled(command, context)) continue;
+    const std::string object = command.object ? command.object(context) : std::string();
+    entries.push_back({.id = "command " + command.id,
+                       .title = object.empty() ? command.label : command.label + ": " + object,
+                       .detail = command.is_checked && command.is_checked(context) ? "on" : "",
+                       .kind = command.group,
+                       .keys = std::string(keys_text(command)),
+                       .help = command.help,
+                       .run = [this, id = command.id] { run(id); }});
+  }
+}
+
+void Workspace::add_models(std::vector<PaletteEntry>& entries) {
+  std::set<std::string> known;
+  const auto add = [&](const std::string& path, std::string name, std::string detail) {
+    if (!known.insert(path).second) return;
+    entries.push_back({.id = "model " + path,
+                       .title = std::move(name),
+                       .detail = std::move(detail),
+                       .kind = "Model",
+                       .help = path,
+                       .run = [this, path] { open_model(path); }});
+  };
+  for (const ListedModel& model : model_jobs_.found()) {
+    if (model.problem.empty()) add(model.path.string(), model.name, about(model));
+  }
+  for (const char* name : {kCaptionWriter, kTranslator}) {  // known before the search for the others has ended
+    if (const std::optional<std::string>& path = catalog_.bundled_model(name)) add(*path, name, "comes along");
+  }
+}
+
+void Workspace::add_presets(std::vector<PaletteEntry>& entries) {
+  const auto add = [&](const std::string& name, const std::string& title, const std::string& help) {
+    entries.push_back(
+        {.id = "preset " + name, .title = title, .detail = name, .kind = "Notebook", .help = help, .run = [this, name] {
+           undo_.seal();
+           select_preset(state_, name);
+         }});
+  };
+  for (const PresetInfo& preset : catalog_.presets()) add(preset.name, preset.title, preset.summary);
+  add("", "Playground", "A small network with random weights and every setting free.");
+  entries.back().kind = "Network";
+}
+
+void Workspace::add_examples(std::vector<PaletteEntry>& entries) {
+  for (const Example& example : examples_for(state_)) {
+    entries.push_back({.id = std::string("example ") + example.title,
+                       .title = example.title,
+                       .kind = "Example",
+                       .help = example.text,
+                       .run = [this, example] { show_example(state_, example); }});
+  }
+  for (const WelcomeCard& card : welcome_cards()) {
+    const bool is_example = card.kind == WelcomeCard::Kind::Captions || card.kind == WelcomeCard::Kind::Translator;
+    if (!is_example) continue;
+    entries.push_back(
+        {.id = "example " + card.title, .title = card.title, .kind = "Example", .help = card.summary, .run = [this, card] {
+           begin_with(card);
+         }});
+  }
+}
+
+void Workspace::add_heads(std::vector<PaletteEntry>& entries) {
+  if (is_arriving()) return;  // the heads on screen are another model's
+  std::set<model::BlockKind> kinds;
+  for (const auto& [block, shape] : result_.shapes) kinds.insert(block.kind);
+  for (const auto& [block, shape] : result_.shapes) {
+    for (std::uint32_t head = 0; head < shape.heads; ++head) {
+      entries.push_back({.id = fmt::format("head {}.{}.{}", model::to_string(block.kind), block.layer.value, head),
+                         .title = fmt::format("Layer {} \u00B7 head {}", block.layer.value, head),
+                         .detail = fmt::format("L{}H{}", block.layer.value, head),
+                         .kind = "Head",
+                         .help = head_title(block, head),
+                         .run = [this, block = block, head] {
+                           select_head(state_.selection, block, head);
+                           clamp_selection(state_, result_.shapes);
+                         }});
+      if (kinds.size() > 1) entries.back().title += fmt::format(" \u00B7 {}", kind_text(block.kind));
+    }
+  }
+}
+
+void Workspace::draw_palette(Frame& frame) {
+  if (!palette_.is_open()) return;
+  if (palette_run_ != result_.run || palette_models_ != model_jobs_.found().size()) palette_.replace(palette_entries());
+  std::optional<PaletteEntry> choice = palette_.draw(frame, model_jobs_.is_looking() ? "looking for models\u2026" : "");
+  if (!choice) return;
+  remember_choice(settings_, choice->id);
+  chosen_ = std::move(choice->run);
+  ui_.request_redraw(2);
+}
+
+}  // namespace headlight::app
