@@ -94,8 +94,8 @@ std::string objection_in_app(const std::string& path, const std::string& name, c
   };
   if (from == to) {
     if (from != "views" || view_of(path).empty() || view_of(path) == view_of(name)) return "";
-    if (name == "app/views/view_table.h") return "no view knows the table of all";
-    return view_of(name).empty() ? "" : "no view knows another";
+    if (name == "app/views/view_table.h") return "no view may use the table of all";
+    return view_of(name).empty() ? "" : "no view may use another";
   }
   const auto row = rules.find(from);
   if (row == rules.end()) return "the table has no row for " + from;
@@ -148,7 +148,7 @@ TEST_SUITE("cpu") {
     CHECK(objection_in_app("app/views/head/a.cpp", "app/views/head/b.h", rules).empty());
     CHECK(objection_in_app("app/views/view_table.cpp", "app/views/head/b.h", rules).empty());
     CHECK(objection_in_app("app/views/head/a.cpp", "app/views/view.h", rules).empty());
-    CHECK(objection_in_app("app/views/head/a.cpp", "app/views/view_table.h", rules) == "no view knows the table of all");
+    CHECK(objection_in_app("app/views/head/a.cpp", "app/views/view_table.h", rules) == "no view may use the table of all");
     CHECK(objection_in_app("app/cellar/a.cpp", "app/state/state.h", rules) == "the table has no row for cellar");
     for (const auto& file : source_tree()) {
       if (!file.path.starts_with("app/") || (file.extension() != ".h" && file.extension() != ".cpp")) continue;
