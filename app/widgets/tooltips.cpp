@@ -128,6 +128,8 @@ constexpr std::array kFamilies = {
     Line{"folder.file.", "Opens this file."},
     Line{"folder.", "Goes into this folder."},
     Line{"grid.line.", "Which line of the batch is shown (Page Up, Page Down)."},
+    Line{"menu.device.", "Computes on this device from now on."},
+    Line{"menu.notebook-", "A notebook's exact computation, with its tokens, weights and masks."},
     Line{"text.example.", "Puts this text into the box."},
 };
 
