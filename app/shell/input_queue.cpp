@@ -1,9 +1,18 @@
 #include "app/shell/input_queue.h"
 
 #include <bitset>
+#include <optional>
 
 namespace headlight::shell {
 namespace {
+
+/// A key that a text field ignores: one that types a character, whose text is an event of its own, or a modifier. So it may
+/// share a frame with text: ImGui's text fields read a frame's characters before its keys.
+bool is_ignored_by_text_fields(const KeyPress& event) {
+  const bool is_modifier = event.key >= Key::LeftControl && event.key <= Key::LeftSuper;
+  const bool types = event.key == Key::Space || (event.key >= Key::Minus && event.key <= Key::Z);
+  return is_modifier || (types && !event.modifiers.control && !event.modifiers.alt && !event.modifiers.super);
+}
 
 /// The events that the current frame already contains.
 struct Seen {
@@ -11,31 +20,46 @@ struct Seen {
   bool click = false;
   bool wheel = false;
   bool key = false;
+  bool editing_key = false;  ///< one that text fields don't ignore
   bool text = false;
   bool focus = false;
   std::bitset<8> buttons;
   std::bitset<kKeys> keys;
+  /// Of the frame's keys, clicks and turns of the wheel. ImGui knows one state of the modifiers a frame: with the release of
+  /// Ctrl in the frame of A, Ctrl+A would be an A.
+  std::optional<Modifiers> modifiers;
+
+  bool fits(const Modifiers& of_event) const { return !modifiers || *modifiers == of_event; }
 
   bool fits(const MouseMove&) const { return !click && !wheel && !key && !text; }
   bool fits(const MouseLeave&) const { return !move && !click && !wheel; }
   bool fits(const MouseClick& event) const {
     const bool ends_drag = !event.down && move;  // events after a drag must see the button held at the last position
-    return !wheel && !ends_drag && !buttons.test(static_cast<std::size_t>(event.button));
+    return !wheel && !ends_drag && !buttons.test(static_cast<std::size_t>(event.button)) && fits(event.modifiers);
   }
-  bool fits(const MouseWheel&) const { return !click; }
-  bool fits(const KeyPress& event) const { return !click && !text && !keys.test(static_cast<std::size_t>(event.key)); }
-  bool fits(const TextInput&) const { return !click && !key; }
+  bool fits(const MouseWheel& event) const { return !click && fits(event.modifiers); }
+  bool fits(const KeyPress& event) const {
+    const bool keeps_order = !text || is_ignored_by_text_fields(event);
+    return !click && keeps_order && !keys.test(static_cast<std::size_t>(event.key)) && fits(event.modifiers);
+  }
+  bool fits(const TextInput&) const { return !click && !editing_key; }
   bool fits(const FocusChange&) const { return !focus; }
 
   void note(const MouseMove&) { move = true; }
   void note(const MouseLeave&) { move = click = true; }
   void note(const MouseClick& event) {
     click = true;
+    modifiers = event.modifiers;
     buttons.set(static_cast<std::size_t>(event.button));
   }
-  void note(const MouseWheel&) { wheel = true; }
+  void note(const MouseWheel& event) {
+    wheel = true;
+    modifiers = event.modifiers;
+  }
   void note(const KeyPress& event) {
     key = true;
+    editing_key = editing_key || !is_ignored_by_text_fields(event);
+    modifiers = event.modifiers;
     keys.set(static_cast<std::size_t>(event.key));
   }
   void note(const TextInput&) { text = true; }

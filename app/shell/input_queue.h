@@ -8,8 +8,9 @@
 namespace headlight::shell {
 
 /// Distributes input over frames so that no event is lost: ImGui reads the state of mouse and keyboard once per frame, so a
-/// press and the release of the same button must not be in one frame, nor a move after a press or before a release, nor text
-/// after a key.
+/// press and the release of the same button must not be in one frame, nor a move after a press or before a release, nor two
+/// states of the modifiers, nor text after a key that edits text. Typed letters share their frame with the keys that typed
+/// them.
 class InputQueue {
  public:
   void push(InputEvent event);

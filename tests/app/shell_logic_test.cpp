@@ -130,6 +130,26 @@ TEST_CASE("input that can share a frame does, the rest keeps its order") {
   CHECK(frame_sizes({}).empty());
 }
 
+TEST_CASE("a typed character costs one frame") {
+  std::vector<InputEvent> typed;
+  for (const auto& [key, text] : {std::pair{Key::O, "o"}, {Key::N, "n"}, {Key::Space, " "}, {Key::Digit1, "1"}}) {
+    typed.insert(typed.end(), {KeyPress{key}, TextInput{text}, KeyPress{key, false}});
+  }
+  CHECK(frame_sizes(typed) == std::vector<std::size_t>{2, 3, 3, 3, 1});
+  CHECK(frame_sizes({KeyPress{Key::Backspace}, TextInput{"a"}}) == std::vector<std::size_t>{1, 1});
+  CHECK(frame_sizes({KeyPress{Key::V, true, kControl}, TextInput{"a"}}) == std::vector<std::size_t>{1, 1});
+  CHECK(frame_sizes({TextInput{"a"}, KeyPress{Key::A, true, kControl}}) == std::vector<std::size_t>{1, 1});
+}
+
+TEST_CASE("a frame has one state of the modifiers") {
+  // Ctrl+A with both keys released before the next frame, Ctrl first.
+  CHECK(frame_sizes({KeyPress{Key::LeftControl, true, kControl}, KeyPress{Key::A, true, kControl},
+                     KeyPress{Key::LeftControl, false}, KeyPress{Key::A, false}}) == std::vector<std::size_t>{2, 2});
+  CHECK(frame_sizes({KeyPress{Key::A, true, kControl}, KeyPress{Key::LeftControl, false}}) ==
+        std::vector<std::size_t>{1, 1});
+  CHECK(frame_sizes({MouseWheel{0, 1, kControl}, MouseWheel{0, 1, {}}}) == std::vector<std::size_t>{1, 1});
+}
+
 TEST_CASE("keys are found by name") {
   Key key = Key::Tab;
   REQUIRE(parse_key("F12", key));
