@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace headlight::app {
+
+/// What a screenshot shows: the window, or the view in its middle alone.
+enum class ScreenshotArea : std::uint8_t { Window, View };
 
 /// What commands need of the window besides the state. The window implements it, so that commands know nothing of the
 /// window.
@@ -20,7 +24,8 @@ class CommandHost {
   virtual bool is_loading_model() const = 0;
   virtual void browse_models() = 0;
   virtual void open_export_dialog() = 0;
-  virtual void open_screenshot_dialog() = 0;
+  /// `area`: what the dialog proposes.
+  virtual void open_screenshot_dialog(ScreenshotArea area) = 0;
   /// Puts the selected head's map on the clipboard.
   virtual void copy_figure() = 0;
   /// Puts the pinned cell's numbers on the clipboard, as soon as they are computed.

@@ -29,6 +29,9 @@ namespace {
 constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All"};
 constexpr std::array kFormats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Npy,
                                  ExportFormat::Json};
+constexpr std::array<std::string_view, 2> kResults = {"hidden", "logits"};
+constexpr std::size_t kHidden = 0, kLogits = 1, kNpy = 3;
+static_assert(kFormats[kNpy] == ExportFormat::Npy);
 constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
 
 /// Whether one of the formats is a picture.
@@ -103,9 +106,25 @@ ExportDialog::ExportDialog(RunnerFactory open_runner, std::function<void()> wake
   formats_[0] = true;
 }
 
-void ExportDialog::open(const ViewChoices& view) {
+void ExportDialog::propose(const ExportContents& contents) {
+  if (proposed_ == contents) return;
+  proposed_ = contents;
+  stages_ = {};
+  for (const attention::Stage stage : contents.stages) stages_[static_cast<std::size_t>(stage)] = true;
+  results_ = {contents.hidden, contents.logits};
+  if (contents.hidden || contents.logits) formats_[kNpy] = true;  // the only one that holds them
+}
+
+bool ExportDialog::has_choice() const {
+  const auto is_on = [](bool is_chosen) { return is_chosen; };
+  if (std::ranges::any_of(stages_, is_on)) return std::ranges::any_of(formats_, is_on);
+  return std::ranges::any_of(results_, is_on) && formats_[kNpy];
+}
+
+void ExportDialog::open(const ViewChoices& view, const ExportContents& contents) {
   if (is_open_) return;
   is_open_ = true;
+  propose(contents);
   const FigureChoices shown = figure_choices(view);
   figure_.color_map = shown.color_map;
   figure_.is_row_normalized = shown.is_row_normalized;
@@ -114,7 +133,7 @@ void ExportDialog::open(const ViewChoices& view) {
 void ExportDialog::copy_figure(const State& state, const EngineResult& result, const std::string& device) {
   if (job_ || result.run == 0) return;
   ExportOptions wanted = options(state, result);
-  wanted.stages = {shown_stage(state)};
+  static_cast<ExportContents&>(wanted) = {.stages = {shown_stage(state)}};
   wanted.formats = {ExportFormat::Png};
   wanted.kind = state.selection.block.kind;
   wanted.layer = state.selection.block.layer.value;
@@ -148,6 +167,8 @@ ExportOptions ExportDialog::options(const State& state, const EngineResult& resu
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     if (stages_[i]) options.stages.push_back(static_cast<attention::Stage>(i));
   }
+  options.hidden = results_[kHidden];
+  options.logits = results_[kLogits];
   options.formats.clear();
   for (std::size_t i = 0; i < formats_.size(); ++i) {
     if (formats_[i]) options.formats.push_back(kFormats[i]);
@@ -199,6 +220,10 @@ void ExportDialog::draw_choices(Frame& frame) {
   draw_switches(
       frame, "stage", [](std::size_t i) { return to_string(static_cast<attention::Stage>(i)); }, stages_);
   ImGui::Spacing();
+  draw_label(frame, "Of the whole network (npy)");
+  draw_switches(
+      frame, "result", [](std::size_t i) { return kResults[i]; }, results_);
+  ImGui::Spacing();
   draw_label(frame, "Formats");
   draw_switches(
       frame, "format", [](std::size_t i) { return to_string(kFormats[i]); }, formats_);
@@ -235,13 +260,14 @@ void ExportDialog::draw_folder(Frame& frame) {
 
 void ExportDialog::draw_names(Frame& frame) {
   const std::vector<std::string> names =
-      export_names(options(frame.state, frame.result), frame.result.blocks, frame.result.shapes);
+      export_names(options(frame.state, frame.result), frame.result.blocks, frame.result.shapes, frame.result.network.get());
   ImGui::Spacing();
   draw_label(frame, fmt::format("{} file{}", names.size(), names.size() == 1 ? "" : "s").c_str());
   constexpr float kRoomForAll = 720.0F;  // in a lower window the buttons go first
   if (frame.ui.height() < kRoomForAll) {
     const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesInTooltip));
-    std::string told = names.empty() ? "No stage or no format is chosen." : fmt::format("{}", fmt::join(first, "\n"));
+    std::string told =
+        names.empty() ? "Nothing to write, or no format for it, is chosen." : fmt::format("{}", fmt::join(first, "\n"));
     if (names.size() > first.size()) told += fmt::format("\nand {} more", names.size() - first.size());
     mark_last_item(frame, "export.names", told.c_str());
     return;
@@ -281,8 +307,6 @@ void ExportDialog::draw_progress(Frame& frame) {
 void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::string& directory) {
   ImGui::Spacing();
   constexpr float kWidth = 96.0F;
-  const bool has_choice = std::ranges::any_of(stages_, [](bool is_on) { return is_on; }) &&
-                          std::ranges::any_of(formats_, [](bool is_on) { return is_on; });
   const float right =
       ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kWidth - ImGui::GetStyle().ItemSpacing.x;
   ImGui::BeginDisabled(job_ != nullptr);
@@ -300,7 +324,7 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
     return;
   }
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::BeginDisabled(!has_choice);
+  ImGui::BeginDisabled(!has_choice());
   ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
   ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
   ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);

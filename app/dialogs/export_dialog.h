@@ -20,8 +20,9 @@ class ExportDialog {
  public:
   ExportDialog(RunnerFactory open_runner, std::function<void()> wake);
 
-  /// Figures look as the window does until they are told otherwise.
-  void open(const ViewChoices& view);
+  /// Figures look as the window does until they are told otherwise. `contents`: of the view on screen; they replace what was
+  /// chosen before where they differ from those of the last time.
+  void open(const ViewChoices& view, const ExportContents& contents);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
   bool is_running() const { return job_ != nullptr && !job_->is_done(); }
@@ -42,11 +43,12 @@ class ExportDialog {
  private:
   enum class Reach : std::uint8_t { ThisHead, ThisLayer, Everything };
 
+  void propose(const ExportContents& contents);
   ExportOptions options(const State& state, const EngineResult& result) const;
+  /// Is there anything to write?
+  bool has_choice() const;
   void begin(const Frame& frame, const std::string& device, std::string& directory);
   void draw_choices(Frame& frame);
-  void draw_stages(Frame& frame);
-  void draw_formats(Frame& frame);
   void draw_folder(Frame& frame);
   void draw_names(Frame& frame);
   void draw_progress(Frame& frame);
@@ -58,7 +60,9 @@ class ExportDialog {
   bool is_open_ = false;
   Reach reach_ = Reach::ThisHead;
   std::array<bool, attention::kStages> stages_{};
+  std::array<bool, 2> results_{};  ///< hidden states and logits
   std::array<bool, 5> formats_{};
+  std::optional<ExportContents> proposed_;  ///< the last time
   FigureChoices figure_;
   NumberBeingTyped typed_;
   std::string typed_directory_;

@@ -4,27 +4,35 @@
 #include <optional>
 #include <string>
 
+#include "app/commands/command_host.h"
 #include "app/frame.h"
 
 namespace headlight::app {
 
-/// Asks where to save a picture of the window. The picture is taken a few frames later, when the dialog is gone from it.
+struct Screenshot {
+  std::filesystem::path path;
+  ScreenshotArea area = ScreenshotArea::Window;
+};
+
+/// Asks what of the window to save as a PNG, and where. The screenshot is taken a few frames later, when the dialog is gone
+/// from the window.
 class ScreenshotDialog {
  public:
-  /// Proposes a name in `folder`; in the person's own folder when that is empty.
-  void open(const std::string& folder);
+  /// Proposes a name in `folder`; in the user's home folder when that is empty.
+  void open(const std::string& folder, ScreenshotArea area);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
   bool is_waiting() const { return frames_to_wait_ > 0; }
 
   void draw(Frame& frame);
   /// Once, after the frame that shows the window as it is to be saved.
-  std::optional<std::filesystem::path> take_path();
+  std::optional<Screenshot> take();
 
  private:
   bool is_open_ = false;
   std::string typed_;
   std::string trouble_;
+  ScreenshotArea area_ = ScreenshotArea::Window;
   std::optional<std::filesystem::path> path_;
   int frames_to_wait_ = 0;
 };

@@ -25,14 +25,20 @@ Result<ExportFormat> parse_format(std::string_view text);
 inline constexpr float kLeastMapEdge_mm = 10.0F, kMostMapEdge_mm = 1'000.0F;
 inline constexpr std::uint32_t kLeastDpi = 48, kMostDpi = 960;
 
-/// Options of an export. An empty selection means all of that axis.
-struct ExportOptions {
-  RunInputs inputs;
-  std::shared_ptr<ModelCache> models = {};  ///< may hold the model that `inputs` names; none: it is opened again
+/// The matrices that an export writes.
+struct ExportContents {
   std::vector<attention::Stage> stages = {attention::Stage::Weights};
   /// Of the playground and presets encoder_output.npy; of models hidden.npy, or encoder_hidden.npy and decoder_hidden.npy.
   bool hidden = false;
   bool logits = false;  ///< logits.npy
+
+  bool operator==(const ExportContents&) const = default;
+};
+
+/// Options of an export. An empty selection means all of that axis.
+struct ExportOptions : ExportContents {
+  RunInputs inputs;
+  std::shared_ptr<ModelCache> models = {};  ///< may hold the model that `inputs` names; none: it is opened again
   std::vector<ExportFormat> formats = {ExportFormat::Png};
   std::optional<model::BlockKind> kind;
   std::optional<std::uint32_t> layer, batch, head;

@@ -49,6 +49,12 @@ class NameList {
     }
   }
 
+  void add_result(const std::string& name) {
+    for (const ExportFormat format : options_.formats) {
+      if (format == ExportFormat::Npy) names_.insert(name + ".npy");
+    }
+  }
+
   std::vector<std::string> sorted() && {
     if (!names_.empty()) names_.insert("run.json");
     return {names_.begin(), names_.end()};
@@ -75,14 +81,25 @@ class NameList {
 
 }  // namespace
 
+std::vector<HiddenFile> hidden_files(const model::Network& network, bool is_model) {
+  const bool has_encoder = !network.layers->encoder.empty();
+  if (!is_model) return has_encoder ? std::vector{HiddenFile{"encoder_output", std::nullopt}} : std::vector<HiddenFile>{};
+  if (network.layers->decoder.empty()) return {{"hidden", inference::Stack::Encoder}};
+  return {{"encoder_hidden", inference::Stack::Encoder}, {"decoder_hidden", inference::Stack::Decoder}};
+}
+
 std::vector<std::string> export_names(const ExportOptions& options, const std::vector<model::BlockRef>& blocks,
-                                      const BlockShapes& shapes) {
+                                      const BlockShapes& shapes, const model::Network* network) {
   NameList names(options, blocks);
   for (const auto& [block, shape] : shapes) {
     if (options.kind && *options.kind != block.kind) continue;
     if (!is_selected(options.layer, block.layer.value)) continue;
     for (const Stage stage : options.stages) names.add(block, shape, stage);
   }
+  if (network != nullptr && options.hidden) {
+    for (const HiddenFile& file : hidden_files(*network, !options.inputs.model.path.empty())) names.add_result(file.name);
+  }
+  if (network != nullptr && options.logits && network->layers->unembedding.has_value()) names.add_result("logits");
   return std::move(names).sorted();
 }
 

@@ -4,6 +4,7 @@
 #include "app/engine/run_source.h"
 #include "app/exports/figures.h"
 #include "app/exports/job.h"
+#include "app/exports/names.h"
 #include "app/exports/numbers.h"
 #include "app/exports/plan.h"
 #include "app/exports/record.h"
@@ -151,17 +152,13 @@ class ExportRun {
   }
 
   void plan_hidden() {
-    if (options_.inputs.model.path.empty()) {
-      plan_result("encoder_output", !source_.network->layers->encoder.empty(),
-                  [this](const auto& path) { return write_encoder_output(*run_, path); });
-      return;
+    const std::vector<HiddenFile> files = hidden_files(*source_.network, !options_.inputs.model.path.empty());
+    if (files.empty()) plan_result("encoder_output", false, {});
+    for (const HiddenFile& file : files) {
+      plan_result(file.name, true, [this, file](const auto& path) {
+        return file.stack ? write_hidden(*run_, *file.stack, path, file.name) : write_encoder_output(*run_, path);
+      });
     }
-    const bool has_decoder = !source_.network->layers->decoder.empty();
-    const auto add = [this](const std::string& name, inference::Stack stack) {
-      plan_result(name, true, [this, name, stack](const auto& path) { return write_hidden(*run_, stack, path, name); });
-    };
-    add(has_decoder ? "encoder_hidden" : "hidden", inference::Stack::Encoder);
-    if (has_decoder) add("decoder_hidden", inference::Stack::Decoder);
   }
 
   void plan_logits() {

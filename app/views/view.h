@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "app/exports/job.h"
 #include "app/frame.h"
 #include "app/shell/input.h"
 
@@ -33,6 +34,8 @@ struct View {
   /// Has it something to draw? What the window shows instead says that nothing is computed yet.
   bool (*is_available)(const Frame&);
   std::unique_ptr<ViewPanel> (*open)();
+  /// The matrices that it shows: what the export dialog proposes.
+  ExportContents (*exported)(const State&);
 };
 
 }  // namespace headlight::app

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/engine/head_mean.h"
 #include "app/views/head/head_view.h"
 #include "app/views/predictions/predictions_view.h"
 #include "app/views/steps/steps_view.h"
@@ -20,22 +21,41 @@ constexpr std::array<std::string_view, 2> kPredictionsSettings = {"generation", 
 
 bool has_run(const Frame& frame) { return frame.result.run != 0; }
 
+ExportContents shown_map(const State& state) { return {.stages = {shown_stage(state)}}; }
+
+ExportContents every_stage(const State&) {
+  ExportContents contents{.stages = {}};
+  for (std::size_t i = 0; i < attention::kStages; ++i) contents.stages.push_back(static_cast<attention::Stage>(i));
+  return contents;
+}
+
+ExportContents only_logits(const State&) { return {.stages = {}, .logits = true}; }
+
 constexpr std::array kViews = {
-    View{"head", "Head", "One head's map, large.", {Key::Digit1, {}, "1"}, kHeadSettings, &has_run, &open_head_view},
+    View{"head",
+         "Head",
+         "One head's map, large.",
+         {Key::Digit1, {}, "1"},
+         kHeadSettings,
+         &has_run,
+         &open_head_view,
+         &shown_map},
     View{"steps",
          "Steps",
          "The attention of one head, matrix by matrix from Q, K and V to the output.",
          {Key::Digit2, {}, "2"},
          kStepsSettings,
          &has_run,
-         &open_steps_view},
+         &open_steps_view,
+         &every_stage},
     View{"predictions",
          "Predictions",
          "What the model expects at a place in the text, and what each layer would.",
          {Key::Digit3, {}, "3"},
          kPredictionsSettings,
          &has_run,
-         &open_predictions_view},
+         &open_predictions_view,
+         &only_logits},
 };
 
 }  // namespace

@@ -252,11 +252,13 @@ std::string Workspace::error_of(ErrorSection blame) const {
 }
 
 void Workspace::save_screenshot() {
-  const std::optional<std::filesystem::path> path = screenshot_dialog_.take_path();
-  if (!path) return;
+  const std::optional<Screenshot> screenshot = screenshot_dialog_.take();
+  if (!screenshot) return;
   try {
-    write_png(*path, ui_.read_pixels());
-    notice_ = {.text = fmt::format("Saved {}", path->string())};
+    const shell::PixelImage window = ui_.read_pixels();
+    const bool is_view = screenshot->area == ScreenshotArea::View;
+    write_png(screenshot->path, is_view ? cropped(window, layout_.center, ui_.scale()) : window);
+    notice_ = {.text = fmt::format("Saved {}", screenshot->path.string())};
   } catch (const std::exception& error) {
     notice_ = {.text = error.what(), .is_warning = true};
   }

@@ -24,7 +24,7 @@
 #include "app/state/error_section.h"
 #include "app/state/settings.h"
 #include "app/state/undo.h"
-#include "app/views/view.h"
+#include "app/views/view_table.h"
 #include "app/widgets/form.h"
 #include "app/widgets/notice.h"
 #include "app/widgets/prompt_panel.h"
@@ -142,8 +142,8 @@ class Workspace final : private CommandHost {
   void redo_change() override { state_ = undo_.redo(); }
   bool is_loading_model() const override { return is_arriving(); }
   void browse_models() override;
-  void open_export_dialog() override { export_dialog_.open(state_.view); }
-  void open_screenshot_dialog() override { screenshot_dialog_.open(settings_.export_directory); }
+  void open_export_dialog() override { export_dialog_.open(state_.view, find_view(state_.view.tab).exported(state_)); }
+  void open_screenshot_dialog(ScreenshotArea area) override { screenshot_dialog_.open(settings_.export_directory, area); }
   void copy_figure() override;
   void copy_cell() override;
   void quit() override { wants_to_quit_ = true; }

@@ -21,7 +21,9 @@ class FakeHost final : public CommandHost {
   bool is_loading_model() const override { return loads; }
   void browse_models() override { calls.emplace_back("browse models"); }
   void open_export_dialog() override { calls.emplace_back("export"); }
-  void open_screenshot_dialog() override { calls.emplace_back("screenshot"); }
+  void open_screenshot_dialog(ScreenshotArea area) override {
+    calls.emplace_back(area == ScreenshotArea::View ? "screenshot of the view" : "screenshot");
+  }
   void copy_figure() override { calls.emplace_back("copy figure"); }
   void copy_cell() override { calls.emplace_back("copy cell"); }
   void quit() override { calls.emplace_back("quit"); }

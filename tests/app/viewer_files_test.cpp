@@ -16,15 +16,30 @@
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
+using shell::kControlShift;
 using shell::Key;
 namespace fs = std::filesystem;
 
 namespace {
 
+const std::string kGpt2 = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2";
+
 std::set<std::string> files_in(const fs::path& folder) {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename().string());
   return names;
+}
+
+/// From the file's header.
+shell::PixelSize png_size(const fs::path& path) {
+  const std::string bytes = read_file(path);
+  REQUIRE(bytes.starts_with("\x89PNG"));
+  const auto number = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes.at(i));
+    return value;
+  };
+  return {.width = number(16), .height = number(20)};
 }
 
 void write(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
@@ -87,6 +102,65 @@ TEST_SUITE("gpu") {
     ui.click("export.start");
     CHECK_FALSE(ui.window().export_dialog().is_running());
     CHECK_FALSE(ui.sees("export.outcome"));
+  }
+
+  TEST_CASE("the export dialog proposes what the view shows, and keeps what was chosen instead") {
+    const TemporaryDirectory folder;
+    UiDriver ui;
+    ui.press(Key::Digit2);
+    ui.press(Key::E, kControl);
+    ui.click("export.format.csv");
+    ui.click("export.format.png");
+    ui.fill_in("export.folder", (folder.path() / "steps").string());
+    ui.click("export.start");
+    CHECK(files_in(folder.path() / "steps").size() == attention::kStages + 1);  // and run.json
+    ui.click("export.stage.x");
+    ui.press(Key::Escape);
+    ui.press(Key::E, kControl);
+    ui.fill_in("export.folder", (folder.path() / "again").string());
+    ui.click("export.start");
+    CHECK(files_in(folder.path() / "again").size() == attention::kStages);
+  }
+
+  TEST_CASE("predictions export logits, hidden states go with them") {
+    const TemporaryDirectory folder;
+    UiDriver ui;
+    ui.window().open_model(kGpt2);
+    ui.settle();
+    ui.press(Key::Digit3);
+    ui.press(Key::E, kControl);
+    ui.click("export.result.hidden");
+    ui.fill_in("export.folder", (folder.path() / "out").string());
+    const std::set<std::string> expected = {"hidden.npy", "logits.npy", "run.json"};
+    ExportOptions options;
+    static_cast<ExportContents&>(options) = {.stages = {}, .hidden = true, .logits = true};
+    options.formats = {ExportFormat::Npy};
+    options.inputs = run_inputs(ui.state());
+    const std::vector<std::string> announced =
+        export_names(options, ui.result().blocks, ui.result().shapes, ui.result().network.get());
+    CHECK(std::set<std::string>(announced.begin(), announced.end()) == expected);
+    ui.click("export.start");
+    CHECK(files_in(folder.path() / "out") == expected);
+  }
+
+  TEST_CASE("the view is saved without the panels around it") {
+    const TemporaryDirectory folder;
+    UiDriver ui;
+    const auto save = [&](const std::string& name, const char* area) {
+      ui.press(Key::S, kControlShift);
+      ui.click(area);
+      ui.fill_in("screenshot.path", (folder.path() / name).string());
+      ui.click("screenshot.save");
+      return png_size(folder.path() / name);
+    };
+    const shell::PixelSize drawn = ui.ui().read_pixels().size;
+    CHECK(save("window.png", "screenshot.area.0") == drawn);
+    const shell::PixelSize view = save("view.png", "screenshot.area.1");
+    const shell::UiRect map = ui.rect("head.map");
+    CHECK(view.width >= static_cast<std::uint32_t>(map.width * ui.ui().scale()));
+    CHECK(view.width < drawn.width);
+    CHECK(view.height >= static_cast<std::uint32_t>(map.height * ui.ui().scale()));
+    CHECK(view.height < drawn.height);
   }
 
   TEST_CASE("dropped files: a text, a session, and what is neither") {
