@@ -164,8 +164,8 @@ void ModelFlags::apply_model(State& state) {
     if (state.model.path != path) {
       select_model(state, path.string(), opened_->masks);
       select_first_head(state, *opened_);
-      const StarterView* sight = find_sight(*opened_);
-      if (sight != nullptr && text_flag_.empty() && state.text == State{}.text) state.text = sight->text;
+      const StarterView* starter = find_starter_view(*opened_);
+      if (starter != nullptr && text_flag_.empty() && state.text == State{}.text) state.text = starter->text;
     }
   }
   if (!first_model_flag_.empty() && state.model.path.empty()) {

@@ -19,7 +19,7 @@ struct CommandContext {
   CommandHost& window;
 };
 
-/// Where a command stands in the menu bar. Lines separate the sections of a menu and the parts of a submenu; both are in
+/// Where a command is in the menu bar. Lines separate the sections of a menu and the parts of a submenu; both are in
 /// ascending order, and inside them commands keep the order of the table.
 struct MenuPlace {
   std::string menu = {};     ///< "View"; empty: in no menu

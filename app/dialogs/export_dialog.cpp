@@ -34,7 +34,7 @@ constexpr std::size_t kHidden = 0, kLogits = 1, kNpy = 3;
 static_assert(kFormats[kNpy] == ExportFormat::Npy);
 constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
 
-/// Whether one of the formats is a picture.
+/// Whether one of the formats is an image.
 bool writes_figures(std::span<const ExportFormat> formats) {
   return std::ranges::any_of(formats, [](ExportFormat f) { return f == ExportFormat::Png || f == ExportFormat::Svg; });
 }

@@ -30,7 +30,7 @@ class ExportDialog {
   /// `device`: the one in use, as RunnerFactory takes it. `directory`: where the last export went; set by the next one.
   void draw(Frame& frame, const std::string& device, std::string& directory);
 
-  /// Puts the selected head's map on the clipboard as a picture; the result comes as of an export.
+  /// Puts the selected head's map on the clipboard as an image; the result comes as of an export.
   void copy_figure(const State& state, const EngineResult& result, const std::string& device);
 
   /// "Exporting 3 of 12"; empty when nothing runs.

@@ -7,9 +7,8 @@ namespace {
 
 constexpr std::array kWords = {
     GlossaryEntry{"token", "A piece of the text that the model reads as one: a word, a part of a word, or a sign."},
-    GlossaryEntry{
-        "special token",
-        "A token that stands for no text, like [CLS] or <s>: the tokenizer adds it because the model was trained with it."},
+    GlossaryEntry{"special token",
+                  "A token without text, like [CLS] or <s>: the tokenizer adds it because the model was trained with it."},
     GlossaryEntry{"batch", "Several texts computed together, one a line, filled up to the longest with padding."},
     GlossaryEntry{"padding", "Tokens that only fill a line up; the padding mask keeps all others from looking at them."},
     GlossaryEntry{"layer",

@@ -19,7 +19,7 @@ struct ModelBrowserContext {
   std::string shown;        ///< the path of the model on screen; empty: none
 };
 
-/// What somebody chose in it.
+/// What the user chose in it.
 struct ModelBrowserChoice {
   std::optional<std::string> path;  ///< to open
 };

@@ -9,7 +9,7 @@
 
 namespace headlight::app {
 
-/// One matrix with title, settings, tokens and colour bar. Matrices too large for a picture come pooled from the device.
+/// One matrix with title, settings, tokens and colour bar. Matrices too large for an image come pooled from the device.
 exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
                                        const MatrixRef& matrix, const ExportOptions& options);
 

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kSights = {&kCaptionsSight, &kTranslatorSight};
+constexpr std::array kStarterViews = {&kCaptionsStarter, &kTranslatorStarter};
 
 bool is_bundled(const fs::path& path, std::string_view name) {
   if (path.filename() != name) return false;
@@ -22,18 +22,18 @@ bool is_bundled(const fs::path& path, std::string_view name) {
 
 }  // namespace
 
-const StarterView* find_sight(const inference::LanguageModel& model) {
-  for (const StarterView* sight : kSights) {
-    if (is_bundled(model.path, sight->model)) return sight;
+const StarterView* find_starter_view(const inference::LanguageModel& model) {
+  for (const StarterView* starter : kStarterViews) {
+    if (is_bundled(model.path, starter->model)) return starter;
   }
   return nullptr;
 }
 
 void select_first_head(State& state, const inference::LanguageModel& model) {
   state.selection = {};
-  if (const StarterView* sight = find_sight(model)) {
-    state.selection.block = sight->block;
-    state.selection.head = sight->head;
+  if (const StarterView* starter = find_starter_view(model)) {
+    state.selection.block = starter->block;
+    state.selection.head = starter->head;
   } else if (model.description.is_encoder_decoder && model.description.decoder_layers > 0) {
     state.selection.block = {.kind = model::BlockKind::Cross, .layer = {model.description.decoder_layers - 1}};
   }
@@ -41,17 +41,17 @@ void select_first_head(State& state, const inference::LanguageModel& model) {
 
 FirstState first_state(ModelCache& models) {
   FirstState first;
-  const std::optional<fs::path> path = find_bundled_model(kCaptionsSight.model);
+  const std::optional<fs::path> path = find_bundled_model(kCaptionsStarter.model);
   if (!path) {
     first.warning = fmt::format(
         "The bundled model {} is missing, so this is the playground with random weights; install "
         "Headlight again to have it",
-        kCaptionsSight.model);
+        kCaptionsStarter.model);
     return first;
   }
   try {
     first.model = models.open(*path);
-    first.state.text = kCaptionsSight.text;
+    first.state.text = kCaptionsStarter.text;
     select_model(first.state, path->string(), first.model->masks);
     select_first_head(first.state, *first.model);
   } catch (const Error& error) {
@@ -64,8 +64,8 @@ void find_moved_model(State& state) {
   std::error_code failure;
   if (state.model.path.empty() || fs::exists(state.model.path, failure)) return;
   const std::string name = fs::path(state.model.path).filename().string();
-  for (const StarterView* sight : kSights) {
-    if (sight->model != name) continue;
+  for (const StarterView* starter : kStarterViews) {
+    if (starter->model != name) continue;
     if (const std::optional<fs::path> path = find_bundled_model(name)) state.model.path = path->string();
   }
 }

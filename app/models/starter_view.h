@@ -19,21 +19,21 @@ struct StarterView {
 };
 
 /// The window's first view: an induction head, which attends from each repeated word to the word that followed it before.
-inline constexpr StarterView kCaptionsSight = {
+inline constexpr StarterView kCaptionsStarter = {
     .model = kCaptionWriter,
     .text = "A man in a red shirt rides a horse. A man in a red shirt rides a horse.",
     .block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}},
     .head = 4};
 
 /// The welcome panel's translator view: the cross-attention head that aligns best.
-inline constexpr StarterView kTranslatorSight = {
+inline constexpr StarterView kTranslatorStarter = {
     .model = kTranslator,
     .text = "Ein kleiner Hund läuft am Strand und ein Mädchen wirft einen Ball.",
     .block = {.kind = model::BlockKind::Cross, .layer = {2}},
     .head = 6};
 
 /// The starter view of a bundled model; nullptr for any other model.
-const StarterView* find_sight(const inference::LanguageModel& model);
+const StarterView* find_starter_view(const inference::LanguageModel& model);
 
 /// Selects the first view of a model that was just opened: its starter view's head, the last layer's cross-attention of
 /// other encoder–decoders; for other models it changes nothing.
@@ -46,7 +46,7 @@ struct FirstState {
   std::optional<std::string> warning;                     ///< one line with the reason when it is the playground
 };
 
-/// kCaptionsSight; the playground where the model is missing or broken.
+/// kCaptionsStarter; the playground where the model is missing or broken.
 FirstState first_state(ModelCache& models);
 
 /// A remembered state may name a bundled model where an older installation had it: finds it where it is now.

@@ -106,16 +106,16 @@ void FontAtlas::draw_text_images(ImFontAtlas& atlas, float scale) {
   const std::vector<std::string>& texts = shaped_.texts();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     for (const auto& [font, em, is_bold] : sizes) {
-      Picture picture{.font = font,
-                      .code = static_cast<ImWchar>(ShapedTexts::first() + i),
-                      .text = draw_text(texts[i], em * scale, is_bold)};
-      if (picture.text.has_missing && !missing_) missing_ = first_shaped(texts[i]);
-      const auto advance = static_cast<float>(picture.text.advance);
+      ShapedGlyph shaped{.font = font,
+                         .code = static_cast<ImWchar>(ShapedTexts::first() + i),
+                         .text = draw_text(texts[i], em * scale, is_bold)};
+      if (shaped.text.has_missing && !missing_) missing_ = first_shaped(texts[i]);
+      const auto advance = static_cast<float>(shaped.text.advance);
       // The row above the baseline is known when the atlas is built.
-      picture.rectangle =
-          atlas.AddCustomRectFontGlyph(font, picture.code, std::max(picture.text.width, 1), std::max(picture.text.height, 1),
-                                       advance, ImVec2(static_cast<float>(picture.text.left), 0.0F));
-      images_.push_back(std::move(picture));
+      shaped.rectangle =
+          atlas.AddCustomRectFontGlyph(font, shaped.code, std::max(shaped.text.width, 1), std::max(shaped.text.height, 1),
+                                       advance, ImVec2(static_cast<float>(shaped.text.left), 0.0F));
+      images_.push_back(std::move(shaped));
     }
   }
 }
@@ -126,18 +126,18 @@ void FontAtlas::place_text_images(ImFontAtlas& atlas) {
   int width = 0;
   int height = 0;
   atlas.GetTexDataAsAlpha8(&pixels, &width, &height);
-  for (const Picture& picture : images_) {
-    const ImFontAtlasCustomRect* at = atlas.GetCustomRectByIndex(picture.rectangle);
-    if (!at->IsPacked() || picture.text.coverage.empty()) continue;
-    const auto columns = static_cast<std::size_t>(picture.text.width);
-    for (int y = 0; y < picture.text.height; ++y) {
-      std::copy_n(picture.text.coverage.begin() + std::ptrdiff_t{y} * picture.text.width, columns,
+  for (const ShapedGlyph& shaped : images_) {
+    const ImFontAtlasCustomRect* at = atlas.GetCustomRectByIndex(shaped.rectangle);
+    if (!at->IsPacked() || shaped.text.coverage.empty()) continue;
+    const auto columns = static_cast<std::size_t>(shaped.text.width);
+    for (int y = 0; y < shaped.text.height; ++y) {
+      std::copy_n(shaped.text.coverage.begin() + std::ptrdiff_t{y} * shaped.text.width, columns,
                   pixels + std::ptrdiff_t{at->Y + y} * width + at->X);
     }
     // ImGui returns glyphs as constants, but this one belongs to our custom rectangle.
-    auto* glyph = const_cast<ImFontGlyph*>(picture.font->FindGlyphNoFallback(picture.code));
+    auto* glyph = const_cast<ImFontGlyph*>(shaped.font->FindGlyphNoFallback(shaped.code));
     if (glyph == nullptr) continue;
-    const float down = std::round(picture.font->Ascent) - static_cast<float>(picture.text.baseline);
+    const float down = std::round(shaped.font->Ascent) - static_cast<float>(shaped.text.baseline);
     glyph->Y0 += down;
     glyph->Y1 += down;
   }

@@ -38,13 +38,13 @@ class FontAtlas {
   GlyphSet glyphs_;
   ShapedTexts shaped_;
   FontSet fonts_;
-  struct Picture {
+  struct ShapedGlyph {
     ImFont* font = nullptr;
     ImWchar code = 0;
     int rectangle = -1;  ///< in the atlas
     TextImage text;
   };
-  std::vector<Picture> images_;  ///< while the atlas is being built
+  std::vector<ShapedGlyph> images_;  ///< while the atlas is being built
   std::optional<std::uint32_t> missing_;
   const FontFile* regular_ = nullptr;
   const FontFile* strong_ = nullptr;

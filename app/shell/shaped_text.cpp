@@ -113,14 +113,14 @@ TextImage draw_text(std::string_view utf8, float em_pixels, bool is_bold) {
   const Layout layout = make_layout(context.get(), utf8, em_pixels, is_bold);
   PangoRectangle ink, logical;
   pango_layout_get_pixel_extents(layout.get(), &ink, &logical);
-  TextImage picture;
-  picture.width = ink.width;
-  picture.height = ink.height;
-  picture.advance = logical.width;
-  picture.left = ink.x;
-  picture.baseline = PANGO_PIXELS(pango_layout_get_baseline(layout.get())) - ink.y;
-  picture.has_missing = pango_layout_get_unknown_glyphs_count(layout.get()) > 0;
-  if (ink.width <= 0 || ink.height <= 0) return picture;
+  TextImage image;
+  image.width = ink.width;
+  image.height = ink.height;
+  image.advance = logical.width;
+  image.left = ink.x;
+  image.baseline = PANGO_PIXELS(pango_layout_get_baseline(layout.get())) - ink.y;
+  image.has_missing = pango_layout_get_unknown_glyphs_count(layout.get()) > 0;
+  if (ink.width <= 0 || ink.height <= 0) return image;
 
   const Surface surface = make_surface(ink.width, ink.height);
   const Cairo canvas(cairo_create(surface.get()), &cairo_destroy);
@@ -132,10 +132,10 @@ TextImage draw_text(std::string_view utf8, float em_pixels, bool is_bold) {
   const unsigned char* data = cairo_image_surface_get_data(surface.get());
   const int stride = cairo_image_surface_get_stride(surface.get());
   for (int y = 0; y < ink.height; ++y) {
-    picture.coverage.insert(picture.coverage.end(), data + std::ptrdiff_t{y} * stride,
-                            data + std::ptrdiff_t{y} * stride + ink.width);
+    image.coverage.insert(image.coverage.end(), data + std::ptrdiff_t{y} * stride,
+                          data + std::ptrdiff_t{y} * stride + ink.width);
   }
-  return picture;
+  return image;
 }
 
 }  // namespace headlight::shell

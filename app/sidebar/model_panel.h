@@ -14,7 +14,7 @@ struct PresetInfo {
 
 /// The playground's sizes and switches, or, while a notebook is shown, what it is, with its sizes to read.
 /// `error`: why the model can't be built; empty when it can. `preset`: of the notebook on screen; nullptr without one.
-/// Returns whether somebody wants to open a model.
+/// Returns whether the user wants to open a model.
 bool draw_model_panel(Frame& frame, NumberBeingTyped& typed, const PresetInfo* preset, const std::string& error);
 
 }  // namespace headlight::app

@@ -25,7 +25,7 @@ constexpr std::array kExamples = {
 };
 
 constexpr std::array kCaptionExamples = {
-    Example{"A sentence twice", kCaptionsSight.text.data(), nullptr},
+    Example{"A sentence twice", kCaptionsStarter.text.data(), nullptr},
     Example{"Two captions that share words", "A brown dog runs through the snow. A brown dog jumps over a fence.", nullptr},
     Example{"Words in no order, twice", "ball street red two water ball street red two water", nullptr},
     Example{"A batch of captions",
@@ -33,7 +33,7 @@ constexpr std::array kCaptionExamples = {
 };
 
 constexpr std::array kTranslatorExamples = {
-    Example{"A dog and a ball", kTranslatorSight.text.data(), nullptr},
+    Example{"A dog and a ball", kTranslatorStarter.text.data(), nullptr},
     Example{"The verb waits for the end", "Eine Frau in einem roten Kleid hat auf der Straße ein Lied gesungen.", nullptr},
     Example{"While something else happens", "Zwei Arbeiter reparieren ein Dach, während ein Kind zuschaut.", nullptr},
     Example{"A batch", "Ein Mann fährt Fahrrad.\nDrei Kinder bauen eine Burg aus Sand.", nullptr},
@@ -44,8 +44,8 @@ constexpr std::array kTranslatorExamples = {
 std::span<const Example> examples() { return kExamples; }
 
 std::span<const Example> examples_of(std::string_view folder) {
-  if (folder == kCaptionsSight.model) return kCaptionExamples;
-  if (folder == kTranslatorSight.model) return kTranslatorExamples;
+  if (folder == kCaptionsStarter.model) return kCaptionExamples;
+  if (folder == kTranslatorStarter.model) return kTranslatorExamples;
   return {};
 }
 

@@ -90,7 +90,7 @@ constexpr std::array kLines = {
     Line{"menu.Colour range", "What the darkest or brightest colour stands for."},
     Line{"menu.Device", "The Vulkan device that computes."},
     Line{"menu.Edit", "Takes back what was done, and puts masks and gains back."},
-    Line{"menu.File", "Models, figures, pictures, and the way out."},
+    Line{"menu.File", "Models, exports, screenshots, and the way out."},
     Line{"menu.Help", "Where to begin, what keys and words mean, and what this program is."},
     Line{"menu.Interface scale", "How large letters and everything else are."},
     Line{"menu.Map", "Which step of the calculation the map shows."},

@@ -14,7 +14,7 @@ shell::UiRect splitter_at(float x, float y, float height) {
 
 float height_of(const Layout& layout) { return layout.status.y + layout.status.height; }
 
-/// The widths of what stands left and right of the map; a rail counts as its panel.
+/// The widths of what is left and right of the map; a rail counts as its panel.
 struct Sides {
   float left = 0.0F, right = 0.0F;
   bool has_sidebar = false, has_grid = false;

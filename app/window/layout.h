@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-/// Where the panes of the window stand, in UI units. Pure arithmetic: the same window gives the same layout.
+/// Where the panes of the window are, in UI units. Pure arithmetic: the same window gives the same layout.
 ///
 ///   menu bar
 ///   welcome
@@ -24,7 +24,7 @@ struct Layout {
   shell::UiRect tabs;
   shell::UiRect center;
   shell::UiRect grid;          ///< no width: folded
-  shell::UiRect sidebar_rail;  ///< stands for the folded sidebar; no width while it is open
+  shell::UiRect sidebar_rail;  ///< in place of the folded sidebar; no width while it is open
   shell::UiRect grid_rail;
   shell::UiRect status;
   shell::UiRect sidebar_splitter;  ///< may be dragged; wider than the line that is seen

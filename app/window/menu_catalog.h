@@ -11,7 +11,7 @@
 
 namespace headlight::app {
 
-/// What menus list and what is slow to find out: asked for once, when somebody first looks.
+/// What menus list and what is slow to find out: asked for once, when a menu is first opened.
 class MenuCatalog {
  public:
   /// Every notebook with its title; one that can't be built says why in its summary.

@@ -98,7 +98,7 @@ class ViewerLoop {
     }
   }
 
-  static constexpr int kMostFailures = 3;                  // without a picture between them
+  static constexpr int kMostFailures = 3;                  // without a frame between them
   static constexpr std::chrono::milliseconds kPause{300};  // a driver that resets its device needs a moment
 
   shell::RenderDevice& device_;

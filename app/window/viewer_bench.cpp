@@ -42,7 +42,7 @@ double process_age_ms() {
   return 1e3 * (uptime_s - start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK)));
 }
 
-/// The engine's news, from its thread to the loop.
+/// The engine's updates, from its thread to the loop.
 class Updates {
  public:
   void tell() {
@@ -70,10 +70,10 @@ class Updates {
 /// The viewer's loop without its window: draws when there is something new.
 class OffscreenLoop {
  public:
-  OffscreenLoop(shell::Ui& ui, Workspace& workspace, shell::PixelSize size, Updates& news)
-      : ui_(ui), workspace_(workspace), size_(size), updates_(news) {}
+  OffscreenLoop(shell::Ui& ui, Workspace& workspace, shell::PixelSize size, Updates& updates)
+      : ui_(ui), workspace_(workspace), size_(size), updates_(updates) {}
 
-  /// Draws one picture and waits until it is one.
+  /// Draws one frame and waits until it is drawn.
   void draw() {
     updates_.forget();
     workspace_.frame(size_, 1.0F, std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
@@ -125,11 +125,11 @@ KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, cha
 }  // namespace
 
 ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes) {
-  Updates news;
-  OffscreenViewer viewer(options, [&] { news.tell(); });
+  Updates updates;
+  OffscreenViewer viewer(options, [&] { updates.tell(); });
   shell::Ui& ui = viewer.ui();
   Workspace& workspace = viewer.workspace();
-  OffscreenLoop loop(ui, workspace, {.width = options.width, .height = options.height}, news);
+  OffscreenLoop loop(ui, workspace, {.width = options.width, .height = options.height}, updates);
   ViewerBench bench;
   for (int i = 0; i < kMostFrames && bench.launch_maps_ms == 0.0; ++i) {
     loop.draw();
@@ -140,7 +140,7 @@ ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystro
   }
   const std::optional<shell::UiRect> box = workspace.item_rect("text.edit");
   if (!box) throw Error("there is no text to type into; choose a model or the playground");
-  // The first character comes at once: somebody who starts typing doesn't wait.
+  // The first character comes at once: a user who starts typing doesn't wait.
   ui.feed(shell::click_at(box->x + 8.0F, box->y + 8.0F));
   ui.feed(shell::tap(shell::Key::End));
   for (int i = 0; i < kMostFrames && ui.has_pending_input(); ++i) loop.draw();

@@ -8,19 +8,19 @@
 
 namespace headlight::app {
 
-/// Where the time between a keystroke and the picture with its maps goes, in milliseconds.
+/// Where the time between a keystroke and the frame with its maps goes, in milliseconds.
 struct KeystrokeCost {
-  double typed_ms = 0.0;  ///< until the picture with the typed character, the maps still those before
-  double map_ms = 0.0;    ///< until the picture with the selected head's new map
-  double maps_ms = 0.0;   ///< until the picture with every map that is in sight
+  double typed_ms = 0.0;  ///< until the frame with the typed character, the maps still those before
+  double map_ms = 0.0;    ///< until the frame with the selected head's new map
+  double maps_ms = 0.0;   ///< until the frame with every map on screen
   double run_ms = 0.0;    ///< of these, the forward pass: recording, submission, wait
-  double frame_ms = 0.0;  ///< and building and drawing one picture, on average
+  double frame_ms = 0.0;  ///< and building and drawing one frame, on average
   std::uint32_t frames = 0, drawn = 0;
 };
 
 struct ViewerBench {
-  double launch_ms = 0.0;       ///< from the start of the process to the picture with the first heatmap
-  double launch_maps_ms = 0.0;  ///< … with all maps in sight
+  double launch_ms = 0.0;       ///< from the start of the process to the frame with the first heatmap
+  double launch_maps_ms = 0.0;  ///< … with all maps on screen
   std::vector<KeystrokeCost> keystrokes;
 };
 

@@ -20,7 +20,7 @@
 namespace headlight::app {
 namespace {
 
-/// How long a picture waits for the engine's answer to what was just typed.
+/// How long a frame waits for the engine's answer to what was just typed.
 constexpr std::chrono::microseconds kPatience{15'000};
 
 }  // namespace
@@ -52,7 +52,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
   if (options.focuses_text) {
     // An example is there to be replaced; what was typed goes on.
     const bool is_example =
-        state_.text == State{}.text || state_.text == kCaptionsSight.text || state_.text == kTranslatorSight.text;
+        state_.text == State{}.text || state_.text == kCaptionsStarter.text || state_.text == kTranslatorStarter.text;
     transient_.text_focus = is_example ? TextFocus::SelectAll : TextFocus::AtEnd;
   }
   request_what_is_seen();
@@ -61,7 +61,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
 void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) {
   const std::uint64_t asked = inputs_revision_;
   build(size, content_scale, now_s);
-  // What was typed and its maps in one picture, where the engine is that fast: two would take twice as long to draw.
+  // What was typed and its maps in one frame, where the engine is that fast: two would take twice as long to draw.
   const bool may_be_fast =
       result_.run != 0 && !result_.translated && result_.timing.wall_ms < 1e-3 * static_cast<double>(kPatience.count());
   if (inputs_revision_ != asked && may_be_fast && engine_->wait_for(revision_, kPatience)) {
@@ -82,7 +82,7 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
   go_on_generating();
 
   // A run that is older than the state may lack the selected block or cell: something else is drawn meanwhile, and what was
-  // chosen comes back unless the person chooses anew.
+  // chosen comes back unless the user chooses anew.
   follow_arrival(now_s);
   const bool shows_state = is_current() && requested_inputs_ == run_inputs(state_);
   const Selection chosen = state_.selection;
@@ -135,10 +135,10 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
 bool Workspace::is_current() const { return result_.run != 0 && !result_.is_stale && result_.revision >= inputs_revision_; }
 
 void Workspace::take_engine_update() {
-  if (std::optional<EngineResult> news = engine_->poll()) {
-    const bool is_other_run = news->run != result_.run;
-    const bool is_reopened = news->reopenings != result_.reopenings && news->error.empty();
-    result_ = std::move(*news);
+  if (std::optional<EngineResult> update = engine_->poll()) {
+    const bool is_other_run = update->run != result_.run;
+    const bool is_reopened = update->reopenings != result_.reopenings && update->error.empty();
+    result_ = std::move(*update);
     if (is_other_run) prepare_token_texts();
     if (is_other_run) warn_of_weights();
     if (result_.input && drawn_input_.of == result_.input) result_.input = drawn_input_.as_drawn;
@@ -147,7 +147,7 @@ void Workspace::take_engine_update() {
     ui_.request_redraw();
   }
   if (is_current()) shown_inputs_ = requested_inputs_;
-  if (std::optional<Notice> news = export_dialog_.take_result()) notice_ = std::move(*news);
+  if (std::optional<Notice> update = export_dialog_.take_result()) notice_ = std::move(*update);
   if (std::optional<std::string> missing = ui_.take_missing_font())
     notice_ = {.text = std::move(*missing), .is_warning = true};
 }
@@ -246,9 +246,9 @@ void Workspace::report(const std::optional<std::string>& trouble) {
   if (trouble) notice_ = {.text = *trouble, .is_warning = true};
 }
 
-std::string Workspace::error_of(ErrorSection blame) const {
+std::string Workspace::error_of(ErrorSection section) const {
   if (result_.error.empty()) return {};
-  return error_section_for(shown_inputs_, requested_inputs_) == blame ? result_.error : std::string();
+  return error_section_for(shown_inputs_, requested_inputs_) == section ? result_.error : std::string();
 }
 
 void Workspace::save_screenshot() {

@@ -43,7 +43,7 @@ struct WorkspaceOptions {
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the settings' state, if it is open already
   std::optional<std::string> warning;                          ///< shown once
   std::string renderer;                                        ///< name of the device that draws, for the About dialog
-  /// The device stands in the settings and nobody asked for it just now: when it is gone, the best one will do.
+  /// The device is of the settings, not of a flag: when it is gone, the best one is used.
   bool may_use_another_device = false;
   /// The text box has the keyboard from the beginning.
   bool focuses_text = false;
@@ -57,7 +57,7 @@ class Workspace final : private CommandHost {
   /// The Ui must outlive the workspace.
   Workspace(shell::Ui& ui, WorkspaceOptions options);
 
-  /// One frame: takes the engine's news, handles keys, draws, records what changed, asks for what is on screen now.
+  /// One frame: takes the engine's update, handles keys, draws, records what changed, asks for what is on screen now.
   /// `now_s`: any steady clock.
   void frame(shell::PixelSize size, float content_scale, double now_s);
 
@@ -79,7 +79,7 @@ class Workspace final : private CommandHost {
 
   /// Does the last frame show the selected map of what is typed now, and no older one?
   bool shows_selected_map() const;
-  /// … and all the others that are in sight, and the whole translation?
+  /// … and all others on screen, and the whole translation?
   bool shows_all_maps() const;
 
   bool wants_to_quit() const { return wants_to_quit_; }
@@ -92,7 +92,7 @@ class Workspace final : private CommandHost {
   const CommandPalette& palette() const { return palette_; }
   bool is_painting() const { return transient_.paints; }
   const ModelBrowser& model_browser() const { return model_browser_; }
-  /// The token that somebody points at, among the chips or in the text, as a row of the map.
+  /// The token under the pointer, among the chips or in the text, as a row of the map.
   std::optional<std::uint32_t> pointed_query() const { return transient_.pointed_query; }
   /// The row whose weights shade the keys' chips.
   std::optional<std::uint32_t> followed_query() const { return transient_.followed_query; }
@@ -212,7 +212,7 @@ class Workspace final : private CommandHost {
   void draw_model_browser(Frame& frame);
   void draw_text_section(Frame& frame);
   void draw_model_section(Frame& frame, const PresetInfo* preset);
-  std::string error_of(ErrorSection blame) const;
+  std::string error_of(ErrorSection section) const;
   /// Draws a panel in a pane of its own, guarded.
   template <typename Draw>
   void pane(const char* name, const shell::UiRect& rect, shell::Color ground, bool is_padded, Draw&& draw_content);

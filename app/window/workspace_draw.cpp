@@ -36,7 +36,7 @@ bool drag_splitter(const char* name, const shell::UiRect& strip, shell::Color co
   ImGui::SetNextWindowSize({strip.width, strip.height});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
-  // ImGui puts windows that are never brought to the front behind all others; a strip lies over the panes.
+  // ImGui puts windows that are never brought to the front behind all others; a strip covers the panes.
   ImGui::Begin(name, nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(2);
   ImGui::InvisibleButton("##strip", {strip.width, strip.height});
@@ -82,7 +82,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   const shell::Theme& theme = ui_.theme();
   pane("notice", layout_.notice, theme.popup, false, [&] { draw_notice_panel(frame, notice_); });
   draw_tabs(frame);
-  // The map first: it is the most important wish.
+  // The map first: it is the most important request.
   draw_center(frame);
   pane("grid", layout_.grid, theme.panel, true, [&] {
     if (result_.run != 0) draw_grid_panel(frame);

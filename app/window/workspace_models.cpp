@@ -22,13 +22,13 @@ void Workspace::look_for_models() {
 std::vector<WelcomeCard> Workspace::welcome_cards() {
   using Kind = WelcomeCard::Kind;
   std::vector<WelcomeCard> cards;
-  const auto add_model = [&](Kind kind, const StarterView& sight, const char* title, const char* summary) {
-    const std::optional<std::string> path = catalog_.bundled_model(sight.model);
+  const auto add_model = [&](Kind kind, const StarterView& starter, const char* title, const char* summary) {
+    const std::optional<std::string> path = catalog_.bundled_model(starter.model);
     if (!path) return;
     cards.push_back({.kind = kind, .title = title, .summary = summary, .is_shown = state_.model.path == *path});
   };
-  add_model(Kind::Captions, kCaptionsSight, "Repeated captions", "A head that finds repeats");
-  add_model(Kind::Translator, kTranslatorSight, "Translate German", "Type it, read English");
+  add_model(Kind::Captions, kCaptionsStarter, "Repeated captions", "A head that finds repeats");
+  add_model(Kind::Translator, kTranslatorStarter, "Translate German", "Type it, read English");
   for (const PresetInfo& preset : catalog_.presets()) {
     const std::size_t split = preset.title.find(" · ");
     const bool is_numbered = split != std::string::npos;
@@ -43,17 +43,17 @@ std::vector<WelcomeCard> Workspace::welcome_cards() {
 }
 
 void Workspace::begin_with(const WelcomeCard& card) {
-  const auto show = [&](const StarterView& sight) {
-    const std::optional<std::string> path = catalog_.bundled_model(sight.model);
+  const auto show = [&](const StarterView& starter) {
+    const std::optional<std::string> path = catalog_.bundled_model(starter.model);
     if (!path) return;
     open_model(*path);
-    text_to_show_ = sight.text;
+    text_to_show_ = starter.text;
   };
   switch (card.kind) {
     case WelcomeCard::Kind::Captions:
-      return show(kCaptionsSight);
+      return show(kCaptionsStarter);
     case WelcomeCard::Kind::Translator:
-      return show(kTranslatorSight);
+      return show(kTranslatorStarter);
     case WelcomeCard::Kind::Preset:
       undo_.seal();
       select_preset(state_, card.preset);
@@ -187,7 +187,7 @@ void Workspace::go_on_generating() {
 
 void Workspace::stop_generating() {
   generation_.stop(state_);
-  // What was generated is one step, and what a person types next another.
+  // What was generated is one step, and what the user types next another.
   if (undo_.observe(state_, last_frame_s_, true)) ui_.request_redraw();
   undo_.seal();
 }

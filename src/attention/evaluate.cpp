@@ -34,7 +34,7 @@ void check(const BlockRun& block, const TileRequest& request) {
   }
 }
 
-/// Where a stored stage's matrix lies.
+/// Where a stored stage's matrix is.
 struct Stored {
   const ops::DeviceTensor* tensor = nullptr;
   ops::StoredMatrix matrix;
@@ -176,9 +176,9 @@ RecordedTiles::RecordedTiles(gpu::Stream& stream, ops::Kernels& kernels, const A
     bytes += region_of(request).tile_values() * ops::kCellBytes;
   }
   if (requests.empty()) return;
-  cells_ = gpu::Buffer(kernels.context(), bytes, gpu::Memory::Transient, "the maps on screen");
-  record(stream, kernels, run, requests, cells_);
-  values_ = stream.download(cells_);
+  gpu::Buffer cells(kernels.context(), bytes, gpu::Memory::Transient, "the maps on screen");
+  record(stream, kernels, run, requests, cells);
+  values_ = stream.download(std::move(cells));
   for (const TileRequest& request : requests) {
     if (is_map(request.stage)) stats_.push_back(stream.download(stats_slice(run.block(request.block), request)));
   }

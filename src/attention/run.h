@@ -65,7 +65,6 @@ class RecordedTiles {
 
  private:
   std::span<const TileRequest> requests_;
-  gpu::Buffer cells_;
   std::optional<gpu::Download> values_;
   std::vector<gpu::Download> stats_;  ///< of the maps among the requests
 };

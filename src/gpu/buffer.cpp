@@ -46,6 +46,8 @@ Buffer::Buffer(Context& context, std::size_t bytes, Memory memory, std::string_v
   }
 }
 
+bool Buffer::is_host_cached() const { return !mapped_.empty() && handles_->range.is_host_cached(); }
+
 void Buffer::free() {
   if (!handles_) return;
   Context::Handles& device = context_->handles();

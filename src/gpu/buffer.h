@@ -22,7 +22,7 @@ enum class Memory : std::uint8_t {
 class Buffer {
  public:
   Buffer();  ///< empty
-  /// `purpose` is what a person reads when the device can't hold it: "the weights". Throws Error with bytes needed and
+  /// `purpose` is what the user reads when the device can't hold it: "the weights". Throws Error with bytes needed and
   /// there.
   Buffer(Context& context, std::size_t bytes, Memory memory, std::string_view purpose);
   ~Buffer();
@@ -35,6 +35,8 @@ class Buffer {
   /// The bytes in host memory: always for Upload and Readback, for Device only where host and device share memory
   /// (integrated GPUs, llvmpipe); empty otherwise. Nothing on the device may be using them.
   std::span<std::byte> mapped() const { return mapped_; }
+  /// Are the mapped bytes in memory that the host caches? Only then is reading them as fast as other memory.
+  bool is_host_cached() const;
 
   struct Handles;
   const Handles& handles() const { return *handles_; }

@@ -43,6 +43,7 @@ struct MemoryRange {
   std::uint32_t type() const;
   /// Empty where the host can't reach it.
   std::span<std::byte> mapped() const;
+  bool is_host_cached() const;
 
  private:
   MemoryPool* pool_ = nullptr;

@@ -104,6 +104,7 @@ MemoryRange::~MemoryRange() {
 }
 vk::DeviceMemory MemoryRange::memory() const { return *block_->memory; }
 std::uint32_t MemoryRange::type() const { return block_->type; }
+bool MemoryRange::is_host_cached() const { return block_->is_host_cached; }
 std::span<std::byte> MemoryRange::mapped() const {
   return block_->mapped.empty() ? block_->mapped : block_->mapped.subspan(offset_, size_);
 }
@@ -195,6 +196,7 @@ std::shared_ptr<MemoryBlock> MemoryPool::make_block(vk::DeviceSize size, std::ui
   block->size = size;
   block->unused.emplace(0, size);
   const Flags flags = context_.memory.memoryTypes[type].propertyFlags;
+  block->is_host_cached = static_cast<bool>(flags & Flag::eHostCached);
   if ((flags & Flag::eHostVisible) && (flags & Flag::eHostCoherent)) {
     block->mapped = {static_cast<std::byte*>(block->memory.mapMemory(0, VK_WHOLE_SIZE)), size};
     if (context_.info.is_cpu) use_large_pages(block->mapped);

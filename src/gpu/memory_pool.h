@@ -17,6 +17,7 @@ namespace headlight::gpu {
 struct MemoryBlock {
   vk::raii::DeviceMemory memory = nullptr;
   std::uint32_t type = 0;
+  bool is_host_cached = false;
   vk::DeviceSize size = 0;
   std::span<std::byte> mapped;                      ///< all of it, where the host can reach it
   std::map<vk::DeviceSize, vk::DeviceSize> unused;  ///< offset → size; neighbours are joined

@@ -138,6 +138,14 @@ Download Stream::download(const Slice& from) {
   return {recording_->downloads.size() - 1};
 }
 
+Download Stream::download(Buffer&& from) {
+  // Kept by the recording in both cases: the copy reads it on the device, later.
+  const bool is_readable = from.is_host_cached();
+  const Download copy = is_readable ? Download{} : download(Slice(from));
+  recording_->downloads.push_back(std::move(from));
+  return is_readable ? Download{recording_->downloads.size() - 1} : copy;
+}
+
 void Stream::mark(std::string_view label) {
   // Timestamps 0 and kMaxTimestamps − 1 frame the whole submission; marks beyond the rest fold into the last section.
   if (recording_->marks.size() + 2 >= Recording::kMaxTimestamps) return;

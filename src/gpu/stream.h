@@ -60,6 +60,9 @@ class Stream {
 
   /// Copies a slice to the host; read it from the submission when that is ready.
   Download download(const Slice& from);
+  /// The whole of a buffer that nothing writes to any more. Where the host reads the device's memory through its cache
+  /// (integrated GPUs, llvmpipe), the buffer itself is read, without a copy.
+  Download download(Buffer&& from);
 
   /// Ends a timed section: Submission::sections() tells how long the work since the last mark took.
   void mark(std::string_view label);

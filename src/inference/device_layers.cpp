@@ -12,7 +12,7 @@
 namespace headlight::inference {
 namespace {
 
-/// A linear layer on its way to the device: the bias decoded, the weight read tile by tile from where it lies, and looked at
+/// A linear layer on its way to the device: the bias decoded, the weight read tile by tile from its file, and looked at
 /// while its numbers are at hand.
 class Source {
  public:

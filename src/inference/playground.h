@@ -8,7 +8,7 @@
 
 namespace headlight::inference {
 
-/// The notebooks' own model, as a person edits it: word-level tokens, seeded embedding and sinusoidal positions, seeded
+/// The notebooks' own model, as the user edits it: word-level tokens, seeded embedding and sinusoidal positions, seeded
 /// attention layers.
 struct PlaygroundSettings {
   std::uint32_t d_model = 64;

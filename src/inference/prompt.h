@@ -13,7 +13,7 @@ struct LanguageModel;
 
 enum class PaddingSide : std::uint8_t { Right, Left };
 
-/// What a person typed for a model. Each line is a batch item.
+/// What the user typed for a model. Each line is a batch item.
 struct PromptText {
   std::vector<std::string> lines;
   std::vector<std::string> pair_lines = {};          ///< second sentences (BERT), one for each line or empty
@@ -27,7 +27,7 @@ struct PromptText {
   bool operator==(const PromptText&) const = default;
 };
 
-/// A prompt as the network takes it, and where each token stands in the text.
+/// A prompt as the network takes it, and where each token is in the text.
 struct Prompt {
   model::ModelInput input;
   std::vector<std::vector<text::Token>> tokens;         ///< [batch][real token]; without padding

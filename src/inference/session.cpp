@@ -95,7 +95,7 @@ struct Session::State {
       forward =
           record_forward(stream, kernels, device, pass, plan,
                          {.run = tensors, .scratch = scratch, .base = base != nullptr ? &base->attention_run() : nullptr});
-      if (!stream.is_complete()) ops::ask_for_map_cells(kernels);  // what computes the first picture is compiled with it
+      if (!stream.is_complete()) ops::ask_for_map_cells(kernels);  // what computes the first heatmap is compiled with it
     }
     if (!stream.is_complete()) return nullptr;
     std::optional<gpu::Submission> submission;

@@ -111,7 +111,7 @@ RecordedLogits StateReader::record_logits(gpu::Stream& stream, const DeviceUnemb
   through(together, [&](const ops::DeviceTensor& x, ops::Rows to, std::uint32_t from) {
     ops::linear(stream, kernels_, x, weights.linear, recorded.logits_, {.rows = to, .x_first = from});
   });
-  recorded.bytes_ = stream.download(recorded.logits_.buffer());
+  recorded.bytes_ = stream.download(recorded.logits_.take_buffer());
   return recorded;
 }
 

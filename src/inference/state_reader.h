@@ -32,7 +32,7 @@ class RecordedLogits {
   std::optional<gpu::Download> bytes_;
 };
 
-/// Reads what a pass left: hidden states, and logits computed from them when somebody asks, so that a pass needn't compute a
+/// Reads what a pass left: hidden states, and logits computed from them on request, so that a pass needn't compute a
 /// vocabulary's worth of numbers for every token.
 class StateReader {
  public:

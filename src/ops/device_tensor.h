@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "core/tensor.h"
 #include "gpu/buffer.h"
@@ -32,6 +33,8 @@ class DeviceTensor {
   std::uint32_t stride4() const { return divide_up(heads * tokens * width4(), kItemAlignment4) * kItemAlignment4; }
   std::size_t item_bytes() const { return std::size_t{stride4()} * kVec4Bytes; }
   const gpu::Buffer& buffer() const { return buffer_; }
+  /// Leaves the tensor with its shape alone.
+  gpu::Buffer take_buffer() { return std::move(buffer_); }
   gpu::Slice slice(std::uint32_t first_item, std::uint32_t count) const {
     return {buffer_, first_item * item_bytes(), count * item_bytes()};
   }

@@ -112,7 +112,7 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(result.is_current(weights_of(1, 3)));
   }
 
-  TEST_CASE("a whole map follows the text's length, so that no frame is empty while somebody types") {
+  TEST_CASE("a whole map follows the text's length, so that no frame is empty while the user types") {
     Bench bench;
     bench.request(inputs_of("a b"), {weights_of(0, 2)});
     bench.finish();

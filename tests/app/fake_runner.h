@@ -49,7 +49,7 @@ struct FakeDevice {
   }
 };
 
-/// A run without numbers of its own: sizes are right, and a cell's value tells where it stands: number·1000 + head·100 + row
+/// A run without numbers of its own: sizes are right, and a cell's value tells its position: number·1000 + head·100 + row
 /// + column/100.
 class FakeRun final : public inference::Run {
  public:

@@ -89,12 +89,12 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("beginnings of words come before letters inside, letters in a row before scattered ones") {
     CHECK(found({{"Colour map viridis", ""}, {"Open a model", ""}}, "om").front() == "Open a model");
-    CHECK(found({{"Copy the map as a picture", ""}, {"Reset masks and heads", ""}, {"Causal mask", ""}}, "mask").front() ==
+    CHECK(found({{"Copy the map as an image", ""}, {"Reset masks and heads", ""}, {"Causal mask", ""}}, "mask").front() ==
           "Causal mask");
     CHECK(found({{"Reset head gains", ""}, {"Reset masks and heads", ""}}, "rmh") == Titles{"Reset masks and heads"});
     CHECK(found({{"Let the model write", ""}, {"Light window", ""}}, "light").front() == "Light window");
     CHECK(marked({"Fit the colour range", ""}, "range") == "Fit the colour [range]");
-    CHECK(marked({"Copy the map as a picture", ""}, "map") == "Copy the [map] as a picture");
+    CHECK(marked({"Copy the map as an image", ""}, "map") == "Copy the [map] as an image");
   }
 
   TEST_CASE("heads are found by their short and by their long names") {

@@ -158,7 +158,7 @@ TEST_SUITE("cpu") {
     CHECK(result.model->description.model_type == "bert");
   }
 
-  TEST_CASE("a model that the device can't hold leaves the run before in sight") {
+  TEST_CASE("a model that the device can't hold leaves the previous run on screen") {
     Bench bench;
     State state;
     bench.request(state);
@@ -205,7 +205,7 @@ TEST_SUITE("cpu") {
     CHECK(bench.log->logit_rows == 4);
   }
 
-  TEST_CASE("predictions are of the last token, of the first mask, or of a row somebody pinned") {
+  TEST_CASE("predictions are of the last token, of the first mask, or of a pinned row") {
     Bench bench;
     State state = model_state("gpt2", "a b");
     bench.request(state);
@@ -275,7 +275,7 @@ TEST_SUITE("cpu") {
     CHECK(again.model.ids.empty());
   }
 
-  TEST_CASE("generation stops at once, and when somebody types") {
+  TEST_CASE("generation stops at once, and when the user types") {
     Bench bench;
     State state = model_state("gpt2", "the cat");
     bench.request(state);

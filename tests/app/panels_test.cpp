@@ -143,7 +143,7 @@ TEST_CASE("without the brush a drag moves the map and neither masks nor pins; a 
   CHECK_FALSE(stage.state.view.pinned);
 }
 
-TEST_CASE("the wheel zooms where the pointer is, and only the cells in sight are asked for") {
+TEST_CASE("the wheel zooms where the pointer is, and only the visible cells are requested") {
   PanelStage stage;
   stage.state.text = words(400);
   stage.state.playground.layers = 1;
@@ -183,11 +183,11 @@ TEST_CASE("while a zoomed-in tile is on its way, the whole map stays on screen")
   stage.is_answering = false;
   stage.frame();
   stage.frame();
-  const shell::PixelImage picture = stage.shell.ui.read_pixels();
+  const shell::PixelImage pixels = stage.shell.ui.read_pixels();
   const shell::Color missing = stage.shell.ui.theme().missing;
   std::size_t count = 0;
   for (std::uint32_t dx = 0; dx < 40; ++dx) {
-    const auto at = picture.at(static_cast<std::uint32_t>(map.x + 30.0F) + dx, static_cast<std::uint32_t>(map.y + 100.0F));
+    const auto at = pixels.at(static_cast<std::uint32_t>(map.x + 30.0F) + dx, static_cast<std::uint32_t>(map.y + 100.0F));
     count += shell::largest_difference(at, missing) <= 2 ? 1U : 0U;
   }
   CHECK(count < 10);
@@ -265,7 +265,7 @@ TEST_CASE("thousands of tokens and a thousand heads cost a frame little, and eac
       // As many as pixels, or squares of 64 cells: no driver is asked for larger ones before it must be.
       CHECK(static_cast<float>(request.tile_rows()) <= std::max(thumbnail.height + 1.0F, 64.0F));
     }
-    if (order == GridOrder::ByLayer) CHECK(thumbnails < 24 * 64);  // only what is in sight
+    if (order == GridOrder::ByLayer) CHECK(thumbnails < 24 * 64);  // only what is visible
     double best_ms = 1e9;
     for (int i = 0; i < 20; ++i) {
       stage.frame();
@@ -276,7 +276,7 @@ TEST_CASE("thousands of tokens and a thousand heads cost a frame little, and eac
   }
 }
 
-// settle() checks that nothing is larger than its region, the stage that Vulkan has no complaint. The pictures are for
+// settle() checks that nothing is larger than its region, the stage that Vulkan has no complaint. The images are for
 // people: set HEADLIGHT_TEST_OUT to a folder.
 TEST_CASE("every kind of run fits the panels, light and dark, at one and two pixels a unit") {
   PanelStage stage;

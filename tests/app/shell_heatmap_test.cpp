@@ -42,15 +42,15 @@ struct Matrix {
   }
 };
 
-std::uint32_t center_of(const PixelImage& picture, const HeatmapImage& image, std::uint32_t row, std::uint32_t column,
+std::uint32_t center_of(const PixelImage& pixels, const HeatmapImage& image, std::uint32_t row, std::uint32_t column,
                         float scale = 1.0F) {
   const UiRect cell = HeatmapRenderer::cell_rect(image, row, column);
-  return picture.at(static_cast<std::uint32_t>((cell.x + cell.width / 2) * scale),
-                    static_cast<std::uint32_t>((cell.y + cell.height / 2) * scale));
+  return pixels.at(static_cast<std::uint32_t>((cell.x + cell.width / 2) * scale),
+                   static_cast<std::uint32_t>((cell.y + cell.height / 2) * scale));
 }
 
 PixelImage draw(Stage& stage, const HeatmapImage& image) {
-  return stage.picture([&] { stage.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image); });
+  return stage.draw([&] { stage.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image); });
 }
 
 }  // namespace
@@ -61,11 +61,11 @@ TEST_CASE("a cell has its value's colour, at every scale") {
   const HeatmapImage image = matrix.image();
   for (const float scale : {1.0F, 1.25F, 2.0F}) {
     stage.scale = scale;
-    const PixelImage picture = draw(stage, image);
+    const PixelImage pixels = draw(stage, image);
     for (std::uint32_t i = 0; i < 20; ++i) {
       CAPTURE(i);
       const auto step = static_cast<std::size_t>(std::lround(matrix.values[i] * 255.0F));
-      CHECK(largest_difference(center_of(picture, image, i / 5, i % 5, scale), matrix.table[step]) <= 2);
+      CHECK(largest_difference(center_of(pixels, image, i / 5, i % 5, scale), matrix.table[step]) <= 2);
     }
   }
 }
@@ -79,18 +79,18 @@ TEST_CASE("range, row scale and special values") {
   image.low = 1;
   image.high = 5;
   image.row_scale = row_scale;
-  const PixelImage picture = draw(stage, image);
+  const PixelImage pixels = draw(stage, image);
   const auto step_at = [&](std::uint32_t row, std::uint32_t column) {
-    return center_of(picture, image, row, column) & 0xFFU;
+    return center_of(pixels, image, row, column) & 0xFFU;
   };
-  CHECK(center_of(picture, image, 0, 0) == view::kNotFinitePacked);
+  CHECK(center_of(pixels, image, 0, 0) == view::kNotFinitePacked);
   CHECK(step_at(0, 1) == 0);
   CHECK(step_at(0, 2) == 0);
   CHECK(step_at(0, 3) == 64);
   CHECK(step_at(0, 4) == 255);
-  CHECK(center_of(picture, image, 1, 0) == view::kNotFinitePacked);
+  CHECK(center_of(pixels, image, 1, 0) == view::kNotFinitePacked);
   CHECK(step_at(1, 1) == 255);
-  CHECK(center_of(picture, image, 1, 2) == view::kNotFinitePacked);
+  CHECK(center_of(pixels, image, 1, 2) == view::kNotFinitePacked);
   CHECK(step_at(2, 0) == 191);
   CHECK(step_at(2, 1) == 64);
 }
@@ -110,12 +110,12 @@ TEST_CASE("what isn't finite is in no colour map, is not the ground of masked ce
   matrix.values[7] = std::nanf("");
   matrix.masked[7] = 1;
   HeatmapImage image = matrix.image();
-  PixelImage picture = draw(stage, image);
-  CHECK(center_of(picture, image, 1, 1) == view::kNotFinitePacked);
-  CHECK(center_of(picture, image, 1, 2) != view::kNotFinitePacked);  // masked
+  PixelImage pixels = draw(stage, image);
+  CHECK(center_of(pixels, image, 1, 1) == view::kNotFinitePacked);
+  CHECK(center_of(pixels, image, 1, 2) != view::kNotFinitePacked);  // masked
   image.area = {.x = 10.0F, .y = 10.0F, .width = 2.0F, .height = 2.0F};
-  picture = draw(stage, image);
-  CHECK(picture.at(10, 10) == view::kNotFinitePacked);
+  pixels = draw(stage, image);
+  CHECK(pixels.at(10, 10) == view::kNotFinitePacked);
 }
 
 TEST_CASE("masked and zero differ") {
@@ -124,20 +124,20 @@ TEST_CASE("masked and zero differ") {
   std::fill(matrix.values.begin(), matrix.values.end(), 0.0F);
   matrix.masked[12] = 1;
   const HeatmapImage image = matrix.image();
-  const PixelImage picture = draw(stage, image);
+  const PixelImage pixels = draw(stage, image);
   std::set<std::uint32_t> colors;
   const UiRect cell = HeatmapRenderer::cell_rect(image, 2, 2);
   for (std::uint32_t y = 4; y < 36; ++y) {
     for (std::uint32_t x = 4; x < 36; ++x) {
-      const std::uint32_t color = picture.at(static_cast<std::uint32_t>(cell.x) + x, static_cast<std::uint32_t>(cell.y) + y);
+      const std::uint32_t color = pixels.at(static_cast<std::uint32_t>(cell.x) + x, static_cast<std::uint32_t>(cell.y) + y);
       CHECK_FALSE(largest_difference(color, matrix.table[0]) <= 40);
       colors.insert(color);
     }
   }
   CHECK(colors.contains(image.hatch));
   CHECK(colors.contains(image.hatch_ground));
-  CHECK(center_of(picture, image, 2, 1) == matrix.table[0]);
-  CHECK(center_of(picture, image, 2, 3) == matrix.table[0]);
+  CHECK(center_of(pixels, image, 2, 1) == matrix.table[0]);
+  CHECK(center_of(pixels, image, 2, 3) == matrix.table[0]);
 }
 
 TEST_CASE("lines part large cells only, the crosshair leaves its cells alone") {
@@ -148,16 +148,16 @@ TEST_CASE("lines part large cells only, the crosshair leaves its cells alone") {
   image.crosshair = rgb(0xFF0000);
   image.crosshair_row = 1;
   image.crosshair_column = 3;
-  PixelImage picture = draw(stage, image);
-  CHECK(picture.at(80, 75) == rgb(0x010203));
-  CHECK(picture.at(79, 75) != rgb(0x010203));
-  CHECK(picture.at(45, 60 + 39) == rgb(0xFF0000));  // above row 1
-  CHECK(picture.at(45, 60 + 80) == rgb(0xFF0000));  // below it
-  CHECK(picture.at(40 + 119, 75) == rgb(0xFF0000));
-  CHECK(largest_difference(center_of(picture, image, 1, 3), matrix.table[107]) <= 2);
+  PixelImage pixels = draw(stage, image);
+  CHECK(pixels.at(80, 75) == rgb(0x010203));
+  CHECK(pixels.at(79, 75) != rgb(0x010203));
+  CHECK(pixels.at(45, 60 + 39) == rgb(0xFF0000));  // above row 1
+  CHECK(pixels.at(45, 60 + 80) == rgb(0xFF0000));  // below it
+  CHECK(pixels.at(40 + 119, 75) == rgb(0xFF0000));
+  CHECK(largest_difference(center_of(pixels, image, 1, 3), matrix.table[107]) <= 2);
   image.grid_from = 41;
-  picture = draw(stage, image);
-  CHECK(picture.at(80, 75) != rgb(0x010203));
+  pixels = draw(stage, image);
+  CHECK(pixels.at(80, 75) != rgb(0x010203));
 }
 
 TEST_CASE("nothing is drawn beyond the clip, and ImGui draws on as before") {
@@ -166,20 +166,20 @@ TEST_CASE("nothing is drawn beyond the clip, and ImGui draws on as before") {
   HeatmapImage image = matrix.image();
   image.area = {-1000, -1000, 4000, 4000};  // zoomed in
   image.clip = UiRect{100, 100, 60, 50};
-  const PixelImage picture = stage.picture([&] {
+  const PixelImage pixels = stage.draw([&] {
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddRectFilled({200, 100}, {220, 120}, rgb(0x00FF00));
     stage.ui.heatmaps().draw(list, image);
     list->AddRectFilled({230, 100}, {250, 120}, rgb(0x0000FF));
   });
   const Color panel = stage.ui.theme().panel;
-  CHECK(picture.at(99, 120) == panel);
-  CHECK(picture.at(160, 120) == panel);
-  CHECK(picture.at(120, 99) == panel);
-  CHECK(picture.at(120, 150) == panel);
-  CHECK(largest_difference(picture.at(130, 120), matrix.table[81]) <= 2);  // row 1, column 1: 6 / 19
-  CHECK(picture.at(210, 110) == rgb(0x00FF00));
-  CHECK(picture.at(240, 110) == rgb(0x0000FF));
+  CHECK(pixels.at(99, 120) == panel);
+  CHECK(pixels.at(160, 120) == panel);
+  CHECK(pixels.at(120, 99) == panel);
+  CHECK(pixels.at(120, 150) == panel);
+  CHECK(largest_difference(pixels.at(130, 120), matrix.table[81]) <= 2);  // row 1, column 1: 6 / 19
+  CHECK(pixels.at(210, 110) == rgb(0x00FF00));
+  CHECK(pixels.at(240, 110) == rgb(0x0000FF));
 }
 
 TEST_CASE("values are uploaded once, and again when the revision changes") {

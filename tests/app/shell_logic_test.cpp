@@ -46,18 +46,18 @@ TEST_CASE("Arabic is joined and runs from right to left") {
   REQUIRE_FALSE(lam_alef.coverage.empty());
   CHECK(lam_alef.advance < lam.advance + alef.advance);  // a ligature
   // Alef, then beh: the tall stroke is at the right, and only there.
-  const TextImage picture = draw_text("اب", 40.0F, false);
-  REQUIRE_FALSE(picture.coverage.empty());
+  const TextImage image = draw_text("اب", 40.0F, false);
+  REQUIRE_FALSE(image.coverage.empty());
   const auto ink = [&](int from, int to) {
     int sum = 0;
-    for (int y = 0; y < picture.height / 4; ++y) {
-      for (int x = from; x < to; ++x) sum += picture.coverage[static_cast<std::size_t>(y * picture.width + x)];
+    for (int y = 0; y < image.height / 4; ++y) {
+      for (int x = from; x < to; ++x) sum += image.coverage[static_cast<std::size_t>(y * image.width + x)];
     }
     return sum;
   };
-  CHECK(ink(picture.width * 3 / 4, picture.width) > 0);
-  CHECK(ink(0, picture.width * 3 / 4) == 0);
-  CHECK(picture.baseline > 0);
+  CHECK(ink(image.width * 3 / 4, image.width) > 0);
+  CHECK(ink(0, image.width * 3 / 4) == 0);
+  CHECK(image.baseline > 0);
 }
 
 TEST_CASE("what to install is said by the script's name") {

@@ -43,7 +43,7 @@ struct Stage {
     while (ui.wants_redraw());
   }
 
-  PixelImage picture(const std::function<void()>& content) {
+  PixelImage draw(const std::function<void()>& content) {
     settle(content);
     return ui.read_pixels();
   }

@@ -13,11 +13,10 @@ TEST_SUITE_BEGIN("gpu");
 
 namespace {
 
-std::size_t count_near(const PixelImage& picture, Color color) {
+std::size_t count_near(const PixelImage& pixels, Color color) {
   std::size_t count = 0;
-  for (std::uint32_t y = 0; y < picture.size.height; ++y) {
-    for (std::uint32_t x = 0; x < picture.size.width; ++x)
-      count += largest_difference(picture.at(x, y), color) <= 8 ? 1U : 0U;
+  for (std::uint32_t y = 0; y < pixels.size.height; ++y) {
+    for (std::uint32_t x = 0; x < pixels.size.width; ++x) count += largest_difference(pixels.at(x, y), color) <= 8 ? 1U : 0U;
   }
   return count;
 }
@@ -100,7 +99,7 @@ TEST_CASE("a shaped text is measured and drawn as a whole, at any scale") {
     stage.scale = scale;
     stage.size = {static_cast<std::uint32_t>(320.0F * scale), static_cast<std::uint32_t>(120.0F * scale)};
     ImVec2 low, high;
-    const PixelImage picture = stage.picture([&] {
+    const PixelImage pixels = stage.draw([&] {
       ImGui::TextUnformatted(drawn.c_str());
       low = ImGui::GetItemRectMin();
       high = ImGui::GetItemRectMax();
@@ -111,11 +110,11 @@ TEST_CASE("a shaped text is measured and drawn as a whole, at any scale") {
     std::size_t dark = 0;
     for (auto y = static_cast<std::uint32_t>(low.y * scale); y < static_cast<std::uint32_t>(high.y * scale); ++y) {
       for (auto x = static_cast<std::uint32_t>(low.x * scale); x < static_cast<std::uint32_t>(high.x * scale); ++x) {
-        if (largest_difference(picture.at(x, y), picture.at(0, 0)) > 100) ++dark;
+        if (largest_difference(pixels.at(x, y), pixels.at(0, 0)) > 100) ++dark;
       }
     }
     CHECK(static_cast<float>(dark) > 100.0F * scale * scale);
-    Stage::keep(picture, scale == 1.0F ? "arabic" : "arabic-2x");
+    Stage::keep(pixels, scale == 1.0F ? "arabic" : "arabic-2x");
   }
   CHECK_FALSE(stage.ui.take_missing_font());
 }
@@ -131,28 +130,28 @@ TEST_CASE("text, widgets and heatmaps are drawn in both themes and at every scal
     stage.ui.set_theme(kind);
     stage.scale = scale;
     stage.size = {static_cast<std::uint32_t>(720 * scale), static_cast<std::uint32_t>(640 * scale)};
-    const PixelImage picture = stage.picture([&] { draw_sampler(stage.ui, text); });
-    Stage::keep(picture, name);
-    CHECK(picture.size == stage.size);
+    const PixelImage pixels = stage.draw([&] { draw_sampler(stage.ui, text); });
+    Stage::keep(pixels, name);
+    CHECK(pixels.size == stage.size);
     CHECK(stage.ui.width() == doctest::Approx(720));
     const auto area = static_cast<std::size_t>(scale * scale * 1000);
-    CHECK(count_near(picture, theme_of(kind).text) > area / 2);
-    CHECK(count_near(picture, theme_of(kind).panel) > area * 100);
-    CHECK(count_near(picture, theme_of(kind).accent) > area / 20);
+    CHECK(count_near(pixels, theme_of(kind).text) > area / 2);
+    CHECK(count_near(pixels, theme_of(kind).panel) > area * 100);
+    CHECK(count_near(pixels, theme_of(kind).accent) > area / 20);
   }
 }
 
-TEST_CASE("a device closed and opened anew draws the same picture, and what was typed stays") {
+TEST_CASE("a device closed and opened anew draws the same pixels, and what was typed stays") {
   Stage stage;
   std::string text = "the cat sat on the mat";
   stage.size = {720, 640};
   const auto draw = [&] { draw_sampler(stage.ui, text); };
-  const PixelImage before = stage.picture(draw);
+  const PixelImage before = stage.draw(draw);
   for (int i = 0; i < 2; ++i) {
     stage.ui.release_device();
     stage.device.reopen();
     stage.ui.use_device();
-    CHECK(stage.picture(draw).rgba == before.rgba);
+    CHECK(stage.draw(draw).rgba == before.rgba);
     CHECK(stage.ui.heatmaps().cached_heatmaps() == 2);
   }
   // As after a frame that threw half-way.
@@ -160,7 +159,7 @@ TEST_CASE("a device closed and opened anew draws the same picture, and what was 
   stage.ui.release_device();
   stage.device.reopen();
   stage.ui.use_device();
-  CHECK(stage.picture(draw).rgba == before.rgba);
+  CHECK(stage.draw(draw).rgba == before.rgba);
 }
 
 TEST_CASE("typed text reaches a text field, and undo keys the application") {
@@ -273,7 +272,7 @@ TEST_CASE("glyphs lie on whole pixels at fractional scales") {
     stage.scale = scale;
     CAPTURE(scale);
     std::set<std::vector<std::uint32_t>> looks;
-    const PixelImage picture = stage.picture([&] {
+    const PixelImage pixels = stage.draw([&] {
       for (int i = 0; i < 8; ++i) {
         ImGui::SetCursorPos({21.0F + static_cast<float>(i), static_cast<float>(10 + i * 31)});
         ImGui::TextUnformatted("Hillel");
@@ -284,8 +283,8 @@ TEST_CASE("glyphs lie on whole pixels at fractional scales") {
       const auto top = static_cast<std::uint32_t>(static_cast<float>(5 + i * 31) * scale);
       const auto bottom = static_cast<std::uint32_t>(static_cast<float>(35 + i * 31) * scale);
       for (std::uint32_t y = top; y < bottom; ++y) {
-        for (std::uint32_t x = 10; x < picture.size.width - 10; ++x) {
-          if (picture.at(x, y) != stage.ui.theme().panel) look.push_back(picture.at(x, y));
+        for (std::uint32_t x = 10; x < pixels.size.width - 10; ++x) {
+          if (pixels.at(x, y) != stage.ui.theme().panel) look.push_back(pixels.at(x, y));
         }
       }
       CHECK(look.size() > 50);

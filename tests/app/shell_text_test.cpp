@@ -142,7 +142,7 @@ TEST_SUITE("gpu") {
     CHECK(height == 40.0F);
   }
 
-  TEST_CASE("what is added to a text outside scrolls into sight, at the end and in the middle") {
+  TEST_CASE("what is added to a text outside scrolls into view, at the end and in the middle") {
     Stage stage;
     std::string text;
     for (int i = 0; i < 40; ++i) text += "line " + std::to_string(i) + "\n";
@@ -163,7 +163,7 @@ TEST_SUITE("gpu") {
     const float middle = scroll();
     CHECK(middle > 100.0F);
     CHECK(middle < end);
-    text.insert(text.find("line 20") + 7, " too");  // in sight already
+    text.insert(text.find("line 20") + 7, " too");  // visible already
     CHECK(scroll() == middle);
   }
 
@@ -173,7 +173,7 @@ TEST_SUITE("gpu") {
     const auto content = [&] { stage.ui.text_field("##text", text, {.width = 300, .height = 60}); };
     // Pixels of letters in the columns of a field's part; the ground is what its middle shows.
     const auto ink = [&](std::uint32_t first, std::uint32_t end) {
-      const PixelImage image = stage.picture(content);
+      const PixelImage image = stage.draw(content);
       const auto at = [&](std::uint32_t x, std::uint32_t y) {
         std::uint32_t pixel = 0;
         std::memcpy(&pixel, image.rgba.data() + (std::size_t{y} * image.size.width + x) * 4, sizeof(pixel));

@@ -38,7 +38,7 @@ TEST_SUITE("cpu") {
     CHECK(cache.requests() == 1);
   }
 
-  TEST_CASE("tiles beyond the budget go, the ones in sight stay") {
+  TEST_CASE("tiles beyond the budget go, the visible ones stay") {
     constexpr std::size_t kBudget = std::size_t{1} << 20;
     TileCache cache(kBudget);
     for (std::uint32_t tokens = 100; tokens < 200; ++tokens) {

@@ -14,7 +14,7 @@
 
 namespace headlight::app {
 
-/// Somebody at the window: finds things by name, clicks, types, and waits until all is computed and drawn. No display.
+/// A user at the window: finds things by name, clicks, types, and waits until all is computed and drawn. No display.
 class UiDriver {
  public:
   /// `device`: as the settings of the last time have it.

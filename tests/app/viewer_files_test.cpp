@@ -199,7 +199,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().notice().text.find("MiB") != std::string::npos);
   }
 
-  TEST_CASE("the window's own picture is saved without the dialog on it") {
+  TEST_CASE("a screenshot is saved without the dialog on it") {
     const TemporaryDirectory folder;
     UiDriver ui;
     const shell::PixelImage before = ui.ui().read_pixels();

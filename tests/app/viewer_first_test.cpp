@@ -1,4 +1,4 @@
-// What a newcomer meets: the first sight, the welcome panel, the translator that writes along.
+// What a newcomer meets: the first starter, the welcome panel, the translator that writes along.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -40,26 +40,26 @@ State with_text(const std::string& text) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("the first sights exist in the bundled models") {
-    for (const StarterView* sight : {&kCaptionsSight, &kTranslatorSight}) {
-      const auto path = find_bundled_model(sight->model);
-      REQUIRE_MESSAGE(path, sight->model);
+  TEST_CASE("the starter views exist in the bundled models") {
+    for (const StarterView* starter : {&kCaptionsStarter, &kTranslatorStarter}) {
+      const auto path = find_bundled_model(starter->model);
+      REQUIRE_MESSAGE(path, starter->model);
       const auto model = inference::open_model(*path);
-      CHECK(find_sight(*model) == sight);
+      CHECK(find_starter_view(*model) == starter);
       const std::vector<model::BlockRef> blocks = model->network->blocks();
-      CHECK(std::ranges::find(blocks, sight->block) != blocks.end());
-      CHECK(sight->head < model->network->layer(sight->block).config.heads);
+      CHECK(std::ranges::find(blocks, starter->block) != blocks.end());
+      CHECK(starter->head < model->network->layer(starter->block).config.heads);
       State state;
       select_first_head(state, *model);
-      CHECK(state.selection.block == sight->block);
-      CHECK(state.selection.head == sight->head);
+      CHECK(state.selection.block == starter->block);
+      CHECK(state.selection.head == starter->head);
     }
     CHECK_FALSE(find_bundled_model("no-such-model"));
   }
 
   TEST_CASE("other encoder–decoders begin with their last layer's cross-attention") {
     const auto model = inference::open_model(kMarian);
-    CHECK(find_sight(*model) == nullptr);
+    CHECK(find_starter_view(*model) == nullptr);
     State state;
     select_first_head(state, *model);
     CHECK(state.selection.block.kind == model::BlockKind::Cross);
@@ -83,9 +83,9 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().error == "");
     REQUIRE(ui.result().model);
     CHECK(ui.result().model->path.filename() == "captions-gpt2");
-    CHECK(ui.state().text == kCaptionsSight.text);
-    CHECK(ui.state().selection.block == kCaptionsSight.block);
-    CHECK(ui.state().selection.head == kCaptionsSight.head);
+    CHECK(ui.state().text == kCaptionsStarter.text);
+    CHECK(ui.state().selection.block == kCaptionsStarter.block);
+    CHECK(ui.state().selection.head == kCaptionsStarter.head);
     CHECK(ui.sees("head.map"));
     CHECK(ui.rect("head.map").height > 200.0F);
     CHECK(ui.sees("grid.encoder.0.0"));
@@ -94,7 +94,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.window().undo().can_undo());
   }
 
-  TEST_CASE("the welcome panel leaves the map in sight, is dismissed, stays dismissed, and comes back") {
+  TEST_CASE("the welcome panel leaves the map in starter, is dismissed, stays dismissed, and comes back") {
     UiDriver ui(with_text("one two three"), open_reference_runner, {}, true);
     REQUIRE(ui.sees("welcome.0"));
     for (const auto& [width, height] : {std::pair{1000U, 640U}, std::pair{1600U, 1000U}, std::pair{2560U, 1440U}}) {
@@ -144,8 +144,8 @@ TEST_SUITE("gpu") {
     ui.click("welcome.1");
     REQUIRE(ui.result().model);
     CHECK(ui.result().model->path.filename() == "multi30k-de-en");
-    CHECK(ui.state().text == kTranslatorSight.text);
-    CHECK(ui.state().selection.block == kTranslatorSight.block);
+    CHECK(ui.state().text == kTranslatorStarter.text);
+    CHECK(ui.state().selection.block == kTranslatorStarter.block);
     CHECK(ui.rect("text.edit").x < ui.rect("text.target").x);
     CHECK(ui.rect("text.edit").y == ui.rect("text.target").y);
     REQUIRE(ui.result().translated);
@@ -154,7 +154,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("chips.target.0.1"));
     CHECK(ui.window().undo().undo_label() == "Open model");
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().text == kCaptionsSight.text);
+    CHECK(ui.state().text == kCaptionsStarter.text);
   }
 
   TEST_CASE("the translation follows every keystroke and is no part of what is undone or saved") {
@@ -177,7 +177,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().translated->lines == before);
   }
 
-  TEST_CASE("typing into the translation makes it the person's own, and the model takes over again when asked") {
+  TEST_CASE("typing into the translation makes it the user's own, and the model takes over again when asked") {
     UiDriver ui(with_text("a b"));
     show_marian(ui);
     const std::string written = ui.result().translated->lines.front();
@@ -187,7 +187,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.state().model.translates);
     CHECK_FALSE(ui.result().translated);
     CHECK(ui.result().prompt->target_tokens.front().back().text == "b");
-    ui.fill_in("text.target", "");  // an empty target is the person's too
+    ui.fill_in("text.target", "");  // an empty target is the user's too
     CHECK(ui.result().input->target->length == 1);
     CHECK_FALSE(ui.result().translated);
     ui.click("text.translate");

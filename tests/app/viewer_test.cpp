@@ -17,7 +17,7 @@ using shell::kControlShift;
 using shell::Key;
 
 TEST_SUITE("gpu") {
-  TEST_CASE("the window opens on a sentence with every head in sight") {
+  TEST_CASE("the window opens on a sentence with every head visible") {
     UiDriver ui;
     CHECK(ui.result().run != 0);
     CHECK(ui.result().error.empty());

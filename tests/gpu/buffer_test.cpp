@@ -107,6 +107,25 @@ TEST_SUITE("gpu") {
     CHECK(readback.mapped().size() == 64);
   }
 
+  TEST_CASE("a buffer given away is read where it is, or copied where the host can't reach it") {
+    const std::vector<float> values = counting(1000);
+    for (const bool is_private : {false, true}) {
+      test::WatchedContext context({.has_private_memory = is_private});
+      Buffer buffer(context, values.size() * sizeof(float), Memory::Transient, "a test");
+      const bool is_copied = !buffer.is_host_cached();
+      CHECK((is_private ? is_copied : true));
+      Stream stream(context);
+      stream.upload(buffer, 0, std::span<const float>(values));
+      const std::size_t before = context->allocated_bytes();
+      const Download bytes = stream.download(std::move(buffer));
+      CHECK(context->allocated_bytes() - before == (is_copied ? values.size() * sizeof(float) : 0));
+      Submission submission = std::move(stream).submit();
+      submission.wait();
+      const std::span<const float> read = submission.values<float>(bytes);
+      CHECK(std::vector<float>(read.begin(), read.end()) == values);
+    }
+  }
+
   TEST_CASE("a buffer too large for a small device is refused with the needed and the available bytes") {
     test::WatchedContext small({.memory_bytes = std::size_t{4} << 20});
     const Buffer half(small, std::size_t{3} << 20, Memory::Device, "the weights");

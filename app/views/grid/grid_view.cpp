@@ -36,7 +36,7 @@ struct Arrangement {
   std::uint32_t groups = 1, per_group = 1;
 };
 
-/// The most concentrated first. That needs every head's tile, also those out of sight.
+/// The most concentrated first. That needs every head's tile, also those not visible.
 void sort_by_concentration(Frame& frame, std::vector<Head>& heads, float edge) {
   std::vector<std::pair<float, std::size_t>> keys;
   for (std::size_t i = 0; i < heads.size(); ++i) {
@@ -63,7 +63,7 @@ Arrangement arrange(const Frame& frame) {
   return arrangement;
 }
 
-/// Keeps the selected thumbnail in sight when the keyboard moves through the heads.
+/// Keeps the selected thumbnail visible when the keyboard moves through the heads.
 void follow_selection(const Frame& frame, float top, float bottom) {
   const Selection& selection = frame.state.selection;
   const int now = static_cast<int>((static_cast<std::uint32_t>(selection.block.kind) << 24) ^
@@ -88,13 +88,13 @@ void draw_caption(Frame& frame, const Head& head, const shell::UiRect& box, bool
                                       is_selected ? theme.accent : theme.text_dim, text.c_str());
 }
 
-/// How a head is shown besides its picture.
+/// How a head is shown besides its heatmap.
 struct HeadStyle {
   float caption = 0.0F;  ///< height below the map; 0: none
   bool names_layer = false;
 };
 
-/// One head: picture, frame, caption, click and tooltip.
+/// One head: heatmap, frame, caption, click and tooltip.
 void draw_head(Frame& frame, const Head& head, const shell::UiRect& box, const HeadStyle& style) {
   const shell::Theme& theme = frame.ui.theme();
   Selection& selection = frame.state.selection;
@@ -196,7 +196,7 @@ void draw_thumbnails(Frame& frame) {
     }
     const bool is_first_seen = line == lines.first || first == 0;
     if (is_sorted || !is_first_seen) continue;
-    // A layer's name stays in sight while any of its lines does.
+    // A layer's name stays visible while any of its lines does.
     const float lowest = box_of(group, per_group - 1).y;
     const float y = std::min(std::max(box_of(group, 0).y, ImGui::GetWindowPos().y + top_margin), lowest);
     const bool is_selected_layer = arrangement.heads[std::size_t{group} * per_group].block == frame.state.selection.block;

@@ -5,7 +5,7 @@
 namespace headlight::app {
 
 /// Every head of every layer of the selected kind of block as a live thumbnail. A click selects; the pointer shows layer,
-/// head, concentration and a larger picture. Draws into the whole current child region.
+/// head, concentration and a larger heatmap. Draws into the whole current child region.
 void draw_grid_panel(Frame& frame);
 
 }  // namespace headlight::app

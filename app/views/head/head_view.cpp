@@ -23,7 +23,7 @@ namespace {
 
 constexpr float kBarRoom = 104.0F;  // right of the map: colour bar, and the last slanted labels
 constexpr float kBarWidth = 14.0F;
-constexpr float kBarDrop = 24.0F;  // the bar's caption stands beside the map, below the slanted labels
+constexpr float kBarDrop = 24.0F;  // the bar's caption is beside the map, below the slanted labels
 
 AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real) {
   const std::uint32_t batch = frame.state.selection.batch;
@@ -84,12 +84,12 @@ constexpr float kHintLine = 16.0F;
 /// a number mean, and the zoom while there is one.
 class Legend {
  public:
-  Legend(Frame& frame, const MapHeatmap& picture, const view::Viewport& viewport)
+  Legend(Frame& frame, const MapHeatmap& heatmap, const view::Viewport& viewport)
       : frame_(frame),
-        hint_(picture.hint()),
+        hint_(heatmap.hint()),
         has_scale_(shown_stage(frame.state) == attention::Stage::Weights),
-        has_masked_cells_(picture.has_masked_cells()),
-        has_odd_cells_(picture.has_odd_cells()),
+        has_masked_cells_(heatmap.has_masked_cells()),
+        has_odd_cells_(heatmap.has_odd_cells()),
         zoom_(viewport.zoom()) {
     if (!hint_) return;
     hint_lines_ = break_lines(frame.ui.fonts().small, hint_->text, kBarRoom - 22.0F);
@@ -190,8 +190,8 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
   const view::Rect cells = viewport.visible();
   frame.mark("head.map", {.x = cells.x, .y = cells.y, .width = cells.width, .height = cells.height});
 
-  MapHeatmap picture(frame, viewport);
-  picture.draw();
+  MapHeatmap heatmap(frame, viewport);
+  heatmap.draw();
   const std::optional<attention::Cell>& hovered = frame.transient.hovered;
   const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
   if (pinned) draw_crosshair(viewport, pinned->query, pinned->key, frame.ui.theme().accent);
@@ -200,15 +200,15 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
     draw_crosshair(viewport, frame.transient.pointed_query, frame.transient.pointed_key, frame.ui.theme().crosshair);
   }
   draw_axes(frame, viewport, margins, queries, keys, marked_labels(frame));
-  if (picture.is_known()) {
+  if (heatmap.is_known()) {
     const float x = std::round(cells.right() + 18.0F);
     const float top = cells.y + kBarDrop;
     constexpr float kLegendDrop = 14.0F;
-    Legend legend(frame, picture, viewport);
+    Legend legend(frame, heatmap, viewport);
     // As high as the map, but the legend stays in the window.
     const float room_below = map_room.area.bottom() - top - kLegendDrop - legend.height();
     const float height = std::clamp(std::min(cells.height - kBarDrop, room_below), 60.0F, 340.0F);
-    picture.draw_bar({.x = x, .y = top, .width = kBarWidth, .height = height});
+    heatmap.draw_bar({.x = x, .y = top, .width = kBarWidth, .height = height});
     legend.draw(x, top + height + kLegendDrop);
   }
   if (hovered) draw_map_tooltip(frame, *hovered);

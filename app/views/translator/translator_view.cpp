@@ -27,7 +27,7 @@ bool draw_caption_button(Frame& frame, const char* name, const char* label, cons
   return was_clicked;
 }
 
-/// What the model writes itself. Typing into it makes it the person's own.
+/// What the model writes itself. Typing into it makes it the user's own.
 std::optional<ChipTarget> draw_translation(Frame& frame, PromptPanelMemory& memory, const PromptSide* target,
                                            bool has_error) {
   State& state = frame.state;
@@ -60,7 +60,7 @@ std::optional<ChipTarget> draw_translation(Frame& frame, PromptPanelMemory& memo
   return pointed;
 }
 
-/// What a person gives as the target.
+/// What the user gives as the target.
 std::optional<ChipTarget> draw_own_target(Frame& frame, PromptPanelMemory& memory, const PromptSide* target,
                                           bool can_translate) {
   ModelChoice& model = frame.state.model;
