@@ -124,7 +124,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("predictions export logits, hidden states go with them") {
     const TemporaryDirectory folder;
-    UiDriver ui;
+    UiDriver ui({}, open_gpu_runner);  // the reference has no hidden states
     ui.window().open_model(kGpt2);
     ui.settle();
     ui.press(Key::Digit3);
