@@ -29,10 +29,14 @@ namespace {
 constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All"};
 constexpr std::array kFormats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Npy,
                                  ExportFormat::Json};
-constexpr std::array<std::string_view, 2> kResults = {"hidden", "logits"};
-constexpr std::size_t kHidden = 0, kLogits = 1, kNpy = 3;
+constexpr std::size_t kHidden = attention::kStages, kLogits = kHidden + 1, kNpy = 3;
 static_assert(kFormats[kNpy] == ExportFormat::Npy);
 constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
+
+std::string_view matrix_name(std::size_t i) {
+  if (i == kHidden) return "hidden";
+  return i == kLogits ? "logits" : to_string(static_cast<attention::Stage>(i));
+}
 
 /// Whether one of the formats is an image.
 bool writes_figures(std::span<const ExportFormat> formats) {
@@ -102,23 +106,24 @@ void take_ranges(const ViewChoices& view, ExportOptions& options) {
 
 ExportDialog::ExportDialog(RunnerFactory open_runner, std::function<void()> wake)
     : open_runner_(std::move(open_runner)), wake_(std::move(wake)) {
-  stages_[static_cast<std::size_t>(attention::Stage::Weights)] = true;
+  matrices_[static_cast<std::size_t>(attention::Stage::Weights)] = true;
   formats_[0] = true;
 }
 
 void ExportDialog::propose(const ExportContents& contents) {
   if (proposed_ == contents) return;
   proposed_ = contents;
-  stages_ = {};
-  for (const attention::Stage stage : contents.stages) stages_[static_cast<std::size_t>(stage)] = true;
-  results_ = {contents.hidden, contents.logits};
+  matrices_ = {};
+  for (const attention::Stage stage : contents.stages) matrices_[static_cast<std::size_t>(stage)] = true;
+  matrices_[kHidden] = contents.hidden;
+  matrices_[kLogits] = contents.logits;
   if (contents.hidden || contents.logits) formats_[kNpy] = true;  // the only one that holds them
 }
 
 bool ExportDialog::has_choice() const {
   const auto is_on = [](bool is_chosen) { return is_chosen; };
-  if (std::ranges::any_of(stages_, is_on)) return std::ranges::any_of(formats_, is_on);
-  return std::ranges::any_of(results_, is_on) && formats_[kNpy];
+  if (std::any_of(matrices_.begin(), matrices_.begin() + kHidden, is_on)) return std::ranges::any_of(formats_, is_on);
+  return (matrices_[kHidden] || matrices_[kLogits]) && formats_[kNpy];
 }
 
 void ExportDialog::open(const ViewChoices& view, const ExportContents& contents) {
@@ -164,11 +169,11 @@ ExportOptions ExportDialog::options(const State& state, const EngineResult& resu
   ExportOptions options;
   options.inputs = inputs_on_screen(state, result);
   options.stages.clear();
-  for (std::size_t i = 0; i < stages_.size(); ++i) {
-    if (stages_[i]) options.stages.push_back(static_cast<attention::Stage>(i));
+  for (std::size_t i = 0; i < attention::kStages; ++i) {
+    if (matrices_[i]) options.stages.push_back(static_cast<attention::Stage>(i));
   }
-  options.hidden = results_[kHidden];
-  options.logits = results_[kLogits];
+  options.hidden = matrices_[kHidden];
+  options.logits = matrices_[kLogits];
   options.formats.clear();
   for (std::size_t i = 0; i < formats_.size(); ++i) {
     if (formats_[i]) options.formats.push_back(kFormats[i]);
@@ -216,13 +221,8 @@ void ExportDialog::draw_choices(Frame& frame) {
   if (frame.state.selection.mean != HeadMean::None) reaches[0] = "This mean";
   if (form.segments("reach", "What", reaches, reach)) reach_ = static_cast<Reach>(reach);
   ImGui::Spacing();
-  draw_label(frame, "Stages");
-  draw_switches(
-      frame, "stage", [](std::size_t i) { return to_string(static_cast<attention::Stage>(i)); }, stages_);
-  ImGui::Spacing();
-  draw_label(frame, "Of the whole network (npy)");
-  draw_switches(
-      frame, "result", [](std::size_t i) { return kResults[i]; }, results_);
+  draw_label(frame, "Matrices");
+  draw_switches(frame, "stage", &matrix_name, matrices_);
   ImGui::Spacing();
   draw_label(frame, "Formats");
   draw_switches(

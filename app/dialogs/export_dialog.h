@@ -59,8 +59,7 @@ class ExportDialog {
   std::function<void()> wake_;
   bool is_open_ = false;
   Reach reach_ = Reach::ThisHead;
-  std::array<bool, attention::kStages> stages_{};
-  std::array<bool, 2> results_{};  ///< hidden states and logits
+  std::array<bool, attention::kStages + 2> matrices_{};  ///< the stages, then hidden states and logits
   std::array<bool, 5> formats_{};
   std::optional<ExportContents> proposed_;  ///< the last time
   FigureChoices figure_;

@@ -129,7 +129,7 @@ TEST_SUITE("gpu") {
     ui.settle();
     ui.press(Key::Digit3);
     ui.press(Key::E, kControl);
-    ui.click("export.result.hidden");
+    ui.click("export.stage.hidden");
     ui.fill_in("export.folder", (folder.path() / "out").string());
     const std::set<std::string> expected = {"hidden.npy", "logits.npy", "run.json"};
     ExportOptions options;
