@@ -1,86 +1,141 @@
 #include "text/regex.h"
 
-#include "core/error.h"
-#include "text/oniguruma_syntax.h"
-#include "text/unicode.h"
+#include <oniguruma.h>
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
+#include <chrono>
+#include <new>
+#include <string>
+
+#include "core/error.h"
+#include "core/utf8.h"
+#include "text/unicode.h"
 
 namespace headlight::text {
 namespace {
 
-struct Free {
-  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-  void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
+constexpr std::size_t kLongest = 32'768;  // bytes of a pattern; those of tokenizers have hundreds
+
+// Of one match: those of tokenizers step back less often than their text has characters.
+constexpr std::size_t kMostRetries = 1'000'000, kMostRetriesPerByte = 4;
+constexpr unsigned int kDeepestStack = 8'000'000;  // entries, at most some 500 MB
+// Of all matches in one text: retries don't count what a look-ahead reads, and a text has many places to begin at.
+constexpr std::chrono::seconds kLongestTime{10};
+constexpr std::size_t kPlacesPerCheck = 64;
+
+struct FreeLimits {
+  void operator()(OnigMatchParam* limits) const { onig_free_match_param(limits); }
 };
 
-std::string reason(int code) {
-  PCRE2_UCHAR message[256];
-  pcre2_get_error_message(code, message, sizeof(message));
-  return reinterpret_cast<const char*>(message);
+const OnigUChar* bytes_of(std::string_view text) { return reinterpret_cast<const OnigUChar*>(text.data()); }
+
+void initialize_library() {
+  static const int status = [] {
+    OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
+    onig_set_parse_depth_limit(256);  // groups in groups: each level takes stack
+    onig_set_capture_num_limit(1000);
+    return onig_initialize(encodings, 1);
+  }();
+  if (status != ONIG_NORMAL) throw Error("Oniguruma can't be initialised: error {}", status);
 }
 
-std::string quote(std::string_view literal) {
-  std::string pattern;
-  for (const char c : literal) {
-    if (is_punctuation(static_cast<unsigned char>(c) < 0x80 ? static_cast<char32_t>(c) : U'a')) pattern += '\\';
-    pattern += c;
+std::string reason(int code, OnigErrorInfo* info = nullptr) {
+  OnigUChar message[ONIG_MAX_ERROR_MESSAGE_LEN];
+  const int length = info != nullptr ? onig_error_code_to_str(message, code, info) : onig_error_code_to_str(message, code);
+  return {reinterpret_cast<const char*>(message), static_cast<std::size_t>(length)};
+}
+
+/// \K begins a match behind text that it has read, and \G matches where a search begins; find_all() tries each place by
+/// itself.
+void refuse_places(std::string_view pattern) {
+  for (std::size_t at = 0; at + 1 < pattern.size(); ++at) {
+    if (pattern[at] != '\\') continue;
+    const char c = pattern[++at];
+    if (c == 'K' || c == 'G') throw Error("the regular expression \"{}\" has \\{}, which Headlight can't run", pattern, c);
   }
-  return pattern;
+}
+
+std::vector<ByteRange> find_literal(std::string_view text, std::string_view literal) {
+  std::vector<ByteRange> matches;
+  for (std::size_t at = text.find(literal); at != std::string_view::npos; at = text.find(literal, at + literal.size())) {
+    matches.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at + literal.size())});
+  }
+  return matches;
 }
 
 }  // namespace
 
-struct Regex::Code {
-  std::unique_ptr<pcre2_code, Free> compiled;
-  std::unique_ptr<pcre2_match_context, Free> limits{pcre2_match_context_create(nullptr)};
+struct Regex::Pattern {
+  std::string literal;
+  regex_t* compiled = nullptr;  ///< null: the literal
+
+  Pattern() = default;
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+  ~Pattern() { onig_free(compiled); }
 };
 
-Regex::Regex(const std::string& pattern, std::string_view shown) {
-  int error = 0;
-  PCRE2_SIZE at = 0;
-  auto code = std::make_unique<Code>();
-  // Ruby's ^ and $ match at every line.
-  constexpr std::uint32_t kOptions = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
-  code->compiled.reset(
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), kOptions, &error, &at, nullptr));
-  if (!code->compiled) throw Error("the regular expression \"{}\" can't be compiled: {}", shown, reason(error));
-  constexpr std::uint32_t kMostHeap = 512 << 10;  // KiB, for the interpreter
-  pcre2_set_heap_limit(code->limits.get(), kMostHeap);
-  pcre2_jit_compile(code->compiled.get(), PCRE2_JIT_COMPLETE);  // without a JIT for this machine it is interpreted
-  code_ = std::move(code);
+Regex::Regex(std::unique_ptr<const Pattern> pattern) : pattern_(std::move(pattern)) {}
+
+Regex::Regex(std::string_view pattern) {
+  if (pattern.size() > kLongest) throw Error("a regular expression has {} bytes, more than {}", pattern.size(), kLongest);
+  if (find_invalid_utf8(pattern) != std::string_view::npos) {
+    throw Error("the regular expression \"{}\" isn't UTF-8", pattern);
+  }
+  refuse_places(pattern);
+  initialize_library();
+  auto compiled = std::make_unique<Pattern>();
+  OnigErrorInfo info{};
+  const int status = onig_new(&compiled->compiled, bytes_of(pattern), bytes_of(pattern) + pattern.size(), ONIG_OPTION_NONE,
+                              ONIG_ENCODING_UTF8, ONIG_SYNTAX_RUBY, &info);
+  if (status != ONIG_NORMAL) {
+    throw Error("the regular expression \"{}\" can't be compiled: {}", pattern, reason(status, &info));
+  }
+  pattern_ = std::move(compiled);
 }
 
-Regex::Regex(std::string_view pattern) : Regex(to_pcre2(pattern), pattern) {}
-Regex Regex::of_literal(std::string_view literal) { return Regex(quote(literal), literal); }
+Regex Regex::of_literal(std::string_view literal) {
+  if (literal.empty()) return Regex("");
+  auto pattern = std::make_unique<Pattern>();
+  pattern->literal = literal;
+  return Regex(std::move(pattern));
+}
 
 Regex::~Regex() = default;
 Regex::Regex(Regex&&) noexcept = default;
 Regex& Regex::operator=(Regex&&) noexcept = default;
 
 std::vector<ByteRange> Regex::find_all(std::string_view text) const {
-  const pcre2_code* code = code_->compiled.get();
-  pcre2_match_context* limits = code_->limits.get();
-  const std::unique_ptr<pcre2_match_data, Free> data(pcre2_match_data_create_from_pattern(code, nullptr));
-  const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
+  if (pattern_->compiled == nullptr) return find_literal(text, pattern_->literal);
+  const std::unique_ptr<OnigMatchParam, FreeLimits> limits(onig_new_match_param());
+  if (!limits) throw std::bad_alloc();
+  onig_set_match_stack_limit_size_of_match_param(limits.get(), kDeepestStack);
+  onig_set_retry_limit_in_match_of_match_param(limits.get(), kMostRetries + kMostRetriesPerByte * text.size());
+  if (text.data() == nullptr) text = "";
+  const OnigUChar* const begin = bytes_of(text);
+  const OnigUChar* const end = begin + text.size();
+  const auto started = std::chrono::steady_clock::now();
   std::vector<ByteRange> matches;
-  for (std::size_t from = 0; from <= text.size();) {
-    int found = pcre2_match(code, subject, text.size(), from, PCRE2_NO_UTF_CHECK, data.get(), limits);
-    if (found == PCRE2_ERROR_JIT_STACKLIMIT)  // the interpreter keeps its backtracking on the heap
-      found = pcre2_match(code, subject, text.size(), from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data.get(), limits);
-    if (found == PCRE2_ERROR_NOMATCH) break;
-    if (found < 0) throw Error("a regular expression of the tokenizer gave up on this text: {}", reason(found));
-    const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
-    if (ends[0] < from || ends[1] < ends[0]) throw Error("a regular expression of the tokenizer matches backwards");
-    const ByteRange match{static_cast<std::uint32_t>(ends[0]), static_cast<std::uint32_t>(ends[1])};
-    if (match.is_empty() && !matches.empty() && matches.back().end == match.end) {
-      from += from < text.size() ? character_length(text, from) : 1;
-      continue;
+  std::size_t places = 0;
+  for (std::size_t at = 0; at <= text.size();) {
+    // Not onig_search(), which may read a long text for each of its characters before it returns.
+    const int found =
+        onig_match_with_param(pattern_->compiled, begin, end, begin + at, nullptr, ONIG_OPTION_NONE, limits.get());
+    if (found < 0 && found != ONIG_MISMATCH) {
+      throw Error("a regular expression of the tokenizer gave up on this text: {}", reason(found));
     }
-    matches.push_back(match);
-    from = match.end;
+    if (++places % kPlacesPerCheck == 0 && std::chrono::steady_clock::now() - started > kLongestTime) {
+      throw Error("a regular expression of the tokenizer takes too long on this text");
+    }
+    const bool is_match = found > 0 || (found == 0 && (matches.empty() || matches.back().end != at));
+    if (is_match) {
+      const std::size_t until = at + static_cast<std::size_t>(found);
+      matches.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(until)});
+    }
+    if (found > 0) {
+      at += static_cast<std::size_t>(found);
+    } else {
+      at += at < text.size() ? character_length(text, at) : 1;
+    }
   }
   return matches;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,12 +8,11 @@
 
 namespace headlight::text {
 
-/// A compiled regular expression of a tokenizer file. Tokenizer files are written for Oniguruma; PCRE2 runs them, because
-/// it has the same Unicode properties, look-around and possessive repetition, compiles to machine code and is in every
-/// distribution. Immutable; may be used from several threads.
+/// A compiled regular expression of a tokenizer file, in Ruby's syntax over UTF-8, as Oniguruma reads it: the library that
+/// tokenizer files are written for, but without \K and \G. Immutable; may be used from several threads.
 class Regex {
  public:
-  /// In Oniguruma's syntax. Throws Error naming the pattern and the reason.
+  /// Throws Error with the pattern and the reason when it can't be compiled.
   explicit Regex(std::string_view pattern);
   /// A pattern that matches `literal` itself.
   static Regex of_literal(std::string_view literal);
@@ -23,13 +21,14 @@ class Regex {
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
 
-  /// Every match, left to right, without overlaps. An empty match directly after another match is skipped.
+  /// Every match, left to right, without overlaps. An empty match directly after another match is skipped. Throws Error when
+  /// the pattern backtracks too much on this text, or takes longer than 10 s.
   std::vector<ByteRange> find_all(std::string_view valid_utf8) const;
 
  private:
-  struct Code;
-  Regex(const std::string& pcre2_pattern, std::string_view shown);
-  std::unique_ptr<const Code> code_;
+  struct Pattern;
+  explicit Regex(std::unique_ptr<const Pattern> pattern);
+  std::unique_ptr<const Pattern> pattern_;
 };
 
 }  // namespace headlight::text

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "core/error.h"
+#include "support/error_message.h"
 #include "text/regex.h"
 
 using namespace headlight;
@@ -30,6 +31,10 @@ TEST_SUITE("cpu") {
     CHECK(find(R"(\h+)", "xyz09af") == Words{"09af"});                      // hexadecimal digits
     CHECK(find("a{,2}", "aaa") == Words{"aa", "a"});
     CHECK(find("[a[bc]]+", "dabcd") == Words{"abc"});  // a set in a set is a union
+    CHECK(find("[a-f&&[^bd]]+", "abcdefg") == Words{"a", "c", "ef"});
+    CHECK(find(R"([\Wa]+)", "b a!c") == Words{" a!"});
+    CHECK(find("(?<=ab|c)x", "abx bx cx").size() == 2);
+    CHECK(find("a++b|a", "aab aa") == Words{"aab", "a", "a"});
   }
 
   TEST_CASE("classes are Unicode's") {
@@ -51,10 +56,26 @@ TEST_SUITE("cpu") {
     const std::string text(200000, ' ');
     CHECK(find(R"(\s+(?!\S)|\s+)", text).size() == 1);
     CHECK_THROWS_AS(Regex("(?:a+a+)+[bc]").find_all(std::string(64, 'a')), Error);
+    CHECK_THROWS_AS(Regex("((((a{1,1000}){1,1000}){1,1000}){1,1000})b").find_all(std::string(3000, 'a')), Error);
+  }
+
+  TEST_CASE("a pattern that no tokenizer has is refused in one line") {
+    const auto refusal = [](const std::string& pattern) { return test::error_message([&] { (void)Regex(pattern); }); };
+    CHECK(refusal("a(b") == R"(the regular expression "a(b" can't be compiled: end pattern with unmatched parenthesis)");
+    CHECK(refusal(R"(\\K)").empty());  // backslashes, then the letter
+    CHECK(refusal(R"(a\Kb)") == R"(the regular expression "a\Kb" has \K, which Headlight can't run)");
+    CHECK(refusal(R"(\Ga)") == R"(the regular expression "\Ga" has \G, which Headlight can't run)");
+    CHECK(refusal(R"(\p{Nope})") ==
+          R"(the regular expression "\p{Nope}" can't be compiled: invalid character property name {Nope})");
+    CHECK(refusal("a\xff") == R"(the regular expression "a\xFF" isn't UTF-8)");
+    CHECK(refusal(std::string(32'769, 'a')) == "a regular expression has 32769 bytes, more than 32768");
+    CHECK(refusal(std::string(5'000, '(') + std::string(5'000, ')')).ends_with("parse depth limit over"));
   }
 
   TEST_CASE("a literal matches itself") {
     CHECK(Regex::of_literal("a.b*[c]").find_all("xa.b*[c]aXb").size() == 1);
     CHECK(Regex::of_literal("▁").find_all("a▁b▁").size() == 2);
+    CHECK(Regex::of_literal("aa").find_all("aaaaa").size() == 2);
+    CHECK(Regex::of_literal("").find_all("é").size() == 2);
   }
 }

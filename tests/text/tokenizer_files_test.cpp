@@ -69,8 +69,8 @@ TEST_SUITE("cpu") {
             .find(
                 "tokenizer.json: normalizer.pattern.Regex is unusable: the regular expression \"(a\" can't be compiled: ") ==
         0);
-    CHECK(refusal(with(R"("pre_tokenizer":{"type":"Split","pattern":{"Regex":"[a&&b]"},"behavior":"Isolated"})"))
-              .find("an intersection of sets at character") != std::string::npos);
+    CHECK(refusal(with(R"("pre_tokenizer":{"type":"Split","pattern":{"Regex":"[b-a]"},"behavior":"Isolated"})"))
+              .find("can't be compiled: empty range in char class") != std::string::npos);
     CHECK(refusal(with(R"("pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"Sideways"})"))
               .find("tokenizer.json: pre_tokenizer.behavior is \"Sideways\"") == 0);
     CHECK(refusal(with(R"("normalizer":{"type":"Precompiled","precompiled_charsmap":"AA*"})")) ==
