@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "export/npy.h"
+#include "support/deviation.h"
 #include "support/golden_model.h"
 #include "support/odd_model.h"
 #include "support/program.h"
@@ -84,22 +85,22 @@ Worst deviation(const Exported& exported, const test::GoldenCase& golden) {
           test::row_deviation(shape, std::span<const float>(found.values).subspan(layer * count, count),
                               std::span<const float>(expected.values).subspan(layer * count, count), rows);
       const bool is_map = std::string_view(file).ends_with("weights");
-      largest = std::max(largest, is_map ? rows_off.largest : rows_off.largest / rows_off.root_square);
+      test::raise_to(largest, is_map ? rows_off.largest : rows_off.largest / rows_off.root_square);
     }
     return largest;
   };
-  const auto raise = [](double& to, double value) { to = std::max(to, value); };
+  using test::raise_to;
   if (golden.input.target) {
-    raise(worst.attentions, compare("encoder_weights", golden.encoder_attentions, source, 1));
-    raise(worst.attentions, compare("decoder_weights", golden.decoder_attentions, target, 1));
-    raise(worst.attentions, compare("cross_weights", golden.cross_attentions, target, 1));
-    raise(worst.hidden, compare("encoder_hidden", golden.encoder_hidden, source, 1));
-    raise(worst.hidden, compare("decoder_hidden", golden.decoder_hidden, target, 1));
+    raise_to(worst.attentions, compare("encoder_weights", golden.encoder_attentions, source, 1));
+    raise_to(worst.attentions, compare("decoder_weights", golden.decoder_attentions, target, 1));
+    raise_to(worst.attentions, compare("cross_weights", golden.cross_attentions, target, 1));
+    raise_to(worst.hidden, compare("encoder_hidden", golden.encoder_hidden, source, 1));
+    raise_to(worst.hidden, compare("decoder_hidden", golden.decoder_hidden, target, 1));
   } else {
-    raise(worst.attentions, compare("weights", golden.attentions, source, 1));
-    raise(worst.hidden, compare("hidden", golden.hidden, source, 1));
+    raise_to(worst.attentions, compare("weights", golden.attentions, source, 1));
+    raise_to(worst.hidden, compare("hidden", golden.hidden, source, 1));
   }
-  if (!golden.logits.is_empty()) raise(worst.logits, compare("logits", golden.logits, target, 0));
+  if (!golden.logits.is_empty()) raise_to(worst.logits, compare("logits", golden.logits, target, 0));
   return worst;
 }
 
@@ -234,9 +235,9 @@ TEST_SUITE("gpu") {
         CAPTURE(model);
         CAPTURE(golden.name);
         const Worst worst = exported_deviation(model, golden, {});
-        CHECK(worst.attentions < 1e-5);  // 1.0e-6
-        CHECK(worst.hidden < 1e-4);      // 3.0e-6
-        CHECK(worst.logits < 1e-3);      // 2.9e-6
+        CHECK(worst.attentions < 1e-5);  // observed 1.0e-6
+        CHECK(worst.hidden < 2e-5);      // observed 3.0e-6
+        CHECK(worst.logits < 2e-5);      // observed 2.9e-6
       }
     }
   }

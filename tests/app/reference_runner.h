@@ -30,6 +30,7 @@ class ReferenceRun final : public inference::Run {
     const double fill = static_cast<double>(attention::fill_value(masks[network.blocks().front().kind].fill));
     model::reference::Run run =
         model::reference::run(network, inputs().input, test::visibility(masks, inputs().input), fill);
+    encoder_output_ = rounded(run.encoder_output);
     hidden_ = std::move(run.decoder_hidden.empty() ? run.encoder_hidden : run.decoder_hidden);
     for (std::size_t i = 0; i < run.blocks.size(); ++i) stages_[run.blocks[i]] = std::move(run.stages[i]);
   }
@@ -61,7 +62,7 @@ class ReferenceRun final : public inference::Run {
     return tiles;
   }
 
-  Tensor encoder_output() const override { return {}; }
+  Tensor encoder_output() const override { return encoder_output_; }
   Tensor hidden(inference::Stack /*stack*/) const override { return {}; }
   bool has_logits() const override { return inputs().network->layers->unembedding.has_value(); }
   Tensor logits() const override { return {}; }
@@ -76,13 +77,17 @@ class ReferenceRun final : public inference::Run {
                   rows.values.begin() + static_cast<std::ptrdiff_t>(i * width));
     }
     rows = model::reference::apply(layers.decoder.empty() ? layers.encoder_norm : layers.decoder_norm, std::move(rows));
-    const model::reference::Array logits = model::reference::unembed(*layers.unembedding, std::move(rows));
-    Tensor result({static_cast<std::uint32_t>(states.size()), logits.shape.back()});
-    std::ranges::transform(logits.values, result.values.begin(), [](double value) { return static_cast<float>(value); });
-    return result;
+    const Tensor logits = rounded(model::reference::unembed(*layers.unembedding, std::move(rows)));
+    return {{static_cast<std::uint32_t>(states.size()), logits.shape.back()}, logits.values};
   }
 
  private:
+  /// In float32; an empty tensor of an array that isn't there.
+  static Tensor rounded(const model::reference::Array& array) {
+    if (array.values.empty()) return {};
+    return {array.shape, std::vector<float>(array.values.begin(), array.values.end())};
+  }
+
   attention::Tile tile(const attention::TileRequest& request) const {
     const inference::BlockShape block = shape(request.block);
     const auto extent = block.extent(request.stage);
@@ -138,6 +143,7 @@ class ReferenceRun final : public inference::Run {
   }
 
   std::uint64_t number_ = 0;
+  Tensor encoder_output_;
   std::vector<model::reference::Array> hidden_;  ///< of the last stack
   std::map<model::BlockRef, model::reference::AttentionStages> stages_;
 };

@@ -6,6 +6,7 @@
 
 #include "export/npy.h"
 #include "inference/decoding.h"
+#include "support/deviation.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
 #include "support/program.h"
@@ -73,9 +74,7 @@ double difference(const fs::path& left, const fs::path& right) {
   const Tensor a = exporting::decode_npy(read_file(left)), b = exporting::decode_npy(read_file(right));
   REQUIRE(a.shape == b.shape);
   double largest = 0.0;
-  for (std::size_t i = 0; i < a.values.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(a.values[i] - b.values[i])));
-  }
+  for (std::size_t i = 0; i < a.values.size(); ++i) test::widen(largest, a.values[i], b.values[i]);
   return largest;
 }
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "evaluation/perplexity.h"
+#include "support/deviation.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"
@@ -60,7 +61,7 @@ double worst_difference(gpu::Context& context, std::string_view name) {
     const std::vector<double> found = evaluation::negative_log_likelihoods(session, *model, lines);
     REQUIRE(found.size() == expected.size());
     for (std::size_t i = 0; i < found.size(); ++i, ++count) {
-      worst = std::max(worst, std::abs(found[i] - expected[i]) / expected[i]);
+      test::raise_to(worst, std::abs(found[i] - expected[i]) / expected[i]);
     }
   }
   CHECK(count >= 2);

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -180,13 +179,10 @@ TEST_SUITE("cpu") {
     CHECK(encode_svg(large).find("No weights (everything masked) in query 1<") != std::string::npos);
   }
 
-  TEST_CASE("thousands of tokens are pooled so that a single peak stays, in less than a second") {
+  TEST_CASE("thousands of tokens are pooled so that a single peak stays") {
     HeatmapFigure figure = make_figure(4096, 4096);
     figure.map.values[std::size_t{1234} * 4096 + 3210] = 1.0F;
-    const auto begin = std::chrono::steady_clock::now();
     const DecodedPng png(encode_png(figure));
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-    WARN(elapsed.count() < 1.0);
     CHECK(png.width <= 2600);
     CHECK(png.height <= 2600);
     const CellGrid grid = HeatmapDrawing(figure, 2000).grid();

@@ -1,4 +1,5 @@
 #include "inference/golden_run.h"
+#include "support/deviation.h"
 #include "support/running_session.h"
 
 #include <algorithm>
@@ -21,8 +22,7 @@ double map_error(const Tensor& found, const Tensor& golden, std::size_t layer, c
     const auto row = static_cast<std::uint32_t>(i / keys % rows);
     const auto item = static_cast<std::uint32_t>(i / keys / rows / heads);
     if (row < queries.start(item) || row >= queries.start(item) + queries.lengths[item]) continue;
-    const double difference = std::abs(static_cast<double>(found.values[i]) - static_cast<double>(golden.values[first + i]));
-    worst = std::max(worst, std::isnan(difference) ? 1e9 : difference);
+    widen(worst, found.values[i], golden.values[first + i]);
   }
   return worst;
 }
@@ -39,7 +39,7 @@ double row_error(const Tensor& found, const Tensor& golden, const model::TokenBa
     const RowDeviation deviation =
         row_deviation(shape, std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(layer)),
                       std::span(golden.values).subspan(at, layer), tokens);
-    worst = std::max(worst, deviation.largest / deviation.root_square);
+    raise_to(worst, deviation.largest / deviation.root_square);
   }
   return worst;
 }
@@ -59,20 +59,19 @@ void compare(test::RunningSession& session, const GoldenCase& golden, GoldenDiff
                          : block.kind == BlockKind::DecoderSelf ? golden.decoder_attentions
                          : golden.attentions.is_empty()         ? golden.encoder_attentions
                                                                 : golden.attentions;
-    worst.attention = std::max(worst.attention, map_error(session.stage(block, Stage::Weights), maps, block.layer.value,
-                                                          golden.input.queries(block.kind)));
+    raise_to(worst.attention,
+             map_error(session.stage(block, Stage::Weights), maps, block.layer.value, golden.input.queries(block.kind)));
   }
   const bool has_decoder = golden.input.target.has_value();
   const Tensor& encoder = has_decoder ? golden.encoder_hidden : golden.hidden;
-  worst.hidden = std::max(worst.hidden, row_error(session.hidden(Stack::Encoder), encoder, golden.input.source));
+  raise_to(worst.hidden, row_error(session.hidden(Stack::Encoder), encoder, golden.input.source));
   if (has_decoder) {
-    worst.hidden =
-        std::max(worst.hidden, row_error(session.hidden(Stack::Decoder), golden.decoder_hidden, *golden.input.target));
+    raise_to(worst.hidden, row_error(session.hidden(Stack::Decoder), golden.decoder_hidden, *golden.input.target));
   }
   if (golden.logits.is_empty()) return;
   const model::TokenBatch& tokens = has_decoder ? *golden.input.target : golden.input.source;
   const Tensor logits = session.logits();
-  worst.logits = std::max(worst.logits, row_error(logits, golden.logits, tokens));
+  raise_to(worst.logits, row_error(logits, golden.logits, tokens));
   const std::uint32_t width = logits.axis(2);
   for (std::size_t row = 0; row < logits.values.size() / width; ++row) {
     const auto item = static_cast<std::uint32_t>(row / tokens.length),

@@ -7,6 +7,7 @@
 
 #include "inference/golden_run.h"
 #include "model/safetensors.h"
+#include "support/deviation.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
 
@@ -52,7 +53,7 @@ TEST_SUITE("gpu") {
       double worst = 0.0;
       for (const model::BlockRef block : session.blocks()) {
         const Tensor found = session.stage(block, attention::Stage::Weights);
-        worst = std::max(
+        test::raise_to(
             worst,
             test::row_deviation(found.shape, found.values, test::part_of(maps, block.layer.value), input.source).largest);
       }

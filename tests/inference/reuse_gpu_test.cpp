@@ -38,7 +38,7 @@ double relative_difference(const Tensor& left, const Tensor& right) {
   const test::Deviation deviation =
       test::deviation(left.values, std::vector<double>(right.values.begin(), right.values.end()));
   double largest = 1.0;
-  for (const float value : right.values) largest = std::max(largest, std::abs(static_cast<double>(value)));
+  for (const float value : right.values) test::raise_to(largest, std::abs(static_cast<double>(value)));
   return deviation.max_abs / largest;
 }
 
@@ -48,13 +48,14 @@ double difference(test::RunningSession& left, test::RunningSession& right) {
   double worst = 0.0;
   for (const model::BlockRef block : left.blocks()) {
     for (const Stage stage : {Stage::Weights, Stage::Output}) {
-      worst = std::max(worst, relative_difference(left.stage(block, stage), right.stage(block, stage)));
+      test::raise_to(worst, relative_difference(left.stage(block, stage), right.stage(block, stage)));
     }
   }
   for (const Stack stack : {Stack::Encoder, Stack::Decoder}) {
-    worst = std::max(worst, relative_difference(left.hidden(stack), right.hidden(stack)));
+    test::raise_to(worst, relative_difference(left.hidden(stack), right.hidden(stack)));
   }
-  return std::max(worst, relative_difference(left.logits(), right.logits()));
+  test::raise_to(worst, relative_difference(left.logits(), right.logits()));
+  return worst;
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ TEST_SUITE("gpu") {
         const double off = difference(session, fresh);
         INFO(name, ", step ", i, ": ", edit);
         CHECK(off < kSame);
-        worst = std::max(worst, off);
+        test::raise_to(worst, off);
       }
     }
     CAPTURE(worst);

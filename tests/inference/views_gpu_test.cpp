@@ -61,14 +61,14 @@ std::shared_ptr<const model::Network> with_scaled_columns(const model::Network& 
 double off(test::RunningSession& session, const model::reference::Run& expected) {
   double worst = 0.0, squares = 0.0;
   for (std::size_t i = 0; i < expected.blocks.size(); ++i) {
-    worst = std::max(
-        worst, test::deviation(session.stage(expected.blocks[i], Stage::Weights).values, expected.stages[i].weights.values)
-                   .max_abs);
+    const Tensor weights = session.stage(expected.blocks[i], Stage::Weights);
+    test::raise_to(worst, test::deviation(weights.values, expected.stages[i].weights.values).max_abs);
   }
   const std::vector<double>& logits = expected.logits.values;
   for (const double value : logits) squares += value * value;
   const double root_square = std::sqrt(squares / static_cast<double>(logits.size()));
-  return std::max(worst, test::deviation(session.logits().values, logits).max_abs / root_square);
+  test::raise_to(worst, test::deviation(session.logits().values, logits).max_abs / root_square);
+  return worst;
 }
 
 /// Logits of every state [layer + 1, batch, token, vocabulary], on the host from the hidden states.

@@ -5,6 +5,7 @@
 
 #include "core/atomic_file.h"
 #include "model/load_network.h"
+#include "support/deviation.h"
 #include "support/golden_model.h"
 
 using namespace headlight;
@@ -28,7 +29,7 @@ void compare_maps(const reference::Run& run, BlockKind kind, const Tensor& golde
     const reference::Array& weights = run.stages[i].weights;
     REQUIRE(layer < golden.axis(0));
     REQUIRE(Shape(golden.shape.begin() + 1, golden.shape.end()) == weights.shape);
-    largest = std::max(largest, row_deviation(weights.shape, weights.values, part_of(golden, layer), queries).largest);
+    raise_to(largest, row_deviation(weights.shape, weights.values, part_of(golden, layer), queries).largest);
     ++layer;
   }
   REQUIRE(layer == golden.axis(0));
@@ -40,7 +41,7 @@ void compare_states(const std::vector<reference::Array>& states, const reference
   for (std::size_t layer = 0; layer < states.size(); ++layer) {
     const reference::Array& state = layer + 1 == states.size() ? last : states[layer];
     const RowDeviation deviation = row_deviation(state.shape, state.values, part_of(golden, layer), tokens);
-    largest = std::max(largest, deviation.largest / deviation.root_square);
+    raise_to(largest, deviation.largest / deviation.root_square);
   }
 }
 

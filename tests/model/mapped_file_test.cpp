@@ -104,12 +104,12 @@ TEST_SUITE("cpu") {
       std::FILE* const opened = std::fopen(other.c_str(), "rb");
       void* const bytes = mmap(nullptr, 8192, PROT_READ, MAP_SHARED, fileno(opened), 0);
       std::filesystem::resize_file(other, 0);
-      _exit(*static_cast<const volatile char*>(bytes) == 'x' ? 1 : 2);
+      static_cast<void>(*static_cast<const volatile char*>(bytes));
+      _exit(0);
     }
     int status = 0;
     waitpid(child, &status, 0);
-    const bool is_killed = WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) > 2);  // sanitizers exit
-    CHECK(is_killed);
+    CHECK(status != 0);  // killed by the signal, or ended by a sanitizer with a status of its choice
   }
 
   TEST_CASE("pipes, devices and folders are no models, whatever their names") {

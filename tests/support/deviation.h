@@ -18,6 +18,11 @@ inline std::ostream& operator<<(std::ostream& out, const Deviation& deviation) {
   return out << "NMSE " << deviation.nmse << ", at most " << deviation.max_abs;
 }
 
+/// Raises `largest` to `error`, and to ∞ when that is NaN, which std::max would ignore.
+inline void raise_to(double& largest, double error) {
+  largest = std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(largest, error);
+}
+
 inline Deviation deviation(std::span<const float> values, std::span<const double> expected) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (values.size() != expected.size()) return {kInfinity, kInfinity};
@@ -28,7 +33,7 @@ inline Deviation deviation(std::span<const float> values, std::span<const double
     if (value == expected[i] && std::isinf(value)) continue;
     const double difference = std::abs(value - expected[i]);
     if (!std::isfinite(difference)) return {kInfinity, kInfinity};
-    result.max_abs = std::max(result.max_abs, difference);
+    raise_to(result.max_abs, difference);
     error += difference * difference;
     power += expected[i] * expected[i];
   }
@@ -36,17 +41,14 @@ inline Deviation deviation(std::span<const float> values, std::span<const double
   return result;
 }
 
-/// Raises `largest` to |a − b|, and to ∞ when that is NaN, which std::max would ignore.
-inline void widen(double& largest, double a, double b) {
-  const double difference = a == b ? 0.0 : std::abs(a - b);
-  largest = std::isnan(difference) ? std::numeric_limits<double>::infinity() : std::max(largest, difference);
-}
+/// Raises `largest` to |a − b|, and to ∞ when that is NaN. Two equal infinities differ by 0.
+inline void widen(double& largest, double a, double b) { raise_to(largest, a == b ? 0.0 : std::abs(a - b)); }
 inline void widen(double& largest, float a, float b) { widen(largest, static_cast<double>(a), static_cast<double>(b)); }
 
 /// The larger of each, over many cases.
 inline void widen(Deviation& worst, const Deviation& other) {
-  worst.nmse = std::max(worst.nmse, other.nmse);
-  worst.max_abs = std::max(worst.max_abs, other.max_abs);
+  raise_to(worst.nmse, other.nmse);
+  raise_to(worst.max_abs, other.max_abs);
 }
 
 }  // namespace headlight::test

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/atomic_file.h"
+#include "support/deviation.h"
 
 namespace headlight::test {
 namespace {
@@ -34,11 +35,7 @@ std::vector<double> flatten(const nlohmann::json& nested) {
 double max_difference(std::span<const double> a, std::span<const double> b) {
   if (a.size() != b.size() || a.empty()) return std::numeric_limits<double>::infinity();
   double largest = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double difference = a[i] == b[i] ? 0.0 : std::abs(a[i] - b[i]);
-    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
-    largest = std::max(largest, difference);
-  }
+  for (std::size_t i = 0; i < a.size(); ++i) widen(largest, a[i], b[i]);
   return largest;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <string>
 
 #include "support/at_end.h"
 
@@ -42,6 +43,11 @@ int main(int argc, char** argv) {
   // The validation layer of Debian 12 looks for hazards between submissions only when asked for it by this name; newer ones
   // do so whenever synchronisation is validated.
   setenv("VK_LAYER_ENABLES", "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT", 0);
+#ifdef __SANITIZE_ADDRESS__
+  // A status of its own for programs that tests start: AddressSanitizer's is 1 otherwise, as that of an error they expect.
+  const char* const options = std::getenv("ASAN_OPTIONS");
+  setenv("ASAN_OPTIONS", ((options == nullptr ? "" : std::string(options) + ":") + "exitcode=86").c_str(), 1);
+#endif
   doctest::Context context(argc, argv);
   const int status = context.run();
   for (auto& actions = headlight::test::at_end(); !actions.empty(); actions.pop_back()) actions.back()();

@@ -55,7 +55,7 @@ inline double max_difference(RunningSession& session, const model::reference::Ru
   double largest = 0.0;
   const auto note = [&](double difference, model::BlockRef block, std::string_view what) {
     if (difference <= largest && largest > 0.0) return;
-    largest = std::max(largest, difference);
+    raise_to(largest, difference);
     worst = fmt::format("{} {} {}", to_string(block.kind), block.layer.value, what);
   };
   if (session.blocks() != expected.blocks) return kInfinity;
