@@ -12,6 +12,7 @@
 #include "decoded_png.h"
 #include "export/heatmap_figure.h"
 #include "export/stage_style.h"
+#include "support/block_colors.h"
 #include "view/not_finite.h"
 
 using namespace headlight;
@@ -165,6 +166,31 @@ TEST_SUITE("cpu") {
     HeatmapFigure many = make_figure(60, 60);
     many.style.shows_numbers = true;
     CHECK(cell_colors(many, 30, 30).size() == 1);
+  }
+
+  TEST_CASE("a figure looks as stored, and other colours do not") {
+    HeatmapFigure figure = make_figure(12, 12);
+    for (std::uint32_t row = 0; row < 12; ++row) {
+      for (std::uint32_t column = 0; column < 12; ++column) {
+        const std::size_t cell = std::size_t{row} * 12 + column;
+        figure.map.masked[cell] = column > row ? 1 : 0;
+        if (column <= row) figure.map.values[cell] = static_cast<float>(column + 1) / 12.0F;
+      }
+    }
+    const auto colors_of = [](const DecodedPng& png) {
+      return test::BlockColors(static_cast<std::uint32_t>(png.width), static_cast<std::uint32_t>(png.height),
+                               [&](std::uint32_t x, std::uint32_t y) {
+                                 const Rgb color = png.at(x, y);
+                                 return test::BlockColors::Rgb{color.red, color.green, color.blue};
+                               });
+    };
+    const test::BlockColors found = colors_of(DecodedPng(encode_png(figure)));
+    const test::ColorDifference off = test::difference_from_stored("figure", found);
+    INFO("mean ", off.mean, ", most ", off.most);
+    CHECK(off.mean < 1.0);   // observed 0
+    CHECK(off.most < 64.0);  // observed 0; text moves by a pixel with other fonts
+    figure.style.color_map = view::ColorMap::Magma;
+    CHECK(test::difference(found, colors_of(DecodedPng(encode_png(figure)))).mean > 3.0);  // observed 21
   }
 
   TEST_CASE("rows without weights say so") {
