@@ -96,6 +96,7 @@ const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const
                   .columns = window.columns,
                   .pool = 1};
   tile.values = std::move(values);
+  entry.known.facts = make_tile_facts(tile);
   entry.known.revision = ++revisions_;
   return &entry.known;
 }

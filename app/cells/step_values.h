@@ -38,7 +38,8 @@ struct MatrixWindow {
 class StepValues {
  public:
   struct Known {
-    attention::Tile tile;        ///< values [rows, columns] of the window; its request only names sizes
+    attention::Tile tile;  ///< values [rows, columns] of the window; its request only names sizes
+    TileFacts facts;
     std::uint64_t revision = 0;  ///< changes with the values
   };
   /// Null while the memory isn't known; then requests it.

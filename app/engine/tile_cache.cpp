@@ -1,8 +1,6 @@
 #include "app/engine/tile_cache.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -11,9 +9,10 @@
 namespace headlight::app {
 namespace {
 
-std::size_t tile_bytes(const attention::Tile& tile) {
+std::size_t bytes_of(const EngineTile& known) {
+  const attention::Tile& tile = *known.tile;
   return sizeof(tile) + tile.masked.size() +
-         (tile.values.size() + tile.row_max.size() + tile.row_sum.size()) * sizeof(float);
+         (tile.values.size() + tile.row_max.size() + tile.row_sum.size()) * sizeof(float) + known.facts->bytes();
 }
 
 bool has_same_shape(model::BlockRef block, const BlockShapes& before, const BlockShapes& after) {
@@ -29,20 +28,12 @@ bool has_same_shape(model::BlockRef block, const BlockShapes& before, const Bloc
 
 }  // namespace
 
-float largest_weight(const attention::Tile& tile) {
-  float least_sum = std::numeric_limits<float>::infinity();
-  for (const float sum : tile.row_sum) least_sum = sum > 0.0F ? std::min(least_sum, sum) : least_sum;
-  return 1.0F / least_sum;
-}
-
 EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run, std::uint64_t version) {
-  TileFacts facts;
-  if (tile.request.stage == attention::Stage::Weights) facts.largest_weight = largest_weight(tile);
-  facts.has_masked = std::ranges::any_of(tile.masked, [](std::uint8_t masked) { return masked != 0; });
-  for (std::size_t cell = 0; cell < tile.values.size() && !facts.has_odd; ++cell) {
-    facts.has_odd = !std::isfinite(tile.values[cell]) && (tile.masked.empty() || tile.masked[cell] == 0);
-  }
-  return {.tile = std::make_shared<const attention::Tile>(std::move(tile)), .run = run, .version = version, .facts = facts};
+  auto facts = std::make_shared<const TileFacts>(make_tile_facts(tile));
+  return {.tile = std::make_shared<const attention::Tile>(std::move(tile)),
+          .run = run,
+          .version = version,
+          .facts = std::move(facts)};
 }
 
 std::uint64_t TileCache::version_of(const attention::TileRequest& request) const {
@@ -67,7 +58,7 @@ void TileCache::begin_run(std::uint64_t run, const BlockShapes& before, const Bl
       ++entry;
       continue;
     }
-    bytes_ -= tile_bytes(*entry->second.tile);
+    bytes_ -= bytes_of(entry->second);
     wanted_at_.erase(entry->first);
     entry = tiles_.erase(entry);
   }
@@ -91,9 +82,9 @@ std::vector<attention::TileRequest> TileCache::missing(std::span<const attention
 
 void TileCache::add(attention::Tile tile) {
   const attention::TileRequest request = tile.request;
-  if (const auto old = tiles_.find(request); old != tiles_.end()) bytes_ -= tile_bytes(*old->second.tile);
-  bytes_ += tile_bytes(tile);
-  tiles_[request] = make_engine_tile(std::move(tile), run_, version_of(request));
+  if (const auto old = tiles_.find(request); old != tiles_.end()) bytes_ -= bytes_of(old->second);
+  EngineTile& known = tiles_[request] = make_engine_tile(std::move(tile), run_, version_of(request));
+  bytes_ += bytes_of(known);
   wanted_at_.try_emplace(request, clock_);
   evict();
 }
@@ -108,7 +99,7 @@ void TileCache::evict() {
   std::sort(oldest_first.begin(), oldest_first.end());
   for (const auto& [wanted_at, request] : oldest_first) {
     if (bytes_ <= budget_bytes_) return;
-    bytes_ -= tile_bytes(*tiles_[request].tile);
+    bytes_ -= bytes_of(tiles_[request]);
     tiles_.erase(request);
     wanted_at_.erase(request);
   }

@@ -7,27 +7,18 @@
 #include <span>
 #include <vector>
 
+#include "app/engine/tile_facts.h"
 #include "app/state/state.h"
 #include "attention/stage.h"
 
 namespace headlight::app {
-
-/// Facts about a whole tile that views need in every frame, computed once.
-struct TileFacts {
-  float largest_weight = 0.0F;  ///< as largest_weight()
-  bool has_masked = false;
-  bool has_odd = false;  ///< NaN or infinite cells that aren't masked
-};
-
-/// The largest weight of a tile's rows, 1/l; 0 when all rows are fully masked.
-float largest_weight(const attention::Tile& tile);
 
 /// A tile and the newest run that it shows.
 struct EngineTile {
   std::shared_ptr<const attention::Tile> tile;
   std::uint64_t run = 0;
   std::uint64_t version = 0;  ///< of what it depends on: the same number, the same values
-  TileFacts facts = {};
+  std::shared_ptr<const TileFacts> facts = {};
 };
 EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run, std::uint64_t version = 0);
 /// Run::version() of every block.

@@ -133,13 +133,14 @@ void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage
   draw_grip(frame, bar.area, view::place_in(axis, image.spread, image.low), is_chosen);
 }
 
-std::optional<RangeHint> range_hint(const attention::Tile& weights, const shell::HeatmapImage& image, bool has_limits) {
+std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits) {
   constexpr std::size_t kLooks = 4096;
   constexpr std::size_t kLeastCells = 16;
   constexpr float kDark = 0.06F;  // of the colours: hard to tell apart
   constexpr float kLow = 0.25F;   // of the colours: the map doesn't use its range
   const view::ValueLimits shown{.low = image.low, .high = image.high};
-  const float largest = largest_weight(weights);
+  const attention::Tile& weights = *shown_tile.tile;
+  const float largest = shown_tile.facts->largest_weight;
   if (has_limits && view::place_in(shown, image.spread, largest) < kLow) {
     return RangeHint{.text = fmt::format("the largest is {:.2g}", double{largest}), .fit = std::nullopt};
   }

@@ -5,6 +5,7 @@
 
 #include "app/frame.h"
 #include "app/shell/heatmap_renderer.h"
+#include "app/widgets/shown_tile.h"
 #include "view/value_scale.h"
 
 namespace headlight::app {
@@ -25,7 +26,7 @@ struct RangeHint {
   std::string text;  ///< "98 % are below 0.02", "the largest is 0.02"
   std::optional<view::ValueLimits> fit;
 };
-/// Samples some thousands of the tile's visible weights, evenly spaced. nullopt where the range shows them well.
-std::optional<RangeHint> range_hint(const attention::Tile& weights, const shell::HeatmapImage& image, bool has_limits);
+/// Of a tile of weights; samples some thousands that are visible, evenly spaced. nullopt where the range shows them well.
+std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits);
 
 }  // namespace headlight::app

@@ -1,8 +1,6 @@
 #include "app/widgets/shown_tile.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "view/color_map.h"
 
@@ -17,17 +15,13 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t number) {
   return mixed ^ (mixed >> 31);
 }
 
-bool comes_after_mask(attention::Stage stage) {
-  return stage == attention::Stage::Masked || stage == attention::Stage::Weights;
-}
-
 bool covers(const attention::TileRequest& tile, const attention::TileRequest& region) {
   return tile.row <= region.row && tile.row + tile.rows >= region.row + region.rows && tile.column <= region.column &&
          tile.column + tile.columns >= region.column + region.columns;
 }
 
 ShownTile show(const EngineTile& known) {
-  return {.tile = known.tile.get(), .run = known.run, .version = known.version, .facts = known.facts};
+  return {.tile = known.tile.get(), .run = known.run, .version = known.version, .facts = known.facts.get()};
 }
 
 }  // namespace
@@ -74,23 +68,10 @@ bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::ui
   return comes_after_mask(tile.request.stage) && tile.is_masked(tile_row, tile_column);
 }
 
-ValueRange visible_range(const attention::Tile& tile) {
-  const bool has_mask = comes_after_mask(tile.request.stage) && !tile.masked.empty();
-  ValueRange range{.low = std::numeric_limits<float>::max(), .high = std::numeric_limits<float>::lowest()};
-  for (std::size_t i = 0; i < tile.values.size(); ++i) {
-    if (has_mask && tile.masked[i] != 0) continue;
-    const float value = tile.values[i];
-    if (!std::isfinite(value)) continue;
-    range.low = std::min(range.low, value);
-    range.high = std::max(range.high, value);
-  }
-  return range.low > range.high ? ValueRange{} : range;
-}
-
 void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& picture, bool is_per_row) {
   image.color_map = weight_colors(state);
   image.spread = state.view.color_spread;
-  const float largest = picture.tile && !is_per_row ? picture.facts.largest_weight : 1.0F;
+  const float largest = picture.tile && !is_per_row ? picture.facts->largest_weight : 1.0F;
   image.low = 0.0F;
   image.high = largest > 0.0F ? largest : 1.0F;
   const auto limits = state.view.color_limits.find(attention::Stage::Weights);
@@ -99,28 +80,9 @@ void set_weight_colors(shell::HeatmapImage& image, const State& state, const Sho
   image.high = limits->second.high;
 }
 
-std::vector<float> row_normalizers(const attention::Tile& tile) {
-  std::vector<float> factors(tile.request.tile_rows(), 0.0F);
-  for (std::size_t row = 0; row < tile.row_sum.size(); ++row) {
-    float& factor = factors[row / tile.request.pool];
-    const float sum = tile.row_sum[row];
-    if (sum > 0.0F) factor = factor > 0.0F ? std::min(factor, sum) : sum;
-  }
-  return factors;
-}
-
-float concentration(const attention::Tile& tile, attention::KeyRange queries, std::uint32_t max_rows) {
-  double total = 0.0;
-  std::uint32_t count = 0;
-  const std::size_t end = std::min<std::size_t>(queries.end, tile.row_sum.size());
-  const std::size_t rows = end > queries.begin ? end - queries.begin : 0;
-  const std::size_t step = rows > max_rows ? rows / max_rows : 1;
-  for (std::size_t row = queries.begin; row < end; row += step) {
-    if (!(tile.row_sum[row] > 0.0F)) continue;
-    total += 1.0 / double{tile.row_sum[row]};
-    ++count;
-  }
-  return count > 0 ? static_cast<float>(total / count) : 0.0F;
+float shown_concentration(const ShownTile& shown, attention::KeyRange queries, std::uint32_t max_rows) {
+  const bool is_of_all = queries.begin == 0 && queries.end == shown.tile->request.rows;
+  return is_of_all ? shown.facts->concentration : concentration(*shown.tile, queries, max_rows);
 }
 
 void name_image(shell::HeatmapImage& image, const ShownTile& picture, std::uint32_t place) {

@@ -15,7 +15,7 @@ struct ShownTile {
   const attention::Tile* tile = nullptr;  ///< null while nothing fitting is known
   std::uint64_t run = 0;                  ///< the newest that it shows
   std::uint64_t version = 0;              ///< with the tile's request it names the values; 0: the run does
-  TileFacts facts = {};
+  const TileFacts* facts = nullptr;       ///< null without a tile
 };
 
 /// Requests the tile and returns it if it is known.
@@ -35,22 +35,13 @@ std::uint32_t pool_for(std::uint32_t rows, std::uint32_t columns, std::uint32_t 
 /// Is a cell of the tile masked at its stage? Scores and scaled scores come before the mask.
 bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::uint32_t tile_column);
 
-/// The least and the largest finite value of a tile without its masked cells; 0 and 0 when there is none.
-struct ValueRange {
-  float low = 0.0F, high = 0.0F;
-};
-ValueRange visible_range(const attention::Tile& tile);
-
 /// Colours and range of weights: the user's colour map, scale and limits, or up to the tile's own largest weight. With
 /// `is_per_row` values are relative to each row's largest weight, and limits are ignored.
 void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& picture, bool is_per_row);
 
-/// Factor of each tile row that makes its largest weight 1: l, of pooled rows the least l; 0 for rows without weights.
-std::vector<float> row_normalizers(const attention::Tile& tile);
-
-/// Mean of the `queries` rows' largest weights, 1/l: 1 when every query attends to one key, 1/n when it attends to
-/// all equally. Rows without weights are skipped. Of longer inputs about `max_rows` evenly spaced rows are sampled.
-float concentration(const attention::Tile& tile, attention::KeyRange queries, std::uint32_t max_rows);
+/// concentration() of a tile that has all rows of its map: known already where all of them are `queries`, else of about
+/// `max_rows` of these.
+float shown_concentration(const ShownTile& shown, attention::KeyRange queries, std::uint32_t max_rows);
 
 /// Key and revision for the renderer: the same values keep both, in each `place` of the window.
 void name_image(shell::HeatmapImage& image, const ShownTile& picture, std::uint32_t place);

@@ -73,11 +73,7 @@ void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const s
   set_weight_colors(image, frame.state, picture, is_per_row);
   image.area = box;
   image.grid = 0;
-  std::vector<float> row_factors;
-  if (is_per_row) {
-    row_factors = row_normalizers(*picture.tile);
-    image.row_scale = row_factors;
-  }
+  if (is_per_row) image.row_scale = picture.facts->row_scales;
   frame.ui.heatmaps().draw(list, image);
 }
 
@@ -102,9 +98,9 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     draw_thumbnail(frame, thumbnail_request(frame, block, head, kPreviewEdge),
                    {.x = at.x, .y = at.y, .width = size.x, .height = size.y}, kPreviewPlace);
     ImGui::Dummy(size);
-    const attention::Tile* tile = frame.result.tile(thumbnail_request(frame, block, head, kPreviewEdge));
-    if (tile) {
-      ImGui::Text("concentration %.3f", double{concentration(*tile, query_range(frame, block.kind), ~0U)});
+    const ShownTile preview = find_tile(frame, thumbnail_request(frame, block, head, kPreviewEdge));
+    if (preview.tile) {
+      ImGui::Text("concentration %.3f", double{shown_concentration(preview, query_range(frame, block.kind), ~0U)});
       ImGui::TextUnformatted("mean of the rows' largest weights");
     }
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "app/cells/step_values.h"
-#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 
@@ -14,22 +13,30 @@ std::optional<inference::BlockShape::Extent> TileNumbers::extent(Stage stage) co
   return shape == frame_.result.shapes.end() ? std::nullopt : shape->second.extent(stage);
 }
 
-const attention::Tile* TileNumbers::tile_with(Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
-                                              std::uint32_t columns) {
-  const attention::TileRequest wanted{.block = block_,
-                                      .batch = batch_,
-                                      .head = attention::is_per_head(stage) ? head_ : 0,
-                                      .stage = stage,
-                                      .row = row,
-                                      .rows = rows,
-                                      .column = column,
-                                      .columns = columns,
-                                      .pool = 1};
-  const ShownTile known = find_covering_tile(frame_.result, wanted);
+attention::TileRequest TileNumbers::region(Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
+                                           std::uint32_t columns) const {
+  return {.block = block_,
+          .batch = batch_,
+          .head = attention::is_per_head(stage) ? head_ : 0,
+          .stage = stage,
+          .row = row,
+          .rows = rows,
+          .column = column,
+          .columns = columns,
+          .pool = 1};
+}
+
+ShownTile TileNumbers::find_exact(const attention::TileRequest& region) const {
+  const ShownTile known = find_covering_tile(frame_.result, region);
   const bool is_exact = known.tile && known.tile->request.pool == 1 && known.run == frame_.result.run;
+  return is_exact ? known : ShownTile();
+}
+
+ShownTile TileNumbers::exact_with(const attention::TileRequest& region) {
+  const ShownTile known = find_exact(region);
   // A tile on screen is requested by the view that draws it; the thin one must be requested here.
-  if (!is_exact || known.tile->request == wanted) frame_.tile_requests.push_back(wanted);
-  return is_exact ? known.tile : nullptr;
+  if (!known.tile || known.tile->request == region) frame_.tile_requests.push_back(region);
+  return known;
 }
 
 NumberSource::Numbers TileNumbers::row(Stage stage, std::uint32_t row) {
@@ -69,6 +76,25 @@ std::optional<NumberSource::Softmax> TileNumbers::softmax(std::uint32_t row) {
   const std::size_t index = row - tile->request.row;
   if (index >= tile->row_max.size() || index >= tile->row_sum.size()) return std::nullopt;
   return Softmax{.max = tile->row_max[index], .sum = tile->row_sum[index]};
+}
+
+std::optional<TileNumbers::WeightsRow> TileNumbers::weights_row(std::uint32_t row) {
+  const auto size = extent(Stage::Weights);
+  if (!size || row >= size->rows) return std::nullopt;
+  const ShownTile shown = exact_with(region(Stage::Weights, row, 1, 0, size->columns));
+  const std::size_t index = shown.tile ? row - shown.tile->request.row : 0;
+  if (!shown.tile || !shown.facts || index >= shown.facts->rows.size()) return std::nullopt;
+  return WeightsRow{.weights = std::span(shown.tile->values).subspan(index * size->columns, size->columns),
+                    .statistics = shown.facts->rows[index]};
+}
+
+std::optional<float> TileNumbers::received(std::uint32_t key) const {
+  const auto size = extent(Stage::Weights);
+  if (!size || key >= size->columns) return std::nullopt;
+  const ShownTile shown = find_exact(region(Stage::Weights, 0, size->rows, key, 1));
+  const std::size_t index = shown.tile ? key - shown.tile->request.column : 0;
+  if (!shown.tile || !shown.facts || index >= shown.facts->received.size()) return std::nullopt;
+  return shown.facts->received[index];
 }
 
 NumberSource::Numbers TileNumbers::memory(std::uint32_t row) {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <span>
+
 #include "app/cells/arithmetic.h"
 #include "app/frame.h"
+#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 
@@ -17,10 +20,26 @@ class TileNumbers final : public NumberSource {
   std::optional<Softmax> softmax(std::uint32_t row) override;
   Numbers memory(std::uint32_t row) override;
 
+  /// One query's weights, all keys, and what they amount to; the span is the tile's. The head may be a mean.
+  struct WeightsRow {
+    std::span<const float> weights;
+    RowStatistics statistics;
+  };
+  std::optional<WeightsRow> weights_row(std::uint32_t row);
+  /// What all queries give to a key, Σ of its column; only where the whole map is known exactly. Requests nothing.
+  std::optional<float> received(std::uint32_t key) const;
+
  private:
-  /// An exact tile of this run that covers the region; requests exactly that region when there is none.
+  attention::TileRequest region(attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
+                                std::uint32_t columns) const;
+  /// An exact tile of this run that covers the region; nothing when there is none.
+  ShownTile find_exact(const attention::TileRequest& region) const;
+  /// Likewise; requests exactly that region when there is none.
+  ShownTile exact_with(const attention::TileRequest& region);
   const attention::Tile* tile_with(attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
-                                   std::uint32_t columns);
+                                   std::uint32_t columns) {
+    return exact_with(region(stage, row, rows, column, columns)).tile;
+  }
   std::optional<inference::BlockShape::Extent> extent(attention::Stage stage) const;
 
   Frame& frame_;

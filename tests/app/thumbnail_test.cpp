@@ -98,13 +98,13 @@ TEST_CASE("what views ask of a tile is found when it is evaluated") {
   tile.values = {0.5F, std::numeric_limits<float>::quiet_NaN(), 0.25F};
   tile.masked = {0, 1, 0};
   tile.row_sum = {2.0F};
-  const TileFacts known = make_engine_tile(tile, 1).facts;
+  const TileFacts known = *make_engine_tile(tile, 1).facts;
   CHECK(known.largest_weight == 0.5F);
   CHECK(known.has_masked);
   CHECK_FALSE(known.has_odd);  // the NaN is masked
   tile.masked = {0, 0, 0};
-  CHECK_FALSE(make_engine_tile(tile, 1).facts.has_masked);
-  CHECK(make_engine_tile(tile, 1).facts.has_odd);
+  CHECK_FALSE(make_engine_tile(tile, 1).facts->has_masked);
+  CHECK(make_engine_tile(tile, 1).facts->has_odd);
 }
 
 TEST_CASE("the sharpest tile of the newest run that covers a region stands in for it") {

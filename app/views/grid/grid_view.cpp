@@ -40,9 +40,9 @@ struct Arrangement {
 void sort_by_concentration(Frame& frame, std::vector<Head>& heads, float edge) {
   std::vector<std::pair<float, std::size_t>> keys;
   for (std::size_t i = 0; i < heads.size(); ++i) {
-    const attention::Tile* tile = frame.tile(thumbnail_request(frame, heads[i].block, heads[i].head, edge));
+    const ShownTile shown = find_tile(frame, thumbnail_request(frame, heads[i].block, heads[i].head, edge));
     const attention::KeyRange queries = query_range(frame, heads[i].block.kind);
-    keys.emplace_back(tile ? -concentration(*tile, queries, kSampledRows) : 0.0F, i);
+    keys.emplace_back(shown.tile ? -shown_concentration(shown, queries, kSampledRows) : 0.0F, i);
   }
   std::ranges::sort(keys);
   std::vector<Head> sorted;

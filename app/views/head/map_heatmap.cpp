@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include <imgui.h>
 
@@ -46,10 +45,10 @@ MapHeatmap::MapHeatmap(Frame& frame, const view::Viewport& viewport) : frame_(fr
 
 bool MapHeatmap::has_masked_cells() const {
   const Stage stage = shown_stage(frame_.state);
-  return (stage == Stage::Masked || stage == Stage::Weights) && known().facts.has_masked;
+  return (stage == Stage::Masked || stage == Stage::Weights) && known().tile && known().facts->has_masked;
 }
 
-bool MapHeatmap::has_odd_cells() const { return known().facts.has_odd; }
+bool MapHeatmap::has_odd_cells() const { return known().tile && known().facts->has_odd; }
 
 attention::TileRequest MapHeatmap::request(const view::Region& region) const {
   const Selection& selection = frame_.state.selection;
@@ -76,9 +75,9 @@ void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
   }
   image.color_map = signed_colors();
   float reach = 1e-6F;
-  for (const attention::Tile* tile : {whole_.tile, sharp_.tile}) {
-    if (!tile) continue;
-    const ValueRange range = visible_range(*tile);
+  for (const ShownTile& shown : {whole_, sharp_}) {
+    if (!shown.tile) continue;
+    const ValueRange range = shown.facts->range;
     reach = std::max({reach, std::abs(range.low), std::abs(range.high)});
   }
   const auto limits = frame_.state.view.color_limits.find(shown_stage(frame_.state));
@@ -104,11 +103,10 @@ void MapHeatmap::draw_bar(const shell::UiRect& bar) {
 }
 
 std::optional<RangeHint> MapHeatmap::hint() const {
-  const attention::Tile* tile = known().tile;
-  if (!tile || !shows_weights() || is_per_row()) return std::nullopt;
+  if (!known().tile || !shows_weights() || is_per_row()) return std::nullopt;
   shell::HeatmapImage image;
   set_colors(image);
-  return range_hint(*tile, image, frame_.state.view.color_limits.contains(Stage::Weights));
+  return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights));
 }
 
 void MapHeatmap::draw_tile(const ShownTile& picture) {
@@ -123,11 +121,7 @@ void MapHeatmap::draw_tile(const ShownTile& picture) {
                 .width = static_cast<float>(shown.tile_columns() * shown.pool) * viewport_.cell_width(),
                 .height = static_cast<float>(shown.tile_rows() * shown.pool) * viewport_.cell_height()};
   image.clip = shell::UiRect{.x = cells.x, .y = cells.y, .width = cells.width, .height = cells.height};
-  std::vector<float> row_factors;
-  if (is_per_row()) {
-    row_factors = row_normalizers(*picture.tile);
-    image.row_scale = row_factors;
-  }
+  if (is_per_row()) image.row_scale = picture.facts->row_scales;
   frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   if (shown.pool != 1 || picture.tile != sharp_.tile) return;
   ImGui::PushClipRect(ImVec2(cells.x, cells.y), ImVec2(cells.right(), cells.bottom()), true);

@@ -12,7 +12,6 @@
 #include "app/engine/head_mean.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/row_names.h"
-#include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -65,37 +64,36 @@ std::string number_text(std::optional<float> value) {
   return value ? write_number(double{*value}) : std::string("…");
 }
 
-/// The number of a mean: there are no scores behind it, but those of its heads.
-void draw_mean(Frame& frame, attention::Cell cell) {
+/// What the row and the column of a cell amount to.
+void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, const RowStatistics& row,
+               std::optional<float> received) {
+  ImFont* mono = frame.ui.fonts().mono;
+  if (row.key) {
+    const std::vector<std::string>* keys = texts_of(frame, frame.result.input->keys(kind));
+    const std::string token = keys && *row.key < keys->size() ? fmt::format(" at \u201C{}\u201D", (*keys)[*row.key]) : "";
+    draw_number(frame, "row's largest", fmt::format("{:.3f}{}", row.largest, token), mono);
+    draw_number(frame, "row entropy", fmt::format("{:.3f} nats", row.entropy), mono);
+  }
+  const attention::KeyRange queries = query_range(frame, kind);
+  const bool has_padding = queries.begin != 0 || queries.end != frame.result.input->queries(kind).length;
+  if (!received || !std::isfinite(*received) || has_padding || !queries.holds(cell.query)) return;
+  draw_number(frame, "key receives", fmt::format("{:.3f} from {} queries", *received, queries.end), mono);
+}
+
+/// The numbers of a mean: there are no scores behind it, but those of its heads.
+void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const Selection& selection = frame.state.selection;
-  attention::TileRequest wanted = shown_map(selection, {.block = selection.block,
-                                                        .batch = selection.batch,
-                                                        .head = selection.head,
-                                                        .stage = Stage::Weights,
-                                                        .row = cell.query,
-                                                        .rows = 1,
-                                                        .column = cell.key,
-                                                        .columns = 1,
-                                                        .pool = 1});
-  const ShownTile known = find_covering_tile(frame.result, wanted);
-  const bool is_exact = known.tile && known.tile->request.pool == 1 && known.run == frame.result.run;
-  if (!is_exact) frame.tile_requests.push_back(wanted);
+  const attention::TileRequest map = shown_map(
+      selection, {.block = selection.block, .batch = selection.batch, .head = selection.head, .stage = Stage::Weights});
+  TileNumbers numbers(frame, map.block, map.batch, map.head);
+  const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(cell.query);
   draw_number(frame, "mean weight",
-              number_text(is_exact ? std::optional(known.tile->at(cell.query - known.tile->request.row,
-                                                                  cell.key - known.tile->request.column))
-                                   : std::nullopt),
+              number_text(row && cell.key < row->weights.size() ? std::optional(row->weights[cell.key]) : std::nullopt),
               frame.ui.fonts().mono);
+  if (row) draw_sums(frame, kind, cell, row->statistics, numbers.received(cell.key));
 }
 
 }  // namespace
-
-double entropy(std::span<const float> weights) {
-  double sum = 0.0;
-  for (const float weight : weights) {
-    if (weight > 0.0F) sum -= double{weight} * std::log(double{weight});
-  }
-  return sum;
-}
 
 void draw_map_tooltip(Frame& frame, attention::Cell cell) {
   if (!frame.result.input) return;
@@ -107,12 +105,12 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
     ImGui::BeginTooltip();
     draw_tokens(frame, kind, cell);
     ImGui::Separator();
-    draw_mean(frame, cell);
+    draw_mean(frame, kind, cell);
     ImGui::EndTooltip();
     return;
   }
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
-  const NumberSource::Numbers weights = numbers.row(Stage::Weights, cell.query);
+  const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(cell.query);
   const std::optional<float> scaled = numbers.value(Stage::Scaled, cell.query, cell.key);
   const std::optional<NumberSource::Softmax> softmax = numbers.softmax(cell.query);
 
@@ -120,12 +118,12 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
   draw_tokens(frame, kind, cell);
   ImGui::Separator();
   const bool has_weights = !softmax || softmax->sum != 0.0F;  // NaN: it has some that aren't numbers
-  const bool is_known = weights && cell.key < weights->size();
+  const bool is_known = row && cell.key < row->weights.size();
   draw_number(frame, "weight",
-              has_weights ? number_text(is_known ? std::optional((*weights)[cell.key]) : std::nullopt) : "none", fonts.mono);
+              has_weights ? number_text(is_known ? std::optional(row->weights[cell.key]) : std::nullopt) : "none",
+              fonts.mono);
   draw_number(frame, "scaled score", number_text(scaled), fonts.mono);
-  if (weights && has_weights && std::isfinite(softmax ? softmax->sum : 1.0F))
-    draw_number(frame, "row entropy", fmt::format("{:.3f} nats", entropy(*weights)), fonts.mono);
+  if (row) draw_sums(frame, kind, cell, row->statistics, numbers.received(cell.key));
   const std::string reason = mask_reason(ShownMask(frame).spec(), {.layer = selection.block.layer.value,
                                                                    .batch = selection.batch,
                                                                    .head = selection.head,

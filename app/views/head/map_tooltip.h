@@ -1,16 +1,11 @@
 #pragma once
 
-#include <span>
-
 #include "app/frame.h"
 
 namespace headlight::app {
 
-/// What is shown beside the pointer over a cell of the selected head's map: both tokens, weight, scores, why it is masked,
-/// and the row's entropy. Wishes for the two exact rows it reads.
+/// The tooltip of a cell of the selected head's map, or of a mean: both tokens, weight, scores, why it is masked, the row's
+/// largest weight and entropy, and what the key receives in all. Requests the exact rows that it reads.
 void draw_map_tooltip(Frame& frame, attention::Cell cell);
-
-/// −Σ w ln w of a row's weights, in nats.
-double entropy(std::span<const float> weights);
 
 }  // namespace headlight::app

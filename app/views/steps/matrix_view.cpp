@@ -175,7 +175,7 @@ Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const
   const std::uint32_t place = kOtherPlaces + static_cast<std::uint32_t>(*step_symbol(view.plan.stage)) +
                               static_cast<std::uint32_t>(step_name(view.plan.stage).back()) * 128U;
   if (!known) return {};
-  return {.picture = {.tile = &known->tile, .run = known->revision}, .place = place};
+  return {.picture = {.tile = &known->tile, .run = known->revision, .facts = &known->facts}, .place = place};
 }
 
 void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
@@ -193,7 +193,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   if (is_weights) {
     set_weight_colors(image, frame.state, picture, false);
   } else {
-    const ValueRange range = visible_range(*picture.tile);
+    const ValueRange range = picture.facts->range;
     const float reach = std::max({std::abs(range.low), std::abs(range.high), 1e-6F});
     image.color_map = signed_colors();
     image.low = -reach;
