@@ -30,7 +30,7 @@ struct Frame {
   Transient& transient;
   const EngineResult& result;
   /// Tiles that this frame shows, most important first; the viewer hands them to the engine after the frame.
-  std::vector<attention::TileRequest>& tile_requests;
+  std::vector<TileQuery>& tile_queries;
   ItemRects* items = nullptr;  ///< of this frame; none where nobody asks
   /// Places whose predictions this frame shows; none where nobody asks.
   std::vector<PredictionRequest>* predictions = nullptr;
@@ -45,14 +45,15 @@ struct Frame {
     if (items) items->insert_or_assign(std::move(name), rect);
   }
 
-  /// The tile if it is known, and a wish for it in any case.
-  const attention::Tile* tile(const attention::TileRequest& request) {
-    tile_requests.push_back(request);
-    return result.tile(request);
+  /// The tile if it is known, possibly of the previous run; it is asked for in any case. Null while there is none.
+  const EngineTile* ask(const TileQuery& query) {
+    tile_queries.push_back(query);
+    const auto known = result.tiles.find(query);
+    return known == result.tiles.end() ? nullptr : &known->second;
   }
 
   /// Likewise for a prediction.
-  const Prediction* prediction(const PredictionRequest& request) {
+  const Prediction* ask(const PredictionRequest& request) {
     if (predictions) predictions->push_back(request);
     return result.prediction(request);
   }

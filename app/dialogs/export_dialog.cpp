@@ -14,8 +14,8 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "app/engine/head_mean.h"
 #include "app/exports/names.h"
+#include "app/quantities/shown_map.h"
 #include "app/shell/desktop.h"
 #include "app/state/opened_file.h"
 #include "app/widgets/dialog.h"

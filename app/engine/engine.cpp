@@ -12,13 +12,13 @@
 
 namespace headlight::app {
 
-const attention::Tile* EngineResult::tile(const attention::TileRequest& request) const {
-  const auto found = tiles.find(request);
+const attention::Tile* EngineResult::tile(const TileQuery& query) const {
+  const auto found = tiles.find(query);
   return found == tiles.end() ? nullptr : found->second.tile.get();
 }
 
-bool EngineResult::is_current(const attention::TileRequest& request) const {
-  const auto found = tiles.find(request);
+bool EngineResult::is_current(const TileQuery& query) const {
+  const auto found = tiles.find(query);
   return found != tiles.end() && found->second.run == run;
 }
 

@@ -25,7 +25,10 @@ struct EngineRequest {
   RunInputs inputs;
   /// Every tile on screen, most important first (the selected head, then the thumbnails). Tiles outside their matrix are
   /// ignored: the caller may lay out a run it hasn't seen.
-  std::vector<attention::TileRequest> tiles = {};
+  std::vector<TileQuery> tiles = {};
+  /// Of the run that differences are taken from; may be `inputs`. It is computed once and kept while the newest run changes.
+  /// EngineResult::reference_error says why it can't be compared: it must have the run's shapes, model and precision.
+  std::optional<RunInputs> reference = {};
   /// Positions outside the run, and all when the model has no logits, are ignored.
   std::vector<PredictionRequest> predictions = {};
   bool wants_memory = false;  ///< EngineResult::memory is on screen
@@ -71,14 +74,15 @@ struct EngineResult {
   /// One line when the newest request fails; then everything above is the last valid run and `is_stale`.
   std::string error;
   bool is_stale = false;
-  bool is_load_error = false;  ///< `error` says why a model's weights aren't on the device
+  bool is_load_error = false;   ///< `error` says why a model's weights aren't on the device
+  std::string reference_error;  ///< one line, when differences were asked for that there can't be
   /// How often the device was lost and opened again, and everything above recomputed.
   std::uint32_t reopenings = 0;
 
   /// The tile, possibly of the previous run; nullptr while there is none.
-  const attention::Tile* tile(const attention::TileRequest& request) const;
+  const attention::Tile* tile(const TileQuery& query) const;
   /// Does the tile show this run?
-  bool is_current(const attention::TileRequest& request) const;
+  bool is_current(const TileQuery& query) const;
   /// The prediction, possibly of the previous run; nullptr while there is none.
   const Prediction* prediction(const PredictionRequest& request) const;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <ranges>
 #include <utility>
 
 #include "core/error.h"
@@ -18,30 +20,25 @@ constexpr std::chrono::milliseconds kTranslationSlice{20};
 /// Logits read at once.
 constexpr std::size_t kChunkLogits = std::size_t{1} << 22;
 
-bool is_inside(const attention::TileRequest& request, const BlockShapes& shapes) {
-  const auto found = shapes.find(request.block);
-  if (found == shapes.end()) return false;
-  const inference::BlockShape& shape = found->second;
-  const std::optional<inference::BlockShape::Extent> extent = shape.extent(request.stage);
-  const bool is_head_mean = is_mean(request) && request.stage == attention::Stage::Weights;
-  const bool has_head = !attention::is_per_head(request.stage) || request.head < shape.heads || is_head_mean;
-  return extent && has_head && request.batch < shape.batch && request.rows > 0 && request.columns > 0 && request.pool > 0 &&
-         request.row < extent->rows && request.rows <= extent->rows - request.row && request.column < extent->columns &&
-         request.columns <= extent->columns - request.column;
-}
-
 /// Extends a tile of a whole matrix to the whole of the new one: the caller laid out its request for the previous run, and
 /// would otherwise show an empty heatmap for a frame whenever a token is added.
-void follow_shape(attention::TileRequest& tile, const BlockShapes& before, const BlockShapes& after) {
+void follow_shape(TileQuery& tile, const BlockShapes& before, const BlockShapes& after) {
   const auto old_shape = before.find(tile.block), new_shape = after.find(tile.block);
   if (old_shape == before.end() || new_shape == after.end()) return;
-  const auto old_extent = old_shape->second.extent(tile.stage), new_extent = new_shape->second.extent(tile.stage);
+  const Quantity& shown = quantity(tile.quantity);
+  const auto old_extent = shown.shape(old_shape->second), new_extent = shown.shape(new_shape->second);
   if (!old_extent || !new_extent) return;
   const bool is_whole =
       tile.row == 0 && tile.column == 0 && tile.rows == old_extent->rows && tile.columns == old_extent->columns;
   if (!is_whole) return;
   tile.rows = new_extent->rows;
   tile.columns = new_extent->columns;
+}
+
+BlockVersions versions_of(const inference::Run& run) {
+  BlockVersions versions;
+  for (const model::BlockRef block : run.blocks()) versions[block] = run.version(block);
+  return versions;
 }
 
 /// Drivers' and libraries' messages may have several lines; a status line has one.
@@ -69,7 +66,6 @@ void EngineWorker::open(const std::string& device) {
   loaded_.reset();
   attempted_.reset();
   translation_.reset();
-  mean_.reset();
   pending_.clear();
   pending_predictions_.clear();
   if (const std::optional<EngineRequest> again = request_) begin(*again);
@@ -78,18 +74,22 @@ void EngineWorker::open(const std::string& device) {
 void EngineWorker::begin(const EngineRequest& request) {
   request_ = request;
   result_.revision = request.revision;
-  pending_.clear();
   pending_predictions_.clear();
   if (is_given_up_ && attempted_ != request.inputs) {
     attempted_ = request.inputs;
+    pending_.clear();
     return reopen();
   }
-  if (!runner_) return tell(device_error_);
+  if (!runner_) {
+    pending_.clear();
+    return tell(device_error_);
+  }
   laid_out_for_ = request.laid_out_for.empty() ? result_.shapes : request.laid_out_for;
   if (attempted_ != request.inputs) {
     translation_.reset();
     run_forward(request.inputs);
   }
+  compare();
   collect_tiles();
   collect_predictions();
   collect_memory();
@@ -102,6 +102,7 @@ void EngineWorker::load_weights(const RunSource::Source& source, inference::Prec
   if (!is_model && !loaded_) return;
   if (loaded_ == layers && loaded_precision_ == precision) return;
   run_.reset();  // its weights make room
+  compared_.clear();
   loaded_.reset();
   try {
     runner_->load(layers, is_model ? precision : inference::Precision::F32, watch_load_);
@@ -142,18 +143,14 @@ void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs)
   result_.prompt = source.prompt;
   result_.blocks = run_->blocks();
   const BlockShapes before = std::exchange(result_.shapes, {});
-  BlockVersions versions;
-  for (const model::BlockRef block : result_.blocks) {
-    result_.shapes[block] = run_->shape(block);
-    versions[block] = run_->version(block);
-  }
+  result_.shapes = shapes_of(*run_);
   result_.parameter_count = result_.network->parameter_count();
   result_.has_logits = run_->has_logits();
   result_.memory.reset();
   if (!result_.has_logits) result_.predictions.clear();
   result_.error.clear();
   result_.is_stale = false;
-  tiles_.begin_run(++result_.run, before, result_.shapes, std::move(versions));
+  tiles_.begin_run(++result_.run, before, result_.shapes, versions_of(*run_));
   is_first_chunk_ = true;
 }
 
@@ -172,28 +169,41 @@ void EngineWorker::translate_some() {
     translation_.reset();
     return fail(error);
   }
+  compare();
   collect_tiles();
   collect_predictions();
   collect_memory();
 }
 
+void EngineWorker::compare() {
+  result_.reference_error.clear();
+  if (!request_ || !run_ || !result_.inputs) return;
+  try {
+    compared_.update(request_->reference, {.inputs = *result_.inputs, .source = source_, .run = run_}, *runner_);
+  } catch (const std::exception& error) {
+    return fail(error);
+  }
+  result_.reference_error = compared_.refusal();
+  tiles_.compare_with(compared_.run() ? versions_of(*compared_.run()) : BlockVersions());
+}
+
 void EngineWorker::collect_tiles() {
-  if (!request_) return;
-  std::vector<attention::TileRequest> wanted;
-  for (attention::TileRequest tile : request_->tiles) {
+  std::vector<PendingTile> before = std::exchange(pending_, {});
+  if (!request_ || !run_) return;
+  std::vector<TileQuery> wanted;
+  for (TileQuery tile : request_->tiles) {
     follow_shape(tile, laid_out_for_, result_.shapes);
-    if (is_inside(tile, result_.shapes)) wanted.push_back(tile);
+    const bool is_known = is_inside(tile, result_.shapes) && (compared_.run() || !quantity(tile.quantity).base);
+    if (is_known) wanted.push_back(tile);
   }
-  pending_ = tiles_.missing(wanted);
+  for (const TileQuery& query : tiles_.missing(wanted)) {
+    // What is still wanted goes on: it may have taken long to come so far.
+    const auto begun = std::ranges::find_if(before, [&](const PendingTile& tile) {
+      return tile.evaluation && tile.query == query && tile.run == result_.run && tile.reference == compared_.number();
+    });
+    pending_.push_back(begun == before.end() ? PendingTile{.query = query} : std::move(*begun));
+  }
   std::reverse(pending_.begin(), pending_.end());
-  if (!run_) pending_.clear();
-  // A mean that is still wanted goes on: it may have taken long to come so far.
-  const auto wanted_mean = mean_ ? std::ranges::find(pending_, mean_->request()) : pending_.end();
-  if (wanted_mean != pending_.end() && mean_run_ == result_.run) {
-    pending_.erase(wanted_mean);
-  } else {
-    mean_.reset();
-  }
 }
 
 void EngineWorker::collect_predictions() {
@@ -239,9 +249,15 @@ void EngineWorker::evaluate_next() {
   if (translation_) translate_some();
   // A first heatmap, then predictions, then the other heads.
   const bool is_tiles_turn = is_first_chunk_ || pending_predictions_.empty();
-  if (is_tiles_turn && mean_) return evaluate_mean();
   if (is_tiles_turn && !pending_.empty()) return evaluate_tiles();
-  if (!pending_predictions_.empty()) ask({}, next_predictions());
+  if (pending_predictions_.empty()) return;
+  try {
+    ask({}, next_predictions());
+  } catch (const std::exception& error) {
+    pending_.clear();
+    pending_predictions_.clear();
+    fail(error);
+  }
 }
 
 std::vector<PredictionRequest> EngineWorker::next_predictions() {
@@ -261,50 +277,62 @@ std::size_t EngineWorker::vocabulary() const {
 
 void EngineWorker::evaluate_tiles() {
   const std::size_t budget = std::exchange(is_first_chunk_, false) ? kFirstChunkCells : kChunkCells;
-  std::vector<attention::TileRequest> chunk;
+  Evaluation::Step all;                                    // of the tiles in `chunk`
+  std::vector<std::pair<PendingTile, std::size_t>> chunk;  // with the number of its requests
   std::size_t cells = 0;
-  if (is_mean(pending_.back())) {
-    mean_.emplace(pending_.back(), result_.shapes);
-    mean_run_ = result_.run;
-    pending_.pop_back();
-    return evaluate_mean();
-  }
-  while (!pending_.empty() && (chunk.empty() || cells < budget) && !is_mean(pending_.back())) {
-    cells += std::size_t{pending_.back().rows} * pending_.back().columns;
-    chunk.push_back(pending_.back());
-    pending_.pop_back();
-  }
-  // A short text's tiles and predictions are one submission.
-  ask(chunk, pending_.empty() ? next_predictions() : std::vector<PredictionRequest>());
-}
-
-void EngineWorker::ask(std::span<const attention::TileRequest> tiles, std::span<const PredictionRequest> predictions) {
-  std::vector<inference::StateRef> states;
-  for (const PredictionRequest& prediction : predictions) states.push_back(prediction.state());
   try {
-    inference::Run::Answers answers = run_->answer({.tiles = tiles, .states = states});
-    for (attention::Tile& tile : answers.tiles) tiles_.add(std::move(tile));
-    for (std::size_t i = 0; i < predictions.size(); ++i) {
-      const std::span<const float> row(answers.logits.values.data() + i * vocabulary(), vocabulary());
-      result_.predictions.insert_or_assign(predictions[i], predict(row, predictions[i].keeps_logits, result_.run));
+    while (!pending_.empty() && (chunk.empty() || cells < budget)) {
+      PendingTile& tile = pending_.back();
+      if (!tile.evaluation) {
+        tile = {.query = tile.query,
+                .evaluation = quantity(tile.query.quantity).begin(tile.query, result_.shapes),
+                .run = result_.run,
+                .reference = compared_.number()};
+      }
+      const Evaluation::Step step = tile.evaluation->next(kChunkCells);
+      if (!chunk.empty() && step.of != all.of) break;
+      all.of = step.of;
+      all.requests.insert(all.requests.end(), step.requests.begin(), step.requests.end());
+      for (const attention::TileRequest& request : step.requests) cells += std::size_t{request.rows} * request.columns;
+      chunk.emplace_back(std::move(tile), step.requests.size());
+      pending_.pop_back();
+    }
+    // A short text's tiles and predictions are one submission.
+    std::vector<attention::Tile> answers =
+        ask(all, pending_.empty() ? next_predictions() : std::vector<PredictionRequest>());
+    auto answer = std::make_move_iterator(answers.begin());
+    for (auto& [tile, count] : chunk) {
+      const auto end = answer + static_cast<std::ptrdiff_t>(count);
+      tile.evaluation->take({answer, end});
+      answer = end;
+      if (tile.evaluation->is_done()) tiles_.add(tile.query, tile.evaluation->result());
     }
   } catch (const std::exception& error) {
     pending_.clear();
     pending_predictions_.clear();
-    fail(error);
+    return fail(error);
+  }
+  for (auto& [tile, count] : std::views::reverse(chunk)) {
+    if (!tile.evaluation->is_done()) pending_.push_back(std::move(tile));
   }
 }
 
-void EngineWorker::evaluate_mean() {
-  is_first_chunk_ = false;
-  try {
-    mean_->advance(*run_, kChunkCells);
-    if (!mean_->is_done()) return;
-    tiles_.add(mean_->take());
-  } catch (const std::exception& error) {
-    fail(error);
+std::vector<attention::Tile> EngineWorker::ask(const Evaluation::Step& step,
+                                               std::span<const PredictionRequest> predictions) {
+  std::vector<inference::StateRef> states;
+  for (const PredictionRequest& prediction : predictions) states.push_back(prediction.state());
+  const bool is_of_reference = step.of == Evaluation::Of::Reference;
+  inference::Run::Answers answers;
+  if (!is_of_reference || !states.empty()) {
+    const std::span<const attention::TileRequest> none;
+    answers = run_->answer({.tiles = is_of_reference ? none : std::span(step.requests), .states = states});
   }
-  mean_.reset();
+  if (is_of_reference) answers.tiles = compared_.run()->evaluate(step.requests);
+  for (std::size_t i = 0; i < predictions.size(); ++i) {
+    const std::span<const float> row(answers.logits.values.data() + i * vocabulary(), vocabulary());
+    result_.predictions.insert_or_assign(predictions[i], predict(row, predictions[i].keeps_logits, result_.run));
+  }
+  return std::move(answers.tiles);
 }
 
 void EngineWorker::work_while_idle() {
@@ -318,7 +346,7 @@ void EngineWorker::work_while_idle() {
 EngineResult EngineWorker::snapshot() const {
   EngineResult result = result_;
   result.tiles = tiles_.tiles();
-  result.has_all_tiles = pending_.empty() && !mean_;
+  result.has_all_tiles = pending_.empty();
   return result;
 }
 
@@ -369,6 +397,7 @@ void EngineWorker::fail(const std::exception& error) {
 }
 
 void EngineWorker::close() {
+  compared_.clear();
   run_.reset();
   kept_.clear();
   runner_.reset();

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "app/engine/compared_run.h"
 #include "app/engine/engine.h"
-#include "app/engine/head_mean.h"
 #include "app/engine/run_source.h"
+#include "app/quantities/evaluation.h"
 
 namespace headlight::app {
 
@@ -39,7 +40,7 @@ class EngineWorker {
   /// Translates the next tokens, or evaluates the next tiles or predictions, few enough that a newer request needn't wait
   /// long.
   void evaluate_some();
-  bool has_more() const { return translation_ || mean_ || !pending_.empty() || !pending_predictions_.empty(); }
+  bool has_more() const { return translation_ || !pending_.empty() || !pending_predictions_.empty(); }
 
   /// A little of what makes later runs faster, for when nobody waits and a first heatmap is there.
   bool has_idle_work() const { return runner_ && result_.run > 0 && runner_->has_idle_work(); }
@@ -66,18 +67,26 @@ class EngineWorker {
   void note_failure(const std::exception& error);
 
  private:
+  /// A tile to be evaluated, perhaps in part.
+  struct PendingTile {
+    TileQuery query;
+    std::unique_ptr<Evaluation> evaluation = nullptr;  ///< once it has begun
+    std::uint64_t run = 0;                             ///< of which it has begun, and of ComparedRun::number()
+    std::uint64_t reference = 0;
+  };
+
   void run_forward(const RunInputs& inputs);
   void run(const RunSource::Source& source, const RunInputs& inputs);
   void translate_some();
   void load_weights(const RunSource::Source& source, inference::Precision precision);
   void evaluate_next();
+  void compare();
   void collect_tiles();
   void collect_predictions();
   void collect_memory();
   void evaluate_tiles();
-  void evaluate_mean();
-  /// Evaluates on the device, in one submission where that is possible.
-  void ask(std::span<const attention::TileRequest> tiles, std::span<const PredictionRequest> predictions);
+  /// Tiles of one run and predictions of the newest, in one submission where that is possible. Throws.
+  std::vector<attention::Tile> ask(const Evaluation::Step& step, std::span<const PredictionRequest> predictions);
   /// Takes the next of pending_predictions_, as many as are read at once.
   std::vector<PredictionRequest> next_predictions();
   std::size_t vocabulary() const;
@@ -103,15 +112,14 @@ class EngineWorker {
   std::shared_ptr<const inference::Run> run_;  ///< that result_ describes; none: it is gone with its device or weights
   std::map<std::uint64_t, std::shared_ptr<const inference::Run>> kept_;
   std::uint64_t kept_count_ = 0;  ///< in all
+  ComparedRun compared_;
   std::optional<EngineRequest> request_;
   BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
   EngineResult result_;       ///< all but the tiles
   TileCache tiles_;
   std::optional<Translation> translation_;              ///< while it is being written
-  std::vector<attention::TileRequest> pending_;         ///< least important first
+  std::vector<PendingTile> pending_;                    ///< least important first
   std::vector<PredictionRequest> pending_predictions_;  ///< least important first
-  std::optional<HeadMeanTile> mean_;                    ///< while it is added up
-  std::uint64_t mean_run_ = 0;                          ///< whose heads are in it
   bool is_first_chunk_ = true;
 };
 

@@ -4,8 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "app/engine/head_mean.h"
-
 namespace headlight::app {
 namespace {
 
@@ -26,6 +24,24 @@ bool has_same_shape(model::BlockRef block, const BlockShapes& before, const Bloc
          a.has_input == b.has_input;
 }
 
+/// Of what a tile depends on in a run whose blocks have these versions; 0: unknown.
+std::uint64_t version_of(const TileQuery& query, const BlockVersions& versions) {
+  if (quantity(query.quantity).scope != Scope::Kind) {
+    const auto found = versions.find(query.block);
+    return found == versions.end() ? 0 : found->second;
+  }
+  std::uint64_t newest = 0;  // a block that is computed anew gets the largest number so far
+  for (const auto& [block, version] : versions) {
+    if (block.kind == query.block.kind) newest = std::max(newest, version);
+  }
+  return newest;
+}
+
+/// The same of the other run of a difference.
+std::uint64_t reference_version_of(const TileQuery& query, const BlockVersions& versions) {
+  return quantity(query.quantity).base ? version_of(query, versions) : 0;
+}
+
 }  // namespace
 
 EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run, std::uint64_t version) {
@@ -36,72 +52,82 @@ EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run, std::uint64
           .facts = std::move(facts)};
 }
 
-std::uint64_t TileCache::version_of(const attention::TileRequest& request) const {
-  if (request.head != kMeanOfKind) {
-    const auto found = versions_.find(request.block);
-    return found == versions_.end() ? 0 : found->second;
-  }
-  std::uint64_t newest = 0;  // a block that is computed anew gets the largest number so far
-  for (const auto& [block, version] : versions_) {
-    if (block.kind == request.block.kind) newest = std::max(newest, version);
-  }
-  return newest;
+bool TileCache::is_up_to_date(const TileQuery& query, const EngineTile& known) const {
+  const std::uint64_t version = version_of(query, versions_);
+  return version != 0 && known.version == version &&
+         known.reference_version == reference_version_of(query, reference_versions_);
+}
+
+EngineTiles::iterator TileCache::drop(EngineTiles::iterator entry) {
+  bytes_ -= bytes_of(entry->second);
+  wanted_at_.erase(entry->first);
+  return tiles_.erase(entry);
 }
 
 void TileCache::begin_run(std::uint64_t run, const BlockShapes& before, const BlockShapes& after, BlockVersions versions) {
   run_ = run;
   versions_ = std::move(versions);
   for (auto entry = tiles_.begin(); entry != tiles_.end();) {
-    if (has_same_shape(entry->first.block, before, after)) {
-      const std::uint64_t version = version_of(entry->first);
-      if (version != 0 && entry->second.version == version) entry->second.run = run;
-      ++entry;
+    if (!has_same_shape(entry->first.block, before, after)) {
+      entry = drop(entry);
       continue;
     }
-    bytes_ -= bytes_of(entry->second);
-    wanted_at_.erase(entry->first);
-    entry = tiles_.erase(entry);
+    if (is_up_to_date(entry->first, entry->second)) entry->second.run = run;
+    ++entry;
   }
 }
 
-std::vector<attention::TileRequest> TileCache::missing(std::span<const attention::TileRequest> requests) {
-  ++clock_;
-  std::vector<attention::TileRequest> result;
-  std::set<attention::TileRequest> seen;
-  for (const attention::TileRequest& request : requests) {
-    if (!seen.insert(request).second) continue;
-    wanted_at_[request] = clock_;
-    const auto found = tiles_.find(request);
-    if (found == tiles_.end() || found->second.run != run_) result.push_back(request);
+void TileCache::compare_with(BlockVersions reference) {
+  if (reference == reference_versions_) return;
+  reference_versions_ = std::move(reference);
+  for (auto entry = tiles_.begin(); entry != tiles_.end();) {
+    if (!quantity(entry->first.quantity).base) {
+      ++entry;
+    } else if (reference_versions_.empty()) {
+      entry = drop(entry);
+    } else {
+      entry->second.run = is_up_to_date(entry->first, entry->second) ? run_ : 0;
+      ++entry;
+    }
   }
-  // A request that a later one replaced before its tile was evaluated will never be evicted with a tile.
+}
+
+std::vector<TileQuery> TileCache::missing(std::span<const TileQuery> queries) {
+  ++clock_;
+  std::vector<TileQuery> result;
+  std::set<TileQuery> seen;
+  for (const TileQuery& query : queries) {
+    if (!seen.insert(query).second) continue;
+    wanted_at_[query] = clock_;
+    const auto found = tiles_.find(query);
+    if (found == tiles_.end() || found->second.run != run_) result.push_back(query);
+  }
+  // A query that a later one replaced before its tile was evaluated will never be evicted with a tile.
   std::erase_if(wanted_at_, [&](const auto& entry) { return entry.second < clock_ && !tiles_.contains(entry.first); });
   evict();
   return result;
 }
 
-void TileCache::add(attention::Tile tile) {
-  const attention::TileRequest request = tile.request;
-  if (const auto old = tiles_.find(request); old != tiles_.end()) bytes_ -= bytes_of(old->second);
-  EngineTile& known = tiles_[request] = make_engine_tile(std::move(tile), run_, version_of(request));
+void TileCache::add(const TileQuery& query, attention::Tile tile) {
+  if (const auto old = tiles_.find(query); old != tiles_.end()) bytes_ -= bytes_of(old->second);
+  EngineTile& known = tiles_[query] = make_engine_tile(std::move(tile), run_, version_of(query, versions_));
+  known.reference_version = reference_version_of(query, reference_versions_);
   bytes_ += bytes_of(known);
-  wanted_at_.try_emplace(request, clock_);
+  wanted_at_.try_emplace(query, clock_);
   evict();
 }
 
 void TileCache::evict() {
   if (bytes_ <= budget_bytes_) return;
-  std::vector<std::pair<std::uint64_t, attention::TileRequest>> oldest_first;
-  for (const auto& [request, entry] : tiles_) {
-    const std::uint64_t wanted_at = wanted_at_[request];
-    if (wanted_at < clock_) oldest_first.emplace_back(wanted_at, request);
+  std::vector<std::pair<std::uint64_t, TileQuery>> oldest_first;
+  for (const auto& [query, entry] : tiles_) {
+    const std::uint64_t wanted_at = wanted_at_[query];
+    if (wanted_at < clock_) oldest_first.emplace_back(wanted_at, query);
   }
   std::sort(oldest_first.begin(), oldest_first.end());
-  for (const auto& [wanted_at, request] : oldest_first) {
+  for (const auto& [wanted_at, query] : oldest_first) {
     if (bytes_ <= budget_bytes_) return;
-    bytes_ -= bytes_of(tiles_[request]);
-    tiles_.erase(request);
-    wanted_at_.erase(request);
+    drop(tiles_.find(query));
   }
 }
 

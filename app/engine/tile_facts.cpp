@@ -61,7 +61,8 @@ TileFacts make_tile_facts(const attention::Tile& tile) {
     facts.has_odd = !std::isfinite(tile.values[cell]) && (tile.masked.empty() || tile.masked[cell] == 0);
   }
   facts.range = visible_range(tile);
-  if (request.stage != attention::Stage::Weights) return facts;
+  // A difference of weights has no row sums: its values are no distribution.
+  if (request.stage != attention::Stage::Weights || tile.row_sum.empty()) return facts;
   facts.largest_weight = largest_weight(tile);
   facts.concentration = concentration(tile, request.rows, std::max(request.rows, 1U));
   facts.row_scales = row_normalizers(tile);

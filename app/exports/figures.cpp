@@ -1,12 +1,11 @@
 #include "app/exports/figures.h"
 
 #include <algorithm>
-#include <array>
 
-#include "app/engine/head_mean.h"
 #include "app/engine/written_rows.h"
+#include "app/quantities/evaluation.h"
+#include "app/quantities/shown_map.h"
 #include "core/error.h"
-#include "export/stage_style.h"
 #include "view/color_map.h"
 
 namespace headlight::app {
@@ -18,20 +17,14 @@ using attention::Stage;
 constexpr std::uint32_t kFigureEdge = 1024;
 constexpr std::uint32_t kPanelEdge = 256;
 
-constexpr std::array<const char*, attention::kStages> kStageTitles = {
-    "input X",       "queries Q",         "keys K",        "values V",     "raw scores Q·Kᵀ", "scaled scores",
-    "masked scores", "attention weights", "head's output", "merged heads", "output"};
-
-const char* title_of(Stage stage) { return kStageTitles[static_cast<std::size_t>(stage)]; }
-
-attention::TileRequest pooled_matrix(const ExportBlocks& blocks, const MatrixRef& matrix, std::uint32_t edge) {
-  attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+TileQuery pooled_matrix(const ExportBlocks& blocks, const MatrixRef& matrix, std::uint32_t edge) {
+  TileQuery request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   while ((std::max(request.rows, request.columns) + request.pool - 1) / request.pool > edge) request.pool *= 2;
   return request;
 }
 
-exporting::FigureMap read_map(const inference::Run& run, const attention::TileRequest& request) {
-  return exporting::make_map(evaluate_with_means(run, {request}).front());
+exporting::FigureMap read_map(const inference::Run& run, const TileQuery& query) {
+  return exporting::make_map(evaluate({.run = run}, query));
 }
 
 exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
@@ -46,7 +39,7 @@ exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
   style.is_dark = options.is_dark;
   style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;
   style.png_scale = static_cast<double>(options.dpi) / 96.0;
-  return exporting::style_for(stage, style);
+  return quantity(stage).colors == ColorKind::Diverging ? exporting::diverging(style) : style;
 }
 
 std::string place(const ExportBlocks& blocks, const MatrixRef& matrix, bool names_head) {
@@ -102,14 +95,14 @@ std::string mask_in_words(const attention::MaskSpec& mask) {
 
 exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
                                        const MatrixRef& matrix, const ExportOptions& options) {
-  const bool is_map = attention::is_map(matrix.stage);
-  const bool rows_are_keys = matrix.stage == Stage::K || matrix.stage == Stage::V;
+  const Quantity& shown = quantity(quantity_of(blocks, matrix.stage));
+  const bool is_map = shown.is_map();
+  const bool rows_are_keys = shown.rows == Axis::KeyToken;
   MatrixAxes axes = matrix_axes(input, blocks, matrix);
   exporting::HeatmapFigure figure;
   figure.title = options.title;
   if (figure.title.empty()) {
-    figure.title =
-        fmt::format("{} · {}", title_of(matrix.stage), place(blocks, matrix, attention::is_per_head(matrix.stage)));
+    figure.title = fmt::format("{} · {}", shown.figure_title, place(blocks, matrix, attention::is_per_head(matrix.stage)));
   }
   figure.subtitle = settings_in_words(blocks, options);
   figure.map = read_map(run, pooled_matrix(blocks, matrix, kFigureEdge));
@@ -125,7 +118,7 @@ exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::M
     figure.columns.tokens = std::move(axes.columns);
     figure.columns.length = real_tokens(input.keys(blocks.kind), matrix.batch);
   }
-  figure.value_title = exporting::value_title(matrix.stage);
+  figure.value_title = shown.value_title;
   figure.marks_empty_rows = matrix.stage == Stage::Weights;
   figure.style = style_of(matrix.stage, options);
   return figure;
@@ -133,9 +126,10 @@ exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::M
 
 exporting::ContactSheet heads_figure(const inference::Run& run, const ExportBlocks& blocks, const MatrixRef& first,
                                      const ExportOptions& options) {
+  const Quantity& shown = quantity(quantity_of(blocks, first.stage));
   exporting::ContactSheet sheet;
   sheet.title = options.title;
-  if (sheet.title.empty()) sheet.title = fmt::format("{} · {}", title_of(first.stage), place(blocks, first, false));
+  if (sheet.title.empty()) sheet.title = fmt::format("{} · {}", shown.figure_title, place(blocks, first, false));
   sheet.subtitle = settings_in_words(blocks, options);
   const AxisRange heads = heads_of(blocks, first.stage);
   for (std::uint32_t head = 0; head < heads.count; ++head) {
@@ -144,9 +138,9 @@ exporting::ContactSheet heads_figure(const inference::Run& run, const ExportBloc
     sheet.panels.push_back(
         {.title = fmt::format("head {}", matrix.head), .map = read_map(run, pooled_matrix(blocks, matrix, kPanelEdge))});
   }
-  sheet.row_title = exporting::row_title(first.stage);
-  sheet.column_title = exporting::column_title(first.stage);
-  sheet.value_title = exporting::value_title(first.stage);
+  sheet.row_title = to_string(shown.rows);
+  sheet.column_title = to_string(shown.columns);
+  sheet.value_title = shown.value_title;
   sheet.style = style_of(first.stage, options);
   return sheet;
 }

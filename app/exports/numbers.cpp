@@ -1,30 +1,34 @@
 #include "app/exports/numbers.h"
 
-#include "app/engine/head_mean.h"
+#include "app/quantities/shown_map.h"
 #include "export/csv.h"
 #include "export/npy.h"
-#include "export/stage_style.h"
 
 namespace headlight::app {
 namespace {
 
 using attention::Stage;
 
-std::vector<std::string> axis_names(Stage stage) {
-  if (attention::is_map(stage)) return {"layer", "batch", "head", "query", "key"};
-  if (attention::is_per_head(stage)) return {"layer", "batch", "head", "token", "feature"};
-  return {"layer", "batch", "token", "feature"};
+/// Of the array with all matrices of a quantity.
+std::vector<std::string> axis_names(const Quantity& written) {
+  std::vector<std::string> axes = {"layer", "batch"};
+  if (written.scope == Scope::Head) axes.emplace_back("head");
+  // Tokens of both sides have one name here.
+  axes.emplace_back(to_string(written.rows == Axis::KeyToken ? Axis::Token : written.rows));
+  axes.emplace_back(to_string(written.columns));
+  return axes;
 }
 
 }  // namespace
 
 MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix) {
-  const bool rows_are_keys = matrix.stage == Stage::K || matrix.stage == Stage::V;
+  const Quantity& written = quantity(quantity_of(blocks, matrix.stage));
+  const bool rows_are_keys = written.rows == Axis::KeyToken;
   const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
-  const bool is_map = attention::is_map(matrix.stage);
+  const bool is_map = written.is_map();
   MatrixAxes axes;
-  axes.row_name = exporting::row_title(matrix.stage);
-  axes.column_name = exporting::column_title(matrix.stage);
+  axes.row_name = to_string(written.rows);
+  axes.column_name = to_string(written.columns);
   axes.rows = row_tokens.texts.at(matrix.batch);
   axes.columns = is_map ? input.keys(blocks.kind).texts.at(matrix.batch)
                         : exporting::index_names(blocks.shape.extent(matrix.stage)->columns);
@@ -33,21 +37,19 @@ MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& block
 
 exporting::WrittenStage write_stage_npy(const inference::Run& run, const ExportBlocks& blocks, Stage stage,
                                         const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  const bool is_per_head = attention::is_per_head(stage) && blocks.mean == HeadMean::None;
+  const Quantity& written = quantity(quantity_of(blocks, stage));
   const auto extent = blocks.shape.extent(stage);
   Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count};
   const AxisRange heads = heads_of(blocks, stage);
-  if (is_per_head) shape.push_back(heads.count);
+  if (written.scope == Scope::Head) shape.push_back(heads.count);
   shape.push_back(extent->rows);
   shape.push_back(extent->columns);
-  std::vector<std::string> axes = axis_names(stage);
-  if (blocks.mean != HeadMean::None) std::erase(axes, "head");
+  std::vector<std::string> axes = axis_names(written);
   exporting::NpyFile file(path, shape);
   for (const model::BlockRef block : blocks.layers) {
     for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
       for (std::uint32_t head = 0; head < heads.count; ++head) {
-        const attention::TileRequest matrix =
-            whole_matrix(blocks, block, stage, blocks.batch.first + batch, heads.first + head);
+        const TileQuery matrix = whole_matrix(blocks, block, stage, blocks.batch.first + batch, heads.first + head);
         read_strips(run, matrix, [&](const attention::Tile& strip) {
           checkpoint();
           file.append(strip.values);
@@ -67,7 +69,7 @@ void write_matrix_csv(const inference::Run& run, const model::ModelInput& input,
   const MatrixAxes axes = matrix_axes(input, blocks, matrix);
   AtomicFile file(path);
   exporting::CsvWriter writer(exporting::sink_of(file), axes.row_name + "/" + axes.column_name, axes.columns);
-  const attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  const TileQuery request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   read_strips(run, request, [&](const attention::Tile& strip) {
     checkpoint();
     const std::span<const float> values = strip.values;
@@ -93,7 +95,7 @@ void write_matrix_json(const inference::Run& run, const model::ModelInput& input
   head["axes"] = {axes.row_name, axes.column_name};
   head[axes.row_name] = axes.rows;
   if (attention::is_map(matrix.stage)) head[axes.column_name] = axes.columns;
-  const attention::TileRequest request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  const TileQuery request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   AtomicFile file(path);
   exporting::JsonTensorWriter writer(exporting::sink_of(file), head, Shape{request.rows, request.columns});
   read_strips(run, request, [&](const attention::Tile& strip) {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "app/engine/head_mean.h"
+#include "app/quantities/evaluation.h"
+#include "app/quantities/shown_map.h"
 #include "app/state/usage.h"
 
 namespace headlight::app {
@@ -76,8 +77,7 @@ std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::
 
 AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage) {
   if (!attention::is_per_head(stage)) return {.first = 0, .count = 1};
-  if (blocks.mean != HeadMean::None)
-    return {.first = blocks.mean == HeadMean::Layer ? kMeanOfLayer : kMeanOfKind, .count = 1};
+  if (blocks.mean != HeadMean::None) return {.first = 0, .count = 1};
   if (!is_of_keys(stage)) return blocks.heads;
   const std::uint32_t group = group_size(blocks.shape);
   const std::uint32_t first = blocks.heads.first / group;
@@ -85,14 +85,18 @@ AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage) {
   return {.first = first, .count = last - first + 1};
 }
 
-attention::TileRequest whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage,
-                                    std::uint32_t batch, std::uint32_t head) {
+QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage) {
+  return stage == attention::Stage::Weights ? weights_of(blocks.mean) : QuantityId(stage);
+}
+
+TileQuery whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage, std::uint32_t batch,
+                       std::uint32_t head) {
   const auto extent = blocks.shape.extent(stage);
   if (!extent) throw Error("{} has no stage {}", model::to_string(block.kind), attention::to_string(stage));
-  return {.block = block,
+  return {.quantity = quantity_of(blocks, stage),
+          .block = block,
           .batch = batch,
           .head = is_of_keys(stage) ? head * group_size(blocks.shape) : head,
-          .stage = stage,
           .row = 0,
           .rows = extent->rows,
           .column = 0,
@@ -100,14 +104,14 @@ attention::TileRequest whole_matrix(const ExportBlocks& blocks, model::BlockRef 
           .pool = 1};
 }
 
-void read_strips(const inference::Run& run, const attention::TileRequest& matrix,
+void read_strips(const inference::Run& run, const TileQuery& matrix,
                  const std::function<void(const attention::Tile& strip)>& use) {
   const std::uint32_t rows_at_once = std::max(1u, kStripCells / matrix.columns);
   for (std::uint32_t row = 0; row < matrix.rows; row += rows_at_once) {
-    attention::TileRequest strip = matrix;
+    TileQuery strip = matrix;
     strip.row = matrix.row + row;
     strip.rows = std::min(rows_at_once, matrix.rows - row);
-    for (const attention::Tile& tile : evaluate_with_means(run, {strip})) use(tile);
+    use(evaluate({.run = run}, strip));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/engine/runner.h"
 #include "app/exports/job.h"
+#include "app/quantities/tile_query.h"
 
 namespace headlight::app {
 
@@ -32,15 +33,18 @@ std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::
                                         const ExportOptions& options);
 
 /// The selected heads of a stage: KV heads for K and V, which several query heads may share; a single one where a
-/// stage isn't per head; the number of the mean (app/engine/head_mean.h) where one is selected.
+/// stage isn't per head; a single one where a mean is selected.
 AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage);
 
+/// What is written of a stage: itself, or the selected mean.
+QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage);
+
 /// The whole matrix of a stage in one batch item and one of the stage's heads, exact.
-attention::TileRequest whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage,
-                                    std::uint32_t batch, std::uint32_t head);
+TileQuery whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage, std::uint32_t batch,
+                       std::uint32_t head);
 
 /// Evaluates `matrix` in strips of rows, top to bottom, so that one of any size passes through a bounded buffer.
-void read_strips(const inference::Run& run, const attention::TileRequest& matrix,
+void read_strips(const inference::Run& run, const TileQuery& matrix,
                  const std::function<void(const attention::Tile& strip)>& use);
 
 }  // namespace headlight::app

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/engine/head_mean.h"
+#include "app/quantities/shown_map.h"
 #include "app/state/state_json.h"
 #include "export/json.h"
 #include "inference/notebooks.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "app/engine/head_mean.h"
+#include "app/quantities/shown_map.h"
 #include "app/views/head/head_view.h"
 #include "app/views/predictions/predictions_view.h"
 #include "app/views/steps/steps_view.h"

@@ -15,38 +15,38 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t number) {
   return mixed ^ (mixed >> 31);
 }
 
-bool covers(const attention::TileRequest& tile, const attention::TileRequest& region) {
+bool covers(const TileQuery& tile, const TileQuery& region) {
   return tile.row <= region.row && tile.row + tile.rows >= region.row + region.rows && tile.column <= region.column &&
          tile.column + tile.columns >= region.column + region.columns;
 }
 
-ShownTile show(const EngineTile& known) {
-  return {.tile = known.tile.get(), .run = known.run, .version = known.version, .facts = known.facts.get()};
+ShownTile show(const TileQuery& query, const EngineTile& known) {
+  // With another reference the same run has other differences.
+  const std::uint64_t version = known.reference_version == 0 ? known.version : mix(known.version, known.reference_version);
+  return {.query = query, .tile = known.tile.get(), .run = known.run, .version = version, .facts = known.facts.get()};
 }
 
 }  // namespace
 
-ShownTile find_tile(Frame& frame, const attention::TileRequest& request) {
-  frame.tile_requests.push_back(request);
-  const auto found = frame.result.tiles.find(request);
-  if (found == frame.result.tiles.end()) return {};
-  return show(found->second);
+ShownTile find_tile(Frame& frame, const TileQuery& query) {
+  const EngineTile* known = frame.ask(query);
+  return known ? show(query, *known) : ShownTile();
 }
 
-ShownTile find_covering_tile(const EngineResult& result, const attention::TileRequest& wanted) {
-  attention::TileRequest first = wanted;
+ShownTile find_covering_tile(const EngineResult& result, const TileQuery& wanted) {
+  TileQuery first = wanted;
   first.row = first.rows = first.column = first.columns = first.pool = 0;
   ShownTile best;
   for (auto found = result.tiles.lower_bound(first); found != result.tiles.end(); ++found) {
-    const attention::TileRequest& request = found->first;
-    const bool is_same_map = request.block == wanted.block && request.batch == wanted.batch && request.head == wanted.head &&
-                             request.stage == wanted.stage;
+    const TileQuery& query = found->first;
+    const bool is_same_map = query.quantity == wanted.quantity && query.block == wanted.block &&
+                             query.batch == wanted.batch && query.head == wanted.head;
     if (!is_same_map) break;
-    if (!covers(request, wanted)) continue;
+    if (!covers(query, wanted)) continue;
     // A tile of this run is preferred to one of the previous run, then the sharper one.
-    const bool is_better = !best.tile || found->second.run > best.run ||
-                           (found->second.run == best.run && request.pool < best.tile->request.pool);
-    if (is_better) best = show(found->second);
+    const bool is_better =
+        !best.tile || found->second.run > best.run || (found->second.run == best.run && query.pool < best.query.pool);
+    if (is_better) best = show(query, found->second);
   }
   return best;
 }
@@ -57,6 +57,10 @@ std::span<const std::uint32_t> weight_colors(const State& state) {
 }
 
 std::span<const std::uint32_t> signed_colors() { return view::table(view::ColorMap::BlueRed); }
+
+std::span<const std::uint32_t> colors_of(QuantityId id, const State& state) {
+  return quantity(id).colors == ColorKind::Sequential ? weight_colors(state) : signed_colors();
+}
 
 std::uint32_t pool_for(std::uint32_t rows, std::uint32_t columns, std::uint32_t max_edge) {
   std::uint32_t pool = 1;
@@ -86,11 +90,11 @@ float shown_concentration(const ShownTile& shown, attention::KeyRange queries, s
 }
 
 void name_image(shell::HeatmapImage& image, const ShownTile& picture, std::uint32_t place) {
-  const attention::TileRequest& request = picture.tile->request;
-  std::uint64_t key = mix(place, static_cast<std::uint64_t>(request.block.kind));
+  const TileQuery& query = picture.query;
+  std::uint64_t key = mix(place, static_cast<std::uint64_t>(query.block.kind));
   for (const std::uint32_t part :
-       {request.block.layer.value, request.batch, request.head, static_cast<std::uint32_t>(request.stage), request.row,
-        request.rows, request.column, request.columns, request.pool}) {
+       {query.block.layer.value, query.batch, query.head, static_cast<std::uint32_t>(query.quantity.index()), query.row,
+        query.rows, query.column, query.columns, query.pool}) {
     key = mix(key, part);
   }
   image.key = key;

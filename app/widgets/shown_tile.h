@@ -12,6 +12,7 @@ namespace headlight::app {
 
 /// A tile on screen.
 struct ShownTile {
+  TileQuery query = {};                   ///< what it answers, perhaps another than was asked
   const attention::Tile* tile = nullptr;  ///< null while nothing fitting is known
   std::uint64_t run = 0;                  ///< the newest that it shows
   std::uint64_t version = 0;              ///< with the tile's request it names the values; 0: the run does
@@ -19,15 +20,17 @@ struct ShownTile {
 };
 
 /// Requests the tile and returns it if it is known.
-ShownTile find_tile(Frame& frame, const attention::TileRequest& request);
+ShownTile find_tile(Frame& frame, const TileQuery& query);
 
 /// The sharpest known tile of `wanted`'s map that covers its region, requested or not: shown until the wanted one is
 /// evaluated.
-ShownTile find_covering_tile(const EngineResult& result, const attention::TileRequest& wanted);
+ShownTile find_covering_tile(const EngineResult& result, const TileQuery& wanted);
 
 /// The user's colour map for weights, and the one for signed numbers: 256 packed colours, from low to high.
 std::span<const std::uint32_t> weight_colors(const State& state);
 std::span<const std::uint32_t> signed_colors();
+/// One of both, by the quantity's kind of colours.
+std::span<const std::uint32_t> colors_of(QuantityId id, const State& state);
 
 /// Smallest power of two by which a matrix must be pooled to have at most `max_edge` values an edge.
 std::uint32_t pool_for(std::uint32_t rows, std::uint32_t columns, std::uint32_t max_edge);

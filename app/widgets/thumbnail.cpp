@@ -45,13 +45,13 @@ attention::KeyRange key_range(const Frame& frame, model::BlockKind kind) {
                             : attention::KeyRange(0);
 }
 
-attention::TileRequest thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {
+TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {
   const inference::BlockShape& shape = frame.result.shapes.at(block);
   const auto pixels = static_cast<std::uint32_t>(std::max(edge * frame.ui.scale(), 1.0F));
-  return {.block = block,
+  return {.quantity = attention::Stage::Weights,
+          .block = block,
           .batch = frame.state.selection.batch,
           .head = head,
-          .stage = attention::Stage::Weights,
           .row = 0,
           .rows = shape.queries,
           .column = 0,
@@ -59,7 +59,7 @@ attention::TileRequest thumbnail_request(const Frame& frame, model::BlockRef blo
           .pool = std::min(pool_for(shape.queries, shape.keys, pixels), most_pool(std::max(shape.queries, shape.keys)))};
 }
 
-void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const shell::UiRect& box, std::uint32_t place) {
+void draw_thumbnail(Frame& frame, const TileQuery& request, const shell::UiRect& box, std::uint32_t place) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame.ui.theme();
   ShownTile picture = find_tile(frame, request);

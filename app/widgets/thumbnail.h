@@ -8,10 +8,10 @@
 namespace headlight::app {
 
 /// The tile of a head's weights for a thumbnail of at most `edge` UI units.
-attention::TileRequest thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge);
+TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge);
 
 /// A head's weights in a box, without axes; the missing colour until its tile is evaluated. `place` names the use.
-void draw_thumbnail(Frame& frame, const attention::TileRequest& request, const shell::UiRect& box, std::uint32_t place);
+void draw_thumbnail(Frame& frame, const TileQuery& request, const shell::UiRect& box, std::uint32_t place);
 
 /// The tooltip of a thumbnail: layer, head, concentration and a larger heatmap.
 void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head);

@@ -13,12 +13,12 @@ std::optional<inference::BlockShape::Extent> TileNumbers::extent(Stage stage) co
   return shape == frame_.result.shapes.end() ? std::nullopt : shape->second.extent(stage);
 }
 
-attention::TileRequest TileNumbers::region(Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
-                                           std::uint32_t columns) const {
-  return {.block = block_,
+TileQuery TileNumbers::region(QuantityId id, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
+                              std::uint32_t columns) const {
+  return {.quantity = id,
+          .block = block_,
           .batch = batch_,
-          .head = attention::is_per_head(stage) ? head_ : 0,
-          .stage = stage,
+          .head = quantity(id).scope == Scope::Head ? head_ : 0,
           .row = row,
           .rows = rows,
           .column = column,
@@ -26,16 +26,16 @@ attention::TileRequest TileNumbers::region(Stage stage, std::uint32_t row, std::
           .pool = 1};
 }
 
-ShownTile TileNumbers::find_exact(const attention::TileRequest& region) const {
+ShownTile TileNumbers::find_exact(const TileQuery& region) const {
   const ShownTile known = find_covering_tile(frame_.result, region);
-  const bool is_exact = known.tile && known.tile->request.pool == 1 && known.run == frame_.result.run;
+  const bool is_exact = known.tile && known.query.pool == 1 && known.run == frame_.result.run;
   return is_exact ? known : ShownTile();
 }
 
-ShownTile TileNumbers::exact_with(const attention::TileRequest& region) {
+ShownTile TileNumbers::exact_with(const TileQuery& region) {
   const ShownTile known = find_exact(region);
   // A tile on screen is requested by the view that draws it; the thin one must be requested here.
-  if (!known.tile || known.tile->request == region) frame_.tile_requests.push_back(region);
+  if (!known.tile || known.query == region) frame_.ask(region);
   return known;
 }
 
@@ -81,7 +81,7 @@ std::optional<NumberSource::Softmax> TileNumbers::softmax(std::uint32_t row) {
 std::optional<TileNumbers::WeightsRow> TileNumbers::weights_row(std::uint32_t row) {
   const auto size = extent(Stage::Weights);
   if (!size || row >= size->rows) return std::nullopt;
-  const ShownTile shown = exact_with(region(Stage::Weights, row, 1, 0, size->columns));
+  const ShownTile shown = exact_with(region(weights_, row, 1, 0, size->columns));
   const std::size_t index = shown.tile ? row - shown.tile->request.row : 0;
   if (!shown.tile || !shown.facts || index >= shown.facts->rows.size()) return std::nullopt;
   return WeightsRow{.weights = std::span(shown.tile->values).subspan(index * size->columns, size->columns),
@@ -91,7 +91,7 @@ std::optional<TileNumbers::WeightsRow> TileNumbers::weights_row(std::uint32_t ro
 std::optional<float> TileNumbers::received(std::uint32_t key) const {
   const auto size = extent(Stage::Weights);
   if (!size || key >= size->columns) return std::nullopt;
-  const ShownTile shown = find_exact(region(Stage::Weights, 0, size->rows, key, 1));
+  const ShownTile shown = find_exact(region(weights_, 0, size->rows, key, 1));
   const std::size_t index = shown.tile ? key - shown.tile->request.column : 0;
   if (!shown.tile || !shown.facts || index >= shown.facts->received.size()) return std::nullopt;
   return shown.facts->received[index];

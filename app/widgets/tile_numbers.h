@@ -11,8 +11,10 @@ namespace headlight::app {
 /// One head's numbers, from the tiles on screen or else requested: a row or a column is one thin tile.
 class TileNumbers final : public NumberSource {
  public:
-  TileNumbers(Frame& frame, model::BlockRef block, std::uint32_t batch, std::uint32_t head)
-      : frame_(frame), block_(block), batch_(batch), head_(head) {}
+  /// `weights`: the head's, or a mean in their place.
+  TileNumbers(Frame& frame, model::BlockRef block, std::uint32_t batch, std::uint32_t head,
+              QuantityId weights = attention::Stage::Weights)
+      : frame_(frame), block_(block), batch_(batch), head_(head), weights_(weights) {}
 
   Numbers row(attention::Stage stage, std::uint32_t row) override;
   Numbers column(attention::Stage stage, std::uint32_t column) override;
@@ -20,7 +22,7 @@ class TileNumbers final : public NumberSource {
   std::optional<Softmax> softmax(std::uint32_t row) override;
   Numbers memory(std::uint32_t row) override;
 
-  /// One query's weights, all keys, and what they amount to; the span is the tile's. The head may be a mean.
+  /// One query's weights, all keys, and what they amount to; the span is the tile's.
   struct WeightsRow {
     std::span<const float> weights;
     RowStatistics statistics;
@@ -30,12 +32,12 @@ class TileNumbers final : public NumberSource {
   std::optional<float> received(std::uint32_t key) const;
 
  private:
-  attention::TileRequest region(attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
-                                std::uint32_t columns) const;
+  TileQuery region(QuantityId quantity, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
+                   std::uint32_t columns) const;
   /// An exact tile of this run that covers the region; nothing when there is none.
-  ShownTile find_exact(const attention::TileRequest& region) const;
-  /// Likewise; requests exactly that region when there is none.
-  ShownTile exact_with(const attention::TileRequest& region);
+  ShownTile find_exact(const TileQuery& region) const;
+  /// Likewise; asks for exactly that region when there is none.
+  ShownTile exact_with(const TileQuery& region);
   const attention::Tile* tile_with(attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
                                    std::uint32_t columns) {
     return exact_with(region(stage, row, rows, column, columns)).tile;
@@ -45,6 +47,7 @@ class TileNumbers final : public NumberSource {
   Frame& frame_;
   model::BlockRef block_;
   std::uint32_t batch_, head_;
+  QuantityId weights_;
 };
 
 }  // namespace headlight::app

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "app/engine/head_mean.h"
+#include "app/quantities/shown_map.h"
 
 namespace headlight::app {
 namespace {
@@ -33,22 +33,23 @@ std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
   const Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);
   if (shape == frame.result.shapes.end() || query >= shape->second.queries) return {};
-  attention::TileRequest request = shown_map(selection, {.block = selection.block,
-                                                         .batch = selection.batch,
-                                                         .head = selection.head,
-                                                         .stage = attention::Stage::Weights,
-                                                         .rows = shape->second.queries,
-                                                         .columns = shape->second.keys});
-  const attention::Tile* whole = frame.result.tile(request);  // as the map shows a short text
+  TileQuery wanted = shown_map(selection, {.quantity = attention::Stage::Weights,
+                                           .block = selection.block,
+                                           .batch = selection.batch,
+                                           .head = selection.head,
+                                           .rows = shape->second.queries,
+                                           .columns = shape->second.keys});
+  const attention::Tile* tile = frame.result.tile(wanted);  // as the map shows a short text
   std::uint32_t row = query;
-  if (whole == nullptr) {
-    request.row = query;
-    request.rows = 1;
+  if (tile == nullptr) {
+    wanted.row = query;
+    wanted.rows = 1;
     row = 0;
+    const EngineTile* known = frame.ask(wanted);
+    tile = known ? known->tile.get() : nullptr;
   }
-  const attention::Tile* tile = whole != nullptr ? whole : frame.tile(request);
   std::vector<float> weights;
-  for (std::uint32_t key = 0; tile != nullptr && key < request.columns; ++key) weights.push_back(tile->at(row, key));
+  for (std::uint32_t key = 0; tile != nullptr && key < wanted.columns; ++key) weights.push_back(tile->at(row, key));
   return weights;
 }
 

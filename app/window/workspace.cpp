@@ -104,7 +104,7 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
                  .state = state,
                  .transient = transient_,
                  .result = result_,
-                 .tile_requests = wanted_tiles_,
+                 .tile_queries = wanted_tiles_,
                  .items = &items_,
                  .predictions = &predictions_,
                  .wants_memory = &wants_memory_,
@@ -237,7 +237,7 @@ bool Workspace::shows_selected_map() const {
 }
 
 bool Workspace::shows_all_maps() const {
-  const auto is_shown = [&](const attention::TileRequest& request) { return result_.is_current(request); };
+  const auto is_shown = [&](const TileQuery& query) { return result_.is_current(query); };
   return shows_selected_map() && (!result_.translated || result_.translated->is_done) &&
          std::ranges::all_of(wanted_tiles_, is_shown);
 }

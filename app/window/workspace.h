@@ -235,7 +235,7 @@ class Workspace final : private CommandHost {
   std::uint64_t inputs_revision_ = 0;  ///< of the newest request with other inputs than the one before
   RunInputs requested_inputs_;         ///< of the newest request
   RunInputs shown_inputs_;             ///< of the newest good run, as far as known
-  std::vector<attention::TileRequest> requested_tiles_, wanted_tiles_;
+  std::vector<TileQuery> requested_tiles_, wanted_tiles_;
   std::vector<PredictionRequest> requested_predictions_, predictions_;
   bool requested_memory_ = false, wants_memory_ = false;
 

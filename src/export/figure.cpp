@@ -37,6 +37,17 @@ std::string draw_svg(const Drawing& drawing, const FigureStyle& style, const std
 
 }  // namespace
 
+FigureStyle diverging(FigureStyle style) {
+  style.color_map = view::ColorMap::BlueRed;
+  style.scale = view::ScaleKind::Symmetric;
+  style.spread = view::ScaleSpread::Linear;
+  if (style.limits) {
+    const float reach = std::max(std::abs(style.limits->low), std::abs(style.limits->high));
+    style.limits = {.low = -reach, .high = reach};
+  }
+  return style;
+}
+
 std::string encode_png(const HeatmapFigure& figure) {
   return draw_png(HeatmapDrawing(figure, max_values(figure.style)), figure.style);
 }

@@ -27,6 +27,10 @@ struct FigureStyle {
   float map_edge = 0.0F;      ///< units: the longer side of a map, of a sheet all its panels across; 0: as the cells need
 };
 
+/// The style for values of both signs: the diverging colours, symmetric around zero and linear; of the limits the one
+/// farther from zero counts.
+FigureStyle diverging(FigureStyle style);
+
 /// The names along one side of a matrix.
 struct FigureAxis {
   std::string title;                ///< "query", "key", "feature"

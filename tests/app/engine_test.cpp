@@ -22,11 +22,11 @@ RunInputs inputs_of(const std::string& text) {
   return run_inputs(state);
 }
 
-attention::TileRequest weights_of(std::uint32_t head, std::uint32_t tokens) {
-  return {.block = kFirstLayer,
+TileQuery weights_of(std::uint32_t head, std::uint32_t tokens) {
+  return {.quantity = attention::Stage::Weights,
+          .block = kFirstLayer,
           .batch = 0,
           .head = head,
-          .stage = attention::Stage::Weights,
           .row = 0,
           .rows = tokens,
           .column = 0,
@@ -47,7 +47,7 @@ struct Bench {
                 .wake = [this] { ++wakes; },
                 .tile_bytes = tile_bytes}) {}
 
-  void request(const RunInputs& inputs, std::vector<attention::TileRequest> tiles = {}) {
+  void request(const RunInputs& inputs, std::vector<TileQuery> tiles = {}) {
     engine.request({.revision = ++revision, .inputs = inputs, .tiles = std::move(tiles)});
   }
   /// The worker calls wake() after it said that it is idle.
@@ -156,7 +156,7 @@ TEST_SUITE("cpu") {
     Bench bench;
     std::string text;
     for (int word = 0; word < 600; ++word) text += " w" + std::to_string(word);
-    std::vector<attention::TileRequest> tiles;
+    std::vector<TileQuery> tiles;
     for (std::uint32_t head = 0; head < 4; ++head) tiles.push_back(weights_of(3 - head, 600));
     bench.log->is_held = true;
     bench.request(inputs_of(text), tiles);

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "app/engine/engine_worker.h"
-#include "app/engine/head_mean.h"
 #include "app/engine/run_source.h"
+#include "app/quantities/head_mean.h"
 #include "app/reference_runner.h"
 
 using namespace headlight;
@@ -30,10 +30,10 @@ struct Run {
     return std::move(run->evaluate({&request, 1}).front());
   }
 
-  attention::Tile mean(const attention::TileRequest& request, std::size_t cells_at_once) {
-    HeadMeanTile tile(request, shapes);
-    while (!tile.is_done()) tile.advance(*run, cells_at_once);
-    return tile.take();
+  attention::Tile mean(const TileQuery& query, std::size_t cells_at_once) {
+    const std::unique_ptr<Evaluation> evaluation = begin_head_mean(query, shapes);
+    while (!evaluation->is_done()) evaluation->take(run->evaluate(evaluation->next(cells_at_once).requests));
+    return evaluation->result();
   }
 
   State state;
@@ -58,14 +58,14 @@ TEST_SUITE("cpu") {
   TEST_CASE("a mean is the mean of its heads' tiles, of one layer or of all") {
     Run run(causal_playground());
     const model::BlockRef last{.layer = LayerIndex{1}};
-    for (const std::uint32_t which : {kMeanOfLayer, kMeanOfKind}) {
+    for (const QuantityId which : {kMeanOfLayer, kMeanOfKind}) {
       std::vector<attention::Tile> heads;
       for (const auto& [block, shape] : run.shapes) {
         if (which == kMeanOfLayer && block != last) continue;
         for (std::uint32_t head = 0; head < shape.heads; ++head) heads.push_back(run.head(block, head));
       }
       REQUIRE(heads.size() == (which == kMeanOfLayer ? 3 : 6));
-      const attention::TileRequest whole{.block = last, .head = which, .rows = 7, .columns = 7};
+      const TileQuery whole{.quantity = which, .block = last, .rows = 7, .columns = 7};
       const attention::Tile mean = run.mean(whole, 1);  // a head at a time
       for (std::uint32_t row = 0; row < 7; ++row) {
         double sum = 0.0;
@@ -87,8 +87,8 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("a pooled mean is the maximum of means, not a mean of maxima, and a part is a part of the whole") {
     Run run(causal_playground());
-    const attention::Tile exact = run.mean({.head = kMeanOfLayer, .rows = 7, .columns = 7}, 1000);
-    const attention::Tile pooled = run.mean({.head = kMeanOfLayer, .rows = 7, .columns = 7, .pool = 2}, 1000);
+    const attention::Tile exact = run.mean({.quantity = kMeanOfLayer, .rows = 7, .columns = 7}, 1000);
+    const attention::Tile pooled = run.mean({.quantity = kMeanOfLayer, .rows = 7, .columns = 7, .pool = 2}, 1000);
     REQUIRE(pooled.values.size() == 16);
     REQUIRE(pooled.row_sum.size() == 7);
     for (std::uint32_t row = 0; row < 4; ++row) {
@@ -102,7 +102,7 @@ TEST_SUITE("cpu") {
         CHECK(pooled.at(row, column) == largest);
       }
     }
-    const attention::Tile part = run.mean({.head = kMeanOfLayer, .row = 3, .rows = 2, .column = 1, .columns = 3}, 1000);
+    const attention::Tile part = run.mean({.quantity = kMeanOfLayer, .row = 3, .rows = 2, .column = 1, .columns = 3}, 1000);
     CHECK(part.at(1, 2) == exact.at(4, 3));
     CHECK(part.row_sum[1] == exact.row_sum[4]);  // of the whole row
   }
@@ -114,8 +114,8 @@ TEST_SUITE("cpu") {
                          .watch_load = {}});
     worker.open("");
     const State state = causal_playground();
-    const attention::TileRequest mean{.head = kMeanOfKind, .rows = 7, .columns = 7};
-    const attention::TileRequest head{.head = 1, .rows = 7, .columns = 7};
+    const TileQuery mean{.quantity = kMeanOfKind, .rows = 7, .columns = 7};
+    const TileQuery head{.head = 1, .rows = 7, .columns = 7};
     EngineRequest request{.revision = 1, .inputs = run_inputs(state), .tiles = {mean, head}};
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();
@@ -124,11 +124,11 @@ TEST_SUITE("cpu") {
     CHECK(worker.snapshot().is_current(mean));
     CHECK(worker.snapshot().tile(head));
     CHECK(worker.snapshot().has_all_tiles);
-    // Of another run it is computed anew; a mean of scores is nothing that could be asked for.
+    // Of another run it is computed anew; what no table lists is nothing that could be asked for.
     const attention::Tile first = *worker.snapshot().tile(mean);
     request.inputs.playground.seed = 9;
     request.revision = 2;
-    request.tiles = {{.head = kMeanOfKind, .stage = Stage::Scores, .rows = 7, .columns = 7}, mean};
+    request.tiles = {{.quantity = QuantityId(quantities().size()), .rows = 7, .columns = 7}, mean};
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();
     CHECK(worker.snapshot().error == "");
@@ -159,7 +159,7 @@ TEST_SUITE("cpu") {
     const EngineResult result = worker.snapshot();
     const model::BlockRef block{.kind = model::BlockKind::Cross};
     const model::Linear& linear = result.network->layer(block).weights->key;
-    const attention::TileRequest keys{.block = block, .stage = Stage::K, .rows = 3, .columns = 2};
+    const TileQuery keys{.quantity = Stage::K, .block = block, .rows = 3, .columns = 2};
     request.tiles = {keys};
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();

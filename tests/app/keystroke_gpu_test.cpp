@@ -100,7 +100,7 @@ TEST_SUITE("gpu") {
     REQUIRE(before.has_all_tiles);
     set_head_gain(state, {.layer = LayerIndex{1}}, 0, 0.0F);
     desk.worker.begin(request());
-    const std::vector<attention::TileRequest> tiles = request().tiles;
+    const std::vector<TileQuery> tiles = request().tiles;
     CHECK(desk.worker.snapshot().is_current(tiles[0]));
     CHECK_FALSE(desk.worker.snapshot().is_current(tiles[1]));
     while (desk.worker.has_more()) desk.worker.evaluate_some();

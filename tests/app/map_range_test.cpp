@@ -157,8 +157,7 @@ TEST_CASE("a mean over heads has its title, no gain and no stages, and a thumbna
   stage.settle();
   CHECK_FALSE(stage.items.contains("head.gain"));
   CHECK_FALSE(stage.items.contains("head.stage.0"));
-  CHECK(std::ranges::any_of(stage.tile_requests,
-                            [](const attention::TileRequest& request) { return request.head == kMeanOfLayer; }));
+  CHECK(std::ranges::any_of(stage.tile_queries, [](const TileQuery& query) { return query.quantity == kMeanOfLayer; }));
   const shell::UiRect map = stage.rect("head.map");
   stage.feed({shell::MouseMove{map.x + map.width * 0.5F, map.y + map.height * 0.5F}});
   stage.keep("mean-of-layer");
@@ -199,7 +198,7 @@ TEST_CASE("the steps have the weights between their matrices, and large ones scr
                                                              .state = stage.state,
                                                              .transient = stage.transient,
                                                              .result = stage.result,
-                                                             .tile_requests = stage.tile_requests}),
+                                                             .tile_queries = stage.tile_queries}),
                               weight, {.layer = &stage.result.network->layer({}), .head = 0, .d_k = 64, .d_v = 64},
                               {.row = 250, .rows = 1, .column = 3, .columns = 1});
   REQUIRE(known);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/engine/head_mean.h"
 #include "app/engine/run_source.h"
+#include "app/quantities/evaluation.h"
 #include "app/reference_runner.h"
 #include "app/shell_stage.h"
 #include "app/views/grid/grid_view.h"
@@ -33,7 +33,7 @@ struct PanelStage {
   EngineResult result;
   ItemRects items;
   StepsMemory steps;
-  std::vector<attention::TileRequest> tile_requests;
+  std::vector<TileQuery> tile_queries;
   std::uint32_t evaluated = 0;  ///< tiles since the construction
   bool is_answering = true;     ///< false: requests stay requests
   double draw_ms = 0.0;         ///< of the last frame: this thread's processor time, which other work can't lengthen
@@ -61,7 +61,7 @@ struct PanelStage {
 
   void frame() {
     if (!(computed_ == run_inputs(state)) || result.run == 0) compute();
-    tile_requests.clear();
+    tile_queries.clear();
     items.clear();
     overflowing_.clear();
     shell.ui.set_theme(state.view.theme == Theme::Dark ? shell::ThemeKind::Dark : shell::ThemeKind::Light);
@@ -70,7 +70,7 @@ struct PanelStage {
                 .state = state,
                 .transient = transient,
                 .result = result,
-                .tile_requests = tile_requests,
+                .tile_queries = tile_queries,
                 .items = &items};
     const double began_ms = processor_ms();
     const float grid = 340.0F;
@@ -137,10 +137,10 @@ struct PanelStage {
   }
 
   void evaluate() {
-    for (const attention::TileRequest& request : tile_requests) {
-      if (result.tiles.contains(request)) continue;
-      attention::Tile tile = make_tile ? make_tile(request) : std::move(evaluate_with_means(*run_, {request}).front());
-      result.tiles[request] = make_engine_tile(std::move(tile), result.run);
+    for (const TileQuery& query : tile_queries) {
+      if (result.tiles.contains(query)) continue;
+      attention::Tile tile = make_tile ? make_tile(stage_request(query)) : app::evaluate({.run = *run_}, query);
+      result.tiles[query] = make_engine_tile(std::move(tile), result.run);
       ++evaluated;
     }
   }

@@ -63,8 +63,7 @@ TEST_CASE("sorted by concentration, the first thumbnail is the most concentrated
   for (std::uint32_t layer = 0; layer < 2; ++layer) {
     for (std::uint32_t head = 0; head < 8; ++head) {
       const shell::UiRect rect = stage.rect("grid.encoder." + std::to_string(layer) + "." + std::to_string(head));
-      const attention::TileRequest request{
-          .block = {.layer = LayerIndex{layer}}, .head = head, .rows = 6, .columns = 6, .pool = 1};
+      const TileQuery request{.block = {.layer = LayerIndex{layer}}, .head = head, .rows = 6, .columns = 6, .pool = 1};
       const attention::Tile* tile = stage.result.tile(request);
       REQUIRE(tile);
       placed.push_back({rect.y, rect.x, concentration(*tile, 6, ~0U)});
@@ -158,7 +157,7 @@ TEST_CASE("the wheel zooms where the pointer is, and only the visible cells are 
   for (int i = 0; i < 20; ++i) stage.feed({shell::MouseWheel{.vertical = 1.0F}});
   CHECK(stage.transient.zoom > 20.0F);
   CHECK(stage.transient.hovered == before);
-  const attention::TileRequest& sharp = stage.tile_requests.front();
+  const TileQuery& sharp = stage.tile_queries.front();
   CHECK(sharp.pool == 1);
   CHECK(sharp.rows * sharp.columns < 400 * 400 / 4);
   CHECK(sharp.row <= before->query);
@@ -259,7 +258,7 @@ TEST_CASE("thousands of tokens and a thousand heads cost a frame little, and eac
     stage.settle();
     const shell::UiRect thumbnail = stage.rect("grid.encoder.0.0");
     std::size_t thumbnails = 0;
-    for (const attention::TileRequest& request : stage.tile_requests) {
+    for (const TileQuery& request : stage.tile_queries) {
       if (request.pool < 16) continue;
       ++thumbnails;
       // As many as pixels, or squares of 64 cells: no driver is asked for larger ones before it must be.

@@ -110,18 +110,18 @@ TEST_CASE("what views ask of a tile is found when it is evaluated") {
 TEST_CASE("the sharpest tile of the newest run that covers a region stands in for it") {
   EngineResult result;
   const auto add = [&](std::uint32_t column, std::uint32_t columns, std::uint32_t pool, std::uint64_t run) {
-    attention::TileRequest request{.row = 0, .rows = 8, .column = column, .columns = columns, .pool = pool};
+    TileQuery query{.row = 0, .rows = 8, .column = column, .columns = columns, .pool = pool};
     auto tile = std::make_shared<attention::Tile>();
-    tile->request = request;
-    result.tiles[request] = {.tile = tile, .run = run};
+    tile->request = stage_request(query);
+    result.tiles[query] = {.tile = tile, .run = run};
   };
   add(0, 8, 4, 1);
   add(0, 4, 1, 1);
-  const attention::TileRequest left{.row = 2, .rows = 2, .column = 1, .columns = 2, .pool = 1};
-  const attention::TileRequest right{.row = 2, .rows = 2, .column = 3, .columns = 3, .pool = 1};
+  const TileQuery left{.row = 2, .rows = 2, .column = 1, .columns = 2, .pool = 1};
+  const TileQuery right{.row = 2, .rows = 2, .column = 3, .columns = 3, .pool = 1};
   CHECK(find_covering_tile(result, left).tile->request.pool == 1);
   CHECK(find_covering_tile(result, right).tile->request.pool == 4);
-  attention::TileRequest other_head = left;
+  TileQuery other_head = left;
   other_head.head = 1;
   CHECK(find_covering_tile(result, other_head).tile == nullptr);
 }

@@ -7,11 +7,11 @@ using namespace headlight::app;
 
 namespace {
 
-attention::TileRequest request_of(std::uint32_t tokens) {
-  return {.block = {.kind = model::BlockKind::EncoderSelf, .layer = {0}},
+TileQuery query_of(std::uint32_t tokens) {
+  return {.quantity = attention::Stage::Weights,
+          .block = {.kind = model::BlockKind::EncoderSelf, .layer = {0}},
           .batch = 0,
           .head = 0,
-          .stage = attention::Stage::Weights,
           .row = 0,
           .rows = tokens,
           .column = 0,
@@ -21,7 +21,7 @@ attention::TileRequest request_of(std::uint32_t tokens) {
 
 attention::Tile tile_of(std::uint32_t tokens) {
   attention::Tile tile;
-  tile.request = request_of(tokens);
+  tile.request = stage_request(query_of(tokens));
   tile.values.resize(std::size_t{tokens} * tokens);
   return tile;
 }
@@ -32,8 +32,8 @@ TEST_SUITE("cpu") {
   TEST_CASE("requests that were replaced before they were evaluated are forgotten") {
     TileCache cache(std::size_t{1} << 20);
     for (std::uint32_t tokens = 1; tokens <= 1000; ++tokens) {
-      const std::vector<attention::TileRequest> requests = {request_of(tokens)};
-      CHECK(cache.missing(requests).size() == 1);
+      const std::vector<TileQuery> queries = {query_of(tokens)};
+      CHECK(cache.missing(queries).size() == 1);
     }
     CHECK(cache.requests() == 1);
   }
@@ -42,11 +42,11 @@ TEST_SUITE("cpu") {
     constexpr std::size_t kBudget = std::size_t{1} << 20;
     TileCache cache(kBudget);
     for (std::uint32_t tokens = 100; tokens < 200; ++tokens) {
-      const std::vector<attention::TileRequest> requests = {request_of(tokens)};
-      cache.missing(requests);
-      cache.add(tile_of(tokens));
+      const std::vector<TileQuery> queries = {query_of(tokens)};
+      cache.missing(queries);
+      cache.add(query_of(tokens), tile_of(tokens));
       CHECK(cache.bytes() <= kBudget);
-      CHECK(cache.missing(requests).empty());
+      CHECK(cache.missing(queries).empty());
     }
     CHECK(cache.requests() == cache.tiles().size());
     CHECK(cache.tiles().size() > 1);

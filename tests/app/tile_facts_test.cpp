@@ -4,9 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include "app/engine/head_mean.h"
 #include "app/engine/run_source.h"
 #include "app/engine/tile_facts.h"
+#include "app/quantities/evaluation.h"
 #include "app/reference_runner.h"
 
 using namespace headlight;
@@ -127,10 +127,10 @@ TEST_CASE("statistics of a run and of a mean over its heads are those of the num
   const RunSource::Source& source = sources.build(run_inputs(state));
   const ReferenceRun run({.network = source.network, .input = *source.input, .masks = state.masks, .gains = {}});
   const model::BlockRef block = run.blocks().front();
-  for (const std::uint32_t head : {1U, kMeanOfLayer, kMeanOfKind}) {
-    const attention::TileRequest whole{
-        .block = block, .head = head, .rows = run.shape(block).queries, .columns = run.shape(block).keys};
-    const attention::Tile tile = evaluate_with_means(run, {whole}).front();
+  for (const QuantityId id : {QuantityId(Stage::Weights), kMeanOfLayer, kMeanOfKind}) {
+    const TileQuery whole{
+        .quantity = id, .block = block, .rows = run.shape(block).queries, .columns = run.shape(block).keys};
+    const attention::Tile tile = evaluate({.run = run}, whole);
     const TileFacts facts = make_tile_facts(tile);
     REQUIRE(facts.rows.size() == whole.rows);
     double total = 0.0;

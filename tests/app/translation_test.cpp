@@ -122,8 +122,8 @@ TEST_SUITE("cpu") {
     const int runs = log->runs;
     EngineRequest again = request;
     again.revision = 2;
-    again.tiles = {{.block = {.kind = model::BlockKind::Cross, .layer = {0}},
-                    .stage = attention::Stage::Weights,
+    again.tiles = {{.quantity = attention::Stage::Weights,
+                    .block = {.kind = model::BlockKind::Cross, .layer = {0}},
                     .rows = worker.snapshot().input->target->length,
                     .columns = worker.snapshot().input->source.length}};
     again.laid_out_for = worker.snapshot().shapes;
@@ -134,7 +134,7 @@ TEST_SUITE("cpu") {
     const EngineResult result = worker.snapshot();
     CHECK(result.translated->is_done);
     // The tile grew with the target: whoever asked for the whole map has the whole map.
-    attention::TileRequest whole = again.tiles.front();
+    TileQuery whole = again.tiles.front();
     whole.rows = result.input->target->length;
     CHECK(whole.rows > again.tiles.front().rows);
     CHECK(result.is_current(whole));

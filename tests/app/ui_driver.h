@@ -122,10 +122,10 @@ class UiDriver {
 /// The weights tile that the big heatmap shows: exact, the whole matrix.
 inline const attention::Tile& weights(const UiDriver& ui) {
   const Selection& selection = ui.state().selection;
-  for (const auto& [request, known] : ui.result().tiles) {
-    const bool is_it = request.block == selection.block && request.batch == selection.batch &&
-                       request.head == selection.head && request.stage == attention::Stage::Weights && request.pool == 1;
-    if (is_it && ui.result().is_current(request)) return *known.tile;
+  for (const auto& [query, known] : ui.result().tiles) {
+    const bool is_it = query.quantity == QuantityId(attention::Stage::Weights) && query.block == selection.block &&
+                       query.batch == selection.batch && query.head == selection.head && query.pool == 1;
+    if (is_it && ui.result().is_current(query)) return *known.tile;
   }
   throw Error("the selected head's weights are not among the tiles");
 }

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "app/engine/head_mean.h"
 #include "app/fake_runner.h"
+#include "app/quantities/shown_map.h"
 #include "app/ui_driver.h"
 #include "app/widgets/row_names.h"
 
@@ -25,8 +25,8 @@ State predictions_of(const std::string& text) {
 /// The names of the rows on screen.
 std::optional<std::vector<std::string>> names_of_rows(UiDriver& ui, State state) {
   Transient transient;
-  std::vector<attention::TileRequest> tile_requests;
-  Frame frame{.ui = ui.ui(), .state = state, .transient = transient, .result = ui.result(), .tile_requests = tile_requests};
+  std::vector<TileQuery> tile_queries;
+  Frame frame{.ui = ui.ui(), .state = state, .transient = transient, .result = ui.result(), .tile_queries = tile_queries};
   return written_tokens(frame, state.selection.block.kind);
 }
 
@@ -118,8 +118,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().selection.mean == HeadMean::Kind);
     CHECK(ui.state().selection.block.kind == model::BlockKind::Cross);
     const inference::BlockShape& shape = ui.result().shapes.at(ui.state().selection.block);
-    const attention::TileRequest wanted{
-        .block = {.kind = model::BlockKind::Cross}, .head = kMeanOfKind, .rows = shape.queries, .columns = shape.keys};
+    const TileQuery wanted{
+        .quantity = kMeanOfKind, .block = {.kind = model::BlockKind::Cross}, .rows = shape.queries, .columns = shape.keys};
     REQUIRE(ui.result().is_current(wanted));
     const attention::Tile& mean = *ui.result().tile(wanted);
     double sum = 0.0;

@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "decoded_png.h"
 #include "export/heatmap_figure.h"
-#include "export/stage_style.h"
 #include "support/block_colors.h"
 #include "view/not_finite.h"
 
@@ -123,10 +122,10 @@ TEST_SUITE("cpu") {
     CHECK(cell_colors(figure, 0, 1) == std::set<Rgb>{view::color(view::ColorMap::Viridis, 0.5F)});
     figure.map.values = {-1e9F, 2.0F, 0.0F, -2.0F};
     figure.map.masked[0] = 1;
-    figure.style = style_for(attention::Stage::Masked, figure.style);
+    figure.style = diverging(figure.style);
     CHECK(cell_colors(figure, 0, 1) == std::set<Rgb>{view::color(view::ColorMap::BlueRed, 1.0F)});
     CHECK(cell_colors(figure, 1, 0) == std::set<Rgb>{view::color(view::ColorMap::BlueRed, 0.5F)});
-    CHECK(style_for(attention::Stage::Weights, {}).color_map == view::ColorMap::Viridis);
+    CHECK(FigureStyle{}.color_map == view::ColorMap::Viridis);
   }
 
   TEST_CASE("masked and zero differ: stripes on the blank colour, on both papers and in large maps") {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
-#include "app/engine/head_mean.h"
+#include "app/quantities/shown_map.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/gain_control.h"
 #include "app/widgets/ink.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "app/engine/head_mean.h"
+#include "app/quantities/shown_map.h"
 #include "app/views/head/head_header.h"
 #include "app/views/head/map_heatmap.h"
 #include "app/views/head/map_input.h"

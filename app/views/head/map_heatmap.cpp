@@ -5,7 +5,7 @@
 
 #include <imgui.h>
 
-#include "app/engine/head_mean.h"
+#include "app/quantities/shown_map.h"
 #include "app/widgets/cell_numbers.h"
 
 namespace headlight::app {
@@ -34,8 +34,8 @@ view::Region snapped(view::Region region, std::uint32_t rows, std::uint32_t colu
 MapHeatmap::MapHeatmap(Frame& frame, const view::Viewport& viewport) : frame_(frame), viewport_(viewport) {
   const float scale = frame.ui.scale();
   const view::Viewport fitted(viewport.area(), viewport.rows(), viewport.columns());
-  const attention::TileRequest sharp = request(snapped(viewport.visible_region(scale), viewport.rows(), viewport.columns()));
-  const attention::TileRequest whole = request(fitted.visible_region(scale));
+  const TileQuery sharp = query(snapped(viewport.visible_region(scale), viewport.rows(), viewport.columns()));
+  const TileQuery whole = query(fitted.visible_region(scale));
   // What is in sight is wanted first.
   sharp_ = find_tile(frame, sharp);
   if (!sharp_.tile) sharp_ = find_covering_tile(frame.result, sharp);
@@ -50,12 +50,12 @@ bool MapHeatmap::has_masked_cells() const {
 
 bool MapHeatmap::has_odd_cells() const { return known().tile && known().facts->has_odd; }
 
-attention::TileRequest MapHeatmap::request(const view::Region& region) const {
+TileQuery MapHeatmap::query(const view::Region& region) const {
   const Selection& selection = frame_.state.selection;
-  return shown_map(selection, {.block = selection.block,
+  return shown_map(selection, {.quantity = shown_stage(frame_.state),
+                               .block = selection.block,
                                .batch = selection.batch,
                                .head = selection.head,
-                               .stage = shown_stage(frame_.state),
                                .row = region.row,
                                .rows = std::max(region.rows, 1U),
                                .column = region.column,
@@ -73,7 +73,7 @@ void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
     set_weight_colors(image, frame_.state, known(), is_per_row());
     return;
   }
-  image.color_map = signed_colors();
+  image.color_map = colors_of(shown_stage(frame_.state), frame_.state);
   float reach = 1e-6F;
   for (const ShownTile& shown : {whole_, sharp_}) {
     if (!shown.tile) continue;
@@ -97,9 +97,9 @@ void MapHeatmap::draw() {
 void MapHeatmap::draw_bar(const shell::UiRect& bar) {
   shell::HeatmapImage image;
   set_colors(image);
-  const char* caption = is_per_row() ? "of row's largest" : shows_weights() ? "weight" : "score";
-  draw_range_bar(frame_, {.area = bar, .stage = shown_stage(frame_.state), .caption = caption, .is_fixed = is_per_row()},
-                 image);
+  const Stage stage = shown_stage(frame_.state);
+  const char* caption = is_per_row() ? "of row's largest" : quantity(stage).unit.c_str();
+  draw_range_bar(frame_, {.area = bar, .stage = stage, .caption = caption, .is_fixed = is_per_row()}, image);
 }
 
 std::optional<RangeHint> MapHeatmap::hint() const {
@@ -110,7 +110,7 @@ std::optional<RangeHint> MapHeatmap::hint() const {
 }
 
 void MapHeatmap::draw_tile(const ShownTile& picture) {
-  const attention::TileRequest& shown = picture.tile->request;
+  const TileQuery& shown = picture.query;
   const view::Rect matrix = viewport_.matrix();
   const view::Rect cells = viewport_.visible();
   shell::HeatmapImage image = heatmap_of(picture, kMapPlace, frame_.ui.theme());

@@ -27,7 +27,7 @@ class MapHeatmap {
   std::optional<RangeHint> hint() const;
 
  private:
-  attention::TileRequest request(const view::Region& region) const;
+  TileQuery query(const view::Region& region) const;
   bool shows_weights() const;
   bool is_per_row() const;
   void set_colors(shell::HeatmapImage& image) const;

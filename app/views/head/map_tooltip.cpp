@@ -9,7 +9,7 @@
 #include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
 #include "app/cells/stage_text.h"
-#include "app/engine/head_mean.h"
+#include "app/quantities/shown_map.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/thumbnail.h"
@@ -83,9 +83,8 @@ void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, 
 /// The numbers of a mean: there are no scores behind it, but those of its heads.
 void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const Selection& selection = frame.state.selection;
-  const attention::TileRequest map = shown_map(
-      selection, {.block = selection.block, .batch = selection.batch, .head = selection.head, .stage = Stage::Weights});
-  TileNumbers numbers(frame, map.block, map.batch, map.head);
+  const TileQuery map = shown_map(selection, {.block = selection.block, .batch = selection.batch, .head = selection.head});
+  TileNumbers numbers(frame, map.block, map.batch, map.head, map.quantity);
   const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(cell.query);
   draw_number(frame, "mean weight",
               number_text(row && cell.key < row->weights.size() ? std::optional(row->weights[cell.key]) : std::nullopt),

@@ -82,8 +82,8 @@ void draw_logit_lens(Frame& frame, const PredictionPlace& place) {
                   theme.text_dim, layer_label(layer, layers).c_str());
     frame.mark(fmt::format("lens.{}", layer), {.x = origin.x, .y = y, .width = width, .height = kRowHeight - kGap});
     // The bars beside it need the logits of the output.
-    const Prediction* prediction =
-        frame.prediction({.batch = place.batch, .token = place.token, .layer = layer, .keeps_logits = layer == layers});
+    const Prediction* prediction = frame.ask(
+        PredictionRequest{.batch = place.batch, .token = place.token, .layer = layer, .keeps_logits = layer == layers});
     for (std::size_t i = 0; i < kCells; ++i) {
       const shell::UiRect box{.x = origin.x + kLabelRoom + static_cast<float>(i) * (cell + kGap),
                               .y = y,

@@ -169,13 +169,16 @@ struct Cells {
 };
 
 Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
-  if (view.plan.stage.is_stage()) return {.picture = find_tile(frame, view.request(frame))};
+  if (view.plan.stage.is_stage()) return {.picture = find_tile(frame, view.query(frame))};
   constexpr std::uint32_t kOtherPlaces = 0x5700;  // their requests only name sizes
   const StepValues::Known* known = values.find(frame, view.plan.stage, layer, view.window());
   const std::uint32_t place = kOtherPlaces + static_cast<std::uint32_t>(*step_symbol(view.plan.stage)) +
                               static_cast<std::uint32_t>(step_name(view.plan.stage).back()) * 128U;
   if (!known) return {};
-  return {.picture = {.tile = &known->tile, .run = known->revision, .facts = &known->facts}, .place = place};
+  const MatrixWindow window = view.window();
+  const TileQuery sizes{
+      .row = window.row, .rows = window.rows, .column = window.column, .columns = window.columns, .pool = 1};
+  return {.picture = {.query = sizes, .tile = &known->tile, .run = known->revision, .facts = &known->facts}, .place = place};
 }
 
 void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
@@ -252,11 +255,12 @@ shell::UiRect MatrixView::cells() const {
           .height = plan.height()};
 }
 
-attention::TileRequest MatrixView::request(const Frame& frame) const {
-  return {.block = block,
+TileQuery MatrixView::query(const Frame& frame) const {
+  const QuantityId id = plan.stage.stage();
+  return {.quantity = id,
+          .block = block,
           .batch = frame.state.selection.batch,
-          .head = attention::is_per_head(plan.stage.stage()) ? frame.state.selection.head : 0,
-          .stage = plan.stage.stage(),
+          .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
           .row = plan.first_row,
           .rows = plan.shown_rows,
           .column = plan.first_column,
@@ -298,7 +302,7 @@ void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks,
   // The tile is requested in any case; what is scrolled out of sight is not drawn.
   const float bottom = cells.y + cells.height + below(view.plan);
   if (!ImGui::IsRectVisible(ImVec2(view.x, view.y), ImVec2(cells.x + cells.width, bottom))) {
-    if (view.plan.stage.is_stage()) frame.tile_requests.push_back(view.request(frame));
+    if (view.plan.stage.is_stage()) frame.ask(view.query(frame));
     return;
   }
   draw_caption(frame, view);

@@ -33,7 +33,7 @@ struct MatrixView {
   float gutter = 24.0F;  ///< left of the cells, for the row labels
   shell::UiRect cells() const;
   /// Of a stage.
-  attention::TileRequest request(const Frame& frame) const;
+  TileQuery query(const Frame& frame) const;
   MatrixWindow window() const;
 };
 

@@ -31,11 +31,11 @@ const Names& names_of(StepMatrix matrix) {
 }  // namespace
 
 const char* step_title(StepMatrix matrix) {
-  return matrix.is_stage() ? stage_title(matrix.stage()) : names_of(matrix).title;
+  return matrix.is_stage() ? quantity(matrix.stage()).title.c_str() : names_of(matrix).title;
 }
 
 const char* step_symbol(StepMatrix matrix) {
-  return matrix.is_stage() ? stage_symbol(matrix.stage()) : names_of(matrix).symbol;
+  return matrix.is_stage() ? quantity(matrix.stage()).symbol.c_str() : names_of(matrix).symbol;
 }
 
 std::string step_name(StepMatrix matrix) {
@@ -43,7 +43,7 @@ std::string step_name(StepMatrix matrix) {
 }
 
 shell::Color step_color(StepMatrix matrix, const shell::Theme& theme) {
-  if (matrix.is_stage()) return stage_color(matrix.stage(), theme);
+  if (matrix.is_stage()) return role_color(quantity(matrix.stage()).role, theme);
   if (matrix == Other::QueryWeight) return theme.query;
   if (matrix == Other::KeyWeight) return theme.key;
   if (matrix == Other::ValueWeight) return theme.value;
@@ -53,7 +53,7 @@ shell::Color step_color(StepMatrix matrix, const shell::Theme& theme) {
 std::string step_space(StepMatrix matrix, const BlockGeometry& geometry) {
   if (!matrix.is_stage()) return names_of(matrix).space;
   const model::BlockKind kind = geometry.is_self ? model::BlockKind::EncoderSelf : model::BlockKind::Cross;
-  return stage_space(matrix.stage(), geometry.shape, kind);
+  return space_of(quantity(matrix.stage()), geometry.shape, kind);
 }
 
 const char* step_rows(StepMatrix matrix, const BlockGeometry& geometry) {
@@ -65,9 +65,9 @@ const char* step_rows(StepMatrix matrix, const BlockGeometry& geometry) {
 
 const char* step_columns(StepMatrix matrix) {
   if (matrix.is_map()) return "key";
-  if (matrix == Stage::Q || matrix == Stage::K || matrix == Other::QueryWeight || matrix == Other::KeyWeight) return "d_k";
-  if (matrix == Stage::V || matrix == Stage::Heads || matrix == Other::ValueWeight) return "d_v";
-  return matrix == Stage::Merged ? "h·d_v" : "d_{model}";
+  if (matrix.is_stage()) return quantity(matrix.stage()).width.c_str();
+  if (matrix == Other::QueryWeight || matrix == Other::KeyWeight) return "d_k";
+  return matrix == Other::ValueWeight ? "d_v" : "d_{model}";
 }
 
 }  // namespace headlight::app

@@ -138,7 +138,9 @@ std::string formula_of(const Frame& frame, const StepSubject& subject, StepMatri
   if (matrix == StepMatrix::Other::Memory) return "the encoder's output, or the second text";
   if (matrix == StepMatrix::Other::OutputWeight) return "all heads; framed: this one's rows";
   if (!matrix.is_stage()) return fmt::format("columns of head {}", subject.geometry.head);
-  if (matrix != Stage::Masked) return stage_formula(matrix.stage(), subject.block, subject.layer, subject.geometry.head);
+  if (matrix != Stage::Masked) {
+    return quantity(matrix.stage()).formula({.block = subject.block, .layer = subject.layer, .head = subject.geometry.head});
+  }
   const ShownMask shown(frame);
   const attention::KeyRange keys = key_range(frame, subject.block.kind);
   const attention::MaskSpec& mask = shown.spec();

@@ -1,0 +1,85 @@
+#include "app/engine/compared_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/quantities/evaluation.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+/// Why these inputs have no run beside one of the others on the same device; empty: they may have one.
+std::string why_not_together(const RunInputs& wanted, const RunInputs& newest) {
+  if (wanted.model.path != newest.model.path) return "the reference run is of another model";
+  if (!newest.model.path.empty() && wanted.model.precision != newest.model.precision) {
+    const bool is_f16 = wanted.model.precision == inference::Precision::F16;
+    return fmt::format("the reference run has {} weights, this run {}", is_f16 ? "f16" : "f32", is_f16 ? "f32" : "f16");
+  }
+  return {};
+}
+
+/// Why two runs have no differences; empty: they have.
+std::string why_not_comparable(const BlockShapes& reference, const BlockShapes& newest) {
+  if (reference == newest) return {};
+  for (const auto& [block, shape] : newest) {
+    const auto found = reference.find(block);
+    const bool differs =
+        found != reference.end() &&
+        (found->second.queries != shape.queries || found->second.keys != shape.keys || found->second.batch != shape.batch);
+    if (!differs) continue;
+    const inference::BlockShape& other = found->second;
+    return fmt::format("the reference run has {} × {} queries and {} keys, this run {} × {} and {}", other.batch,
+                       other.queries, other.keys, shape.batch, shape.queries, shape.keys);
+  }
+  return "the reference run has other layers or heads";
+}
+
+}  // namespace
+
+void ComparedRun::clear() {
+  run_.reset();
+  failure_.clear();
+  refusal_.clear();
+}
+
+void ComparedRun::update(const std::optional<RunInputs>& wanted, const Newest& newest, Runner& runner) {
+  if (!wanted) return clear();
+  refusal_ = why_not_together(*wanted, newest.inputs);
+  if (!refusal_.empty()) {
+    run_.reset();
+    return;
+  }
+  const bool is_known = inputs_ == *wanted && (run_ || !failure_.empty());
+  if (*wanted == newest.inputs) {
+    if (run_ != newest.run) ++number_;
+    run_ = newest.run;
+    inputs_ = *wanted;
+    failure_.clear();
+  } else if (!is_known) {
+    compute(*wanted, newest, runner);
+  }
+  refusal_ = run_ ? why_not_comparable(shapes_of(*run_), shapes_of(*newest.run)) : failure_;
+}
+
+void ComparedRun::compute(const RunInputs& wanted, const Newest& newest, Runner& runner) {
+  run_.reset();
+  inputs_ = wanted;
+  failure_.clear();
+  try {
+    RunSource source = newest.source;  // which shares its weights where they are the same
+    const RunSource::Source& built = source.build(wanted);
+    std::shared_ptr<const inference::Run> base = newest.run;
+    run_ = runner.run({.network = built.network, .input = *built.input, .masks = wanted.masks, .gains = wanted.gains},
+                      std::move(base));
+    ++number_;
+  } catch (const std::exception& error) {
+    if (kind_of(error) == ErrorKind::DeviceLost) throw;
+    failure_ = fmt::format("the reference run: {}", error.what());
+    failure_.resize(std::min(failure_.size(), failure_.find('\n')));
+  }
+}
+
+}  // namespace headlight::app

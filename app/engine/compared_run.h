@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/engine/run_source.h"
+#include "app/engine/runner.h"
+#include "app/state/state.h"
+#include "inference/run.h"
+
+namespace headlight::app {
+
+/// The run that differences are taken from. It is computed when it is asked for, or taken over while the newest run has its
+/// inputs, and stays the same while the newest run changes.
+class ComparedRun {
+ public:
+  /// What it is compared with.
+  struct Newest {
+    const RunInputs& inputs;
+    const RunSource& source;
+    std::shared_ptr<const inference::Run> run;
+  };
+
+  /// Brings it up to date with what is wanted (nullopt: nothing) and with the newest run. An Error that isn't a lost device
+  /// becomes the refusal; a lost device is thrown.
+  void update(const std::optional<RunInputs>& wanted, const Newest& newest, Runner& runner);
+
+  /// Null where there is none, or none that can be compared.
+  const inference::Run* run() const { return refusal_.empty() ? run_.get() : nullptr; }
+  /// Why there is none although one is wanted, in one line; else empty.
+  const std::string& refusal() const { return refusal_; }
+  /// Counts the runs that it has been.
+  std::uint64_t number() const { return number_; }
+  void clear();
+
+ private:
+  void compute(const RunInputs& wanted, const Newest& newest, Runner& runner);
+
+  RunInputs inputs_;  ///< of run_, or of what failed
+  std::shared_ptr<const inference::Run> run_;
+  std::string failure_;  ///< of computing it from inputs_; not tried again
+  std::string refusal_;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace headlight::app

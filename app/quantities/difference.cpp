@@ -1,0 +1,106 @@
+#include "app/quantities/difference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace headlight::app {
+namespace {
+
+/// Exact cells of one strip where pooling comes after the difference.
+constexpr std::uint32_t kStripCells = 1U << 18;
+
+float difference(float value, float reference) {
+  return value == reference ? 0.0F : value - reference;  // −∞ in both: no difference
+}
+
+class Difference final : public Evaluation {
+ public:
+  Difference(const TileQuery& query, const BlockShapes& shapes);
+
+  Step next(std::size_t most_cells) override;
+  void take(std::vector<attention::Tile> tiles) override;
+  bool is_done() const override { return row_ >= query_.row + query_.rows; }
+  attention::Tile result() override { return std::move(tile_); }
+
+ private:
+  void begin_strip();
+  void end_strip(const attention::Tile& run, const attention::Tile& reference);
+
+  TileQuery query_;  ///< of the base
+  BlockShapes shapes_;
+  bool pools_itself_;  ///< the base's tiles are exact, their differences are pooled here
+  attention::Tile tile_;
+  std::uint32_t row_ = 0;   ///< first row of the strip
+  std::uint32_t rows_ = 0;  ///< of the strip
+  std::unique_ptr<Evaluation> of_run_, of_reference_;
+};
+
+Difference::Difference(const TileQuery& query, const BlockShapes& shapes)
+    : query_(query),
+      shapes_(shapes),
+      pools_itself_(query.pool > 1 && quantity(query.quantity).stage == attention::Stage::Weights) {
+  query_.quantity = *quantity(query.quantity).base;
+  tile_.request = stage_request(query_);
+  row_ = query_.row;
+  begin_strip();
+}
+
+void Difference::begin_strip() {
+  const std::uint32_t end = query_.row + query_.rows;
+  const std::uint32_t pools = std::max(kStripCells / std::max(query_.columns, 1U) / query_.pool, 1U);
+  rows_ = pools_itself_ ? std::min(pools * query_.pool, end - row_) : query_.rows;
+  TileQuery strip = query_;
+  strip.row = row_;
+  strip.rows = rows_;
+  if (pools_itself_) strip.pool = 1;
+  const Quantity& base = quantity(query_.quantity);
+  of_run_ = base.begin(strip, shapes_);
+  of_reference_ = base.begin(strip, shapes_);
+}
+
+Evaluation::Step Difference::next(std::size_t most_cells) {
+  if (!of_run_->is_done()) return of_run_->next(most_cells);
+  Step step = of_reference_->next(most_cells);
+  step.of = Of::Reference;
+  return step;
+}
+
+void Difference::take(std::vector<attention::Tile> tiles) {
+  (of_run_->is_done() ? of_reference_ : of_run_)->take(std::move(tiles));
+  if (!of_run_->is_done() || !of_reference_->is_done()) return;
+  end_strip(of_run_->result(), of_reference_->result());
+  row_ += rows_;
+  if (!is_done()) begin_strip();
+}
+
+void Difference::end_strip(const attention::Tile& run, const attention::Tile& reference) {
+  const std::uint32_t pool = pools_itself_ ? query_.pool : 1;
+  const std::uint32_t rows = run.request.tile_rows(), columns = run.request.tile_columns();
+  for (std::uint32_t row = 0; row < rows; row += pool) {
+    for (std::uint32_t column = 0; column < columns; column += pool) {
+      float farthest = 0.0F;
+      bool is_masked = true;
+      for (std::uint32_t r = row; r < std::min(row + pool, rows); ++r) {
+        for (std::uint32_t c = column; c < std::min(column + pool, columns); ++c) {
+          const float cell = difference(run.at(r, c), reference.at(r, c));
+          // A NaN stays: no later cell is farther from 0 than it.
+          if (!(std::abs(cell) <= std::abs(farthest)) && !std::isnan(farthest)) farthest = cell;
+          is_masked = is_masked && run.is_masked(r, c) && reference.is_masked(r, c);
+        }
+      }
+      tile_.values.push_back(farthest);
+      if (!run.masked.empty()) tile_.masked.push_back(is_masked ? 1 : 0);
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Evaluation> begin_difference(const TileQuery& query, const BlockShapes& shapes) {
+  return std::make_unique<Difference>(query, shapes);
+}
+
+}  // namespace headlight::app

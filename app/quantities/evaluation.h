@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "app/quantities/tile_query.h"
+#include "attention/stage.h"
+#include "inference/run.h"
+
+namespace headlight::app {
+
+/// A tile of a quantity while it is made from tiles of runs, some at a time, so that whoever evaluates it decides how long
+/// the device works at once and what else goes along.
+class Evaluation {
+ public:
+  /// Of which run something is asked: the newest, or the one that it is compared with.
+  enum class Of : std::uint8_t { Run, Reference };
+  /// Tiles of one run.
+  struct Step {
+    Of of = Of::Run;
+    std::vector<attention::TileRequest> requests;
+  };
+
+  virtual ~Evaluation() = default;
+  /// What is needed next: at least one tile, of about `most_cells` cells in all. Not once it is done.
+  virtual Step next(std::size_t most_cells) = 0;
+  /// Takes the answers to the last step, in its order.
+  virtual void take(std::vector<attention::Tile> tiles) = 0;
+  virtual bool is_done() const = 0;
+  /// Once, when it is done. Its request is the query's rectangle of the quantity's stage.
+  virtual attention::Tile result() = 0;
+};
+
+/// Evaluation of a tile that a run has as it is.
+std::unique_ptr<Evaluation> begin_stage(const TileQuery& query, const BlockShapes& shapes);
+
+/// What quantities are evaluated of.
+struct Runs {
+  const inference::Run& run;
+  const inference::Run* reference = nullptr;  ///< for differences; has the shapes of `run`
+};
+
+/// A tile at once. Throws Error where the query isn't inside its matrix, or a difference has no reference.
+attention::Tile evaluate(const Runs& runs, const TileQuery& query);
+
+BlockShapes shapes_of(const inference::Run& run);
+
+}  // namespace headlight::app

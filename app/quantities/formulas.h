@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "app/quantities/quantity.h"
+
+/// Formulas of the stages with the options of their layer, as math_text sets them: "Q = X W_Q + b_Q".
+namespace headlight::app::formulas {
+
+std::string x(const FormulaSubject& subject);
+std::string q(const FormulaSubject& subject);
+std::string k(const FormulaSubject& subject);
+std::string v(const FormulaSubject& subject);
+std::string scores(const FormulaSubject& subject);
+std::string scaled(const FormulaSubject& subject);
+std::string masked(const FormulaSubject& subject);
+std::string weights(const FormulaSubject& subject);
+std::string heads(const FormulaSubject& subject);
+std::string merged(const FormulaSubject& subject);
+std::string output(const FormulaSubject& subject);
+
+/// Of kMeanOfLayer and kMeanOfKind.
+std::string mean(const FormulaSubject& subject);
+
+}  // namespace headlight::app::formulas

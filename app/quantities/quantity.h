@@ -1,0 +1,112 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "app/state/state.h"
+#include "attention/stage.h"
+#include "inference/run.h"
+#include "model/network.h"
+
+namespace headlight::app {
+
+class Evaluation;
+struct TileQuery;
+
+/// What the rows or the columns of a matrix are.
+enum class Axis : std::uint8_t {
+  Query,     ///< tokens that attend
+  Key,       ///< tokens that are attended to
+  Token,     ///< tokens of the queries' side
+  KeyToken,  ///< tokens of the keys' side
+  Feature,   ///< components of a vector
+};
+
+/// How values become colours.
+enum class ColorKind : std::uint8_t {
+  Sequential,   ///< from 0 up
+  Diverging,    ///< both signs alike, 0 in the middle
+  Categorical,  ///< numbers of classes
+};
+
+/// Whose colour a matrix has in the interface.
+enum class Role : std::uint8_t { Input, Query, Key, Value, Output };
+
+/// For what a run has one such matrix, in each batch item.
+enum class Scope : std::uint8_t {
+  Head,   ///< each head of each block
+  Block,  ///< each block
+  Kind,   ///< all blocks of a kind together
+};
+
+/// A line of quantities(). The stages are the first lines, and each converts to its own.
+class QuantityId {
+ public:
+  constexpr explicit QuantityId(std::size_t index) : index_(static_cast<std::uint16_t>(index)) {}
+  constexpr QuantityId(attention::Stage stage) : index_(static_cast<std::uint16_t>(stage)) {}  // NOLINT: a stage is one
+
+  constexpr std::size_t index() const { return index_; }
+  constexpr auto operator<=>(const QuantityId&) const = default;
+
+ private:
+  std::uint16_t index_;
+};
+
+/// Means over heads, of weights.
+inline constexpr QuantityId kMeanOfLayer{attention::kStages};     ///< over the heads of a block
+inline constexpr QuantityId kMeanOfKind{attention::kStages + 1};  ///< over the heads of all blocks of a kind
+
+/// The attention of which a formula is written. `layer` may be null: its options aren't known.
+struct FormulaSubject {
+  model::BlockRef block;
+  const model::AttentionLayer* layer = nullptr;
+  std::uint32_t head = 0;
+};
+
+/// What can be drawn of a run, or of two: one matrix for each head, block or kind of attention.
+struct Quantity {
+  std::string id = {};            ///< of files and flags, never changed: "weights", "mean-layer", "difference-weights"
+  std::string title = {};         ///< "attention weights"
+  std::string symbol = {};        ///< in formulas and cells, as math_text sets it: "A"
+  std::string figure_title = {};  ///< in figures, which have no formula: "raw scores Q·Kᵀ"
+  std::string value_title = {};   ///< of a figure's colour bar: "attention weight"
+  std::string unit = {};          ///< of one value: "weight", "score"; empty: a component of a vector
+  Axis rows = Axis::Query, columns = Axis::Key;
+  std::string width = {};  ///< of columns that are features, in the field's letters: "d_k"
+  ColorKind colors = ColorKind::Diverging;
+  Role role = Role::Output;
+  attention::Stage stage = attention::Stage::X;  ///< whose extent, masked cells and pooling it has
+  Scope scope = Scope::Head;
+  std::optional<QuantityId> base = {};  ///< of a difference of two runs: of what
+  std::string (*formula)(const FormulaSubject& subject) = nullptr;
+  /// Begins to evaluate a tile of it; `shapes` are of the runs.
+  std::unique_ptr<Evaluation> (*begin)(const TileQuery& query, const BlockShapes& shapes) = nullptr;
+
+  /// [rows, columns] of one matrix; nullopt where the block has none.
+  std::optional<inference::BlockShape::Extent> shape(const inference::BlockShape& block) const {
+    return block.extent(stage);
+  }
+  /// Is there a mask over its cells, whether it is before or after them?
+  bool is_map() const { return attention::is_map(stage); }
+};
+
+/// All of them: the stages in the order of computation, the means over heads, then the differences of two runs in each.
+std::span<const Quantity> quantities();
+const Quantity& quantity(QuantityId id);
+std::optional<QuantityId> find_quantity(std::string_view id);
+
+/// run − reference of a quantity that isn't a difference itself.
+QuantityId difference_of(QuantityId id);
+
+/// "query", "key", "token", "key token" or "feature".
+std::string_view to_string(Axis axis);
+/// The space of a matrix in the field's letters: "ℝ^{n×d_k}".
+std::string space_of(const Quantity& quantity, const inference::BlockShape& shape, model::BlockKind kind);
+
+}  // namespace headlight::app

@@ -1,0 +1,29 @@
+#include "app/quantities/tile_query.h"
+
+namespace headlight::app {
+
+bool is_inside(const TileQuery& query, const BlockShapes& shapes) {
+  const auto found = shapes.find(query.block);
+  if (found == shapes.end() || query.quantity.index() >= quantities().size()) return false;
+  const Quantity& asked = quantity(query.quantity);
+  const inference::BlockShape& shape = found->second;
+  const auto extent = asked.shape(shape);
+  const bool has_head = asked.scope != Scope::Head || query.head < shape.heads;
+  return extent && has_head && query.batch < shape.batch && query.rows > 0 && query.columns > 0 && query.pool > 0 &&
+         query.row < extent->rows && query.rows <= extent->rows - query.row && query.column < extent->columns &&
+         query.columns <= extent->columns - query.column;
+}
+
+attention::TileRequest stage_request(const TileQuery& query) {
+  return {.block = query.block,
+          .batch = query.batch,
+          .head = query.head,
+          .stage = quantity(query.quantity).stage,
+          .row = query.row,
+          .rows = query.rows,
+          .column = query.column,
+          .columns = query.columns,
+          .pool = query.pool};
+}
+
+}  // namespace headlight::app

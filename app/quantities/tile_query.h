@@ -1,0 +1,34 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "app/quantities/quantity.h"
+
+namespace headlight::app {
+
+/// A rectangle of a quantity's matrix, perhaps pooled: what a view asks for.
+struct TileQuery {
+  QuantityId quantity = attention::Stage::Weights;
+  model::BlockRef block = {};
+  std::uint32_t batch = 0;
+  std::uint32_t head = 0;     ///< of quantities with a matrix for each head; else 0
+  std::uint32_t row = 0;      ///< first row
+  std::uint32_t rows = 0;     ///< at least 1
+  std::uint32_t column = 0;   ///< first column
+  std::uint32_t columns = 0;  ///< at least 1
+  std::uint32_t pool =
+      1;  ///< as attention::TileRequest::pool; of differences the one farthest from 0 in place of the largest
+
+  auto operator<=>(const TileQuery&) const = default;
+  std::uint32_t tile_rows() const { return (rows + pool - 1) / pool; }
+  std::uint32_t tile_columns() const { return (columns + pool - 1) / pool; }
+};
+
+/// Does the query lie inside its matrix, in runs of these shapes?
+bool is_inside(const TileQuery& query, const BlockShapes& shapes);
+
+/// The same rectangle of the quantity's stage, with its own head.
+attention::TileRequest stage_request(const TileQuery& query);
+
+}  // namespace headlight::app
