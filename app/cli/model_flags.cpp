@@ -200,7 +200,7 @@ void ModelFlags::apply_masks(State& state) const {
     if (is_trained_causal && !mask_edits_.empty()) mask.rule.causal = true;
   }
   if (mask_file_.empty()) return;
-  const attention::BooleanMask matrix = load_mask(mask_file_);
+  const SharedValue<attention::BooleanMask> matrix = load_mask(mask_file_);
   for (attention::MaskSpec& mask : state.masks.by_kind) mask.matrix = matrix;
 }
 

@@ -30,12 +30,6 @@ bool has_several_kinds(const EngineResult& result) {
   return std::ranges::any_of(result.blocks, [&](model::BlockRef block) { return block.kind != result.blocks.front().kind; });
 }
 
-std::size_t painted_count(const attention::MaskSpec& mask) {
-  std::size_t count = 0;
-  for (const auto& [scope, cells] : mask.painted) count += cells.size();
-  return count;
-}
-
 }  // namespace
 
 void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, const std::string& error) {
@@ -67,7 +61,7 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, const std::string& 
   if (form.segments("reach", "Paints", kReaches, reach, "Which maps the brush masks or unmasks.")) {
     frame.state.view.paint_reach = static_cast<PaintReach>(reach);
   }
-  const std::size_t painted = painted_count(mask);
+  const std::size_t painted = attention::painted_count(mask.painted);
   if (mask.matrix) {
     form.value("Matrix", fmt::format("[{}, {}, {}, {}]", mask.matrix->batch, mask.matrix->heads, mask.matrix->queries,
                                      mask.matrix->keys));

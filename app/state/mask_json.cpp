@@ -1,4 +1,9 @@
 #include "app/state/mask_json.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
 #include "app/state/json_reader.h"
 
 namespace headlight::app {
@@ -50,7 +55,9 @@ json painted_to_json(const attention::PaintedCells& painted) {
   json scopes = json::array();
   for (const auto& [scope, cells] : painted) {
     json cell_list = json::array();
-    for (const auto& [cell, is_visible] : cells) cell_list.push_back({cell.query, cell.key, is_visible});
+    cells.for_each_cell([&](attention::Cell cell, bool is_visible) {
+      cell_list.push_back({cell.query, cell.key, is_visible});
+    });
     scopes.push_back({{"layer", scope_axis(scope.layer)},
                       {"batch", scope_axis(scope.batch)},
                       {"head", scope_axis(scope.head)},
@@ -62,7 +69,7 @@ json painted_to_json(const attention::PaintedCells& painted) {
 attention::PaintedCells painted_from_json(const json& scopes, const std::string& path) {
   constexpr std::uint32_t kLast = 0xffff'fffeu;
   if (!scopes.is_array()) throw Error("{}: expected a list, found {}", path, shown(scopes));
-  attention::PaintedCells painted;
+  std::map<attention::PaintScope, std::vector<attention::PaintedCell>> lists;
   for (const json& entry : scopes) {
     const JsonReader reader(entry, path);
     attention::PaintScope scope;
@@ -81,9 +88,11 @@ attention::PaintedCells painted_from_json(const json& scopes, const std::string&
       }
       const attention::Cell at = {.query = JsonReader::integer(path + ".cells", cell[0], 0u, kLast),
                                   .key = JsonReader::integer(path + ".cells", cell[1], 0u, kLast)};
-      painted[scope][at] = cell[2].get<bool>();
+      lists[scope].emplace_back(at, cell[2].get<bool>());
     }
   }
+  attention::PaintedCells painted;
+  for (auto& [scope, cells] : lists) painted.emplace(scope, attention::CellRuns(std::move(cells)));
   return painted;
 }
 

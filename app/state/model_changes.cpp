@@ -26,12 +26,6 @@ const char* fill_name(attention::MaskFill fill) {
   return kNames[static_cast<std::size_t>(fill)];
 }
 
-std::size_t painted_count(const MaskSpec& mask) {
-  std::size_t count = 0;
-  for (const auto& [scope, cells] : mask.painted) count += cells.size();
-  return count;
-}
-
 void compare(const MaskSpec& now, const MaskSpec& trained, std::vector<std::string>& parts) {
   const auto add = [&](std::string part) {
     if (std::ranges::find(parts, part) == parts.end()) parts.push_back(std::move(part));
@@ -44,7 +38,7 @@ void compare(const MaskSpec& now, const MaskSpec& trained, std::vector<std::stri
   if (now.fill != trained.fill) add(fill_name(now.fill));
   if (now.matrix != trained.matrix) add(now.matrix ? "mask matrix" : "mask matrix removed");
   if (now.painted != trained.painted) {
-    const std::size_t count = painted_count(now);
+    const std::size_t count = attention::painted_count(now.painted);
     add(count == 0 ? std::string("paint removed") : counted(count, "cell") + " painted");
   }
 }

@@ -164,7 +164,7 @@ void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRa
   const bool heads_differ = mask.matrix && mask.matrix->heads > 1 && !scope.head;
   const bool is_visible_unpainted =
       mask.is_visible(selection.block.layer.value, selection.batch, selection.head, cell.query, cell.key, keys);
-  if (heads_differ || has_trained_window || is_visible_unpainted != is_visible) mask.painted[scope][cell] = is_visible;
+  if (heads_differ || has_trained_window || is_visible_unpainted != is_visible) mask.painted[scope].paint(cell, is_visible);
 }
 
 const attention::MaskSet& trained_masks(const State& state) {

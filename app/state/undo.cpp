@@ -5,29 +5,41 @@
 namespace headlight::app {
 namespace {
 
-/// Approximate host memory of a state, for the budget: only parts of unbounded size are counted.
-std::size_t approximate_bytes(const attention::MaskSet& masks) {
-  constexpr std::size_t kBytesPerCell = 64;  // a node of std::map
-  std::size_t bytes = 0;
-  for (const attention::MaskSpec& mask : masks.by_kind) {
-    if (mask.matrix) bytes += mask.matrix->keep.size();
-    for (const auto& [scope, cells] : mask.painted) bytes += cells.size() * kBytesPerCell;
+constexpr std::size_t kBytesPerScope = 128;  // a node of PaintedCells
+
+/// Approximate host memory of masks that `before`, if there is one, doesn't share.
+std::size_t approximate_bytes(const attention::MaskSpec& mask, const attention::MaskSpec* before) {
+  std::size_t bytes = mask.painted.size() * kBytesPerScope;
+  const bool shares_matrix = before && before->matrix.get() == mask.matrix.get();
+  if (mask.matrix && !shares_matrix) bytes += mask.matrix->keep.size();
+  for (const auto& [scope, cells] : mask.painted) {
+    const auto earlier = before ? before->painted.find(scope) : mask.painted.end();
+    const bool shares_cells =
+        before && earlier != before->painted.end() && earlier->second.runs().data() == cells.runs().data();
+    if (!shares_cells) bytes += cells.bytes();
   }
   return bytes;
 }
 
-std::size_t approximate_bytes(const State& state) {
-  return sizeof(State) + state.text.size() + state.key_text.size() + approximate_bytes(state.masks) +
-         approximate_bytes(state.playground_masks);
+std::size_t approximate_bytes(const attention::MaskSet& masks, const attention::MaskSet* before) {
+  std::size_t bytes = 0;
+  for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
+    bytes += approximate_bytes(masks.by_kind[kind], before ? &before->by_kind[kind] : nullptr);
+  }
+  return bytes;
+}
+
+/// Only parts of unbounded size are counted.
+std::size_t approximate_bytes(const State& state, const State* before) {
+  return sizeof(State) + state.text.size() + state.key_text.size() +
+         approximate_bytes(state.masks, before ? &before->masks : nullptr) +
+         approximate_bytes(state.playground_masks, before ? &before->playground_masks : nullptr) +
+         approximate_bytes(state.model_masks, before ? &before->model_masks : nullptr);
 }
 
 }  // namespace
 
-Undo::Undo(State initial, UndoLimits limits) : limits_(limits) {
-  const std::size_t bytes = approximate_bytes(initial);
-  steps_.push_back({.state = std::move(initial), .label = {}, .bytes = bytes});
-  bytes_ = bytes;
-}
+Undo::Undo(State initial, UndoLimits limits) : limits_(limits) { append({.state = std::move(initial), .label = {}}); }
 
 bool Undo::observe(const State& state, double now_s, bool in_gesture) {
   const bool continues_gesture = gesture_is_open_ && in_gesture;
@@ -35,17 +47,11 @@ bool Undo::observe(const State& state, double now_s, bool in_gesture) {
   if (state == steps_[position_].state) return false;
 
   Change change = describe_change(steps_[position_].state, state);
-  while (can_redo()) {
-    bytes_ -= steps_.back().bytes;
-    steps_.pop_back();
-  }
+  while (can_redo()) drop_last();
   const bool follows_quickly = change.is_continuous && now_s - last_change_s_ <= limits_.merge_seconds;
   const bool merges =
       !is_sealed_ && position_ > 0 && change.label == steps_.back().label && (continues_gesture || follows_quickly);
-  if (merges) {
-    bytes_ -= steps_.back().bytes;
-    steps_.pop_back();
-  }
+  if (merges) drop_last();
   last_change_s_ = now_s;
   gesture_is_open_ = in_gesture;
   is_sealed_ = false;
@@ -54,20 +60,16 @@ bool Undo::observe(const State& state, double now_s, bool in_gesture) {
     is_sealed_ = !in_gesture;
     return true;
   }
-  const std::size_t bytes = approximate_bytes(state);
-  steps_.push_back({.state = state, .label = std::move(change.label), .bytes = bytes});
-  bytes_ += bytes;
+  append({.state = state, .label = std::move(change.label)});
   position_ = steps_.size() - 1;
   trim();
   return true;
 }
 
 void Undo::adopt(const State& state) {
-  Step& step = steps_[position_];
-  bytes_ -= step.bytes;
-  step.state = state;
-  step.bytes = approximate_bytes(state);
-  bytes_ += step.bytes;
+  steps_[position_].state = state;
+  count(position_);
+  if (can_redo()) count(position_ + 1);
 }
 
 void Undo::seal() {
@@ -95,7 +97,25 @@ void Undo::trim() {
     bytes_ -= steps_.front().bytes;
     steps_.pop_front();
     --position_;
+    count(0);  // what it shared with the dropped step is kept by it alone now
   }
+}
+
+void Undo::append(Step step) {
+  steps_.push_back(std::move(step));
+  count(steps_.size() - 1);
+}
+
+void Undo::drop_last() {
+  bytes_ -= steps_.back().bytes;
+  steps_.pop_back();
+}
+
+void Undo::count(std::size_t index) {
+  Step& step = steps_[index];
+  bytes_ -= step.bytes;
+  step.bytes = approximate_bytes(step.state, index > 0 ? &steps_[index - 1].state : nullptr);
+  bytes_ += step.bytes;
 }
 
 }  // namespace headlight::app

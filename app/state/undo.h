@@ -47,15 +47,20 @@ class Undo {
   std::size_t step_count() const { return steps_.size(); }
   /// Steps before the shown one.
   std::size_t position() const { return position_; }
+  /// Approximate memory of all steps; what neighbouring steps share counts once.
   std::size_t bytes() const { return bytes_; }
 
  private:
   struct Step {
     State state;
-    std::string label;  ///< the change from the previous step
-    std::size_t bytes = 0;
+    std::string label;      ///< the change from the previous step
+    std::size_t bytes = 0;  ///< that the step before doesn't share
   };
   void trim();
+  void append(Step step);
+  void drop_last();
+  /// Counts the bytes of a step, which is new or whose predecessor changed.
+  void count(std::size_t index);
 
   UndoLimits limits_;
   std::deque<Step> steps_;  ///< steps_[position_] is shown

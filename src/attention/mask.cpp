@@ -98,8 +98,10 @@ std::string to_string(const MaskRule& rule) {
 
 bool BooleanMask::is_kept(std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key) const {
   const std::size_t item = batch == 1 ? 0 : batch_item;
-  const std::size_t map = item * heads + (heads == 1 ? 0 : head);
-  return keep[(map * queries + query) * keys + key] != 0;
+  const std::size_t map_head = heads == 1 ? 0 : head;
+  if (item >= batch || map_head >= heads || query >= queries || key >= keys) return true;
+  const std::size_t at = ((item * heads + map_head) * queries + query) * keys + key;
+  return at >= keep.size() || keep[at] != 0;
 }
 
 std::optional<bool> MaskSpec::painted_state(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head,
@@ -115,8 +117,7 @@ std::optional<bool> MaskSpec::painted_state(std::uint32_t layer, std::uint32_t b
     if (names & kHead) scope.head = head;
     const auto cells = painted.find(scope);
     if (cells == painted.end()) continue;
-    const auto state = cells->second.find(cell);
-    if (state != cells->second.end()) return state->second;
+    if (const std::optional<bool> state = cells->second.state(cell)) return state;
   }
   return std::nullopt;
 }

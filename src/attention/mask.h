@@ -2,13 +2,14 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "attention/painted_cells.h"
 #include "core/result.h"
+#include "core/shared_value.h"
 #include "model/config.h"
 
 namespace headlight::attention {
@@ -56,36 +57,17 @@ struct BooleanMask {
   std::uint32_t keys = 0;
   std::vector<std::uint8_t> keep;  ///< [batch, heads, queries, keys], 0 or 1
 
+  /// Of any cell of any map: one outside the matrix, which may be smaller than the map on screen, counts as kept.
   bool is_kept(std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key) const;
   bool operator==(const BooleanMask&) const = default;
 };
 
-/// Which maps a painted cell changes; nullopt means every one.
-struct PaintScope {
-  std::optional<std::uint32_t> layer = {};
-  std::optional<std::uint32_t> batch = {};
-  std::optional<std::uint32_t> head = {};
-
-  auto operator<=>(const PaintScope&) const = default;
-};
-
-struct Cell {
-  std::uint32_t query = 0;
-  std::uint32_t key = 0;
-
-  auto operator<=>(const Cell&) const = default;
-};
-
-/// Cells set by hand. They win over every rule: true shows, false masks; a narrower scope wins over a wider one
-/// (scopes compared by how many of layer, batch, head they name).
-using PaintedCells = std::map<PaintScope, std::map<Cell, bool>>;
-
 /// The mask of one kind of block: rule, padding, matrix and painted cells together, and the fill. A value: compared, saved,
-/// undone.
+/// undone. Copies share the cells of matrix and paint.
 struct MaskSpec {
   MaskRule rule = {};
   MaskFill fill = MaskFill::NegativeInfinity;
-  std::optional<BooleanMask> matrix = {};
+  SharedValue<BooleanMask> matrix = {};
   PaintedCells painted = {};
 
   bool is_visible(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key,

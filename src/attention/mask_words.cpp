@@ -86,9 +86,12 @@ class Planes {
       }
     }
     for (const PaintScope& scope : key.scopes) {
-      for (const auto& [cell, unused] : mask_.painted.at(scope)) {
-        if (cell.query >= extent_.queries || cell.key >= extent_.keys) continue;  // painted on a longer text
-        if (mask_.painted_state(extent_.layer, batch, head, cell) == state) set(cell.query, cell.key);
+      for (const CellRun& run : mask_.painted.at(scope).runs()) {
+        if (run.query >= extent_.queries) break;  // this run and those that follow were painted on a longer text
+        const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(run.end_key(), extent_.keys));
+        for (std::uint32_t k = run.first_key; k < end; ++k) {
+          if (mask_.painted_state(extent_.layer, batch, head, {run.query, k}) == state) set(run.query, k);
+        }
       }
     }
     return rows;

@@ -27,14 +27,14 @@ Json describe_painted(const attention::PaintedCells& painted) {
   const auto index = [](const std::optional<std::uint32_t>& value) { return value ? Json(*value) : Json(nullptr); };
   Json cells = Json::array();
   for (const auto& [scope, in_scope] : painted) {
-    for (const auto& [cell, is_visible] : in_scope) {
-      cells.push_back({{"layer", index(scope.layer)},
-                       {"batch", index(scope.batch)},
-                       {"head", index(scope.head)},
+    in_scope.for_each_cell([&, &where = scope](attention::Cell cell, bool is_visible) {
+      cells.push_back({{"layer", index(where.layer)},
+                       {"batch", index(where.batch)},
+                       {"head", index(where.head)},
                        {"query", cell.query},
                        {"key", cell.key},
                        {"visible", is_visible}});
-    }
+    });
   }
   return cells;
 }

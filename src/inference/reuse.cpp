@@ -10,8 +10,9 @@ using model::BlockKind;
 /// Rows that only ever see keys at or before themselves: computing more tokens behind them changes nothing.
 bool looks_back_only(const attention::MaskSpec& mask, const model::AttentionConfig& config) {
   const bool allows_later_keys = std::any_of(mask.painted.begin(), mask.painted.end(), [](const auto& scope) {
-    return std::any_of(scope.second.begin(), scope.second.end(),
-                       [](const auto& cell) { return cell.second && cell.first.key > cell.first.query; });
+    return std::ranges::any_of(scope.second.runs(), [](const attention::CellRun& run) {
+      return run.is_visible && run.end_key() > std::uint64_t{run.query} + 1;
+    });
   });
   // With a finite fill a row that sees nothing attends to all keys alike, also to those that come later.
   return mask.rule.causal && mask.rule.prefix == 0 && mask.fill == attention::MaskFill::NegativeInfinity &&

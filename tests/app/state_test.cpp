@@ -53,7 +53,7 @@ State unusual_state() {
   mask.rule = {.causal = true, .window = 4, .prefix = 2, .key_padding = false};
   mask.fill = attention::MaskFill::MinusTenBillion;
   mask.matrix = attention::BooleanMask{.batch = 1, .heads = 2, .queries = 1, .keys = 3, .keep = {1, 0, 1, 0, 0, 1}};
-  mask.painted[{.layer = 1, .batch = std::nullopt, .head = 2}][{.query = 3, .key = 4}] = true;
+  mask.painted[{.layer = 1, .batch = std::nullopt, .head = 2}].paint({.query = 3, .key = 4}, true);
   state.playground_masks[model::BlockKind::EncoderSelf].rule.window = 9;
   state.selection = {
       .block = {.kind = model::BlockKind::Cross, .layer = {2}}, .batch = 1, .head = 2, .mean = HeadMean::Kind};
@@ -151,7 +151,7 @@ TEST_SUITE("cpu") {
     const attention::Cell cell = {.query = 1, .key = 0};
     paint(state, cell, false, 5);
     const attention::PaintScope one_head = {.layer = 0, .batch = 0, .head = 0};
-    CHECK(selected_mask(state).painted.at(one_head).at(cell) == false);
+    CHECK(selected_mask(state).painted.at(one_head).state(cell) == false);
     paint(state, cell, true, 5);
     CHECK(selected_mask(state).painted.empty());
 

@@ -260,7 +260,7 @@ TEST_CASE("weights, scale and masks are written out with their real numbers") {
   state.playground.heads = 1;
   state.playground.layers = 1;
   state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
-  state.masks[model::BlockKind::EncoderSelf].painted[{}][{.query = 0, .key = 0}] = false;
+  state.masks[model::BlockKind::EncoderSelf].painted[{}].paint({.query = 0, .key = 0}, false);
   Run run(state);
   const model::BlockRef block;
   ReferenceNumbers numbers(*run.run, block, 0, 0);
@@ -315,7 +315,7 @@ TEST_CASE("a mask's reasons are named") {
   mask.rule = {.prefix = 1};
   CHECK(reason(1, 3) == "prefix of 1");
   CHECK(mask_summary(mask, false) == "prefix 1");
-  mask.painted[{}][{.query = 1, .key = 3}] = true;
+  mask.painted[{}].paint({.query = 1, .key = 3}, true);
   CHECK(reason(1, 3).empty());
   CHECK(mask_summary(mask, true) == "prefix 1, padding, paint");
   CHECK(mask_summary({}, false).empty());

@@ -162,4 +162,28 @@ TEST_SUITE("cpu") {
     CHECK(small.step_count() == 1);
     CHECK_FALSE(small.can_undo());
   }
+
+  TEST_CASE("the budget counts cells that steps share once, also when the step that had them first is dropped") {
+    constexpr std::size_t kCells = 1'000'000;
+    State state;
+    selected_mask(state).matrix =
+        attention::BooleanMask{.queries = 1'000, .keys = 1'000, .keep = std::vector<std::uint8_t>(kCells, 1)};
+    Undo undo(state, {.steps = 4, .bytes = std::size_t{1} << 30, .merge_seconds = 0.0});
+    for (int step = 1; step <= 10; ++step) {
+      selected_mask(state).rule.causal = step % 2 == 1;
+      undo.observe(state, step, false);
+      CHECK(undo.bytes() > kCells);
+      CHECK(undo.bytes() < 2 * kCells);
+    }
+    CHECK(undo.step_count() == 4);
+    selected_mask(state).matrix =
+        attention::BooleanMask{.queries = 1'000, .keys = 1'000, .keep = std::vector<std::uint8_t>(kCells, 0)};
+    undo.observe(state, 11.0, false);
+    CHECK(undo.bytes() > 2 * kCells);
+    undo.undo();
+    state = undo.undo();
+    state.text = "another branch";
+    undo.observe(state, 12.0, false);
+    CHECK(undo.bytes() < 2 * kCells);
+  }
 }

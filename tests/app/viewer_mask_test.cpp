@@ -3,7 +3,9 @@
 
 #include "app/fake_runner.h"
 #include "app/state/model_changes.h"
+#include "app/state/state_json.h"
 #include "app/ui_driver.h"
+#include "support/temporary_directory.h"
 
 using namespace headlight;
 using namespace headlight::app;
@@ -58,6 +60,26 @@ TEST_SUITE("gpu") {
     ui.wait(2.0);
     ui.paint_cell(2, 4);
     CHECK(ui.state().masks.by_kind[0].painted.empty());
+  }
+
+  TEST_CASE("a session's mask matrix that is smaller than the map: hovering and painting beyond it work") {
+    UiDriver ui;
+    State session = ui.state();
+    session.masks[model::BlockKind::EncoderSelf].matrix =
+        attention::BooleanMask{.queries = 2, .keys = 2, .keep = {0, 0, 0, 0}};
+    const TemporaryDirectory folder;
+    save_session(folder.path() / "small.headlight.json", session);
+    ui.window().open_files({(folder.path() / "small.headlight.json").string()});
+    ui.settle();  // the engine refuses the mask, the map on screen is the previous run's
+    REQUIRE(ui.state().masks[model::BlockKind::EncoderSelf].matrix);
+    const inference::BlockShape shape = ui.result().shapes.at(ui.state().selection.block);
+    REQUIRE(shape.queries > 2);
+    for (std::uint32_t query = 0; query < shape.queries; ++query) ui.click_cell(query, shape.keys - 1);
+    ui.paint_cell(shape.queries - 1, 0);
+    CHECK(attention::painted_count(ui.state().masks[model::BlockKind::EncoderSelf].painted) == 1);
+    ui.click("mask.reset");
+    CHECK(ui.state().masks == attention::MaskSet{});
+    CHECK_FALSE(weights(ui).is_masked(2, 4));
   }
 
   TEST_CASE("a click without the brush pins a cell, a second one unpins it, and neither masks") {

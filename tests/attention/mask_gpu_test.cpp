@@ -150,7 +150,8 @@ TEST_SUITE("gpu") {
         if (random.chance(0.5)) scope.layer = random.pick({kLayer, kLayer + 1});
         if (random.chance(0.5)) scope.batch = random.below(3);
         if (random.chance(0.5)) scope.head = random.below(4);
-        mask.painted[scope][{random.below(45), random.below(75)}] = random.chance(0.5);
+        const bool is_visible = random.chance(0.5);
+        mask.painted[scope].paint({random.below(45), random.below(75)}, is_visible);
       }
       CAPTURE(i);
       CHECK(wrong_cells(sizes, mask, lengths) == 0);
@@ -167,7 +168,7 @@ TEST_SUITE("gpu") {
     CHECK(words_bytes() == head_of_words);
     mask.matrix = random_matrix(random, 1, 1, sizes);
     CHECK(words_bytes() == head_of_words + table + plane);
-    mask.painted[{.head = 2}][{1, 1}] = true;  // an allow plane for head 2 of every item
+    mask.painted[{.head = 2}].paint({1, 1}, true);  // an allow plane for head 2 of every item
     CHECK(words_bytes() <= head_of_words + 2 * (table + 2 * plane));
     mask.matrix = random_matrix(random, 4, 8, sizes);
     mask.painted.clear();
@@ -177,7 +178,7 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "a painted cell costs bytes, however long the text is") {
     const Sizes sizes{1, 2, 32'768, 32'768};
     MaskSpec mask;
-    mask.painted[{.head = 1}][{20'000, 31'999}] = false;
+    mask.painted[{.head = 1}].paint({20'000, 31'999}, false);
     const std::vector<std::uint32_t> lengths{32'768};
     const AttentionRun run = blank_run(sizes, mask, lengths);
     CHECK(run.blocks[0].mask->words.size() <= 64);
@@ -195,8 +196,8 @@ TEST_SUITE("gpu") {
       }
     }
     // Two cells in opposite corners: the rows between take eight bytes each, not a word for every 32 keys.
-    mask.painted[{.head = 1}][{0, 0}] = false;
-    mask.painted[{.head = 1}][{32'767, 32'767}] = false;
+    mask.painted[{.head = 1}].paint({0, 0}, false);
+    mask.painted[{.head = 1}].paint({32'767, 32'767}, false);
     CHECK(blank_run(sizes, mask, lengths).blocks[0].mask->words.size() < 32'768 * 8 + 128);
   }
 }

@@ -86,6 +86,37 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(heads.is_kept(5, 1, 0, 0));
   }
 
+  TEST_CASE("cells outside a matrix count as kept, in every direction and whatever its sizes say") {
+    const BooleanMask small{.batch = 2, .heads = 2, .queries = 2, .keys = 3, .keep = std::vector<std::uint8_t>(24, 0)};
+    CHECK_FALSE(small.is_kept(1, 1, 1, 2));
+    CHECK(small.is_kept(2, 0, 0, 0));
+    CHECK(small.is_kept(0, 2, 0, 0));
+    CHECK(small.is_kept(0, 0, 2, 0));
+    CHECK(small.is_kept(0, 0, 0, 3));
+    CHECK(small.is_kept(~0u, ~0u, ~0u, ~0u));
+    const BooleanMask unfilled{.queries = 4, .keys = 4, .keep = {0}};
+    CHECK_FALSE(unfilled.is_kept(0, 0, 0, 0));
+    CHECK(unfilled.is_kept(0, 0, 3, 3));
+    const MaskSpec mask{.rule = {.causal = true}, .matrix = small};
+    CHECK(mask.is_visible(0, 0, 0, 40, 30, 64));
+    CHECK_FALSE(mask.is_visible(0, 0, 0, 30, 40, 64));  // the rule's
+  }
+
+  TEST_CASE("copies of a mask share its cells, and a change leaves the other copy as it is") {
+    MaskSpec mask{.matrix = BooleanMask{.queries = 2, .keys = 2, .keep = {1, 0, 0, 1}}};
+    mask.painted[{.head = 1}] = {{{0, 1}, true}};
+    mask.painted[{}] = {{{1, 1}, false}};
+    MaskSpec copy = mask;
+    CHECK(copy.matrix.get() == mask.matrix.get());
+    CHECK(copy.painted.at({}).runs().data() == mask.painted.at({}).runs().data());
+    copy.painted[{}].paint({0, 0}, false);
+    CHECK(copy != mask);
+    CHECK_FALSE(mask.painted.at({}).state({0, 0}).has_value());
+    CHECK(copy.painted.at({.head = 1}).runs().data() == mask.painted.at({.head = 1}).runs().data());
+    copy.painted[{}].erase({0, 0});
+    CHECK(copy == mask);  // by their cells: the runs are others
+  }
+
   TEST_CASE("rule, padding and matrix mask together; paint wins over all of them") {
     MaskSpec mask{
         .rule = {.causal = true},
@@ -105,26 +136,26 @@ TEST_SUITE("cpu") {
     const Cell cell{1, 2};
     MaskSpec mask;
     CHECK_FALSE(mask.painted_state(0, 0, 0, cell).has_value());
-    mask.painted[{}][cell] = false;
+    mask.painted[{}].paint(cell, false);
     CHECK(mask.painted_state(3, 2, 1, cell) == false);
     CHECK_FALSE(mask.painted_state(3, 2, 1, {2, 1}).has_value());
-    mask.painted[{.head = 1}][cell] = true;
+    mask.painted[{.head = 1}].paint(cell, true);
     CHECK(mask.painted_state(3, 2, 1, cell) == true);
     CHECK(mask.painted_state(3, 2, 0, cell) == false);
-    mask.painted[{.layer = 3}][cell] =
-        false;  // as narrow as the head's: a layer takes precedence over a batch item, and that over a head
+    // As narrow as the head's: a layer takes precedence over a batch item, and that over a head.
+    mask.painted[{.layer = 3}].paint(cell, false);
     CHECK(mask.painted_state(3, 2, 1, cell) == false);
     CHECK(mask.painted_state(4, 2, 1, cell) == true);
-    mask.painted[{.batch = 2, .head = 1}][cell] = true;
+    mask.painted[{.batch = 2, .head = 1}].paint(cell, true);
     CHECK(mask.painted_state(3, 2, 1, cell) == true);
-    mask.painted[{.layer = 3, .batch = 2, .head = 1}][cell] = false;
+    mask.painted[{.layer = 3, .batch = 2, .head = 1}].paint(cell, false);
     CHECK(mask.painted_state(3, 2, 1, cell) == false);
     CHECK(mask.painted_state(3, 2, 2, cell) == false);
   }
 
   TEST_CASE("a matrix that doesn't fit the attention is refused with both shapes") {
-    MaskSpec mask{.matrix =
-                      BooleanMask{.batch = 2, .heads = 1, .queries = 3, .keys = 3, .keep = std::vector<std::uint8_t>(18)}};
+    BooleanMask matrix{.batch = 2, .heads = 1, .queries = 3, .keys = 3, .keep = std::vector<std::uint8_t>(18)};
+    MaskSpec mask{.matrix = matrix};
     CHECK_NOTHROW(check(mask, 2, 8, 3, 3));
     CHECK_NOTHROW(check(MaskSpec{}, 2, 8, 3, 3));
     CHECK_THROWS_WITH_AS(
@@ -133,7 +164,8 @@ TEST_SUITE("cpu") {
         "must be equal, batch and heads equal or 1",
         Error);
     CHECK_THROWS_AS(check(mask, 1, 2, 3, 3), Error);
-    mask.matrix->keep.pop_back();
+    matrix.keep.pop_back();
+    mask.matrix = matrix;
     CHECK_THROWS_WITH_AS(check(mask, 2, 2, 3, 3),
                          "the mask [2, 1, 3, 3] needs 18 cells but has 17: give it one for each query and key", Error);
   }

@@ -34,7 +34,7 @@ TEST_SUITE("cpu") {
     attention::MaskSpec& mask = run.masks[BlockKind::EncoderSelf];
     mask.rule.causal = true;
     mask.fill = attention::MaskFill::MinusOneBillion;
-    mask.painted[{.layer = {}, .batch = {}, .head = 3}][{0, 2}] = true;
+    mask.painted[{.layer = {}, .batch = {}, .head = 3}].paint({0, 2}, true);
     mask.matrix = attention::BooleanMask{1, 1, 2, 3, {1, 0, 1, 0, 0, 1}};
 
     const Json document = Json::parse(encode_run_json(run));

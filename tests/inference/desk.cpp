@@ -113,7 +113,7 @@ class Editor {
     if (random_.chance(0.5)) scope.head = random_.below(heads());
     const bool is_visible = random_.chance(0.4);
     const std::uint32_t query = random_.below(10);
-    mask.painted[scope][{query, random_.chance(0.7) ? random_.below(query + 1) : random_.below(10)}] = is_visible;
+    mask.painted[scope].paint({query, random_.chance(0.7) ? random_.below(query + 1) : random_.below(10)}, is_visible);
     return is_visible ? "show a cell" : "hide a cell";
   }
 

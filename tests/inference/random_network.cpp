@@ -120,17 +120,19 @@ attention::MaskSet random_masks(Random& random, const model::Network& network, c
                  .key_padding = random.chance(0.8)};
     if (random.chance(0.3)) {
       // The same for every head: layers may have different numbers of them.
-      mask.matrix = attention::BooleanMask{.batch = random.pick({1u, batch}), .queries = queries, .keys = keys, .keep = {}};
-      for (std::size_t i = 0; i < std::size_t{mask.matrix->batch} * queries * keys; ++i) {
-        mask.matrix->keep.push_back(random.chance(0.7) ? 1 : 0);
+      attention::BooleanMask matrix{.batch = random.pick({1u, batch}), .queries = queries, .keys = keys, .keep = {}};
+      for (std::size_t i = 0; i < std::size_t{matrix.batch} * queries * keys; ++i) {
+        matrix.keep.push_back(random.chance(0.7) ? 1 : 0);
       }
+      mask.matrix = std::move(matrix);
     }
     for (std::uint32_t cells = random.chance(0.4) ? random.below(10) : 0; cells > 0; --cells) {
       attention::PaintScope scope;
       if (random.chance(0.4)) scope.layer = random.below(2);
       if (random.chance(0.4)) scope.batch = random.below(batch);
       if (random.chance(0.4)) scope.head = random.below(3);
-      mask.painted[scope][{random.below(queries), random.below(keys)}] = random.chance(0.5);
+      const bool is_visible = random.chance(0.5);
+      mask.painted[scope].paint({random.below(queries), random.below(keys)}, is_visible);
     }
   }
   return masks;

@@ -128,7 +128,7 @@ TEST_SUITE("gpu") {
       const std::uint32_t behind = model.description.decoder_layers;  // which must be recomputed, too
       std::uint32_t cost = all;
       for (std::uint32_t layer = 0; layer < layers; ++layer) {
-        desk.masks[BlockKind::EncoderSelf].painted[{.layer = layer}][{7, 2}] = false;
+        desk.masks[BlockKind::EncoderSelf].painted[{.layer = layer}].paint({7, 2}, false);
         const RunTiming painted = run(session, model, desk);
         CHECK(painted.reused_layers == layer);
         desk.gains[{{BlockKind::EncoderSelf, LayerIndex{layer}}, 1}] = 0.0f;

@@ -157,13 +157,13 @@ TEST_SUITE("cpu") {
     };
     CHECK(is_kept_while_typing([](attention::MaskSpec&) {}));
     CHECK(is_kept_while_typing([](attention::MaskSpec& spec) { spec.rule.window = 5; }));
-    CHECK(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{}][{9, 3}] = true; }));
-    CHECK(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{}][{9, 9}] = true; }));
-    CHECK(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{}][{3, 9}] = false; }));
+    CHECK(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{}].paint({9, 3}, true); }));
+    CHECK(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{}].paint({9, 9}, true); }));
+    CHECK(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{}].paint({3, 9}, false); }));
     CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.rule.causal = false; }));
     CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.rule.prefix = 4; }));
-    CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{}][{3, 9}] = true; }));
-    CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{.layer = 2}][{3, 9}] = true; }));
+    CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{}].paint({3, 9}, true); }));
+    CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.painted[{.layer = 2}].paint({3, 9}, true); }));
     // A fully masked row is uniform over all existing keys.
     CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.fill = attention::MaskFill::MinusOneBillion; }));
   }
@@ -172,7 +172,7 @@ TEST_SUITE("cpu") {
     const PassInputs before = causal_pass(9);
     for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
       PassInputs now = before;
-      mask(now).painted[{.layer = layer}][{7, 3}] = false;
+      mask(now).painted[{.layer = layer}].paint({7, 3}, false);
       CHECK(unchanged_layers(plan_pass(now, &before).encoder, 9) == layer);
       CHECK(plan_pass(now, &before).reused_layers() == layer);
       CHECK(unchanged_layers(plan_pass(before, &now).encoder, 9) == layer);
@@ -186,7 +186,7 @@ TEST_SUITE("cpu") {
       CHECK(plan_pass(later, &before).encoder.computes_nothing());
     }
     PassInputs everywhere = before;
-    mask(everywhere).painted[{.head = 1}][{7, 3}] = false;
+    mask(everywhere).painted[{.head = 1}].paint({7, 3}, false);
     CHECK(unchanged_layers(plan_pass(everywhere, &before).encoder, 9) == 0);
     PassInputs windowed = before;
     mask(windowed).rule.window = 3;
@@ -232,12 +232,12 @@ TEST_SUITE("cpu") {
     CHECK(taken_over(open, causal) == 0);
     CHECK(taken_over(causal, open) == 0);
     PassInputs ahead = causal_pass(9);
-    mask(ahead).painted[{.layer = 2}][{3, 5}] = true;
+    mask(ahead).painted[{.layer = 2}].paint({3, 5}, true);
     CHECK(taken_over(ahead, causal) == 0);  // other room: the tensors are others
     // With the same capacity the layers before the cell are reused.
     const PassInputs full = causal_pass(64);
     PassInputs full_ahead = full;
-    mask(full_ahead).painted[{.layer = 2}][{3, 5}] = true;
+    mask(full_ahead).painted[{.layer = 2}].paint({3, 5}, true);
     CHECK(unchanged_layers(plan_pass(full_ahead, &full).encoder, 64) == 2);
     CHECK(unchanged_layers(plan_pass(full, &full_ahead).encoder, 64) == 2);
     full_ahead.input.source.ids[63] = 1000;
@@ -300,7 +300,7 @@ TEST_SUITE("cpu") {
 
     for (const BlockKind kind : {BlockKind::DecoderSelf, BlockKind::Cross}) {
       now = before;
-      now.masks[kind].painted[{.layer = 1}][{4, 2}] = false;
+      now.masks[kind].painted[{.layer = 1}].paint({4, 2}, false);
       plan = plan_pass(now, &before);
       CHECK(plan.encoder.computes_nothing());
       CHECK(unchanged_layers(plan.decoder, 5) == 1);
@@ -308,9 +308,9 @@ TEST_SUITE("cpu") {
     }
     // Every target token may attend to the whole source: that doesn't break causality.
     now = translation(7, 6);
-    now.masks[BlockKind::Cross].painted[{}][{0, 6}] = true;
+    now.masks[BlockKind::Cross].painted[{}].paint({0, 6}, true);
     PassInputs painted = before;
-    painted.masks[BlockKind::Cross].painted[{}][{0, 6}] = true;
+    painted.masks[BlockKind::Cross].painted[{}].paint({0, 6}, true);
     CHECK(plan_pass(now, &painted).decoder.embedded.first == 5);
   }
 

@@ -81,7 +81,7 @@ TEST_SUITE("gpu") {
       const OpenModel model = open_golden_model(name);
       test::Random random(11);
       Desk first = make_desk(random, model), second = make_desk(random, model);
-      second.masks[BlockKind::EncoderSelf].painted[{.layer = 0}][{3, 1}] = false;
+      second.masks[BlockKind::EncoderSelf].painted[{.layer = 0}].paint({3, 1}, false);
       Session together(context), alone(context);
       const RunPtr a = together.run(pass(model, first)), b = together.run(pass(model, second), a);
       const std::vector<std::vector<float>> of_a = numbers(*a), of_b = numbers(*b), of_a_again = numbers(*a);

@@ -37,7 +37,7 @@ class Looked {
         "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h i j k l m\none two three four five six", "");
     spec.rule.window = 9;
     spec.fill = fill;
-    for (std::uint32_t key = 0; key < 39; ++key) spec.painted[{.head = 2}][{4, key}] = false;
+    for (std::uint32_t key = 0; key < 39; ++key) spec.painted[{.head = 2}].paint({4, key}, false);
     attention::MaskSet masks;
     masks.by_kind[0] = spec;
     session.run(playground.network, playground.input, masks);

@@ -37,7 +37,8 @@ attention::PaintedCells random_paint(Random& random, const AttentionCase& one) {
     if (random.chance(0.5)) scope.layer = random.pick({one.layer, one.layer + 1});
     if (random.chance(0.5)) scope.batch = random.below(one.batch);
     if (random.chance(0.5)) scope.head = random.below(one.config.heads);
-    painted[scope][{random.below(one.queries), random.below(one.keys)}] = random.chance(0.5);
+    const bool is_visible = random.chance(0.5);
+    painted[scope].paint({random.below(one.queries), random.below(one.keys)}, is_visible);
   }
   return painted;
 }

@@ -41,7 +41,7 @@ TEST_SUITE("gpu") {
     test::AttentionCase one = test::plain_attention(random, 5, 2, 70, 65, 20, 36);  // 20 KiB of values an item
     one.key_lengths = {65, 1, 30, 64, 7};
     one.mask.rule.causal = true;
-    one.mask.painted[{.batch = 3}][{5, 60}] = true;
+    one.mask.painted[{.batch = 3}].paint({5, 60}, true);
     check_all(kernels, one, 2);
     one.config.kv_heads = 1;
     one.k = random.tensor({5, 1, 65, 20});
