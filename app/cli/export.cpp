@@ -55,6 +55,7 @@ constexpr const char* kFooter =
     "npy "
     "--out numbers\n"
     "  headlight export --model marian-folder --text \"a text\" --target \"ein Text\" --format png --out figures\n"
+    "  headlight export --session notes.headlight.json --format svg --out figures\n"
     "  headlight export --preset notebook-004 --stages x,q,k,v,scores,weights,merged --format npy --out notebook-004\n"
     "  headlight export --text \"a b c\" --mask-file mask.json --fill -1e9 --format json --out masked";
 

@@ -79,6 +79,8 @@ void ModelFlags::add_text_flags(CLI::App& app) {
                         key_texts_ = expect_utf8("--key-text", texts);
                         if (first_playground_flag_.empty()) first_playground_flag_ = "--key-text";
                       });
+  add_flag(app, "--session", "FILE", "a session that the window saved (File, Save session); other flags change it", kText,
+           [this](const std::string& file) { session_file_ = file; });
   std::vector<std::string> presets;
   for (const std::string_view name : inference::notebook_names()) presets.emplace_back(name);
   add_flag(app, "--preset", "NAME",
@@ -206,6 +208,13 @@ void ModelFlags::apply_masks(State& state) const {
 
 void ModelFlags::apply(State& state) {
   refuse_contradictions();
+  if (!session_file_.empty()) {
+    const Result<State> loaded = load_session(session_file_);
+    if (!loaded) throw Error("{}", loaded.error());
+    state = *loaded;
+    find_moved_model(state);
+    session_ = OpenSession{.path = std::filesystem::absolute(session_file_), .saved = state};
+  }
   if (!preset_.empty()) select_preset(state, preset_);
   // A text applies to everything but a preset; the playground's flags apply to the playground.
   const bool leaves_preset = !text_flag_.empty() && !state.preset.empty();

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,30 +10,36 @@
 #include <CLI/CLI.hpp>
 
 #include "app/engine/model_cache.h"
+#include "app/state/session_file.h"
 #include "app/state/state.h"
 
 namespace headlight::app {
 
-/// The flags of the input: text, model, preset and masks. view, screenshot and export share them.
+/// The flags of the input: session, text, model, preset and masks. view, screenshot and export share them.
 class ModelFlags {
  public:
   /// `score_scale` names the flag of the attention's scale: "--scale", or "--score-scale" where --scale means the window's.
   /// `default_model`: the model without --model, for the help.
   void add_to(CLI::App& app, const std::string& score_scale, const std::string& default_model);
 
-  /// Was an input given: a text, ids or a preset?
-  bool has_input() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty(); }
+  /// Was an input given: a text, ids, a preset or a session?
+  bool has_input() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !session_file_.empty(); }
 
   bool names_model() const { return !model_.empty(); }
 
-  /// Was a model, a preset or a playground setting given, not only a text?
+  /// Was a model, a preset, a session or a playground setting given, not only a text?
   bool chooses_model() const {
-    return !model_.empty() || !preset_.empty() || !first_playground_flag_.empty() || !first_model_flag_.empty();
+    return !session_file_.empty() || !model_.empty() || !preset_.empty() || !first_playground_flag_.empty() ||
+           !first_model_flag_.empty();
   }
 
-  /// `state` with the given flags applied; the rest is unchanged. Opens the model, if any. Throws UsageError for flags
-  /// that exclude each other, and Error when a file can't be read, isn't a mask or contains no model.
+  /// `state`, or the session's, with the given flags applied; the rest is unchanged. Opens the model, if any. Throws
+  /// UsageError for flags that exclude each other, and Error when a file can't be read, isn't a mask or a session, or
+  /// contains no model.
   void apply(State& state);
+
+  /// The one that apply() opened, as the file has it.
+  const std::optional<OpenSession>& session() const { return session_; }
 
   /// Holds the model that apply() opened, so that running it needn't open it again.
   const std::shared_ptr<ModelCache>& models() const { return models_; }
@@ -50,6 +57,8 @@ class ModelFlags {
   void apply_model(State& state);
   void apply_masks(State& state) const;
 
+  std::string session_file_;
+  std::optional<OpenSession> session_;
   std::string preset_;
   std::string model_;
   std::vector<std::string> texts_, key_texts_, pairs_, targets_;

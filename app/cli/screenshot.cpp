@@ -74,7 +74,8 @@ Subcommand add_screenshot_command(CLI::App& app) {
   command->footer(
       "Examples:\n"
       "  headlight screenshot --out viewer.png --size 1600x1000\n"
-      "  headlight screenshot --out steps.png --size 3200x2000 --scale 2 --theme light --tab steps --preset notebook-001");
+      "  headlight screenshot --out steps.png --size 3200x2000 --scale 2 --theme light --tab steps --preset notebook-001\n"
+      "  headlight screenshot --out notes.png --session notes.headlight.json");
   return {.app = command, .run = [flags] { return run_screenshot(*flags); }};
 }
 

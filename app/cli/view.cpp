@@ -8,7 +8,6 @@
 #include "app/cli/state_flags.h"
 #include "app/models/starter_view.h"
 #include "app/state/model_changes.h"
-#include "app/state/state_json.h"
 #include "app/state/usage.h"
 #include "app/window/viewer.h"
 #include "core/error.h"
@@ -20,7 +19,6 @@ struct ViewFlags {
   ModelFlags model;
   StateFlags shown;
   std::string device;
-  std::string session;
   float scale = 0.0f;
   bool is_fresh = false;
 };
@@ -42,20 +40,20 @@ int run_view(ViewFlags& flags) {
   find_moved_model(state);
   const bool is_first = flags.is_fresh || !loaded.has_state;
   options.models = flags.model.models();
-  if (is_first && flags.session.empty() && !flags.model.chooses_model()) {
+  if (is_first && !flags.model.chooses_model()) {
     FirstState first = first_state(*options.models);
     state = std::move(first.state);
     options.model = std::move(first.model);
     if (!options.warning) options.warning = std::move(first.warning);
   }
-  if (!flags.session.empty()) {
-    Result<State> session = load_session(flags.session);
-    if (!session) throw Error(session.error());
-    state = *session;
-    const std::string changed = model_changes(state);
-    if (!changed.empty() && !options.warning) options.warning = fmt::format("{}: {}", flags.session, changed);
-  }
   flags.model.apply(state);
+  options.session = flags.model.session();
+  if (options.session) {
+    const std::string changed = model_changes(options.session->saved);
+    if (!changed.empty() && !options.warning) {
+      options.warning = fmt::format("{}: {}", options.session->path.filename().string(), changed);
+    }
+  }
   flags.shown.apply(state);
   if (flags.scale > 0.0f) state.view.ui_scale = flags.scale;
   options.device = flags.device;
@@ -75,8 +73,6 @@ Subcommand add_view_command(CLI::App& app) {
   flags->shown.add_to(*command);
   add_flag(*command, "--scale", "S", "size of fonts and spacing, 0.5 to 4 (default: the monitor's own)", "What is shown",
            [flags = flags.get()](const std::string& text) { flags->scale = parse_number("--scale", text, 0.5f, 4.0f); });
-  add_flag(*command, "--session", "FILE", "open a session that the window saved", "What is shown",
-           [flags = flags.get()](const std::string& text) { flags->session = text; });
   add_plain_flag(*command, "--fresh", "begin with the example sentence instead of the last one", "What is shown",
                  [flags = flags.get()] { flags->is_fresh = true; });
   add_device_flag(*command, flags->device);
@@ -87,7 +83,8 @@ Subcommand add_view_command(CLI::App& app) {
       "Examples:\n"
       "  headlight\n"
       "  headlight view --text \"The animal didn't cross the street because it was too tired\" --mask causal\n"
-      "  headlight view --preset notebook-004 --tab steps");
+      "  headlight view --preset notebook-004 --tab steps\n"
+      "  headlight view --session notes.headlight.json");
   return {.app = command, .run = [flags] { return run_view(*flags); }};
 }
 

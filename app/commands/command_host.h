@@ -23,6 +23,11 @@ class CommandHost {
   /// Is the model that the state names still on its way, and another one on screen?
   virtual bool is_loading_model() const = 0;
   virtual void browse_models() = 0;
+  /// Writes the session under its name, or asks for one where it has none.
+  virtual void save_session() = 0;
+  /// Both open a dialog.
+  virtual void save_session_as() = 0;
+  virtual void open_session() = 0;
   virtual void open_export_dialog() = 0;
   /// `area`: what the dialog proposes.
   virtual void open_screenshot_dialog(ScreenshotArea area) = 0;

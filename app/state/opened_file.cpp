@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 
-#include "app/state/state_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/utf8.h"
@@ -24,13 +23,7 @@ std::string tidy_lines(const std::string& content) {
 
 }  // namespace
 
-void open_file(const std::filesystem::path& path, State& state) {
-  if (path.extension() == ".json") {
-    Result<State> session = load_session(path);
-    if (!session) throw Error("{}", session.error());
-    state = *session;
-    return;
-  }
+void open_text(const std::filesystem::path& path, State& state) {
   std::error_code failure;
   const std::uintmax_t size = std::filesystem::file_size(path, failure);
   if (!failure && size > kLargestText) {

@@ -6,9 +6,8 @@
 
 namespace headlight::app {
 
-/// The state after a file is dropped on the window: a session (.json) replaces it, any other file is its text. Throws Error
-/// in one line: not readable, too large, not UTF-8, an invalid session.
-void open_file(const std::filesystem::path& path, State& state);
+/// Makes a file's content the state's text. Throws Error in one line: not readable, too large, not UTF-8.
+void open_text(const std::filesystem::path& path, State& state);
 
 /// Is it to be opened as a model: a folder, a .gguf or a .safetensors file?
 bool is_model_path(const std::filesystem::path& path);

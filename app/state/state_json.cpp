@@ -5,7 +5,6 @@
 
 #include "app/state/json_reader.h"
 #include "app/state/mask_json.h"
-#include "core/atomic_file.h"
 #include "view/color_map.h"
 
 namespace headlight::app {
@@ -348,25 +347,6 @@ Result<State> state_from_json(const json& value) {
     return Failure{error.what()};
   } catch (const json::exception& error) {
     return Failure{one_line(error.what())};
-  }
-}
-
-void save_session(const std::filesystem::path& path, const State& state) {
-  const json session = {{"headlight", 1}, {"state", to_json(state)}};
-  write_file_atomically(path, session.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
-}
-
-Result<State> load_session(const std::filesystem::path& path) {
-  try {
-    const json session = read_json(path);
-    if (!session.is_object() || !session.contains("headlight") || !session.contains("state")) {
-      return Failure{path.string() + " is no Headlight session: it has no members \"headlight\" and \"state\""};
-    }
-    Result<State> state = state_from_json(session.at("state"));
-    if (!state) return Failure{path.string() + ": " + state.error()};
-    return state;
-  } catch (const Error& error) {
-    return Failure{error.what()};
   }
 }
 

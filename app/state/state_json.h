@@ -1,7 +1,5 @@
 #pragma once
 
-#include <filesystem>
-
 #include <nlohmann/json_fwd.hpp>
 
 #include "app/state/state.h"
@@ -17,10 +15,5 @@ nlohmann::json to_json(const State& state);
 Result<State> state_from_json(const nlohmann::json& json);
 
 nlohmann::json to_json(const inference::PlaygroundSettings& settings);
-
-/// A session file (.headlight.json): {"headlight": 1, "state": …}. Saving throws Error naming the file.
-void save_session(const std::filesystem::path& path, const State& state);
-/// Fails in one line naming the file and, in an invalid one, the place.
-Result<State> load_session(const std::filesystem::path& path);
 
 }  // namespace headlight::app

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -72,6 +74,7 @@ class ViewerLoop {
       const std::uint64_t drawn_before = ui_.frames_drawn();
       workspace_.frame(window_.framebuffer_size(), window_.content_scale(), now_s);
       if (is_asked || ui_.frames_drawn() != drawn_before) window_.present();
+      if (std::string title = workspace_.title(); title != title_) window_.set_title(title_ = std::move(title));
       failures_ = 0;
     } catch (const Error& error) {
       const bool may_pass = error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::OutOfDeviceMemory;
@@ -107,6 +110,7 @@ class ViewerLoop {
   Workspace& workspace_;
   SettingsKeeper& keeper_;
   int failures_ = 0;
+  std::string title_;
 };
 
 }  // namespace
@@ -133,7 +137,8 @@ int run_viewer(const ViewOptions& options) {
                            .warning = options.warning,
                            .renderer = device.name(),
                            .may_use_another_device = options.device.empty(),
-                           .focuses_text = true});
+                           .focuses_text = true,
+                           .session = options.session});
   window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
 
   SettingsKeeper keeper(options.settings_file, options.settings);

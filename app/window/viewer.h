@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/engine/model_cache.h"
+#include "app/state/session_file.h"
 #include "app/state/settings.h"
 
 namespace headlight::app {
@@ -19,6 +20,7 @@ struct ViewOptions {
   std::string device;                   ///< --device; empty: settings.device
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
+  std::optional<OpenSession> session = {};                     ///< that the state comes from
 };
 
 /// How `headlight screenshot` was started.

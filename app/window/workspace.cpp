@@ -11,8 +11,6 @@
 
 #include "app/models/starter_view.h"
 #include "app/shell/shaped_text.h"
-#include "app/state/model_changes.h"
-#include "app/state/opened_file.h"
 #include "app/window/png_file.h"
 #include "core/error.h"
 #include "inference/weight_findings.h"
@@ -42,6 +40,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       shown_inputs_(run_inputs(State{})),
       model_jobs_(options.engine.models, std::move(options.find_models), options.engine.wake),
       opened_model_(std::move(options.model)),
+      session_(std::move(options.session)),
       export_dialog_(engine_->shared_device(), options.engine.wake) {
   if (options.warning) notice_ = {.text = *options.warning, .is_warning = true};
   ui_.ensure_glyphs(state_.text);
@@ -99,6 +98,7 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
   tips_.clear();
   handle_keys();
   run_posted();
+  take_session_choice();
   const auto frame_of = [&](State& state) {
     return Frame{.ui = ui_,
                  .state = state,
@@ -259,24 +259,6 @@ void Workspace::save_screenshot() {
     const bool is_view = screenshot->area == ScreenshotArea::View;
     write_png(screenshot->path, is_view ? cropped(window, layout_.center, ui_.scale()) : window);
     notice_ = {.text = fmt::format("Saved {}", screenshot->path.string())};
-  } catch (const std::exception& error) {
-    notice_ = {.text = error.what(), .is_warning = true};
-  }
-  ui_.request_redraw();
-}
-
-void Workspace::open_files(const std::vector<std::string>& paths) {
-  if (paths.empty()) return;
-  if (is_model_path(paths.front())) return open_model(paths.front());
-  try {
-    open_file(paths.front(), state_);
-    const std::string changed = model_changes(state_);
-    notice_ = {};
-    if (!changed.empty()) {
-      notice_ = {.text = fmt::format("{}: {}", std::filesystem::path(paths.front()).filename().string(), changed)};
-    }
-    ui_.ensure_glyphs(state_.text);
-    ui_.ensure_glyphs(state_.key_text);
   } catch (const std::exception& error) {
     notice_ = {.text = error.what(), .is_warning = true};
   }

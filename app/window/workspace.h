@@ -15,6 +15,7 @@
 #include "app/dialogs/help_dialogs.h"
 #include "app/dialogs/model_browser.h"
 #include "app/dialogs/screenshot_dialog.h"
+#include "app/dialogs/session_dialog.h"
 #include "app/dialogs/welcome_panel.h"
 #include "app/engine/engine.h"
 #include "app/engine/generation.h"
@@ -22,6 +23,7 @@
 #include "app/models/model_jobs.h"
 #include "app/sidebar/text_panel.h"
 #include "app/state/error_section.h"
+#include "app/state/session_file.h"
 #include "app/state/settings.h"
 #include "app/state/undo.h"
 #include "app/views/view_table.h"
@@ -48,6 +50,7 @@ struct WorkspaceOptions {
   /// The text box has the keyboard from the beginning.
   bool focuses_text = false;
   ModelFinder find_models = list_models;
+  std::optional<OpenSession> session = {};  ///< the one that the settings' state comes from
 };
 
 /// Everything that is in the window, without the window: the state and its history, the engine, the panels and what happens
@@ -83,6 +86,8 @@ class Workspace final : private CommandHost {
   bool shows_all_maps() const;
 
   bool wants_to_quit() const { return wants_to_quit_; }
+  /// Of the window: "notes* – Headlight", where the star says that the session has changes that aren't saved.
+  std::string title() const;
   const State& state() const { return state_; }
   const EngineResult& result() const { return result_; }
   const Undo& undo() const { return undo_; }
@@ -91,6 +96,7 @@ class Workspace final : private CommandHost {
   const Toast& toast() const { return toast_; }
   const CommandPalette& palette() const { return palette_; }
   bool is_painting() const { return transient_.paints; }
+  const SessionDialog& session_dialog() const { return session_dialog_; }
   const ModelBrowser& model_browser() const { return model_browser_; }
   /// The token under the pointer, among the chips or in the text, as a row of the map.
   std::optional<std::uint32_t> pointed_query() const { return transient_.pointed_query; }
@@ -144,6 +150,9 @@ class Workspace final : private CommandHost {
   void browse_models() override;
   void open_export_dialog() override { export_dialog_.open(state_.view, find_view(state_.view.tab).exported(state_)); }
   void open_screenshot_dialog(ScreenshotArea area) override { screenshot_dialog_.open(settings_.export_directory, area); }
+  void save_session() override;
+  void save_session_as() override;
+  void open_session() override;
   void copy_figure() override;
   void copy_cell() override;
   void quit() override { wants_to_quit_ = true; }
@@ -159,6 +168,15 @@ class Workspace final : private CommandHost {
   bool can_generate() const override;
   void start_generating() override;
   void stop_generating() override;
+
+  // workspace_sessions.cpp
+  void show_text(const std::filesystem::path& path);
+  /// Throws Error, as the next one: the session that is open stays.
+  void show_session(const std::filesystem::path& path);
+  void write_session(const std::filesystem::path& path);
+  void draw_session_dialog(Frame& frame);
+  /// Saves or opens what was confirmed while the last frame was drawn.
+  void take_session_choice();
 
   // workspace_palette.cpp
   std::vector<PaletteEntry> palette_entries();
@@ -252,6 +270,7 @@ class Workspace final : private CommandHost {
   ModelBrowser model_browser_;
   std::shared_ptr<const inference::LanguageModel> opened_model_;  ///< held until the engine has it
   std::optional<std::string> text_to_show_;                       ///< with the model that is being opened
+  std::optional<OpenSession> session_;
   bool is_load_cancelled_ = false;
   State held_;                             ///< of the last frame that no model was arriving in
   std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
@@ -268,6 +287,8 @@ class Workspace final : private CommandHost {
   WelcomeMemory welcome_memory_;
   ExportDialog export_dialog_;
   ScreenshotDialog screenshot_dialog_;
+  SessionDialog session_dialog_;
+  std::optional<SessionDialog::Choice> chosen_session_;  ///< in the last frame
   CommandPalette palette_;
   std::function<void()> chosen_;    ///< in the palette, in the last frame
   std::uint64_t palette_run_ = 0;   ///< whose heads the palette lists

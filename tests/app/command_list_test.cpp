@@ -60,6 +60,8 @@ TEST_SUITE("cpu") {
                                           "Ctrl+C",
                                           "Ctrl+Shift+C",
                                           "Ctrl+Shift+S",
+                                          "Ctrl+S",
+                                          "Ctrl+Shift+O",
                                           "Ctrl+Q",
                                           "1",
                                           "2",

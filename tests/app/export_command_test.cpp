@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/state/session_file.h"
 #include "export/npy.h"
 #include "support/deviation.h"
 #include "support/golden.h"
@@ -74,6 +75,29 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(exported.has("output.npy"));
     CHECK(exported.outcome.err == "headlight: note: output is left out: there is no output projection\n");
     CHECK(exported.json("run.json")["model"]["preset"] == "notebook-001");
+  }
+
+  TEST_CASE("export --session computes what the window saved, and flags change it") {
+    const TemporaryDirectory folder;
+    const std::string file = (folder.path() / "s.headlight.json").string();
+    app::State state;
+    state.text = "one two three";
+    state.playground.heads = 2;
+    state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    app::set_head_gain(state, {.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1, 0.0F);
+    app::save_session(file, state);
+    const Exported exported({"--session", file, "--layer", "0", "--stages", "weights,heads", "--format", "npy"});
+    const Tensor weights = exported.npy("weights");
+    REQUIRE(weights.shape == Shape{1, 1, 2, 3, 3});
+    CHECK(weights.at({0, 0, 1, 0, 1}) == 0.0F);  // causal
+    CHECK(weights.at({0, 0, 1, 2, 1}) > 0.0F);
+    CHECK(exported.json("run.json")["model"]["text"] == "one two three");
+    CHECK(exported.json("run.json")["masks"]["encoder"]["rule"] == "causal");
+    const Exported changed(
+        {"--session", file, "--mask", "none", "--text", "four five", "--layer", "0", "--stages", "weights", "--format", "npy"});
+    CHECK(changed.npy("weights").shape == Shape{1, 1, 2, 2, 2});
+    CHECK(changed.npy("weights").at({0, 0, 0, 0, 1}) > 0.0F);
+    CHECK(complaint({"--session", (folder.path() / "missing.json").string()}, 1).find("missing.json") != std::string::npos);
   }
 
   TEST_CASE("export --preset notebook-000 starts from Q, K and V, and its fully masked row is uniform") {

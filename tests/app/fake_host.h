@@ -20,6 +20,9 @@ class FakeHost final : public CommandHost {
   void redo_change() override { calls.emplace_back("redo"); }
   bool is_loading_model() const override { return loads; }
   void browse_models() override { calls.emplace_back("browse models"); }
+  void save_session() override { calls.emplace_back("save session"); }
+  void save_session_as() override { calls.emplace_back("save session as"); }
+  void open_session() override { calls.emplace_back("open session"); }
   void open_export_dialog() override { calls.emplace_back("export"); }
   void open_screenshot_dialog(ScreenshotArea area) override {
     calls.emplace_back(area == ScreenshotArea::View ? "screenshot of the view" : "screenshot");

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/model_changes.h"
+#include "app/state/session_file.h"
 #include "app/state/state.h"
 #include "app/state/state_json.h"
 #include "core/error.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "app/exports/names.h"
-#include "app/state/state_json.h"
+#include "app/state/session_file.h"
 #include "app/ui_driver.h"
 #include "app/window/png_file.h"
 #include "core/atomic_file.h"

@@ -3,7 +3,7 @@
 
 #include "app/fake_runner.h"
 #include "app/state/model_changes.h"
-#include "app/state/state_json.h"
+#include "app/state/session_file.h"
 #include "app/ui_driver.h"
 #include "support/temporary_directory.h"
 

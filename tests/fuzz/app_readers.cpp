@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/mask_file.h"
+#include "app/state/session_file.h"
 #include "app/state/settings.h"
 #include "app/state/state_json.h"
 #include "export/npy_header.h"

@@ -1,0 +1,76 @@
+#include "app/state/session_file.h"
+
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "app/state/opened_file.h"
+#include "app/state/state_json.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "core/json.h"
+
+namespace headlight::app {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kExtension = ".headlight.json";
+
+/// Nothing when this program reads sessions of the file's version, else what to do.
+std::string version_problem(const json& session) {
+  const auto version = session.find("version");
+  if (version == session.end()) return {};
+  if (!version->is_number_unsigned() || version->get<std::uint64_t>() == 0) {
+    return fmt::format("version: expected a whole number from 1 to {}, found {}", kSessionVersion, shown(*version));
+  }
+  const auto number = version->get<std::uint64_t>();
+  if (number <= kSessionVersion) return {};
+  return fmt::format("a session of version {}, but this Headlight reads versions up to {}; open it with a newer one", number,
+                     kSessionVersion);
+}
+
+}  // namespace
+
+void save_session(const std::filesystem::path& path, const State& state) {
+  const json session = {{"headlight", 1}, {"version", kSessionVersion}, {"state", to_json(state)}};
+  write_file_atomically(path, session.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+Result<State> load_session(const std::filesystem::path& path) {
+  try {
+    const json session = read_json(path);
+    if (!session.is_object() || !session.contains("headlight") || !session.contains("state")) {
+      return Failure{path.string() + " is no Headlight session: it has no members \"headlight\" and \"state\""};
+    }
+    if (const std::string problem = version_problem(session); !problem.empty()) {
+      return Failure{path.string() + ": " + problem};
+    }
+    Result<State> state = state_from_json(session.at("state"));
+    if (!state) return Failure{path.string() + ": " + state.error()};
+    return state;
+  } catch (const Error& error) {
+    return Failure{error.what()};
+  }
+}
+
+std::filesystem::path session_path(const std::string& typed) {
+  std::filesystem::path path = expand_home(typed);
+  if (path.has_filename() && path.extension() != ".json") path += kExtension;
+  return path;
+}
+
+std::string session_name(const std::filesystem::path& path) {
+  std::string name = path.filename().string();
+  if (name.size() > kExtension.size() && name.ends_with(kExtension)) name.resize(name.size() - kExtension.size());
+  return name;
+}
+
+bool has_unsaved_changes(const OpenSession& session, const State& state) {
+  State as_saved = state;
+  as_saved.selection = session.saved.selection;
+  as_saved.view = session.saved.view;
+  return as_saved != session.saved;
+}
+
+}  // namespace headlight::app

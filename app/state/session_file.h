@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "app/state/state.h"
+#include "core/result.h"
+
+namespace headlight::app {
+
+/// The version of session files that save_session() writes, and the newest one that load_session() reads. A file without a
+/// version is of version 1.
+inline constexpr std::uint32_t kSessionVersion = 1;
+
+/// A session that is open under a name, and its state as the file has it.
+struct OpenSession {
+  std::filesystem::path path;
+  State saved;
+};
+
+/// Writes a session file, {"headlight": 1, "version": 1, "state": …}, atomically. Throws Error naming the file.
+void save_session(const std::filesystem::path& path, const State& state);
+/// Fails in one line naming the file and, in an invalid one, the place; also for a session of a newer version.
+Result<State> load_session(const std::filesystem::path& path);
+
+/// The file that a typed name means: "~" is the home folder, and without ".json" at its end ".headlight.json" is added.
+/// Throws Error when HOME isn't set.
+std::filesystem::path session_path(const std::string& typed);
+/// A session's name in titles: "notes" for "/home/ada/notes.headlight.json".
+std::string session_name(const std::filesystem::path& path);
+
+/// Does `state` differ from the file in more than what is selected and how it is shown?
+bool has_unsaved_changes(const OpenSession& session, const State& state);
+
+}  // namespace headlight::app

@@ -1,0 +1,95 @@
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/models/starter_view.h"
+#include "app/state/model_changes.h"
+#include "app/state/opened_file.h"
+#include "app/window/workspace.h"
+#include "core/error.h"
+
+namespace headlight::app {
+
+namespace fs = std::filesystem;
+
+void Workspace::open_files(const std::vector<std::string>& paths) {
+  if (paths.empty()) return;
+  if (is_model_path(paths.front())) return open_model(paths.front());
+  try {
+    const fs::path path = paths.front();
+    path.extension() == ".json" ? show_session(path) : show_text(path);
+  } catch (const std::exception& error) {
+    notice_ = {.text = error.what(), .is_warning = true};
+  }
+  ui_.request_redraw();
+}
+
+void Workspace::show_text(const fs::path& path) {
+  open_text(path, state_);
+  notice_ = {};
+  ui_.ensure_glyphs(state_.text);
+}
+
+void Workspace::show_session(const fs::path& path) {
+  const Result<State> loaded = load_session(path);
+  if (!loaded) throw Error("{}", loaded.error());
+  stop_generating();  // and what was done before is a step of its own
+  state_ = *loaded;
+  find_moved_model(state_);
+  session_ = OpenSession{.path = path, .saved = state_};
+  const std::string changed = model_changes(state_);
+  notice_ = {};
+  if (!changed.empty()) notice_ = {.text = fmt::format("{}: {}", path.filename().string(), changed)};
+  for (const std::string* text : {&state_.text, &state_.key_text, &state_.model.pair_text, &state_.model.target_text}) {
+    ui_.ensure_glyphs(*text);
+  }
+}
+
+void Workspace::write_session(const fs::path& path) {
+  app::save_session(path, state_);
+  session_ = OpenSession{.path = path, .saved = state_};
+  notice_ = {.text = fmt::format("Saved {}", path.string())};
+}
+
+void Workspace::save_session() {
+  if (!session_) return save_session_as();
+  try {
+    write_session(session_->path);
+  } catch (const std::exception& error) {
+    notice_ = {.text = error.what(), .is_warning = true};
+  }
+}
+
+void Workspace::save_session_as() {
+  session_dialog_.open_to_save(session_ ? session_->path : fs::path(), settings_.export_directory);
+}
+
+void Workspace::open_session() {
+  session_dialog_.open_to_load(session_ ? session_->path : fs::path(), settings_.export_directory);
+}
+
+void Workspace::draw_session_dialog(Frame& frame) {
+  const std::optional<SessionDialog::Choice> choice = session_dialog_.draw(frame);
+  if (choice) chosen_session_ = choice;
+}
+
+void Workspace::take_session_choice() {
+  const std::optional<SessionDialog::Choice> choice = std::exchange(chosen_session_, std::nullopt);
+  if (!choice) return;
+  try {
+    choice->saves ? write_session(choice->path) : show_session(choice->path);
+    session_dialog_.close();
+  } catch (const std::exception& error) {
+    session_dialog_.refuse(error.what());
+  }
+  ui_.request_redraw(2);
+}
+
+std::string Workspace::title() const {
+  if (!session_) return "Headlight";
+  return fmt::format("{}{} \u2013 Headlight", session_name(session_->path),
+                     has_unsaved_changes(*session_, state_) ? "*" : "");
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,118 @@
+// Session files: old and new versions, damage, and the names that are typed for them.
+#include "app/state/session_file.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::app;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What loading a file with this content fails with, without the file's name; empty: it was loaded.
+std::string failure_of(const std::string& content) {
+  const TemporaryDirectory folder;
+  const fs::path path = folder.path() / "s.headlight.json";
+  write_file_atomically(path, content);
+  const Result<State> loaded = load_session(path);
+  if (loaded) return {};
+  CHECK(loaded.error().starts_with(path.string()));
+  CHECK(loaded.error().find('\n') == std::string::npos);
+  return loaded.error().substr(path.string().size());
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a session says its version; older ones, which have none, are read too") {
+    const TemporaryDirectory folder;
+    const fs::path path = folder.path() / "s.headlight.json";
+    State state;
+    state.text = "one two";
+    state.model.precision = inference::Precision::F16;
+    set_head_gain(state, {}, 2, 0.0F);
+    paint(state, {.query = 1, .key = 0}, false, 4);
+    save_session(path, state);
+    nlohmann::json written = nlohmann::json::parse(read_file(path));
+    CHECK(written["headlight"] == 1);
+    CHECK(written["version"] == kSessionVersion);
+    CHECK(load_session(path).value() == state);
+    written.erase("version");
+    write_file_atomically(path, written.dump());
+    CHECK(load_session(path).value() == state);
+  }
+
+  TEST_CASE("a session that an older version of the program wrote") {
+    const TemporaryDirectory folder;
+    const fs::path path = folder.path() / "old.headlight.json";
+    write_file_atomically(path, R"({"headlight": 1, "state": {
+      "text": "the cat", "key_text": "", "cross": false, "preset": "",
+      "playground": {"d_model": 32, "heads": 4, "scale": "none"},
+      "masks": {"encoder": {"rule": "causal+window:3", "key_padding": false, "fill": "-1e9",
+                            "matrix": {"shape": [1, 1, 2, 2], "rows": ["10", "11"]},
+                            "painted": [{"layer": null, "batch": 0, "head": 2, "cells": [[0, 1, true], [0, 2, true]]}]}},
+      "gains": [{"kind": "encoder", "layer": 1, "head": 3, "gain": 0.5}],
+      "selection": {"kind": "encoder", "layer": 1, "batch": 0, "head": 2, "mean": "none"},
+      "view": {"tab": "steps", "pinned": [1, 0]}}})");
+    const State state = load_session(path).value();
+    CHECK(state.text == "the cat");
+    CHECK(state.playground.d_model == 32);
+    CHECK(state.playground.layers == State{}.playground.layers);
+    const attention::MaskSpec& mask = state.masks[model::BlockKind::EncoderSelf];
+    CHECK(attention::to_string(mask.rule) == "causal+window:3");
+    CHECK_FALSE(mask.rule.key_padding);
+    CHECK(mask.matrix->keep == std::vector<std::uint8_t>{1, 0, 1, 1});
+    const attention::CellRuns& cells = mask.painted.at({.batch = 0, .head = 2});
+    CHECK(cells.cell_count() == 2);
+    CHECK(cells.runs().size() == 1);
+    CHECK(head_gain(state, {.kind = model::BlockKind::EncoderSelf, .layer = {1}}, 3) == 0.5F);
+    CHECK(state.view.tab == "steps");
+  }
+
+  TEST_CASE("newer versions and damage are one line each") {
+    CHECK(failure_of(R"({"headlight": 1, "version": 1, "state": {}})").empty());
+    CHECK(failure_of(R"({"headlight": 1, "version": 2, "state": {}})") ==
+          ": a session of version 2, but this Headlight reads versions up to 1; open it with a newer one");
+    CHECK(failure_of(R"({"headlight": 1, "version": 18446744073709551615, "state": 3})").find("a session of version") !=
+          std::string::npos);
+    for (const char* version : {"0", "-1", "1.5", "\"1\"", "null", "[]"}) {
+      CAPTURE(version);
+      CHECK(failure_of(std::string(R"({"headlight": 1, "version": )") + version + R"(, "state": {}})")
+                .starts_with(": version: expected a whole number from 1 to 1, found "));
+    }
+    CHECK(failure_of("[]").find("is no Headlight session") != std::string::npos);
+    CHECK(failure_of(R"({"headlight": 1, "version": 1, "state": {"view": {"theme": 3}}})") ==
+          ": view.theme: expected one of dark, light, found 3");
+  }
+
+  TEST_CASE("names as they are typed, and as titles show them") {
+    CHECK(session_path("/a/notes") == "/a/notes.headlight.json");
+    CHECK(session_path("/a/notes.v2") == "/a/notes.v2.headlight.json");
+    CHECK(session_path("/a/notes.json") == "/a/notes.json");
+    CHECK(session_path("/a/notes.headlight.json") == "/a/notes.headlight.json");
+    CHECK(session_name("/a/notes.headlight.json") == "notes");
+    CHECK(session_name("/a/notes.json") == "notes.json");
+    CHECK(session_name("/a/.headlight.json") == ".headlight.json");
+  }
+
+  TEST_CASE("what is selected and how it is shown is no unsaved change, the rest is") {
+    OpenSession session;
+    State state;
+    CHECK_FALSE(has_unsaved_changes(session, state));
+    state.selection.head = 3;
+    state.view.theme = Theme::Light;
+    CHECK_FALSE(has_unsaved_changes(session, state));
+    state.masks[model::BlockKind::Cross].rule.causal = true;
+    CHECK(has_unsaved_changes(session, state));
+    session.saved = state;
+    CHECK_FALSE(has_unsaved_changes(session, state));
+  }
+}
