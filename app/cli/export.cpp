@@ -11,8 +11,8 @@
 
 #include "app/cli/model_flags.h"
 #include "app/cli/progress_bar.h"
-#include "app/cli/state_flags.h"
 #include "app/exports/job.h"
+#include "app/state/field.h"
 #include "app/state/usage.h"
 
 namespace headlight::app {

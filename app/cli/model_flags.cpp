@@ -118,25 +118,18 @@ void ModelFlags::add_model_flags(CLI::App& app, const std::string& default_model
                         note("--target-ids");
                         for (const std::string& list : lists) target_ids_.push_back(read_ids("--target-ids", list));
                       });
-  add_flag(app, "--padding-side", "right|left", "where shorter lines of a batch are filled up (default right)", kModel,
-           [this, note](const std::string& text) {
-             static const std::vector<std::string> kNames = {"right", "left"};
-             const auto side = static_cast<inference::PaddingSide>(parse_choice("--padding-side", text, kNames));
-             note("--padding-side");
-             model_edits_.push_back([side](State& state) { state.model.padding = side; });
-           });
-  add_plain_flag(app, "--no-special", "without the tokens that the model expects around a text ([CLS], <s>, ...)", kModel,
-                 [this, note] {
-                   note("--no-special");
-                   model_edits_.push_back([](State& state) { state.model.adds_special = false; });
-                 });
-  add_flag(app, "--precision", "f32|f16", "how weights are kept on the device; arithmetic is float32 (default f32)", kModel,
-           [this, note](const std::string& text) {
-             static const std::vector<std::string> kNames = {"f32", "f16"};
-             const auto precision = static_cast<inference::Precision>(parse_choice("--precision", text, kNames));
-             note("--precision");
-             model_edits_.push_back([precision](State& state) { state.model.precision = precision; });
-           });
+  for (const Field& field : state_fields()) {
+    if (field.group != "model" || field.flag.name.empty()) continue;
+    const auto use = [this, note, &field](const std::string& text) {
+      note(field.flag.name.c_str());
+      model_edits_.push_back(field.flag.parse(field.flag.name, text));
+    };
+    if (field.flag.value_name.empty()) {
+      add_plain_flag(app, field.flag.name, field.flag.help, kModel, [use] { use(""); });
+    } else {
+      add_flag(app, field.flag.name, field.flag.value_name, field.flag.help, kModel, use);
+    }
+  }
 }
 
 void ModelFlags::refuse_contradictions() const {
@@ -173,7 +166,7 @@ void ModelFlags::apply_model(State& state) {
   if (!first_model_flag_.empty() && state.model.path.empty()) {
     throw UsageError("{} is for trained models: name one with --model", first_model_flag_);
   }
-  for (const Edit& edit : model_edits_) edit(state);
+  for (const StateEdit& edit : model_edits_) edit(state);
   if (!text_flag_.empty()) state.model.ids.clear();
   if (!ids_.empty()) state.model.ids = ids_;
   if (!pairs_.empty()) state.model.pair_text = joined(pairs_);
@@ -224,7 +217,7 @@ void ModelFlags::apply(State& state) {
     state.key_text = joined(key_texts_);
     state.cross = true;
   }
-  for (const Edit& edit : playground_edits_) edit(state);
+  for (const StateEdit& edit : playground_edits_) edit(state);
   apply_model(state);
   apply_masks(state);
 }

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/engine/model_cache.h"
+#include "app/state/field.h"
 #include "app/state/session_file.h"
 #include "app/state/state.h"
 
@@ -45,14 +46,11 @@ class ModelFlags {
   const std::shared_ptr<ModelCache>& models() const { return models_; }
 
  private:
-  using Edit = std::function<void(State&)>;
   using MaskEdit = std::function<void(attention::MaskSpec&)>;
   void add_text_flags(CLI::App& app);
   void add_model_flags(CLI::App& app, const std::string& default_model);
   void add_playground_flags(CLI::App& app, const std::string& score_scale);
   void add_mask_flags(CLI::App& app);
-  void add_playground_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
-                           std::function<Edit(const std::string&)> parse);
   void refuse_contradictions() const;
   void apply_model(State& state);
   void apply_masks(State& state) const;
@@ -66,7 +64,7 @@ class ModelFlags {
   std::string text_flag_;              ///< "--text" or "--text-file", whichever was given
   std::string first_playground_flag_;  ///< not valid with a preset or a model
   std::string first_model_flag_;       ///< valid with a model only
-  std::vector<Edit> playground_edits_, model_edits_;
+  std::vector<StateEdit> playground_edits_, model_edits_;
   std::vector<MaskEdit> mask_edits_;
   std::string mask_file_;
   std::shared_ptr<ModelCache> models_ = std::make_shared<ModelCache>();

@@ -7,17 +7,9 @@
 #include "app/cli/flags.h"
 #include "app/state/usage.h"
 #include "app/views/view_table.h"
-#include "view/color_map.h"
 
 namespace headlight::app {
 namespace {
-
-constexpr std::uint64_t kLargestIndex = 1'000'000;  // clamped to existing layers and heads once a run exists
-
-const std::vector<std::string>& block_names() {
-  static const std::vector<std::string> kNames = {"encoder", "decoder", "cross"};
-  return kNames;
-}
 
 std::vector<std::string> view_ids() {
   std::vector<std::string> ids;
@@ -39,43 +31,22 @@ std::string view_help() {
 }  // namespace
 
 void StateFlags::add_to(CLI::App& app) {
-  const auto add_index = [&](const std::string& flag, const std::string& help, auto set) {
-    add_flag(app, flag, "N", help, "What is shown", [this, flag, set](const std::string& text) {
-      const auto index = static_cast<std::uint32_t>(parse_integer(flag, text, 0, kLargestIndex));
-      edits_.push_back([set, index](State& state) { set(state, index); });
-    });
-  };
-  const auto add_choice = [&](const std::string& flag, const std::vector<std::string>& names, const std::string& help,
-                              auto set) {
-    add_flag(app, flag, fmt::format("{}", fmt::join(names, "|")), help, "What is shown",
-             [this, flag, names, set](const std::string& text) {
-               const std::size_t choice = parse_choice(flag, text, names);
-               edits_.push_back([set, choice](State& state) { set(state, choice); });
-             });
-  };
-  add_index("--layer", "selected layer, from 0", [](State& state, auto n) { state.selection.block.layer = {n}; });
-  add_index("--head", "selected head, from 0", [](State& state, auto n) { state.selection.head = n; });
-  add_index("--batch", "selected batch item, from 0", [](State& state, auto n) { state.selection.batch = n; });
-  add_choice("--block", block_names(), "kind of the selected attention, in presets that have several",
-             [](State& state, std::size_t n) { state.selection.block.kind = static_cast<model::BlockKind>(n); });
-  add_choice("--tab", view_ids(), view_help(), [](State& state, std::size_t n) { state.view.tab = views()[n].id; });
-  add_choice("--stage", {"scores", "scaled", "masked", "weights"}, "what the heatmap shows",
-             [](State& state, std::size_t n) {
-               constexpr auto kFirst = static_cast<std::size_t>(attention::Stage::Scores);
-               state.view.heatmap_stage = static_cast<attention::Stage>(kFirst + n);
-             });
-  add_choice("--color-map", color_map_names(), "colours of the heatmaps",
-             [names = color_map_names()](State& state, std::size_t n) { state.view.color_map = names[n]; });
-  add_choice("--theme", {"dark", "light"}, "colours of the window",
-             [](State& state, std::size_t n) { state.view.theme = static_cast<Theme>(n); });
-}
-
-std::vector<std::string> color_map_names() {
-  std::vector<std::string> names;
-  for (const view::ColorMap map : view::kColorMaps) {
-    if (map != view::ColorMap::BlueRed) names.emplace_back(view::to_string(map));
+  constexpr const char* kGroup = "What is shown";
+  const std::vector<std::string> ids = view_ids();
+  for (const Field& field : state_fields()) {
+    if (field.group == "view" && field.key == "tab") {  // which views there are the state doesn't know
+      add_flag(app, "--tab", fmt::format("{}", fmt::join(ids, "|")), view_help(), kGroup,
+               [this, ids](const std::string& text) {
+                 const std::string id = ids[parse_choice("--tab", text, ids)];
+                 edits_.push_back([id](State& state) { state.view.tab = id; });
+               });
+      continue;
+    }
+    const bool is_shown = field.group == "selection" || field.group == "view";
+    if (!is_shown || field.flag.name.empty()) continue;
+    add_flag(app, field.flag.name, field.flag.value_name, field.flag.help, kGroup,
+             [this, &field](const std::string& text) { edits_.push_back(field.flag.parse(field.flag.name, text)); });
   }
-  return names;
 }
 
 void StateFlags::apply(State& state) const {

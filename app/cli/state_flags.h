@@ -1,12 +1,10 @@
 #pragma once
 
-#include <functional>
-#include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include "app/state/state.h"
+#include "app/state/field.h"
 
 namespace headlight::app {
 
@@ -18,10 +16,7 @@ class StateFlags {
   void apply(State& state) const;
 
  private:
-  std::vector<std::function<void(State&)>> edits_;
+  std::vector<StateEdit> edits_;
 };
-
-/// The colour maps that --color-map takes: the sequential ones; signed stages always use the diverging one.
-std::vector<std::string> color_map_names();
 
 }  // namespace headlight::app

@@ -55,60 +55,6 @@ void show_another(State& state, attention::MaskSet masks) {
   state.masks = std::move(masks);
 }
 
-std::string describe_playground_change(const inference::PlaygroundSettings& before,
-                                       const inference::PlaygroundSettings& after) {
-  if (before.d_model != after.d_model) return "Change d_model";
-  if (before.heads != after.heads) return "Change heads";
-  if (before.d_k != after.d_k) return "Change d_k";
-  if (before.d_v != after.d_v) return "Change d_v";
-  if (before.layers != after.layers) return "Change layers";
-  if (before.seed != after.seed) return "Change seed";
-  if (before.scale != after.scale) return "Change scale";
-  if (before.bias != after.bias) return "Switch bias";
-  if (before.output_projection != after.output_projection) return "Switch output projection";
-  if (before.positions != after.positions) return "Switch positions";
-  return "Change merge order";
-}
-
-Change describe_model_change(const ModelChoice& before, const ModelChoice& after) {
-  if (before.pair_text != after.pair_text) return {.label = "Edit second sentence", .is_continuous = true};
-  if (before.translates != after.translates) {
-    return {.label = after.translates ? "Translate by itself" : "Write the target"};
-  }
-  if (before.target_text != after.target_text) return {.label = "Edit target", .is_continuous = true};
-  if (before.adds_special != after.adds_special) return {.label = "Switch special tokens"};
-  if (before.padding != after.padding) return {.label = "Choose padding side"};
-  if (before.precision != after.precision) return {.label = "Choose precision"};
-  return {.label = "Change ids"};
-}
-
-Change describe_mask_change(const attention::MaskSpec& before, const attention::MaskSpec& after) {
-  if (after == attention::MaskSpec{}) return {.label = "Reset masks"};
-  if (before.matrix != after.matrix) return {.label = after.matrix ? "Load mask" : "Remove mask matrix"};
-  if (before.painted != after.painted) return {.label = after.painted.empty() ? "Remove paint" : "Paint cells"};
-  if (before.fill != after.fill) return {.label = "Choose fill"};
-  if (before.rule.causal != after.rule.causal) return {.label = "Switch causal mask"};
-  if (before.rule.key_padding != after.rule.key_padding) return {.label = "Switch padding mask"};
-  if (before.rule.window != after.rule.window) return {.label = "Change window", .is_continuous = true};
-  return {.label = "Change prefix", .is_continuous = true};
-}
-
-Change describe_view_change(const ViewChoices& before, const ViewChoices& after) {
-  if (before.tab != after.tab) return {.label = "Show " + after.tab};
-  if (before.heatmap_stage != after.heatmap_stage) return {.label = "Choose stage"};
-  if (before.color_map != after.color_map) return {.label = "Choose colour map"};
-  if (before.color_range != after.color_range) return {.label = "Choose colour range"};
-  if (before.color_spread != after.color_spread) return {.label = "Choose colour scale"};
-  if (before.color_limits != after.color_limits) return {.label = "Change colour range", .is_continuous = true};
-  if (before.row_names != after.row_names) return {.label = "Name rows"};
-  if (before.grid_order != after.grid_order) return {.label = "Choose grid order"};
-  if (before.paint_reach != after.paint_reach) return {.label = "Choose paint reach"};
-  if (before.show_numbers != after.show_numbers) return {.label = "Switch numbers"};
-  if (before.theme != after.theme) return {.label = "Switch theme"};
-  if (before.pinned != after.pinned) return {.label = after.pinned ? "Pin cell" : "Unpin cell"};
-  return {.label = "Change UI scale", .is_continuous = true};
-}
-
 }  // namespace
 
 RunInputs run_inputs(const State& state) {
@@ -207,32 +153,6 @@ void clamp_selection(State& state, const BlockShapes& shapes) {
   selection.head = std::min(selection.head, std::max(shape.heads, 1u) - 1);
   std::optional<attention::Cell>& pinned = state.view.pinned;
   if (pinned && (pinned->query >= shape.queries || pinned->key >= shape.keys)) pinned.reset();
-}
-
-Change describe_change(const State& before, const State& after) {
-  if (before.preset != after.preset) {
-    return {.label = after.preset.empty() ? "Leave " + before.preset : "Show " + after.preset};
-  }
-  if (before.model.path != after.model.path) return {.label = after.model.path.empty() ? "Close model" : "Open model"};
-  if (before.text != after.text) return {.label = "Edit text", .is_continuous = true};
-  if (before.cross != after.cross) return {.label = "Switch cross-attention"};
-  if (before.key_text != after.key_text) return {.label = "Edit second text", .is_continuous = true};
-  if (before.model != after.model) return describe_model_change(before.model, after.model);
-  if (before.playground != after.playground) {
-    return {.label = describe_playground_change(before.playground, after.playground), .is_continuous = true};
-  }
-  if (before.gains != after.gains && before.masks != after.masks) return {.label = "Reset the model"};
-  for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
-    const attention::MaskSpec& old_mask = before.masks.by_kind[kind];
-    const attention::MaskSpec& new_mask = after.masks.by_kind[kind];
-    if (old_mask != new_mask) return describe_mask_change(old_mask, new_mask);
-  }
-  if (before.gains != after.gains) return {.label = "Change head gain"};
-  if (before.generation != after.generation) return {.label = "Change generation", .is_continuous = true};
-  if (before.selection != after.selection) return {.label = "Select head", .is_continuous = true};
-  if (before.view != after.view) return describe_view_change(before.view, after.view);
-  if (before != after) return {.label = "Change masks"};
-  return {};
 }
 
 }  // namespace headlight::app

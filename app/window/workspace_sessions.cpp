@@ -71,7 +71,9 @@ void Workspace::open_session() {
 
 void Workspace::draw_session_dialog(Frame& frame) {
   const std::optional<SessionDialog::Choice> choice = session_dialog_.draw(frame);
-  if (choice) chosen_session_ = choice;
+  if (!choice) return;
+  chosen_session_ = choice;
+  ui_.request_redraw();  // the next frame does it
 }
 
 void Workspace::take_session_choice() {

@@ -93,8 +93,8 @@ TEST_SUITE("gpu") {
     CHECK(weights.at({0, 0, 1, 2, 1}) > 0.0F);
     CHECK(exported.json("run.json")["model"]["text"] == "one two three");
     CHECK(exported.json("run.json")["masks"]["encoder"]["rule"] == "causal");
-    const Exported changed(
-        {"--session", file, "--mask", "none", "--text", "four five", "--layer", "0", "--stages", "weights", "--format", "npy"});
+    const Exported changed({"--session", file, "--mask", "none", "--text", "four five", "--layer", "0", "--stages",
+                            "weights", "--format", "npy"});
     CHECK(changed.npy("weights").shape == Shape{1, 1, 2, 2, 2});
     CHECK(changed.npy("weights").at({0, 0, 0, 0, 1}) > 0.0F);
     CHECK(complaint({"--session", (folder.path() / "missing.json").string()}, 1).find("missing.json") != std::string::npos);

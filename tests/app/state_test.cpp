@@ -1,12 +1,16 @@
+#include <algorithm>
 #include <fstream>
+#include <set>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/state/field.h"
 #include "app/state/model_changes.h"
 #include "app/state/session_file.h"
 #include "app/state/state.h"
 #include "app/state/state_json.h"
+#include "app/state/usage.h"
 #include "core/error.h"
 #include "support/temporary_directory.h"
 
@@ -39,6 +43,7 @@ State unusual_state() {
                  .target_text = "zwei",
                  .ids = {{1, 2}, {}},
                  .target_ids = {{3}},
+                 .translates = false,
                  .adds_special = false,
                  .padding = inference::PaddingSide::Left,
                  .precision = inference::Precision::F16};
@@ -92,6 +97,55 @@ TEST_SUITE("cpu") {
     REQUIRE_MESSAGE(read, (read ? "" : read.error()));
     CHECK(*read == state);
     CHECK(describe_change(*read, state).label == "");
+  }
+
+  TEST_CASE("each field is read, told apart and called by a label of its own") {
+    const json unusual = to_json(unusual_state());
+    std::set<std::string> paths;
+    for (const Field& field : state_fields()) {
+      const std::string path = field.group + "/" + field.key;
+      CAPTURE(path);
+      CHECK(paths.insert(path).second);
+      // This field alone is another one than in a new state.
+      const json& value = field.group.empty() ? unusual[field.key] : unusual[field.group][field.key];
+      const json alone = field.group.empty() ? json{{field.key, value}} : json{{field.group, {{field.key, value}}}};
+      const State changed = state_from_json(alone).value();
+      CHECK(field.is_same(changed, unusual_state()));
+      CHECK_FALSE(field.is_same(changed, State{}));
+      const auto differs = [&](const Field& other) { return !other.is_same(changed, State{}); };
+      CHECK(std::ranges::count_if(state_fields(), differs) == 1);
+      CHECK_FALSE(describe_change(State{}, changed).label.empty());
+    }
+  }
+
+  TEST_CASE("a field's flag sets that field and nothing else, with the limits that files have") {
+    std::set<std::string> names;
+    for (const Field& field : state_fields()) {
+      const FieldFlag& flag = field.flag;
+      if (flag.name.empty()) continue;
+      CAPTURE(flag.name);
+      CHECK(names.insert(flag.name).second);
+      const json value = field.write(unusual_state());
+      const std::string typed = value.is_boolean()  ? (value.get<bool>() ? "on" : "off")
+                                : value.is_string() ? value.get<std::string>()
+                                                    : value.dump();
+      State state;
+      flag.parse(flag.name, typed)(state);
+      CHECK(field.write(state) == value);
+      const auto differs = [&](const Field& other) { return !other.is_same(state, State{}); };
+      CHECK(std::ranges::count_if(state_fields(), differs) == 1);
+      if (!flag.value_name.empty()) CHECK_THROWS_AS(flag.parse(flag.name, "no such value"), UsageError);
+    }
+    const auto field = [](const char* key) {
+      return *std::ranges::find_if(state_fields(), [&](const Field& one) { return one.key == key; });
+    };
+    CHECK(field("heads").flag.help == "heads of each layer, 1 to 64 (default 8)");
+    CHECK(field("d_k").flag.help == "width of a head's queries and keys (default 0: d_model / heads)");
+    CHECK(field("bias").flag.help == "biases of the projections (default on)");
+    CHECK(field("padding").flag.help == "where shorter lines of a batch are filled up (default right)");
+    CHECK(field("padding").flag.value_name == "right|left");
+    CHECK_THROWS_WITH_AS(field("heads").flag.parse("--heads", "65"),
+                         "--heads: expected a whole number from 1 to 64, found '65'", UsageError);
   }
 
   TEST_CASE("missing keys keep their defaults and unknown ones are ignored") {

@@ -77,7 +77,7 @@ TEST_SUITE("gpu") {
     for (std::uint32_t query = 0; query < shape.queries; ++query) ui.click_cell(query, shape.keys - 1);
     ui.paint_cell(shape.queries - 1, 0);
     CHECK(attention::painted_count(ui.state().masks[model::BlockKind::EncoderSelf].painted) == 1);
-    ui.click("mask.reset");
+    ui.press(Key::R, kControlShift);
     CHECK(ui.state().masks == attention::MaskSet{});
     CHECK_FALSE(weights(ui).is_masked(2, 4));
   }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <utility>
 
 #include "ops/attention_case.h"
 #include "support/gpu_tensors.h"
@@ -40,8 +41,9 @@ AttentionCase all_masked(attention::MaskFill fill) {
   AttentionCase one = test::plain_attention(random, 2, 2, 9, 6, 5, 7);
   one.mask.fill = fill;
   one.key_lengths = {6, 3};
-  one.mask.matrix = attention::BooleanMask{.queries = 9, .keys = 6, .keep = std::vector<std::uint8_t>(9 * 6, 1)};
-  for (std::uint32_t key = 0; key < 6; ++key) one.mask.matrix->keep[4 * 6 + key] = 0;  // row 4 is fully masked
+  attention::BooleanMask matrix{.queries = 9, .keys = 6, .keep = std::vector<std::uint8_t>(9 * 6, 1)};
+  for (std::uint32_t key = 0; key < 6; ++key) matrix.keep[4 * 6 + key] = 0;  // row 4 is fully masked
+  one.mask.matrix = std::move(matrix);
   return one;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "ops/attention.h"
 #include "ops/attention_case.h"
@@ -117,9 +118,10 @@ TEST_SUITE("gpu") {
     for (float& value : one.q.values) value = std::abs(value) + 0.1f;
     for (std::uint32_t token = 0; token < kTokens; ++token) put_number(one.k, token, 1, -kInfinity);
     CHECK(check_rows(one, Row::NotANumber) == 2 * kTokens);
-    one.mask.matrix = attention::BooleanMask{
+    attention::BooleanMask matrix{
         .queries = kTokens, .keys = kTokens, .keep = std::vector<std::uint8_t>(std::size_t{kTokens} * kTokens, 1)};
-    for (std::uint32_t key = 0; key < kTokens; ++key) one.mask.matrix->keep[std::size_t{50} * kTokens + key] = 0;
+    for (std::uint32_t key = 0; key < kTokens; ++key) matrix.keep[std::size_t{50} * kTokens + key] = 0;
+    one.mask.matrix = std::move(matrix);
     CHECK(check_rows(one, Row::Weightless) == 2);
   }
 

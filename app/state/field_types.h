@@ -1,0 +1,131 @@
+#pragma once
+
+#include <concepts>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/state/field.h"
+#include "app/state/json_reader.h"
+#include "app/state/usage.h"
+
+namespace headlight::app {
+
+// Makes the fields of state_fields.cpp.
+
+/// The way from a State to one of its members, as at(&State::view, &ViewChoices::theme): a function from a State, changeable
+/// or not, to that member.
+template <typename... Steps>
+auto at(Steps... steps) {
+  return [steps...](auto& state) -> auto& { return (state.*....*steps); };
+}
+
+/// What the field has in a new state.
+template <typename At>
+auto default_of(At at) {
+  const State state;
+  return at(state);
+}
+
+/// What the list says of a flag; limits, choices and the default come from the field.
+struct FlagText {
+  std::string name = {};
+  std::string help = {};
+  std::string value_name = {};    ///< empty: the one of its type
+  std::string default_text = {};  ///< instead of the default's number or name
+  bool tells_limits = true;
+  bool tells_default = true;  ///< not where the value of the last time is taken
+};
+
+inline std::string help_of(const FlagText& text, const std::string& limits, const std::string& default_value) {
+  std::string help = text.help;
+  if (text.tells_limits && !limits.empty()) help += ", " + limits;
+  const std::string& otherwise = text.default_text.empty() ? default_value : text.default_text;
+  if (text.tells_default) help += fmt::format(" (default {})", otherwise);
+  return help;
+}
+
+/// A field of any type that has == : `write` and `read` are its JSON.
+template <typename At, typename Write, typename Read>
+Field value_field(std::string_view group, std::string_view key, std::string_view label, At at, Write write, Read read) {
+  Field field{.group = std::string(group), .key = std::string(key), .label = std::string(label)};
+  field.write = [at, write](const State& state) -> nlohmann::json { return write(at(state)); };
+  field.read = [at, read](const JsonReader& object, const char* name, State& state) { read(object, name, at(state)); };
+  field.is_same = [at](const State& a, const State& b) { return at(a) == at(b); };
+  return field;
+}
+
+/// A text, a switch, or any other value that nlohmann::json and JsonReader know.
+template <typename At>
+Field plain_field(std::string_view group, std::string_view key, std::string_view label, At at) {
+  const auto read = [](const JsonReader& object, const char* name, auto& value) { object.read(name, value); };
+  return value_field(
+      group, key, label, at, [](const auto& value) { return nlohmann::json(value); }, read);
+}
+
+template <typename At>
+Field switch_field(std::string_view group, std::string_view key, std::string_view label, At at, const FlagText& text = {}) {
+  Field field = plain_field(group, key, label, at);
+  if (text.name.empty()) return field;
+  field.flag = {.name = text.name, .value_name = "on|off", .help = help_of(text, {}, default_of(at) ? "on" : "off")};
+  field.flag.parse = [at](const std::string& flag, const std::string& typed) -> StateEdit {
+    const bool is_on = parse_switch(flag, typed);
+    return [at, is_on](State& state) { at(state) = is_on; };
+  };
+  return field;
+}
+
+/// A number from `low` to `high`.
+template <typename At, typename Number>
+Field number_field(std::string_view group, std::string_view key, std::string_view label, At at, Number low, Number high,
+                   const FlagText& text = {}) {
+  const auto read = [low, high](const JsonReader& object, const char* name, Number& value) {
+    object.read(name, value, low, high);
+  };
+  Field field = value_field(
+      group, key, label, at, [](Number value) { return nlohmann::json(value); }, read);
+  if (text.name.empty()) return field;
+  const std::string limits = fmt::format("{} to {}", low, high);
+  field.flag = {.name = text.name, .value_name = "N", .help = help_of(text, limits, fmt::format("{}", default_of(at)))};
+  field.flag.parse = [at, low, high](const std::string& flag, const std::string& typed) -> StateEdit {
+    Number number{};
+    if constexpr (std::integral<Number>) {
+      number = static_cast<Number>(parse_integer(flag, typed, low, high));
+    } else {
+      number = parse_number(flag, typed, low, high);
+    }
+    return [at, number](State& state) { at(state) = number; };
+  };
+  return field;
+}
+
+/// One of `names`, which must outlive the field.
+template <typename Enum, std::size_t size, typename At>
+Field choice_field(std::string_view group, std::string_view key, std::string_view label, At at,
+                   const std::array<EnumName<Enum>, size>& names, const FlagText& text = {}) {
+  const std::span<const EnumName<Enum>> all(names);
+  const auto read = [all](const JsonReader& object, const char* name, Enum& value) {
+    object.template read_enum<Enum>(name, value, all);
+  };
+  Field field = value_field(
+      group, key, label, at, [all](Enum value) { return nlohmann::json(enum_name(all, value)); }, read);
+  if (text.name.empty()) return field;
+  std::vector<std::string> choices;
+  for (const auto& [value, name] : names) choices.emplace_back(name);
+  field.flag = {.name = text.name,
+                .value_name = text.value_name.empty() ? fmt::format("{}", fmt::join(choices, "|")) : text.value_name,
+                .help = help_of(text, {}, std::string(enum_name(all, default_of(at))))};
+  field.flag.parse = [at, all, choices](const std::string& flag, const std::string& typed) -> StateEdit {
+    const Enum value = all[parse_choice(flag, typed, choices)].first;
+    return [at, value](State& state) { at(state) = value; };
+  };
+  return field;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,141 @@
+#include "app/state/field_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "app/state/state_names.h"
+#include "view/color_map.h"
+
+namespace headlight::app {
+
+using nlohmann::json;
+
+json write_scale(const model::Scale& scale) {
+  switch (scale.kind) {
+    case model::Scale::Kind::InverseSqrtKey:
+      return "1/sqrt(d_k)";
+    case model::Scale::Kind::None:
+      return "none";
+    case model::Scale::Kind::Value:
+      break;
+  }
+  return scale.value;
+}
+
+void read_scale(const JsonReader& object, const char* key, model::Scale& value) {
+  const json* found = object.find(key);
+  if (!found) return;
+  if (*found == "1/sqrt(d_k)") {
+    value = {};
+  } else if (*found == "none") {
+    value = {.kind = model::Scale::Kind::None, .value = 1.0f};
+  } else if (found->is_number() && std::isfinite(found->get<float>())) {
+    value = {.kind = model::Scale::Kind::Value, .value = found->get<float>()};
+  } else {
+    object.fail(key, "1/sqrt(d_k), none or a number", *found);
+  }
+}
+
+void read_ids(const JsonReader& object, const char* key, IdLists& value) {
+  const json* found = object.find(key);
+  if (!found) return;
+  if (!found->is_array()) object.fail(key, "lists of whole numbers", *found);
+  value.clear();
+  for (const json& line : *found) {
+    if (!line.is_array()) object.fail(key, "lists of whole numbers", *found);
+    std::vector<std::uint32_t>& item = value.emplace_back();
+    // Ids beyond the vocabulary are refused when the prompt is made.
+    for (const json& id : line) item.push_back(JsonReader::integer(object.path(key), id, 0u, kLastIndex));
+  }
+}
+
+json write_gains(const inference::HeadGains& gains) {
+  json list = json::array();
+  for (const auto& [head, gain] : gains) {
+    list.push_back({{"kind", enum_name<model::BlockKind>(kKinds, head.first.kind)},
+                    {"layer", head.first.layer.value},
+                    {"head", head.second},
+                    {"gain", gain}});
+  }
+  return list;
+}
+
+void read_gains(const JsonReader& object, const char* key, inference::HeadGains& value) {
+  constexpr float kLargest = 1e6f;
+  const json* found = object.find(key);
+  if (!found) return;
+  if (!found->is_array()) object.fail(key, "a list of heads", *found);
+  value.clear();
+  for (const json& head : *found) {
+    const JsonReader reader(head, object.path(key));
+    model::BlockRef block;
+    std::uint32_t number = 0;
+    float gain = 1.0f;
+    reader.read_enum<model::BlockKind>("kind", block.kind, kKinds);
+    reader.read("layer", block.layer.value, 0u, kLastIndex);
+    reader.read("head", number, 0u, kLastIndex);
+    reader.read("gain", gain, -kLargest, kLargest);
+    value[{block, number}] = gain;
+  }
+}
+
+json write_limits(const ColorLimits& limits) {
+  json value = json::object();
+  for (const auto& [stage, ends] : limits) {
+    value[std::string(enum_name<attention::Stage>(kMapStages, stage))] = {ends.low, ends.high};
+  }
+  return value;
+}
+
+void read_limits(const JsonReader& object, const char* key, ColorLimits& value) {
+  const json* found = object.find(key);
+  if (!found) return;
+  const JsonReader reader(*found, object.path(key));
+  value.clear();
+  for (const auto& [stage, stage_name] : kMapStages) {
+    const std::string name(stage_name);
+    const json* ends = reader.find(name.c_str());
+    if (!ends) continue;
+    view::ValueLimits& read = value[stage];
+    const bool are_numbers = ends->is_array() && ends->size() == 2 && ends->at(0).is_number() && ends->at(1).is_number();
+    if (are_numbers) read = {.low = ends->at(0).get<float>(), .high = ends->at(1).get<float>()};
+    const bool are_in_order = are_numbers && std::isfinite(read.low) && std::isfinite(read.high) && read.low < read.high;
+    if (!are_in_order) reader.fail(name.c_str(), "[low, high] with low below high", *ends);
+  }
+}
+
+json write_cell(const std::optional<attention::Cell>& cell) {
+  if (!cell) return nullptr;
+  return {cell->query, cell->key};
+}
+
+void read_cell(const JsonReader& object, const char* key, std::optional<attention::Cell>& value) {
+  const json* found = object.find(key);
+  if (!found || found->is_null()) return;
+  if (!found->is_array() || found->size() != 2) object.fail(key, "[query, key]", *found);
+  const auto coordinate = [&](std::size_t index) {
+    return JsonReader::integer(object.path(key), found->at(index), 0u, inference::kMaxTokens);
+  };
+  value = attention::Cell{.query = coordinate(0), .key = coordinate(1)};
+}
+
+void read_color_map(const JsonReader& object, const char* key, std::string& value) {
+  object.read(key, value);
+  const Result<view::ColorMap> known = view::parse_color_map(value);
+  if (!known) throw Error("{}: {}", object.path(key), known.error());
+}
+
+void read_view_id(const JsonReader& object, const char* key, std::string& value) {
+  constexpr std::size_t kLongest = 32;
+  const json* found = object.find(key);
+  if (!found) return;
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ' '; };
+  const std::string* text = found->is_string() ? &found->get_ref<const std::string&>() : nullptr;
+  if (!text || text->empty() || text->size() > kLongest || !std::ranges::all_of(*text, fits)) {
+    object.fail(key, "the name of a view, for instance head", *found);
+  }
+  value = *text;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/state/json_reader.h"
+#include "app/state/state.h"
+
+namespace headlight::app {
+
+// Values of fields that are neither numbers, texts nor enumerators, as JSON. Each read_…() reads the member `key` of
+// `object` into `value`, which stays as it is where there is no such member, and throws Error naming it when it is invalid.
+
+using IdLists = std::vector<std::vector<std::uint32_t>>;
+using ColorLimits = std::map<attention::Stage, view::ValueLimits>;
+
+/// "1/sqrt(d_k)", "none" or a number.
+nlohmann::json write_scale(const model::Scale& scale);
+void read_scale(const JsonReader& object, const char* key, model::Scale& value);
+
+/// Lists of token ids, one for each item of the batch.
+void read_ids(const JsonReader& object, const char* key, IdLists& value);
+
+/// [{"kind", "layer", "head", "gain"}, …].
+nlohmann::json write_gains(const inference::HeadGains& gains);
+void read_gains(const JsonReader& object, const char* key, inference::HeadGains& value);
+
+/// {"weights": [low, high], …}.
+nlohmann::json write_limits(const ColorLimits& limits);
+void read_limits(const JsonReader& object, const char* key, ColorLimits& value);
+
+/// [query, key], or null without a cell.
+nlohmann::json write_cell(const std::optional<attention::Cell>& cell);
+void read_cell(const JsonReader& object, const char* key, std::optional<attention::Cell>& value);
+
+/// A name of view/color_map.h.
+void read_color_map(const JsonReader& object, const char* key, std::string& value);
+
+/// Any name of the kind that views have: a version that has other views may have written the file.
+void read_view_id(const JsonReader& object, const char* key, std::string& value);
+
+}  // namespace headlight::app

@@ -1,0 +1,285 @@
+#include <array>
+#include <utility>
+
+#include "app/state/field.h"
+#include "app/state/field_types.h"
+#include "app/state/field_values.h"
+#include "app/state/mask_json.h"
+#include "app/state/state_names.h"
+#include "view/color_map.h"
+
+namespace headlight::app {
+namespace {
+
+using inference::PlaygroundSettings;
+using inference::SamplingSettings;
+
+Field continuous(Field field) {
+  field.is_continuous = true;
+  return field;
+}
+
+/// A field of which a change is called after what it was and is.
+Field described(Field field, std::function<Change(const State&, const State&)> describe) {
+  field.describe = std::move(describe);
+  return field;
+}
+
+template <typename Member>
+auto in_playground(Member member) {
+  return at(&State::playground, member);
+}
+template <typename Member>
+auto in_model(Member member) {
+  return at(&State::model, member);
+}
+template <typename Member>
+auto in_sampling(Member member) {
+  return at(&State::generation, &GenerationChoices::sampling, member);
+}
+template <typename Member>
+auto in_view(Member member) {
+  return at(&State::view, member);
+}
+
+Change describe_mask_change(const attention::MaskSpec& before, const attention::MaskSpec& after) {
+  if (after == attention::MaskSpec{}) return {.label = "Reset masks"};
+  if (before.matrix != after.matrix) return {.label = after.matrix ? "Load mask" : "Remove mask matrix"};
+  if (before.painted != after.painted) return {.label = after.painted.empty() ? "Remove paint" : "Paint cells"};
+  if (before.fill != after.fill) return {.label = "Choose fill"};
+  if (before.rule.causal != after.rule.causal) return {.label = "Switch causal mask"};
+  if (before.rule.key_padding != after.rule.key_padding) return {.label = "Switch padding mask"};
+  if (before.rule.window != after.rule.window) return {.label = "Change window", .is_continuous = true};
+  return {.label = "Change prefix", .is_continuous = true};
+}
+
+Change describe_masks_change(const State& before, const State& after) {
+  if (before.gains != after.gains) return {.label = "Reset the model"};
+  for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
+    const attention::MaskSpec &old_mask = before.masks.by_kind[kind], &new_mask = after.masks.by_kind[kind];
+    if (old_mask != new_mask) return describe_mask_change(old_mask, new_mask);
+  }
+  return {};
+}
+
+template <typename At>
+Field masks_field(const char* key, const char* label, At member) {
+  return value_field(
+      "", key, label, member, [](const attention::MaskSet& masks) { return to_json(masks); },
+      [](const JsonReader& object, const char* name, attention::MaskSet& masks) {
+        if (const nlohmann::json* found = object.find(name)) masks = masks_from_json(*found, object.path(name));
+      });
+}
+
+Field ids_field(const char* key, IdLists ModelChoice::*ids) {
+  return value_field(
+      "model", key, "Change ids", in_model(ids), [](const IdLists& value) { return nlohmann::json(value); }, read_ids);
+}
+
+/// What is computed: a text by the playground, a notebook or a model.
+void add_source(std::vector<Field>& fields) {
+  fields.push_back(described(plain_field("", "preset", "", at(&State::preset)), [](const State& before, const State& after) {
+    return Change{.label = after.preset.empty() ? "Leave " + before.preset : "Show " + after.preset};
+  }));
+  fields.push_back(
+      described(plain_field("model", "path", "", in_model(&ModelChoice::path)), [](const State&, const State& after) {
+        return Change{.label = after.model.path.empty() ? "Close model" : "Open model"};
+      }));
+  fields.push_back(continuous(plain_field("", "text", "Edit text", at(&State::text))));
+  fields.push_back(switch_field("", "cross", "Switch cross-attention", at(&State::cross)));
+  fields.push_back(continuous(plain_field("", "key_text", "Edit second text", at(&State::key_text))));
+}
+
+void add_model(std::vector<Field>& fields) {
+  fields.push_back(continuous(plain_field("model", "pair_text", "Edit second sentence", in_model(&ModelChoice::pair_text))));
+  fields.push_back(described(switch_field("model", "translates", "", in_model(&ModelChoice::translates)),
+                             [](const State&, const State& after) {
+                               return Change{.label = after.model.translates ? "Translate by itself" : "Write the target"};
+                             }));
+  fields.push_back(continuous(plain_field("model", "target_text", "Edit target", in_model(&ModelChoice::target_text))));
+  fields.push_back(choice_field("model", "padding", "Choose padding side", in_model(&ModelChoice::padding), kPaddingSides,
+                                {.name = "--padding-side", .help = "where shorter lines of a batch are filled up"}));
+  Field special = switch_field("model", "adds_special", "Switch special tokens", in_model(&ModelChoice::adds_special));
+  special.flag = {.name = "--no-special",
+                  .help = "without the tokens that the model expects around a text ([CLS], <s>, ...)",
+                  .parse = [](const std::string&, const std::string&) -> StateEdit {
+                    return [](State& state) { state.model.adds_special = false; };
+                  }};
+  fields.push_back(std::move(special));
+  fields.push_back(
+      choice_field("model", "precision", "Choose precision", in_model(&ModelChoice::precision), kPrecisions,
+                   {.name = "--precision", .help = "how weights are kept on the device; arithmetic is float32"}));
+  fields.push_back(ids_field("ids", &ModelChoice::ids));
+  fields.push_back(ids_field("target_ids", &ModelChoice::target_ids));
+}
+
+/// "1/sqrt(d_k)", "none" or a number, behind a flag.
+StateEdit parse_scale(const std::string& flag, const std::string& text) {
+  constexpr float kLargest = 1e6f;
+  model::Scale scale;
+  if (text == "none") {
+    scale = {.kind = model::Scale::Kind::None, .value = 1.0f};
+  } else if (text != "1/sqrt(d_k)") {
+    scale = {.kind = model::Scale::Kind::Value, .value = parse_number(flag, text, -kLargest, kLargest)};
+  }
+  return [scale](State& state) { state.playground.scale = scale; };
+}
+
+void add_playground(std::vector<Field>& fields) {
+  const auto add = [&](Field field) { fields.push_back(continuous(std::move(field))); };
+  const auto add_size = [&](const char* key, std::uint32_t PlaygroundSettings::*size, std::uint32_t low, std::uint32_t high,
+                            FlagText flag) {
+    add(number_field("playground", key, std::string("Change ") + key, in_playground(size), low, high, flag));
+  };
+  add_size("d_model", &PlaygroundSettings::d_model, 1, inference::kMaxWidth,
+           {.name = "--d-model", .help = "width of the token vectors"});
+  add_size("heads", &PlaygroundSettings::heads, 1, inference::kMaxHeads, {.name = "--heads", .help = "heads of each layer"});
+  add_size("d_k", &PlaygroundSettings::d_k, 0, inference::kMaxWidth,
+           {.name = "--d-k",
+            .help = "width of a head's queries and keys",
+            .default_text = "0: d_model / heads",
+            .tells_limits = false});
+  add_size(
+      "d_v", &PlaygroundSettings::d_v, 0, inference::kMaxWidth,
+      {.name = "--d-v", .help = "width of a head's values", .default_text = "0: d_model / heads", .tells_limits = false});
+  add_size("layers", &PlaygroundSettings::layers, 1, inference::kMaxLayers,
+           {.name = "--layers", .help = "attention layers"});
+  add(number_field("playground", "seed", "Change seed", in_playground(&PlaygroundSettings::seed), std::uint64_t{0},
+                   std::numeric_limits<std::uint64_t>::max(),
+                   {.name = "--seed", .help = "torch.manual_seed of the weights", .tells_limits = false}));
+  Field scale =
+      value_field("playground", "scale", "Change scale", in_playground(&PlaygroundSettings::scale), write_scale, read_scale);
+  scale.flag = {.name = "--scale",
+                .value_name = "S",
+                .help = "factor of the raw scores: 1/sqrt(d_k), none or a number (default 1/sqrt(d_k))",
+                .parse = parse_scale};
+  add(std::move(scale));
+  add(switch_field("playground", "bias", "Switch bias", in_playground(&PlaygroundSettings::bias),
+                   {.name = "--bias", .help = "biases of the projections"}));
+  add(switch_field("playground", "output_projection", "Switch output projection",
+                   in_playground(&PlaygroundSettings::output_projection),
+                   {.name = "--output-projection", .help = "the projection W_O after the merged heads"}));
+  add(switch_field("playground", "positions", "Switch positions", in_playground(&PlaygroundSettings::positions),
+                   {.name = "--positions", .help = "sinusoidal positions added to the token vectors"}));
+  add(choice_field(
+      "playground", "merge", "Change merge order", in_playground(&PlaygroundSettings::merge), kMerges,
+      {.name = "--merge", .help = "how heads are merged: concatenate or without-transpose", .value_name = "ORDER"}));
+}
+
+/// What was changed about the model: masks and gains.
+void add_changes(std::vector<Field>& fields) {
+  fields.push_back(described(masks_field("masks", "", at(&State::masks)), describe_masks_change));
+  fields.push_back(value_field("", "gains", "Change head gain", at(&State::gains), write_gains, read_gains));
+}
+
+void add_generation(std::vector<Field>& fields) {
+  constexpr const char* kLabel = "Change generation";
+  const auto add = [&](Field field) { fields.push_back(continuous(std::move(field))); };
+  add(number_field("generation", "tokens", kLabel, at(&State::generation, &GenerationChoices::tokens), 1u,
+                   kMostGeneratedTokens));
+  add(choice_field("generation", "method", kLabel, in_sampling(&SamplingSettings::method), kMethods));
+  add(number_field("generation", "temperature", kLabel, in_sampling(&SamplingSettings::temperature), kLeastTemperature,
+                   kMostTemperature));
+  add(number_field("generation", "top_k", kLabel, in_sampling(&SamplingSettings::top_k), 0u, kMostTopK));
+  add(number_field("generation", "top_p", kLabel, in_sampling(&SamplingSettings::top_p), 0.0f, 1.0f));
+  add(number_field("generation", "seed", kLabel, in_sampling(&SamplingSettings::seed), std::uint64_t{0},
+                   std::numeric_limits<std::uint64_t>::max()));
+}
+
+void add_selection(std::vector<Field>& fields) {
+  constexpr const char* kLabel = "Select head";
+  const auto add = [&](Field field) { fields.push_back(continuous(std::move(field))); };
+  const auto index_flag = [](const char* name, const char* help) {
+    return FlagText{.name = name, .help = help, .tells_limits = false, .tells_default = false};
+  };
+  add(number_field("selection", "layer", kLabel,
+                   at(&State::selection, &Selection::block, &model::BlockRef::layer, &LayerIndex::value), 0u, kLastIndex,
+                   index_flag("--layer", "selected layer, from 0")));
+  add(number_field("selection", "head", kLabel, at(&State::selection, &Selection::head), 0u, kLastIndex,
+                   index_flag("--head", "selected head, from 0")));
+  add(number_field("selection", "batch", kLabel, at(&State::selection, &Selection::batch), 0u, kLastIndex,
+                   index_flag("--batch", "selected batch item, from 0")));
+  add(choice_field(
+      "selection", "kind", kLabel, at(&State::selection, &Selection::block, &model::BlockRef::kind), kKinds,
+      {.name = "--block", .help = "kind of the selected attention, in presets that have several", .tells_default = false}));
+  add(choice_field("selection", "mean", kLabel, at(&State::selection, &Selection::mean), kMeans));
+}
+
+Field color_map_field() {
+  Field field = value_field(
+      "view", "color_map", "Choose colour map", in_view(&ViewChoices::color_map),
+      [](const std::string& name) { return nlohmann::json(name); }, read_color_map);
+  const std::vector<std::string> names = color_map_names();
+  field.flag = {.name = "--color-map",
+                .value_name = fmt::format("{}", fmt::join(names, "|")),
+                .help = "colours of the heatmaps",
+                .parse = [names](const std::string& flag, const std::string& text) -> StateEdit {
+                  const std::string name = names[parse_choice(flag, text, names)];
+                  return [name](State& state) { state.view.color_map = name; };
+                }};
+  return field;
+}
+
+void add_view(std::vector<Field>& fields) {
+  const auto text = [](const std::string& value) { return nlohmann::json(value); };
+  fields.push_back(described(value_field("view", "tab", "", in_view(&ViewChoices::tab), text, read_view_id),
+                             [](const State&, const State& after) { return Change{.label = "Show " + after.view.tab}; }));
+  fields.push_back(choice_field("view", "heatmap_stage", "Choose stage", in_view(&ViewChoices::heatmap_stage), kMapStages,
+                                {.name = "--stage", .help = "what the heatmap shows", .tells_default = false}));
+  fields.push_back(color_map_field());
+  fields.push_back(choice_field("view", "color_range", "Choose colour range", in_view(&ViewChoices::color_range), kRanges));
+  fields.push_back(
+      choice_field("view", "color_spread", "Choose colour scale", in_view(&ViewChoices::color_spread), kSpreads));
+  fields.push_back(continuous(value_field("view", "color_limits", "Change colour range", in_view(&ViewChoices::color_limits),
+                                          write_limits, read_limits)));
+  fields.push_back(choice_field("view", "row_names", "Name rows", in_view(&ViewChoices::row_names), kRowNames));
+  fields.push_back(choice_field("view", "grid_order", "Choose grid order", in_view(&ViewChoices::grid_order), kOrders));
+  fields.push_back(choice_field("view", "paint_reach", "Choose paint reach", in_view(&ViewChoices::paint_reach), kReaches));
+  fields.push_back(switch_field("view", "show_numbers", "Switch numbers", in_view(&ViewChoices::show_numbers)));
+  fields.push_back(choice_field("view", "theme", "Switch theme", in_view(&ViewChoices::theme), kThemes,
+                                {.name = "--theme", .help = "colours of the window", .tells_default = false}));
+  fields.push_back(described(
+      value_field("view", "pinned", "", in_view(&ViewChoices::pinned), write_cell, read_cell),
+      [](const State&, const State& after) { return Change{.label = after.view.pinned ? "Pin cell" : "Unpin cell"}; }));
+  fields.push_back(
+      continuous(number_field("view", "ui_scale", "Change UI scale", in_view(&ViewChoices::ui_scale), 0.0f, 4.0f)));
+}
+
+/// The masks that the state goes back to, which only change together with others.
+void add_kept_masks(std::vector<Field>& fields) {
+  fields.push_back(masks_field("model_masks", "Change masks", at(&State::model_masks)));
+  fields.push_back(masks_field("playground_masks", "Change masks", at(&State::playground_masks)));
+}
+
+}  // namespace
+
+std::span<const Field> state_fields() {
+  static const std::vector<Field> kFields = [] {
+    std::vector<Field> fields;
+    for (const auto add :
+         {add_source, add_model, add_playground, add_changes, add_generation, add_selection, add_view, add_kept_masks}) {
+      add(fields);
+    }
+    return fields;
+  }();
+  return kFields;
+}
+
+std::vector<std::string> color_map_names() {
+  std::vector<std::string> names;
+  for (const view::ColorMap map : view::kColorMaps) {
+    if (map != view::ColorMap::BlueRed) names.emplace_back(view::to_string(map));
+  }
+  return names;
+}
+
+Change describe_change(const State& before, const State& after) {
+  for (const Field& field : state_fields()) {
+    if (field.is_same(before, after)) continue;
+    if (field.describe) return field.describe(before, after);
+    return {.label = field.label, .is_continuous = field.is_continuous};
+  }
+  return {};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+
+#include "app/state/json_reader.h"
+#include "app/state/state.h"
+
+namespace headlight::app {
+
+// The names of the state's enumerators in files and flags.
+inline constexpr std::array<EnumName<inference::PaddingSide>, 2> kPaddingSides = {
+    {{inference::PaddingSide::Right, "right"}, {inference::PaddingSide::Left, "left"}}};
+inline constexpr std::array<EnumName<inference::Precision>, 2> kPrecisions = {
+    {{inference::Precision::F32, "f32"}, {inference::Precision::F16, "f16"}}};
+inline constexpr std::array<EnumName<inference::SamplingMethod>, 2> kMethods = {
+    {{inference::SamplingMethod::Greedy, "greedy"}, {inference::SamplingMethod::Random, "random"}}};
+inline constexpr std::array<EnumName<Theme>, 2> kThemes = {{{Theme::Dark, "dark"}, {Theme::Light, "light"}}};
+inline constexpr std::array<EnumName<ColorRange>, 2> kRanges = {
+    {{ColorRange::Absolute, "absolute"}, {ColorRange::PerRow, "row"}}};
+inline constexpr std::array<EnumName<view::ScaleSpread>, 2> kSpreads = {
+    {{view::ScaleSpread::Linear, "linear"}, {view::ScaleSpread::Log, "log"}}};
+inline constexpr std::array<EnumName<RowNames>, 2> kRowNames = {{{RowNames::Written, "written"}, {RowNames::Read, "read"}}};
+inline constexpr std::array<EnumName<HeadMean>, 3> kMeans = {
+    {{HeadMean::None, "none"}, {HeadMean::Layer, "layer"}, {HeadMean::Kind, "kind"}}};
+inline constexpr std::array<EnumName<GridOrder>, 2> kOrders = {
+    {{GridOrder::ByLayer, "layer"}, {GridOrder::ByConcentration, "concentration"}}};
+inline constexpr std::array<EnumName<PaintReach>, 3> kReaches = {
+    {{PaintReach::ThisHead, "head"}, {PaintReach::ThisLayer, "layer"}, {PaintReach::AllLayers, "all"}}};
+inline constexpr std::array<EnumName<model::MergeOrder>, 2> kMerges = {
+    {{model::MergeOrder::Concatenate, "concatenate"}, {model::MergeOrder::WithoutTranspose, "without-transpose"}}};
+inline constexpr std::array<EnumName<model::BlockKind>, 3> kKinds = {{{model::BlockKind::EncoderSelf, "encoder"},
+                                                                      {model::BlockKind::DecoderSelf, "decoder"},
+                                                                      {model::BlockKind::Cross, "cross"}}};
+inline constexpr std::array<EnumName<attention::Stage>, 4> kMapStages = {{{attention::Stage::Scores, "scores"},
+                                                                          {attention::Stage::Scaled, "scaled"},
+                                                                          {attention::Stage::Masked, "masked"},
+                                                                          {attention::Stage::Weights, "weights"}}};
+
+/// The largest index of a layer, a head or a cell in a file; clamped to existing ones once a run exists.
+inline constexpr std::uint32_t kLastIndex = 0xffff'fffeu;
+
+}  // namespace headlight::app
