@@ -81,7 +81,7 @@ std::vector<Command> file_commands() {
        .label = "Save the view as an image",
        .group = "File",
        .help = "Writes the view in the middle of the window as a PNG.",
-       .menu = {.menu = "File", .label = "Save view as image\u2026", .section = 1},
+       .menu = {.menu = "File", .label = "Save view as image\u2026", .section = 2},
        .run = [](const CommandContext& context) { context.window.open_screenshot_dialog(ScreenshotArea::View); },
        .is_enabled = has_run},
       {.id = "file.quit",

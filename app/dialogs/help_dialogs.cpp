@@ -31,9 +31,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGestures
      {"0", "Fit the map"}}};
 
 void draw_group(Frame& frame, std::string_view title) {
-  ImGui::TableNextRow(0, 26.0F);
+  ImGui::TableNextRow(0, 24.0F);
   ImGui::TableNextColumn();
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 4.0F);
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::TextUnformatted(title.data(), title.data() + title.size());
 }
@@ -52,21 +52,36 @@ void draw_row(Frame& frame, std::string_view meaning, std::string_view keys) {
 /// A heading and the rows below it.
 struct KeyGroup {
   std::string_view title;
-  std::vector<std::pair<std::string_view, std::string_view>> rows;  ///< meaning, keys
+  std::vector<std::pair<std::string_view, std::string>> rows;  ///< meaning, keys
 };
+
+/// A command's keys, in one row where they are as short as "/, Ctrl+L", else in one each.
+std::vector<std::string> key_rows(const Command& command) {
+  constexpr std::size_t kShort = 12;
+  std::vector<std::string> rows;
+  for (const shell::Shortcut& key : command.keys) {
+    if (key.text.empty()) continue;
+    const std::string text(key.text);
+    if (!rows.empty() && rows.back().size() + text.size() + 2 <= kShort) {
+      rows.back() += ", " + text;
+    } else {
+      rows.push_back(text);
+    }
+  }
+  return rows;
+}
 
 std::vector<KeyGroup> key_groups() {
   std::vector<KeyGroup> groups;
   for (const Command& command : commands()) {
-    for (const shell::Shortcut& key : command.keys) {
-      if (key.text.empty()) continue;
+    for (std::string& keys : key_rows(command)) {
       if (groups.empty() || groups.back().title != command.group) groups.push_back({.title = command.group, .rows = {}});
-      groups.back().rows.emplace_back(command.label, key.text);
+      groups.back().rows.emplace_back(command.label, std::move(keys));
     }
   }
   KeyGroup& map = groups.emplace_back();
   map.title = "On the map";
-  for (const auto& [gesture, meaning] : kGestures) map.rows.emplace_back(meaning, gesture);
+  for (const auto& [gesture, meaning] : kGestures) map.rows.emplace_back(meaning, std::string(gesture));
   return groups;
 }
 
@@ -76,7 +91,7 @@ void draw_groups(Frame& frame, const char* name, std::span<const KeyGroup> group
   float widest = 0.0F;
   for (const KeyGroup& group : groups) {
     for (const auto& [meaning, keys] : group.rows) {
-      widest = std::max(widest, text_width(frame.ui.fonts().mono, std::string(keys)));
+      widest = std::max(widest, text_width(frame.ui.fonts().mono, keys));
     }
   }
   ImGui::TableSetupColumn("action", ImGuiTableColumnFlags_WidthStretch);
