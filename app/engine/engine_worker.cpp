@@ -134,7 +134,10 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
 }
 
 void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs) {
-  run_ = runner_->run({.network = source.network, .input = *source.input, .masks = inputs.masks, .gains = inputs.gains},
+  run_ = runner_->run({.network = source.network,
+                       .input = *source.input,
+                       .masks = inputs.masks,
+                       .interventions = inference::interventions_of(inputs.gains, *source.network)},
                       std::move(run_));
   result_.timing = run_->timing();
   result_.network = source.network;

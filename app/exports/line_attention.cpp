@@ -67,7 +67,11 @@ void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& mod
   RunSource sources(models);
   const RunSource::Source& source = sources.build(inputs);
   const std::shared_ptr<const inference::Run> run =
-      runner.run({.network = source.network, .input = *source.input, .masks = inputs.masks, .gains = inputs.gains}, nullptr);
+      runner.run({.network = source.network,
+                  .input = *source.input,
+                  .masks = inputs.masks,
+                  .interventions = inference::interventions_of(inputs.gains, *source.network)},
+                 nullptr);
   export_run(runner, run, source, options);
   const bool has_target = source.input->target.has_value();
   if (has_target) options.kind = model::BlockKind::Cross;

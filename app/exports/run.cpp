@@ -243,12 +243,13 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
       return !observer || observer(progress);
     });
   }
-  return export_run(
-      runner,
-      runner.run(
-          {.network = source.network, .input = *source.input, .masks = options.inputs.masks, .gains = options.inputs.gains},
-          nullptr),
-      source, options, observer);
+  return export_run(runner,
+                    runner.run({.network = source.network,
+                                .input = *source.input,
+                                .masks = options.inputs.masks,
+                                .interventions = inference::interventions_of(options.inputs.gains, *source.network)},
+                               nullptr),
+                    source, options, observer);
 }
 
 ExportReport export_run(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,

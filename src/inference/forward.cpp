@@ -98,7 +98,7 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceN
                            .rows = decoder.layers[i],
                            .capacity = decoder.capacity,
                            .key_capacity = encoder.capacity,
-                           .key_rows = memory_rows,
+                           .key_rows = plan.memory[i],
                            .result = key(BlockKind::DecoderSelf, i + 1, Role::State)};
     x = recorder.layer(place, layer.cross, *device.layers->decoder[i].cross, x, memory);
     if (x) forward.run.decoder_states.push_back(x);

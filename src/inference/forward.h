@@ -31,7 +31,8 @@ struct PassTensors {
 /// A recorded pass: what it leaves, and what the device needs only until it is done.
 struct Forward {
   attention::AttentionRun run;
-  std::vector<std::shared_ptr<const gpu::Buffer>> tables;  ///< angles and positions of rotary models
+  /// Angles and positions of rotary models, vectors of interventions.
+  std::vector<std::shared_ptr<const gpu::Buffer>> buffers;
 };
 
 /// Records a whole forward pass on the stream, embedding to the last layer's state, or the part of it that `plan` says; the

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "attention/mask_words.h"
-#include "ops/scale_head.h"
+#include "inference/apply_operation.h"
 
 namespace headlight::inference {
 namespace {
@@ -47,6 +47,12 @@ Hidden LayerRecorder::layer(const LayerPlace& place, const model::AttentionLayer
       device.norms.before ? normed({ref.kind, ref.layer.value, Role::Normed}, x, *device.norms.before, place.rows) : x;
   attention::BlockRun block = begin_block(place, layer, read);
   project(place, block, device, memory);
+  const auto intervene_in = [&](model::Site site, const Hidden& tensor, ops::Rows rows) {
+    intervene(ref, site, tensor->heads, rows, [&](std::uint32_t head) { return ops::head_slot(*tensor, head); });
+  };
+  intervene_in(model::Site::Query, block.q, place.rows);
+  intervene_in(model::Site::Key, block.k, place.key_rows);
+  intervene_in(model::Site::Value, block.v, place.key_rows);
   attend(place, block);
   const TensorKey attended{ref.kind, 0, Role::Attended};
   Hidden y = finish(place, block, device, x, device.feed_forward ? attended : place.result);
@@ -139,9 +145,9 @@ void LayerRecorder::project(const LayerPlace& place, const attention::BlockRun& 
 
 void LayerRecorder::rotate(const attention::BlockRun& block, const LayerPlace& place, ops::Rows key_rows, bool is_self) {
   if (!block.config.rotary || !is_self || place.rows.count == 0) return;
-  const ops::RotaryAngles turn = angles(*block.config.rotary, pass_.input.queries(place.ref.kind));
-  ops::rotate(stream_, kernels_, *block.q, turn, place.rows);
-  ops::rotate(stream_, kernels_, *block.k, turn, key_rows);
+  const ops::RotaryAngles table = angles(*block.config.rotary, pass_.input.queries(place.ref.kind));
+  ops::rotate(stream_, kernels_, *block.q, table, place.rows);
+  ops::rotate(stream_, kernels_, *block.k, table, key_rows);
 }
 
 ops::RotaryAngles LayerRecorder::angles(std::uint32_t number, const model::TokenBatch& tokens) {
@@ -157,7 +163,7 @@ ops::RotaryAngles LayerRecorder::angles(std::uint32_t number, const model::Token
     auto buffer =
         std::make_shared<const gpu::Buffer>(stream_.context(), values.size() * sizeof(T), gpu::Memory::Transient, purpose);
     stream_.upload(*buffer, 0, std::span<const T>(values));
-    forward_.tables.push_back(buffer);
+    forward_.buffers.push_back(buffer);
     return *buffer;
   };
   const gpu::Buffer& angle_buffer = upload(table.values, "the angles of rotary positions");
@@ -169,6 +175,21 @@ ops::RotaryAngles LayerRecorder::angles(std::uint32_t number, const model::Token
                                  .is_interleaved = rotary.is_interleaved};
   angles_.emplace(std::pair(number, &tokens), result);
   return result;
+}
+
+template <typename SlotOf>
+void LayerRecorder::intervene(model::BlockRef block, model::Site site, std::uint32_t heads, ops::Rows rows,
+                              const SlotOf& slot_of) {
+  if (rows.count == 0) return;
+  for (const Intervention& one : pass_.interventions) {
+    if (one.site != site || !one.scope.covers(block)) continue;
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      if (one.scope.head.value_or(head) != head) continue;
+      apply_operation(
+          one.operation,
+          {.slot = slot_of(head), .rows = rows, .stream = stream_, .kernels = kernels_, .buffers = forward_.buffers});
+    }
+  }
 }
 
 void LayerRecorder::attend(const LayerPlace& place, attention::BlockRun& block) {
@@ -189,10 +210,8 @@ void LayerRecorder::attend(const LayerPlace& place, attention::BlockRun& block) 
           ? tensors_.scratch.attention(stream_.context(), shape.heads, place.capacity, place.key_capacity, shape.batch)
           : nullptr;
   ops::attention(stream_, kernels_, block.inputs(place.rows), {*block.merged, *block.stats, block.layout}, scratch);
-  for (const auto& [head, gain] : pass_.gains) {
-    if (head.first != ref || gain == 1.0f || head.second >= shape.heads) continue;
-    ops::scale_head(stream_, kernels_, *block.merged, block.layout, head.second, d_v4, gain, place.rows);
-  }
+  intervene(ref, model::Site::HeadOutput, shape.heads, place.rows,
+            [&](std::uint32_t head) { return ops::head_slot(*block.merged, block.layout, head, d_v4); });
 }
 
 Hidden LayerRecorder::finish(const LayerPlace& place, attention::BlockRun& block, const DeviceLayer& device, const Hidden& x,

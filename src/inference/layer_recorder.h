@@ -53,6 +53,9 @@ class LayerRecorder {
   void rotate(const attention::BlockRun& block, const LayerPlace& place, ops::Rows key_rows, bool is_self);
   /// Did the base compute the same numbers for this block?
   const attention::BlockRun* same_block(const LayerPlace& place, const attention::BlockShape& shape) const;
+  /// Applies the pass's interventions at a site of the block to these rows; slot_of(head) is where a head's numbers are.
+  template <typename SlotOf>
+  void intervene(model::BlockRef block, model::Site site, std::uint32_t heads, ops::Rows rows, const SlotOf& slot_of);
   void attend(const LayerPlace& place, attention::BlockRun& block);
   Hidden finish(const LayerPlace& place, attention::BlockRun& block, const DeviceLayer& device, const Hidden& x,
                 const TensorKey& result);

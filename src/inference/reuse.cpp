@@ -59,7 +59,7 @@ std::uint32_t first_difference(const model::TokenBatch& now, const model::TokenB
   return same;
 }
 
-/// Do masks and gains of a layer give the same maps?
+/// Do masks and interventions leave a block the same?
 bool is_same_attention(const PassInputs& now, const PassInputs& before, model::BlockRef block) {
   const attention::MaskSpec &left = now.masks[block.kind], &right = before.masks[block.kind];
   if (left.rule != right.rule || left.fill != right.fill || left.matrix != right.matrix) return false;
@@ -70,15 +70,19 @@ bool is_same_attention(const PassInputs& now, const PassInputs& before, model::B
     }
     return cells;
   };
-  const auto gains_of = [&](const HeadGains& gains) {
-    HeadGains mine;
-    for (const auto& [head, gain] : gains) {
-      if (head.first == block && gain != 1.0f) mine.emplace(head, gain);
-    }
+  return of_block(now.interventions, block) == of_block(before.interventions, block) &&
+         (left.painted == right.painted || concerned(left) == concerned(right));
+}
+
+/// Do interventions leave the block the same keys and values?
+bool has_same_keys(const PassInputs& now, const PassInputs& before, model::BlockRef block) {
+  const auto of_keys = [&](const PassInputs& pass) {
+    Interventions mine = of_block(pass.interventions, block);
+    std::erase_if(mine,
+                  [](const Intervention& one) { return one.site != model::Site::Key && one.site != model::Site::Value; });
     return mine;
   };
-  return gains_of(now.gains) == gains_of(before.gains) &&
-         (left.painted == right.painted || concerned(left) == concerned(right));
+  return of_keys(now) == of_keys(before);
 }
 
 /// The first layer of the stack whose maps may differ; how many there are when none does.
@@ -94,7 +98,7 @@ std::uint32_t first_changed_layer(const PassInputs& now, const PassInputs& befor
   return count;
 }
 
-/// LongRoPE turns all tokens by other angles once a text is long.
+/// LongRoPE rotates all tokens by other angles once a text is long.
 bool has_same_angles(const model::Layers& layers, const model::TokenBatch& now, const model::TokenBatch& before) {
   return std::all_of(layers.rotaries.begin(), layers.rotaries.end(), [&](const model::Rotary& rotary) {
     return rotary.is_long(now.position_count()) == rotary.is_long(before.position_count());
@@ -156,6 +160,11 @@ PassPlan plan_pass(const PassInputs& now, const PassInputs* before) {
   const bool is_memory_same =
       before != nullptr && plan.encoder.computes_nothing() && now.input.source.length == before->input.source.length;
   plan.decoder = plan_stack(now, before, true, is_memory_same);
+  for (std::uint32_t i = 0; i < now.network->layers->decoder.size(); ++i) {
+    const bool is_kept = before != nullptr && plan.encoder.computes_nothing() &&
+                         has_same_keys(now, *before, {BlockKind::Cross, LayerIndex{i}});
+    plan.memory.push_back(is_kept ? ops::Rows{} : ops::Rows{0, now.input.source.length});
+  }
   return plan;
 }
 

@@ -144,12 +144,14 @@ void Session::watch_compiling(CompileObserver observer) { state_->compile_observ
 std::shared_ptr<const Run> Session::run(PassInputs pass, const std::shared_ptr<const Run>& base) {
   model::check(*pass.network, pass.input);
   check_masks(*pass.network, pass.input, pass.masks);
+  check(*pass.network, pass.interventions);
   return state_->forward(pass, base.get(), false);
 }
 
 std::shared_ptr<const Run> Session::run(PassInputs pass, std::shared_ptr<const Run>&& base) {
   model::check(*pass.network, pass.input);
   check_masks(*pass.network, pass.input, pass.masks);
+  check(*pass.network, pass.interventions);
   std::shared_ptr<const Run> result;
   try {
     result = state_->forward(pass, base.get(), base.use_count() == 1);

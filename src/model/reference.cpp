@@ -29,6 +29,7 @@ struct Pass {
   const ModelInput& input;
   const Visibility& is_visible;
   double fill;
+  const SiteEdit& edit;
   Run run = {};
 
   AttentionStages project(const AttentionLayer& layer, BlockRef block, const Array& x, const Array& memory) const {
@@ -58,7 +59,7 @@ struct Pass {
   Array attention(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
     AttentionStages stages = project(layer, block, x, memory == nullptr ? x : *memory);
     const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
-    attend(layer.config, block, is_visible, fill, stages, bias);
+    attend(layer.config, block, is_visible, fill, stages, bias, edit);
     if (layer.weights && layer.weights->output) stages.output = apply(*layer.weights->output, stages.merged);
     Array y = stages.output.values.empty() ? stages.merged : stages.output;
     run.blocks.push_back(block);
@@ -81,7 +82,12 @@ struct Pass {
 }  // namespace
 
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages, const PositionBias* bias) {
+            AttentionStages& stages, const PositionBias* bias, const SiteEdit& edit) {
+  if (edit) {
+    edit(block, Site::Query, stages.q);
+    edit(block, Site::Key, stages.k);
+    edit(block, Site::Value, stages.v);
+  }
   const std::uint32_t batch = stages.q.shape[0];
   const std::uint32_t heads = stages.q.shape[1];
   const std::uint32_t kv_heads = stages.k.shape[1];
@@ -127,13 +133,14 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
       }
     }
   }
+  if (edit) edit(block, Site::HeadOutput, stages.heads);
   stages.merged = merge_heads(stages.heads, config.merge);
 }
 
-Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill) {
+Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill, const SiteEdit& edit) {
   check(network, input);
   const Layers& layers = *network.layers;
-  Pass pass{.layers = layers, .input = input, .is_visible = is_visible, .fill = fill};
+  Pass pass{.layers = layers, .input = input, .is_visible = is_visible, .fill = fill, .edit = edit};
 
   Array memory = embed(network.source_embedding.get(), input.source);
   if (!layers.encoder.empty()) {

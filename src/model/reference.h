@@ -6,6 +6,7 @@
 
 #include "core/tensor.h"
 #include "model/network.h"
+#include "model/site.h"
 
 namespace headlight::model::reference {
 
@@ -32,6 +33,9 @@ struct AttentionStages {
 using Visibility =
     std::function<bool(BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key)>;
 
+/// Changes the numbers of a site [batch, head, token, d] of a block where the pass has computed them.
+using SiteEdit = std::function<void(BlockRef block, Site site, Array& values)>;
+
 struct Run {
   std::vector<BlockRef> blocks;
   std::vector<AttentionStages> stages;  ///< one for each of `blocks`
@@ -43,10 +47,11 @@ struct Run {
 };
 
 /// A whole forward pass. `fill` replaces masked scores; −inf leaves fully masked rows without weights (zeros).
-Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill);
+Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill,
+        const SiteEdit& edit = {});
 
 /// One attention from given Q, K, V (the middle of the pass).
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages, const PositionBias* bias = nullptr);
+            AttentionStages& stages, const PositionBias* bias = nullptr, const SiteEdit& edit = {});
 
 }  // namespace headlight::model::reference

@@ -11,10 +11,10 @@ using uint = std::uint32_t;
 
 #include "params/attention.h"
 #include "params/cells.h"
+#include "params/edit_head.h"
 #include "params/linear.h"
 #include "params/matrix_region.h"
 #include "params/norm.h"
 #include "params/rotate.h"
-#include "params/scale_head.h"
 
 }  // namespace headlight::ops

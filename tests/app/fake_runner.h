@@ -167,7 +167,7 @@ class FakeRunner final : public Runner {
 
   std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
                                             std::shared_ptr<const inference::Run>&& base) override {
-    log_->gains = static_cast<int>(pass.gains.size());
+    log_->gains = static_cast<int>(pass.interventions.size());
     model::check(*pass.network, pass.input);
     device_->lose_if(log_->lost_runs);
     if (log_->fails_to_run) throw std::runtime_error("the device can't hold it\nand a second line");

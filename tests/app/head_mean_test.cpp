@@ -20,7 +20,7 @@ struct Run {
   explicit Run(const State& asked) : state(asked) {
     const RunSource::Source& source = sources.build(run_inputs(state));
     run = std::make_shared<ReferenceRun>(
-        inference::PassInputs{.network = source.network, .input = *source.input, .masks = state.masks, .gains = {}});
+        inference::PassInputs{.network = source.network, .input = *source.input, .masks = state.masks, .interventions = {}});
     for (const model::BlockRef block : run->blocks()) shapes[block] = run->shape(block);
   }
 

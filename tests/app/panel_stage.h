@@ -46,7 +46,10 @@ struct PanelStage {
   void compute() {
     const RunSource::Source& built = source_.build(run_inputs(state));
     run_ = std::make_shared<ReferenceRun>(
-        inference::PassInputs{.network = built.network, .input = *built.input, .masks = state.masks, .gains = state.gains});
+        inference::PassInputs{.network = built.network,
+                              .input = *built.input,
+                              .masks = state.masks,
+                              .interventions = inference::interventions_of(state.gains, *built.network)});
     result.timing = run_->timing();
     ++result.run;
     result.network = built.network;

@@ -74,7 +74,7 @@ struct Run {
   explicit Run(const State& state) {
     source = sources.build(run_inputs(state));
     run = std::make_shared<ReferenceRun>(
-        inference::PassInputs{.network = source.network, .input = *source.input, .masks = state.masks, .gains = {}});
+        inference::PassInputs{.network = source.network, .input = *source.input, .masks = state.masks, .interventions = {}});
     masks = state.masks;
   }
 

@@ -50,7 +50,7 @@ std::optional<std::uint32_t> next_of(State state, std::vector<std::uint32_t> ids
   state.model.target_ids = {std::move(ids)};
   RunSource source;
   const RunSource::Source built = source.build(run_inputs(state));
-  const ReferenceRun run({.network = built.network, .input = *built.input, .masks = state.masks, .gains = {}});
+  const ReferenceRun run({.network = built.network, .input = *built.input, .masks = state.masks, .interventions = {}});
   const inference::StateRef last{
       .batch = 0, .token = built.input->target->length - 1, .layer = predicting_layers(*built.network)};
   Tensor logits = run.logits(std::vector{last});

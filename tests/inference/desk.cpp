@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "inference/random_network.h"
 #include "support/golden_model.h"
 
 namespace headlight::test {
@@ -61,8 +62,7 @@ class Editor {
         return "toggle causal";
       }
       case 10:
-        desk_.gains[{block(), random_.below(heads())}] = random_.pick({0.0f, 0.5f, 1.0f});
-        return "change a gain";
+        return intervene();
       default:
         break;
     }
@@ -115,6 +115,16 @@ class Editor {
     const std::uint32_t query = random_.below(10);
     mask.painted[scope].paint({query, random_.chance(0.7) ? random_.below(query + 1) : random_.below(10)}, is_visible);
     return is_visible ? "show a cell" : "hide a cell";
+  }
+
+  std::string intervene() {
+    inference::Interventions& all = desk_.interventions;
+    if (all.size() > 2) {
+      all.erase(all.begin() + random_.below(static_cast<std::uint32_t>(all.size())));
+      return "drop an intervention";
+    }
+    all.push_back(random_intervention(random_, *model_.network));
+    return "add an intervention on the " + std::string(to_string(all.back().site));
   }
 
   Random& random_;

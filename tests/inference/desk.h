@@ -20,11 +20,11 @@ struct OpenModel {
 };
 OpenModel open_golden_model(std::string_view name);
 
-/// What a user edits: texts, masks and gains.
+/// What a user edits: texts, masks and interventions.
 struct Desk {
   std::vector<std::vector<std::uint32_t>> source, target;  ///< [item][token]; `target` is empty without a decoder
   attention::MaskSet masks;
-  inference::HeadGains gains;
+  inference::Interventions interventions;
   bool pads_left = false;
 
   model::ModelInput input() const;

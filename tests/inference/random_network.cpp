@@ -1,5 +1,6 @@
 #include "inference/random_network.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace headlight::test {
@@ -136,6 +137,31 @@ attention::MaskSet random_masks(Random& random, const model::Network& network, c
     }
   }
   return masks;
+}
+
+inference::Intervention random_intervention(Random& random, const model::Network& network) {
+  using model::Site;
+  const auto blocks = network.blocks();
+  const model::BlockRef block = blocks[random.below(static_cast<std::uint32_t>(blocks.size()))];
+  inference::Intervention one;
+  one.site = random.pick({Site::Query, Site::Key, Site::Value, Site::HeadOutput});
+  if (random.chance(0.8)) one.scope.kind = block.kind;
+  if (random.chance(0.8)) one.scope.layer = block.layer.value;
+  const bool is_of_keys = one.site == Site::Key || one.site == Site::Value;
+  std::uint32_t heads = ~0u, width = 0;  // as all covered blocks have them
+  bool has_one_width = true;
+  for (const model::BlockRef other : blocks) {
+    if (!one.scope.covers(other)) continue;
+    const model::AttentionConfig& config = network.layer(other).config;
+    heads = std::min(heads, is_of_keys ? config.kv_head_count() : config.heads);
+    const std::uint32_t of_other = one.site == Site::Query || one.site == Site::Key ? config.d_k : config.d_v;
+    has_one_width = has_one_width && (width == 0 || width == of_other);
+    width = of_other;
+  }
+  if (random.chance(0.7)) one.scope.head = random.below(heads);
+  one.operation = inference::Scale{random.pick({0.0f, 0.5f, -1.5f, 1.0f})};
+  if (has_one_width && random.chance(0.5)) one.operation = inference::Add{random.tensor({width}).values};
+  return one;
 }
 
 }  // namespace headlight::test

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "attention/mask.h"
+#include "inference/intervention.h"
 #include "model/network.h"
 #include "support/random.h"
 
@@ -28,5 +29,8 @@ NetworkCase random_network(Random& random);
 
 /// Rule, fill, matrix and painted cells at random, for each kind of block.
 attention::MaskSet random_masks(Random& random, const model::Network& network, const model::ModelInput& input);
+
+/// One on any site, of a block, of all blocks of a layer or kind, or of the whole network; of one head or all.
+inference::Intervention random_intervention(Random& random, const model::Network& network);
 
 }  // namespace headlight::test

@@ -31,7 +31,7 @@ namespace {
 constexpr double kSame = 1e-6;  // observed 0 on llvmpipe
 
 RunTiming run(test::RunningSession& session, const OpenModel& model, const Desk& desk) {
-  return session.run(model.network, desk.input(), desk.masks, desk.gains);
+  return session.run(model.network, desk.input(), desk.masks, desk.interventions);
 }
 
 double relative_difference(const Tensor& left, const Tensor& right) {
@@ -131,7 +131,8 @@ TEST_SUITE("gpu") {
         desk.masks[BlockKind::EncoderSelf].painted[{.layer = layer}].paint({7, 2}, false);
         const RunTiming painted = run(session, model, desk);
         CHECK(painted.reused_layers == layer);
-        desk.gains[{{BlockKind::EncoderSelf, LayerIndex{layer}}, 1}] = 0.0f;
+        desk.interventions.push_back(
+            {.scope = scope_of({BlockKind::EncoderSelf, LayerIndex{layer}}, 1), .operation = Scale{0.0f}});
         const RunTiming scaled = run(session, model, desk);
         CHECK(scaled.reused_layers == layer);
         CHECK(scaled.dispatches == painted.dispatches + 1);  // the gain itself

@@ -41,7 +41,7 @@ model::TokenBatch tokens(std::uint32_t length, std::uint32_t batch = 1) {
 
 PassInputs causal_pass(std::uint32_t length) {
   static const auto network = make_network(false);
-  PassInputs pass{.network = network, .input = {.source = tokens(length)}, .masks = {}, .gains = {}};
+  PassInputs pass{.network = network, .input = {.source = tokens(length)}, .masks = {}, .interventions = {}};
   pass.masks[BlockKind::EncoderSelf].rule.causal = true;
   return pass;
 }
@@ -50,9 +50,13 @@ PassInputs causal_pass(std::uint32_t length) {
 PassInputs translation(std::uint32_t source, std::uint32_t target) {
   static const auto network = make_network(true);
   PassInputs pass{
-      .network = network, .input = {.source = tokens(source), .target = tokens(target)}, .masks = {}, .gains = {}};
+      .network = network, .input = {.source = tokens(source), .target = tokens(target)}, .masks = {}, .interventions = {}};
   pass.masks[BlockKind::DecoderSelf].rule.causal = true;
   return pass;
+}
+
+Intervention scaled(model::BlockRef block, std::uint32_t head, float gain) {
+  return {.scope = scope_of(block, head), .operation = Scale{gain}};
 }
 
 attention::MaskSpec& mask(PassInputs& pass) { return pass.masks[BlockKind::EncoderSelf]; }
@@ -168,7 +172,7 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(is_kept_while_typing([](attention::MaskSpec& spec) { spec.fill = attention::MaskFill::MinusOneBillion; }));
   }
 
-  TEST_CASE("layers before the first change of mask or gain are kept whole") {
+  TEST_CASE("layers before the first change of mask or intervention are kept whole") {
     const PassInputs before = causal_pass(9);
     for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
       PassInputs now = before;
@@ -177,12 +181,12 @@ TEST_SUITE("cpu") {
       CHECK(plan_pass(now, &before).reused_layers() == layer);
       CHECK(unchanged_layers(plan_pass(before, &now).encoder, 9) == layer);
       now = before;
-      now.gains[{{BlockKind::EncoderSelf, LayerIndex{layer}}, 1}] = 0.0f;
+      now.interventions = {scaled({BlockKind::EncoderSelf, LayerIndex{layer}}, 1, 0.0f)};
       CHECK(unchanged_layers(plan_pass(now, &before).encoder, 9) == layer);
       PassInputs later = now;
-      later.gains.begin()->second = 0.5f;
+      later.interventions[0].operation = Scale{0.5f};
       CHECK(unchanged_layers(plan_pass(later, &now).encoder, 9) == layer);
-      later.gains.begin()->second = 1.0f;  // the same as not listed
+      later.interventions[0].operation = Scale{1.0f};  // the same as not listed
       CHECK(plan_pass(later, &before).encoder.computes_nothing());
     }
     PassInputs everywhere = before;
@@ -200,7 +204,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("an edit and a changed layer: layers below compute the edit, layers above everything") {
     const PassInputs before = causal_pass(9);
     PassInputs now = causal_pass(10);
-    now.gains[{{BlockKind::EncoderSelf, LayerIndex{1}}, 0}] = 0.0f;
+    now.interventions = {scaled({BlockKind::EncoderSelf, LayerIndex{1}}, 0, 0.0f)};
     const StackPlan plan = plan_pass(now, &before).encoder;
     CHECK(plan.embedded.first == 9);
     CHECK(plan.layers[0].first == 9);
@@ -293,7 +297,7 @@ TEST_SUITE("cpu") {
     CHECK(plan.decoder.embedded.count == 6);
 
     PassInputs now = before;
-    now.gains[{{BlockKind::EncoderSelf, LayerIndex{2}}, 0}] = 0.0f;
+    now.interventions = {scaled({BlockKind::EncoderSelf, LayerIndex{2}}, 0, 0.0f)};
     plan = plan_pass(now, &before);
     CHECK(unchanged_layers(plan.encoder, 7) == 2);
     CHECK(unchanged_layers(plan.decoder, 5) == 0);
@@ -312,6 +316,30 @@ TEST_SUITE("cpu") {
     PassInputs painted = before;
     painted.masks[BlockKind::Cross].painted[{}].paint({0, 6}, true);
     CHECK(plan_pass(now, &painted).decoder.embedded.first == 5);
+  }
+
+  TEST_CASE("keys and values of a cross-attention are kept unless the encoder or an intervention on them changes") {
+    const PassInputs before = translation(7, 5);
+    const auto computed = [&](const PassInputs& now, const PassInputs* base) {
+      std::vector<std::uint32_t> counts;
+      for (const ops::Rows rows : plan_pass(now, base).memory) counts.push_back(rows.count);
+      return counts;
+    };
+    using Counts = std::vector<std::uint32_t>;
+    CHECK(computed(before, nullptr) == Counts{7, 7, 7});
+    CHECK(computed(before, &before) == Counts{0, 0, 0});
+    CHECK(computed(translation(7, 6), &before) == Counts{0, 0, 0});
+    CHECK(computed(translation(8, 5), &before) == Counts{8, 8, 8});
+    for (const model::Site site : {model::Site::Query, model::Site::Key, model::Site::Value, model::Site::HeadOutput}) {
+      PassInputs now = before;
+      now.interventions = {
+          {.site = site, .scope = scope_of({BlockKind::Cross, LayerIndex{1}}, 0), .operation = Scale{0.5f}}};
+      const bool is_of_keys = site == model::Site::Key || site == model::Site::Value;
+      CHECK(computed(now, &before) == (is_of_keys ? Counts{0, 7, 0} : Counts{0, 0, 0}));
+      CHECK(computed(before, &now) == (is_of_keys ? Counts{0, 7, 0} : Counts{0, 0, 0}));
+      CHECK(computed(now, &now) == Counts{0, 0, 0});
+      CHECK(unchanged_layers(plan_pass(now, &before).decoder, 5) == 1);
+    }
   }
 
   TEST_CASE("a shorter source of a causal encoder is another memory") {

@@ -26,7 +26,7 @@ namespace {
 using RunPtr = std::shared_ptr<const Run>;
 
 PassInputs pass(const OpenModel& model, const Desk& desk) {
-  return {.network = model.network, .input = desk.input(), .masks = desk.masks, .gains = desk.gains};
+  return {.network = model.network, .input = desk.input(), .masks = desk.masks, .interventions = desk.interventions};
 }
 
 /// What a run computed: the stages of every block, of the first and the last head, and what follows the last block.
@@ -199,7 +199,8 @@ TEST_SUITE("gpu") {
       Session session(context);
       const RunPtr before = session.run(pass(model, desk));
       const std::uint32_t changed = model.description.layers - 1;
-      desk.gains[{{BlockKind::EncoderSelf, LayerIndex{changed}}, 0}] = 0.5F;
+      desk.interventions.push_back(
+          {.scope = scope_of({BlockKind::EncoderSelf, LayerIndex{changed}}, 0), .operation = Scale{0.5F}});
       const RunPtr after = session.run(pass(model, desk), before);
       for (const model::BlockRef block : after->blocks()) {
         const bool is_same = block.kind == BlockKind::EncoderSelf && block.layer.value < changed;

@@ -1,4 +1,4 @@
-// Head gains and the logit lens against the double-precision reference.
+// Scaled heads and the logit lens against the double-precision reference.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ TEST_SUITE("gpu") {
         for (const float gain : {0.0f, 0.5f, -2.0f}) {
           INFO(name, ", ", to_string(block.kind), " layer ", block.layer.value, ", gain ", gain);
           const auto scaled = with_scaled_columns(*loaded.network, block, head, gain);
-          session.run(loaded.network, golden.input, masks, {{{block, head}, gain}});
+          session.run(loaded.network, golden.input, masks, {{.scope = scope_of(block, head), .operation = Scale{gain}}});
           CHECK(off(session, model::reference::run(*scaled, golden.input, is_visible, kMinusInfinity)) <
                 2e-5);  // observed 2.4e-6
           other.run(scaled, golden.input, masks);

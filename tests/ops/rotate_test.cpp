@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "ops/scale_head.h"
 #include "support/deviation.h"
 #include "support/gpu_tensors.h"
 #include "support/random.h"
@@ -80,29 +79,6 @@ test::Deviation check(Kernels& kernels, const RotateCase& one, std::uint32_t see
   return test::deviation(taken.values.values, expected(one, x, angles, positions));
 }
 
-/// One head of a merged matrix times a factor; returns how many numbers are wrong.
-std::size_t wrong_after_scaling(Kernels& kernels, const Tensor& merged, const MergedLayout& layout, std::uint32_t head,
-                                std::uint32_t width4, float factor, Rows rows) {
-  gpu::Stream stream(kernels.context());
-  const DeviceTensor tensor = test::put(stream, merged);
-  scale_head(stream, kernels, tensor, layout, head, width4, factor, rows);
-  const gpu::Download bytes = stream.download(tensor.buffer());
-  gpu::Submission submission = std::move(stream).submit();
-  submission.wait();
-  const Tensor found = test::take(tensor, submission.values<float>(bytes)).values;
-  std::vector<float> wanted = merged.values;
-  const std::size_t item_size = wanted.size() / merged.axis(0);
-  for (std::uint32_t item = 0; item < merged.axis(0); ++item) {
-    for (std::uint32_t row = rows.first; row < rows.end(); ++row) {
-      const std::size_t at = item * item_size + (std::size_t{head} * layout.head4 + std::size_t{row} * layout.row4) * 4;
-      for (std::size_t i = 0; i < std::size_t{width4} * 4; ++i) wanted[at + i] *= factor;
-    }
-  }
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) wrong += found.values[i] != wanted[i] ? 1u : 0u;
-  return wrong;
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -132,38 +108,17 @@ TEST_SUITE("gpu") {
     CHECK(worst.max_abs < 5e-7);  // observed 1.2e-7
   }
 
-  TEST_CASE("rotate and scale_head: batch items that together exceed a binding are split, each with its own positions") {
+  TEST_CASE("rotate: batch items that together exceed a binding are split, each with its own positions") {
     test::WatchedContext context({.max_storage_range = 65'536});
     Kernels kernels(context);
     const RotateCase one{.shape = {5, 2, 60, 64}, .pairs = 16, .is_interleaved = false, .tokens = 50, .rows = {3, 47}};
     CHECK(check(kernels, one, 1).max_abs < 5e-7);  // observed 1.0e-7
-    test::Random random(2);
-    const Tensor merged = random.tensor({5, 1, 60, 128});
-    CHECK(wrong_after_scaling(kernels, merged, concatenated(4, 8), 2, 8, 0.5f, {3, 47}) == 0);
   }
 
-  TEST_CASE("rotate and scale_head: more pairs and columns than one axis of the grid takes") {
+  TEST_CASE("rotate: more pairs than one axis of the grid takes") {
     test::WatchedContext context({.max_groups = 16});
     Kernels kernels(context);
     const RotateCase one{.shape = {9, 2, 60, 64}, .pairs = 32, .is_interleaved = true, .tokens = 50, .rows = {3, 47}};
     CHECK(check(kernels, one, 1).max_abs < 5e-7);  // observed 1.2e-7
-    test::Random random(2);
-    const Tensor merged = random.tensor({17, 1, 60, 256});
-    CHECK(wrong_after_scaling(kernels, merged, concatenated(2, 32), 1, 32, 0.5f, {3, 47}) == 0);
-  }
-
-  TEST_CASE_FIXTURE(test::OnGpu, "scale_head: only one head's slot, in every row or some, for both merge orders") {
-    test::Random random(3);
-    constexpr std::uint32_t kHeads = 3, kQueries = 11, kWidth4 = 5;
-    const Tensor merged = random.tensor({2, 1, kQueries, kHeads * kWidth4 * 4});
-    for (const MergedLayout& layout : {concatenated(kHeads, kWidth4), without_transpose(kQueries, kWidth4)}) {
-      for (std::uint32_t head = 0; head < kHeads; ++head) {
-        for (const float factor : {0.0f, -1.0f, 0.37f, 2.0f}) {
-          for (const Rows rows : {Rows{0, kQueries}, Rows{7, 2}}) {
-            CHECK(wrong_after_scaling(test::shared_kernels(), merged, layout, head, kWidth4, factor, rows) == 0);
-          }
-        }
-      }
-    }
   }
 }

@@ -17,8 +17,9 @@ class RunningSession : public inference::Session {
       : Session(context, tuning_file) {}
 
   inference::RunTiming run(std::shared_ptr<const model::Network> network, const model::ModelInput& input,
-                           const attention::MaskSet& masks, const inference::HeadGains& gains = {}) {
-    const inference::PassInputs pass{.network = std::move(network), .input = input, .masks = masks, .gains = gains};
+                           const attention::MaskSet& masks, const inference::Interventions& interventions = {}) {
+    const inference::PassInputs pass{
+        .network = std::move(network), .input = input, .masks = masks, .interventions = interventions};
     run_ = is_forgotten_ ? Session::run(pass) : Session::run(pass, std::move(run_));
     is_forgotten_ = false;
     return run_->timing();

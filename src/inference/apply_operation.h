@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gpu/stream.h"
+#include "inference/intervention.h"
+#include "model/reference.h"
+#include "ops/edit_head.h"
+#include "ops/kernels.h"
+
+namespace headlight::inference {
+
+/// The rows of one head on the device, and what their change needs.
+struct DeviceHead {
+  ops::HeadSlot slot;
+  ops::Rows rows;
+  gpu::Stream& stream;
+  ops::Kernels& kernels;
+  /// Buffers that must live until the stream's work is done are appended.
+  std::vector<std::shared_ptr<const gpu::Buffer>>& buffers;
+};
+
+/// Records the operation on the head's rows, in place. Throws Error when the device has no memory for its vector.
+void apply_operation(const Operation& operation, const DeviceHead& head);
+
+/// The operation on one head of an array [batch, head, token, d] of the reference, in place.
+void apply_operation(const Operation& operation, model::reference::Array& values, std::uint32_t head);
+
+/// The interventions as the reference takes them. `interventions` must outlive the result.
+model::reference::SiteEdit reference_edit(const Interventions& interventions);
+
+}  // namespace headlight::inference

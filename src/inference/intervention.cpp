@@ -1,0 +1,99 @@
+#include "inference/intervention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "core/error.h"
+
+namespace headlight::inference {
+namespace {
+
+using model::Site;
+
+/// Heads of a site's tensor and numbers of a head's row.
+struct SiteSize {
+  std::uint32_t heads = 0, width = 0;
+};
+
+SiteSize size_of(Site site, const model::AttentionConfig& config) {
+  const bool is_of_keys = site == Site::Key || site == Site::Value,
+             is_of_values = site == Site::Value || site == Site::HeadOutput;
+  return {is_of_keys ? config.kv_head_count() : config.heads, is_of_values ? config.d_v : config.d_k};
+}
+
+bool changes_nothing(const Operation& operation) {
+  const auto* scale = std::get_if<Scale>(&operation);
+  return scale != nullptr && scale->gain == 1.0f;
+}
+
+/// Why the operation is impossible, or an empty text. `width` is the site's.
+std::string complaint(const Scale& scale, std::uint32_t) {
+  return std::isfinite(scale.gain) ? "" : fmt::format("its gain is {}: give a finite number", scale.gain);
+}
+std::string complaint(const Add& add, std::uint32_t width) {
+  if (add.vector.size() != width) {
+    return fmt::format("its vector has {} numbers where a head has {}: give as many", add.vector.size(), width);
+  }
+  const bool is_finite = std::ranges::all_of(add.vector, [](float value) { return std::isfinite(value); });
+  return is_finite ? "" : "its vector has a number that isn't finite: give finite ones";
+}
+
+}  // namespace
+
+bool Scope::covers(model::BlockRef block) const {
+  return (!kind || *kind == block.kind) && (!layer || *layer == block.layer.value);
+}
+
+Scope scope_of(model::BlockRef block, std::uint32_t head) {
+  return {.kind = block.kind, .layer = block.layer.value, .head = head};
+}
+
+void check(const model::Network& network, std::span<const Intervention> interventions) {
+  for (std::size_t i = 0; i < interventions.size(); ++i) {
+    const Intervention& one = interventions[i];
+    bool has_block = false;
+    for (const model::BlockRef block : network.blocks()) {
+      if (!one.scope.covers(block)) continue;
+      has_block = true;
+      const SiteSize size = size_of(one.site, network.layer(block).config);
+      std::string why = std::visit([&](const auto& operation) { return complaint(operation, size.width); }, one.operation);
+      if (one.scope.head.value_or(0) >= size.heads) {
+        why = fmt::format("there is no head {} among {}", *one.scope.head, size.heads);
+      }
+      if (why.empty()) continue;
+      throw Error(ErrorKind::InvalidInput, "intervention {} on the {} of the {} attention in layer {}: {}", i + 1,
+                  to_string(one.site), to_string(block.kind), block.layer.value, why);
+    }
+    if (!has_block) {
+      throw Error(ErrorKind::InvalidInput, "intervention {} on the {}: the network has no {} attention{}", i + 1,
+                  to_string(one.site), one.scope.kind ? to_string(*one.scope.kind) : "such",
+                  one.scope.layer ? fmt::format(" in layer {}", *one.scope.layer) : "");
+    }
+  }
+}
+
+Interventions of_block(std::span<const Intervention> interventions, model::BlockRef block) {
+  Interventions result;
+  for (const Intervention& one : interventions) {
+    if (!one.scope.covers(block) || changes_nothing(one.operation)) continue;
+    Intervention& narrowed = result.emplace_back(one);
+    narrowed.scope.kind = block.kind;
+    narrowed.scope.layer = block.layer.value;
+  }
+  return result;
+}
+
+Interventions interventions_of(const HeadGains& gains, const model::Network& network) {
+  Interventions result;
+  for (const model::BlockRef block : network.blocks()) {
+    const std::uint32_t heads = network.layer(block).config.heads;
+    for (auto gain = gains.lower_bound({block, 0}); gain != gains.end() && gain->first.first == block; ++gain) {
+      const std::uint32_t head = gain->first.second;
+      if (head < heads) result.push_back({Site::HeadOutput, scope_of(block, head), Scale{gain->second}});
+    }
+  }
+  return result;
+}
+
+}  // namespace headlight::inference

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/network.h"
+#include "model/site.h"
+
+namespace headlight::inference {
+
+/// The heads that an intervention touches, of every batch item and token. What isn't given means all of them.
+struct Scope {
+  std::optional<model::BlockKind> kind = {};
+  std::optional<std::uint32_t> layer = {};
+  std::optional<std::uint32_t> head = {};  ///< a KV head at the sites Key and Value
+
+  bool covers(model::BlockRef block) const;
+  bool operator==(const Scope&) const = default;
+};
+/// One head of one block.
+Scope scope_of(model::BlockRef block, std::uint32_t head);
+
+/// x ← gain · x; 0 knocks a head out at the site HeadOutput (its bias in b_O stays).
+struct Scale {
+  float gain = 1.0f;
+
+  bool operator==(const Scale&) const = default;
+};
+/// x ← x + vector for every token ("activation addition", Turner et al. 2023). After Scale{0} it replaces x, for example by
+/// a head's mean over other texts.
+struct Add {
+  std::vector<float> vector;  ///< as wide as the site: d_k or d_v
+
+  bool operator==(const Add&) const = default;
+};
+using Operation = std::variant<Scale, Add>;
+
+/// A change of what a pass computes. A pass applies its interventions at a site in the order of their list: with x ← 2x
+/// before x ← x + b the result is 2x + b.
+struct Intervention {
+  model::Site site = model::Site::HeadOutput;
+  Scope scope;
+  Operation operation;
+
+  bool operator==(const Intervention&) const = default;
+};
+using Interventions = std::vector<Intervention>;
+
+/// Throws Error (InvalidInput) that names the intervention by its number in the list when the network has no such attention
+/// or head, when a number isn't finite, and when a vector is not as wide as the site.
+void check(const model::Network& network, std::span<const Intervention> interventions);
+
+/// What changes numbers of this block, in order, each scope narrowed to the block: two equal lists do the same to it.
+Interventions of_block(std::span<const Intervention> interventions, model::BlockRef block);
+
+/// The user's gains of heads before W_O. Heads that aren't named have 1.
+using HeadGains = std::map<std::pair<model::BlockRef, std::uint32_t>, float>;
+
+/// Head gains as interventions. Gains of heads that the network doesn't have are left out: they may be of the network that
+/// was open before.
+Interventions interventions_of(const HeadGains& gains, const model::Network& network);
+
+}  // namespace headlight::inference

@@ -1,0 +1,55 @@
+#include "ops/edit_head.h"
+
+#include <algorithm>
+
+#include "ops/parameters.h"
+
+namespace headlight::ops {
+namespace {
+
+/// Calls dispatch(the items' slice of the tensor, parameters, groups) for as many batch items at a time as the device binds.
+template <typename Dispatch>
+void edit(const Kernels& kernels, const HeadSlot& slot, Rows rows, const Dispatch& dispatch) {
+  constexpr std::uint32_t kLanes = 64;
+  const DeviceTensor& tensor = slot.tensor;
+  EditHeadParameters parameters{};
+  parameters.tokens = rows.count;
+  parameters.first = rows.first;
+  parameters.width4 = slot.width4;
+  parameters.row4 = slot.row4;
+  parameters.head_at4 = slot.at4;
+  parameters.stride4 = tensor.stride4();
+  const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
+      {tensor.items, kernels.max_binding(false) / tensor.item_bytes(), kernels.context().device().max_groups[1]}));
+  const Kernels::Fold fold = kernels.fold(divide_up(rows.count * slot.width4, kLanes));
+  for (std::uint32_t item = 0; item < tensor.items; item += per_slice) {
+    const std::uint32_t items = std::min(per_slice, tensor.items - item);
+    dispatch(tensor.slice(item, items), parameters, gpu::Groups{fold.groups, items, fold.rows});
+  }
+}
+
+}  // namespace
+
+HeadSlot head_slot(const DeviceTensor& tensor, std::uint32_t head) {
+  return {
+      .tensor = tensor, .at4 = head * tensor.tokens * tensor.width4(), .row4 = tensor.width4(), .width4 = tensor.width4()};
+}
+
+HeadSlot head_slot(const DeviceTensor& merged, const MergedLayout& layout, std::uint32_t head, std::uint32_t d_v4) {
+  return {.tensor = merged, .at4 = head * layout.head4, .row4 = layout.row4, .width4 = d_v4};
+}
+
+void scale_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, float factor, Rows rows) {
+  edit(kernels, slot, rows, [&](const gpu::Slice& values, EditHeadParameters parameters, const gpu::Groups& groups) {
+    parameters.factor = factor;
+    stream.dispatch(kernels["scale_head"], {values}, parameters, groups);
+  });
+}
+
+void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& vector, Rows rows) {
+  edit(kernels, slot, rows, [&](const gpu::Slice& values, const EditHeadParameters& parameters, const gpu::Groups& groups) {
+    stream.dispatch(kernels["add_to_head"], {values, vector}, parameters, groups);
+  });
+}
+
+}  // namespace headlight::ops

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/stream.h"
+#include "ops/attention.h"
+
+namespace headlight::ops {
+
+/// Where one head's numbers are in a tensor [item, …]. Everything counts vec4.
+struct HeadSlot {
+  const DeviceTensor& tensor;
+  std::uint32_t at4 = 0;     ///< token 0's numbers within an item
+  std::uint32_t row4 = 0;    ///< from one token to the next
+  std::uint32_t width4 = 0;  ///< of a token's numbers, padding included
+};
+/// Of a tensor [item, head, token, d].
+HeadSlot head_slot(const DeviceTensor& tensor, std::uint32_t head);
+/// Of the merged matrix [item, 1, token, heads · padded d_v], `d_v4` vec4 of them the head's.
+HeadSlot head_slot(const DeviceTensor& merged, const MergedLayout& layout, std::uint32_t head, std::uint32_t d_v4);
+
+/// The head's numbers of these tokens times a factor, in place.
+void scale_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, float factor, Rows rows);
+
+/// A vector [padded d] added to the head's numbers of each of these tokens, in place; its padding must be zero.
+void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& vector, Rows rows);
+
+}  // namespace headlight::ops

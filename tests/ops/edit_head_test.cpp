@@ -1,0 +1,112 @@
+#include "ops/edit_head.h"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "support/gpu_tensors.h"
+#include "support/random.h"
+
+using namespace headlight;
+using namespace headlight::ops;
+
+namespace {
+
+/// Numbers of the tensor that differ from the expected ones after both edits of one head: x · factor + vector. The expected
+/// ones are rounded to float after each, as on the device.
+std::size_t wrong_after_edits(Kernels& kernels, const Tensor& values,
+                              const std::function<HeadSlot(const DeviceTensor&)>& slot_of, std::uint32_t width, float factor,
+                              Rows rows) {
+  test::Random random(width);
+  const Tensor vector = random.tensor({width});
+  gpu::Stream stream(kernels.context());
+  const DeviceTensor tensor = test::put(stream, values);
+  const HeadSlot slot = slot_of(tensor);
+  std::vector<float> padded = vector.values;
+  padded.resize(std::size_t{slot.width4} * 4);
+  const gpu::Buffer added(kernels.context(), padded.size() * sizeof(float), gpu::Memory::Device, "a test");
+  stream.upload(added, 0, std::span<const float>(padded));
+  scale_head(stream, kernels, slot, factor, rows);
+  add_to_head(stream, kernels, slot, added, rows);
+  const gpu::Download bytes = stream.download(tensor.buffer());
+  gpu::Submission submission = std::move(stream).submit();
+  submission.wait();
+  const std::span<const float> found = submission.values<float>(bytes);
+  CHECK(test::take(tensor, found).is_padding_zero);
+
+  gpu::Stream again(kernels.context());
+  const DeviceTensor unchanged = test::put(again, values);
+  const gpu::Download original = again.download(unchanged.buffer());
+  gpu::Submission done = std::move(again).submit();
+  done.wait();
+  const std::span<const float> before = done.values<float>(original);
+  std::vector<float> expected(before.begin(), before.end());
+  for (std::uint32_t item = 0; item < tensor.items; ++item) {
+    for (std::uint32_t row = rows.first; row < rows.end(); ++row) {
+      const std::size_t at = (std::size_t{item} * tensor.stride4() + slot.at4 + std::size_t{row} * slot.row4) * 4;
+      for (std::size_t i = 0; i < width; ++i) {
+        expected[at + i] *= factor;
+        expected[at + i] += vector.values[i];
+      }
+    }
+  }
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) wrong += found[i] == expected[i] ? 0u : 1u;
+  return wrong;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "scale_head, add_to_head: one head of the merged matrix, every row or some, both merge orders") {
+    test::Random random(3);
+    constexpr std::uint32_t kHeads = 3, kQueries = 11, kWidth4 = 5;
+    const Tensor merged = random.tensor({2, 1, kQueries, kHeads * kWidth4 * 4});
+    for (const MergedLayout& layout : {concatenated(kHeads, kWidth4), without_transpose(kQueries, kWidth4)}) {
+      for (std::uint32_t head = 0; head < kHeads; ++head) {
+        for (const float factor : {0.0f, -1.0f, 0.37f, 2.0f}) {
+          for (const Rows rows : {Rows{0, kQueries}, Rows{7, 2}}) {
+            CHECK(wrong_after_edits(
+                      test::shared_kernels(), merged,
+                      [&](const DeviceTensor& tensor) { return head_slot(tensor, layout, head, kWidth4); }, kWidth4 * 4,
+                      factor, rows) == 0);
+          }
+        }
+      }
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "scale_head, add_to_head: one head of queries, keys or values, at every awkward width") {
+    test::Random random(4);
+    for (const std::uint32_t width : {1u, 3u, 4u, 63u, 64u, 65u, 127u, 128u, 129u}) {
+      CAPTURE(width);
+      const Tensor values = random.tensor({2, 3, 9, width});
+      for (std::uint32_t head = 0; head < 3; ++head) {
+        CHECK(wrong_after_edits(test::shared_kernels(), values,
+                                [&](const DeviceTensor& tensor) { return head_slot(tensor, head); }, width, -0.75f,
+                                {2, 6}) == 0);
+      }
+    }
+  }
+
+  TEST_CASE("scale_head, add_to_head: batch items that together exceed a binding are split") {
+    test::WatchedContext context({.max_storage_range = 65'536});
+    Kernels kernels(context);
+    test::Random random(2);
+    const Tensor merged = random.tensor({5, 1, 60, 128});
+    CHECK(wrong_after_edits(kernels, merged,
+                            [](const DeviceTensor& tensor) { return head_slot(tensor, concatenated(4, 8), 2, 8); }, 32, 0.5f,
+                            {3, 47}) == 0);
+  }
+
+  TEST_CASE("scale_head, add_to_head: more columns than one axis of the grid takes") {
+    test::WatchedContext context({.max_groups = 16});
+    Kernels kernels(context);
+    test::Random random(2);
+    const Tensor merged = random.tensor({17, 1, 60, 256});
+    CHECK(wrong_after_edits(kernels, merged,
+                            [](const DeviceTensor& tensor) { return head_slot(tensor, concatenated(2, 32), 1, 32); }, 128,
+                            0.5f, {3, 47}) == 0);
+  }
+}
