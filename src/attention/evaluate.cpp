@@ -34,7 +34,7 @@ void check(const BlockRun& block, const TileRequest& request) {
   }
 }
 
-/// Where a stored stage's matrix is.
+/// The tensor and the layout of a stored stage's matrix.
 struct Stored {
   const ops::DeviceTensor* tensor = nullptr;
   ops::StoredMatrix matrix;

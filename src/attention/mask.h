@@ -72,7 +72,7 @@ struct MaskSpec {
 
   bool is_visible(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key,
                   KeyRange keys) const;
-  /// The cell's painted state in this map: the narrowest scope that names it, or nullopt where nobody painted.
+  /// The cell's painted state in this map: the narrowest scope that names it, or nullopt for an unpainted cell.
   std::optional<bool> painted_state(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, Cell cell) const;
   bool operator==(const MaskSpec&) const = default;
 };
@@ -86,7 +86,7 @@ struct MaskSet {
   bool operator==(const MaskSet&) const = default;
 };
 
-/// The mask of one layer: what a person chose and, where the model was trained with a sliding window, that window too.
+/// The mask of one layer: what the user chose and, where the model was trained with a sliding window, that window too.
 MaskSpec in_layer(const MaskSpec& mask, const model::AttentionConfig& config);
 
 /// Throws Error in one line when a matrix doesn't fit the block: "the mask is [2, 1, 3, 3] but the attention is

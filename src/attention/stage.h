@@ -9,7 +9,7 @@
 
 namespace headlight::attention {
 
-/// Every matrix of the calculation that can be displayed, in the order in which it is computed.
+/// Every matrix of the calculation that can be shown, in the order in which it is computed.
 enum class Stage : std::uint8_t {
   X,        ///< query_input [token, d_model], after the norm before it
   Q,        ///< [token, d_k] of one head, after its norm and rotary positions where the model has them
@@ -34,7 +34,7 @@ constexpr bool is_map(Stage stage) { return stage >= Stage::Scores && stage <= S
 /// Does the stage have a matrix for each head (true) or one for all of them (x, merged, output)?
 constexpr bool is_per_head(Stage stage) { return stage != Stage::X && stage != Stage::Merged && stage != Stage::Output; }
 
-/// A rectangle of one stage's matrix, perhaps pooled: what is displayed.
+/// A rectangle of one stage's matrix, perhaps pooled: what a view asks for.
 struct TileRequest {
   model::BlockRef block = {};
   std::uint32_t batch = 0;

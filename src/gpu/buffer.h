@@ -22,8 +22,8 @@ enum class Memory : std::uint8_t {
 class Buffer {
  public:
   Buffer();  ///< empty
-  /// `purpose` is what the user reads when the device can't hold it: "the weights". Throws Error with bytes needed and
-  /// there.
+  /// `purpose` is what the error message names when the device can't hold it: "the weights". Throws Error with bytes needed
+  /// and there.
   Buffer(Context& context, std::size_t bytes, Memory memory, std::string_view purpose);
   ~Buffer();
   Buffer(Buffer&&) noexcept;

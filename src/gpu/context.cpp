@@ -37,7 +37,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// Position in `devices` of what the user asked for. Throws Error listing what there is.
+/// Position in `devices` of the device that the user asked for. Throws Error listing what there is.
 std::size_t choose(const std::vector<DeviceInfo>& devices, const std::string& wanted) {
   if (devices.empty()) throw Error("no Vulkan device: {}", kAdvice);
   std::vector<std::string> names;

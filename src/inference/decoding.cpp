@@ -75,7 +75,7 @@ class Batch {
       samplers_.emplace_back(sampling);
     }
     input_ = make_prompt(task.model, text).input;
-    input_.source.texts.clear();  // labels are for people, and copied with every pass
+    input_.source.texts.clear();  // only views need the labels, and every pass would copy them
     if (input_.target) input_.target->texts.clear();
     is_alive_.assign(items_.size(), true);
     alive_ = items_.size();

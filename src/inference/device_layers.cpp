@@ -12,8 +12,8 @@
 namespace headlight::inference {
 namespace {
 
-/// A linear layer on its way to the device: the bias decoded, the weight read tile by tile from its file, and looked at
-/// while its numbers are at hand.
+/// A linear layer on its way to the device: the bias decoded, the weight read tile by tile from its file, and inspected
+/// while its numbers are in memory.
 class Source {
  public:
   explicit Source(const model::Linear& linear, std::uint32_t out_heads = 1, std::uint32_t in_heads = 1)

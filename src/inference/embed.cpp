@@ -56,15 +56,15 @@ void inspect(const model::Embedding& embedding, const model::TokenBatch& tokens,
 Tensor embed_positions(const model::Embedding& embedding, const model::TokenBatch& tokens, ops::Rows rows) {
   if (!positions_follow_projection(embedding)) return {};
   const std::uint32_t width = embedding.projection->out();
-  Tensor places({tokens.batch, rows.count, width});
+  Tensor positions({tokens.batch, rows.count, width});
   std::vector<float> scratch(width);
-  float* target = places.values.data();
+  float* target = positions.values.data();
   for (std::uint32_t item = 0; item < tokens.batch; ++item) {
     for (std::uint32_t token = rows.first; token < rows.end(); ++token, target += width) {
       add_positions(embedding, tokens, {item, token}, scratch, target);
     }
   }
-  return places;
+  return positions;
 }
 
 Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens, ops::Rows rows) {

@@ -36,7 +36,8 @@ std::shared_ptr<const LanguageModel> open_model(const std::filesystem::path& pat
 /// Is the model made for pairs of sentences too (BERT and its kin)?
 bool takes_pairs(const model::ModelDescription& description);
 
-/// The path of a model that the user named by path or as "organisation/name". Throws Error in one line when there is none.
+/// The folder or file of a model that the user named by path or as "organisation/name". Throws Error in one line when
+/// there is none.
 std::filesystem::path find_model(const std::filesystem::path& name);
 
 /// The tokenizer of a model's folder or GGUF file, without the model. Throws Error in one line.

@@ -12,7 +12,7 @@ namespace headlight::inference {
 
 using Hidden = attention::DeviceTensorPtr;  // [batch, 1, token, width]
 
-/// The position of a layer in the pass: which tokens it computes, and of an attention to other keys which of those are new.
+/// What a pass computes of a layer: which tokens it computes, and of an attention to other keys which of those are new.
 struct LayerPlace {
   model::BlockRef ref;
   ops::Rows rows;
@@ -44,7 +44,7 @@ class LayerRecorder {
     const DeviceBranchNorms& norms;
     const Hidden& residual;    ///< what is added
     TensorKey plain;           ///< where the linear layer's own result goes …
-    bool keeps_plain = false;  ///< … because it is displayed
+    bool keeps_plain = false;  ///< … because it is a stage that views show
     TensorKey result;
   };
 

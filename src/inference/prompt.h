@@ -27,7 +27,7 @@ struct PromptText {
   bool operator==(const PromptText&) const = default;
 };
 
-/// A prompt as the network takes it, and where each token is in the text.
+/// A prompt as the network takes it, and the bytes of the text that each token covers.
 struct Prompt {
   model::ModelInput input;
   std::vector<std::vector<text::Token>> tokens;         ///< [batch][real token]; without padding
