@@ -1,18 +1,22 @@
-# headlight_kernel(TARGET NAME SOURCE [DEFINES…]): compiles one compute kernel into the target and lists it in the table that
-# headlight_kernel_table(TARGET FILE) writes, so that a kernel is declared in one place only.
-function(headlight_kernel target name source)
-  headlight_compile_shader(${target} ${source} ${name} ${ARGN})
+# headlight_kernel(TARGET SHADER [DEFINES…]): compiles shaders/SHADER.comp with these defines into the target, as one module of the
+# table that headlight_kernel_table(TARGET FILE) writes. What specialization constants can say needs no module of its own.
+function(headlight_kernel target shader)
+  set(module ${shader})
   set(defines)
   foreach(define IN LISTS ARGN)
+    string(REGEX REPLACE "=.*" "" word ${define})
+    string(TOLOWER ${word} word)
+    string(APPEND module "_${word}")
     string(APPEND defines "\"${define}\", ")
   endforeach()
-  string(APPEND words "const std::uint32_t k_${name}_words[] = {\n#include \"${name}.spv.inc\"\n};\n")
-  string(APPEND words "const std::array<std::string_view, [[COUNT]]> k_${name}_defines{${defines}};\n")
+  headlight_compile_shader(${target} ${shader}.comp ${module} ${ARGN})
+  string(APPEND words "const std::uint32_t k_${module}_words[] = {\n#include \"${module}.spv.inc\"\n};\n")
+  string(APPEND words "const std::array<std::string_view, [[COUNT]]> k_${module}_defines{${defines}};\n")
   list(LENGTH ARGN count)
   string(REPLACE "[[COUNT]]" "${count}" words "${words}")
   set_property(TARGET ${target} APPEND_STRING PROPERTY KERNEL_WORDS "${words}")
   set_property(TARGET ${target} APPEND_STRING PROPERTY KERNEL_ROWS
-    "    gpu::KernelSource{\"${name}\", \"${source}\", k_${name}_defines, k_${name}_words},\n")
+    "    KernelModule{\"${shader}\", \"${shader}.comp\", k_${module}_defines, k_${module}_words},\n")
 endfunction()
 
 function(headlight_kernel_table target file)
@@ -20,7 +24,7 @@ function(headlight_kernel_table target file)
   get_target_property(rows ${target} KERNEL_ROWS)
   file(CONFIGURE OUTPUT ${file} @ONLY CONTENT
 "// Made by cmake/Kernels.cmake from src/ops/CMakeLists.txt.
-#include \"ops/kernel_table.h\"
+#include \"ops/kernel_variant.h\"
 
 #include <array>
 #include <cstdint>
@@ -29,12 +33,12 @@ namespace headlight::ops {
 namespace {
 
 @words@
-const std::array kTable{
+const std::array kModules{
 @rows@};
 
 }  // namespace
 
-std::span<const gpu::KernelSource> kernel_table() { return kTable; }
+std::span<const KernelModule> kernel_modules() { return kModules; }
 
 }  // namespace headlight::ops
 ")

@@ -20,10 +20,8 @@ layout(set = 0, binding = 3, std430) writeonly buffer scores_buffer { float scor
 
 #ifdef SHUFFLE
 const uint kRows = 16u;
-#elif defined(ONE_ROW)
-const uint kRows = 1u;  // typing one more token computes a single query
 #else
-const uint kRows = 8u;
+layout(constant_id = 0) const uint kRows = 8u;  // 1 where a single query is computed: typing one more token
 #endif
 const uint kLaneKeys = 4u;
 

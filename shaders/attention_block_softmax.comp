@@ -13,21 +13,18 @@ layout(set = 0, binding = 2, std430) writeonly buffer weights_buffer { vec4 weig
 layout(set = 0, binding = 3, std430) writeonly buffer stats_buffer { vec2 stats[]; };
 #define MASK_WORDS(index) mask_words[index]
 #include "lib/mask.glsl"
-#ifdef EXTRAS
 #include "lib/score.glsl"
-#endif
+
+layout(constant_id = 0) const bool kHasExtras = false;  // softcap or position bias
 
 const uint kRows = 8u;
 
-// Four scaled scores of a row, with EXTRAS capped and with the position bias.
+// Four scaled scores of a row, with extras capped and with the position bias.
 vec4 scaled_scores(uint at, uint head, uint i, uint j4) {
   vec4 s = LOAD(scores, at + j4);
-#ifdef EXTRAS
+  if (!kHasExtras) return s * p.scale;
   [[unroll]] for (uint c = 0u; c < 4u; ++c) s[c] = scaled_score(s[c], head, i, j4 * 4u + c);
   return s;
-#else
-  return s * p.scale;
-#endif
 }
 
 // Four masked scores of a row; masked ones are kHidden.

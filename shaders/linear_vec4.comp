@@ -2,43 +2,41 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 // y = x · Wᵀ + b for devices where loads cost more than arithmetic (CPUs): 8 lanes share one tile of 64 columns, a lane owns
-// ROWS rows × 2 vec4 columns in registers and loads every operand four floats at a time.
-#ifndef ROWS
-#define ROWS 8
-#endif
+// kRows rows × 2 vec4 columns in registers and loads every operand four floats at a time.
 layout(local_size_x = 8) in;
 #include "lib/load.glsl"
 VEC4_INPUT(0, x);
 WEIGHT_INPUT(1, weight);
 #include "lib/linear.glsl"
+layout(constant_id = 1) const int kRows = 8;
 
 void main() {
   uint lane = gl_LocalInvocationID.x;
   uint tile = gl_WorkGroupID.y;
-  uint first_row = gl_WorkGroupID.x * ROWS;
-  uint rows_at[ROWS];
-  [[unroll]] for (int r = 0; r < ROWS; ++r) rows_at[r] = x_row(min(first_row + uint(r), p.rows - 1u));
+  uint first_row = gl_WorkGroupID.x * uint(kRows);
+  uint rows_at[kRows];
+  [[unroll]] for (int r = 0; r < kRows; ++r) rows_at[r] = x_row(min(first_row + uint(r), p.rows - 1u));
 
-  vec4 left[ROWS], right[ROWS];
-  [[unroll]] for (int r = 0; r < ROWS; ++r) { left[r] = vec4(0.0); right[r] = vec4(0.0); }
+  vec4 left[kRows], right[kRows];
+  [[unroll]] for (int r = 0; r < kRows; ++r) { left[r] = vec4(0.0); right[r] = vec4(0.0); }
   uint weight_at = tile * p.inner4 * 4u * kTile4 + lane;
   for (uint i4 = 0u; i4 < p.inner4; ++i4) {
-    vec4 xs[ROWS];
-    [[unroll]] for (int r = 0; r < ROWS; ++r) xs[r] = LOAD(x, rows_at[r] + i4);
+    vec4 xs[kRows];
+    [[unroll]] for (int r = 0; r < kRows; ++r) xs[r] = LOAD(x, rows_at[r] + i4);
     [[unroll]] for (int i = 0; i < 4; ++i) {
       vec4 w_left = LOAD_WEIGHT(weight, weight_at);
       vec4 w_right = LOAD_WEIGHT(weight, weight_at + 8u);
       weight_at += kTile4;
-      [[unroll]] for (int r = 0; r < ROWS; ++r) {
+      [[unroll]] for (int r = 0; r < kRows; ++r) {
         left[r] = fma(vec4(xs[r][i]), w_left, left[r]);
         right[r] = fma(vec4(xs[r][i]), w_right, right[r]);
       }
     }
   }
   // A loop over a copy of the sums: the code after it is compiled once and not for each sum.
-  vec4 result[2 * ROWS];
-  [[unroll]] for (int r = 0; r < ROWS; ++r) { result[2 * r] = left[r]; result[2 * r + 1] = right[r]; }
-  [[dont_unroll]] for (uint n = 0u; n < 2u * ROWS; ++n) {
+  vec4 result[2 * kRows];
+  [[unroll]] for (int r = 0; r < kRows; ++r) { result[2 * r] = left[r]; result[2 * r + 1] = right[r]; }
+  [[dont_unroll]] for (uint n = 0u; n < 2u * uint(kRows); ++n) {
     uint row = first_row + n / 2u;
     if (row >= p.rows) break;
     store(row, p.first_tile + tile, lane + n % 2u * 8u, result[n]);

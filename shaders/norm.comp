@@ -3,15 +3,9 @@
 // result = norm(x), norm(x + y) or y + norm(x) over the last axis: torch.nn.LayerNorm, or torch.nn.RMSNorm, which neither subtracts the mean
 // nor divides by the variance around it. Two passes for the variance, so that large means don't cancel it. x, y and result are
 // [item, head, token, width4] vec4; only some tokens of each item are computed.
-// LANES lanes share a row: 1 on CPUs, where each lane has its own row, a whole workgroup on GPUs.
-#ifndef LANES
-#define LANES 1
-#endif
-#if LANES == 1
-layout(local_size_x = 8) in;
-#else
-layout(local_size_x = LANES) in;
-#endif
+// On CPUs each of 8 lanes has its own row; on GPUs the 64 lanes of a workgroup share one.
+layout(local_size_x = 8, local_size_x_id = 0) in;
+const bool kSharesRow = gl_WorkGroupSize.x > 8u;
 #include "lib/load.glsl"
 #include "params/norm.h"
 
@@ -21,15 +15,15 @@ VEC4_INPUT(1, y);
 layout(set = 0, binding = 2, std430) readonly buffer affine_buffer { vec4 affine[]; };  // [2, width4]: weight, then bias
 layout(set = 0, binding = 3, std430) writeonly buffer result_buffer { vec4 result[]; };
 
-#if LANES == 1
-float whole_row(float part) { return part; }
-#else
-shared float parts[LANES];
+const uint kLanes = kSharesRow ? gl_WorkGroupSize.x : 1u;  // of a row
+shared float parts[kLanes];
+
 float whole_row(float part) {
+  if (!kSharesRow) return part;
   uint lane = gl_LocalInvocationID.x;
   parts[lane] = part;
   barrier();
-  for (uint half_lanes = LANES / 2u; half_lanes > 0u; half_lanes /= 2u) {
+  for (uint half_lanes = kLanes / 2u; half_lanes > 0u; half_lanes /= 2u) {
     if (lane < half_lanes) parts[lane] += parts[lane + half_lanes];
     barrier();
   }
@@ -37,7 +31,6 @@ float whole_row(float part) {
   barrier();
   return sum;
 }
-#endif
 
 // 1 for the components of column4 that exist, 0 for the padding.
 vec4 inside(uint column4) { return vec4(lessThan(uvec4(column4 * 4u) + uvec4(0u, 1u, 2u, 3u), uvec4(p.width))); }
@@ -46,11 +39,8 @@ vec4 input_at(uint at) { return p.adds == 1u ? LOAD(x, at) + LOAD(y, at) : LOAD(
 
 void main() {
   uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;  // rows beyond one axis' limit continue along y
-#if LANES == 1
-  uint row = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x, lane = 0u;
-#else
-  uint row = group, lane = gl_LocalInvocationID.x;
-#endif
+  uint row = kSharesRow ? group : group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+  uint lane = kSharesRow ? gl_LocalInvocationID.x : 0u;
   if (row >= p.rows) return;  // whole workgroups where they share a row
   uint map = row / p.tokens, token = row % p.tokens;
   uint in_item = map / p.heads * p.stride4 + map % p.heads * p.capacity * p.width4;
@@ -59,16 +49,16 @@ void main() {
   float mean = 0.0;
   if (p.is_rms == 0u) {
     vec4 total = vec4(0.0);
-    for (uint c = lane; c < p.width4; c += LANES) total += input_at(in_at + c);  // padding holds zeros
+    for (uint c = lane; c < p.width4; c += kLanes) total += input_at(in_at + c);  // padding holds zeros
     mean = whole_row(dot(total, vec4(1.0))) / float(p.width);
   }
   vec4 squares = vec4(0.0);
-  for (uint c = lane; c < p.width4; c += LANES) {
+  for (uint c = lane; c < p.width4; c += kLanes) {
     vec4 centred = (input_at(in_at + c) - mean) * inside(c);
     squares += centred * centred;
   }
   float inverse = 1.0 / sqrt(whole_row(dot(squares, vec4(1.0))) / float(p.width) + p.epsilon);
-  for (uint c = lane; c < p.width4; c += LANES) {
+  for (uint c = lane; c < p.width4; c += kLanes) {
     vec4 normal = (input_at(in_at + c) - mean) * inverse;
     normal = (normal * affine[c] + affine[p.width4 + c]) * inside(c);
     result[out_at + c] = p.adds == 2u ? LOAD(y, in_at + c) + normal : normal;

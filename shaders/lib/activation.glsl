@@ -1,5 +1,5 @@
 // Activations by their numbers in ops::Activation. Needs no inputs of its own.
-const uint kRelu = 1u, kGelu = 2u, kGeluTanh = 3u, kSilu = 4u;
+const uint kNone = 0u, kRelu = 1u, kGelu = 2u, kGeluTanh = 3u, kSilu = 4u;
 
 #include "lib/nan.glsl"
 #include "lib/tanh.glsl"

@@ -1,5 +1,5 @@
 // Shared by all attention kernels: O = softmax(masked(scale · Q·Kᵀ)) · V.
-//   q [item, head, query, d_k4], k [item, key head, key, d_k4], v [item, key head, key, d_v4]   vec4; a head's capacity may
+//   q [item, head, query, d_k4], k [item, KV head, key, d_k4], v [item, KV head, key, d_v4]   vec4; a head's capacity may
 //   exceed its tokens
 //   merged: vec4, heads side by side (or one after another without the transpose) by merged_row4 and merged_head4
 //   stats  [item, head, query]  (m, l): the row's largest visible score and Σ exp(score − m)

@@ -5,7 +5,7 @@
 
 layout(push_constant) uniform Push { CellsParameters p; };
 VEC4_INPUT(0, q);  // [head, query, d_k4] of the batch item
-VEC4_INPUT(1, k);  // [key head, key, d_k4]
+VEC4_INPUT(1, k);  // [KV head, key, d_k4]
 layout(set = 0, binding = 2, std430) readonly buffer mask_buffer { uint mask_words[]; };
 layout(set = 0, binding = 3, std430) readonly buffer stats_buffer { vec2 stats[]; };  // [item, head, query]
 layout(set = 0, binding = 4, std430) buffer cells_buffer { vec2 cells[]; };

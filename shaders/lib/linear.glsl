@@ -2,16 +2,15 @@
 //   x      [item, token, inner4]            vec4, items x_stride4 apart
 //   weight [tile, inner4·4, 16]             vec4: 64 output columns a tile, the row of W for each input column k
 //   bias   [tile, 16]                       vec4
-//   q [item, head, token, d_k4], k [item, key head, token, d_k4], v [item, key head, token, d_v4]   vec4; plain layers have
+//   q [item, head, token, d_k4], k [item, KV head, token, d_k4], v [item, KV head, token, d_v4]   vec4; plain layers have
 //   one head as wide as y, and as v the tensor that is multiplied or added, of y's shape
 // Workgroups are blocks of rows along x and tiles along y, so that a tile's weights (200 KB at 768 inputs) stay in a
 // CPU's cache until all rows have used them.
 // A tile belongs to one section: queries, then keys from key_tile, values from value_tile on.
 #include "params/linear.h"
-#ifdef ACTIVATE
 #include "lib/activation.glsl"
-#endif
 
+layout(constant_id = 0) const uint kActivation = 0u;  // ops::Activation; the machine code has only this one
 layout(push_constant) uniform Push { LinearParameters p; };
 layout(set = 0, binding = 2, std430) readonly buffer bias_buffer { vec4 bias[]; };
 layout(set = 0, binding = 3, std430) writeonly buffer q_buffer { vec4 q[]; };
@@ -26,9 +25,9 @@ uint x_row(uint row) { return row / p.tokens * p.x_stride4 + (p.x_first + row % 
 // Adds the bias to four columns of y and stores them in their section. `column4` counts from the tile's first column.
 void store(uint row, uint tile, uint column4, vec4 value) {
   value += bias[tile * kTile4 + column4];
-#ifdef ACTIVATE
-  [[dont_unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(p.activation, value[c]);
-#endif
+  if (kActivation != kNone) {
+    [[dont_unroll]] for (uint c = 0u; c < 4u; ++c) value[c] = activate(kActivation, value[c]);
+  }
   bool is_value = tile >= p.value_tile, is_query = tile < p.key_tile;
   uint section_tile = is_value ? p.value_tile : (is_query ? 0u : p.key_tile);
   uint slot4 = is_value ? p.d_v4 : p.d_k4;

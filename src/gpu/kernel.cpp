@@ -1,7 +1,9 @@
 #include "gpu/kernel.h"
 
+#include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "gpu/context.h"
 #include "gpu/failure.h"
 #include "gpu/kernel_handles.h"
@@ -9,17 +11,21 @@
 
 namespace headlight::gpu {
 
-Kernel::Kernel(Context& context, const KernelSource& source, Pipeline pipeline)
-    : name_(source.name), handles_(std::make_unique<Handles>()) {
+Kernel::Kernel(Context& context, KernelSource source, Pipeline pipeline)
+    : source_(std::move(source)), handles_(std::make_unique<Handles>()) {
   handles_->context = &context;
   const vk::raii::Device& device = context.handles().device;
   std::vector<std::uint32_t> compiled;
-  std::span<const std::uint32_t> words = source.spirv;
+  std::span<const std::uint32_t> words = source_.spirv;
   if (!context.options().shader_folder.empty()) {
-    compiled = compile_glsl(context.options().shader_folder, source.file, source.defines);
+    compiled = compile_glsl(context.options().shader_folder, source_.file, source_.defines);
     words = compiled;
   }
-  reflection_ = reflect(name_, words);
+  reflection_ = reflect(name(), words);
+  if (reflection_.constants > source_.constants.size()) {
+    throw Error("kernel {} has {} specialization constants but {} values are given", name(), reflection_.constants,
+                source_.constants.size());
+  }
 
   std::vector<vk::DescriptorSetLayoutBinding> bindings;
   for (const Reflection::Binding& binding : reflection_.bindings) {
@@ -50,9 +56,19 @@ Kernel::Kernel(Context& context, const KernelSource& source, Pipeline pipeline)
 void Kernel::compile() {
   if (is_compiled()) return;
   const Context::Handles& context = handles_->context->handles();
+  std::vector<vk::SpecializationMapEntry> entries;
+  for (std::uint32_t id = 0; id < source_.constants.size(); ++id) {
+    entries.push_back({.constantID = id, .offset = id * 4, .size = 4});
+  }
+  const vk::SpecializationInfo specialization{.mapEntryCount = static_cast<std::uint32_t>(entries.size()),
+                                              .pMapEntries = entries.data(),
+                                              .dataSize = source_.constants.size() * 4,
+                                              .pData = source_.constants.data()};
   guarded(context, [&] {
-    const vk::PipelineShaderStageCreateInfo stage{
-        .stage = vk::ShaderStageFlagBits::eCompute, .module = *handles_->module, .pName = "main"};
+    const vk::PipelineShaderStageCreateInfo stage{.stage = vk::ShaderStageFlagBits::eCompute,
+                                                  .module = *handles_->module,
+                                                  .pName = "main",
+                                                  .pSpecializationInfo = &specialization};
     handles_->pipeline = vk::raii::Pipeline(context.device, nullptr,
                                             vk::ComputePipelineCreateInfo{.stage = stage, .layout = *handles_->layout});
   });

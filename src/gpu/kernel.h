@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpu/reflect.h"
 
@@ -12,12 +13,14 @@ namespace headlight::gpu {
 
 class Context;
 
-/// One kernel as the build embeds it: its name, the source and defines it was compiled from, and its words.
+/// What a kernel is made from: a module as the build embeds it, with the file and defines it was compiled from, and the
+/// values of its specialization constants. Views are of static storage.
 struct KernelSource {
-  std::string_view name;
+  std::string name;                           ///< for messages
   std::string_view file;                      ///< "linear_vec4.comp", under shaders/
   std::span<const std::string_view> defines;  ///< "TEXEL=1", …
   std::span<const std::uint32_t> spirv;
+  std::vector<std::uint32_t> constants = {};  ///< number i is the value of constant_id i
 };
 
 /// A compute pipeline, its layout taken from the SPIR-V. Several threads may make and compile kernels of one context at the
@@ -28,7 +31,8 @@ class Kernel {
 
   /// With ContextOptions::shader_folder the source is compiled anew with libshaderc; Error with its message if it doesn't.
   /// Later: only what recording needs to know is made, and the pipeline by compile().
-  Kernel(Context& context, const KernelSource& source, Pipeline pipeline = Pipeline::Now);
+  /// Throws Error when the module has more specialization constants than the source has values.
+  Kernel(Context& context, KernelSource source, Pipeline pipeline = Pipeline::Now);
   ~Kernel();
   Kernel(Kernel&&) noexcept;
   Kernel& operator=(Kernel&&) noexcept;
@@ -37,14 +41,15 @@ class Kernel {
   void compile();
   bool is_compiled() const;
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return source_.name; }
+  const KernelSource& source() const { return source_; }
   const Reflection& reflection() const { return reflection_; }
 
   struct Handles;
   const Handles& handles() const { return *handles_; }
 
  private:
-  std::string name_;
+  KernelSource source_;
   Reflection reflection_;
   std::unique_ptr<Handles> handles_;
 };

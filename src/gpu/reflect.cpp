@@ -81,6 +81,12 @@ Reflection reflect(const std::string& kernel_name, std::span<const std::uint32_t
                                                  &bytes));
     reflection.push_constant_bytes = static_cast<std::uint32_t>(bytes);
   }
+  const spvc_specialization_constant* constants = nullptr;
+  std::size_t count = 0;
+  check(spvc_compiler_get_specialization_constants(compiler, &constants, &count));
+  for (const spvc_specialization_constant& constant : std::span(constants, count)) {
+    reflection.constants = std::max(reflection.constants, constant.constant_id + 1);
+  }
   for (unsigned axis = 0; axis < 3; ++axis) {
     reflection.local_size[axis] =
         spvc_compiler_get_execution_mode_argument_by_index(compiler, SpvExecutionModeLocalSize, axis);

@@ -17,7 +17,8 @@ struct Reflection {
   };
   std::vector<Binding> bindings;  ///< sorted by number
   std::uint32_t push_constant_bytes = 0;
-  std::uint32_t local_size[3] = {1, 1, 1};
+  std::uint32_t local_size[3] = {1, 1, 1};  ///< the default where a specialization constant sets it
+  std::uint32_t constants = 0;              ///< one more than the largest constant_id
 };
 
 /// Throws Error naming the kernel when the words are no compute shader or use what Headlight's kernels never use.

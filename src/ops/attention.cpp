@@ -39,7 +39,7 @@ void record_whole(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inpu
   for (; parameters.block_row < end; parameters.block_row += step) {
     const std::uint32_t rows = std::min(step, end - parameters.block_row);
     parameters.queries = parameters.block_row + rows;
-    stream.dispatch(kernels[is_naive ? "attention_naive" : "attention_tiled"],
+    stream.dispatch(kernels[{.shader = is_naive ? Shader::AttentionNaive : Shader::AttentionTiled}],
                     {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.merged, inputs.stats}, parameters,
                     is_naive ? gpu::Groups{divide_up(parameters.d_v4, kNaiveColumns4), rows, maps}
                              : gpu::Groups{divide_up(rows, kTiledRows), maps, divide_up(parameters.d_v4, kTiledColumns4)},

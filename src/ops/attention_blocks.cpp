@@ -1,7 +1,6 @@
 #include "ops/attention_blocks.h"
 
 #include <algorithm>
-#include <string>
 
 #include "core/error.h"
 
@@ -45,27 +44,30 @@ void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kin
   const bool texel = is_texel(kind), shuffle = is_shuffle(kind) && can_shuffle(kernels.context().device());
   const bool is_one_row = parameters.queries == parameters.block_row + 1;
   const std::uint32_t score_rows = is_one_row ? 1 : shuffle ? 16 : 8, value_rows = is_one_row ? 1 : 8;
-  const std::string variant = is_one_row ? "_one" : shuffle ? "_shuffle" : "";
+  const auto variant = [&](Shader shader, std::uint32_t rows) {
+    return KernelVariant{.shader = shader, .reads_texels = texel, .shuffles = shuffle && !is_one_row, .constants = {rows}};
+  };
   constexpr std::uint32_t kScoreKeys = 32, kSoftmaxRows = 8, kValueColumns4 = 16;
   const std::uint32_t maps = inputs.items * parameters.heads;
   parameters.block_rows = scratch.rows();
   const bool has_extras = parameters.softcap > 0.0f || parameters.bias_at != 0;
+  const KernelVariant softmax{
+      .shader = Shader::AttentionBlockSoftmax, .reads_texels = texel, .constants = {has_extras ? 1u : 0u}};
   const double row_cost = kAttentionCost * maps * parameters.keys * 4.0;  // for each vec4 of a head
   for (; parameters.block_row < parameters.queries; parameters.block_row += scratch.rows()) {
     const std::uint32_t rows = std::min(scratch.rows(), parameters.queries - parameters.block_row);
     if (steps.scores) {
-      stream.dispatch(kernels.load("attention_block_scores" + variant, texel),
+      stream.dispatch(kernels[variant(Shader::AttentionBlockScores, score_rows)],
                       {inputs.q, inputs.k, inputs.mask, scratch.scores()}, parameters,
                       {divide_up(parameters.keys, kScoreKeys), divide_up(rows, score_rows), maps},
                       row_cost * rows * parameters.d_k4);
     }
     if (steps.softmax) {
-      stream.dispatch(kernels.load(has_extras ? "attention_block_softmax_extras" : "attention_block_softmax", texel),
-                      {scratch.scores(), inputs.mask, scratch.weights(), inputs.stats}, parameters,
+      stream.dispatch(kernels[softmax], {scratch.scores(), inputs.mask, scratch.weights(), inputs.stats}, parameters,
                       {divide_up(rows, kSoftmaxRows), maps, 1});
     }
     if (steps.values) {
-      stream.dispatch(kernels.load("attention_block_values" + variant, texel),
+      stream.dispatch(kernels[variant(Shader::AttentionBlockValues, value_rows)],
                       {scratch.weights(), inputs.v, inputs.mask, inputs.stats, inputs.merged}, parameters,
                       {divide_up(rows, value_rows), maps, divide_up(parameters.d_v4, kValueColumns4)},
                       row_cost * rows * parameters.d_v4);

@@ -49,7 +49,8 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   const bool texel = kernels.tuning().texel_reads && q.item_bytes() <= kernels.max_binding(true) &&
                      k.item_bytes() <= kernels.max_binding(true);
   const std::uint32_t strip = is_exact ? 1 : strip_rows(region.pool, parameters.d_k4);
-  const gpu::Kernel& kernel = kernels.load(is_exact ? "attention_cells_exact" : "attention_cells_pooled", texel);
+  const gpu::Kernel& kernel =
+      kernels[{.shader = is_exact ? Shader::AttentionCellsExact : Shader::AttentionCellsPooled, .reads_texels = texel}];
   // Some heads per dispatch, or some rows of one head, where all of them would occupy the device for too long.
   const std::uint32_t tile_rows = region.tile_rows(), row_groups = divide_up(tile_rows, group_rows);
   const double cell_work = kAttentionCost * region.columns * 4.0 * parameters.d_k4;  // of a row of cells
@@ -75,7 +76,10 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   }
 }
 
-void ask_for_map_cells(Kernels& kernels) { kernels.load("attention_cells_exact", kernels.tuning().texel_reads); }
+void ask_for_map_cells(Kernels& kernels) {
+  const KernelVariant variant{.shader = Shader::AttentionCellsExact, .reads_texels = kernels.tuning().texel_reads};
+  static_cast<void>(kernels[variant]);
+}
 
 void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item,
                   const StoredMatrix& matrix, const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {
@@ -91,7 +95,7 @@ void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& ten
   parameters.columns = region.columns;
   parameters.pool = region.pool;
   parameters.out_at = out_at;
-  stream.dispatch(kernels["matrix_region"], {tensor.item(item), out}, parameters,
+  stream.dispatch(kernels[{.shader = Shader::MatrixRegion}], {tensor.item(item), out}, parameters,
                   {divide_up(region.tile_columns(), kLanes), region.tile_rows(), 1});
 }
 

@@ -14,7 +14,6 @@
 #include "gpu/buffer.h"
 #include "gpu/context.h"
 #include "gpu/stream.h"
-#include "ops/kernel_table.h"
 
 namespace headlight::ops {
 namespace {
@@ -88,7 +87,7 @@ class Helpers {
       const gpu::Buffer any = any_buffer(context);
       while (const std::optional<std::size_t> index = queue_.take()) {
         taken.push_back(*index);
-        const gpu::Kernel kernel(context, kernel_source(kernels_[*index]->name()));
+        const gpu::Kernel kernel(context, kernels_[*index]->source());
         dispatch_nothing(context, kernel, any);
       }
     } catch (

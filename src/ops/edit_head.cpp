@@ -42,13 +42,13 @@ HeadSlot head_slot(const DeviceTensor& merged, const MergedLayout& layout, std::
 void scale_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, float factor, Rows rows) {
   edit(kernels, slot, rows, [&](const gpu::Slice& values, EditHeadParameters parameters, const gpu::Groups& groups) {
     parameters.factor = factor;
-    stream.dispatch(kernels["scale_head"], {values}, parameters, groups);
+    stream.dispatch(kernels[{.shader = Shader::ScaleHead}], {values}, parameters, groups);
   });
 }
 
 void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& vector, Rows rows) {
   edit(kernels, slot, rows, [&](const gpu::Slice& values, const EditHeadParameters& parameters, const gpu::Groups& groups) {
-    stream.dispatch(kernels["add_to_head"], {values, vector}, parameters, groups);
+    stream.dispatch(kernels[{.shader = Shader::AddToHead}], {values, vector}, parameters, groups);
   });
 }
 

@@ -2,27 +2,18 @@
 
 #include <algorithm>
 
-#include "core/error.h"
 #include "ops/compile.h"
-#include "ops/kernel_table.h"
 
 namespace headlight::ops {
 
-const gpu::KernelSource& kernel_source(std::string_view name) {
-  const auto table = kernel_table();
-  const auto source = std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.name == name; });
-  if (source == table.end()) throw Error("there is no kernel '{}'", name);
-  return *source;
-}
-
 Kernels::Kernels(gpu::Context& context) : context_(context), tuning_(default_tuning(context.device())) {}
 
-const gpu::Kernel& Kernels::operator[](std::string_view name) {
-  auto kernel = loaded_.find(name);
+const gpu::Kernel& Kernels::operator[](const KernelVariant& variant) {
+  auto kernel = loaded_.find(variant);
   if (kernel == loaded_.end()) {
-    auto made = std::make_unique<gpu::Kernel>(context_, kernel_source(name), gpu::Kernel::Pipeline::Later);
+    auto made = std::make_unique<gpu::Kernel>(context_, kernel_source(variant), gpu::Kernel::Pipeline::Later);
     if (is_listing_) listed_.push_back(made.get());
-    kernel = loaded_.emplace(name, std::move(made)).first;
+    kernel = loaded_.emplace(variant, std::move(made)).first;
   }
   if (!is_listing_ && !kernel->second->is_compiled()) {
     kernel->second->compile();
@@ -40,10 +31,6 @@ std::vector<std::string> Kernels::listed() const {
 void Kernels::compile_listed(const CompileObserver& observer) {
   compile_in_order(context_, listed_, {.observer = observer});
   listed_.clear();
-}
-
-const gpu::Kernel& Kernels::load(std::string_view name, bool texel) {
-  return (*this)[texel ? std::string(name) + "_texel" : std::string(name)];
 }
 
 std::uint32_t Kernels::parts_at_once(std::uint32_t count, double multiply_adds_each) const {

@@ -6,11 +6,11 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gpu/context.h"
 #include "gpu/kernel.h"
+#include "ops/kernel_variant.h"
 #include "ops/tuning.h"
 
 namespace headlight::ops {
@@ -28,10 +28,8 @@ class Kernels {
 
   gpu::Context& context() const { return context_; }
 
-  /// A kernel by its name in src/ops/CMakeLists.txt; asserts that there is one.
-  const gpu::Kernel& operator[](std::string_view name);
-  /// "name_texel" when `texel`, else "name".
-  const gpu::Kernel& load(std::string_view name, bool texel);
+  /// Throws Error when the build has no module for the variant.
+  const gpu::Kernel& operator[](const KernelVariant& variant);
 
   /// While one exists, kernels that aren't compiled yet are only listed: streams skip their dispatches
   /// (gpu::Stream::is_complete), and the caller records the stream again after compile_listed().
@@ -45,7 +43,7 @@ class Kernels {
    private:
     Kernels& kernels_;
   };
-  /// Names of kernels that were requested and aren't compiled, in order of request.
+  /// Names (to_string) of kernels that were requested and aren't compiled, in order of request.
   std::vector<std::string> listed() const;
   /// Compiles these, in their order, on as many threads as the processor has (ops/compile.h), and forgets the list.
   void compile_listed(const CompileObserver& observer = {});
@@ -69,7 +67,7 @@ class Kernels {
 
  private:
   gpu::Context& context_;
-  std::map<std::string, std::unique_ptr<gpu::Kernel>, std::less<>> loaded_;
+  std::map<KernelVariant, std::unique_ptr<gpu::Kernel>> loaded_;
   std::vector<gpu::Kernel*> listed_;
   bool is_listing_ = false;
   Tuning tuning_;

@@ -1,7 +1,6 @@
 #include "ops/linear.h"
 
 #include <algorithm>
-#include <string>
 
 #include "core/error.h"
 #include "ops/parameters.h"
@@ -16,32 +15,26 @@ struct Choice {
   std::uint32_t groups_per_tile = 1;
 };
 
-/// Specialization of the kernels of one call.
-struct Variant {
-  bool has_halves = false, has_activation = false;
-
-  /// "linear_vec4_8_texel_activate"; texel buffers convert halves by themselves.
-  std::string name(std::string name, bool texel) const {
-    if (texel) name += "_texel";
-    if (has_halves && !texel) name += "_half";
-    if (has_activation) name += "_activate";
-    return name;
-  }
-};
-
-Choice choose(Kernels& kernels, LinearKernel kind, const Variant& variant, std::uint32_t rows) {
+/// `rows` of x in all; weights as float16 or float32.
+Choice choose(Kernels& kernels, LinearKernel kind, bool has_halves, Activation activation, std::uint32_t rows) {
   constexpr std::uint32_t kFewestToShuffle = 5;  // with fewer rows most lanes would have none to share
-  const auto load = [&](const std::string& name) { return &kernels[variant.name(name, is_texel(kind))]; };
+  const bool texel = is_texel(kind);             // texel buffers convert halves by themselves
+  const auto load = [&](Shader shader, std::uint32_t per_lane) {
+    return &kernels[{.shader = shader,
+                     .reads_texels = texel,
+                     .has_halves = has_halves && !texel,
+                     .constants = {static_cast<std::uint32_t>(activation), per_lane}}];
+  };
   if (is_shuffle(kind) && can_shuffle(kernels.context().device()) && rows >= kFewestToShuffle) {
     const std::uint32_t per_group = rows <= 8 ? 8 : 16;
-    return {load(fmt::format("linear_shuffle_{}", per_group)), per_group, 2};
+    return {load(Shader::LinearShuffle, per_group), per_group, 2};
   }
   switch (kind) {
     case LinearKernel::Naive:
-      return {load("linear_naive"), 1};
+      return {load(Shader::LinearNaive, 0), 1};
     case LinearKernel::Tiled: {
       const std::uint32_t per_lane = rows <= 16 ? 2 : 8;
-      return {load(fmt::format("linear_tiled_{}", per_lane)), per_lane * 8};
+      return {load(Shader::LinearTiled, per_lane), per_lane * 8};
     }
     case LinearKernel::Vec4:
     case LinearKernel::Vec4Texel:
@@ -50,7 +43,7 @@ Choice choose(Kernels& kernels, LinearKernel kind, const Variant& variant, std::
       break;
   }
   const std::uint32_t per_group = rows == 1 ? 1 : (rows <= 4 ? 4 : 8);
-  return {load(fmt::format("linear_vec4_{}", per_group)), per_group};
+  return {load(Shader::LinearVec4, per_group), per_group};
 }
 
 /// The part of the weight that a call uses and the destination of its columns.
@@ -65,7 +58,7 @@ constexpr std::uint32_t kNever = 0xffffffffu;
 
 /// One dispatch, or several where a binding would span more than the device allows: runs of batch items × runs of tiles.
 void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight, const Target& target,
-            LinearParameters parameters) {
+            LinearParameters parameters, Activation activation = Activation::None) {
   const std::uint32_t all_rows = x.items * parameters.tokens;
   const Tuning& tuning = kernels.tuning();
   LinearKernel kind = all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows;
@@ -75,8 +68,7 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
     kind = is_shuffle(kind) ? LinearKernel::Shuffle
                             : LinearKernel::Vec4;  // texel buffers may be far smaller than storage buffers
   }
-  const Choice choice =
-      choose(kernels, kind, {.has_halves = weight.has_halves, .has_activation = parameters.activation != 0}, all_rows);
+  const Choice choice = choose(kernels, kind, weight.has_halves, activation, all_rows);
   const std::size_t in_range = kernels.max_binding(is_texel(kind));
   const std::size_t weight_range = is_texel(kind) ? weight_texel_range : in_range;
   const std::size_t out_range = kernels.max_binding(false);
@@ -133,12 +125,11 @@ void linear(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   parameters.d_v4 = y.width4();
   parameters.q_tokens = y.tokens;
   parameters.q_stride4 = y.stride4();
-  parameters.activation = static_cast<std::uint32_t>(options.activation);
   parameters.combine = static_cast<std::uint32_t>(options.combine);
   record(stream, kernels, x, weight,
          {0, weight.sections.front().tiles, &y, options.sum != nullptr ? options.sum : &y,
           options.other != nullptr ? options.other : &y},
-         parameters);
+         parameters, options.activation);
 }
 
 void project_heads(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const PackedLinear& weight,

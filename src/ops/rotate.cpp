@@ -24,7 +24,7 @@ void rotate(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   for (std::uint32_t item = 0; item < x.items; item += per_slice) {
     const std::uint32_t items = std::min(per_slice, x.items - item);
     parameters.first_item = item;
-    stream.dispatch(kernels["rotate"], {x.slice(item, items), angles.angles, angles.positions}, parameters,
+    stream.dispatch(kernels[{.shader = Shader::Rotate}], {x.slice(item, items), angles.angles, angles.positions}, parameters,
                     {fold.groups, items * x.heads, fold.rows});
   }
 }

@@ -137,7 +137,7 @@ std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t st
 
 /// The key for which a tuning is valid.
 std::string cache_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 5;  // of the kernels: increased when they change, so that older tunings are ignored
+  constexpr int kGeneration = 6;  // of the kernels: increased when they change, so that older tunings are ignored
   return fmt::format("{} | {} | {} | kernels {}", device.name, device.driver, device.uuid, kGeneration);
 }
 

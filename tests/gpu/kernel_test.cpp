@@ -2,14 +2,18 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "gpu/reflect.h"
 #include "gpu/stream.h"
 #include "gpu/test_kernel.h"
-#include "ops/kernel_table.h"
+#include "ops/kernel_variant.h"
 #include "ops/parameters.h"
 #include "support/error_message.h"
+#include "support/temporary_directory.h"
 #include "support/gpu.h"
 
 using namespace headlight;
@@ -18,21 +22,15 @@ using test::error_message;
 
 namespace {
 
-const KernelSource& embedded(std::string_view name) {
-  const auto table = ops::kernel_table();
-  const auto found =
-      std::find_if(table.begin(), table.end(), [&](const KernelSource& source) { return source.name == name; });
-  REQUIRE(found != table.end());
-  return *found;
+Reflection reflect_embedded(const ops::KernelVariant& variant) {
+  return reflect(to_string(variant), ops::kernel_source(variant).spirv);
 }
-
-Reflection reflect_embedded(std::string_view name) { return reflect(std::string(name), embedded(name).spirv); }
 
 }  // namespace
 
 TEST_SUITE("gpu") {
   TEST_CASE("reflection reads bindings, what is written, push constants and the workgroup") {
-    const Reflection naive = reflect_embedded("attention_naive");
+    const Reflection naive = reflect_embedded({.shader = ops::Shader::AttentionNaive});
     REQUIRE(naive.bindings.size() == 6);
     for (std::size_t i = 0; i < 6; ++i) {
       CHECK(naive.bindings[i].number == i);
@@ -42,7 +40,7 @@ TEST_SUITE("gpu") {
     CHECK(naive.push_constant_bytes == sizeof(ops::AttentionParameters));
     CHECK(naive.local_size[0] == 16);
 
-    const Reflection texel = reflect_embedded("linear_vec4_8_texel");
+    const Reflection texel = reflect_embedded({.shader = ops::Shader::LinearVec4, .reads_texels = true});
     REQUIRE(texel.bindings.size() == 6);
     CHECK(texel.bindings[0].kind == Reflection::Kind::UniformTexel);
     CHECK(texel.bindings[1].kind == Reflection::Kind::UniformTexel);
@@ -50,13 +48,56 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(texel.bindings[2].is_written);
     CHECK(texel.bindings[5].is_written);
     CHECK(texel.push_constant_bytes == sizeof(ops::LinearParameters));
+    CHECK(texel.constants == 2);
+    CHECK(naive.constants == 0);
+  }
+
+  TEST_CASE("every variant that the ops ask for has a module, a name of its own and a value for each constant") {
+    std::set<std::string> names;
+    for (const ops::KernelVariant& variant : ops::kernel_variants()) {
+      const KernelSource source = ops::kernel_source(variant);
+      CAPTURE(source.name);
+      CHECK(names.insert(source.name).second);
+      const std::uint32_t constants = reflect(source.name, source.spirv).constants;
+      CHECK(constants <= source.constants.size());
+      CHECK((constants == source.constants.size() || variant.shuffles));
+    }
+    CHECK(names.contains("linear_vec4.half.activation=2.rows=8"));
+    CHECK(error_message([] { ops::kernel_source({.shader = ops::Shader::Rotate, .reads_texels = true}); }) ==
+          "there is no kernel 'rotate.texel'");
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "specialization constants take the values that are given, and none may be missing") {
+    constexpr std::string_view kFill = R"(#version 450
+layout(local_size_x = 1, local_size_x_id = 0) in;
+layout(constant_id = 1) const uint kValue = 7u;
+layout(constant_id = 2) const bool kIsNegative = false;
+layout(set = 0, binding = 0, std430) writeonly buffer result_buffer { int result[]; };
+void main() { result[gl_GlobalInvocationID.x] = kIsNegative ? -int(kValue) : int(kValue); })";
+    const TemporaryDirectory folder;
+    write_file_atomically(folder.path() / "fill.comp", kFill);
+    const std::vector<std::uint32_t> spirv = compile_glsl(folder.path(), "fill.comp", {});
+    KernelSource source{.name = "fill", .file = "fill.comp", .defines = {}, .spirv = spirv, .constants = {4, 13, 1}};
+    const Kernel kernel(context, source);
+    const Buffer buffer(context, 32, Memory::Device, "a test");
+    Stream stream(context);
+    stream.clear(buffer);
+    stream.dispatch(kernel, std::vector<Slice>{buffer}, std::span<const std::byte>(), {1, 1, 1});
+    const Download result = stream.download(buffer);
+    Submission submission = std::move(stream).submit();
+    submission.wait();
+    const auto values = submission.values<std::int32_t>(result);
+    CHECK(std::vector(values.begin(), values.end()) == std::vector<std::int32_t>{-13, -13, -13, -13, 0, 0, 0, 0});
+    source.constants.pop_back();
+    CHECK(error_message([&] { Kernel(context, source); }) ==
+          "kernel fill has 3 specialization constants but 2 values are given");
   }
 
   TEST_CASE("every kernel keeps to the limits of any Vulkan 1.1 device") {
-    CHECK(ops::kernel_table().size() >= 20);
-    for (const KernelSource& source : ops::kernel_table()) {
-      CAPTURE(source.name);
-      const Reflection reflection = reflect(std::string(source.name), source.spirv);
+    CHECK(ops::kernel_modules().size() >= 20);
+    for (const ops::KernelModule& module : ops::kernel_modules()) {
+      CAPTURE(module.shader);
+      const Reflection reflection = reflect(std::string(module.shader), module.spirv);
       CHECK(reflection.push_constant_bytes <= 128);
       CHECK(reflection.local_size[0] * reflection.local_size[1] * reflection.local_size[2] <= 128);
       std::size_t storage = 0;

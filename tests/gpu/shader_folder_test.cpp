@@ -1,14 +1,13 @@
 // Kernels compiled at run time, from ContextOptions::shader_folder.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "core/atomic_file.h"
 #include "gpu/kernel.h"
 #include "gpu/shader_compiler.h"
 #include "gpu/test_kernel.h"
-#include "ops/kernel_table.h"
+#include "ops/kernel_variant.h"
 #include "support/error_message.h"
 #include "support/gpu.h"
 #include "support/temporary_directory.h"
@@ -27,19 +26,17 @@ void copy_shaders(const std::filesystem::path& folder, std::string_view file, st
   write_file_atomically(folder / file, source.replace(at, from.size(), to));
 }
 
-const gpu::KernelSource& source_named(std::string_view name) {
-  const auto table = ops::kernel_table();
-  return *std::find_if(table.begin(), table.end(), [&](const gpu::KernelSource& source) { return source.name == name; });
-}
+gpu::KernelSource norm_source() { return ops::kernel_source({.shader = ops::Shader::Norm, .constants = {8}}); }
 
 }  // namespace
 
 TEST_SUITE("gpu") {
   TEST_CASE("every kernel compiles from the folder of shaders, to the same interface as the one built in") {
-    for (const gpu::KernelSource& source : ops::kernel_table()) {
-      CAPTURE(source.name);
-      const auto words = gpu::compile_glsl(HEADLIGHT_SHADER_FOLDER, source.file, source.defines);
-      const gpu::Reflection fresh = gpu::reflect("fresh", words), built_in = gpu::reflect("built in", source.spirv);
+    for (const ops::KernelModule& module : ops::kernel_modules()) {
+      CAPTURE(module.shader);
+      const auto words = gpu::compile_glsl(HEADLIGHT_SHADER_FOLDER, module.file, module.defines);
+      const gpu::Reflection fresh = gpu::reflect("fresh", words), built_in = gpu::reflect("built in", module.spirv);
+      CHECK(fresh.constants == built_in.constants);
       CHECK(fresh.push_constant_bytes == built_in.push_constant_bytes);
       CHECK(fresh.local_size[0] == built_in.local_size[0]);
       REQUIRE(fresh.bindings.size() == built_in.bindings.size());
@@ -54,7 +51,7 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     copy_shaders(folder.path() / "shaders", "matrix_region.comp", "local_size_x = 64", "local_size_x = 32");
     test::WatchedContext context({.shader_folder = folder.path() / "shaders"});
-    const gpu::Kernel edited(context, source_named("matrix_region"));
+    const gpu::Kernel edited(context, ops::kernel_source({.shader = ops::Shader::MatrixRegion}));
     CHECK(edited.reflection().local_size[0] == 32);
   }
 
@@ -62,7 +59,7 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     copy_shaders(folder.path() / "shaders", "norm.comp", "float mean =", "float average =");
     test::WatchedContext context({.shader_folder = folder.path() / "shaders"});
-    const std::string message = error_message([&] { gpu::Kernel(context, source_named("norm")); });
+    const std::string message = error_message([&] { gpu::Kernel(context, norm_source()); });
     CAPTURE(message);
     CHECK(test::is_one_line(message));
     CHECK(message.starts_with("shader norm.comp:"));
@@ -72,7 +69,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a mistake in an included file, and one that is missing: one line each") {
     const TemporaryDirectory folder;
     copy_shaders(folder.path() / "shaders", "lib/mask.glsl", "uvec2 visited_keys(", "uvec2 visited_keyes(");
-    const gpu::KernelSource& source = source_named("attention_tiled");
+    const gpu::KernelSource source = ops::kernel_source({.shader = ops::Shader::AttentionTiled});
     const std::string message =
         error_message([&] { gpu::compile_glsl(folder.path() / "shaders", source.file, source.defines); });
     CAPTURE(message);
@@ -89,7 +86,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a folder without the shader: one line with the path") {
     const TemporaryDirectory folder;
     test::WatchedContext context({.shader_folder = folder.path()});
-    const std::string message = error_message([&] { gpu::Kernel(context, source_named("norm")); });
+    const std::string message = error_message([&] { gpu::Kernel(context, norm_source()); });
     CHECK(test::is_one_line(message));
     CHECK(message.find((folder.path() / "norm.comp").string()) != std::string::npos);
   }

@@ -49,7 +49,6 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "networks at random with interventions at random, every stage") {
     test::Random random(71);
     test::RunningSession session(context);
-    double observed = 0.0;
     for (int i = 0; i < 80; ++i) {
       const test::NetworkCase one = test::random_network(random);
       Interventions interventions;
@@ -59,12 +58,10 @@ TEST_SUITE("gpu") {
       session.run(one.network, one.input, one.masks, interventions);
       std::string worst;
       const double difference = difference_from_reference(session, one, interventions, worst);
-      observed = std::max(observed, difference);
       CAPTURE(i);
       CAPTURE(worst);
-      CHECK(difference < 5e-5);  // observed 9.4e-6
+      CHECK(difference < 2e-4);  // observed 1.5e-5
     }
-    MESSAGE("observed ", observed);
   }
 
   TEST_CASE_FIXTURE(test::OnGpu,
@@ -91,7 +88,10 @@ TEST_SUITE("gpu") {
           session.run(one.network, one.input, one.masks, interventions);
           CHECK(session.logits().values != plain);
           std::string worst;
-          CHECK(difference_from_reference(session, one, interventions, worst) < 1e-3);  // observed OBSERVED
+          const double difference = difference_from_reference(session, one, interventions, worst);
+          CAPTURE(worst);
+          MESSAGE("OBS " << difference);
+          CHECK(difference < 1e-3);  // observed OBSERVED
         }
       }
     }

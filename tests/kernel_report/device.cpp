@@ -99,7 +99,7 @@ Device::Device() {
 }
 
 Device::Pipeline Device::create(const gpu::KernelSource& source) const {
-  Pipeline result{.reflection = gpu::reflect(std::string(source.name), source.spirv)};
+  Pipeline result{.reflection = gpu::reflect(source.name, source.spirv)};
   std::vector<VkDescriptorSetLayoutBinding> bindings;
   for (const gpu::Reflection::Binding& binding : result.reflection.bindings) {
     bindings.push_back({binding.number, descriptor_type(binding), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
@@ -127,6 +127,11 @@ Device::Pipeline Device::create(const gpu::KernelSource& source) const {
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.pName = "main";
+  std::vector<VkSpecializationMapEntry> entries;
+  for (std::uint32_t id = 0; id < source.constants.size(); ++id) entries.push_back({id, id * 4, 4});
+  const VkSpecializationInfo specialization{static_cast<std::uint32_t>(entries.size()), entries.data(),
+                                            source.constants.size() * 4, source.constants.data()};
+  info.stage.pSpecializationInfo = &specialization;
   info.layout = result.layout;
   check(vkCreateShaderModule(device_, &module_info, nullptr, &info.stage.module), "vkCreateShaderModule");
   check(vkCreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &result.pipeline), "vkCreateComputePipelines");

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "kernel_report/device.h"
-#include "ops/kernel_table.h"
+#include "ops/kernel_variant.h"
 
 namespace headlight::kernel_report {
 namespace {
@@ -52,10 +52,10 @@ int report(const std::vector<std::string>& arguments) {
   }
   std::cout << (runs ? "kernel\tcreate_ms\tfirst_ms\tsecond_ms\n"
                      : "kernel\tvgprs\tspilled_vgprs\tspilled_sgprs\tscratch\tshared\tcode\n");
-  for (const gpu::KernelSource& source : ops::kernel_table()) {
-    const bool is_named = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-      return source.name.find(word) != std::string_view::npos;
-    });
+  for (const ops::KernelVariant& variant : ops::kernel_variants()) {
+    const gpu::KernelSource source = ops::kernel_source(variant);
+    const bool is_named = std::any_of(words.begin(), words.end(),
+                                      [&](const std::string& word) { return source.name.find(word) != std::string::npos; });
     if (!words.empty() && !is_named) continue;
     if (runs) print_time(device, source);
     if (!runs) print_statistics(device, source);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ops/compile.h"
-#include "ops/kernel_table.h"
+#include "ops/kernel_variant.h"
 #include "support/error_message.h"
 #include "support/gpu_tensors.h"
 
@@ -18,12 +18,16 @@ using namespace headlight::ops;
 
 namespace {
 
-constexpr const char* kNames[] = {"scale_head", "matrix_region", "rotate", "norm", "linear_naive"};
+constexpr KernelVariant kScaleHead{.shader = Shader::ScaleHead}, kMatrixRegion{.shader = Shader::MatrixRegion},
+    kRotate{.shader = Shader::Rotate};
+constexpr KernelVariant kVariants[] = {
+    kScaleHead, kMatrixRegion, kRotate, {.shader = Shader::Norm, .constants = {8}}, {.shader = Shader::LinearNaive}};
 
 /// Kernels without pipelines.
 std::vector<gpu::Kernel> uncompiled(gpu::Context& context) {
   std::vector<gpu::Kernel> kernels;
-  for (const char* name : kNames) kernels.emplace_back(context, kernel_source(name), gpu::Kernel::Pipeline::Later);
+  for (const KernelVariant& variant : kVariants)
+    kernels.emplace_back(context, kernel_source(variant), gpu::Kernel::Pipeline::Later);
   return kernels;
 }
 
@@ -56,13 +60,13 @@ TEST_SUITE("gpu") {
     Kernels kernels(context);
     {
       const Kernels::Listing listing(kernels);
-      CHECK_FALSE(kernels["scale_head"].is_compiled());
-      CHECK_FALSE(kernels["rotate"].is_compiled());
-      CHECK_FALSE(kernels["scale_head"].is_compiled());
-      CHECK_FALSE(kernels["matrix_region"].is_compiled());
+      CHECK_FALSE(kernels[kScaleHead].is_compiled());
+      CHECK_FALSE(kernels[kRotate].is_compiled());
+      CHECK_FALSE(kernels[kScaleHead].is_compiled());
+      CHECK_FALSE(kernels[kMatrixRegion].is_compiled());
     }
     CHECK(kernels.listed() == std::vector<std::string>{"scale_head", "rotate", "matrix_region"});
-    CHECK(kernels["rotate"].is_compiled());  // a dispatch needs it now
+    CHECK(kernels[kRotate].is_compiled());  // a dispatch needs it now
     CHECK(kernels.listed() == std::vector<std::string>{"scale_head", "matrix_region"});
     std::size_t calls = 0;
     kernels.compile_listed([&](std::size_t, std::size_t total) {
@@ -72,7 +76,7 @@ TEST_SUITE("gpu") {
     CHECK(calls == 3);
     CHECK(kernels.listed().empty());
     const Kernels::Listing listing(kernels);
-    for (const char* name : {"scale_head", "matrix_region", "rotate"}) CHECK(kernels[name].is_compiled());
+    for (const KernelVariant& variant : {kScaleHead, kMatrixRegion, kRotate}) CHECK(kernels[variant].is_compiled());
     CHECK(kernels.listed().empty());
   }
 
@@ -101,7 +105,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "a stream that lacks a kernel reports it and can't be submitted") {
-    gpu::Kernel kernel(context, kernel_source("scale_head"), gpu::Kernel::Pipeline::Later);
+    gpu::Kernel kernel(context, kernel_source(kScaleHead), gpu::Kernel::Pipeline::Later);
     const gpu::Buffer buffer(context, 4096, gpu::Memory::Device, "a test");
     const std::vector<gpu::Slice> bindings(kernel.reflection().bindings.size(), buffer);
     const std::vector<std::byte> parameters(kernel.reflection().push_constant_bytes);
@@ -122,7 +126,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "a kernel is compiled once, whatever the sizes of its texel buffers") {
     if (!context.device().compiles_when_run) return;
-    const gpu::Kernel kernel(context, kernel_source("attention_cells_pooled_texel"));
+    const gpu::Kernel kernel(context, kernel_source({.shader = Shader::AttentionCellsPooled, .reads_texels = true}));
     const std::vector<std::byte> parameters(kernel.reflection().push_constant_bytes);
     // CPU time of this process, in which such a driver compiles.
     const auto cost = [&](std::size_t bytes, std::size_t used) {

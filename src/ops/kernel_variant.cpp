@@ -1,0 +1,109 @@
+#include "ops/kernel_variant.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace headlight::ops {
+namespace {
+
+struct Constant {
+  std::string_view name;
+  std::vector<std::uint32_t> values;         ///< that the ops use
+  std::vector<std::uint32_t> shuffled = {};  ///< instead, in modules built with SHUFFLE, which fix the constant
+};
+struct ShaderFacts {
+  std::string_view name;
+  std::vector<Constant> constants;  ///< by constant_id
+};
+
+/// In the order of the enumerators.
+const std::array<ShaderFacts, kShaders>& shader_facts() {
+  static const Constant activation{"activation", {0, 1, 2, 3, 4}};
+  static const std::array<ShaderFacts, kShaders> facts{{{"add_to_head", {}},
+                                                        {"attention_block_scores", {{"rows", {1, 8}, {16}}}},
+                                                        {"attention_block_softmax", {{"has_extras", {0, 1}}}},
+                                                        {"attention_block_values", {{"rows", {1, 8}, {8}}}},
+                                                        {"attention_cells_exact", {}},
+                                                        {"attention_cells_pooled", {}},
+                                                        {"attention_naive", {}},
+                                                        {"attention_tiled", {}},
+                                                        {"linear_naive", {activation}},
+                                                        {"linear_shuffle", {activation, {"rows", {8, 16}}}},
+                                                        {"linear_tiled", {activation, {"rows", {2, 8}}}},
+                                                        {"linear_vec4", {activation, {"rows", {1, 4, 8}}}},
+                                                        {"matrix_region", {}},
+                                                        {"norm", {{"lanes", {8, 64}}}},
+                                                        {"rotate", {}},
+                                                        {"scale_head", {}}}};
+  return facts;
+}
+
+const ShaderFacts& facts_of(Shader shader) { return shader_facts().at(static_cast<std::size_t>(shader)); }
+
+bool has_define(const KernelModule& module, std::string_view define) {
+  return std::ranges::find(module.defines, define) != module.defines.end();
+}
+
+/// The module's variant, its constants unset.
+KernelVariant variant_of(const KernelModule& module) {
+  const auto& facts = shader_facts();
+  const auto shader = std::ranges::find(facts, module.shader, &ShaderFacts::name);
+  if (shader == facts.end()) throw Error("no enumerator names the shader '{}'", module.shader);
+  return {.shader = static_cast<Shader>(shader - facts.begin()),
+          .reads_texels = has_define(module, "TEXEL=1"),
+          .has_halves = has_define(module, "HALF=1"),
+          .shuffles = has_define(module, "SHUFFLE=1"),
+          .constants = {}};
+}
+
+}  // namespace
+
+std::string to_string(const KernelVariant& variant) {
+  const ShaderFacts& facts = facts_of(variant.shader);
+  std::string name(facts.name);
+  if (variant.reads_texels) name += ".texel";
+  if (variant.has_halves) name += ".half";
+  if (variant.shuffles) name += ".shuffle";
+  for (std::size_t id = 0; id < facts.constants.size(); ++id) {
+    name += fmt::format(".{}={}", facts.constants[id].name, variant.constants.at(id));
+  }
+  return name;
+}
+
+gpu::KernelSource kernel_source(const KernelVariant& variant) {
+  KernelVariant wanted = variant;
+  wanted.constants = {};
+  const auto modules = kernel_modules();
+  const auto module = std::ranges::find(modules, wanted, variant_of);
+  if (module == modules.end()) throw Error("there is no kernel '{}'", to_string(variant));
+  const std::size_t count = facts_of(variant.shader).constants.size();
+  return {.name = to_string(variant),
+          .file = module->file,
+          .defines = module->defines,
+          .spirv = module->spirv,
+          .constants = {variant.constants.begin(), variant.constants.begin() + static_cast<std::ptrdiff_t>(count)}};
+}
+
+std::vector<KernelVariant> kernel_variants() {
+  std::vector<KernelVariant> all;
+  for (const KernelModule& module : kernel_modules()) {
+    std::vector<KernelVariant> of_module{variant_of(module)};
+    const ShaderFacts& facts = facts_of(of_module.front().shader);
+    for (std::size_t id = 0; id < facts.constants.size(); ++id) {
+      const Constant& constant = facts.constants[id];
+      std::vector<KernelVariant> longer;
+      for (const KernelVariant& variant : of_module) {
+        for (const std::uint32_t value : variant.shuffles ? constant.shuffled : constant.values)
+          longer.emplace_back(variant).constants.at(id) = value;
+      }
+      of_module = std::move(longer);
+    }
+    all.insert(all.end(), of_module.begin(), of_module.end());
+  }
+  return all;
+}
+
+}  // namespace headlight::ops

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/kernel.h"
+
+namespace headlight::ops {
+
+/// The compute shaders, in the order of their facts in kernel_variant.cpp.
+enum class Shader : std::uint8_t {
+  AddToHead,
+  AttentionBlockScores,   ///< constants: rows
+  AttentionBlockSoftmax,  ///< has_extras
+  AttentionBlockValues,   ///< rows
+  AttentionCellsExact,
+  AttentionCellsPooled,
+  AttentionNaive,
+  AttentionTiled,
+  LinearNaive,    ///< activation
+  LinearShuffle,  ///< activation, rows
+  LinearTiled,    ///< activation, rows
+  LinearVec4,     ///< activation, rows
+  MatrixRegion,
+  Norm,  ///< lanes
+  Rotate,
+  ScaleHead,
+};
+inline constexpr std::size_t kShaders = 16;
+
+/// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
+struct KernelVariant {
+  Shader shader = Shader::AddToHead;
+  // What modules of one shader differ in: types of bindings and features that the device must have.
+  bool reads_texels = false;                    ///< operands are texel buffers
+  bool has_halves = false;                      ///< weights are float16 in a storage buffer
+  bool shuffles = false;                        ///< lanes exchange rows by subgroup shuffles
+  std::array<std::uint32_t, 2> constants = {};  ///< by constant_id, as many as the shader has; the rest is 0
+
+  auto operator<=>(const KernelVariant&) const = default;
+};
+
+/// "linear_vec4.texel.activation=0.rows=8", for reports and messages.
+std::string to_string(const KernelVariant& variant);
+
+/// One SPIR-V module that the build compiled (src/ops/CMakeLists.txt).
+struct KernelModule {
+  std::string_view shader;                    ///< "linear_vec4"
+  std::string_view file;                      ///< "linear_vec4.comp"
+  std::span<const std::string_view> defines;  ///< of TEXEL=1, HALF=1, SHUFFLE=1
+  std::span<const std::uint32_t> spirv;
+};
+std::span<const KernelModule> kernel_modules();
+
+/// Throws Error when the build has no such module.
+gpu::KernelSource kernel_source(const KernelVariant& variant);
+
+/// Every variant that the ops can ask for.
+std::vector<KernelVariant> kernel_variants();
+
+}  // namespace headlight::ops
