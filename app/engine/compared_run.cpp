@@ -72,7 +72,10 @@ void ComparedRun::compute(const RunInputs& wanted, const Newest& newest, Runner&
     RunSource source = newest.source;  // which shares its weights where they are the same
     const RunSource::Source& built = source.build(wanted);
     std::shared_ptr<const inference::Run> base = newest.run;
-    run_ = runner.run({.network = built.network, .input = *built.input, .masks = wanted.masks, .gains = wanted.gains},
+    run_ = runner.run({.network = built.network,
+                       .input = *built.input,
+                       .masks = wanted.masks,
+                       .interventions = inference::interventions_of(wanted.gains, *built.network)},
                       std::move(base));
     ++number_;
   } catch (const std::exception& error) {
