@@ -43,7 +43,8 @@ std::string shown(const Command& command) {
     const std::size_t end = std::min(outcome.out.find('\n', at), outcome.out.size() - 1) + 1;
     const std::string line = outcome.out.substr(at, end - at);
     // Device memory depends on what kernels use as scratch, which isn't the command line's to promise.
-    text += line.find(" on the device (") == std::string::npos ? line : line.substr(0, 14) + "[memory] on the device\n";
+    const bool has_memory = line.find(" on the device (") != std::string::npos;
+    text += has_memory ? fmt::format("{}[memory] on the device\n", line.substr(0, 14)) : line;
     at = end;
   }
   if (!outcome.out.empty() && outcome.out.back() != '\n') text += "[no newline]\n";

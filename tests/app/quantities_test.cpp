@@ -39,7 +39,10 @@ std::shared_ptr<const inference::Run> run_of(const State& state) {
   RunSource sources;
   const RunSource::Source& source = sources.build(run_inputs(state));
   return std::make_shared<ReferenceRun>(
-      inference::PassInputs{.network = source.network, .input = *source.input, .masks = state.masks, .gains = state.gains});
+      inference::PassInputs{.network = source.network,
+                            .input = *source.input,
+                            .masks = state.masks,
+                            .interventions = inference::interventions_of(state.gains, *source.network)});
 }
 
 TileQuery whole(QuantityId id, const inference::Run& run, model::BlockRef block, std::uint32_t head = 0) {

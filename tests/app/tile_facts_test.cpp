@@ -125,7 +125,7 @@ TEST_CASE("statistics of a run and of a mean over its heads are those of the num
   state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   RunSource sources;
   const RunSource::Source& source = sources.build(run_inputs(state));
-  const ReferenceRun run({.network = source.network, .input = *source.input, .masks = state.masks, .gains = {}});
+  const ReferenceRun run({.network = source.network, .input = *source.input, .masks = state.masks});
   const model::BlockRef block = run.blocks().front();
   for (const QuantityId id : {QuantityId(Stage::Weights), kMeanOfLayer, kMeanOfKind}) {
     const TileQuery whole{
