@@ -25,6 +25,7 @@ constexpr std::size_t kChunkLogits = std::size_t{1} << 22;
 void follow_shape(TileQuery& tile, const BlockShapes& before, const BlockShapes& after) {
   const auto old_shape = before.find(tile.block), new_shape = after.find(tile.block);
   if (old_shape == before.end() || new_shape == after.end()) return;
+  if (tile.quantity.index() >= quantities().size()) return;
   const Quantity& shown = quantity(tile.quantity);
   const auto old_extent = shown.shape(old_shape->second), new_extent = shown.shape(new_shape->second);
   if (!old_extent || !new_extent) return;
