@@ -13,8 +13,8 @@
 #include "ops/kernel_variant.h"
 #include "ops/parameters.h"
 #include "support/error_message.h"
-#include "support/temporary_directory.h"
 #include "support/gpu.h"
+#include "support/temporary_directory.h"
 
 using namespace headlight;
 using namespace headlight::gpu;
