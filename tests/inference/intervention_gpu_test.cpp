@@ -1,7 +1,7 @@
 // Interventions on the device against the double-precision reference, and what passes reuse of each other with them.
 #include <doctest/doctest.h>
 
-#include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -90,8 +90,7 @@ TEST_SUITE("gpu") {
           std::string worst;
           const double difference = difference_from_reference(session, one, interventions, worst);
           CAPTURE(worst);
-          MESSAGE("OBS " << difference);
-          CHECK(difference < 1e-3);  // observed OBSERVED
+          CHECK(difference < 2e-4);  // observed 2.2e-5
         }
       }
     }
