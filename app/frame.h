@@ -29,12 +29,9 @@ struct Frame {
   State& state;
   Transient& transient;
   const EngineResult& result;
-  /// Tiles that this frame shows, most important first; the viewer hands them to the engine after the frame.
-  std::vector<TileQuery>& tile_queries;
-  ItemRects* items = nullptr;  ///< of this frame; none where nobody asks
-  /// Places whose predictions this frame shows; none where nobody asks.
-  std::vector<PredictionRequest>* predictions = nullptr;
-  bool* wants_memory = nullptr;                             ///< set where this frame shows EngineResult::memory; may be null
+  /// What this frame shows, the most important first; the viewer hands it to the engine after the frame.
+  std::vector<Query>& queries;
+  ItemRects* items = nullptr;                               ///< of this frame; none where nobody asks
   const Generation* generation = nullptr;                   ///< of the text that the model continues; none: it never does
   std::vector<std::string_view>* commands = nullptr;        ///< ids, for the window to run in the next frame; may be null
   ItemTips* tips = nullptr;                                 ///< of this frame; may be null
@@ -47,15 +44,19 @@ struct Frame {
 
   /// The tile if it is known, possibly of the previous run; it is asked for in any case. Null while there is none.
   const EngineTile* ask(const TileQuery& query) {
-    tile_queries.push_back(query);
+    queries.emplace_back(query);
     const auto known = result.tiles.find(query);
     return known == result.tiles.end() ? nullptr : &known->second;
   }
 
-  /// Likewise for a prediction.
-  const Prediction* ask(const PredictionRequest& request) {
-    if (predictions) predictions->push_back(request);
-    return result.prediction(request);
+  /// Likewise for a prediction, and for the memory that cross-attention reads.
+  const Prediction* ask(const PredictionQuery& query) {
+    queries.emplace_back(query);
+    return result.prediction(query);
+  }
+  const Tensor* ask(const MemoryQuery& query) {
+    queries.emplace_back(query);
+    return result.memory.get();
   }
 
   /// Starts a command with the next frame, if it is enabled then. `id` must outlive this frame.

@@ -78,7 +78,7 @@ std::span<const float> memory_row(const Frame& frame, std::uint32_t row) {
 const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const StepLayer& layer,
                                           const MatrixWindow& window) {
   const bool is_memory = matrix == Other::Memory;
-  if (is_memory && frame.wants_memory) *frame.wants_memory = true;
+  if (is_memory) frame.ask(MemoryQuery());
   const void* source = is_memory ? static_cast<const void*>(frame.result.memory.get()) : layer.layer;
   const Key key{source, is_memory ? frame.result.run : 0, frame.state.selection.batch, layer.head, window};
   const auto found = entries_.find(matrix);

@@ -22,7 +22,7 @@ bool EngineResult::is_current(const TileQuery& query) const {
   return found != tiles.end() && found->second.run == run;
 }
 
-const Prediction* EngineResult::prediction(const PredictionRequest& request) const {
+const Prediction* EngineResult::prediction(const PredictionQuery& request) const {
   const auto found = predictions.find(request);
   return found == predictions.end() ? nullptr : &found->second;
 }

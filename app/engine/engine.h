@@ -11,6 +11,7 @@
 
 #include "app/engine/model_cache.h"
 #include "app/engine/predictions.h"
+#include "app/engine/query.h"
 #include "app/engine/runner.h"
 #include "app/engine/tile_cache.h"
 #include "app/engine/translation.h"
@@ -23,15 +24,12 @@ namespace headlight::app {
 struct EngineRequest {
   std::uint64_t revision = 0;  ///< the caller's counter; comes back in the results
   RunInputs inputs;
-  /// Every tile on screen, most important first (the selected head, then the thumbnails). Tiles outside their matrix are
-  /// ignored: the caller may lay out a run it hasn't seen.
-  std::vector<TileQuery> tiles = {};
+  /// Everything on screen, most important first (the selected head, then the thumbnails): the first tile, predictions and
+  /// the memory are answered before the other tiles.
+  std::vector<Query> queries = {};
   /// Of the run that differences are taken from; may be `inputs`. It is computed once and kept while the newest run changes.
   /// EngineResult::reference_error says why it can't be compared: it must have the run's shapes, model and precision.
   std::optional<RunInputs> reference = {};
-  /// Positions outside the run, and all when the model has no logits, are ignored.
-  std::vector<PredictionRequest> predictions = {};
-  bool wants_memory = false;  ///< EngineResult::memory is on screen
   /// Shapes of the run for which the tiles were listed: a tile of a whole matrix becomes the whole of a later run's. Empty:
   /// the newest run's.
   BlockShapes laid_out_for = {};
@@ -66,6 +64,7 @@ struct EngineResult {
   /// flickers.
   EngineTiles tiles;
   bool has_all_tiles = false;  ///< false: more are coming
+  QueryProgress progress;      ///< of the queries that weren't answered already
   bool has_logits = false;     ///< the network predicts tokens
   Predictions predictions;     ///< the requested ones; like tiles possibly of the previous run
   /// The memory [batch, token, d_model] from which cross-attention's keys and values are projected: the encoder's output. Of
@@ -84,7 +83,7 @@ struct EngineResult {
   /// Does the tile show this run?
   bool is_current(const TileQuery& query) const;
   /// The prediction, possibly of the previous run; nullptr while there is none.
-  const Prediction* prediction(const PredictionRequest& request) const;
+  const Prediction* prediction(const PredictionQuery& request) const;
 };
 
 struct EngineOptions {

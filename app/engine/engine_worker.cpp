@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
-#include <ranges>
+#include <set>
 #include <utility>
+#include <variant>
 
 #include "core/error.h"
 #include "inference/embed.h"
@@ -24,8 +24,8 @@ constexpr std::size_t kChunkLogits = std::size_t{1} << 22;
 /// would otherwise show an empty heatmap for a frame whenever a token is added.
 void follow_shape(TileQuery& tile, const BlockShapes& before, const BlockShapes& after) {
   const auto old_shape = before.find(tile.block), new_shape = after.find(tile.block);
-  if (old_shape == before.end() || new_shape == after.end()) return;
-  if (tile.quantity.index() >= quantities().size()) return;
+  const bool is_listed = tile.quantity.index() < quantities().size();
+  if (!is_listed || old_shape == before.end() || new_shape == after.end()) return;
   const Quantity& shown = quantity(tile.quantity);
   const auto old_extent = shown.shape(old_shape->second), new_extent = shown.shape(new_shape->second);
   if (!old_extent || !new_extent) return;
@@ -67,22 +67,20 @@ void EngineWorker::open(const std::string& device) {
   loaded_.reset();
   attempted_.reset();
   translation_.reset();
-  pending_.clear();
-  pending_predictions_.clear();
+  queue_.clear();
   if (const std::optional<EngineRequest> again = request_) begin(*again);
 }
 
 void EngineWorker::begin(const EngineRequest& request) {
   request_ = request;
   result_.revision = request.revision;
-  pending_predictions_.clear();
   if (is_given_up_ && attempted_ != request.inputs) {
     attempted_ = request.inputs;
-    pending_.clear();
+    queue_.clear();
     return reopen();
   }
   if (!runner_) {
-    pending_.clear();
+    queue_.clear();
     return tell(device_error_);
   }
   laid_out_for_ = request.laid_out_for.empty() ? result_.shapes : request.laid_out_for;
@@ -91,9 +89,7 @@ void EngineWorker::begin(const EngineRequest& request) {
     run_forward(request.inputs);
   }
   compare();
-  collect_tiles();
-  collect_predictions();
-  collect_memory();
+  collect();
 }
 
 void EngineWorker::load_weights(const RunSource::Source& source, inference::Precision precision) {
@@ -150,6 +146,7 @@ void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs)
   result_.shapes = shapes_of(*run_);
   result_.parameter_count = result_.network->parameter_count();
   result_.has_logits = run_->has_logits();
+  queue_.clear();  // whose tasks are of the run before
   result_.memory.reset();
   if (!result_.has_logits) result_.predictions.clear();
   result_.error.clear();
@@ -174,9 +171,7 @@ void EngineWorker::translate_some() {
     return fail(error);
   }
   compare();
-  collect_tiles();
-  collect_predictions();
-  collect_memory();
+  collect();
 }
 
 void EngineWorker::compare() {
@@ -191,152 +186,100 @@ void EngineWorker::compare() {
   tiles_.compare_with(compared_.run() ? versions_of(*compared_.run()) : BlockVersions());
 }
 
-void EngineWorker::collect_tiles() {
-  std::vector<PendingTile> before = std::exchange(pending_, {});
-  if (!request_ || !run_) return;
+std::vector<TileQuery> EngineWorker::missing_tiles() {
   std::vector<TileQuery> wanted;
-  for (TileQuery tile : request_->tiles) {
+  for (const Query& query : request_->queries) {
+    const TileQuery* asked = std::get_if<TileQuery>(&query);
+    if (!asked) continue;
+    TileQuery tile = *asked;
     follow_shape(tile, laid_out_for_, result_.shapes);
     const bool is_known = is_inside(tile, result_.shapes) && (compared_.run() || !quantity(tile.quantity).base);
     if (is_known) wanted.push_back(tile);
   }
-  for (const TileQuery& query : tiles_.missing(wanted)) {
-    // What is still wanted goes on: it may have taken long to come so far.
-    const auto begun = std::ranges::find_if(before, [&](const PendingTile& tile) {
-      return tile.evaluation && tile.query == query && tile.run == result_.run && tile.reference == compared_.number();
-    });
-    pending_.push_back(begun == before.end() ? PendingTile{.query = query} : std::move(*begun));
-  }
-  std::reverse(pending_.begin(), pending_.end());
+  return tiles_.missing(wanted);
 }
 
-void EngineWorker::collect_predictions() {
-  pending_predictions_.clear();
-  if (!request_ || !result_.has_logits || !run_) return;
+std::vector<PredictionQuery> EngineWorker::missing_predictions() {
+  std::vector<PredictionQuery> missing;
+  if (!result_.has_logits) return missing;
   const model::TokenBatch& tokens = result_.input->target ? *result_.input->target : result_.input->source;
   const std::uint32_t layers = predicting_layers(*result_.network);
   Predictions kept;
-  for (const PredictionRequest& wanted : request_->predictions) {
-    if (wanted.batch >= tokens.batch || wanted.token >= tokens.length || wanted.layer > layers) continue;
-    const auto known = result_.predictions.find(wanted);
+  for (const Query& query : request_->queries) {
+    const PredictionQuery* wanted = std::get_if<PredictionQuery>(&query);
+    if (!wanted || wanted->batch >= tokens.batch || wanted->token >= tokens.length || wanted->layer > layers) continue;
+    const auto known = result_.predictions.find(*wanted);
     if (known != result_.predictions.end()) kept.insert(*known);
-    if (known == result_.predictions.end() || known->second.run != result_.run) pending_predictions_.push_back(wanted);
+    if (known == result_.predictions.end() || known->second.run != result_.run) missing.push_back(*wanted);
   }
   result_.predictions = std::move(kept);
-  std::reverse(pending_predictions_.begin(), pending_predictions_.end());
+  return missing;
 }
 
-void EngineWorker::collect_memory() {
-  if (!request_ || !request_->wants_memory || result_.memory || !run_) return;
+bool EngineWorker::misses_memory() const {
   const bool has_cross =
       std::ranges::any_of(result_.blocks, [](model::BlockRef block) { return block.kind == model::BlockKind::Cross; });
-  if (!has_cross) return;
-  try {
-    Tensor memory = run_->encoder_output();
-    // Without an encoder the memory is the source's token vectors, as they go to the device.
-    const model::TokenBatch& source = result_.input->source;
-    if (memory.is_empty()) {
-      memory = inference::embed(result_.network->source_embedding.get(), source, {.first = 0, .count = source.length});
-    }
-    if (!memory.is_empty()) result_.memory = std::make_shared<const Tensor>(std::move(memory));
-  } catch (const std::exception& error) {
-    fail(error);
+  return has_cross && !result_.memory &&
+         std::ranges::find(request_->queries, Query(MemoryQuery())) != request_->queries.end();
+}
+
+void EngineWorker::collect() {
+  if (!request_ || !run_) return queue_.clear();
+  const std::vector<TileQuery> tiles = missing_tiles();
+  const std::vector<PredictionQuery> predictions = missing_predictions();
+  std::set<Query> wanted(tiles.begin(), tiles.end());
+  wanted.insert(predictions.begin(), predictions.end());
+  if (misses_memory()) wanted.insert(MemoryQuery());
+  const bool is_compared_anew = compared_number_ != std::exchange(compared_number_, compared_.number());
+  // What is still wanted goes on where it is: a mean may have taken long to come so far.
+  queue_.cancel([&](const Query& query) {
+    const TileQuery* tile = std::get_if<TileQuery>(&query);
+    return !wanted.contains(query) || (is_compared_anew && tile && quantity(tile->quantity).base);
+  });
+  std::size_t position = 0;
+  for (const TileQuery& tile : tiles) {
+    const QueryPriority priority = position == 0 ? QueryPriority::Selected : QueryPriority::OnScreen;
+    queue_.ask(tile, priority, position++, [&] {
+      return make_tile_task(tile, result_.shapes, [this, tile](attention::Tile made) { tiles_.add(tile, std::move(made)); });
+    });
   }
+  for (const PredictionQuery& query : predictions) {
+    const std::size_t vocabulary = result_.network->layers->unembedding->linear.out();
+    queue_.ask(query, QueryPriority::Selected, ++position, [&] {
+      return make_prediction_task(query, vocabulary,
+                                  [this, query](std::span<const float> logits) { keep_prediction(query, logits); });
+    });
+  }
+  if (wanted.contains(MemoryQuery())) {
+    queue_.ask(MemoryQuery(), QueryPriority::Selected, ++position,
+               [&] { return make_memory_task([this](Tensor output) { keep_memory(std::move(output)); }); });
+  }
+}
+
+void EngineWorker::keep_prediction(const PredictionQuery& query, std::span<const float> logits) {
+  result_.predictions.insert_or_assign(query, predict(logits, query.keeps_logits, result_.run));
+}
+
+void EngineWorker::keep_memory(Tensor encoder_output) {
+  // Without an encoder the memory is the source's token vectors, as they go to the device.
+  const model::TokenBatch& source = result_.input->source;
+  if (encoder_output.is_empty()) {
+    encoder_output = inference::embed(result_.network->source_embedding.get(), source, {.first = 0, .count = source.length});
+  }
+  if (!encoder_output.is_empty()) result_.memory = std::make_shared<const Tensor>(std::move(encoder_output));
 }
 
 void EngineWorker::evaluate_some() {
-  evaluate_next();
-  if (!has_more() && result_.error.empty()) was_lost_ = false;
-}
-
-void EngineWorker::evaluate_next() {
   if (translation_) translate_some();
-  // A first heatmap, then predictions, then the other heads.
-  const bool is_tiles_turn = is_first_chunk_ || pending_predictions_.empty();
-  if (is_tiles_turn && !pending_.empty()) return evaluate_tiles();
-  if (pending_predictions_.empty()) return;
-  try {
-    ask({}, next_predictions());
-  } catch (const std::exception& error) {
-    pending_.clear();
-    pending_predictions_.clear();
-    fail(error);
-  }
-}
-
-std::vector<PredictionRequest> EngineWorker::next_predictions() {
-  std::vector<PredictionRequest> chunk;
-  if (pending_predictions_.empty()) return chunk;
-  const std::size_t most = std::max<std::size_t>(kChunkLogits / vocabulary(), 1);
-  while (!pending_predictions_.empty() && chunk.size() < most) {
-    chunk.push_back(pending_predictions_.back());
-    pending_predictions_.pop_back();
-  }
-  return chunk;
-}
-
-std::size_t EngineWorker::vocabulary() const {
-  return std::max<std::size_t>(result_.network->layers->unembedding->linear.out(), 1);
-}
-
-void EngineWorker::evaluate_tiles() {
-  const std::size_t budget = std::exchange(is_first_chunk_, false) ? kFirstChunkCells : kChunkCells;
-  Evaluation::Step all;                                    // of the tiles in `chunk`
-  std::vector<std::pair<PendingTile, std::size_t>> chunk;  // with the number of its requests
-  std::size_t cells = 0;
-  try {
-    while (!pending_.empty() && (chunk.empty() || cells < budget)) {
-      PendingTile& tile = pending_.back();
-      if (!tile.evaluation) {
-        tile = {.query = tile.query,
-                .evaluation = quantity(tile.query.quantity).begin(tile.query, result_.shapes),
-                .run = result_.run,
-                .reference = compared_.number()};
-      }
-      const Evaluation::Step step = tile.evaluation->next(kChunkCells);
-      if (!chunk.empty() && step.of != all.of) break;
-      all.of = step.of;
-      all.requests.insert(all.requests.end(), step.requests.begin(), step.requests.end());
-      for (const attention::TileRequest& request : step.requests) cells += std::size_t{request.rows} * request.columns;
-      chunk.emplace_back(std::move(tile), step.requests.size());
-      pending_.pop_back();
+  if (run_ && !queue_.is_empty()) {
+    const std::size_t cells = std::exchange(is_first_chunk_, false) ? kFirstChunkCells : kChunkCells;
+    try {
+      queue_.answer_some({.run = *run_, .reference = compared_.run()}, {.cells = cells, .logits = kChunkLogits});
+    } catch (const std::exception& error) {
+      fail(error);
     }
-    // A short text's tiles and predictions are one submission.
-    std::vector<attention::Tile> answers =
-        ask(all, pending_.empty() ? next_predictions() : std::vector<PredictionRequest>());
-    auto answer = std::make_move_iterator(answers.begin());
-    for (auto& [tile, count] : chunk) {
-      const auto end = answer + static_cast<std::ptrdiff_t>(count);
-      tile.evaluation->take({answer, end});
-      answer = end;
-      if (tile.evaluation->is_done()) tiles_.add(tile.query, tile.evaluation->result());
-    }
-  } catch (const std::exception& error) {
-    pending_.clear();
-    pending_predictions_.clear();
-    return fail(error);
   }
-  for (auto& [tile, count] : std::views::reverse(chunk)) {
-    if (!tile.evaluation->is_done()) pending_.push_back(std::move(tile));
-  }
-}
-
-std::vector<attention::Tile> EngineWorker::ask(const Evaluation::Step& step,
-                                               std::span<const PredictionRequest> predictions) {
-  std::vector<inference::StateRef> states;
-  for (const PredictionRequest& prediction : predictions) states.push_back(prediction.state());
-  const bool is_of_reference = step.of == Evaluation::Of::Reference;
-  inference::Run::Answers answers;
-  if (!is_of_reference || !states.empty()) {
-    const std::span<const attention::TileRequest> none;
-    answers = run_->answer({.tiles = is_of_reference ? none : std::span(step.requests), .states = states});
-  }
-  if (is_of_reference) answers.tiles = compared_.run()->evaluate(step.requests);
-  for (std::size_t i = 0; i < predictions.size(); ++i) {
-    const std::span<const float> row(answers.logits.values.data() + i * vocabulary(), vocabulary());
-    result_.predictions.insert_or_assign(predictions[i], predict(row, predictions[i].keeps_logits, result_.run));
-  }
-  return std::move(answers.tiles);
+  if (!has_more() && result_.error.empty()) was_lost_ = false;
 }
 
 void EngineWorker::work_while_idle() {
@@ -350,7 +293,8 @@ void EngineWorker::work_while_idle() {
 EngineResult EngineWorker::snapshot() const {
   EngineResult result = result_;
   result.tiles = tiles_.tiles();
-  result.has_all_tiles = pending_.empty();
+  result.has_all_tiles = !queue_.has([](const Query& query) { return std::holds_alternative<TileQuery>(query); });
+  result.progress = queue_.progress();
   return result;
 }
 
@@ -401,6 +345,7 @@ void EngineWorker::fail(const std::exception& error) {
 }
 
 void EngineWorker::close() {
+  queue_.clear();
   compared_.clear();
   run_.reset();
   kept_.clear();

@@ -8,8 +8,8 @@
 
 #include "app/engine/compared_run.h"
 #include "app/engine/engine.h"
+#include "app/engine/query_queue.h"
 #include "app/engine/run_source.h"
-#include "app/quantities/evaluation.h"
 
 namespace headlight::app {
 
@@ -37,10 +37,9 @@ class EngineWorker {
   /// Takes a new request: the forward pass when its inputs changed, and the lists of what to evaluate.
   void begin(const EngineRequest& request);
 
-  /// Translates the next tokens, or evaluates the next tiles or predictions, few enough that a newer request needn't wait
-  /// long.
+  /// Translates the next tokens, or answers the next queries, few enough that a newer request needn't wait long.
   void evaluate_some();
-  bool has_more() const { return translation_ || !pending_.empty() || !pending_predictions_.empty(); }
+  bool has_more() const { return translation_ || !queue_.is_empty(); }
 
   /// A little of what makes later runs faster, for when nobody waits and a first heatmap is there.
   bool has_idle_work() const { return runner_ && result_.run > 0 && runner_->has_idle_work(); }
@@ -67,29 +66,18 @@ class EngineWorker {
   void note_failure(const std::exception& error);
 
  private:
-  /// A tile to be evaluated, perhaps in part.
-  struct PendingTile {
-    TileQuery query;
-    std::unique_ptr<Evaluation> evaluation = nullptr;  ///< once it has begun
-    std::uint64_t run = 0;                             ///< of which it has begun, and of ComparedRun::number()
-    std::uint64_t reference = 0;
-  };
-
   void run_forward(const RunInputs& inputs);
   void run(const RunSource::Source& source, const RunInputs& inputs);
   void translate_some();
   void load_weights(const RunSource::Source& source, inference::Precision precision);
-  void evaluate_next();
   void compare();
-  void collect_tiles();
-  void collect_predictions();
-  void collect_memory();
-  void evaluate_tiles();
-  /// Tiles of one run and predictions of the newest, in one submission where that is possible. Throws.
-  std::vector<attention::Tile> ask(const Evaluation::Step& step, std::span<const PredictionRequest> predictions);
-  /// Takes the next of pending_predictions_, as many as are read at once.
-  std::vector<PredictionRequest> next_predictions();
-  std::size_t vocabulary() const;
+  /// Puts those of the request's queries into the queue that aren't answered, and takes out what is no longer asked.
+  void collect();
+  std::vector<TileQuery> missing_tiles();
+  std::vector<PredictionQuery> missing_predictions();
+  bool misses_memory() const;
+  void keep_prediction(const PredictionQuery& query, std::span<const float> logits);
+  void keep_memory(Tensor encoder_output);
   /// Frees the run and closes the device.
   void close();
   /// Tells the error; a lost device is opened again instead, and the request repeated there.
@@ -117,9 +105,9 @@ class EngineWorker {
   BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
   EngineResult result_;       ///< all but the tiles
   TileCache tiles_;
-  std::optional<Translation> translation_;              ///< while it is being written
-  std::vector<PendingTile> pending_;                    ///< least important first
-  std::vector<PredictionRequest> pending_predictions_;  ///< least important first
+  std::optional<Translation> translation_;  ///< while it is being written
+  QueryQueue queue_;
+  std::uint64_t compared_number_ = 0;  ///< of the run that the queue's differences are taken from
   bool is_first_chunk_ = true;
 };
 

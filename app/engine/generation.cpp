@@ -55,7 +55,7 @@ void Generation::stop(State& state, std::string outcome) {
 
 bool Generation::was_changed(const State& state) const { return state.text != text_ || !(state.model == model_); }
 
-PredictionRequest Generation::request(const EngineResult& result) const {
+PredictionQuery Generation::request(const EngineResult& result) const {
   const model::TokenBatch& tokens = result.input->target ? *result.input->target : result.input->source;
   const std::uint32_t item = std::min(item_, tokens.batch - 1);
   return {.batch = item,

@@ -24,7 +24,7 @@ class Generation {
   bool is_running() const { return sampler_.has_value(); }
 
   /// The prediction that the next step needs.
-  PredictionRequest request(const EngineResult& result) const;
+  PredictionQuery request(const EngineResult& result) const;
   /// Adds a token when its distribution is known. Call it once per frame, while `result` answers `state`. Ends itself: after
   /// the requested tokens, an end token or a new line, or when the user changed the text.
   void step(State& state, const EngineResult& result);

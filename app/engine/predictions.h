@@ -14,13 +14,13 @@
 namespace headlight::app {
 
 /// A request to read a hidden state by the final norm and the unembedding (logit lens).
-struct PredictionRequest {
+struct PredictionQuery {
   std::uint32_t batch = 0;
   std::uint32_t token = 0;
   std::uint32_t layer = 0;    ///< layers already passed: 0 the token vectors, the number of layers the model's own reading
   bool keeps_logits = false;  ///< all of them, to sample from
 
-  auto operator<=>(const PredictionRequest&) const = default;
+  auto operator<=>(const PredictionQuery&) const = default;
   inference::StateRef state() const { return {.batch = batch, .token = token, .layer = layer}; }
 };
 
@@ -34,7 +34,7 @@ struct Prediction {
 inline constexpr std::size_t kPredictedCandidates = 24;
 
 /// The known predictions; possibly of the previous run, until they are recomputed.
-using Predictions = std::map<PredictionRequest, Prediction>;
+using Predictions = std::map<PredictionQuery, Prediction>;
 
 /// Reads one row of logits.
 Prediction predict(std::span<const float> logits, bool keeps_logits, std::uint64_t run);

@@ -21,7 +21,7 @@ std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::Bloc
   const std::uint32_t end =
       std::min<std::uint32_t>(target.start(batch) + target.lengths[batch], static_cast<std::uint32_t>(texts.size()));
   if (!frame.result.has_logits || end == 0) return texts;
-  const Prediction* next = frame.ask(PredictionRequest{
+  const Prediction* next = frame.ask(PredictionQuery{
       .batch = batch, .token = end - 1, .layer = predicting_layers(*frame.result.network), .keeps_logits = true});
   if (next && next->run == frame.result.run && !next->candidates.empty()) {
     texts[end - 1] = candidate_label(frame.result, next->candidates.front().id);

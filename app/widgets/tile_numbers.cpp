@@ -98,7 +98,7 @@ std::optional<float> TileNumbers::received(std::uint32_t key) const {
 }
 
 NumberSource::Numbers TileNumbers::memory(std::uint32_t row) {
-  if (frame_.wants_memory) *frame_.wants_memory = true;
+  frame_.ask(MemoryQuery());
   const std::span<const float> numbers = memory_row(frame_, row);
   if (numbers.empty()) return std::nullopt;
   return std::vector<float>(numbers.begin(), numbers.end());

@@ -91,9 +91,7 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
   const std::optional<attention::Cell> drawn_pin = state_.view.pinned;
   if (shows_state && (chosen != drawn || chosen_pin != drawn_pin)) undo_.adopt(state_);
 
-  wanted_tiles_.clear();
-  predictions_.clear();
-  wants_memory_ = false;
+  queries_.clear();
   items_.clear();
   tips_.clear();
   handle_keys();
@@ -104,10 +102,8 @@ void Workspace::build(shell::PixelSize size, float content_scale, double now_s) 
                  .state = state,
                  .transient = transient_,
                  .result = result_,
-                 .tile_queries = wanted_tiles_,
+                 .queries = queries_,
                  .items = &items_,
-                 .predictions = &predictions_,
-                 .wants_memory = &wants_memory_,
                  .generation = &generation_,
                  .commands = &posted_,
                  .tips = &tips_};
@@ -213,33 +209,30 @@ void Workspace::request_what_is_seen() {
   RunInputs inputs = run_inputs(state_);
   const bool is_first = revision_ == 0;
   const bool has_other_inputs = is_first || inputs != requested_inputs_;
-  if (generation_.is_running() && result_.has_logits) predictions_.push_back(generation_.request(result_));
-  const bool wants_the_same =
-      wanted_tiles_ == requested_tiles_ && predictions_ == requested_predictions_ && wants_memory_ == requested_memory_;
-  if (!has_other_inputs && wants_the_same) return;
+  if (generation_.is_running() && result_.has_logits) queries_.emplace_back(generation_.request(result_));
+  if (!has_other_inputs && queries_ == requested_queries_) return;
   ++revision_;
   if (has_other_inputs) inputs_revision_ = revision_;
   requested_inputs_ = std::move(inputs);
-  requested_tiles_ = wanted_tiles_;
-  requested_predictions_ = predictions_;
-  requested_memory_ = wants_memory_;
-  engine_->request({.revision = revision_,
-                    .inputs = requested_inputs_,
-                    .tiles = requested_tiles_,
-                    .predictions = requested_predictions_,
-                    .wants_memory = requested_memory_,
-                    .laid_out_for = result_.shapes});
+  requested_queries_ = queries_;
+  engine_->request(
+      {.revision = revision_, .inputs = requested_inputs_, .queries = requested_queries_, .laid_out_for = result_.shapes});
 }
 
 bool Workspace::shows_selected_map() const {
-  return is_current() && requested_inputs_ == run_inputs(state_) && !wanted_tiles_.empty() &&
-         result_.is_current(wanted_tiles_.front());
+  const auto is_tile = [](const Query& query) { return std::holds_alternative<TileQuery>(query); };
+  const auto first = std::ranges::find_if(queries_, is_tile);
+  return is_current() && requested_inputs_ == run_inputs(state_) && first != queries_.end() &&
+         result_.is_current(std::get<TileQuery>(*first));
 }
 
 bool Workspace::shows_all_maps() const {
-  const auto is_shown = [&](const TileQuery& query) { return result_.is_current(query); };
+  const auto is_shown = [&](const Query& query) {
+    const TileQuery* tile = std::get_if<TileQuery>(&query);
+    return !tile || result_.is_current(*tile);
+  };
   return shows_selected_map() && (!result_.translated || result_.translated->is_done) &&
-         std::ranges::all_of(wanted_tiles_, is_shown);
+         std::ranges::all_of(queries_, is_shown);
 }
 
 void Workspace::report(const std::optional<std::string>& trouble) {

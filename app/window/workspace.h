@@ -249,13 +249,11 @@ class Workspace final : private CommandHost {
   struct {
     std::shared_ptr<const model::ModelInput> of, as_drawn;
   } drawn_input_;
-  std::uint64_t revision_ = 0;         ///< of the newest request
-  std::uint64_t inputs_revision_ = 0;  ///< of the newest request with other inputs than the one before
-  RunInputs requested_inputs_;         ///< of the newest request
-  RunInputs shown_inputs_;             ///< of the newest good run, as far as known
-  std::vector<TileQuery> requested_tiles_, wanted_tiles_;
-  std::vector<PredictionRequest> requested_predictions_, predictions_;
-  bool requested_memory_ = false, wants_memory_ = false;
+  std::uint64_t revision_ = 0;                      ///< of the newest request
+  std::uint64_t inputs_revision_ = 0;               ///< of the newest request with other inputs than the one before
+  RunInputs requested_inputs_;                      ///< of the newest request
+  RunInputs shown_inputs_;                          ///< of the newest good run, as far as known
+  std::vector<Query> requested_queries_, queries_;  ///< of the newest request, and of this frame
 
   Transient transient_;
   Layout layout_;

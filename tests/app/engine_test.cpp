@@ -47,8 +47,8 @@ struct Bench {
                 .wake = [this] { ++wakes; },
                 .tile_bytes = tile_bytes}) {}
 
-  void request(const RunInputs& inputs, std::vector<TileQuery> tiles = {}) {
-    engine.request({.revision = ++revision, .inputs = inputs, .tiles = std::move(tiles)});
+  void request(const RunInputs& inputs, const std::vector<TileQuery>& tiles = {}) {
+    engine.request({.revision = ++revision, .inputs = inputs, .queries = {tiles.begin(), tiles.end()}});
   }
   /// The worker calls wake() after it said that it is idle.
   bool was_woken(int times) const {

@@ -116,7 +116,7 @@ TEST_SUITE("cpu") {
     const State state = causal_playground();
     const TileQuery mean{.quantity = kMeanOfKind, .rows = 7, .columns = 7};
     const TileQuery head{.head = 1, .rows = 7, .columns = 7};
-    EngineRequest request{.revision = 1, .inputs = run_inputs(state), .tiles = {mean, head}};
+    EngineRequest request{.revision = 1, .inputs = run_inputs(state), .queries = {mean, head}};
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();
     CHECK(worker.snapshot().error == "");
@@ -128,11 +128,12 @@ TEST_SUITE("cpu") {
     const attention::Tile first = *worker.snapshot().tile(mean);
     request.inputs.playground.seed = 9;
     request.revision = 2;
-    request.tiles = {{.quantity = QuantityId(quantities().size()), .rows = 7, .columns = 7}, mean};
+    const TileQuery unknown{.quantity = QuantityId(quantities().size()), .rows = 7, .columns = 7};
+    request.queries = {unknown, mean};
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();
     CHECK(worker.snapshot().error == "");
-    CHECK(worker.snapshot().tile(request.tiles[0]) == nullptr);
+    CHECK(worker.snapshot().tile(unknown) == nullptr);
     CHECK(worker.snapshot().tile(mean)->values != first.values);
   }
 
@@ -149,8 +150,9 @@ TEST_SUITE("cpu") {
     EngineRequest request{.revision = 1, .inputs = run_inputs(state)};
     worker.begin(request);
     CHECK(worker.snapshot().memory == nullptr);
-    request.wants_memory = true;
+    request.queries = {MemoryQuery()};
     worker.begin(request);
+    while (worker.has_more()) worker.evaluate_some();
     const std::shared_ptr<const Tensor> memory = worker.snapshot().memory;
     REQUIRE(memory);
     REQUIRE(memory->shape.size() == 3);
@@ -160,7 +162,7 @@ TEST_SUITE("cpu") {
     const model::BlockRef block{.kind = model::BlockKind::Cross};
     const model::Linear& linear = result.network->layer(block).weights->key;
     const TileQuery keys{.quantity = Stage::K, .block = block, .rows = 3, .columns = 2};
-    request.tiles = {keys};
+    request.queries = {keys};
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();
     const std::shared_ptr<const Tensor> again = worker.snapshot().memory;

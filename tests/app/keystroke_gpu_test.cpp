@@ -45,11 +45,11 @@ struct Desk {
     EngineRequest request{.revision = ++revision, .inputs = run_inputs(state)};
     for (const auto& [block, shape] : run.shapes) {
       for (std::uint32_t head = 0; head < shape.heads; ++head) {
-        request.tiles.push_back({.block = block, .head = head, .rows = shape.queries, .columns = shape.keys});
+        request.queries.emplace_back(TileQuery{.block = block, .head = head, .rows = shape.queries, .columns = shape.keys});
       }
     }
     const auto layers = static_cast<std::uint32_t>(run.network->layers->encoder.size());
-    request.predictions = {{.token = run.input->source.length - 1, .layer = layers}};
+    request.queries.emplace_back(PredictionQuery{.token = run.input->source.length - 1, .layer = layers});
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();
     return worker.snapshot();
@@ -88,7 +88,7 @@ TEST_SUITE("gpu") {
     const auto request = [&] {
       EngineRequest wanted{.revision = ++desk.revision, .inputs = run_inputs(state)};
       for (std::uint32_t layer = 0; layer < 2; ++layer) {
-        wanted.tiles.push_back({.block = {.layer = LayerIndex{layer}}, .rows = 6, .columns = 6});
+        wanted.queries.emplace_back(TileQuery{.block = {.layer = LayerIndex{layer}}, .rows = 6, .columns = 6});
       }
       return wanted;
     };
@@ -100,7 +100,8 @@ TEST_SUITE("gpu") {
     REQUIRE(before.has_all_tiles);
     set_head_gain(state, {.layer = LayerIndex{1}}, 0, 0.0F);
     desk.worker.begin(request());
-    const std::vector<TileQuery> tiles = request().tiles;
+    std::vector<TileQuery> tiles;
+    for (const Query& query : request().queries) tiles.push_back(std::get<TileQuery>(query));
     CHECK(desk.worker.snapshot().is_current(tiles[0]));
     CHECK_FALSE(desk.worker.snapshot().is_current(tiles[1]));
     while (desk.worker.has_more()) desk.worker.evaluate_some();

@@ -198,7 +198,7 @@ TEST_CASE("the steps have the weights between their matrices, and large ones scr
                                                              .state = stage.state,
                                                              .transient = stage.transient,
                                                              .result = stage.result,
-                                                             .tile_queries = stage.tile_queries}),
+                                                             .queries = stage.queries}),
                               weight, {.layer = &stage.result.network->layer({}), .head = 0, .d_k = 64, .d_v = 64},
                               {.row = 250, .rows = 1, .column = 3, .columns = 1});
   REQUIRE(known);

@@ -29,9 +29,9 @@ struct Bench {
   Engine engine{{.open = fake_factory(log), .device = "fake", .wake = {}}};
   std::uint64_t revision = 0;
 
-  void request(const State& state, std::vector<PredictionRequest> predictions = {}) {
+  void request(const State& state, const std::vector<PredictionQuery>& predictions = {}) {
     engine.request(
-        {.revision = ++revision, .inputs = run_inputs(state), .tiles = {}, .predictions = std::move(predictions)});
+        {.revision = ++revision, .inputs = run_inputs(state), .queries = {predictions.begin(), predictions.end()}});
   }
   EngineResult finish() {
     engine.wait_until_idle();
@@ -177,8 +177,8 @@ TEST_SUITE("cpu") {
     State state = model_state("gpt2", "a b");
     bench.request(state);
     const std::uint32_t tokens = bench.finish().input->source.length;
-    const PredictionRequest last{.batch = 0, .token = tokens - 1, .layer = 2, .keeps_logits = true};
-    const PredictionRequest lens{.batch = 0, .token = 0, .layer = 1, .keeps_logits = false};
+    const PredictionQuery last{.batch = 0, .token = tokens - 1, .layer = 2, .keeps_logits = true};
+    const PredictionQuery lens{.batch = 0, .token = 0, .layer = 1, .keeps_logits = false};
     bench.request(state, {last,
                           lens,
                           {.batch = 1, .token = 0, .layer = 0},

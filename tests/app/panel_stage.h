@@ -33,10 +33,11 @@ struct PanelStage {
   EngineResult result;
   ItemRects items;
   StepsMemory steps;
-  std::vector<TileQuery> tile_queries;
-  std::uint32_t evaluated = 0;  ///< tiles since the construction
-  bool is_answering = true;     ///< false: requests stay requests
-  double draw_ms = 0.0;         ///< of the last frame: this thread's processor time, which other work can't lengthen
+  std::vector<Query> queries;           ///< of the last frame
+  std::vector<TileQuery> tile_queries;  ///< those for tiles
+  std::uint32_t evaluated = 0;          ///< tiles since the construction
+  bool is_answering = true;             ///< false: requests stay requests
+  double draw_ms = 0.0;                 ///< of the last frame: this thread's processor time, which other work can't lengthen
   /// Instead of the reference: what a test makes up.
   std::function<attention::Tile(const attention::TileRequest&)> make_tile;
 
@@ -64,17 +65,14 @@ struct PanelStage {
 
   void frame() {
     if (!(computed_ == run_inputs(state)) || result.run == 0) compute();
+    queries.clear();
     tile_queries.clear();
     items.clear();
     overflowing_.clear();
     shell.ui.set_theme(state.view.theme == Theme::Dark ? shell::ThemeKind::Dark : shell::ThemeKind::Light);
     shell.ui.begin_frame(shell.size, shell.scale, 1.0 / 60.0);
-    Frame shown{.ui = shell.ui,
-                .state = state,
-                .transient = transient,
-                .result = result,
-                .tile_queries = tile_queries,
-                .items = &items};
+    Frame shown{
+        .ui = shell.ui, .state = state, .transient = transient, .result = result, .queries = queries, .items = &items};
     const double began_ms = processor_ms();
     const float grid = 340.0F;
     const float width = shell.ui.width();
@@ -88,6 +86,9 @@ struct PanelStage {
     pane("grid", width - grid, grid, shell.ui.theme().panel, [&] { draw_grid_panel(shown); });
     draw_ms = processor_ms() - began_ms;
     shell.ui.end_frame();
+    for (const Query& query : queries) {
+      if (const TileQuery* tile = std::get_if<TileQuery>(&query)) tile_queries.push_back(*tile);
+    }
     if (is_answering) evaluate();
   }
 

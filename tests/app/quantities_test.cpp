@@ -62,7 +62,7 @@ struct Desk {
   Desk() { worker.open(""); }
 
   EngineResult compare(const State& shown, const std::optional<State>& reference) {
-    EngineRequest request{.revision = ++revision, .inputs = run_inputs(shown), .tiles = {difference}};
+    EngineRequest request{.revision = ++revision, .inputs = run_inputs(shown), .queries = {difference}};
     if (reference) request.reference = run_inputs(*reference);
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();

@@ -122,10 +122,12 @@ TEST_SUITE("cpu") {
     const int runs = log->runs;
     EngineRequest again = request;
     again.revision = 2;
-    again.tiles = {{.quantity = attention::Stage::Weights,
+    TileQuery whole{.quantity = attention::Stage::Weights,
                     .block = {.kind = model::BlockKind::Cross, .layer = {0}},
                     .rows = worker.snapshot().input->target->length,
-                    .columns = worker.snapshot().input->source.length}};
+                    .columns = worker.snapshot().input->source.length};
+    const std::uint32_t rows = whole.rows;
+    again.queries = {whole};
     again.laid_out_for = worker.snapshot().shapes;
     worker.begin(again);
     CHECK(log->runs == runs);
@@ -134,9 +136,8 @@ TEST_SUITE("cpu") {
     const EngineResult result = worker.snapshot();
     CHECK(result.translated->is_done);
     // The tile grew with the target: whoever asked for the whole map has the whole map.
-    TileQuery whole = again.tiles.front();
     whole.rows = result.input->target->length;
-    CHECK(whole.rows > again.tiles.front().rows);
+    CHECK(whole.rows > rows);
     CHECK(result.is_current(whole));
   }
 

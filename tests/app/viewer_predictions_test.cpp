@@ -25,8 +25,8 @@ State predictions_of(const std::string& text) {
 /// The names of the rows on screen.
 std::optional<std::vector<std::string>> names_of_rows(UiDriver& ui, State state) {
   Transient transient;
-  std::vector<TileQuery> tile_queries;
-  Frame frame{.ui = ui.ui(), .state = state, .transient = transient, .result = ui.result(), .tile_queries = tile_queries};
+  std::vector<Query> queries;
+  Frame frame{.ui = ui.ui(), .state = state, .transient = transient, .result = ui.result(), .queries = queries};
   return written_tokens(frame, state.selection.block.kind);
 }
 

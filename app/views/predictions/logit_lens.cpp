@@ -83,7 +83,7 @@ void draw_logit_lens(Frame& frame, const PredictionPlace& place) {
     frame.mark(fmt::format("lens.{}", layer), {.x = origin.x, .y = y, .width = width, .height = kRowHeight - kGap});
     // The bars beside it need the logits of the output.
     const Prediction* prediction = frame.ask(
-        PredictionRequest{.batch = place.batch, .token = place.token, .layer = layer, .keeps_logits = layer == layers});
+        PredictionQuery{.batch = place.batch, .token = place.token, .layer = layer, .keeps_logits = layer == layers});
     for (std::size_t i = 0; i < kCells; ++i) {
       const shell::UiRect box{.x = origin.x + kLabelRoom + static_cast<float>(i) * (cell + kGap),
                               .y = y,

@@ -164,7 +164,7 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
 /// Bars, and below them what continues the text.
 void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, const PredictionPlace& place) {
   const bool can_generate = frame.result.model && predicts_next(frame.result);
-  const Prediction* prediction = frame.ask(PredictionRequest{
+  const Prediction* prediction = frame.ask(PredictionQuery{
       .batch = place.batch, .token = place.token, .layer = predicting_layers(*frame.result.network), .keeps_logits = true});
   memory.observe(frame.result, place, prediction, ImGui::GetTime(), ImGui::IsAnyMouseDown());
   const inference::SamplingSettings& sampling = frame.state.generation.sampling;

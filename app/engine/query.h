@@ -1,0 +1,26 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <variant>
+
+#include "app/engine/predictions.h"
+#include "app/quantities/tile_query.h"
+
+namespace headlight::app {
+
+/// Asks for EngineResult::memory, from which cross-attention's keys and values are projected.
+struct MemoryQuery {
+  auto operator<=>(const MemoryQuery&) const = default;
+};
+
+/// One question about the newest run. Those that name nothing in the run are ignored: the caller may lay out a run that it
+/// hasn't seen.
+using Query = std::variant<TileQuery, PredictionQuery, MemoryQuery>;
+
+/// Queries that are answered, and all that were asked.
+struct QueryProgress {
+  std::size_t done = 0, total = 0;
+};
+
+}  // namespace headlight::app

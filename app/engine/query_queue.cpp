@@ -1,0 +1,101 @@
+#include "app/engine/query_queue.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "core/error.h"
+
+namespace headlight::app {
+
+void QueryQueue::ask(const Query& query, QueryPriority priority, std::size_t position,
+                     const std::function<std::unique_ptr<QueryTask>()>& make_task) {
+  if (waiting_.empty()) done_ = 0;
+  const auto [entry, is_new] = waiting_.try_emplace(query);
+  entry->second.priority = priority;
+  entry->second.position = position;
+  if (is_new) entry->second.task = make_task();
+}
+
+void QueryQueue::cancel(const std::function<bool(const Query&)>& is_unwanted) {
+  std::erase_if(waiting_, [&](const auto& entry) { return is_unwanted(entry.first); });
+}
+
+bool QueryQueue::has(const std::function<bool(const Query&)>& is_meant) const {
+  return std::ranges::any_of(waiting_, [&](const auto& entry) { return is_meant(entry.first); });
+}
+
+std::vector<QueryQueue::Waitings::iterator> QueryQueue::in_order() {
+  std::vector<Waitings::iterator> order;
+  for (auto entry = waiting_.begin(); entry != waiting_.end(); ++entry) order.push_back(entry);
+  std::ranges::sort(order, {},
+                    [](Waitings::iterator entry) { return std::pair(entry->second.priority, entry->second.position); });
+  return order;
+}
+
+void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget) {
+  const std::vector<Waitings::iterator> order = in_order();
+  if (order.empty()) return;
+  QueryTask::Cost all;
+  for (const Waitings::iterator entry : order) {
+    const QueryTask::Cost cost = entry->second.task->cost();
+    all.cells += cost.cells;
+    all.logits += cost.logits;
+  }
+  const bool fits = all.cells <= budget.cells && all.logits <= budget.logits;
+  try {
+    std::vector<Part> batch;
+    QueryStep step;
+    QueryTask::Cost cost;
+    for (const Waitings::iterator entry : order) {
+      const bool is_next = fits || entry->second.priority == order.front()->second.priority;
+      const QueryTask::Cost own = entry->second.task->cost();
+      const bool has_room = cost.cells < budget.cells && cost.logits + own.logits <= budget.logits;
+      if (!batch.empty() && (!is_next || !has_room)) break;
+      QueryStep part = entry->second.task->next(budget.cells);
+      if (!batch.empty() && part.of != step.of) break;
+      batch.push_back({.waiting = entry,
+                       .tiles = part.tiles.size(),
+                       .states = part.states.size(),
+                       .reads_encoder_output = part.reads_encoder_output});
+      step.of = part.of;
+      for (const attention::TileRequest& tile : part.tiles) cost.cells += std::size_t{tile.rows} * tile.columns;
+      cost.logits += own.logits;
+      std::ranges::move(part.tiles, std::back_inserter(step.tiles));
+      std::ranges::move(part.states, std::back_inserter(step.states));
+      step.reads_encoder_output = step.reads_encoder_output || part.reads_encoder_output;
+    }
+    answer(runs, batch, step);
+  } catch (...) {
+    clear();
+    throw;
+  }
+}
+
+void QueryQueue::answer(const Runs& runs, std::vector<Part>& batch, const QueryStep& step) {
+  const bool is_of_reference = step.of == Evaluation::Of::Reference;
+  inference::Run::Answers answers;
+  if (is_of_reference) {
+    if (runs.reference == nullptr) throw Error("there is no run to compare with");
+    answers.tiles = runs.reference->evaluate(step.tiles);
+  } else if (!step.tiles.empty() || !step.states.empty()) {
+    answers = runs.run.answer({.tiles = step.tiles, .states = step.states});
+  }
+  const std::size_t width = step.states.empty() ? 0 : answers.logits.values.size() / step.states.size();
+  std::span<attention::Tile> tiles = answers.tiles;
+  std::span<const float> logits = answers.logits.values;
+  for (const Part& part : batch) {
+    QueryTask& task = *part.waiting->second.task;
+    task.take({.tiles = tiles.first(part.tiles),
+               .logits = logits.first(part.states * width),
+               .encoder_output = part.reads_encoder_output ? runs.run.encoder_output() : Tensor()});
+    tiles = tiles.subspan(part.tiles);
+    logits = logits.subspan(part.states * width);
+    if (!task.is_done()) continue;
+    waiting_.erase(part.waiting);
+    ++done_;
+  }
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "app/engine/query.h"
+#include "app/quantities/evaluation.h"
+#include "core/tensor.h"
+#include "inference/run.h"
+
+namespace headlight::app {
+
+/// What a query needs next of one run.
+struct QueryStep {
+  Evaluation::Of of = Evaluation::Of::Run;
+  std::vector<attention::TileRequest> tiles = {};
+  std::vector<inference::StateRef> states = {};  ///< whose logits are read; of the newest run
+  bool reads_encoder_output = false;             ///< of the newest run
+};
+
+/// The answers to one step.
+struct QueryAnswer {
+  std::span<attention::Tile> tiles;
+  std::span<const float> logits;  ///< [state, vocabulary]
+  Tensor encoder_output = {};
+};
+
+/// A query while it is answered. A new kind of query is an alternative of Query and a class of this interface, which hands
+/// its result on when it is done.
+class QueryTask {
+ public:
+  /// An estimate of what is computed next.
+  struct Cost {
+    std::size_t cells = 0;   ///< of tiles
+    std::size_t logits = 0;  ///< numbers of them
+  };
+
+  virtual ~QueryTask() = default;
+  virtual Cost cost() const = 0;
+  /// Of about `most_cells` cells; the same again until take().
+  virtual QueryStep next(std::size_t most_cells) = 0;
+  virtual void take(const QueryAnswer& answer) = 0;
+  virtual bool is_done() const = 0;
+};
+
+/// What is on screen with the selected head, what else is on screen, and what may wait.
+enum class QueryPriority : std::uint8_t { Selected, OnScreen, Background };
+
+/// The queries that aren't answered yet, for one newest run and one reference. All of them are answered together where they
+/// fit into the budget, else those of the first priority, some at a time, so that a newer request waits for little.
+class QueryQueue {
+ public:
+  /// Asks a query; a task of it that has begun goes on with the new priority. Queries of one priority are answered in the
+  /// order of `position`.
+  void ask(const Query& query, QueryPriority priority, std::size_t position,
+           const std::function<std::unique_ptr<QueryTask>()>& make_task);
+  void cancel(const std::function<bool(const Query&)>& is_unwanted);
+  void clear() { waiting_.clear(); }
+
+  bool is_empty() const { return waiting_.empty(); }
+  /// Is any of these waiting?
+  bool has(const std::function<bool(const Query&)>& is_meant) const;
+  /// Answers the next ones. Throws what the runs throw, and then is empty.
+  void answer_some(const Runs& runs, const QueryTask::Cost& budget);
+
+  /// Since the queue was last empty.
+  QueryProgress progress() const { return {.done = done_, .total = done_ + waiting_.size()}; }
+
+ private:
+  struct Waiting {
+    QueryPriority priority = QueryPriority::OnScreen;
+    std::size_t position = 0;
+    std::unique_ptr<QueryTask> task;
+  };
+  using Waitings = std::map<Query, Waiting>;
+  /// One entry of a batch, and its part of the answers.
+  struct Part {
+    Waitings::iterator waiting;
+    std::size_t tiles = 0, states = 0;
+    bool reads_encoder_output = false;
+  };
+  std::vector<Waitings::iterator> in_order();
+  void answer(const Runs& runs, std::vector<Part>& batch, const QueryStep& step);
+
+  Waitings waiting_;
+  std::size_t done_ = 0;
+};
+
+/// Tasks of the three kinds of queries; `sink` gets the result.
+std::unique_ptr<QueryTask> make_tile_task(const TileQuery& query, const BlockShapes& shapes,
+                                          std::function<void(attention::Tile tile)> sink);
+/// `vocabulary`: numbers in a row of logits.
+std::unique_ptr<QueryTask> make_prediction_task(const PredictionQuery& query, std::size_t vocabulary,
+                                                std::function<void(std::span<const float> logits)> sink);
+std::unique_ptr<QueryTask> make_memory_task(std::function<void(Tensor encoder_output)> sink);
+
+}  // namespace headlight::app

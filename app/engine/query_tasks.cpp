@@ -1,0 +1,91 @@
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "app/engine/query_queue.h"
+
+namespace headlight::app {
+namespace {
+
+class TileTask final : public QueryTask {
+ public:
+  TileTask(const TileQuery& query, const BlockShapes& shapes, std::function<void(attention::Tile)> sink)
+      : evaluation_(quantity(query.quantity).begin(query, shapes)), sink_(std::move(sink)) {}
+
+  /// Of what comes next, at most: a mean's strip from all heads.
+  Cost cost() const override {
+    Cost cost;
+    for (const attention::TileRequest& tile : evaluation_->next(std::numeric_limits<std::size_t>::max()).requests) {
+      cost.cells += std::size_t{tile.rows} * tile.columns;
+    }
+    return cost;
+  }
+  QueryStep next(std::size_t most_cells) override {
+    Evaluation::Step step = evaluation_->next(most_cells);
+    return {.of = step.of, .tiles = std::move(step.requests)};
+  }
+  void take(const QueryAnswer& answer) override {
+    evaluation_->take({std::make_move_iterator(answer.tiles.begin()), std::make_move_iterator(answer.tiles.end())});
+    if (evaluation_->is_done()) sink_(evaluation_->result());
+  }
+  bool is_done() const override { return evaluation_->is_done(); }
+
+ private:
+  std::unique_ptr<Evaluation> evaluation_;
+  std::function<void(attention::Tile)> sink_;
+};
+
+class PredictionTask final : public QueryTask {
+ public:
+  PredictionTask(const PredictionQuery& query, std::size_t vocabulary, std::function<void(std::span<const float>)> sink)
+      : query_(query), vocabulary_(vocabulary), sink_(std::move(sink)) {}
+
+  Cost cost() const override { return {.logits = vocabulary_}; }
+  QueryStep next(std::size_t /*most_cells*/) override { return {.states = {query_.state()}}; }
+  void take(const QueryAnswer& answer) override {
+    sink_(answer.logits);
+    is_done_ = true;
+  }
+  bool is_done() const override { return is_done_; }
+
+ private:
+  PredictionQuery query_;
+  std::size_t vocabulary_;
+  std::function<void(std::span<const float>)> sink_;
+  bool is_done_ = false;
+};
+
+class MemoryTask final : public QueryTask {
+ public:
+  explicit MemoryTask(std::function<void(Tensor)> sink) : sink_(std::move(sink)) {}
+
+  Cost cost() const override { return {}; }
+  QueryStep next(std::size_t /*most_cells*/) override { return {.reads_encoder_output = true}; }
+  void take(const QueryAnswer& answer) override {
+    sink_(answer.encoder_output);
+    is_done_ = true;
+  }
+  bool is_done() const override { return is_done_; }
+
+ private:
+  std::function<void(Tensor)> sink_;
+  bool is_done_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<QueryTask> make_tile_task(const TileQuery& query, const BlockShapes& shapes,
+                                          std::function<void(attention::Tile tile)> sink) {
+  return std::make_unique<TileTask>(query, shapes, std::move(sink));
+}
+
+std::unique_ptr<QueryTask> make_prediction_task(const PredictionQuery& query, std::size_t vocabulary,
+                                                std::function<void(std::span<const float> logits)> sink) {
+  return std::make_unique<PredictionTask>(query, vocabulary, std::move(sink));
+}
+
+std::unique_ptr<QueryTask> make_memory_task(std::function<void(Tensor encoder_output)> sink) {
+  return std::make_unique<MemoryTask>(std::move(sink));
+}
+
+}  // namespace headlight::app
