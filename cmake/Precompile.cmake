@@ -1,5 +1,5 @@
-# headlight_precompile(TARGET [json] [vulkan]) – parses the standard library's headers, {fmt}, and where named
-# nlohmann's JSON and Vulkan-Hpp once for the whole target instead of once per file. Sources still include what they use:
+# headlight_precompile(TARGET [json] [vulkan] [cli]) – parses the standard library's headers, {fmt}, and where named
+# nlohmann's JSON, Vulkan-Hpp and CLI11 once for the whole target instead of once per file. Sources still include what they use:
 # -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, as the tidy preset has it, builds without.
 function(headlight_precompile target)
   set(headers
@@ -8,6 +8,9 @@ function(headlight_precompile target)
     <fmt/format.h> <fmt/ranges.h>)
   if(json IN_LIST ARGN)
     list(APPEND headers <nlohmann/json.hpp>)
+  endif()
+  if(cli IN_LIST ARGN)
+    list(APPEND headers <CLI/CLI.hpp>)
   endif()
   if(vulkan IN_LIST ARGN)
     target_compile_definitions(${target} PRIVATE VULKAN_HPP_NO_CONSTRUCTORS)  # designated initialisers
