@@ -159,7 +159,7 @@ int run_viewer_bench(const BenchFlags& flags) {
     first.model = options.models->open(inference::find_model(flags.model));
     select_model(first.state, first.model->path.string(), first.model->masks);
     select_first_head(first.state, *first.model);
-    if (const StarterView* starter = find_starter_view(*first.model)) first.state.text = starter->text;
+    if (const StarterView* starter = find_starter_view(*first.model)) first.state.text() = starter->text;
   }
   options.state = std::move(first.state);
   options.model = std::move(first.model);

@@ -156,25 +156,25 @@ void ModelFlags::apply_model(State& state) {
   if (!model_.empty()) {
     const std::filesystem::path path = std::filesystem::absolute(inference::find_model(model_)).lexically_normal();
     opened_ = models_->open(path);
-    if (state.model.path != path) {
+    if (model_path(state.source) != path) {
       select_model(state, path.string(), opened_->masks);
       select_first_head(state, *opened_);
       const StarterView* starter = find_starter_view(*opened_);
-      if (starter != nullptr && text_flag_.empty() && state.text == State{}.text) state.text = starter->text;
+      if (starter != nullptr && text_flag_.empty() && state.text() == State{}.text()) state.text() = starter->text;
     }
   }
-  if (!first_model_flag_.empty() && state.model.path.empty()) {
+  if (!first_model_flag_.empty() && !is_model(state.source)) {
     throw UsageError("{} is for trained models: name one with --model", first_model_flag_);
   }
   for (const StateEdit& edit : model_edits_) edit(state);
-  if (!text_flag_.empty()) state.model.ids.clear();
-  if (!ids_.empty()) state.model.ids = ids_;
-  if (!pairs_.empty()) state.model.pair_text = joined(pairs_);
+  if (!text_flag_.empty()) state.model().ids.clear();
+  if (!ids_.empty()) state.model().ids = ids_;
+  if (!pairs_.empty()) state.model().pair_text = joined(pairs_);
   if (!targets_.empty()) {
-    state.model.target_text = joined(targets_);
-    state.model.target_ids.clear();
+    state.model().target_text = joined(targets_);
+    state.model().target_ids.clear();
   }
-  if (!target_ids_.empty()) state.model.target_ids = target_ids_;
+  if (!target_ids_.empty()) state.model().target_ids = target_ids_;
   if (!opened_) return;
   const model::ModelDescription& description = opened_->description;
   if (!description.is_encoder_decoder && (!targets_.empty() || !target_ids_.empty())) {
@@ -191,7 +191,7 @@ void ModelFlags::apply_masks(State& state) const {
     attention::MaskSpec& mask = state.masks.by_kind[kind];
     for (const MaskEdit& edit : mask_edits_) edit(mask);
     // The masks of the model's training stay applied.
-    const bool is_trained_causal = !state.model.path.empty() && state.model_masks.by_kind[kind].rule.causal;
+    const bool is_trained_causal = is_model(state.source) && state.model().trained_masks.by_kind[kind].rule.causal;
     if (is_trained_causal && !mask_edits_.empty()) mask.rule.causal = true;
   }
   if (mask_file_.empty()) return;
@@ -210,12 +210,12 @@ void ModelFlags::apply(State& state) {
   }
   if (!preset_.empty()) select_preset(state, preset_);
   // A text applies to everything but a preset; the playground's flags apply to the playground.
-  const bool leaves_preset = !text_flag_.empty() && !state.preset.empty();
+  const bool leaves_preset = !text_flag_.empty() && is_notebook(state.source);
   if (leaves_preset || !first_playground_flag_.empty()) select_preset(state, "");
-  if (!text_flag_.empty()) state.text = joined(texts_);
+  if (!text_flag_.empty()) state.text() = joined(texts_);
   if (!key_texts_.empty()) {
-    state.key_text = joined(key_texts_);
-    state.cross = true;
+    state.playground().key_text = joined(key_texts_);
+    state.playground().cross = true;
   }
   for (const StateEdit& edit : playground_edits_) edit(state);
   apply_model(state);

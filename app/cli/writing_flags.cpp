@@ -101,12 +101,11 @@ void Writer::write_attention(const std::string& name, const std::string& text, c
                              const std::vector<std::uint32_t>& target_ids) {
   if (flags_.attention.empty()) return;
   RunInputs inputs;
-  inputs.text = text;
   inputs.masks = model_->masks;
-  inputs.model.path = path_.string();
-  inputs.model.precision = flags_.precision;
-  if (!ids.empty()) inputs.model.ids = {positioned(ids, model_->network->source_embedding.get())};
-  if (!target_ids.empty()) inputs.model.target_ids = {positioned(target_ids, model_->network->target_embedding.get())};
+  Model choice{.path = path_.string(), .text = text, .precision = flags_.precision};
+  if (!ids.empty()) choice.ids = {positioned(ids, model_->network->source_embedding.get())};
+  if (!target_ids.empty()) choice.target_ids = {positioned(target_ids, model_->network->target_embedding.get())};
+  inputs.source = std::move(choice);
   write_line_attention(runner(), models_, inputs, flags_.attention / name);
 }
 

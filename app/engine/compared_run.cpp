@@ -13,9 +13,11 @@ namespace {
 
 /// Why these inputs have no run beside one of the others on the same device; empty: they may have one.
 std::string why_not_together(const RunInputs& wanted, const RunInputs& newest) {
-  if (wanted.model.path != newest.model.path) return "the reference run is of another model";
-  if (!newest.model.path.empty() && wanted.model.precision != newest.model.precision) {
-    const bool is_f16 = wanted.model.precision == inference::Precision::F16;
+  if (model_path(wanted.source) != model_path(newest.source)) return "the reference run is of another model";
+  const auto* wanted_model = std::get_if<Model>(&wanted.source);
+  const auto* newest_model = std::get_if<Model>(&newest.source);
+  if (wanted_model && newest_model && wanted_model->precision != newest_model->precision) {
+    const bool is_f16 = wanted_model->precision == inference::Precision::F16;
     return fmt::format("the reference run has {} weights, this run {}", is_f16 ? "f16" : "f32", is_f16 ? "f32" : "f16");
   }
   return {};

@@ -123,8 +123,8 @@ class Engine::Worker {
       const std::lock_guard lock(mutex_);
       is_update = !progress_ || progress_->done_bytes / step != done_bytes / step;
       progress_ = {.done_bytes = done_bytes, .total_bytes = total_bytes};
-      const bool is_outdated =
-          wanted_ && (wanted_->inputs.model.path != loading_.path || wanted_->inputs.model.precision != loading_.precision);
+      const bool is_outdated = wanted_ && (model_path(wanted_->inputs.source) != model_path(loading_) ||
+                                           precision_of(wanted_->inputs.source) != precision_of(loading_));
       goes_on = !is_stopping_ && !is_cancelled_ && !device_ && !is_outdated;
     }
     if (is_update && options_.wake) options_.wake();
@@ -165,7 +165,7 @@ class Engine::Worker {
       is_working_ = true;
       const std::optional<std::string> device = std::exchange(device_, std::nullopt);
       const std::optional<EngineRequest> wanted = std::exchange(wanted_, std::nullopt);
-      if (wanted) loading_ = wanted->inputs.model;
+      if (wanted) loading_ = wanted->inputs.source;
       lock.unlock();
       if (device) worker.open(*device);
       if (wanted) worker.begin(*wanted);
@@ -206,7 +206,7 @@ class Engine::Worker {
   std::optional<EngineResult> published_;
   std::optional<LoadProgress> progress_;
   std::optional<CompileProgress> compiling_;
-  ModelChoice loading_;  ///< of the newest request that was begun
+  Source loading_;  ///< of the newest request that was begun
   bool is_cancelled_ = false;
   bool is_working_ = false;
   bool is_stopping_ = false;

@@ -117,11 +117,12 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
   result_.is_load_error = false;
   try {
     const RunSource::Source& source = source_.build(inputs);
-    load_weights(source, inputs.model.precision);
+    load_weights(source, precision_of(inputs.source));
     run(source, inputs);
     result_.inputs = std::make_shared<const RunInputs>(inputs);
     result_.translated.reset();
-    if (source.model && translates_itself(inputs.model, *source.model)) {
+    const auto* choice = std::get_if<Model>(&inputs.source);
+    if (choice && translates_itself(*choice, *source.model)) {
       translation_.emplace(*source.model, *source.prompt);
       result_.translated = std::make_shared<const Translated>(translation_->written());
     }

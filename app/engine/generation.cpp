@@ -38,22 +38,21 @@ void Generation::start(State& state, const EngineResult& result) {
   item_ = prediction_place(state, result).batch;
   most_ = state.generation.tokens;
   take_over_translation(state, result.translated.get());
-  text_ = state.text;
-  model_ = state.model;
+  model_ = state.model();
   sampler_.emplace(state.generation.sampling);
 }
 
 void Generation::stop(State& state, std::string outcome) {
   if (!is_running()) return;
   if (!pending_.empty() && !was_changed(state)) {
-    (result_has_target_ ? state.model.target_ids : state.model.ids).clear();
+    (result_has_target_ ? state.model().target_ids : state.model().ids).clear();
   }
   pending_.clear();
   sampler_.reset();
   outcome_ = std::move(outcome);
 }
 
-bool Generation::was_changed(const State& state) const { return state.text != text_ || !(state.model == model_); }
+bool Generation::was_changed(const State& state) const { return state.model() != model_; }
 
 PredictionQuery Generation::request(const EngineResult& result) const {
   const model::TokenBatch& tokens = result.input->target ? *result.input->target : result.input->source;
@@ -74,15 +73,14 @@ void Generation::step(State& state, const EngineResult& result) {
   } catch (const Error& error) {
     return stop(state, error.what());
   }
-  text_ = state.text;
-  model_ = state.model;
+  model_ = state.model();
   if (is_running() && count_ >= most_ && pending_.empty()) stop(state, fmt::format("{} tokens", count_));
 }
 
 void Generation::take(State& state, const EngineResult& result, std::uint32_t id) {
   if (ends_text(result, id)) return stop(state, "the model ended the text");
   result_has_target_ = result.model->description.is_encoder_decoder;
-  std::vector<std::vector<std::uint32_t>>& given = result_has_target_ ? state.model.target_ids : state.model.ids;
+  std::vector<std::vector<std::uint32_t>>& given = result_has_target_ ? state.model().target_ids : state.model().ids;
   if (!given.empty() && pending_.empty()) {  // the user gave ids: the text continues as ids
     given.at(std::min<std::size_t>(item_, given.size() - 1)).push_back(id);
     ++count_;

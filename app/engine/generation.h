@@ -42,8 +42,7 @@ class Generation {
   std::vector<std::uint32_t> before_;   ///< ids that the text has
   std::vector<std::uint32_t> pending_;  ///< ids of an incomplete character: they are in the state as ids
   bool result_has_target_ = false;      ///< tokens go to the target instead of the text
-  std::string text_;                    ///< as the last step left it
-  ModelChoice model_;                   ///< likewise
+  Model model_;                         ///< as the last step left it
   std::string outcome_;
 };
 

@@ -12,13 +12,20 @@ constexpr double kMergeSeconds = 1.0;
 
 /// The inputs without the typed text.
 RunInputs without_text(RunInputs inputs) {
-  inputs.text.clear();
-  inputs.key_text.clear();
-  inputs.model.pair_text.clear();
-  inputs.model.target_text.clear();
-  inputs.model.ids.clear();
-  inputs.model.target_ids.clear();
-  inputs.model.translates = true;  // typing into the target makes it the user's
+  match(
+      inputs.source,
+      [](Playground& playground) {
+        playground.text.clear();
+        playground.key_text.clear();
+        playground.cross = false;
+      },
+      [](Notebook&) {},
+      [](Model& model) {
+        for (std::string* text : {&model.text, &model.pair_text, &model.target_text}) text->clear();
+        model.ids.clear();
+        model.target_ids.clear();
+        model.translates = true;  // typing into the target makes it the user's
+      });
   return inputs;
 }
 

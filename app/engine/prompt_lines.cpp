@@ -54,21 +54,20 @@ LineRange partner_line(const std::string& text, std::size_t item, const std::str
   return number < lines.size() ? lines[number] : LineRange{.begin = partner.size(), .end = partner.size()};
 }
 
-inference::PromptText prompt_text(const RunInputs& inputs, bool has_pairs, bool has_target) {
-  const ModelChoice& model = inputs.model;
+inference::PromptText prompt_text(const Model& model, bool has_pairs, bool has_target) {
   inference::PromptText prompt;
   prompt.adds_special = model.adds_special;
   prompt.padding = model.padding;
   prompt.ids = model.ids;
   if (prompt.ids.empty()) {
-    for (const LineRange line : item_lines(inputs.text)) prompt.lines.push_back(cut(inputs.text, line));
-    if (has_pairs) prompt.pair_lines = partners(inputs.text, prompt.lines.size(), model.pair_text);
+    for (const LineRange line : item_lines(model.text)) prompt.lines.push_back(cut(model.text, line));
+    if (has_pairs) prompt.pair_lines = partners(model.text, prompt.lines.size(), model.pair_text);
   }
   if (!has_target) return prompt;
   prompt.target_ids = model.target_ids;
   if (prompt.target_ids.empty()) {
     const std::size_t items = prompt.ids.empty() ? prompt.lines.size() : prompt.ids.size();
-    prompt.target_lines = partners(inputs.text, items, model.target_text);
+    prompt.target_lines = partners(model.text, items, model.target_text);
   }
   return prompt;
 }

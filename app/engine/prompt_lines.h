@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/state/state.h"
+#include "app/state/source.h"
 #include "inference/prompt.h"
 
 namespace headlight::app {
@@ -24,6 +24,6 @@ std::vector<LineRange> item_lines(const std::string& text);
 LineRange partner_line(const std::string& text, std::size_t item, const std::string& partner);
 
 /// The input of inference::make_prompt(), without second sentences and targets where the model doesn't use them.
-inference::PromptText prompt_text(const RunInputs& inputs, bool has_pairs, bool has_target);
+inference::PromptText prompt_text(const Model& model, bool has_pairs, bool has_target);
 
 }  // namespace headlight::app

@@ -32,6 +32,10 @@ class RunSource {
   Source with_target(const Translation& translation) const;
 
  private:
+  Source build(const Playground& choice);
+  Source build(const Notebook& choice);
+  Source build(const Model& choice);
+
   std::shared_ptr<ModelCache> models_;
   RunInputs inputs_;
   Source source_;

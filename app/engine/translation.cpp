@@ -25,11 +25,11 @@ std::size_t longest_target(const inference::LanguageModel& model, const inferenc
 
 }  // namespace
 
-bool translates_itself(const ModelChoice& choice) {
+bool translates_itself(const Model& choice) {
   return choice.translates && choice.target_text.empty() && choice.target_ids.empty();
 }
 
-bool translates_itself(const ModelChoice& choice, const inference::LanguageModel& model) {
+bool translates_itself(const Model& choice, const inference::LanguageModel& model) {
   return translates_itself(choice) && model.description.is_encoder_decoder && inference::can_write(model.description) &&
          model.description.has_logits && model.predicted_tokenizer() != nullptr;
 }
@@ -119,13 +119,13 @@ Translated Translation::written() const {
 
 std::string target_text(const State& state, std::span<const std::string> lines) {
   std::string text;
-  const std::vector<LineRange> items = item_lines(state.text);
-  const bool has_own_lines = state.model.ids.empty() && items.size() == lines.size();
+  const std::vector<LineRange> items = item_lines(state.text());
+  const bool has_own_lines = state.model().ids.empty() && items.size() == lines.size();
   for (std::size_t i = 0, begin = 0; i < lines.size(); ++i) {
     const std::size_t until = has_own_lines ? items[i].begin : begin;
     if (lines.size() > 1 && has_own_lines) {
-      const auto breaks = std::count(state.text.begin() + static_cast<std::ptrdiff_t>(begin),
-                                     state.text.begin() + static_cast<std::ptrdiff_t>(until), '\n');
+      const auto breaks = std::count(state.text().begin() + static_cast<std::ptrdiff_t>(begin),
+                                     state.text().begin() + static_cast<std::ptrdiff_t>(until), '\n');
       text.append(static_cast<std::size_t>(breaks), '\n');
     } else if (i > 0) {
       text += '\n';
@@ -141,15 +141,15 @@ RunInputs inputs_on_screen(const State& state, const EngineResult& result) {
   const bool is_its_own = result.translated && result.inputs && *result.inputs == inputs;
   if (!is_its_own) return inputs;
   for (std::uint32_t item = 0; item < result.prompt->target_tokens.size(); ++item) {
-    inputs.model.target_ids.push_back(predicted_ids(result, item));
+    std::get<Model>(inputs.source).target_ids.push_back(predicted_ids(result, item));
   }
   return inputs;
 }
 
 void take_over_translation(State& state, const Translated* written) {
-  if (!translates_itself(state.model) || written == nullptr) return;
-  state.model.translates = false;
-  state.model.target_text = target_text(state, written->lines);
+  if (!translates_itself(state.model()) || written == nullptr) return;
+  state.model().translates = false;
+  state.model().target_text = target_text(state, written->lines);
 }
 
 }  // namespace headlight::app

@@ -22,9 +22,9 @@ struct Translated {
 };
 
 /// Does the model generate the target: is the option on, and no target given?
-bool translates_itself(const ModelChoice& choice);
+bool translates_itself(const Model& choice);
 /// … and does this model support it?
-bool translates_itself(const ModelChoice& choice, const inference::LanguageModel& model);
+bool translates_itself(const Model& choice, const inference::LanguageModel& model);
 
 /// A translation in progress, greedy, token by token. The owner runs the network: states() lists the states whose logits are
 /// needed, take() chooses tokens, prompt() is the next pass' input.

@@ -59,7 +59,7 @@ std::string place(const ExportBlocks& blocks, const MatrixRef& matrix, bool name
 }
 
 /// Of its folder or file; of a snapshot in the Hugging Face cache (…/models--organisation--name/snapshots/revision) its own.
-std::string model_name(const ModelChoice& model) {
+std::string model_name(const Model& model) {
   const std::filesystem::path path = model.path;
   const std::filesystem::path repository = path.parent_path().parent_path();
   constexpr std::string_view kPrefix = "models--";
@@ -70,9 +70,13 @@ std::string model_name(const ModelChoice& model) {
 std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options) {
   const RunInputs& inputs = options.inputs;
   const inference::BlockShape& shape = blocks.shape;
-  std::string text = !inputs.model.path.empty() ? fmt::format("{}, d_model {}", model_name(inputs.model), shape.d_model)
-                     : inputs.preset.empty()    ? fmt::format("d_model {}, seed {}", shape.d_model, inputs.playground.seed)
-                                                : inputs.preset;
+  std::string text = match(
+      inputs.source,
+      [&](const Playground& playground) {
+        return fmt::format("d_model {}, seed {}", shape.d_model, playground.settings.seed);
+      },
+      [](const Notebook& notebook) { return notebook.name; },
+      [&](const Model& model) { return fmt::format("{}, d_model {}", model_name(model), shape.d_model); });
   text += fmt::format(", {} head{}, d_k {}, d_v {}, scale {:.4g}", shape.heads, shape.heads == 1 ? "" : "s", shape.d_k,
                       shape.d_v, static_cast<double>(blocks.scale));
   return text + "; " + mask_in_words(inputs.masks[blocks.kind]);

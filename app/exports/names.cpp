@@ -97,7 +97,7 @@ std::vector<std::string> export_names(const ExportOptions& options, const std::v
     for (const Stage stage : options.stages) names.add(block, shape, stage);
   }
   if (network != nullptr && options.hidden) {
-    for (const HiddenFile& file : hidden_files(*network, !options.inputs.model.path.empty())) names.add_result(file.name);
+    for (const HiddenFile& file : hidden_files(*network, is_model(options.inputs.source))) names.add_result(file.name);
   }
   if (network != nullptr && options.logits && network->layers->unembedding.has_value()) names.add_result("logits");
   return std::move(names).sorted();

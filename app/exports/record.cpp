@@ -12,18 +12,17 @@ namespace {
 
 using exporting::Json;
 
-Json describe_language_model(const inference::LanguageModel& model, const RunInputs& inputs) {
-  const ModelChoice& choice = inputs.model;
+Json describe_language_model(const inference::LanguageModel& model, const Model& choice, const inference::HeadGains& gains) {
   Json about = {{"name", model.description.name},
                 {"family", model.description.family},
                 {"model_type", model.description.model_type},
                 {"precision", choice.precision == inference::Precision::F16 ? "f16" : "f32"},
                 {"padding_side", choice.padding == inference::PaddingSide::Left ? "left" : "right"},
                 {"adds_special", choice.adds_special}};
-  if (choice.ids.empty()) about["text"] = inputs.text;
+  if (choice.ids.empty()) about["text"] = choice.text;
   if (!choice.pair_text.empty()) about["pair_text"] = choice.pair_text;
   if (!choice.target_text.empty() && choice.target_ids.empty()) about["target_text"] = choice.target_text;
-  for (const auto& [place, gain] : inputs.gains) {
+  for (const auto& [place, gain] : gains) {
     about["gains"].push_back({{"attention", model::to_string(place.first.kind)},
                               {"layer", place.first.layer.value},
                               {"head", place.second},
@@ -35,15 +34,17 @@ Json describe_language_model(const inference::LanguageModel& model, const RunInp
 /// The settings that rebuild the network, and its sizes.
 Json describe_model(const RunRecord& record) {
   const RunInputs& inputs = record.options.inputs;
-  Json model;
-  if (record.language_model != nullptr) {
-    model = describe_language_model(*record.language_model, inputs);
-  } else if (inputs.preset.empty()) {
-    model = {{"text", inputs.text}, {"key_text", inputs.key_text}};
-    model.update(Json::parse(to_json(inputs.playground).dump()));
-  } else {
-    model = {{"preset", inputs.preset}, {"about", inference::make_notebook(inputs.preset).summary}};
-  }
+  Json model = match(
+      inputs.source,
+      [](const Playground& playground) {
+        Json about = {{"text", playground.text}, {"key_text", playground.key_text}};
+        about.update(Json::parse(to_json(playground.settings).dump()));
+        return about;
+      },
+      [](const Notebook& notebook) -> Json {
+        return {{"preset", notebook.name}, {"about", inference::make_notebook(notebook.name).summary}};
+      },
+      [&](const Model& choice) { return describe_language_model(*record.language_model, choice, inputs.gains); });
   for (const ExportBlocks& blocks : record.blocks) {
     const inference::BlockShape& shape = blocks.shape;
     Json& attention = model["attention"][std::string(model::to_string(blocks.kind))];

@@ -74,7 +74,7 @@ class ExportRun {
     }
     if (options_.hidden) plan_hidden();
     if (options_.logits) plan_logits();
-    if (options_.inputs.preset == kUntransposedPreset && writes(ExportFormat::Npy)) plan_untransposed();
+    if (notebook_name(options_.inputs.source) == kUntransposedPreset && writes(ExportFormat::Npy)) plan_untransposed();
   }
 
   void plan_stage(const ExportBlocks& blocks, Stage stage) {
@@ -152,7 +152,7 @@ class ExportRun {
   }
 
   void plan_hidden() {
-    const std::vector<HiddenFile> files = hidden_files(*source_.network, !options_.inputs.model.path.empty());
+    const std::vector<HiddenFile> files = hidden_files(*source_.network, is_model(options_.inputs.source));
     if (files.empty()) plan_result("encoder_output", false, {});
     for (const HiddenFile& file : files) {
       plan_result(file.name, true, [this, file](const auto& path) {
@@ -237,7 +237,7 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
   const RunSource::Source& source = sources.build(options.inputs);
   if (source.model) {
     ExportProgress progress;
-    runner.load(source.network->layers, options.inputs.model.precision, [&](std::size_t done, std::size_t total) {
+    runner.load(source.network->layers, precision_of(options.inputs.source), [&](std::size_t done, std::size_t total) {
       progress.loaded_bytes = done;
       progress.bytes_to_load = total;
       return !observer || observer(progress);

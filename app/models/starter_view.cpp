@@ -51,7 +51,7 @@ FirstState first_state(ModelCache& models) {
   }
   try {
     first.model = models.open(*path);
-    first.state.text = kCaptionsStarter.text;
+    first.state.text() = kCaptionsStarter.text;
     select_model(first.state, path->string(), first.model->masks);
     select_first_head(first.state, *first.model);
   } catch (const Error& error) {
@@ -62,11 +62,12 @@ FirstState first_state(ModelCache& models) {
 
 void find_moved_model(State& state) {
   std::error_code failure;
-  if (state.model.path.empty() || fs::exists(state.model.path, failure)) return;
-  const std::string name = fs::path(state.model.path).filename().string();
+  Model* model = std::get_if<Model>(&state.source);
+  if (!model || fs::exists(model->path, failure)) return;
+  const std::string name = fs::path(model->path).filename().string();
   for (const StarterView* starter : kStarterViews) {
     if (starter->model != name) continue;
-    if (const std::optional<fs::path> path = find_bundled_model(name)) state.model.path = path->string();
+    if (const std::optional<fs::path> path = find_bundled_model(name)) model->path = path->string();
   }
 }
 

@@ -50,7 +50,7 @@ std::string model_name(const inference::LanguageModel* model, const std::string&
 bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const inference::LanguageModel* model,
                                const std::string& error) {
   Form form(frame, typed, "model");
-  ModelChoice& choice = frame.state.model;
+  Model& choice = frame.state.model();
   const std::string name = model_name(model, choice.path);
   frame.ui.ensure_glyphs(name);
   ImGui::PushTextWrapPos(0.0F);

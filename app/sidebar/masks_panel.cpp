@@ -67,7 +67,7 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, const std::string& 
                                      mask.matrix->keys));
   }
   const std::string count = painted == 0 ? "nothing" : fmt::format("{} cell{}", painted, painted == 1 ? "" : "s");
-  const bool is_changed = mask != attention::MaskSpec{} || !frame.state.preset.empty();
+  const bool is_changed = mask != attention::MaskSpec{} || is_notebook(frame.state.source);
   if (form.value_with_button("reset", "Painted", count, "Reset mask", is_changed)) reset_masks(frame.state);
 }
 

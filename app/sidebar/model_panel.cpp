@@ -75,7 +75,7 @@ void draw_scale(Form& form, model::Scale& scale) {
 }
 
 void draw_playground(Frame& frame, NumberBeingTyped& typed, const std::string& error) {
-  PlaygroundSettings& settings = frame.state.playground;
+  PlaygroundSettings& settings = frame.state.playground().settings;
   Form form(frame, typed, "model");
   const std::string automatic = settings.heads > 0 && settings.d_model % settings.heads == 0
                                     ? fmt::format("auto ({})", settings.d_model / settings.heads)

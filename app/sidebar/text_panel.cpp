@@ -71,16 +71,16 @@ void draw_preset_tokens(Frame& frame, TextPanelMemory& memory) {
 void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& error) {
   const bool has_run = frame.result.run != 0 && frame.result.input != nullptr;
   forget_pointed_tokens(frame);
-  if (!frame.state.preset.empty()) {
+  if (is_notebook(frame.state.source)) {
     if (has_run) draw_preset_tokens(frame, memory);
     return;
   }
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "text");
-  const bool is_cross = frame.state.cross;
+  const bool is_cross = frame.state.playground().cross;
   draw_text_head(frame, is_cross ? "Queries" : "Each line is one item of the batch");
   draw_examples_popup(frame);
-  draw_text_box(frame, "text.edit", frame.state.text, "Type a sentence", text_box_focus(frame));
+  draw_text_box(frame, "text.edit", frame.state.text(), "Type a sentence", text_box_focus(frame));
   if (!error.empty()) form.warning(error);
 
   // While a change is being computed, the run on screen may still be of the other kind.
@@ -89,11 +89,12 @@ void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& e
     const model::TokenBatch& tokens = shows_cross ? *frame.result.input->target : frame.result.input->source;
     draw_token_side(frame, "chips.query", tokens, memory.target);
   }
-  form.toggle("cross", "Cross-attention", frame.state.cross, {}, "The text attends to a second text instead of to itself.");
+  form.toggle("cross", "Cross-attention", frame.state.playground().cross, {},
+              "The text attends to a second text instead of to itself.");
   if (!is_cross) return;
   draw_caption(frame, "Keys and values");
-  draw_text_box(frame, "text.key_edit", frame.state.key_text, "A second text; while it is empty the first attends to itself",
-                shell::FieldFocus::None);
+  draw_text_box(frame, "text.key_edit", frame.state.playground().key_text,
+                "A second text; while it is empty the first attends to itself", shell::FieldFocus::None);
   if (shows_cross) draw_token_side(frame, "chips.key", frame.result.input->source, memory.source);
 }
 

@@ -2,12 +2,26 @@
 
 namespace headlight::app {
 
+namespace {
+
+/// Of two unequal sources: is the text the difference?
+bool has_other_text_alone(const Source& good, const Source& refused) {
+  if (good.index() != refused.index()) return false;
+  return match(
+      good, [&](const Playground& playground) { return playground.settings == std::get<Playground>(refused).settings; },
+      [](const Notebook&) { return false; },
+      [&](const Model& model) {
+        const Model& other = std::get<Model>(refused);
+        return model.path == other.path && model.precision == other.precision;
+      });
+}
+
+}  // namespace
+
 ErrorSection error_section_for(const RunInputs& good, const RunInputs& refused) {
-  if (good.preset != refused.preset) return ErrorSection::Model;
-  if (good.playground != refused.playground) return ErrorSection::Model;
-  if (good.model.path != refused.model.path || good.model.precision != refused.model.precision) return ErrorSection::Model;
-  if (good.model != refused.model) return ErrorSection::Text;
-  if (good.text != refused.text || good.key_text != refused.key_text) return ErrorSection::Text;
+  if (good.source != refused.source) {
+    return has_other_text_alone(good.source, refused.source) ? ErrorSection::Text : ErrorSection::Model;
+  }
   return good.masks != refused.masks ? ErrorSection::Masks : ErrorSection::Model;
 }
 

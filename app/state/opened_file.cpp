@@ -34,11 +34,11 @@ void open_text(const std::filesystem::path& path, State& state) {
   if (broken != std::string_view::npos) {
     throw Error("{}: byte {} is not UTF-8; only text files can be opened", path.string(), broken);
   }
-  if (!state.preset.empty()) select_preset(state, "");  // a notebook's tokens are its own
-  state.model.ids.clear();
-  state.model.target_ids.clear();
-  state.model.target_text.clear();
-  state.text = tidy_lines(content);
+  if (is_notebook(state.source)) select_preset(state, "");  // a notebook's tokens are its own
+  state.model().ids.clear();
+  state.model().target_ids.clear();
+  state.model().target_text.clear();
+  state.text() = tidy_lines(content);
 }
 
 bool is_model_path(const std::filesystem::path& path) {

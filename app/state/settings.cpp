@@ -145,7 +145,7 @@ LoadedSettings defaults_after(const fs::path& path, const std::string& what_is_w
 
 void forget_changes(State& state) {
   restore_training(state);
-  state.playground_masks = {};
+  state.playground().kept_masks = {};
 }
 
 void remember_model(Settings& settings, const std::string& path) {

@@ -1,6 +1,7 @@
 #include "app/state/state.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "inference/notebooks.h"
@@ -28,58 +29,143 @@ attention::PaintScope paint_scope(const State& state) {
   return {.layer = std::nullopt, .batch = selection.batch, .head = std::nullopt};
 }
 
-/// Leaves the current model or preset and drops the parts of the state that belong only to it.
-void leave(State& state) {
-  state.preset.clear();
-  state.model.path.clear();
-  state.model.ids.clear();
-  state.model.target_ids.clear();
-  state.model_masks = {};
+// Members of a State that is changeable or not.
+
+template <typename AnyState>
+auto& playground_in(AnyState& state) {
+  auto* shown = std::get_if<Playground>(&state.source);
+  return shown ? *shown : state.kept.playground;
+}
+
+template <typename AnyState>
+auto& model_in(AnyState& state) {
+  auto* shown = std::get_if<Model>(&state.source);
+  return shown ? *shown : state.kept.model;
+}
+
+template <typename AnyState>
+auto& text_in(AnyState& state) {
+  return match(
+      state.source, [&](auto& shown) -> auto& {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(shown)>, Notebook>) {
+          return state.kept.playground.text;
+        } else {
+          return shown.text;
+        }
+      });
+}
+
+/// Moves the shown source to the kept ones; `state.source` is a notebook then, and the text the playground's.
+void keep_source(State& state) {
+  std::string text = std::exchange(state.text(), {});
+  match(
+      state.source, [&](Playground& playground) { state.kept.playground = std::move(playground); }, [](Notebook&) {},
+      [&](Model& model) {
+        state.kept.model = std::move(model);
+        state.kept.model.path.clear();
+      });
+  state.source = Notebook{};
+  state.text() = std::move(text);
+}
+
+/// Drops the parts of the state that belong only to the model or notebook that was left.
+void drop_changes(State& state) {
   state.gains.clear();
   state.selection = {};
   state.view.pinned.reset();
 }
 
-bool is_playground(const State& state) { return state.preset.empty() && state.model.path.empty(); }
-
-void show_playground(State& state) {
-  if (is_playground(state)) return;
-  leave(state);
-  state.masks = std::exchange(state.playground_masks, {});
+void forget_model_inputs(Model& model) {
+  model.ids.clear();
+  model.target_ids.clear();
+  model.trained_masks = {};
 }
 
-/// A notebook or a model with its own masks.
-void show_another(State& state, attention::MaskSet masks) {
-  if (is_playground(state)) state.playground_masks = std::move(state.masks);
-  leave(state);
-  state.masks = std::move(masks);
+void show_playground(State& state) {
+  if (is_playground(state.source)) return;
+  change_to_playground(state);
+  forget_model_inputs(state.model());
+  drop_changes(state);
+  state.masks = std::exchange(state.playground().kept_masks, {});
+}
+
+/// Before a notebook or a model is shown with its own masks.
+void leave(State& state) {
+  if (is_playground(state.source)) state.playground().kept_masks = std::move(state.masks);
+  forget_model_inputs(state.model());
+  drop_changes(state);
+}
+
+/// What a run needs of a source.
+Source run_source(Source source) {
+  match(
+      source,
+      [](Playground& playground) {
+        if (!playground.cross) playground.key_text.clear();
+        playground.cross = !playground.key_text.empty();
+        playground.kept_masks = {};
+      },
+      [](Notebook&) {}, [](Model& model) { model.trained_masks = {}; });
+  return source;
+}
+
+const attention::MaskSet& notebook_masks(const std::string& name) {
+  // A notebook's masks never change, and building a notebook costs more than a frame may.
+  thread_local std::map<std::string, attention::MaskSet> notebooks;
+  const auto known = notebooks.find(name);
+  if (known != notebooks.end()) return known->second;
+  return notebooks.emplace(name, inference::make_notebook(name).masks).first->second;
 }
 
 }  // namespace
 
+Playground& State::playground() { return playground_in(*this); }
+const Playground& State::playground() const { return playground_in(*this); }
+Model& State::model() { return model_in(*this); }
+const Model& State::model() const { return model_in(*this); }
+std::string& State::text() { return text_in(*this); }
+const std::string& State::text() const { return text_in(*this); }
+
 RunInputs run_inputs(const State& state) {
-  return {.playground = state.playground,
-          .text = state.text,
-          .key_text = state.cross ? state.key_text : std::string(),
-          .preset = state.preset,
-          .model = state.model,
-          .masks = state.masks,
-          .gains = state.gains};
+  return {.source = run_source(state.source), .masks = state.masks, .gains = state.gains};
+}
+
+void change_to_playground(State& state) {
+  if (is_playground(state.source)) return;
+  keep_source(state);
+  state.source = std::exchange(state.kept.playground, {});
+}
+
+void change_to_notebook(State& state, const std::string& name) {
+  keep_source(state);
+  state.source = Notebook{name};
+}
+
+void change_to_model(State& state, const std::string& path) {
+  keep_source(state);
+  Model model = std::exchange(state.kept.model, {});
+  model.path = path;
+  model.text = std::exchange(state.kept.playground.text, {});
+  state.source = std::move(model);
 }
 
 void select_preset(State& state, const std::string& name) {
   if (name.empty()) return show_playground(state);
-  if (name == state.preset) return restore_training(state);
-  show_another(state, inference::make_notebook(name).masks);
-  state.preset = name;
+  if (name == notebook_name(state.source)) return restore_training(state);
+  attention::MaskSet masks = inference::make_notebook(name).masks;
+  leave(state);
+  change_to_notebook(state, name);
+  state.masks = std::move(masks);
 }
 
 void select_model(State& state, const std::string& path, const attention::MaskSet& trained_masks) {
   if (path.empty()) return show_playground(state);
-  if (path == state.model.path) return restore_training(state);
-  show_another(state, trained_masks);
-  state.model.path = path;
-  state.model_masks = trained_masks;
+  if (path == model_path(state.source)) return restore_training(state);
+  attention::MaskSet masks = trained_masks;
+  leave(state);
+  change_to_model(state, path);
+  state.model().trained_masks = masks;
+  state.masks = std::move(masks);
 }
 
 float head_gain(const State& state, model::BlockRef block, std::uint32_t head) {
@@ -115,13 +201,10 @@ void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRa
 
 const attention::MaskSet& trained_masks(const State& state) {
   static const attention::MaskSet kPlayground;
-  if (!state.model.path.empty()) return state.model_masks;
-  if (state.preset.empty()) return kPlayground;
-  // A notebook's masks never change, and building a notebook costs more than a frame may.
-  thread_local std::map<std::string, attention::MaskSet> notebooks;
-  const auto known = notebooks.find(state.preset);
-  if (known != notebooks.end()) return known->second;
-  return notebooks.emplace(state.preset, inference::make_notebook(state.preset).masks).first->second;
+  return match(
+      state.source, [](const Playground&) -> const attention::MaskSet& { return kPlayground; },
+      [](const Notebook& notebook) -> const attention::MaskSet& { return notebook_masks(notebook.name); },
+      [](const Model& model) -> const attention::MaskSet& { return model.trained_masks; });
 }
 
 void reset_masks(State& state) { state.masks = trained_masks(state); }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/state/source.h"
 #include "attention/mask.h"
 #include "attention/stage.h"
 #include "inference/language_model.h"
@@ -68,23 +69,6 @@ struct ViewChoices {
   bool operator==(const ViewChoices&) const = default;
 };
 
-/// A model from a file, and how text becomes its tokens. The text itself is State::text: its first (or only) sentences, or
-/// the source of an encoder–decoder.
-struct ModelChoice {
-  std::string path = {};         ///< of inference::open_model(); empty: the playground or a notebook
-  std::string pair_text = {};    ///< second sentences (BERT), line by line; may be empty
-  std::string target_text = {};  ///< the decoder's side of encoder–decoders, line by line; may be empty
-  /// Used instead of the texts, unchanged; empty: the texts. One list for each item of the batch.
-  std::vector<std::vector<std::uint32_t>> ids = {}, target_ids = {};
-  /// An encoder–decoder writes its target itself, as long as neither `target_text` nor `target_ids` gives one.
-  bool translates = true;
-  bool adds_special = true;  ///< [CLS], <s>, …
-  inference::PaddingSide padding = inference::PaddingSide::Right;
-  inference::Precision precision = inference::Precision::F32;
-
-  bool operator==(const ModelChoice&) const = default;
-};
-
 /// Limits of the playground's settings.
 inline constexpr std::uint32_t kMostGeneratedTokens = 4'096;
 inline constexpr float kLeastTemperature = 0.01f, kMostTemperature = 10.0f;
@@ -98,21 +82,33 @@ struct GenerationChoices {
   bool operator==(const GenerationChoices&) const = default;
 };
 
+/// The texts and settings of sources that aren't shown; of the shown one the default.
+struct KeptSources {
+  Playground playground;
+  Model model;  ///< without path, text and ids: what the next opened model takes over
+
+  bool operator==(const KeptSources&) const = default;
+};
+
 /// All choices of the user: compared, copied, saved and undone as one value. It contains no computed results.
 struct State {
-  std::string text = "Life is short, eat dessert first";  ///< lines are batch items
-  std::string key_text;                                   ///< the second text; kept while `cross` is off
-  bool cross = false;                                     ///< text attends to key_text instead of itself
-  inference::PlaygroundSettings playground;
-  std::string preset;  ///< a name of inference::notebook_names(), or empty: text and playground above
-  ModelChoice model;   ///< with a path, playground and preset are not shown; the preset is empty then
-  attention::MaskSet masks;
-  attention::MaskSet model_masks;       ///< the masks of the model's training; meaningless without a model
-  attention::MaskSet playground_masks;  ///< restored to `masks` when preset or model is left; meaningless without
-  inference::HeadGains gains;           ///< scaled or knocked-out heads; others have 1
+  Source source;
+  KeptSources kept;
+  attention::MaskSet masks;    ///< of the shown source
+  inference::HeadGains gains;  ///< scaled or knocked-out heads; others have 1
   GenerationChoices generation;
   Selection selection;
   ViewChoices view;
+
+  /// The playground, shown or kept.
+  Playground& playground();
+  const Playground& playground() const;
+  /// The shown model, or the settings that the next opened one takes over.
+  Model& model();
+  const Model& model() const;
+  /// The text of the shown source, which the next one takes over; beside a notebook the playground's.
+  std::string& text();
+  const std::string& text() const;
 
   bool operator==(const State&) const = default;
 };
@@ -137,17 +133,19 @@ struct Transient {
 
 /// The inputs of a forward pass. Equal values give equal results.
 struct RunInputs {
-  inference::PlaygroundSettings playground;
-  std::string text;
-  std::string key_text;  ///< empty: self-attention
-  std::string preset;    ///< non-empty: the rest but masks and gains is ignored
-  ModelChoice model;     ///< with a path: playground and key_text are ignored
+  /// Without masks of its own, and the playground's key_text only where the text attends to it (as `cross` says).
+  Source source;
   attention::MaskSet masks;
   inference::HeadGains gains;
 
   bool operator==(const RunInputs&) const = default;
 };
 RunInputs run_inputs(const State& state);
+
+/// Change the source alone: the text goes over, settings are kept, masks and the rest of the state stay.
+void change_to_playground(State& state);
+void change_to_notebook(State& state, const std::string& name);
+void change_to_model(State& state, const std::string& path);
 
 /// Shows a notebook with its own masks, also where it is shown already, or (empty name) goes back to the playground as it
 /// was left. Throws Error naming the known presets.

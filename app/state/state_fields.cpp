@@ -26,12 +26,16 @@ Field described(Field field, std::function<Change(const State&, const State&)> d
 }
 
 template <typename Member>
+auto of_playground(Member member) {
+  return [member](auto& state) -> auto& { return state.playground().*member; };
+}
+template <typename Member>
 auto in_playground(Member member) {
-  return at(&State::playground, member);
+  return [member](auto& state) -> auto& { return state.playground().settings.*member; };
 }
 template <typename Member>
 auto in_model(Member member) {
-  return at(&State::model, member);
+  return [member](auto& state) -> auto& { return state.model().*member; };
 }
 template <typename Member>
 auto in_sampling(Member member) {
@@ -71,46 +75,63 @@ Field masks_field(const char* key, const char* label, At member) {
       });
 }
 
-Field ids_field(const char* key, IdLists ModelChoice::*ids) {
+Field ids_field(const char* key, IdLists Model::*ids) {
   return value_field(
       "model", key, "Change ids", in_model(ids), [](const IdLists& value) { return nlohmann::json(value); }, read_ids);
 }
 
-/// What is computed: a text by the playground, a notebook or a model.
+/// A name or path that says which source is shown: empty where the source is another one.
+Field source_field(const char* group, const char* key, const std::string& (*name)(const Source&),
+                   void (*change)(State&, const std::string&)) {
+  Field field{.group = group, .key = key};
+  field.write = [name](const State& state) { return nlohmann::json(name(state.source)); };
+  field.read = [change](const JsonReader& object, const char* member, State& state) {
+    std::string read;
+    object.read(member, read);
+    if (!read.empty()) change(state, read);
+  };
+  field.is_same = [name](const State& a, const State& b) { return name(a.source) == name(b.source); };
+  return field;
+}
+
+/// What is computed. A file that names both a notebook and a model is the model's.
 void add_source(std::vector<Field>& fields) {
-  fields.push_back(described(plain_field("", "preset", "", at(&State::preset)), [](const State& before, const State& after) {
-    return Change{.label = after.preset.empty() ? "Leave " + before.preset : "Show " + after.preset};
-  }));
   fields.push_back(
-      described(plain_field("model", "path", "", in_model(&ModelChoice::path)), [](const State&, const State& after) {
-        return Change{.label = after.model.path.empty() ? "Close model" : "Open model"};
+      described(source_field("", "preset", notebook_name, change_to_notebook), [](const State& before, const State& after) {
+        const Notebook* shown = std::get_if<Notebook>(&after.source);
+        return Change{.label = shown ? "Show " + shown->name : "Leave " + notebook_name(before.source)};
       }));
-  fields.push_back(continuous(plain_field("", "text", "Edit text", at(&State::text))));
-  fields.push_back(switch_field("", "cross", "Switch cross-attention", at(&State::cross)));
-  fields.push_back(continuous(plain_field("", "key_text", "Edit second text", at(&State::key_text))));
+  fields.push_back(
+      described(source_field("model", "path", model_path, change_to_model), [](const State&, const State& after) {
+        return Change{.label = is_model(after.source) ? "Open model" : "Close model"};
+      }));
+  fields.push_back(continuous(plain_field(
+      "", "text", "Edit text", [](auto& state) -> auto& { return state.text(); })));
+  fields.push_back(switch_field("", "cross", "Switch cross-attention", of_playground(&Playground::cross)));
+  fields.push_back(continuous(plain_field("", "key_text", "Edit second text", of_playground(&Playground::key_text))));
 }
 
 void add_model(std::vector<Field>& fields) {
-  fields.push_back(continuous(plain_field("model", "pair_text", "Edit second sentence", in_model(&ModelChoice::pair_text))));
-  fields.push_back(described(switch_field("model", "translates", "", in_model(&ModelChoice::translates)),
-                             [](const State&, const State& after) {
-                               return Change{.label = after.model.translates ? "Translate by itself" : "Write the target"};
-                             }));
-  fields.push_back(continuous(plain_field("model", "target_text", "Edit target", in_model(&ModelChoice::target_text))));
-  fields.push_back(choice_field("model", "padding", "Choose padding side", in_model(&ModelChoice::padding), kPaddingSides,
+  fields.push_back(continuous(plain_field("model", "pair_text", "Edit second sentence", in_model(&Model::pair_text))));
+  fields.push_back(
+      described(switch_field("model", "translates", "", in_model(&Model::translates)), [](const State&, const State& after) {
+        return Change{.label = after.model().translates ? "Translate by itself" : "Write the target"};
+      }));
+  fields.push_back(continuous(plain_field("model", "target_text", "Edit target", in_model(&Model::target_text))));
+  fields.push_back(choice_field("model", "padding", "Choose padding side", in_model(&Model::padding), kPaddingSides,
                                 {.name = "--padding-side", .help = "where shorter lines of a batch are filled up"}));
-  Field special = switch_field("model", "adds_special", "Switch special tokens", in_model(&ModelChoice::adds_special));
+  Field special = switch_field("model", "adds_special", "Switch special tokens", in_model(&Model::adds_special));
   special.flag = {.name = "--no-special",
                   .help = "without the tokens that the model expects around a text ([CLS], <s>, ...)",
                   .parse = [](const std::string&, const std::string&) -> StateEdit {
-                    return [](State& state) { state.model.adds_special = false; };
+                    return [](State& state) { state.model().adds_special = false; };
                   }};
   fields.push_back(std::move(special));
   fields.push_back(
-      choice_field("model", "precision", "Choose precision", in_model(&ModelChoice::precision), kPrecisions,
+      choice_field("model", "precision", "Choose precision", in_model(&Model::precision), kPrecisions,
                    {.name = "--precision", .help = "how weights are kept on the device; arithmetic is float32"}));
-  fields.push_back(ids_field("ids", &ModelChoice::ids));
-  fields.push_back(ids_field("target_ids", &ModelChoice::target_ids));
+  fields.push_back(ids_field("ids", &Model::ids));
+  fields.push_back(ids_field("target_ids", &Model::target_ids));
 }
 
 /// "1/sqrt(d_k)", "none" or a number, behind a flag.
@@ -122,7 +143,7 @@ StateEdit parse_scale(const std::string& flag, const std::string& text) {
   } else if (text != "1/sqrt(d_k)") {
     scale = {.kind = model::Scale::Kind::Value, .value = parse_number(flag, text, -kLargest, kLargest)};
   }
-  return [scale](State& state) { state.playground.scale = scale; };
+  return [scale](State& state) { state.playground().settings.scale = scale; };
 }
 
 void add_playground(std::vector<Field>& fields) {
@@ -247,8 +268,8 @@ void add_view(std::vector<Field>& fields) {
 
 /// The masks that the state goes back to, which only change together with others.
 void add_kept_masks(std::vector<Field>& fields) {
-  fields.push_back(masks_field("model_masks", "Change masks", at(&State::model_masks)));
-  fields.push_back(masks_field("playground_masks", "Change masks", at(&State::playground_masks)));
+  fields.push_back(masks_field("model_masks", "Change masks", in_model(&Model::trained_masks)));
+  fields.push_back(masks_field("playground_masks", "Change masks", of_playground(&Playground::kept_masks)));
 }
 
 }  // namespace

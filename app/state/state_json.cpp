@@ -25,7 +25,7 @@ State read_state(const json& value) {
 
 json to_json(const inference::PlaygroundSettings& settings) {
   State state;
-  state.playground = settings;
+  state.playground().settings = settings;
   json value = json::object();
   for (const Field& field : state_fields()) {
     if (field.group == "playground") value[field.key] = field.write(state);

@@ -31,10 +31,10 @@ std::size_t approximate_bytes(const attention::MaskSet& masks, const attention::
 
 /// Only parts of unbounded size are counted.
 std::size_t approximate_bytes(const State& state, const State* before) {
-  return sizeof(State) + state.text.size() + state.key_text.size() +
+  return sizeof(State) + state.text().size() + state.playground().key_text.size() +
          approximate_bytes(state.masks, before ? &before->masks : nullptr) +
-         approximate_bytes(state.playground_masks, before ? &before->playground_masks : nullptr) +
-         approximate_bytes(state.model_masks, before ? &before->model_masks : nullptr);
+         approximate_bytes(state.playground().kept_masks, before ? &before->playground().kept_masks : nullptr) +
+         approximate_bytes(state.model().trained_masks, before ? &before->model().trained_masks : nullptr);
 }
 
 }  // namespace

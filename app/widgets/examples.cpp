@@ -50,21 +50,21 @@ std::span<const Example> examples_of(std::string_view folder) {
 }
 
 std::span<const Example> examples_for(const State& state) {
-  if (!state.preset.empty()) return {};
-  if (state.model.path.empty()) return examples();
-  return examples_of(std::filesystem::path(state.model.path).filename().string());
+  return match(
+      state.source, [](const Playground&) { return examples(); }, [](const Notebook&) { return std::span<const Example>(); },
+      [](const Model& model) { return examples_of(std::filesystem::path(model.path).filename().string()); });
 }
 
 void show_example(State& state, const Example& example) {
-  state.text = example.text;
-  if (state.model.path.empty()) {
-    state.cross = example.key_text != nullptr;
-    if (example.key_text) state.key_text = example.key_text;
+  state.text() = example.text;
+  if (!is_model(state.source)) {
+    state.playground().cross = example.key_text != nullptr;
+    if (example.key_text) state.playground().key_text = example.key_text;
     return;
   }
-  state.model.ids.clear();
-  state.model.target_text.clear();
-  state.model.target_ids.clear();
+  state.model().ids.clear();
+  state.model().target_text.clear();
+  state.model().target_ids.clear();
 }
 
 }  // namespace headlight::app

@@ -16,8 +16,8 @@ constexpr float kFewestRows = 2.0F;
 constexpr float kMostRows = 7.0F;
 
 LineRange line_of(const State& state, const PromptBox& box, std::uint32_t item) {
-  if (&box.text != &state.text) return partner_line(state.text, item, box.text);
-  const std::vector<LineRange> items = item_lines(state.text);
+  if (&box.text != &state.text()) return partner_line(state.text(), item, box.text);
+  const std::vector<LineRange> items = item_lines(state.text());
   return item < items.size() ? items[item] : LineRange{};
 }
 
@@ -94,7 +94,7 @@ std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, co
   std::vector<shell::TextMark> marks;
   if (side) marks = marks_of(frame, box, *side, pointed);
   shell::TextPointer pointer;
-  const bool is_first = &box.text == &frame.state.text;
+  const bool is_first = &box.text == &frame.state.text();
   ImGui::PushStyleColor(ImGuiCol_Text, box.ink != 0 ? box.ink : frame.ui.theme().text);
   const bool was_changed = frame.ui.text_field(fmt::format("##{}", box.name).c_str(), box.text,
                                                {.height = shell::text_field_height(kFewestRows),

@@ -12,7 +12,7 @@
 
 namespace headlight::app {
 
-/// One box of a prompt's text; batch items are lines of State::text and the corresponding lines of this text.
+/// One box of a prompt's text; batch items are lines of State::text() and the corresponding lines of this text.
 struct PromptBox {
   const char* name;
   std::string& text;

@@ -37,7 +37,7 @@ IdLines read_ids(const std::string& text) {
 
 /// Instead of the text while ids are given. An empty field keeps the last ids, so that a run is always possible.
 void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
-  IdLines& ids = frame.state.model.ids;
+  IdLines& ids = frame.state.model().ids;
   draw_prompt_caption(frame, "Token ids; each line is one item of the batch");
   if (read_ids(memory.typed_ids) != ids && !memory.typed_ids.empty()) memory.typed_ids.clear();
   if (memory.typed_ids.empty()) memory.typed_ids = ids_text(ids);
@@ -46,7 +46,7 @@ void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
   if (IdLines read = read_ids(memory.typed_ids); !read.empty()) ids = std::move(read);
   if (!form.button("from_text", "Use the text again")) return;
   ids.clear();
-  frame.state.model.target_ids.clear();
+  frame.state.model().target_ids.clear();
 }
 
 /// The text's current ids, as a starting point; a single one where the text has none.
@@ -59,9 +59,9 @@ void offer_ids(Frame& frame) {
   mark_last_item(frame, "text.to_ids");
   explain_last_item(frame, "Give token ids instead of a text");
   if (!was_clicked) return;
-  IdLines& ids = frame.state.model.ids;
+  IdLines& ids = frame.state.model().ids;
   const inference::LanguageModel* model = frame.result.model.get();
-  if (model && frame.result.prompt && model->path.string() == frame.state.model.path) {
+  if (model && frame.result.prompt && model->path.string() == model_path(frame.state.source)) {
     for (const std::vector<text::Token>& line : frame.result.prompt->tokens) {
       std::vector<std::uint32_t>& item = ids.emplace_back();
       for (const text::Token& token : line) item.push_back(token.id);
@@ -104,7 +104,7 @@ void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::stri
   const std::optional<PromptSide> source = prompt_side(frame, false);
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "text");
-  if (!state.model.ids.empty()) {
+  if (!state.model().ids.empty()) {
     draw_ids(frame, memory, form);
     if (!error.empty()) form.warning(error);
     if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, {});
@@ -115,13 +115,13 @@ void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::stri
   offer_examples(frame, examples_for(state));
   offer_ids(frame);
   std::optional<ChipTarget> in_text =
-      draw_prompt_box(frame, {.name = "text.edit", .text = state.text, .hint = "Type a text; each line is one item"},
+      draw_prompt_box(frame, {.name = "text.edit", .text = state.text(), .hint = "Type a text; each line is one item"},
                       source ? &*source : nullptr, memory.pointed_source);
   if (!error.empty()) form.warning(error);
   if (has_pairs) {
     draw_prompt_caption(frame, "Second sentence; may be empty");
     const std::optional<ChipTarget> in_pair = draw_prompt_box(
-        frame, {.name = "text.pair", .text = state.model.pair_text, .hint = "Read together with the first", .sequence = 1},
+        frame, {.name = "text.pair", .text = state.model().pair_text, .hint = "Read together with the first", .sequence = 1},
         source ? &*source : nullptr, memory.pointed_source);
     if (in_pair) in_text = in_pair;
   }
@@ -137,10 +137,10 @@ void draw_prompt_switches(Frame& frame) {
     }
     draw_prompt_caption(frame, count.c_str());
   }
-  if (!state.model.ids.empty()) return;
+  if (!state.model().ids.empty()) return;
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "text");
-  form.toggle("special", "Special tokens", state.model.adds_special, {},
+  form.toggle("special", "Special tokens", state.model().adds_special, {},
               "Those that the model's tokenizer adds, like [CLS] or <s>. Models were trained with them.");
 }
 

@@ -114,13 +114,13 @@ class Menus {
   }
 
   void draw_presets() {
-    if (ImGui::MenuItem("Playground", nullptr, frame_.state.preset.empty() && frame_.state.model.path.empty())) {
+    if (ImGui::MenuItem("Playground", nullptr, is_playground(frame_.state.source))) {
       select_preset(frame_.state, "");
     }
     mark_last_item(frame_, "menu.Playground");
     ImGui::Separator();
     for (const PresetInfo& preset : context_.presets()) {
-      if (ImGui::MenuItem(preset.title.c_str(), nullptr, frame_.state.preset == preset.name)) {
+      if (ImGui::MenuItem(preset.title.c_str(), nullptr, notebook_name(frame_.state.source) == preset.name)) {
         select_preset(frame_.state, preset.name);
       }
       mark_last_item(frame_, "menu." + preset.name, preset.summary.c_str());

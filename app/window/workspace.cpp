@@ -43,15 +43,15 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       session_(std::move(options.session)),
       export_dialog_(engine_->shared_device(), options.engine.wake) {
   if (options.warning) notice_ = {.text = *options.warning, .is_warning = true};
-  ui_.ensure_glyphs(state_.text);
-  ui_.ensure_glyphs(state_.key_text);
-  ui_.ensure_glyphs(state_.model.pair_text);
-  ui_.ensure_glyphs(state_.model.target_text);
-  welcome_memory_.takes_focus = !options.focuses_text || !state_.preset.empty();
+  ui_.ensure_glyphs(state_.text());
+  ui_.ensure_glyphs(state_.playground().key_text);
+  ui_.ensure_glyphs(state_.model().pair_text);
+  ui_.ensure_glyphs(state_.model().target_text);
+  welcome_memory_.takes_focus = !options.focuses_text || is_notebook(state_.source);
   if (options.focuses_text) {
     // An example is there to be replaced; what was typed goes on.
-    const bool is_example =
-        state_.text == State{}.text || state_.text == kCaptionsStarter.text || state_.text == kTranslatorStarter.text;
+    const bool is_example = state_.text() == State{}.text() || state_.text() == kCaptionsStarter.text ||
+                            state_.text() == kTranslatorStarter.text;
     transient_.text_focus = is_example ? TextFocus::SelectAll : TextFocus::AtEnd;
   }
   request_what_is_seen();

@@ -15,7 +15,8 @@ constexpr double kToast_s = 6.0;  // that a toast is there
 
 /// Do they mask or scale otherwise, or show another model?
 bool has_other_model(const State& a, const State& b) {
-  return a.gains != b.gains || a.masks != b.masks || a.model.path != b.model.path || a.preset != b.preset;
+  return a.gains != b.gains || a.masks != b.masks || model_path(a.source) != model_path(b.source) ||
+         notebook_name(a.source) != notebook_name(b.source);
 }
 
 }  // namespace

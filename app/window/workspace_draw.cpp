@@ -172,7 +172,7 @@ void Workspace::draw_sidebar(Frame& frame) {
       ImGui::Dummy({1.0F, 1.0F});
     };
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
-    const PresetInfo* preset = catalog_.preset(frame.state.preset);
+    const PresetInfo* preset = catalog_.preset(notebook_name(frame.state.source));
     section("text", preset || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_section(frame); });
     section("model", preset ? "Notebook" : "Model", panes.is_model_open, [&] { draw_model_section(frame, preset); });

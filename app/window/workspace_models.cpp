@@ -25,7 +25,7 @@ std::vector<WelcomeCard> Workspace::welcome_cards() {
   const auto add_model = [&](Kind kind, const StarterView& starter, const char* title, const char* summary) {
     const std::optional<std::string> path = catalog_.bundled_model(starter.model);
     if (!path) return;
-    cards.push_back({.kind = kind, .title = title, .summary = summary, .is_shown = state_.model.path == *path});
+    cards.push_back({.kind = kind, .title = title, .summary = summary, .is_shown = model_path(state_.source) == *path});
   };
   add_model(Kind::Captions, kCaptionsStarter, "Repeated captions", "A head that finds repeats");
   add_model(Kind::Translator, kTranslatorStarter, "Translate German", "Type it, read English");
@@ -36,7 +36,7 @@ std::vector<WelcomeCard> Workspace::welcome_cards() {
                      .title = is_numbered ? "Notebook " + preset.title.substr(0, split) : preset.title,
                      .summary = is_numbered ? preset.title.substr(split + 4) : preset.summary,
                      .preset = preset.name,
-                     .is_shown = state_.preset == preset.name});
+                     .is_shown = notebook_name(state_.source) == preset.name});
   }
   cards.push_back({.kind = Kind::Browse, .title = "Open a model\u2026", .summary = "A folder or .gguf file"});
   return cards;
@@ -96,16 +96,16 @@ void Workspace::show_model(const ModelJobs::Opened& opened) {
   stop_generating();
   opened_model_ = opened.model;
   undo_.seal();
-  const bool is_other = state_.model.path != opened.path;
+  const bool is_other = model_path(state_.source) != opened.path;
   select_model(state_, opened.path, opened.model->masks);
   if (is_other) select_first_head(state_, *opened.model);
   if (const std::optional<std::string> text = std::exchange(text_to_show_, std::nullopt)) {
-    state_.text = *text;
-    state_.model.ids.clear();
-    state_.model.target_text.clear();
-    state_.model.target_ids.clear();
+    state_.text() = *text;
+    state_.model().ids.clear();
+    state_.model().target_text.clear();
+    state_.model().target_ids.clear();
     select_first_head(state_, *opened.model);
-    ui_.ensure_glyphs(state_.text);
+    ui_.ensure_glyphs(state_.text());
   }
   remember_model(settings_, opened.path);
   model_browser_.close();
@@ -125,16 +125,17 @@ void Workspace::leave_what_cannot_be_loaded() {
 
 void Workspace::go_back() {
   opened_model_.reset();
-  const std::string left = state_.model.path;
-  while (undo_.can_undo() && state_.model.path == left) state_ = undo_.undo();
-  if (state_.model.path == left) select_model(state_, "", {});
+  const std::string left = model_path(state_.source);
+  while (undo_.can_undo() && model_path(state_.source) == left) state_ = undo_.undo();
+  if (model_path(state_.source) == left) select_model(state_, "", {});
   ui_.request_redraw(2);
 }
 
 bool Workspace::is_arriving() const {
   if (result_.run == 0 || !result_.inputs) return false;
   const bool is_refused = !result_.error.empty() && result_.revision >= inputs_revision_;
-  return !is_refused && (result_.inputs->model.path != state_.model.path || result_.inputs->preset != state_.preset);
+  return !is_refused && (model_path(result_.inputs->source) != model_path(state_.source) ||
+                         notebook_name(result_.inputs->source) != notebook_name(state_.source));
 }
 
 void Workspace::follow_arrival(double now_s) {
@@ -158,7 +159,7 @@ void Workspace::give_up_loading() {
     engine_->cancel_load();
   } else if (is_arriving()) {
     notice_ = {.text = "Loading was cancelled"};
-    if (state_.model.path.empty()) {
+    if (!is_model(state_.source)) {
       state_ = held_;
       ui_.request_redraw(2);
     } else {
@@ -168,8 +169,8 @@ void Workspace::give_up_loading() {
 }
 
 std::string Workspace::arriving_name() {
-  if (!state_.model.path.empty()) return model_name(result_.model.get(), state_.model.path);
-  const PresetInfo* preset = catalog_.preset(state_.preset);
+  if (is_model(state_.source)) return model_name(result_.model.get(), model_path(state_.source));
+  const PresetInfo* preset = catalog_.preset(notebook_name(state_.source));
   return preset ? preset->title : "the playground";
 }
 
@@ -179,8 +180,8 @@ void Workspace::go_on_generating() {
     generation_.stop(state_, result_.error);
   } else if (is_current() && requested_inputs_ == run_inputs(state_)) {
     generation_.step(state_, result_);
-    ui_.ensure_glyphs(state_.text);
-    ui_.ensure_glyphs(state_.model.target_text);
+    ui_.ensure_glyphs(state_.text());
+    ui_.ensure_glyphs(state_.model().target_text);
   }
   if (!generation_.is_running()) stop_generating();
 }
@@ -207,18 +208,18 @@ void Workspace::draw_model_browser(Frame& frame) {
       model_browser_.draw(frame, {.models = model_jobs_.found(),
                                   .is_looking = model_jobs_.is_looking(),
                                   .opening = model_jobs_.is_opening() ? model_jobs_.path_being_opened() : std::string(),
-                                  .shown = frame.state.model.path});
+                                  .shown = model_path(frame.state.source)});
   if (choice.path) open_model(*choice.path);
 }
 
 bool Workspace::has_two_texts(const State& state) const {
-  return result_.model && result_.model->description.is_encoder_decoder && result_.model->path == state.model.path;
+  return result_.model && result_.model->description.is_encoder_decoder && result_.model->path == model_path(state.source);
 }
 
 void Workspace::draw_text_section(Frame& frame) {
   if (has_two_texts(frame.state)) {
     draw_prompt_switches(frame);
-  } else if (frame.state.model.path.empty()) {
+  } else if (!is_model(frame.state.source)) {
     draw_text_panel(frame, text_memory_, error_of(ErrorSection::Text));
   } else {
     draw_prompt_panel(frame, prompt_memory_, error_of(ErrorSection::Text));
@@ -228,7 +229,7 @@ void Workspace::draw_text_section(Frame& frame) {
 void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
   const std::string error = error_of(ErrorSection::Model);
   // What is on screen may still be another model's: the chosen one can be on its way, or find no way to run this text.
-  const std::string& path = frame.state.model.path;
+  const std::string& path = model_path(frame.state.source);
   const auto is_chosen = [&](const auto& model) { return model && model->path.string() == path; };
   const inference::LanguageModel* chosen = is_chosen(result_.model)   ? result_.model.get()
                                            : is_chosen(opened_model_) ? opened_model_.get()

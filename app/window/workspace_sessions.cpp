@@ -28,7 +28,7 @@ void Workspace::open_files(const std::vector<std::string>& paths) {
 void Workspace::show_text(const fs::path& path) {
   open_text(path, state_);
   notice_ = {};
-  ui_.ensure_glyphs(state_.text);
+  ui_.ensure_glyphs(state_.text());
 }
 
 void Workspace::show_session(const fs::path& path) {
@@ -41,7 +41,8 @@ void Workspace::show_session(const fs::path& path) {
   const std::string changed = model_changes(state_);
   notice_ = {};
   if (!changed.empty()) notice_ = {.text = fmt::format("{}: {}", path.filename().string(), changed)};
-  for (const std::string* text : {&state_.text, &state_.key_text, &state_.model.pair_text, &state_.model.target_text}) {
+  for (const std::string* text :
+       {&state_.text(), &state_.playground().key_text, &state_.model().pair_text, &state_.model().target_text}) {
     ui_.ensure_glyphs(*text);
   }
 }

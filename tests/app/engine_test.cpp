@@ -16,9 +16,9 @@ const model::BlockRef kFirstLayer = {.kind = model::BlockKind::EncoderSelf, .lay
 
 RunInputs inputs_of(const std::string& text) {
   State state;
-  state.text = text;
-  state.playground.d_model = 16;
-  state.playground.heads = 4;
+  state.text() = text;
+  state.playground().settings.d_model = 16;
+  state.playground().settings.heads = 4;
   return run_inputs(state);
 }
 

@@ -81,8 +81,8 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     const std::string file = (folder.path() / "s.headlight.json").string();
     app::State state;
-    state.text = "one two three";
-    state.playground.heads = 2;
+    state.text() = "one two three";
+    state.playground().settings.heads = 2;
     state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
     app::set_head_gain(state, {.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1, 0.0F);
     app::save_session(file, state);

@@ -23,9 +23,9 @@ namespace {
 /// Two lines of three and two tokens, d_model 6, two layers of three heads.
 ExportOptions small_options(const fs::path& directory) {
   State state;
-  state.text = "one two, three\nfour \"five\"";
-  state.playground.d_model = 6;
-  state.playground.heads = 3;
+  state.text() = "one two, three\nfour \"five\"";
+  state.playground().settings.d_model = 6;
+  state.playground().settings.heads = 3;
   ExportOptions options;
   options.inputs = run_inputs(state);
   options.formats = {ExportFormat::Npy};
@@ -192,7 +192,7 @@ TEST_SUITE("cpu") {
     const nlohmann::json run = exporter.json("run.json");
     CHECK(run["device"] == "fake");
     CHECK(run["model"]["heads"] == 3);
-    CHECK(run["model"]["text"] == options.inputs.text);
+    CHECK(run["model"]["text"] == std::get<Playground>(options.inputs.source).text);
     CHECK(run["tokens"]["lengths"] == nlohmann::json({3, 2}));
     CHECK(run["tokens"]["texts"][1][2] == "<pad>");
     CHECK(run["masks"]["encoder"]["rule"] == "causal");
@@ -204,7 +204,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("a stage that the network doesn't have is left out with a note, and alone it is an error") {
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
-    options.inputs.playground.output_projection = false;
+    std::get<Playground>(options.inputs.source).settings.output_projection = false;
     options.stages = {Stage::Output, Stage::Weights};
     options.logits = true;
     const ExportReport report = run_export(exporter.runner, options);
@@ -219,7 +219,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("the encoder-decoder's files begin with the kind of attention") {
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
-    options.inputs.preset = "notebook-002";
+    options.inputs.source = Notebook{"notebook-002"};
     run_export(exporter.runner, options);
     for (const char* name : {"encoder_weights.npy", "decoder_weights.npy", "cross_weights.npy"}) {
       CHECK(fs::exists(exporter.path(name)));
@@ -230,7 +230,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("notebook 003's merge is written both ways") {
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
-    options.inputs.preset = "notebook-003-fused";
+    options.inputs.source = Notebook{"notebook-003-fused"};
     options.stages = {Stage::Merged, Stage::Output};
     run_export(exporter.runner, options);
     CHECK(exporter.log->runs == 2);
@@ -245,8 +245,9 @@ TEST_SUITE("cpu") {
   TEST_CASE("long maps pass in strips of bounded size") {
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
-    options.inputs.text.clear();
-    for (int word = 0; word < 1500; ++word) options.inputs.text += " w" + std::to_string(word);
+    std::string& text = std::get<Playground>(options.inputs.source).text;
+    text.clear();
+    for (int word = 0; word < 1500; ++word) text += " w" + std::to_string(word);
     options.layer = 0;
     options.head = 1;
     run_export(exporter.runner, options);
@@ -341,12 +342,12 @@ TEST_SUITE("cpu") {
       job = std::make_unique<ExportJob>(engine.shared_device(), "fake", options, [&] { is_first = false; });
       while (is_first) std::this_thread::yield();
       RunInputs other = options.inputs;
-      other.text = "another text";
+      std::get<Playground>(other.source).text = "another text";
       engine.request({.revision = ++revision, .inputs = other});
       engine.wait_until_idle();
       const std::optional<EngineResult> answered = engine.poll();
       REQUIRE(answered);
-      CHECK(answered->inputs->text == "another text");
+      CHECK(std::get<Playground>(answered->inputs->source).text == "another text");
       while (!job->is_done()) std::this_thread::yield();
       const Result<ExportReport> result = job->result();
       REQUIRE(result);

@@ -44,10 +44,10 @@ struct Run {
 
 State causal_playground() {
   State state;
-  state.text = "one two three four five six seven";
-  state.playground.d_model = 12;
-  state.playground.heads = 3;
-  state.playground.layers = 2;
+  state.text() = "one two three four five six seven";
+  state.playground().settings.d_model = 12;
+  state.playground().settings.heads = 3;
+  state.playground().settings.layers = 2;
   state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   return state;
 }
@@ -126,7 +126,7 @@ TEST_SUITE("cpu") {
     CHECK(worker.snapshot().has_all_tiles);
     // Of another run it is computed anew; what no table lists is nothing that could be asked for.
     const attention::Tile first = *worker.snapshot().tile(mean);
-    request.inputs.playground.seed = 9;
+    std::get<Playground>(request.inputs.source).settings.seed = 9;
     request.revision = 2;
     const TileQuery unknown{.quantity = QuantityId(quantities().size()), .rows = 7, .columns = 7};
     request.queries = {unknown, mean};
@@ -144,9 +144,9 @@ TEST_SUITE("cpu") {
                          .watch_load = {}});
     worker.open("");
     State state;
-    state.text = "Life is short";
-    state.key_text = "eat dessert first";
-    state.cross = true;
+    state.text() = "Life is short";
+    state.playground().key_text = "eat dessert first";
+    state.playground().cross = true;
     EngineRequest request{.revision = 1, .inputs = run_inputs(state)};
     worker.begin(request);
     CHECK(worker.snapshot().memory == nullptr);

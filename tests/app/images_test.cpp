@@ -22,10 +22,10 @@ constexpr double kMostMean = 0.5, kMostOfABlock = 64.0;
 
 State playground() {
   State state;
-  state.text = "the quick brown fox jumps over the lazy dog";
-  state.playground.d_model = 24;
-  state.playground.heads = 4;
-  state.playground.layers = 2;
+  state.text() = "the quick brown fox jumps over the lazy dog";
+  state.playground().settings.d_model = 24;
+  state.playground().settings.heads = 4;
+  state.playground().settings.layers = 2;
   state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   return state;
 }

@@ -37,8 +37,8 @@ struct Desk {
   /// As the window asks: the selected map, a thumbnail of each head, and what the last token predicts.
   EngineResult type(const std::string& text) {
     State state;
-    state.model.path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2";
-    state.text = text;
+    change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2");
+    state.text() = text;
     worker.begin({.revision = ++revision, .inputs = run_inputs(state)});
     const EngineResult run = worker.snapshot();
     REQUIRE(run.error == "");
@@ -83,8 +83,8 @@ TEST_SUITE("gpu") {
   TEST_CASE("a changed gain evaluates no tile of the layers before it again") {
     Desk desk;
     State state;
-    state.model.path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2";
-    state.text = "the cat sat on the mat";
+    change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2");
+    state.text() = "the cat sat on the mat";
     const auto request = [&] {
       EngineRequest wanted{.revision = ++desk.revision, .inputs = run_inputs(state)};
       for (std::uint32_t layer = 0; layer < 2; ++layer) {

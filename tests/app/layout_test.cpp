@@ -129,9 +129,9 @@ TEST_SUITE("cpu") {
   TEST_CASE("a refusal belongs beside what changed") {
     const RunInputs good = run_inputs(State{});
     RunInputs refused = good;
-    refused.text.clear();
+    std::get<Playground>(refused.source).text.clear();
     CHECK(error_section_for(good, refused) == ErrorSection::Text);
-    refused.playground.heads = 7;
+    std::get<Playground>(refused.source).settings.heads = 7;
     CHECK(error_section_for(good, refused) == ErrorSection::Model);
     refused = good;
     refused.masks.by_kind[0].rule.causal = true;
@@ -140,12 +140,12 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("what is wrong with a prompt is the text's fault, with a path or a precision the model's") {
     State state;
-    state.model.path = "/models/gpt2";
+    change_to_model(state, "/models/gpt2");
     const RunInputs good = run_inputs(state);
     RunInputs refused = good;
-    refused.model.adds_special = false;
+    std::get<Model>(refused.source).adds_special = false;
     CHECK(error_section_for(good, refused) == ErrorSection::Text);
-    refused.model.precision = inference::Precision::F16;
+    std::get<Model>(refused.source).precision = inference::Precision::F16;
     CHECK(error_section_for(good, refused) == ErrorSection::Model);
     CHECK(error_section_for(run_inputs(State{}), good) == ErrorSection::Model);
   }

@@ -86,8 +86,8 @@ TEST_CASE("the top of the colour bar can be dragged down, the wheel moves it, a 
 TEST_CASE("a map that is all dark says so, and a click shows it") {
   PanelStage stage;
   stage.make_tile = mostly_dark;
-  stage.state.text = words(200);
-  stage.state.playground.layers = 1;
+  stage.state.text() = words(200);
+  stage.state.playground().settings.layers = 1;
   stage.settle();
   stage.keep("range-dark");
   REQUIRE(stage.items.contains("head.fit_range"));
@@ -115,7 +115,7 @@ TEST_CASE("a map that is all dark says so, and a click shows it") {
   // A short text shows its range well.
   stage.make_tile = {};
   stage.result.tiles.clear();
-  stage.state.text = "one two three four";
+  stage.state.text() = "one two three four";
   stage.settle();
   CHECK_FALSE(stage.items.contains("head.fit_range"));
 }
@@ -123,8 +123,8 @@ TEST_CASE("a map that is all dark says so, and a click shows it") {
 TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it") {
   PanelStage stage;
   stage.make_tile = mostly_dark;
-  stage.state.text = words(30);
-  stage.state.playground.layers = 1;
+  stage.state.text() = words(30);
+  stage.state.playground().settings.layers = 1;
   stage.state.view.show_numbers = false;
   stage.settle();
   const shell::UiRect map = stage.rect("head.map");
@@ -175,8 +175,8 @@ TEST_CASE("a mean over heads has its title, no gain and no stages, and a thumbna
 TEST_CASE("the steps have the weights between their matrices, and large ones scroll") {
   PanelStage stage({1400, 1500});
   stage.state.view.tab = "steps";
-  stage.state.text = words(100);
-  stage.state.playground = {.d_model = 256, .heads = 4, .layers = 1};
+  stage.state.text() = words(100);
+  stage.state.playground().settings = {.d_model = 256, .heads = 4, .layers = 1};
   stage.settle();
   for (const char* name : {"steps.w_q", "steps.w_k", "steps.w_v", "steps.w_o"}) CHECK(stage.items.contains(name));
   CHECK_FALSE(stage.items.contains("steps.memory"));

@@ -19,8 +19,8 @@ const std::string kModels = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
 
 State model_state(const std::string& model, const std::string& text) {
   State state;
-  state.text = text;
-  state.model.path = kModels + model;
+  state.text() = text;
+  change_to_model(state, kModels + model);
   return state;
 }
 
@@ -65,7 +65,7 @@ std::string generate(State& state, Generation& generation) {
     generation.step(state, result);
   }
   CHECK_FALSE(generation.is_running());
-  return state.text;
+  return state.text();
 }
 
 }  // namespace
@@ -82,13 +82,13 @@ TEST_SUITE("cpu") {
     CHECK(first.has_logits);
     CHECK(bench.log->loads == 1);
     CHECK_FALSE(bench.log->has_f16);
-    state.text = "a b c";
+    state.text() = "a b c";
     set_head_gain(state, {}, 1, 0.0f);
     bench.request(state);
     CHECK(bench.finish().run == 2);
     CHECK(bench.log->loads == 1);
     CHECK(bench.log->gains == 1);
-    state.model.precision = inference::Precision::F16;
+    state.model().precision = inference::Precision::F16;
     bench.request(state);
     bench.finish();
     CHECK(bench.log->loads == 2);
@@ -199,7 +199,7 @@ TEST_SUITE("cpu") {
     bench.request(state, {last, lens});
     bench.finish();
     CHECK(bench.log->logit_rows == 2);
-    state.text = "a c";
+    state.text() = "a c";
     bench.request(state, {last, lens});
     CHECK(bench.finish().prediction(last)->run == 2);
     CHECK(bench.log->logit_rows == 4);
@@ -236,17 +236,17 @@ TEST_SUITE("cpu") {
     const std::vector<text::Token> more = tokenizer.encode("the cat sat");
     const std::uint32_t next = more.at(result.prompt->tokens[0].size()).id;
     CHECK(put_token(state, result, place, next));
-    CHECK(state.text.starts_with("the cat"));
-    CHECK(state.text.size() > 7);
-    CHECK(std::string("the cat sat").starts_with(state.text));
+    CHECK(state.text().starts_with("the cat"));
+    CHECK(state.text().size() > 7);
+    CHECK(std::string("the cat sat").starts_with(state.text()));
 
-    state.text = "the cat";
+    state.text() = "the cat";
     place.token = place.first;
-    const std::size_t before = state.text.size();
+    const std::size_t before = state.text().size();
     const text::Token& second = result.prompt->tokens[0].at(1);
     CHECK(put_token(state, result, place, second.id));  // itself: nothing changes
-    CHECK(state.text.size() == before);
-    CHECK(state.text == "the cat");
+    CHECK(state.text().size() == before);
+    CHECK(state.text() == "the cat");
 
     state = model_state("bert", "a [MASK] b");
     bench.request(state);
@@ -254,7 +254,7 @@ TEST_SUITE("cpu") {
     const std::optional<std::uint32_t> word = result.model->tokenizer->find("b");
     REQUIRE(word);
     CHECK(put_token(state, result, prediction_place(state, result), *word));
-    CHECK(state.text == "a b b");
+    CHECK(state.text() == "a b b");
     place = prediction_place(state, result);
     place.token = 0;  // [CLS] has no characters
     place.kind = PredictionPlace::Kind::InPlace;
@@ -272,7 +272,7 @@ TEST_SUITE("cpu") {
     State again = model_state("gpt2", "the cat");
     again.generation.tokens = 5;
     CHECK(generate(again, generation) == first);
-    CHECK(again.model.ids.empty());
+    CHECK(again.model().ids.empty());
   }
 
   TEST_CASE("generation stops at once, and when the user types") {
@@ -285,12 +285,12 @@ TEST_SUITE("cpu") {
     CHECK(generation.is_running());
     generation.stop(state);
     CHECK_FALSE(generation.is_running());
-    CHECK(state.text == "the cat");
+    CHECK(state.text() == "the cat");
     generation.start(state, result);
-    state.text += "s";
+    state.text() += "s";
     generation.step(state, result);
     CHECK_FALSE(generation.is_running());
-    CHECK(state.text == "the cats");
+    CHECK(state.text() == "the cats");
   }
 
   TEST_CASE("an encoder–decoder's words go to its target, to the selected line's") {
@@ -305,9 +305,9 @@ TEST_SUITE("cpu") {
     CHECK(place.kind == PredictionPlace::Kind::Next);
     CHECK(place.batch == 1);
     append_to_item(state, result, 1, " drei");
-    CHECK(state.model.target_text == "\ndrei");
+    CHECK(state.model().target_text == "\ndrei");
     append_to_item(state, result, 1, " vier");
-    CHECK(state.model.target_text == "\ndrei vier");
-    CHECK(state.text == "a b\nc");
+    CHECK(state.model().target_text == "\ndrei vier");
+    CHECK(state.text() == "a b\nc");
   }
 }

@@ -24,8 +24,8 @@ attention::MaskSet causal() {
 
 RunInputs inputs_of(const std::string& model, const std::string& text) {
   State state;
-  state.text = text;
-  state.model.path = kModels + model;
+  state.text() = text;
+  change_to_model(state, kModels + model);
   return run_inputs(state);
 }
 
@@ -37,7 +37,7 @@ TEST_SUITE("cpu") {
     state.masks[model::BlockKind::EncoderSelf].rule.window = 3;
     const State before = state;
     select_model(state, "/models/gpt2", causal());
-    CHECK(state.model.path == "/models/gpt2");
+    CHECK(model_path(state.source) == "/models/gpt2");
     CHECK(state.masks == causal());
     set_head_gain(state, {}, 2, 0.0f);
     state.masks[model::BlockKind::EncoderSelf].rule.causal = false;
@@ -45,11 +45,11 @@ TEST_SUITE("cpu") {
     CHECK(state.masks == causal());
     CHECK(describe_change(before, state).label == "Open model");
     select_preset(state, "notebook-000");
-    CHECK(state.model.path.empty());
+    CHECK_FALSE(is_model(state.source));
     CHECK(state.gains.empty());
-    CHECK(state.model_masks == attention::MaskSet{});
+    CHECK(state.model().trained_masks == attention::MaskSet{});
     select_model(state, "/models/gpt2", causal());
-    CHECK(state.preset.empty());
+    CHECK_FALSE(is_notebook(state.source));
     select_model(state, "", {});
     CHECK(state.masks == before.masks);
     CHECK(state == before);
@@ -85,21 +85,21 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("sentences and targets reach models that take them, and only those") {
-    RunInputs inputs = inputs_of("x", "one\ntwo");
-    inputs.model.pair_text = "1\n2";
-    inputs.model.target_text = "eins";
-    const inference::PromptText both = prompt_text(inputs, true, true);
+    Model choice = std::get<Model>(inputs_of("x", "one\ntwo").source);
+    choice.pair_text = "1\n2";
+    choice.target_text = "eins";
+    const inference::PromptText both = prompt_text(choice, true, true);
     CHECK(both.lines == std::vector<std::string>{"one", "two"});
     CHECK(both.pair_lines == std::vector<std::string>{"1", "2"});
     CHECK(both.target_lines == std::vector<std::string>{"eins", "eins"});
-    const inference::PromptText neither = prompt_text(inputs, false, false);
+    const inference::PromptText neither = prompt_text(choice, false, false);
     CHECK(neither.pair_lines.empty());
     CHECK(neither.target_lines.empty());
-    inputs.model.pair_text = "\n";
-    CHECK(prompt_text(inputs, true, true).pair_lines.empty());
-    inputs.model.ids = {{4, 5}};
-    CHECK(prompt_text(inputs, true, true).lines.empty());
-    CHECK(prompt_text(inputs, true, true).ids.size() == 1);
+    choice.pair_text = "\n";
+    CHECK(prompt_text(choice, true, true).pair_lines.empty());
+    choice.ids = {{4, 5}};
+    CHECK(prompt_text(choice, true, true).lines.empty());
+    CHECK(prompt_text(choice, true, true).ids.size() == 1);
   }
 
   TEST_CASE("a model's run has its prompt; another mask builds nothing, another text not the network") {
@@ -113,7 +113,7 @@ TEST_SUITE("cpu") {
     inputs.masks = causal();
     inputs.gains[{{}, 0}] = 0.0f;
     CHECK(source.build(inputs).input == first.input);
-    inputs.text = "a b c";
+    std::get<Model>(inputs.source).text = "a b c";
     const RunSource::Source second = source.build(inputs);
     CHECK(second.network == first.network);
     CHECK(second.input != first.input);
@@ -136,7 +136,7 @@ TEST_SUITE("cpu") {
     }
     CHECK_THROWS_AS(source.build(inputs_of("bert-base-model", "no tokenizer")), Error);
     RunInputs ids = inputs_of("bert-base-model", "");
-    ids.model.ids = {{1, 2, 3}};
+    std::get<Model>(ids.source).ids = {{1, 2, 3}};
     CHECK(source.build(ids).input->source.length == 3);
   }
 

@@ -122,7 +122,7 @@ TEST_CASE("the pointer names the cell, a click pins it, with the brush a right c
 
 TEST_CASE("without the brush a drag moves the map and neither masks nor pins; a double click fits it") {
   PanelStage stage;
-  stage.state.text = words(40);
+  stage.state.text() = words(40);
   stage.settle();
   const shell::UiRect map = stage.rect("head.map");
   const float x = map.x + map.width * 0.5F;
@@ -144,8 +144,8 @@ TEST_CASE("without the brush a drag moves the map and neither masks nor pins; a 
 
 TEST_CASE("the wheel zooms where the pointer is, and only the visible cells are requested") {
   PanelStage stage;
-  stage.state.text = words(400);
-  stage.state.playground.layers = 1;
+  stage.state.text() = words(400);
+  stage.state.playground().settings.layers = 1;
   stage.settle();
   const shell::UiRect map = stage.rect("head.map");
   // ImGui cuts the pointer's place to whole units, here 0.6 of a cell; this is inside (100, 300) before and after.
@@ -173,7 +173,7 @@ TEST_CASE("the wheel zooms where the pointer is, and only the visible cells are 
 
 TEST_CASE("while a zoomed-in tile is on its way, the whole map stays on screen") {
   PanelStage stage;
-  stage.state.text = words(40);
+  stage.state.text() = words(40);
   stage.settle();
   const shell::UiRect map = stage.rect("head.map");
   stage.shell.ui.feed(shell::MouseMove{map.x + map.width * 0.5F, map.y + map.height * 0.5F});
@@ -298,7 +298,7 @@ TEST_CASE("every kind of run fits the panels, light and dark, at one and two pix
   stage.shell.size = {1280, 880};
   stage.state.view.tab = "head";
   stage.state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
-  stage.state.text = "Life is short, eat dessert first\nand sleep";
+  stage.state.text() = "Life is short, eat dessert first\nand sleep";
   stage.state.selection.batch = 1;
   stage.state.view.pinned = attention::Cell{.query = 3, .key = 0};
   stage.settle();
@@ -332,16 +332,16 @@ TEST_CASE("every kind of run fits the panels, light and dark, at one and two pix
   select_preset(stage.state, "notebook-003");
   both("003");
   select_preset(stage.state, "");
-  stage.state.text = words(60);
+  stage.state.text() = words(60);
   both("60");
-  stage.state.text = words(400);
-  stage.state.playground.layers = 1;
+  stage.state.text() = words(400);
+  stage.state.playground().settings.layers = 1;
   both("400");
-  stage.state.text = "alone";
+  stage.state.text() = "alone";
   both("1");
-  stage.state.text = "Life is short";
-  stage.state.key_text = "eat dessert first and then sleep until tomorrow noon";
-  stage.state.cross = true;
+  stage.state.text() = "Life is short";
+  stage.state.playground().key_text = "eat dessert first and then sleep until tomorrow noon";
+  stage.state.playground().cross = true;
   both("cross");
 }
 

@@ -67,13 +67,13 @@ TEST_SUITE("cpu") {
     runs.run(kSharp, true);
     CHECK(runs.memory.before(kGreedy)->chances[0] == doctest::Approx(0.5));
     runs.now_s = 30.0;
-    runs.state.text += "!";
+    runs.state.text() += "!";
     runs.place.token = 4;  // the prediction's place moves with the text
     runs.run(kUneven);
     CHECK(runs.memory.change() == std::string("the text"));
     CHECK(runs.memory.before(kGreedy)->chances[0] == doctest::Approx(0.9));
     runs.now_s = 30.4;
-    runs.state.text += "?";
+    runs.state.text() += "?";
     runs.run(kEven);
     CHECK(runs.memory.before(kGreedy)->chances[0] == doctest::Approx(0.9));
     runs.now_s = 30.5;  // quick, but another kind of change
@@ -98,7 +98,7 @@ TEST_SUITE("cpu") {
     runs.run(kEven);
     CHECK(runs.memory.before(kGreedy) != nullptr);
     runs.now_s = 30.0;
-    runs.state.model.path = "another";
+    change_to_model(runs.state, "another");
     runs.result.inputs = std::make_shared<const RunInputs>(run_inputs(runs.state));
     CHECK_FALSE(runs.memory.is_of(runs.result));
     runs.run(kEven);

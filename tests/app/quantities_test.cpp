@@ -21,17 +21,17 @@ constexpr model::BlockRef kSecond = {.kind = model::BlockKind::EncoderSelf, .lay
 
 State playground() {
   State state;
-  state.text = "one two three four five";
-  state.playground.d_model = 12;
-  state.playground.heads = 3;
-  state.playground.layers = 2;
+  state.text() = "one two three four five";
+  state.playground().settings.d_model = 12;
+  state.playground().settings.heads = 3;
+  state.playground().settings.layers = 2;
   return state;
 }
 
 /// The same text with other weights.
 State other_weights(std::uint64_t seed = 9) {
   State state = playground();
-  state.playground.seed = seed;
+  state.playground().settings.seed = seed;
   return state;
 }
 
@@ -248,20 +248,20 @@ TEST_CASE("the engine takes differences from a reference run, and anew when eith
 TEST_CASE("runs that can't be compared say why, and nothing else fails") {
   Desk desk;
   State longer = playground();
-  longer.text += " six";
+  longer.text() += " six";
   CHECK(desk.compare(playground(), longer).reference_error ==
         "the reference run has 1 × 6 queries and 6 keys, this run 1 × 5 and 5");
   CHECK(desk.worker.snapshot().tile(desk.difference) == nullptr);
   // As soon as the newest run has its shape, it is compared.
   CHECK(desk.compare(longer, longer).reference_error == "");
   State fewer = playground();
-  fewer.playground.heads = 4;
+  fewer.playground().settings.heads = 4;
   CHECK(desk.compare(playground(), fewer).reference_error == "the reference run has other layers or heads");
   State model = playground();
-  model.model.path = "/nowhere/model";
+  change_to_model(model, "/nowhere/model");
   CHECK(desk.compare(playground(), model).reference_error == "the reference run is of another model");
   State broken = playground();
-  broken.playground.heads = 5;  // which doesn't divide d_model
+  broken.playground().settings.heads = 5;  // which doesn't divide d_model
   CHECK(desk.compare(playground(), broken).reference_error.starts_with("the reference run: "));
   CHECK(desk.compare(playground(), playground()).reference_error == "");
 }

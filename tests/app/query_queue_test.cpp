@@ -22,9 +22,9 @@ constexpr QueryTask::Cost kPlenty{.cells = 1'000'000, .logits = 1'000'000};
 struct Desk {
   Desk() {
     State state;
-    state.text = "one two three four five six seven";
-    state.playground.d_model = 12;
-    state.playground.heads = 3;
+    state.text() = "one two three four five six seven";
+    state.playground().settings.d_model = 12;
+    state.playground().settings.heads = 3;
     RunSource sources;
     const RunSource::Source& source = sources.build(run_inputs(state));
     run = std::make_unique<FakeRun>(inference::PassInputs{.network = source.network, .input = *source.input}, 1, log,

@@ -36,8 +36,8 @@ TEST_SUITE("cpu") {
     const TemporaryDirectory folder;
     const fs::path path = folder.path() / "s.headlight.json";
     State state;
-    state.text = "one two";
-    state.model.precision = inference::Precision::F16;
+    state.text() = "one two";
+    state.model().precision = inference::Precision::F16;
     set_head_gain(state, {}, 2, 0.0F);
     paint(state, {.query = 1, .key = 0}, false, 4);
     save_session(path, state);
@@ -63,9 +63,9 @@ TEST_SUITE("cpu") {
       "selection": {"kind": "encoder", "layer": 1, "batch": 0, "head": 2, "mean": "none"},
       "view": {"tab": "steps", "pinned": [1, 0]}}})");
     const State state = load_session(path).value();
-    CHECK(state.text == "the cat");
-    CHECK(state.playground.d_model == 32);
-    CHECK(state.playground.layers == State{}.playground.layers);
+    CHECK(state.text() == "the cat");
+    CHECK(state.playground().settings.d_model == 32);
+    CHECK(state.playground().settings.layers == State{}.playground().settings.layers);
     const attention::MaskSpec& mask = state.masks[model::BlockKind::EncoderSelf];
     CHECK(attention::to_string(mask.rule) == "causal+window:3");
     CHECK_FALSE(mask.rule.key_padding);

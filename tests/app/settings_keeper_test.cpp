@@ -17,15 +17,15 @@ TEST_SUITE("cpu") {
     Settings settings;
     SettingsKeeper keeper(path, settings);
     CHECK(std::isinf(keeper.keep(settings, 0.0)));
-    settings.state.text = "typed";
+    settings.state.text() = "typed";
     const double wait_s = keeper.keep(settings, 10.0);
     CHECK(wait_s > 0.0);
     CHECK(wait_s < 10.0);
-    settings.state.text = "typed more";
+    settings.state.text() = "typed more";
     CHECK(keeper.keep(settings, 10.0 + wait_s * 0.9) == doctest::Approx(wait_s));
     CHECK_FALSE(std::filesystem::exists(path));
     CHECK(std::isinf(keeper.keep(settings, 20.0)));
-    CHECK(load_settings(path).settings.state.text == "typed more");
+    CHECK(load_settings(path).settings.state.text() == "typed more");
     CHECK(std::isinf(keeper.keep(settings, 30.0)));
   }
 

@@ -63,8 +63,8 @@ TEST_SUITE("cpu") {
     settings.shows_welcome = false;
     for (const char* id : {"command view.theme", "head encoder.1.2", "command view.theme"}) remember_choice(settings, id);
     CHECK(settings.recent_choices == std::vector<std::string>{"command view.theme", "head encoder.1.2"});
-    settings.state.text = "remember me";
-    settings.state.model.translates = false;
+    settings.state.text() = "remember me";
+    settings.state.model().translates = false;
     settings.state.view.theme = Theme::Light;
     save_settings(path, settings);
     const LoadedSettings loaded = load_settings(path);
@@ -77,20 +77,20 @@ TEST_SUITE("cpu") {
     const TemporaryDirectory directory;
     const fs::path path = directory.path() / "settings.json";
     Settings settings;
-    settings.state.text = "kept";
-    settings.state.preset = "notebook-002";
+    settings.state.text() = "kept";
+    change_to_notebook(settings.state, "notebook-002");
     restore_training(settings.state);
     const attention::MaskSet trained = settings.state.masks;
     CHECK(trained != attention::MaskSet{});
     settings.state.masks[model::BlockKind::DecoderSelf].rule.causal = false;
-    settings.state.playground_masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    settings.state.playground().kept_masks[model::BlockKind::EncoderSelf].rule.causal = true;
     settings.state.gains[{{}, 3}] = 0.0F;
     save_settings(path, settings);
     const State state = load_settings(path).settings.state;
-    CHECK(state.text == "kept");
-    CHECK(state.preset == "notebook-002");
+    CHECK(state.text() == "kept");
+    CHECK(notebook_name(state.source) == "notebook-002");
     CHECK(state.masks == trained);
-    CHECK(state.playground_masks == attention::MaskSet{});
+    CHECK(state.playground().kept_masks == attention::MaskSet{});
     CHECK(state.gains.empty());
   }
 

@@ -58,10 +58,10 @@ void apply(const Edit& edit, State& state) {
   const attention::Cell cell{.query = edit.first, .key = edit.second};
   switch (edit.action) {
     case Action::Type:
-      state.text += kTexts[edit.first];
+      state.text() += kTexts[edit.first];
       break;
     case Action::Delete:
-      state.text.clear();
+      state.text().clear();
       break;
     case Action::Theme:
       state.view.theme = edit.is_on ? Theme::Light : Theme::Dark;
@@ -144,7 +144,7 @@ TEST_SUITE("cpu") {
       const std::size_t kept = *rc::gen::inRange<std::size_t>(0, shown.size());
       for (std::size_t i = shown.size() - 1; i > kept; --i) undo.undo();
       state = shown[kept];
-      state.text += "!";
+      state.text() += "!";
       undo.observe(state, now_s, false);
       RC_ASSERT(!undo.can_redo());
       RC_ASSERT(undo.step_count() == kept + 2);

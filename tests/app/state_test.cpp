@@ -20,34 +20,35 @@ using nlohmann::json;
 
 namespace {
 
-/// Nothing in it is a default, so that a forgotten member shows.
+/// Nothing in it is a default, so that a forgotten member shows. A model is shown.
 State unusual_state() {
   State state;
-  state.text = "Gott würfelt nicht\nzwei";
-  state.key_text = "he does";
-  state.cross = true;
-  state.playground = {.d_model = 30,
-                      .heads = 3,
-                      .d_k = 5,
-                      .d_v = 7,
-                      .layers = 4,
-                      .seed = 18446744073709551615u,
-                      .scale = {.kind = model::Scale::Kind::Value, .value = 0.1f},
-                      .bias = false,
-                      .output_projection = false,
-                      .positions = false,
-                      .merge = model::MergeOrder::WithoutTranspose};
-  state.preset = "notebook-000";
-  state.model = {.path = "/models/gpt2",
-                 .pair_text = "second",
-                 .target_text = "zwei",
-                 .ids = {{1, 2}, {}},
-                 .target_ids = {{3}},
-                 .translates = false,
-                 .adds_special = false,
-                 .padding = inference::PaddingSide::Left,
-                 .precision = inference::Precision::F16};
-  state.model_masks[model::BlockKind::EncoderSelf].rule.causal = true;
+  state.text() = "Gott würfelt nicht\nzwei";
+  state.playground().key_text = "he does";
+  state.playground().cross = true;
+  state.playground().settings = {.d_model = 30,
+                                 .heads = 3,
+                                 .d_k = 5,
+                                 .d_v = 7,
+                                 .layers = 4,
+                                 .seed = 18446744073709551615u,
+                                 .scale = {.kind = model::Scale::Kind::Value, .value = 0.1f},
+                                 .bias = false,
+                                 .output_projection = false,
+                                 .positions = false,
+                                 .merge = model::MergeOrder::WithoutTranspose};
+  change_to_model(state, "/models/gpt2");
+  state.model() = {.path = "/models/gpt2",
+                   .text = state.text(),
+                   .pair_text = "second",
+                   .target_text = "zwei",
+                   .ids = {{1, 2}, {}},
+                   .target_ids = {{3}},
+                   .translates = false,
+                   .adds_special = false,
+                   .padding = inference::PaddingSide::Left,
+                   .precision = inference::Precision::F16};
+  state.model().trained_masks[model::BlockKind::EncoderSelf].rule.causal = true;
   state.gains[{{.kind = model::BlockKind::Cross, .layer = {3}}, 5}] = 0.5f;
   state.generation = {.sampling = {.method = inference::SamplingMethod::Random,
                                    .temperature = 0.5f,
@@ -60,7 +61,7 @@ State unusual_state() {
   mask.fill = attention::MaskFill::MinusTenBillion;
   mask.matrix = attention::BooleanMask{.batch = 1, .heads = 2, .queries = 1, .keys = 3, .keep = {1, 0, 1, 0, 0, 1}};
   mask.painted[{.layer = 1, .batch = std::nullopt, .head = 2}].paint({.query = 3, .key = 4}, true);
-  state.playground_masks[model::BlockKind::EncoderSelf].rule.window = 9;
+  state.playground().kept_masks[model::BlockKind::EncoderSelf].rule.window = 9;
   state.selection = {
       .block = {.kind = model::BlockKind::Cross, .layer = {2}}, .batch = 1, .head = 2, .mean = HeadMean::Kind};
   state.view = {.tab = "steps",
@@ -79,6 +80,12 @@ State unusual_state() {
   return state;
 }
 
+State unusual_notebook() {
+  State state = unusual_state();
+  change_to_notebook(state, "notebook-000");
+  return state;
+}
+
 BlockShapes two_layers(std::uint32_t heads, std::uint32_t tokens) {
   inference::BlockShape shape;
   shape.batch = 2;
@@ -92,25 +99,27 @@ BlockShapes two_layers(std::uint32_t heads, std::uint32_t tokens) {
 
 TEST_SUITE("cpu") {
   TEST_CASE("a state survives its JSON, member by member") {
-    const State state = unusual_state();
-    const Result<State> read = state_from_json(json::parse(to_json(state).dump()));
-    REQUIRE_MESSAGE(read, (read ? "" : read.error()));
-    CHECK(*read == state);
-    CHECK(describe_change(*read, state).label == "");
+    for (const State& state : {unusual_state(), unusual_notebook()}) {
+      const Result<State> read = state_from_json(json::parse(to_json(state).dump()));
+      REQUIRE_MESSAGE(read, (read ? "" : read.error()));
+      CHECK(*read == state);
+      CHECK(describe_change(*read, state).label == "");
+    }
   }
 
   TEST_CASE("each field is read, told apart and called by a label of its own") {
-    const json unusual = to_json(unusual_state());
     std::set<std::string> paths;
     for (const Field& field : state_fields()) {
       const std::string path = field.group + "/" + field.key;
       CAPTURE(path);
       CHECK(paths.insert(path).second);
+      const State unusual_values = field.key == "preset" ? unusual_notebook() : unusual_state();
+      const json unusual = to_json(unusual_values);
       // This field alone is another one than in a new state.
       const json& value = field.group.empty() ? unusual[field.key] : unusual[field.group][field.key];
       const json alone = field.group.empty() ? json{{field.key, value}} : json{{field.group, {{field.key, value}}}};
       const State changed = state_from_json(alone).value();
-      CHECK(field.is_same(changed, unusual_state()));
+      CHECK(field.is_same(changed, unusual_values));
       CHECK_FALSE(field.is_same(changed, State{}));
       const auto differs = [&](const Field& other) { return !other.is_same(changed, State{}); };
       CHECK(std::ranges::count_if(state_fields(), differs) == 1);
@@ -152,7 +161,7 @@ TEST_SUITE("cpu") {
     const Result<State> read = state_from_json(json::parse(R"({"text": "a b", "from_the_future": [1], "view": {"x": 1}})"));
     REQUIRE(read);
     State expected;
-    expected.text = "a b";
+    expected.text() = "a b";
     CHECK(*read == expected);
   }
 
@@ -195,7 +204,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("a text that is no UTF-8 can still be saved") {
     State state;
-    state.text = "a\xff b";
+    state.text() = "a\xff b";
     const TemporaryDirectory directory;
     save_session(directory.path() / "s.json", state);
     CHECK(load_session(directory.path() / "s.json"));
@@ -247,7 +256,7 @@ TEST_SUITE("cpu") {
     const State before = state;
     select_preset(state, "notebook-000");
     CHECK(state.masks != before.masks);
-    CHECK(run_inputs(state).preset == "notebook-000");
+    CHECK(notebook_name(run_inputs(state).source) == "notebook-000");
     select_preset(state, "notebook-001");
     select_preset(state, "");
     CHECK(state == before);
@@ -286,9 +295,9 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("the second text counts only while cross-attention is on") {
     State state;
-    state.key_text = "keys";
-    CHECK(run_inputs(state).key_text == "");
-    state.cross = true;
-    CHECK(run_inputs(state).key_text == "keys");
+    state.playground().key_text = "keys";
+    CHECK(std::get<Playground>(run_inputs(state).source).key_text == "");
+    state.playground().cross = true;
+    CHECK(std::get<Playground>(run_inputs(state).source).key_text == "keys");
   }
 }

@@ -138,8 +138,8 @@ TEST_CASE("a model's sums give its numbers too: heads that share keys, turned an
   for (const char* name : {"llama", "qwen3", "gpt2", "gemma2", "t5"}) {
     CAPTURE(name);
     State state;
-    state.model.path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + name;
-    state.model.ids = {{5, 7, 9, 11}};
+    change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + name);
+    state.model().ids = {{5, 7, 9, 11}};
     Run run(state);
     const model::BlockRef block = run.source.network->blocks().front();
     const std::uint32_t last = run.source.network->layer(block).config.heads - 1;
@@ -161,13 +161,13 @@ TEST_CASE("a model's sums give its numbers too: heads that share keys, turned an
 
 TEST_CASE("written-out sums give the number on screen, in every stage that is a sum") {
   State state;
-  state.text = "one two three\nfour five";
-  state.playground.d_model = 12;
-  state.playground.heads = 3;
-  state.playground.d_k = 5;
-  state.playground.d_v = 2;
+  state.text() = "one two three\nfour five";
+  state.playground().settings.d_model = 12;
+  state.playground().settings.heads = 3;
+  state.playground().settings.d_k = 5;
+  state.playground().settings.d_v = 2;
   for (const model::MergeOrder merge : {model::MergeOrder::Concatenate, model::MergeOrder::WithoutTranspose}) {
-    state.playground.merge = merge;
+    state.playground().settings.merge = merge;
     Run run(state);
     for (const Stage stage : {Stage::Q, Stage::K, Stage::V, Stage::Scores, Stage::Heads, Stage::Output}) {
       CAPTURE(attention::to_string(stage));
@@ -179,13 +179,13 @@ TEST_CASE("written-out sums give the number on screen, in every stage that is a 
 
 TEST_CASE("a merged cell is the cell that it says it copies, in both orders") {
   State state;
-  state.text = "one two three four five";
-  state.playground.d_model = 12;
-  state.playground.heads = 3;
-  state.playground.d_v = 2;
+  state.text() = "one two three four five";
+  state.playground().settings.d_model = 12;
+  state.playground().settings.heads = 3;
+  state.playground().settings.d_v = 2;
   const model::BlockRef block;
   for (const model::MergeOrder merge : {model::MergeOrder::Concatenate, model::MergeOrder::WithoutTranspose}) {
-    state.playground.merge = merge;
+    state.playground().settings.merge = merge;
     Run run(state);
     const BlockGeometry geometry = run.question(block, 0, 0).geometry;
     std::uint32_t in_slices = 0;
@@ -255,10 +255,10 @@ TEST_CASE("sums are written with their largest terms first and say what they lea
 
 TEST_CASE("weights, scale and masks are written out with their real numbers") {
   State state;
-  state.text = "one two three";
-  state.playground.d_model = 4;
-  state.playground.heads = 1;
-  state.playground.layers = 1;
+  state.text() = "one two three";
+  state.playground().settings.d_model = 4;
+  state.playground().settings.heads = 1;
+  state.playground().settings.layers = 1;
   state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   state.masks[model::BlockKind::EncoderSelf].painted[{}].paint({.query = 0, .key = 0}, false);
   Run run(state);

@@ -119,9 +119,9 @@ TEST_CASE("pooled weights and other stages have no row statistics, but a range")
 
 TEST_CASE("statistics of a run and of a mean over its heads are those of the numbers shown") {
   State state;
-  state.text = "one two three four five";
-  state.playground.d_model = 12;
-  state.playground.heads = 3;
+  state.text() = "one two three four five";
+  state.playground().settings.d_model = 12;
+  state.playground().settings.heads = 3;
   state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   RunSource sources;
   const RunSource::Source& source = sources.build(run_inputs(state));

@@ -19,8 +19,8 @@ const std::string kMarian = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/marian"
 
 State marian_state(const std::string& text) {
   State state;
-  state.text = text;
-  state.model.path = kMarian;
+  state.text() = text;
+  change_to_model(state, kMarian);
   return state;
 }
 
@@ -47,7 +47,7 @@ std::vector<std::uint32_t> target_ids(const EngineResult& result, std::uint32_t 
 
 /// The likeliest token behind `ids`, computed from the start by a runner of its own; nothing where the text ends.
 std::optional<std::uint32_t> next_of(State state, std::vector<std::uint32_t> ids) {
-  state.model.target_ids = {std::move(ids)};
+  state.model().target_ids = {std::move(ids)};
   RunSource source;
   const RunSource::Source built = source.build(run_inputs(state));
   const ReferenceRun run({.network = built.network, .input = *built.input, .masks = state.masks, .interventions = {}});
@@ -101,13 +101,13 @@ TEST_SUITE("cpu") {
     worker.begin({.revision = 2, .inputs = run_inputs(second)});
     EngineResult news = worker.snapshot();
     CHECK(log->runs == runs + 1);
-    CHECK(news.inputs->text == "a b c");
+    CHECK(std::get<Model>(news.inputs->source).text == "a b c");
     CHECK(news.input->target->length == 1);
     CHECK(news.translated->lines == std::vector<std::string>{""});
     log->run_ms = 0;
     while (worker.has_more()) worker.evaluate_some();
     news = worker.snapshot();
-    CHECK(news.inputs->text == "a b c");
+    CHECK(std::get<Model>(news.inputs->source).text == "a b c");
     CHECK(news.translated->is_done);
   }
 
@@ -145,14 +145,14 @@ TEST_SUITE("cpu") {
     const auto log = std::make_shared<FakeLog>();
     EngineWorker worker = make_worker(fake_factory(log));
     State state = marian_state("a b");
-    state.model.target_text = std::string("b");
+    state.model().target_text = std::string("b");
     CHECK_FALSE(finish(worker, state).translated);
-    state.model.target_text.clear();
-    state.model.target_ids = {{1, 2}};
+    state.model().target_text.clear();
+    state.model().target_ids = {{1, 2}};
     CHECK_FALSE(finish(worker, state).translated);
-    state.model.target_ids.clear();
+    state.model().target_ids.clear();
     CHECK(finish(worker, state).translated);
-    state.model.translates = false;
+    state.model().translates = false;
     CHECK_FALSE(finish(worker, state).translated);
   }
 
@@ -163,14 +163,14 @@ TEST_SUITE("cpu") {
     const EngineResult empty = finish(worker, marian_state(" \n "));
     CHECK(empty.error != "");
     CHECK(empty.is_stale);
-    CHECK(empty.inputs->text == "a b");  // whose translation it is
+    CHECK(std::get<Model>(empty.inputs->source).text == "a b");  // whose translation it is
     std::string long_text;
     for (int i = 0; i < 3000; ++i) long_text += "a b ";
     const EngineResult endless = finish(worker, marian_state(long_text));
     CHECK(endless.error.find("shorten it") != std::string::npos);
     CHECK(endless.error.find('\n') == std::string::npos);
     State other;
-    other.text = std::string("one two");
+    other.text() = std::string("one two");
     const EngineResult playground = finish(worker, other);
     CHECK(playground.error == "");
     CHECK_FALSE(playground.translated);
@@ -186,8 +186,8 @@ TEST_SUITE("cpu") {
     CHECK(target_text(state, lines) == lines[0] + "\n\n" + lines[1]);
     CHECK(finish(worker, marian_state("b")).translated->lines.front() == lines[1]);
     take_over_translation(state, result.translated.get());
-    CHECK(state.model.target_text == lines[0] + "\n\n" + lines[1]);
-    CHECK_FALSE(state.model.translates);
+    CHECK(state.model().target_text == lines[0] + "\n\n" + lines[1]);
+    CHECK_FALSE(state.model().translates);
   }
 
   TEST_CASE("what is exported is what is on screen") {
@@ -195,10 +195,10 @@ TEST_SUITE("cpu") {
     const State state = marian_state("a b");
     const EngineResult result = finish(worker, state);
     const RunInputs inputs = inputs_on_screen(state, result);
-    REQUIRE(inputs.model.target_ids.size() == 1);
-    CHECK(inputs.model.target_ids.front() == target_ids(result, 0));
+    REQUIRE(std::get<Model>(inputs.source).target_ids.size() == 1);
+    CHECK(std::get<Model>(inputs.source).target_ids.front() == target_ids(result, 0));
     State other = state;
-    other.text = std::string("b");
-    CHECK(inputs_on_screen(other, result).model.target_ids.empty());
+    other.text() = std::string("b");
+    CHECK(std::get<Model>(inputs_on_screen(other, result).source).target_ids.empty());
   }
 }

@@ -137,7 +137,7 @@ inline const std::string kGoldenModels = std::string(HEADLIGHT_GOLDEN_DIR) + "/m
 inline void show_golden_model(UiDriver& ui, const std::string& model) {
   ui.window().open_model(kGoldenModels + model);
   ui.settle();
-  REQUIRE_MESSAGE(ui.state().model.path == kGoldenModels + model, ui.window().notice().text);
+  REQUIRE_MESSAGE(model_path(ui.state().source) == kGoldenModels + model, ui.window().notice().text);
 }
 
 }  // namespace headlight::app

@@ -8,28 +8,28 @@ using namespace headlight::app;
 TEST_SUITE("cpu") {
   TEST_CASE("quick typing is one step, a pause begins the next") {
     State state;
-    state.text = "";
+    state.text() = "";
     Undo undo(state);
     double now_s = 10.0;
     for (const char letter : std::string("two words")) {
-      state.text += letter;
+      state.text() += letter;
       CHECK(undo.observe(state, now_s, false));
       CHECK_FALSE(undo.observe(state, now_s, false));
       now_s += 0.2;
     }
     now_s += 5.0;
-    state.text += "!";
+    state.text() += "!";
     undo.observe(state, now_s, false);
     CHECK(undo.step_count() == 3);
     CHECK(undo.undo_label() == "Edit text");
-    CHECK(undo.undo().text == "two words");
+    CHECK(undo.undo().text() == "two words");
     CHECK(undo.redo_label() == "Edit text");
-    CHECK(undo.undo().text == "");
+    CHECK(undo.undo().text() == "");
     CHECK_FALSE(undo.can_undo());
     CHECK(undo.undo_label() == "");
-    CHECK(undo.undo().text == "");
-    CHECK(undo.redo().text == "two words");
-    CHECK(undo.redo().text == "two words!");
+    CHECK(undo.undo().text() == "");
+    CHECK(undo.redo().text() == "two words");
+    CHECK(undo.redo().text() == "two words!");
     CHECK_FALSE(undo.can_redo());
   }
 
@@ -82,33 +82,33 @@ TEST_SUITE("cpu") {
   TEST_CASE("what is typed and deleted at once leaves no step") {
     State state;
     Undo undo(state);
-    const std::string text = state.text;
-    state.text = text + "x";
+    const std::string text = state.text();
+    state.text() = text + "x";
     undo.observe(state, 0.0, false);
-    state.text = text;
+    state.text() = text;
     undo.observe(state, 0.1, false);
     CHECK_FALSE(undo.can_undo());
-    state.text = text + "y";
+    state.text() = text + "y";
     undo.observe(state, 0.2, false);
     CHECK(undo.step_count() == 2);
-    CHECK(undo.undo().text == text);
+    CHECK(undo.undo().text() == text);
   }
 
   TEST_CASE("a change after undo drops what could be redone and never merges into the past") {
     State state;
     Undo undo(state);
-    state.playground.heads = 4;
+    state.playground().settings.heads = 4;
     undo.observe(state, 0.0, false);
-    state.playground.seed = 5;
+    state.playground().settings.seed = 5;
     undo.observe(state, 0.1, false);
     CHECK(undo.step_count() == 3);
     state = undo.undo();
     CHECK(undo.redo_label() == "Change seed");
-    state.playground.heads = 2;
+    state.playground().settings.heads = 2;
     undo.observe(state, 0.2, false);
     CHECK_FALSE(undo.can_redo());
-    CHECK(undo.undo().playground.heads == 4);
-    CHECK(undo.undo().playground.heads == 8);
+    CHECK(undo.undo().playground().settings.heads == 4);
+    CHECK(undo.undo().playground().settings.heads == 8);
   }
 
   TEST_CASE("a clamped selection is adopted without a step") {
@@ -127,11 +127,12 @@ TEST_SUITE("cpu") {
       return describe_change(State{}, state).label;
     };
     CHECK(label([](State&) {}) == "");
-    CHECK(label([](State& s) { s.preset = std::string("notebook-000"); }) == "Show notebook-000");
-    CHECK(label([](State& s) { s.cross = true; }) == "Switch cross-attention");
-    CHECK(label([](State& s) { s.key_text = std::string("k"); }) == "Edit second text");
-    CHECK(label([](State& s) { s.playground.d_model = 8; }) == "Change d_model");
-    CHECK(label([](State& s) { s.playground.merge = model::MergeOrder::WithoutTranspose; }) == "Change merge order");
+    CHECK(label([](State& s) { change_to_notebook(s, "notebook-000"); }) == "Show notebook-000");
+    CHECK(label([](State& s) { s.playground().cross = true; }) == "Switch cross-attention");
+    CHECK(label([](State& s) { s.playground().key_text = std::string("k"); }) == "Edit second text");
+    CHECK(label([](State& s) { s.playground().settings.d_model = 8; }) == "Change d_model");
+    CHECK(label([](State& s) { s.playground().settings.merge = model::MergeOrder::WithoutTranspose; }) ==
+          "Change merge order");
     CHECK(label([](State& s) { s.selection.head = 1; }) == "Select head");
     CHECK(label([](State& s) { s.view.theme = Theme::Light; }) == "Switch theme");
     CHECK(label([](State& s) { s.view.ui_scale = 2.0f; }) == "Change UI scale");
@@ -149,15 +150,15 @@ TEST_SUITE("cpu") {
     Undo few(state, {.steps = 3, .bytes = std::size_t{1} << 30, .merge_seconds = 0.0});
     Undo small(state, {.steps = 1000, .bytes = 300'000, .merge_seconds = 0.0});
     for (int step = 1; step <= 20; ++step) {
-      state.text = std::string(100'000, static_cast<char>('a' + step));
+      state.text() = std::string(100'000, static_cast<char>('a' + step));
       few.observe(state, step, false);
       small.observe(state, step, false);
     }
     CHECK(few.step_count() == 3);
     CHECK(small.bytes() <= 300'000);
     CHECK(small.step_count() == 2);
-    CHECK(small.undo().text.front() == 'a' + 19);
-    state.text = std::string(1'000'000, 'x');
+    CHECK(small.undo().text().front() == 'a' + 19);
+    state.text() = std::string(1'000'000, 'x');
     small.observe(state, 100.0, false);
     CHECK(small.step_count() == 1);
     CHECK_FALSE(small.can_undo());
@@ -182,7 +183,7 @@ TEST_SUITE("cpu") {
     CHECK(undo.bytes() > 2 * kCells);
     undo.undo();
     state = undo.undo();
-    state.text = "another branch";
+    state.text() = "another branch";
     undo.observe(state, 12.0, false);
     CHECK(undo.bytes() < 2 * kCells);
   }

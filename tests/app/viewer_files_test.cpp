@@ -50,7 +50,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("the export dialog writes what it announces") {
     const TemporaryDirectory folder;
     State state;
-    state.text = "one two three\nfour";
+    state.text() = "one two three\nfour";
     UiDriver ui(state);
     ui.press(Key::E, kControl);
     REQUIRE(ui.sees("export.start"));
@@ -169,18 +169,18 @@ TEST_SUITE("gpu") {
     write(folder.path() / "text.txt", "alpha beta\r\ngamma\n\n");
     ui.window().open_files({(folder.path() / "text.txt").string()});
     ui.settle();
-    CHECK(ui.state().text == "alpha beta\ngamma");
+    CHECK(ui.state().text() == "alpha beta\ngamma");
     CHECK(ui.result().input->source.batch == 2);
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().text == State{}.text);
+    CHECK(ui.state().text() == State{}.text());
 
     State session;
-    session.text = "kept in a session";
+    session.text() = "kept in a session";
     session.view.theme = Theme::Light;
     save_session(folder.path() / "a.headlight.json", session);
     ui.window().open_files({(folder.path() / "a.headlight.json").string()});
     ui.settle();
-    CHECK(ui.state().text == "kept in a session");
+    CHECK(ui.state().text() == "kept in a session");
     CHECK(ui.state().view.theme == Theme::Light);
 
     write(folder.path() / "picture.txt", "\x89PNG\xff\xfe");
@@ -188,7 +188,7 @@ TEST_SUITE("gpu") {
     ui.settle();
     CHECK(ui.window().notice().is_warning);
     CHECK(ui.window().notice().text.find("UTF-8") != std::string::npos);
-    CHECK(ui.state().text == "kept in a session");
+    CHECK(ui.state().text() == "kept in a session");
     ui.click("notice.close");
     CHECK_FALSE(ui.window().notice().is_shown());
 

@@ -28,12 +28,12 @@ State starter_view() {
 void show_marian(UiDriver& ui) {
   ui.window().open_model(kMarian);
   ui.settle();
-  REQUIRE_MESSAGE(ui.state().model.path == kMarian, ui.window().notice().text);
+  REQUIRE_MESSAGE(model_path(ui.state().source) == kMarian, ui.window().notice().text);
 }
 
 State with_text(const std::string& text) {
   State state;
-  state.text = text;
+  state.text() = text;
   return state;
 }
 
@@ -68,12 +68,12 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("a bundled model is found again when the program has moved; others stay as they are") {
     State state;
-    state.model.path = std::string("/nowhere/share/headlight/models/captions-gpt2");
+    change_to_model(state, std::string("/nowhere/share/headlight/models/captions-gpt2"));
     find_moved_model(state);
-    CHECK(state.model.path == find_bundled_model("captions-gpt2")->string());
-    state.model.path = std::string("/nowhere/gpt2");
+    CHECK(model_path(state.source) == find_bundled_model("captions-gpt2")->string());
+    change_to_model(state, std::string("/nowhere/gpt2"));
     find_moved_model(state);
-    CHECK(state.model.path == "/nowhere/gpt2");
+    CHECK(model_path(state.source) == "/nowhere/gpt2");
   }
 }
 
@@ -83,7 +83,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().error == "");
     REQUIRE(ui.result().model);
     CHECK(ui.result().model->path.filename() == "captions-gpt2");
-    CHECK(ui.state().text == kCaptionsStarter.text);
+    CHECK(ui.state().text() == kCaptionsStarter.text);
     CHECK(ui.state().selection.block == kCaptionsStarter.block);
     CHECK(ui.state().selection.head == kCaptionsStarter.head);
     CHECK(ui.sees("head.map"));
@@ -125,16 +125,16 @@ TEST_SUITE("gpu") {
   TEST_CASE("cards are chosen with the mouse and with Tab and Enter") {
     UiDriver ui(with_text("one two three"), open_reference_runner, {}, true);
     ui.click("welcome.notebook-001");
-    CHECK(ui.state().preset == "notebook-001");
+    CHECK(notebook_name(ui.state().source) == "notebook-001");
     CHECK(ui.window().undo().undo_label() == "Show notebook-001");
     CHECK(ui.sees("welcome.0"));
     ui.press(Key::Tab);
     ui.press(Key::Enter);
-    CHECK(ui.state().preset == "notebook-002");
+    CHECK(notebook_name(ui.state().source) == "notebook-002");
     ui.press(Key::Tab, kShift);
     ui.press(Key::Tab, kShift);
     ui.press(Key::Space);
-    CHECK(ui.state().preset == "notebook-000");
+    CHECK(notebook_name(ui.state().source) == "notebook-000");
     ui.click("welcome.9");
     CHECK(ui.window().model_browser().is_open());
   }
@@ -144,7 +144,7 @@ TEST_SUITE("gpu") {
     ui.click("welcome.1");
     REQUIRE(ui.result().model);
     CHECK(ui.result().model->path.filename() == "multi30k-de-en");
-    CHECK(ui.state().text == kTranslatorStarter.text);
+    CHECK(ui.state().text() == kTranslatorStarter.text);
     CHECK(ui.state().selection.block == kTranslatorStarter.block);
     CHECK(ui.rect("text.edit").x < ui.rect("text.target").x);
     CHECK(ui.rect("text.edit").y == ui.rect("text.target").y);
@@ -154,7 +154,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("chips.target.0.1"));
     CHECK(ui.window().undo().undo_label() == "Open model");
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().text == kCaptionsStarter.text);
+    CHECK(ui.state().text() == kCaptionsStarter.text);
   }
 
   TEST_CASE("the translation follows every keystroke and is no part of what is undone or saved") {
@@ -167,13 +167,13 @@ TEST_SUITE("gpu") {
     ui.press(Key::End);
     ui.type(" b");
     CHECK(ui.window().undo().step_count() == steps + 1);
-    CHECK(ui.result().inputs->text == "a b");
+    CHECK(std::get<Model>(ui.result().inputs->source).text == "a b");
     CHECK(ui.result().translated->is_done);
-    CHECK(ui.state().model.target_text.empty());
-    CHECK(ui.state().model.target_ids.empty());
+    CHECK(ui.state().model().target_text.empty());
+    CHECK(ui.state().model().target_ids.empty());
     CHECK(to_json(ui.state())["model"]["target_text"] == "");
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().text == "a");
+    CHECK(ui.state().text() == "a");
     CHECK(ui.result().translated->lines == before);
   }
 
@@ -183,8 +183,8 @@ TEST_SUITE("gpu") {
     const std::string written = ui.result().translated->lines.front();
     REQUIRE_FALSE(written.empty());
     ui.fill_in("text.target", "b");
-    CHECK(ui.state().model.target_text == "b");
-    CHECK_FALSE(ui.state().model.translates);
+    CHECK(ui.state().model().target_text == "b");
+    CHECK_FALSE(ui.state().model().translates);
     CHECK_FALSE(ui.result().translated);
     CHECK(ui.result().prompt->target_tokens.front().back().text == "b");
     ui.fill_in("text.target", "");  // an empty target is the user's too
@@ -195,10 +195,10 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().translated->lines.front() == written);
     ui.wait(2.0);
     ui.click("text.write");
-    CHECK(ui.state().model.target_text == written);
-    CHECK_FALSE(ui.state().model.translates);
+    CHECK(ui.state().model().target_text == written);
+    CHECK_FALSE(ui.state().model().translates);
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().model.target_text.empty());
+    CHECK(ui.state().model().target_text.empty());
     CHECK(ui.result().translated);
   }
 

@@ -21,7 +21,7 @@ const std::string kGpt2 = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2";
 void show_model(UiDriver& ui) {
   ui.window().open_model(kGpt2);
   ui.settle();
-  REQUIRE_MESSAGE(ui.state().model.path == kGpt2, ui.window().notice().text);
+  REQUIRE_MESSAGE(model_path(ui.state().source) == kGpt2, ui.window().notice().text);
 }
 
 }  // namespace
@@ -194,7 +194,7 @@ TEST_SUITE("gpu") {
     const State changed = ui.state();
     ui.click("status.reset.button");
     CHECK_FALSE(ui.sees("status.reset"));
-    CHECK(ui.state().masks == ui.state().model_masks);
+    CHECK(ui.state().masks == ui.state().model().trained_masks);
     CHECK(ui.state().gains.empty());
     CHECK(ui.window().undo().undo_label() == "Reset the model");
     ui.press(Key::Z, kControl);
@@ -228,6 +228,6 @@ TEST_SUITE("gpu") {
     ui.paint_cell(2, 4);
     CHECK(ui.state().masks != attention::MaskSet{});
     CHECK(ui.window().settings().state.masks == attention::MaskSet{});
-    CHECK(ui.window().settings().state.text == ui.state().text);
+    CHECK(ui.window().settings().state.text() == ui.state().text());
   }
 }

@@ -20,7 +20,7 @@ namespace {
 
 State with_text(const std::string& text) {
   State state;
-  state.text = text;
+  state.text() = text;
   return state;
 }
 
@@ -57,9 +57,9 @@ TEST_SUITE("gpu") {
     ui.click("text.to_ids");  // ids would hide the text
     ui.window().open_files({file});
     ui.settle();
-    CHECK(ui.state().text == "a dog");
-    CHECK(ui.state().model.path == kGoldenModels + "gpt2");
-    CHECK(ui.state().model.ids.empty());
+    CHECK(ui.state().text() == "a dog");
+    CHECK(model_path(ui.state().source) == kGoldenModels + "gpt2");
+    CHECK(ui.state().model().ids.empty());
     CHECK(ui.result().error == "");
   }
 
@@ -118,8 +118,8 @@ TEST_SUITE("gpu") {
     ui.press(Key::O, kControl);
     ui.click("browser.model.4");  // behind those that come with the program
     CHECK_FALSE(ui.window().model_browser().is_open());
-    CHECK(ui.state().model.path.starts_with(kGoldenModels));
-    CHECK(ui.window().settings().recent_models == std::vector<std::string>{ui.state().model.path});
+    CHECK(model_path(ui.state().source).starts_with(kGoldenModels));
+    CHECK(ui.window().settings().recent_models == std::vector<std::string>{model_path(ui.state().source)});
   }
 
   TEST_CASE("a model is found by going through folders") {
@@ -141,7 +141,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("folder.file.1"));
     ui.click("folder.use");
     CHECK_FALSE(ui.window().model_browser().is_open());
-    CHECK(ui.state().model.path == (directory.path() / "models" / "gpt2").string());
+    CHECK(model_path(ui.state().source) == (directory.path() / "models" / "gpt2").string());
     ui.press(Key::O, kControl);
     CHECK(ui.sees("browser.path"));  // not in the middle of going through folders
   }
@@ -153,7 +153,7 @@ TEST_SUITE("gpu") {
     log->fails_to_load = true;
     ui.window().open_model(kGoldenModels + "gpt2");
     ui.settle();
-    CHECK(ui.state().model.path.empty());
+    CHECK_FALSE(is_model(ui.state().source));
     CHECK(ui.state() == before);
     CHECK(ui.window().notice().text.find("16 GiB") != std::string::npos);
     CHECK(ui.result().error == "");
@@ -179,7 +179,7 @@ TEST_SUITE("gpu") {
     // What was shown before stays whole: no name, text or panel of the model that isn't there yet.
     for (const char* name : {"head.map", "model.heads", "chips.query.0.1", "text.cross"}) CHECK_MESSAGE(ui.sees(name), name);
     CHECK_FALSE(ui.sees("model.name"));
-    CHECK(ui.state().model.path == kGoldenModels + "gpt2");
+    CHECK(model_path(ui.state().source) == kGoldenModels + "gpt2");
     ui.ui().feed(shell::tap(Key::K));
     ui.ui().feed(shell::tap(Key::Digit3));
     ui.ui().feed(shell::TextInput{"typed"});
@@ -189,7 +189,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("prediction.none"));
     const shell::UiRect cancel = ui.rect("loading.cancel");
     ui.ui().feed(shell::click_at(cancel.x + cancel.width * 0.5F, cancel.y + cancel.height * 0.5F));
-    REQUIRE(frames_until([&] { return ui.state().model.path.empty(); }));
+    REQUIRE(frames_until([&] { return !is_model(ui.state().source); }));
     log->is_load_held = false;
     ui.settle();
     CHECK(ui.state() == before);
@@ -216,7 +216,7 @@ TEST_SUITE("gpu") {
     REQUIRE(frames_until([&] { return ui.sees("loading.cancel") && ui.window().load_progress(); }));
     CHECK_FALSE(ui.ui().is_typing());
     ui.ui().feed(shell::tap(Key::Escape));
-    REQUIRE(frames_until([&] { return ui.state().model.path.empty(); }));
+    REQUIRE(frames_until([&] { return !is_model(ui.state().source); }));
     log->is_load_held = false;
     ui.settle();
     CHECK(ui.state() == before);
@@ -243,10 +243,10 @@ TEST_SUITE("gpu") {
     std::size_t row = 0;
     while (!put_token(expected, ui.result(), place, prediction->candidates[row].id)) ++row;
     ui.click("prediction." + std::to_string(row));
-    CHECK(ui.state().text == expected.text);
+    CHECK(ui.state().text() == expected.text());
     CHECK(ui.window().undo().undo_label() == "Edit text");
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().text == "the cat");
+    CHECK(ui.state().text() == "the cat");
     ui.click("prediction.previous");
     CHECK(ui.state().view.pinned->query == place.token - 1);
     ui.click("prediction.automatic");
@@ -264,12 +264,12 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.window().generation().is_running());
     CHECK(ui.window().generation().count() > 0);
     CHECK(ui.sees("generate.remark"));
-    if (ui.state().text != "the cat") {
+    if (ui.state().text() != "the cat") {
       CHECK(ui.window().undo().step_count() == steps + 1);
       ui.press(Key::Z, kControl);
     }
-    CHECK(ui.state().text == "the cat");
-    CHECK(ui.state().model.path == kGoldenModels + "gpt2");
+    CHECK(ui.state().text() == "the cat");
+    CHECK(model_path(ui.state().source) == kGoldenModels + "gpt2");
   }
 
   TEST_CASE("a masked model offers a mask and fills it") {
@@ -280,7 +280,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("generate.start"));
     REQUIRE(ui.sees("prediction.mask"));
     ui.click("prediction.mask");
-    CHECK(ui.state().text == "[MASK] b");
+    CHECK(ui.state().text() == "[MASK] b");
     CHECK(prediction_place(ui.state(), ui.result()).kind == PredictionPlace::Kind::Masked);
     CHECK_FALSE(ui.sees("prediction.mask"));
   }
@@ -347,7 +347,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
     ui.click("model.padding.1");
-    REQUIRE(ui.state().model.padding == inference::PaddingSide::Left);
+    REQUIRE(ui.state().model().padding == inference::PaddingSide::Left);
     ui.press(Key::PageDown);
     CHECK(ui.result().error == "");
     const model::TokenBatch& tokens = ui.result().input->source;

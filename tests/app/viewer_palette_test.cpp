@@ -19,7 +19,7 @@ namespace {
 
 State with_text(const std::string& text) {
   State state;
-  state.text = text;
+  state.text() = text;
   return state;
 }
 
@@ -138,13 +138,13 @@ TEST_SUITE("gpu") {
     UiDriver ui(with_text("one two"));
     look_for(ui, "notebook-002");
     ui.press(Key::Enter);
-    CHECK(ui.state().preset == "notebook-002");
+    CHECK(notebook_name(ui.state().source) == "notebook-002");
     look_for(ui, "playground");
     ui.press(Key::Enter);
-    CHECK(ui.state().preset.empty());
+    CHECK_FALSE(is_notebook(ui.state().source));
     look_for(ui, "repeated words");
     ui.press(Key::Enter);
-    CHECK(ui.state().text == "the cat saw the dog and the dog saw the cat");
+    CHECK(ui.state().text() == "the cat saw the dog and the dog saw the cat");
     CHECK(ui.window().undo().undo_label() == "Edit text");
     look_for(ui, "captions-gpt2");
     ui.press(Key::Enter);
@@ -210,7 +210,7 @@ TEST_SUITE("gpu") {
     look_for(ui, "write into");
     ui.press(Key::Enter);
     ui.type(" and more");
-    CHECK(ui.state().text.ends_with(" and more"));
+    CHECK(ui.state().text().ends_with(" and more"));
     ui.press(Key::P, kControl);  // while a text is being edited
     CHECK(palette(ui).is_open());
     ui.press(Key::Escape);

@@ -17,7 +17,7 @@ namespace {
 
 State predictions_of(const std::string& text) {
   State state;
-  state.text = text;
+  state.text() = text;
   state.view.tab = "predictions";
   return state;
 }
@@ -77,7 +77,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the rows of an encoder–decoder are named by what it writes there, or by what it reads") {
     State state;
-    state.text = "a b a";
+    state.text() = "a b a";
     UiDriver ui(state);
     show_golden_model(ui, "marian");
     State shown = ui.state();
@@ -106,7 +106,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the alignment is the mean of all cross-attention heads, and the menu leads there") {
     State state;
-    state.text = "a b a";
+    state.text() = "a b a";
     UiDriver ui(state);
     ui.click("menu.View");
     ui.click("menu.Alignment (mean of cross-attention)");  // nothing has cross-attention: nothing happens

@@ -68,7 +68,7 @@ TEST_SUITE("gpu") {
       ui.press(Key::P);
       ui.press(Key::Right);
       saved = ui.state();
-      saved.model.precision = inference::Precision::F16;
+      saved.model().precision = inference::Precision::F16;
       save_session(file, saved);
     }
     UiDriver ui({}, fake_factory(log));

@@ -47,7 +47,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("arrows and page keys move through heads, layers and lines, and stop at the ends") {
     State state;
-    state.text = "one two three\nfour";
+    state.text() = "one two three\nfour";
     UiDriver ui(state);
     for (int i = 0; i < 9; ++i) ui.press(Key::Right);
     CHECK(ui.state().selection.head == 7);
@@ -76,7 +76,7 @@ TEST_SUITE("gpu") {
     UiDriver ui;
     const std::uint64_t run = ui.result().run;
     ui.fill_in("model.heads", "7");
-    CHECK(ui.state().playground.heads == 7);
+    CHECK(ui.state().playground().settings.heads == 7);
     CHECK(ui.result().is_stale);
     CHECK(ui.result().run == run);
     CHECK_FALSE(ui.result().error.empty());
@@ -86,7 +86,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("tabs.stale"));
     CHECK(ui.sees("head.map"));
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().playground.heads == 8);
+    CHECK(ui.state().playground().settings.heads == 8);
     CHECK_FALSE(ui.result().is_stale);
     CHECK_FALSE(ui.sees("model.warning"));
   }
@@ -94,30 +94,30 @@ TEST_SUITE("gpu") {
   TEST_CASE("numbers are typed and stepped; half a number changes nothing") {
     UiDriver ui;
     ui.click("model.heads.more");
-    CHECK(ui.state().playground.heads == 16);  // the next one that divides d_model
+    CHECK(ui.state().playground().settings.heads == 16);  // the next one that divides d_model
     ui.click("model.heads.less");
     ui.click("model.heads.less");
-    CHECK(ui.state().playground.heads == 4);
+    CHECK(ui.state().playground().settings.heads == 4);
     ui.fill_in("model.d_model", "32");
-    CHECK(ui.state().playground.d_model == 32);
+    CHECK(ui.state().playground().settings.d_model == 32);
     CHECK(ui.result().shapes.begin()->second.d_k == 8);
     ui.fill_in("model.d_model", "");
-    CHECK(ui.state().playground.d_model == 32);
+    CHECK(ui.state().playground().settings.d_model == 32);
     ui.fill_in("model.d_model", "x");
-    CHECK(ui.state().playground.d_model == 32);
+    CHECK(ui.state().playground().settings.d_model == 32);
     ui.fill_in("model.layers", "999999999999");
-    CHECK(ui.state().playground.layers == inference::kMaxLayers);
+    CHECK(ui.state().playground().settings.layers == inference::kMaxLayers);
     ui.fill_in("model.d_k", "5");
     CHECK(ui.result().shapes.begin()->second.d_k == 5);
     ui.fill_in("model.d_k", "");
-    CHECK(ui.state().playground.d_k == 0);
-    const std::uint64_t seed = ui.state().playground.seed;
+    CHECK(ui.state().playground().settings.d_k == 0);
+    const std::uint64_t seed = ui.state().playground().settings.seed;
     ui.click("model.seed.other");
-    CHECK(ui.state().playground.seed != seed);
+    CHECK(ui.state().playground().settings.seed != seed);
     ui.click("model.scale.1");
-    CHECK(ui.state().playground.scale.kind == model::Scale::Kind::None);
+    CHECK(ui.state().playground().settings.scale.kind == model::Scale::Kind::None);
     ui.click("model.bias");
-    CHECK_FALSE(ui.state().playground.bias);
+    CHECK_FALSE(ui.state().playground().settings.bias);
   }
 
   TEST_CASE("selections survive undo though the run on screen is older") {
@@ -127,7 +127,7 @@ TEST_SUITE("gpu") {
     ui.fill_in("model.heads", "4");
     CHECK(ui.state().selection.head == 3);
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().playground.heads == 8);
+    CHECK(ui.state().playground().settings.heads == 8);
     CHECK(ui.state().selection.head == 7);
   }
 
@@ -136,17 +136,17 @@ TEST_SUITE("gpu") {
     ui.press(Key::C);
     ui.click("menu.Presets");
     ui.click("menu.notebook-001");
-    CHECK(ui.state().preset == "notebook-001");
+    CHECK(notebook_name(ui.state().source) == "notebook-001");
     CHECK(ui.result().error.empty());
     CHECK(ui.sees("chips.source.0.0"));
     CHECK_FALSE(ui.sees("text.edit"));
     CHECK_FALSE(ui.sees("model.heads"));
     ui.click("model.back");
-    CHECK(ui.state().preset.empty());
+    CHECK_FALSE(is_notebook(ui.state().source));
     CHECK(ui.state().masks.by_kind[0].rule.causal);
     CHECK(ui.sees("text.edit"));
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().preset == "notebook-001");
+    CHECK(notebook_name(ui.state().source) == "notebook-001");
   }
 
   TEST_CASE("every notebook is shown without an error") {
@@ -190,7 +190,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the window works at any size and scale") {
     State state;
-    state.text = "one two three four\nfive";
+    state.text() = "one two three four\nfive";
     UiDriver ui(state);
     for (const auto& [width, height, scale] : {std::tuple{1024U, 640U, 1.0F},
                                                {2560U, 1440U, 2.0F},
@@ -216,7 +216,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().run == 0);
     CHECK(ui.sees("empty.error"));
     ui.fill_in("text.edit", "still here");
-    CHECK(ui.state().text == "still here");
+    CHECK(ui.state().text() == "still here");
   }
 
   TEST_CASE("a remembered device that is gone is replaced, and the window says so") {
@@ -250,7 +250,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the window computes on Vulkan what the reference computes") {
     State state;
-    state.text = "one two three four five\nsix seven";
+    state.text() = "one two three four five\nsix seven";
     state.masks.by_kind[0].rule.causal = true;
     const attention::Tile expected = [&] {
       const UiDriver reference(state);

@@ -15,7 +15,7 @@ namespace {
 
 State with_text(const std::string& text) {
   State state;
-  state.text = text;
+  state.text() = text;
   return state;
 }
 
@@ -30,21 +30,21 @@ struct StartDriver : UiDriver {
 TEST_SUITE("gpu") {
   TEST_CASE("typing changes the text, the tokens and the map; undo and redo take it back and forth") {
     UiDriver ui;
-    const std::string before = ui.state().text;
+    const std::string before = ui.state().text();
     ui.click("text.edit");
     ui.press(Key::End);
     ui.type(" now");
-    CHECK(ui.state().text == before + " now");
+    CHECK(ui.state().text() == before + " now");
     CHECK(ui.result().input->source.length == 7);
     CHECK(ui.sees("chips.query.0.6"));
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().text == before);
+    CHECK(ui.state().text() == before);
     CHECK(ui.result().input->source.length == 6);
     ui.press(Key::Y, kControl);
-    CHECK(ui.state().text == before + " now");
+    CHECK(ui.state().text() == before + " now");
     ui.press(Key::Z, kControl);
     ui.press(Key::Z, kControlShift);
-    CHECK(ui.state().text == before + " now");
+    CHECK(ui.state().text() == before + " now");
   }
 
   TEST_CASE("letters are the text's while it is edited and shortcuts otherwise") {
@@ -59,7 +59,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::End);
     ui.press(Key::C);
     ui.type("c");
-    CHECK(ui.state().text.back() == 'c');
+    CHECK(ui.state().text().back() == 'c');
     CHECK(ui.state().masks.by_kind[0].rule.causal);
     ui.press(Key::Escape);
     ui.press(Key::C);
@@ -69,7 +69,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("an empty text is refused beside the text") {
     UiDriver ui;
     ui.fill_in("text.edit", "");
-    CHECK(ui.state().text.empty());
+    CHECK(ui.state().text().empty());
     CHECK(ui.result().is_stale);
     CHECK(ui.sees("text.warning"));
     ui.fill_in("text.edit", "again");
@@ -80,7 +80,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a second text makes it cross-attention") {
     UiDriver ui;
     ui.click("text.cross");
-    CHECK(ui.state().cross);
+    CHECK(ui.state().playground().cross);
     ui.fill_in("text.key_edit", "a b c");
     REQUIRE(ui.result().input->target.has_value());
     CHECK(ui.result().input->source.length == 3);
@@ -112,7 +112,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.ui().is_typing());
     for (const Key key : {Key::C, Key::K, Key::P, Key::B, Key::T, Key::Digit2}) ui.press(key);
     ui.type(" pack");
-    CHECK(ui.state().text == "one two pack");
+    CHECK(ui.state().text() == "one two pack");
     CHECK(ui.state().masks == attention::MaskSet{});
     CHECK(ui.state().gains.empty());
     CHECK(ui.state().view == with_text("").view);
@@ -123,9 +123,9 @@ TEST_SUITE("gpu") {
   TEST_CASE("the example sentence is replaced by what is typed first, and comes back with undo") {
     StartDriver ui{State{}};
     ui.type("hello");
-    CHECK(ui.state().text == "hello");
+    CHECK(ui.state().text() == "hello");
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().text == State{}.text);
+    CHECK(ui.state().text() == State{}.text());
   }
 
   TEST_CASE("a click on the map and Esc leave the text; / and Ctrl+L go back to it and type nothing") {
@@ -140,13 +140,13 @@ TEST_SUITE("gpu") {
     ui.settle();
     CHECK(ui.ui().is_typing());
     ui.type("!");
-    CHECK(ui.state().text == "one two!");
+    CHECK(ui.state().text() == "one two!");
     ui.press(Key::Escape);
     CHECK_FALSE(ui.ui().is_typing());
     CHECK(ui.sees("welcome.0"));  // Esc left the text and no more
     ui.press(Key::L, kControl);
     ui.type("/");  // in the text it is a character
-    CHECK(ui.state().text == "one two!/");
+    CHECK(ui.state().text() == "one two!/");
     ui.press(Key::Escape);
     ui.click("section.text");
     CHECK_FALSE(ui.sees("text.edit"));
@@ -159,14 +159,14 @@ TEST_SUITE("gpu") {
     StartDriver ui(with_text("one two"));
     const float height = ui.rect("text.edit").height;
     ui.type(" three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen");
-    CHECK(ui.state().text.find('\n') == std::string::npos);
+    CHECK(ui.state().text().find('\n') == std::string::npos);
     CHECK(ui.result().input->source.batch == 1);
     CHECK(ui.rect("text.edit").height > height + 10.0F);
     // Up from the end and typing there: the caret moves by the lines that are seen.
     ui.press(Key::Up);
     ui.type("X");
-    CHECK(ui.state().text.find('X') < ui.state().text.size() - 10);
+    CHECK(ui.state().text().find('X') < ui.state().text().size() - 10);
     ui.press(Key::Z, kControl);
-    CHECK(ui.state().text.find('X') == std::string::npos);
+    CHECK(ui.state().text().find('X') == std::string::npos);
   }
 }

@@ -110,7 +110,7 @@ void draw_caption(Frame& frame, const std::string& text) {
 }
 
 void draw_nothing(Frame& frame) {
-  const bool has_model = !frame.state.model.path.empty();
+  const bool has_model = is_model(frame.state.source);
   const char* title = has_model ? "This model makes no predictions" : "Nothing is predicted here";
   const char* text = has_model
                          ? "Its files have no head over the vocabulary: it turns a text into vectors. Its attention is "

@@ -39,7 +39,7 @@ std::optional<ChipTarget> draw_translation(Frame& frame, PromptPanelMemory& memo
                              : is_current && written->was_cut ? "Translation by the model, cut off where it went on"
                                                               : "Translation by the model");
   if (draw_caption_button(frame, "text.write", "Write it yourself", "Keeps the text, as yours to change")) {
-    is_current ? take_over_translation(state, written) : void(state.model.translates = false);
+    is_current ? take_over_translation(state, written) : void(state.model().translates = false);
   }
   // Of the text before, until the new one is there; of a text that can't be translated nothing is shown.
   memory.translation =
@@ -54,8 +54,8 @@ std::optional<ChipTarget> draw_translation(Frame& frame, PromptPanelMemory& memo
                        .ink = is_current ? theme.output : theme.text_dim},
                       is_current ? target : nullptr, memory.pointed_target, &is_changed);
   if (is_changed) {
-    state.model.target_text = memory.translation;
-    state.model.translates = false;
+    state.model().target_text = memory.translation;
+    state.model().translates = false;
   }
   return pointed;
 }
@@ -63,7 +63,7 @@ std::optional<ChipTarget> draw_translation(Frame& frame, PromptPanelMemory& memo
 /// What the user gives as the target.
 std::optional<ChipTarget> draw_own_target(Frame& frame, PromptPanelMemory& memory, const PromptSide* target,
                                           bool can_translate) {
-  ModelChoice& model = frame.state.model;
+  Model& model = frame.state.model();
   draw_prompt_caption(frame, "Target, yours: what the decoder has written so far");
   if (can_translate && draw_caption_button(frame, "text.translate", "Translate by itself", "The model writes it again")) {
     model.translates = true;
@@ -81,8 +81,8 @@ std::optional<ChipTarget> draw_own_target(Frame& frame, PromptPanelMemory& memor
 void draw_target(Frame& frame, PromptPanelMemory& memory, bool has_error) {
   const std::optional<PromptSide> side = prompt_side(frame, true);
   const PromptSide* target = side ? &*side : nullptr;
-  const ModelChoice& choice = frame.state.model;
-  ModelChoice untouched = choice;
+  const Model& choice = frame.state.model();
+  Model untouched = choice;
   untouched.translates = true;
   untouched.target_text.clear();
   untouched.target_ids.clear();

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "attention/mask.h"
+#include "inference/language_model.h"
+#include "inference/playground.h"
+#include "inference/session.h"
+
+namespace headlight::app {
+
+/// Freely chosen sizes and seeded weights over words.
+struct Playground {
+  std::string text = "Life is short, eat dessert first";  ///< lines are batch items
+  std::string key_text = {};                              ///< the second text; kept while `cross` is off
+  bool cross = false;                                     ///< text attends to key_text instead of itself
+  inference::PlaygroundSettings settings = {};
+  attention::MaskSet kept_masks = {};  ///< its masks while another source is shown; none while it is shown itself
+
+  bool operator==(const Playground&) const = default;
+};
+
+/// A network with its input and masks from a published notebook; its tokens are its own.
+struct Notebook {
+  std::string name = {};  ///< of inference::notebook_names()
+
+  bool operator==(const Notebook&) const = default;
+};
+
+/// A model from a file, and how text becomes its tokens.
+struct Model {
+  std::string path = {};         ///< of inference::open_model()
+  std::string text = {};         ///< its first (or only) sentences, or the source of an encoder–decoder, line by line
+  std::string pair_text = {};    ///< second sentences (BERT), line by line; may be empty
+  std::string target_text = {};  ///< the decoder's side of encoder–decoders, line by line; may be empty
+  /// Used instead of the texts, unchanged; empty: the texts. One list for each item of the batch.
+  std::vector<std::vector<std::uint32_t>> ids = {}, target_ids = {};
+  /// An encoder–decoder writes its target itself, as long as neither `target_text` nor `target_ids` gives one.
+  bool translates = true;
+  bool adds_special = true;  ///< [CLS], <s>, …
+  inference::PaddingSide padding = inference::PaddingSide::Right;
+  inference::Precision precision = inference::Precision::F32;
+  attention::MaskSet trained_masks = {};  ///< those of its training
+
+  bool operator==(const Model&) const = default;
+};
+
+/// What a run computes. A new alternative doesn't compile until every match() has a case for it.
+using Source = std::variant<Playground, Notebook, Model>;
+
+/// Calls the case for the alternative that `source` holds, as match(source, [](const Playground&) {…}, …).
+template <typename AnySource, typename... Cases>
+decltype(auto) match(AnySource&& source, Cases... cases) {
+  struct All : Cases... {
+    using Cases::operator()...;
+  };
+  return std::visit(All{cases...}, std::forward<AnySource>(source));
+}
+
+inline bool is_playground(const Source& source) { return std::holds_alternative<Playground>(source); }
+inline bool is_notebook(const Source& source) { return std::holds_alternative<Notebook>(source); }
+inline bool is_model(const Source& source) { return std::holds_alternative<Model>(source); }
+/// The shown notebook's name; empty without one.
+const std::string& notebook_name(const Source& source);
+/// The shown model's path; empty without one.
+const std::string& model_path(const Source& source);
+/// How the shown model's weights are kept on the device; other sources have float32.
+inference::Precision precision_of(const Source& source);
+
+}  // namespace headlight::app
