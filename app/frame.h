@@ -22,7 +22,7 @@ using ItemRects = std::map<std::string, shell::UiRect, std::less<>>;
 using ItemTips = std::map<std::string, std::string, std::less<>>;
 
 /// What every panel gets, once a frame. A panel is a function `void draw_<name>_panel(Frame&)` in a file of its own: it
-/// reads the result, changes the state, wishes for tiles, and calls no other panel. Computation starts because the state
+/// reads the result, changes the state, asks for tiles, and calls no other panel. Computation starts because the state
 /// changed.
 struct Frame {
   shell::Ui& ui;
@@ -31,7 +31,7 @@ struct Frame {
   const EngineResult& result;
   /// What this frame shows, the most important first; the viewer hands it to the engine after the frame.
   std::vector<Query>& queries;
-  ItemRects* items = nullptr;                               ///< of this frame; none where nobody asks
+  ItemRects* items = nullptr;                               ///< of this frame; null where no test reads them
   const Generation* generation = nullptr;                   ///< of the text that the model continues; none: it never does
   std::vector<std::string_view>* commands = nullptr;        ///< ids, for the window to run in the next frame; may be null
   ItemTips* tips = nullptr;                                 ///< of this frame; may be null

@@ -62,7 +62,7 @@ std::vector<MatrixPart> projected_from(const BlockGeometry& geometry, StepMatrix
   std::vector<MatrixPart> parts = {{.stage = input, .row = row, .rows = 1, .column = 0, .columns = shape.d_model}};
   if (!geometry.has_weights) return parts;
   const bool is_value = weight == StepMatrix::Other::ValueWeight;
-  const bool needs_all = geometry.is_turned && !is_value;
+  const bool needs_all = geometry.is_rotated && !is_value;
   parts.push_back({.stage = weight,
                    .row = 0,
                    .rows = shape.d_model,

@@ -27,7 +27,7 @@ struct BlockGeometry {
   std::uint32_t head = 0;
   bool has_weights = false;  ///< Q, K, V and output are products with W_Q … W_O
   /// Q and K are normed or RoPE-rotated after the product, so that a component depends on all columns of the weight.
-  bool is_turned = false;
+  bool is_rotated = false;
 };
 
 /// The cell of stage Heads that a cell of stage Merged is a copy of.

@@ -102,13 +102,13 @@ void append_to_item(State& state, const EngineResult& result, std::uint32_t item
 namespace {
 
 /// put_token() where the target, if there is one, is the user's.
-bool put(State& state, const EngineResult& result, const PredictionPlace& place, std::uint32_t id) {
-  const std::uint32_t index = place.token - place.first;
-  const bool is_next = place.kind == PredictionPlace::Kind::Next;
-  const bool is_last = place.token + 1 >= place.end;
+bool put(State& state, const EngineResult& result, const PredictionPosition& position, std::uint32_t id) {
+  const std::uint32_t index = position.token - position.first;
+  const bool is_next = position.kind == PredictionPosition::Kind::Next;
+  const bool is_last = position.token + 1 >= position.end;
   std::vector<std::vector<std::uint32_t>>& given = ids_side(state, result);
   if (!given.empty()) {
-    std::vector<std::uint32_t>& ids = given.at(std::min<std::size_t>(place.batch, given.size() - 1));
+    std::vector<std::uint32_t>& ids = given.at(std::min<std::size_t>(position.batch, given.size() - 1));
     if (is_next && is_last) ids.push_back(id);
     if (is_next && !is_last) ids.at(index + 1) = id;
     if (!is_next) ids.at(index) = id;
@@ -116,21 +116,21 @@ bool put(State& state, const EngineResult& result, const PredictionPlace& place,
   }
   const text::Tokenizer* tokenizer = result.model->predicted_tokenizer();
   if (tokenizer == nullptr) return false;
-  if (!is_next) return replace_token(state, result, place.batch, index, id);
-  if (!is_last) return replace_token(state, result, place.batch, index + 1, id);
-  const std::string text = continuation_text(*tokenizer, predicted_ids(result, place.batch), std::vector{id});
+  if (!is_next) return replace_token(state, result, position.batch, index, id);
+  if (!is_last) return replace_token(state, result, position.batch, index + 1, id);
+  const std::string text = continuation_text(*tokenizer, predicted_ids(result, position.batch), std::vector{id});
   if (text.empty() || has_line_end(text) || ends_inside_character(text)) return false;
-  append_to_item(state, result, place.batch, text);
+  append_to_item(state, result, position.batch, text);
   return true;
 }
 
 }  // namespace
 
-bool put_token(State& state, const EngineResult& result, const PredictionPlace& place, std::uint32_t id) {
+bool put_token(State& state, const EngineResult& result, const PredictionPosition& position, std::uint32_t id) {
   if (!result.model || !result.prompt) return false;
   State changed = state;
   take_over_translation(changed, result.translated.get());
-  if (!put(changed, result, place, id)) return false;
+  if (!put(changed, result, position, id)) return false;
   state = std::move(changed);
   return true;
 }

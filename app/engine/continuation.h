@@ -21,7 +21,7 @@ void append_to_item(State& state, const EngineResult& result, std::uint32_t item
 
 /// Inserts a predicted token at its position: after the last token, instead of the next one, or instead of a mask. Returns
 /// false, without a change, when the token has no text that could be there (special tokens, line ends).
-bool put_token(State& state, const EngineResult& result, const PredictionPlace& place, std::uint32_t id);
+bool put_token(State& state, const EngineResult& result, const PredictionPosition& position, std::uint32_t id);
 
 /// Ids of an item's real tokens on the predicted side.
 std::vector<std::uint32_t> predicted_ids(const EngineResult& result, std::uint32_t item);

@@ -41,7 +41,7 @@ class EngineWorker {
   void evaluate_some();
   bool has_more() const { return translation_ || !queue_.is_empty(); }
 
-  /// A little of what makes later runs faster, for when nobody waits and a first heatmap is there.
+  /// A little of what makes later runs faster, for when no request waits and a first heatmap is there.
   bool has_idle_work() const { return runner_ && result_.run > 0 && runner_->has_idle_work(); }
   void work_while_idle();
   /// Is it needed by the next keystroke, and therefore urgent?

@@ -35,7 +35,7 @@ void Generation::start(State& state, const EngineResult& result) {
   count_ = 0;
   pending_.clear();
   if (!result.model || !result.prompt || !result.has_logits || !predicts_next(result)) return;
-  item_ = prediction_place(state, result).batch;
+  item_ = prediction_position(state, result).batch;
   most_ = state.generation.tokens;
   take_over_translation(state, result.translated.get());
   model_ = state.model();

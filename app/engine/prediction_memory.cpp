@@ -58,16 +58,16 @@ const inference::Distribution* PredictionMemory::Seen::under(const inference::Sa
   return distribution ? &*distribution : nullptr;
 }
 
-void PredictionMemory::observe(const EngineResult& result, const PredictionPlace& place, const Prediction* prediction,
+void PredictionMemory::observe(const EngineResult& result, const PredictionPosition& position, const Prediction* prediction,
                                double now_s, bool in_gesture) {
   const bool is_being_written = result.translated && !result.translated->is_done;
   const bool is_known = prediction && prediction->logits && prediction->run == result.run && result.inputs;
   if (!is_known || is_being_written) return;
-  if (run_ == result.run && place_ == place && shown_.logits) return;
+  if (run_ == result.run && position_ == position && shown_.logits) return;
   const Part part = inputs_ ? changed_part(*inputs_, *result.inputs) : Part::Other;
-  const bool has_moved = place_.token != place.token || place_.batch != place.batch;
+  const bool has_moved = position_.token != position.token || position_.batch != position.batch;
   const bool is_comparable = shown_.logits && shown_.logits->size() == prediction->logits->size() && part != Part::Other &&
-                             (part == Part::Text || !has_moved) && place_.batch == place.batch;
+                             (part == Part::Text || !has_moved) && position_.batch == position.batch;
   Seen last = std::exchange(shown_, Seen{.logits = prediction->logits, .distribution = std::nullopt, .settings = {}});
   if (!is_comparable) {
     before_ = {};
@@ -80,7 +80,7 @@ void PredictionMemory::observe(const EngineResult& result, const PredictionPlace
   }
   candidates_ = prediction->candidates;
   inputs_ = result.inputs;
-  place_ = place;
+  position_ = position;
   run_ = result.run;
 }
 

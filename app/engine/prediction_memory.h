@@ -16,9 +16,9 @@ namespace headlight::app {
 /// be drawn. Quick changes of one kind, and those of one gesture, count as one.
 class PredictionMemory {
  public:
-  /// Once a frame. `prediction`: of `place`, with logits; null or of an older run while it is being computed. `now_s`: any
-  /// steady clock. `in_gesture`: a mouse button is held.
-  void observe(const EngineResult& result, const PredictionPlace& place, const Prediction* prediction, double now_s,
+  /// Once a frame. `prediction`: of `position`, with logits; null or of an older run while it is being computed. `now_s`:
+  /// any steady clock. `in_gesture`: a mouse button is held.
+  void observe(const EngineResult& result, const PredictionPosition& position, const Prediction* prediction, double now_s,
                bool in_gesture);
 
   /// Does it hold logits of the model on screen?
@@ -50,7 +50,7 @@ class PredictionMemory {
   Seen shown_, before_;
   std::vector<inference::Candidate> candidates_;
   std::shared_ptr<const RunInputs> inputs_;  ///< of shown_
-  PredictionPlace place_;
+  PredictionPosition position_;
   std::uint64_t run_ = 0;
   Part part_ = Part::None;  ///< that changed last
   double changed_s_ = 0.0;

@@ -7,7 +7,7 @@
 namespace headlight::app {
 namespace {
 
-using Kind = PredictionPlace::Kind;
+using Kind = PredictionPosition::Kind;
 
 const model::TokenBatch& predicted_tokens(const model::ModelInput& input) {
   return input.target ? *input.target : input.source;
@@ -39,14 +39,14 @@ Prediction predict(std::span<const float> logits, bool keeps_logits, std::uint64
   return prediction;
 }
 
-PredictionPlace prediction_place(const State& state, const EngineResult& result) {
+PredictionPosition prediction_position(const State& state, const EngineResult& result) {
   const model::TokenBatch& tokens = predicted_tokens(*result.input);
-  PredictionPlace place;
-  place.batch = std::min(state.selection.batch, std::max(tokens.batch, 1u) - 1);
-  place.first = tokens.start(place.batch);
-  place.end = place.first + (place.batch < tokens.lengths.size() ? tokens.lengths[place.batch] : tokens.length);
+  PredictionPosition position;
+  position.batch = std::min(state.selection.batch, std::max(tokens.batch, 1u) - 1);
+  position.first = tokens.start(position.batch);
+  position.end = position.first + (position.batch < tokens.lengths.size() ? tokens.lengths[position.batch] : tokens.length);
   const auto id_at = [&](std::uint32_t token) {
-    const std::size_t at = std::size_t{place.batch} * tokens.length + token;
+    const std::size_t at = std::size_t{position.batch} * tokens.length + token;
     return at < tokens.ids.size() ? std::optional(tokens.ids[at]) : std::nullopt;
   };
   const std::optional<std::uint32_t> mask = mask_token(result);
@@ -54,21 +54,21 @@ PredictionPlace prediction_place(const State& state, const EngineResult& result)
     if (predicts_next(result)) return Kind::Next;
     return mask && id_at(token) == mask ? Kind::Masked : Kind::InPlace;
   };
-  place.token = place.end > place.first ? place.end - 1 : place.first;
-  if (pins_predicted_row(state, *result.input) && state.view.pinned->query >= place.first &&
-      state.view.pinned->query < place.end) {
-    place.token = state.view.pinned->query;
-    place.is_chosen = true;
+  position.token = position.end > position.first ? position.end - 1 : position.first;
+  if (pins_predicted_row(state, *result.input) && state.view.pinned->query >= position.first &&
+      state.view.pinned->query < position.end) {
+    position.token = state.view.pinned->query;
+    position.is_chosen = true;
   } else if (!predicts_next(result)) {
-    place.token = std::min(place.first + 1, place.token);
-    for (std::uint32_t token = place.first; token < place.end; ++token) {
+    position.token = std::min(position.first + 1, position.token);
+    for (std::uint32_t token = position.first; token < position.end; ++token) {
       if (kind_at(token) != Kind::Masked) continue;
-      place.token = token;
+      position.token = token;
       break;
     }
   }
-  place.kind = kind_at(place.token);
-  return place;
+  position.kind = kind_at(position.token);
+  return position;
 }
 
 std::uint32_t predicting_layers(const model::Network& network) {

@@ -40,7 +40,7 @@ using Predictions = std::map<PredictionQuery, Prediction>;
 Prediction predict(std::span<const float> logits, bool keeps_logits, std::uint64_t run);
 
 /// The position of a prediction, and its kind.
-struct PredictionPlace {
+struct PredictionPosition {
   /// The token after this one; the token at a mask; or, with a masked model and no mask token there, the model's prediction
   /// of the token itself.
   enum class Kind : std::uint8_t { Next, Masked, InPlace };
@@ -50,7 +50,7 @@ struct PredictionPlace {
   bool is_chosen = false;            ///< by the user; else the last token, or the first mask
   std::uint32_t first = 0, end = 0;  ///< the real tokens of the batch item
 
-  bool operator==(const PredictionPlace&) const = default;
+  bool operator==(const PredictionPosition&) const = default;
 };
 
 struct EngineResult;
@@ -62,7 +62,7 @@ bool predicts_next(const EngineResult& result);
 
 /// The row that the user pinned in the predicted sequence; else the last token of a causal model, the first
 /// mask token of others, or their first token that isn't special. `result` has a run.
-PredictionPlace prediction_place(const State& state, const EngineResult& result);
+PredictionPosition prediction_position(const State& state, const EngineResult& result);
 
 /// Layers of the stack that predicts.
 std::uint32_t predicting_layers(const model::Network& network);

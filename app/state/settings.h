@@ -50,7 +50,7 @@ struct Settings {
   std::vector<std::string> recent_choices;  ///< ids of the palette's entries, the newest first, at most kMostRecentChoices
   std::string model_folder;                 ///< where the model browser looks besides; empty: nowhere
   std::string export_directory;             ///< where the Export dialog wrote last; empty: none yet
-  bool shows_welcome = true;                ///< until somebody closes the welcome panel
+  bool shows_welcome = true;                ///< until the user closes the welcome panel
 
   bool operator==(const Settings&) const = default;
 };

@@ -50,7 +50,7 @@ constexpr std::array kViews = {
          &every_stage},
     View{"predictions",
          "Predictions",
-         "What the model expects at a place in the text, and what each layer would.",
+         "What the model expects at a position in the text, and what each layer would.",
          {Key::Digit3, {}, "3"},
          kPredictionsSettings,
          &has_run,

@@ -27,7 +27,7 @@ struct DrawnLabel {
   std::string text;
   ImVec2 at;  ///< horizontal: top left corner; rotated: the start of its middle line
   ImVec2 along{1.0F, 0.0F};
-  bool is_turned = false, is_marked = false, is_padding = false;
+  bool is_rotated = false, is_marked = false, is_padding = false;
 };
 
 /// The labels of src/view's layout; its indices with their token too, since there is room for one vertical label at each.
@@ -114,7 +114,7 @@ class AxisPainter {
     const auto draw_column = [&](std::uint32_t column, float center) {
       DrawnLabel label{.text = {},
                        .at = {},
-                       .is_turned = !is_level,
+                       .is_rotated = !is_level,
                        .is_marked = marked == column,
                        .is_padding = !keys.real.holds(column)};
       const float x = cells_.x + center;
@@ -156,7 +156,7 @@ class AxisPainter {
     const bool has_ground = label.is_marked || label.is_padding;
     if (has_ground) ground(label, label.is_marked ? marked_ground : theme_.padding);
     const shell::Color color = label.is_padding && !label.is_marked ? theme_.text_dim : theme_.text;
-    if (label.is_turned) {
+    if (label.is_rotated) {
       draw_turned_text(list_, font_, label.at, label.along, color, label.text);
     } else {
       put(label.at, label.text, color);
@@ -167,7 +167,7 @@ class AxisPainter {
   void ground(const DrawnLabel& label, shell::Color color) const {
     const float width = text_width(font_, label.text);
     const float half = font_size(font_) * 0.5F + 1.0F;
-    const ImVec2 start = label.is_turned ? label.at : ImVec2(label.at.x, label.at.y + font_size(font_) * 0.5F);
+    const ImVec2 start = label.is_rotated ? label.at : ImVec2(label.at.x, label.at.y + font_size(font_) * 0.5F);
     const ImVec2 along = label.along;
     const ImVec2 across(-along.y * half, along.x * half);
     const ImVec2 low(start.x - along.x * 4.0F, start.y - along.y * 4.0F);

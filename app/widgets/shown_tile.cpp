@@ -72,10 +72,10 @@ bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::ui
   return comes_after_mask(tile.request.stage) && tile.is_masked(tile_row, tile_column);
 }
 
-void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& picture, bool is_per_row) {
+void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& shown_tile, bool is_per_row) {
   image.color_map = weight_colors(state);
   image.spread = state.view.color_spread;
-  const float largest = picture.tile && !is_per_row ? picture.facts->largest_weight : 1.0F;
+  const float largest = shown_tile.tile && !is_per_row ? shown_tile.facts->largest_weight : 1.0F;
   image.low = 0.0F;
   image.high = largest > 0.0F ? largest : 1.0F;
   const auto limits = state.view.color_limits.find(attention::Stage::Weights);
@@ -89,8 +89,8 @@ float shown_concentration(const ShownTile& shown, attention::KeyRange queries, s
   return is_of_all ? shown.facts->concentration : concentration(*shown.tile, queries, max_rows);
 }
 
-void name_image(shell::HeatmapImage& image, const ShownTile& picture, std::uint32_t place) {
-  const TileQuery& query = picture.query;
+void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::uint32_t place) {
+  const TileQuery& query = shown_tile.query;
   std::uint64_t key = mix(place, static_cast<std::uint64_t>(query.block.kind));
   for (const std::uint32_t part :
        {query.block.layer.value, query.batch, query.head, static_cast<std::uint32_t>(query.quantity.index()), query.row,
@@ -98,14 +98,14 @@ void name_image(shell::HeatmapImage& image, const ShownTile& picture, std::uint3
     key = mix(key, part);
   }
   image.key = key;
-  image.revision = picture.version != 0 ? picture.version : picture.run;
+  image.revision = shown_tile.version != 0 ? shown_tile.version : shown_tile.run;
 }
 
-shell::HeatmapImage heatmap_of(const ShownTile& picture, std::uint32_t place, const shell::Theme& theme) {
-  const attention::Tile& tile = *picture.tile;
+shell::HeatmapImage heatmap_of(const ShownTile& shown_tile, std::uint32_t place, const shell::Theme& theme) {
+  const attention::Tile& tile = *shown_tile.tile;
   shell::HeatmapImage image;
   shell::use_theme(image, theme);
-  name_image(image, picture, place);
+  name_image(image, shown_tile, place);
   image.rows = tile.request.tile_rows();
   image.columns = tile.request.tile_columns();
   image.values = tile.values;

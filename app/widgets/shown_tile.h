@@ -40,16 +40,16 @@ bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::ui
 
 /// Colours and range of weights: the user's colour map, scale and limits, or up to the tile's own largest weight. With
 /// `is_per_row` values are relative to each row's largest weight, and limits are ignored.
-void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& picture, bool is_per_row);
+void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& shown_tile, bool is_per_row);
 
 /// concentration() of a tile that has all rows of its map: known already where all of them are `queries`, else of about
 /// `max_rows` of these.
 float shown_concentration(const ShownTile& shown, attention::KeyRange queries, std::uint32_t max_rows);
 
 /// Key and revision for the renderer: the same values keep both, in each `place` of the window.
-void name_image(shell::HeatmapImage& image, const ShownTile& picture, std::uint32_t place);
+void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::uint32_t place);
 
 /// Values and masked cells of a tile as an image; range, colours and area are the caller's.
-shell::HeatmapImage heatmap_of(const ShownTile& picture, std::uint32_t place, const shell::Theme& theme);
+shell::HeatmapImage heatmap_of(const ShownTile& shown_tile, std::uint32_t place, const shell::Theme& theme);
 
 }  // namespace headlight::app

@@ -62,18 +62,18 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
 void draw_thumbnail(Frame& frame, const TileQuery& request, const shell::UiRect& box, std::uint32_t place) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame.ui.theme();
-  ShownTile picture = find_tile(frame, request);
-  if (!picture.tile) picture = find_covering_tile(frame.result, request);
-  if (!picture.tile) {
+  ShownTile shown_tile = find_tile(frame, request);
+  if (!shown_tile.tile) shown_tile = find_covering_tile(frame.result, request);
+  if (!shown_tile.tile) {
     list->AddRectFilled(ImVec2(box.x, box.y), ImVec2(box.x + box.width, box.y + box.height), theme.missing);
     return;
   }
-  shell::HeatmapImage image = heatmap_of(picture, place, theme);
+  shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
   const bool is_per_row = frame.state.view.color_range == ColorRange::PerRow;
-  set_weight_colors(image, frame.state, picture, is_per_row);
+  set_weight_colors(image, frame.state, shown_tile, is_per_row);
   image.area = box;
   image.grid = 0;
-  if (is_per_row) image.row_scale = picture.facts->row_scales;
+  if (is_per_row) image.row_scale = shown_tile.facts->row_scales;
   frame.ui.heatmaps().draw(list, image);
 }
 

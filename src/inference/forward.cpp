@@ -63,12 +63,12 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceN
                                    device.source_embedding, input.source, encoder);
   if (!layers.encoder.empty() && x) forward.run.encoder_states.push_back(x);
   for (std::size_t i = 0; i < layers.encoder.size(); ++i) {
-    const LayerPlace place{.ref = ref(BlockKind::EncoderSelf, i),
-                           .rows = encoder.layers[i],
-                           .capacity = encoder.capacity,
-                           .key_capacity = encoder.capacity,
-                           .key_rows = encoder.layers[i],
-                           .result = key(BlockKind::EncoderSelf, i + 1, Role::State)};
+    const LayerPosition place{.ref = ref(BlockKind::EncoderSelf, i),
+                              .rows = encoder.layers[i],
+                              .capacity = encoder.capacity,
+                              .key_capacity = encoder.capacity,
+                              .key_rows = encoder.layers[i],
+                              .result = key(BlockKind::EncoderSelf, i + 1, Role::State)};
     x = recorder.layer(place, layers.encoder[i], *device.layers->encoder[i], x, x);
     if (x) forward.run.encoder_states.push_back(x);
   }
@@ -86,20 +86,20 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceN
   for (std::size_t i = 0; i < layers.decoder.size(); ++i) {
     const model::DecoderLayer& layer = layers.decoder[i];
     if (layer.self) {
-      const LayerPlace place{.ref = ref(BlockKind::DecoderSelf, i),
-                             .rows = decoder.layers[i],
-                             .capacity = decoder.capacity,
-                             .key_capacity = decoder.capacity,
-                             .key_rows = decoder.layers[i],
-                             .result = key(BlockKind::DecoderSelf, i, Role::Middle)};
+      const LayerPosition place{.ref = ref(BlockKind::DecoderSelf, i),
+                                .rows = decoder.layers[i],
+                                .capacity = decoder.capacity,
+                                .key_capacity = decoder.capacity,
+                                .key_rows = decoder.layers[i],
+                                .result = key(BlockKind::DecoderSelf, i, Role::Middle)};
       x = recorder.layer(place, *layer.self, *device.layers->decoder[i].self, x, x);
     }
-    const LayerPlace place{.ref = ref(BlockKind::Cross, i),
-                           .rows = decoder.layers[i],
-                           .capacity = decoder.capacity,
-                           .key_capacity = encoder.capacity,
-                           .key_rows = plan.memory[i],
-                           .result = key(BlockKind::DecoderSelf, i + 1, Role::State)};
+    const LayerPosition place{.ref = ref(BlockKind::Cross, i),
+                              .rows = decoder.layers[i],
+                              .capacity = decoder.capacity,
+                              .key_capacity = encoder.capacity,
+                              .key_rows = plan.memory[i],
+                              .result = key(BlockKind::DecoderSelf, i + 1, Role::State)};
     x = recorder.layer(place, layer.cross, *device.layers->decoder[i].cross, x, memory);
     if (x) forward.run.decoder_states.push_back(x);
   }

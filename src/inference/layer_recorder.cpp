@@ -40,7 +40,7 @@ Hidden LayerRecorder::normed(const TensorKey& key, const Hidden& x, const ops::D
   return result;
 }
 
-Hidden LayerRecorder::layer(const LayerPlace& place, const model::AttentionLayer& layer, const DeviceLayer& device,
+Hidden LayerRecorder::layer(const LayerPosition& place, const model::AttentionLayer& layer, const DeviceLayer& device,
                             const Hidden& x, const Hidden& memory) {
   const model::BlockRef ref = place.ref;
   const Hidden read =
@@ -61,7 +61,7 @@ Hidden LayerRecorder::layer(const LayerPlace& place, const model::AttentionLayer
   return y;
 }
 
-attention::BlockRun LayerRecorder::begin_block(const LayerPlace& place, const model::AttentionLayer& layer,
+attention::BlockRun LayerRecorder::begin_block(const LayerPosition& place, const model::AttentionLayer& layer,
                                                const Hidden& x) {
   const model::BlockRef ref = place.ref;
   const model::TokenBatch& queries = pass_.input.queries(ref.kind);
@@ -106,14 +106,14 @@ attention::BlockRun LayerRecorder::begin_block(const LayerPlace& place, const mo
   return block;
 }
 
-const attention::BlockRun* LayerRecorder::same_block(const LayerPlace& place, const attention::BlockShape& shape) const {
+const attention::BlockRun* LayerRecorder::same_block(const LayerPosition& place, const attention::BlockShape& shape) const {
   if (tensors_.base == nullptr || place.rows.count > 0 || place.key_rows.count > 0) return nullptr;
   const auto& blocks = tensors_.base->blocks;
   const auto found = std::ranges::find(blocks, place.ref, &attention::BlockRun::ref);
   return found != blocks.end() && found->shape == shape ? &*found : nullptr;
 }
 
-void LayerRecorder::project(const LayerPlace& place, const attention::BlockRun& block, const DeviceLayer& device,
+void LayerRecorder::project(const LayerPosition& place, const attention::BlockRun& block, const DeviceLayer& device,
                             const Hidden& memory) {
   const bool is_self = place.ref.kind != model::BlockKind::Cross;
   const ops::Rows key_rows = is_self ? place.rows : place.key_rows;
@@ -143,7 +143,7 @@ void LayerRecorder::project(const LayerPlace& place, const attention::BlockRun& 
   rotate(block, place, key_rows, is_self);
 }
 
-void LayerRecorder::rotate(const attention::BlockRun& block, const LayerPlace& place, ops::Rows key_rows, bool is_self) {
+void LayerRecorder::rotate(const attention::BlockRun& block, const LayerPosition& place, ops::Rows key_rows, bool is_self) {
   if (!block.config.rotary || !is_self || place.rows.count == 0) return;
   const ops::RotaryAngles table = angles(*block.config.rotary, pass_.input.queries(place.ref.kind));
   ops::rotate(stream_, kernels_, *block.q, table, place.rows);
@@ -192,7 +192,7 @@ void LayerRecorder::intervene(model::BlockRef block, model::Site site, std::uint
   }
 }
 
-void LayerRecorder::attend(const LayerPlace& place, attention::BlockRun& block) {
+void LayerRecorder::attend(const LayerPosition& place, attention::BlockRun& block) {
   const attention::BlockShape& shape = block.shape;
   const model::BlockRef ref = place.ref;
   const std::uint32_t d_v4 = block.v->width4();
@@ -214,8 +214,8 @@ void LayerRecorder::attend(const LayerPlace& place, attention::BlockRun& block) 
             [&](std::uint32_t head) { return ops::head_slot(*block.merged, block.layout, head, d_v4); });
 }
 
-Hidden LayerRecorder::finish(const LayerPlace& place, attention::BlockRun& block, const DeviceLayer& device, const Hidden& x,
-                             const TensorKey& result) {
+Hidden LayerRecorder::finish(const LayerPosition& place, attention::BlockRun& block, const DeviceLayer& device,
+                             const Hidden& x, const TensorKey& result) {
   const bool has_output = device.output.has_value();
   if (!has_output && !device.unpad) return nullptr;
   const TensorKey plain{place.ref.kind, place.ref.layer.value, Role::Output};
@@ -230,7 +230,7 @@ Hidden LayerRecorder::finish(const LayerPlace& place, attention::BlockRun& block
   return state;
 }
 
-Hidden LayerRecorder::feed_forward(const LayerPlace& place, const DeviceLayer& device, const Hidden& input,
+Hidden LayerRecorder::feed_forward(const LayerPosition& place, const DeviceLayer& device, const Hidden& input,
                                    const Hidden& residual) {
   const DeviceFeedForward& weights = *device.feed_forward;
   const auto scratch = [&](Role role) { return TensorKey{place.ref.kind, 0, role}; };
@@ -259,7 +259,7 @@ Hidden LayerRecorder::feed_forward(const LayerPlace& place, const DeviceLayer& d
       .first;
 }
 
-std::pair<Hidden, Hidden> LayerRecorder::end_branch(const LayerPlace& place, const Branch& branch) {
+std::pair<Hidden, Hidden> LayerRecorder::end_branch(const LayerPosition& place, const Branch& branch) {
   const ops::Rows rows = place.rows;
   const std::uint32_t width = branch.linear.width;
   const DeviceBranchNorms& norms = branch.norms;

@@ -13,7 +13,7 @@ namespace headlight::inference {
 using Hidden = attention::DeviceTensorPtr;  // [batch, 1, token, width]
 
 /// What a pass computes of a layer: which tokens it computes, and of an attention to other keys which of those are new.
-struct LayerPlace {
+struct LayerPosition {
   model::BlockRef ref;
   ops::Rows rows;
   std::uint32_t capacity = 0;      ///< tokens that the queries' tensors have room for
@@ -30,7 +30,7 @@ class LayerRecorder {
       : stream_(stream), kernels_(kernels), pass_(pass), tensors_(tensors), forward_(forward) {}
 
   /// One attention block and what follows it; returns the next hidden state. x and memory are null with given Q, K, V.
-  Hidden layer(const LayerPlace& place, const model::AttentionLayer& layer, const DeviceLayer& device, const Hidden& x,
+  Hidden layer(const LayerPosition& place, const model::AttentionLayer& layer, const DeviceLayer& device, const Hidden& x,
                const Hidden& memory);
 
   /// Of the run, or scratch, as the key's role says; the pass writes `rows` of it.
@@ -48,20 +48,21 @@ class LayerRecorder {
     TensorKey result;
   };
 
-  attention::BlockRun begin_block(const LayerPlace& place, const model::AttentionLayer& layer, const Hidden& x);
-  void project(const LayerPlace& place, const attention::BlockRun& block, const DeviceLayer& device, const Hidden& memory);
-  void rotate(const attention::BlockRun& block, const LayerPlace& place, ops::Rows key_rows, bool is_self);
+  attention::BlockRun begin_block(const LayerPosition& place, const model::AttentionLayer& layer, const Hidden& x);
+  void project(const LayerPosition& place, const attention::BlockRun& block, const DeviceLayer& device,
+               const Hidden& memory);
+  void rotate(const attention::BlockRun& block, const LayerPosition& place, ops::Rows key_rows, bool is_self);
   /// Did the base compute the same numbers for this block?
-  const attention::BlockRun* same_block(const LayerPlace& place, const attention::BlockShape& shape) const;
+  const attention::BlockRun* same_block(const LayerPosition& place, const attention::BlockShape& shape) const;
   /// Applies the pass's interventions at a site of the block to these rows; slot_of(head) is where a head's numbers are.
   template <typename SlotOf>
   void intervene(model::BlockRef block, model::Site site, std::uint32_t heads, ops::Rows rows, const SlotOf& slot_of);
-  void attend(const LayerPlace& place, attention::BlockRun& block);
-  Hidden finish(const LayerPlace& place, attention::BlockRun& block, const DeviceLayer& device, const Hidden& x,
+  void attend(const LayerPosition& place, attention::BlockRun& block);
+  Hidden finish(const LayerPosition& place, attention::BlockRun& block, const DeviceLayer& device, const Hidden& x,
                 const TensorKey& result);
-  Hidden feed_forward(const LayerPlace& place, const DeviceLayer& device, const Hidden& input, const Hidden& residual);
+  Hidden feed_forward(const LayerPosition& place, const DeviceLayer& device, const Hidden& input, const Hidden& residual);
   /// The end of a branch: linear layer, norm, residual, norm. Returns the new state and the linear layer's own result.
-  std::pair<Hidden, Hidden> end_branch(const LayerPlace& place, const Branch& branch);
+  std::pair<Hidden, Hidden> end_branch(const LayerPosition& place, const Branch& branch);
   /// Tables of a rotary model for the tokens of one side.
   ops::RotaryAngles angles(std::uint32_t rotary, const model::TokenBatch& tokens);
 

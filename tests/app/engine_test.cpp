@@ -135,7 +135,7 @@ TEST_SUITE("cpu") {
     CHECK(result.has_all_tiles);
   }
 
-  TEST_CASE("keystrokes that nobody waited for are skipped") {
+  TEST_CASE("keystrokes whose result was not waited for are skipped") {
     Bench bench;
     bench.log->is_held = true;
     bench.request(inputs_of("a"), {weights_of(0, 1)});

@@ -210,20 +210,20 @@ TEST_SUITE("cpu") {
     State state = model_state("gpt2", "a b");
     bench.request(state);
     const EngineResult causal = bench.finish();
-    CHECK(prediction_place(state, causal).kind == PredictionPlace::Kind::Next);
-    CHECK(prediction_place(state, causal).token == causal.input->source.length - 1);
+    CHECK(prediction_position(state, causal).kind == PredictionPosition::Kind::Next);
+    CHECK(prediction_position(state, causal).token == causal.input->source.length - 1);
     state.view.pinned = attention::Cell{.query = 0, .key = 1};
-    CHECK(prediction_place(state, causal).token == 0);
-    CHECK(prediction_place(state, causal).is_chosen);
+    CHECK(prediction_position(state, causal).token == 0);
+    CHECK(prediction_position(state, causal).is_chosen);
 
     state = model_state("bert", "a [MASK] b");
     bench.request(state);
     const EngineResult masked = bench.finish();
-    const PredictionPlace place = prediction_place(state, masked);
-    CHECK(place.kind == PredictionPlace::Kind::Masked);
+    const PredictionPosition place = prediction_position(state, masked);
+    CHECK(place.kind == PredictionPosition::Kind::Masked);
     CHECK(masked.input->source.ids[place.token] == mask_token(masked));
     state.view.pinned = attention::Cell{.query = 1, .key = 0};
-    CHECK(prediction_place(state, masked).kind == PredictionPlace::Kind::InPlace);
+    CHECK(prediction_position(state, masked).kind == PredictionPosition::Kind::InPlace);
   }
 
   TEST_CASE("a candidate is appended, takes the next token's place, or the mask's") {
@@ -232,7 +232,7 @@ TEST_SUITE("cpu") {
     bench.request(state);
     EngineResult result = bench.finish();
     const text::Tokenizer& tokenizer = *result.model->tokenizer;
-    PredictionPlace place = prediction_place(state, result);
+    PredictionPosition place = prediction_position(state, result);
     const std::vector<text::Token> more = tokenizer.encode("the cat sat");
     const std::uint32_t next = more.at(result.prompt->tokens[0].size()).id;
     CHECK(put_token(state, result, place, next));
@@ -253,11 +253,11 @@ TEST_SUITE("cpu") {
     result = bench.finish();
     const std::optional<std::uint32_t> word = result.model->tokenizer->find("b");
     REQUIRE(word);
-    CHECK(put_token(state, result, prediction_place(state, result), *word));
+    CHECK(put_token(state, result, prediction_position(state, result), *word));
     CHECK(state.text() == "a b b");
-    place = prediction_place(state, result);
+    place = prediction_position(state, result);
     place.token = 0;  // [CLS] has no characters
-    place.kind = PredictionPlace::Kind::InPlace;
+    place.kind = PredictionPosition::Kind::InPlace;
     CHECK_FALSE(put_token(state, result, place, *word));
   }
 
@@ -301,8 +301,8 @@ TEST_SUITE("cpu") {
     bench.request(state);
     const EngineResult result = bench.finish();
     REQUIRE(result.error == "");
-    const PredictionPlace place = prediction_place(state, result);
-    CHECK(place.kind == PredictionPlace::Kind::Next);
+    const PredictionPosition place = prediction_position(state, result);
+    CHECK(place.kind == PredictionPosition::Kind::Next);
     CHECK(place.batch == 1);
     append_to_item(state, result, 1, " drei");
     CHECK(state.model().target_text == "\ndrei");

@@ -25,7 +25,7 @@ inline double processor_ms() {
 }
 
 /// The centre and the grid of the window, drawn offscreen from a run of the reference: a test changes the state, feeds input
-/// and looks at state, wishes and pixels.
+/// and looks at state, queries and pixels.
 struct PanelStage {
   shell::Stage shell;
   State state;
@@ -92,7 +92,7 @@ struct PanelStage {
     if (is_answering) evaluate();
   }
 
-  /// Frames until all input was seen, all wishes are met and the layout rests.
+  /// Frames until all input was seen, all queries are answered and the layout rests.
   void settle() {
     shell.ui.request_redraw(3);  // sizes follow one frame behind a changed state
     for (int i = 0; i < 200; ++i) {

@@ -17,7 +17,7 @@ struct Runs {
   EngineResult result;
   State state;
   PredictionMemory memory;
-  PredictionPlace place{.token = 3, .first = 0, .end = 4};
+  PredictionPosition place{.token = 3, .first = 0, .end = 4};
   double now_s = 0.0;
 
   /// A pass of what the state asks for now gives these logits at the place.

@@ -150,8 +150,8 @@ TEST_CASE("a model's sums give its numbers too: heads that share keys, turned an
     CellQuestion question = run.question(block, 0, last);
     ReferenceNumbers numbers(*run.run, block, 0, last);
     question.stage = Stage::Q;
-    const bool is_turned = question.layer->config.rotary.has_value();
-    CHECK(explain_cell(question, numbers).terms.empty() == is_turned);
+    const bool is_rotated = question.layer->config.rotary.has_value();
+    CHECK(explain_cell(question, numbers).terms.empty() == is_rotated);
     question.stage = Stage::Scaled;
     const Arithmetic scaled = explain_cell(question, numbers);
     CHECK((scaled.formula.find("tanh") != std::string::npos) == (question.layer->config.softcap > 0.0F));
@@ -417,7 +417,7 @@ TEST_CASE("a projected cell comes from a row of its input and a column of its we
   const MatrixPart x{.stage = Stage::X, .row = 2, .rows = 1, .column = 0, .columns = 8};
   CHECK(sources_of(geometry, Stage::Q, 2, 1) ==
         std::vector{x, MatrixPart{.stage = Other::QueryWeight, .row = 0, .rows = 8, .column = 1, .columns = 1}});
-  geometry.is_turned = true;  // rotary positions mix the head's columns
+  geometry.is_rotated = true;  // rotary positions mix the head's columns
   CHECK(sources_of(geometry, Stage::Q, 2, 1).back().columns == 3);
   CHECK(sources_of(geometry, Stage::V, 2, 1).back().columns == 1);
   geometry.is_self = false;

@@ -230,7 +230,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("prediction.0"));
     CHECK(ui.sees("lens.0"));
     CHECK(ui.sees("lens.2"));
-    const PredictionPlace place = prediction_place(ui.state(), ui.result());
+    const PredictionPosition place = prediction_position(ui.state(), ui.result());
     const Prediction* prediction =
         ui.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = true});
     REQUIRE(prediction);
@@ -281,7 +281,7 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.sees("prediction.mask"));
     ui.click("prediction.mask");
     CHECK(ui.state().text() == "[MASK] b");
-    CHECK(prediction_place(ui.state(), ui.result()).kind == PredictionPlace::Kind::Masked);
+    CHECK(prediction_position(ui.state(), ui.result()).kind == PredictionPosition::Kind::Masked);
     CHECK_FALSE(ui.sees("prediction.mask"));
   }
 
@@ -353,7 +353,7 @@ TEST_SUITE("gpu") {
     const model::TokenBatch& tokens = ui.result().input->source;
     REQUIRE(tokens.starts.size() == 2);
     CHECK(tokens.starts[1] > 0);
-    const PredictionPlace place = prediction_place(ui.state(), ui.result());
+    const PredictionPosition place = prediction_position(ui.state(), ui.result());
     CHECK(place.batch == 1);
     CHECK(place.first == tokens.starts[1]);
     CHECK(place.token == tokens.length - 1);
@@ -368,7 +368,7 @@ TEST_SUITE("gpu") {
     show_golden_model(ui, "gpt2");
     REQUIRE(ui.result().error == "");
     const auto best = [&] {
-      const PredictionPlace place = prediction_place(ui.state(), ui.result());
+      const PredictionPosition place = prediction_position(ui.state(), ui.result());
       const Prediction* prediction =
           ui.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = true});
       REQUIRE(prediction);

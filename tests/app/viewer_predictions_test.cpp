@@ -140,7 +140,7 @@ TEST_SUITE("gpu") {
     ui.wait(5.0);
     ui.click("head.knock_out");
     CHECK(ui.sees("prediction.change"));
-    const PredictionPlace place = prediction_place(ui.state(), ui.result());
+    const PredictionPosition place = prediction_position(ui.state(), ui.result());
     const Prediction* prediction =
         ui.result().prediction({.batch = 0, .token = place.token, .layer = 2, .keeps_logits = true});
     REQUIRE(prediction);

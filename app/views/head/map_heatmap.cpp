@@ -36,7 +36,7 @@ MapHeatmap::MapHeatmap(Frame& frame, const view::Viewport& viewport) : frame_(fr
   const view::Viewport fitted(viewport.area(), viewport.rows(), viewport.columns());
   const TileQuery sharp = query(snapped(viewport.visible_region(scale), viewport.rows(), viewport.columns()));
   const TileQuery whole = query(fitted.visible_region(scale));
-  // What is in sight is wanted first.
+  // What is visible is asked for first.
   sharp_ = find_tile(frame, sharp);
   if (!sharp_.tile) sharp_ = find_covering_tile(frame.result, sharp);
   whole_ = find_tile(frame, whole);
@@ -109,11 +109,11 @@ std::optional<RangeHint> MapHeatmap::hint() const {
   return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights));
 }
 
-void MapHeatmap::draw_tile(const ShownTile& picture) {
-  const TileQuery& shown = picture.query;
+void MapHeatmap::draw_tile(const ShownTile& shown_tile) {
+  const TileQuery& shown = shown_tile.query;
   const view::Rect matrix = viewport_.matrix();
   const view::Rect cells = viewport_.visible();
-  shell::HeatmapImage image = heatmap_of(picture, kMapPlace, frame_.ui.theme());
+  shell::HeatmapImage image = heatmap_of(shown_tile, kMapPlace, frame_.ui.theme());
   set_colors(image);
   // The last value of a pooled tile stands for fewer cells than the others; what it covers too much is clipped.
   image.area = {.x = matrix.x + static_cast<float>(shown.column) * viewport_.cell_width(),
@@ -121,13 +121,13 @@ void MapHeatmap::draw_tile(const ShownTile& picture) {
                 .width = static_cast<float>(shown.tile_columns() * shown.pool) * viewport_.cell_width(),
                 .height = static_cast<float>(shown.tile_rows() * shown.pool) * viewport_.cell_height()};
   image.clip = shell::UiRect{.x = cells.x, .y = cells.y, .width = cells.width, .height = cells.height};
-  if (is_per_row()) image.row_scale = picture.facts->row_scales;
+  if (is_per_row()) image.row_scale = shown_tile.facts->row_scales;
   frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
-  if (shown.pool != 1 || picture.tile != sharp_.tile) return;
+  if (shown.pool != 1 || shown_tile.tile != sharp_.tile) return;
   ImGui::PushClipRect(ImVec2(cells.x, cells.y), ImVec2(cells.right(), cells.bottom()), true);
   const bool has_room = viewport_.cell_width() >= kLeastNumberCellWidth && viewport_.cell_height() >= kNumberCellHeight;
-  if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *picture.tile);
-  draw_rows_without_weights(frame_, image, *picture.tile);
+  if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *shown_tile.tile);
+  draw_rows_without_weights(frame_, image, *shown_tile.tile);
   ImGui::PopClipRect();
 }
 

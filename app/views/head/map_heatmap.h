@@ -31,8 +31,8 @@ class MapHeatmap {
   bool shows_weights() const;
   bool is_per_row() const;
   void set_colors(shell::HeatmapImage& image) const;
-  void draw_tile(const ShownTile& picture);
-  /// The whole map where it is known, else what is in sight.
+  void draw_tile(const ShownTile& shown_tile);
+  /// The whole map where it is known, else what is visible.
   const ShownTile& known() const { return whole_.tile ? whole_ : sharp_; }
 
   Frame& frame_;

@@ -62,7 +62,7 @@ std::string layer_label(std::uint32_t layer, std::uint32_t layers) {
 
 }  // namespace
 
-void draw_logit_lens(Frame& frame, const PredictionPlace& place) {
+void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
   const std::uint32_t layers = predicting_layers(*frame.result.network);
@@ -83,7 +83,7 @@ void draw_logit_lens(Frame& frame, const PredictionPlace& place) {
     frame.mark(fmt::format("lens.{}", layer), {.x = origin.x, .y = y, .width = width, .height = kRowHeight - kGap});
     // The bars beside it need the logits of the output.
     const Prediction* prediction = frame.ask(
-        PredictionQuery{.batch = place.batch, .token = place.token, .layer = layer, .keeps_logits = layer == layers});
+        PredictionQuery{.batch = position.batch, .token = position.token, .layer = layer, .keeps_logits = layer == layers});
     for (std::size_t i = 0; i < kCells; ++i) {
       const shell::UiRect box{.x = origin.x + kLabelRoom + static_cast<float>(i) * (cell + kGap),
                               .y = y,

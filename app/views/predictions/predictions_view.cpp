@@ -18,7 +18,7 @@
 namespace headlight::app {
 namespace {
 
-using Kind = PredictionPlace::Kind;
+using Kind = PredictionPosition::Kind;
 
 constexpr float kColumnGap = 28.0F;
 constexpr float kLeastColumns = 620.0F;  // narrower: the bars alone, the lens below
@@ -27,12 +27,12 @@ const model::TokenBatch& tokens_of(const EngineResult& result) {
   return result.input->target ? *result.input->target : result.input->source;
 }
 
-std::string token_at(const EngineResult& result, const PredictionPlace& place) {
+std::string token_at(const EngineResult& result, const PredictionPosition& position) {
   const model::TokenBatch& tokens = tokens_of(result);
-  if (place.batch >= tokens.texts.size() || place.token >= tokens.texts[place.batch].size()) {
-    return std::to_string(place.token);
+  if (position.batch >= tokens.texts.size() || position.token >= tokens.texts[position.batch].size()) {
+    return std::to_string(position.token);
   }
-  return tokens.texts[place.batch][place.token];
+  return tokens.texts[position.batch][position.token];
 }
 
 const char* title_of(const EngineResult& result, Kind kind) {
@@ -41,14 +41,14 @@ const char* title_of(const EngineResult& result, Kind kind) {
   return result.input->target ? "Next token of the target" : "Next token";
 }
 
-const char* hint_of(const PredictionPlace& place) {
-  if (place.kind == Kind::Masked) return "click: puts it in the mask's place";
-  if (place.kind == Kind::InPlace) return "click: puts it in the token's place";
-  return place.token + 1 < place.end ? "click: puts it in the place of the next token" : "click: appends it";
+const char* hint_of(const PredictionPosition& position) {
+  if (position.kind == Kind::Masked) return "click: puts it in the mask's place";
+  if (position.kind == Kind::InPlace) return "click: puts it in the token's place";
+  return position.token + 1 < position.end ? "click: puts it in the place of the next token" : "click: appends it";
 }
 
 /// Looks at another token: its row is pinned, in a kind of attention whose queries are that sequence.
-void choose_place(Frame& frame, std::uint32_t token) {
+void choose_position(Frame& frame, std::uint32_t token) {
   State& state = frame.state;
   const model::ModelInput& input = *frame.result.input;
   if (&input.queries(state.selection.block.kind) != &tokens_of(frame.result)) {
@@ -60,47 +60,47 @@ void choose_place(Frame& frame, std::uint32_t token) {
   state.view.pinned = cell;
 }
 
-void draw_header(Frame& frame, const PredictionPlace& place) {
+void draw_header(Frame& frame, const PredictionPosition& position) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const shell::Theme& theme = frame.ui.theme();
   {
     const Ink ink(fonts.title, theme.text);
     ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(title_of(frame.result, place.kind));
+    ImGui::TextUnformatted(title_of(frame.result, position.kind));
   }
   const float button = ImGui::GetFrameHeight();
   const float automatic = ImGui::CalcTextSize("Automatic").x + 2.0F * ImGui::GetStyle().FramePadding.x;
   const float spacing = ImGui::GetStyle().ItemSpacing.x;
-  const float controls = 2.0F * button + spacing + (place.is_chosen ? automatic + spacing : 0.0F);
+  const float controls = 2.0F * button + spacing + (position.is_chosen ? automatic + spacing : 0.0F);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - controls);
-  if (place.is_chosen) {
+  if (position.is_chosen) {
     if (ImGui::Button("Automatic")) frame.state.view.pinned.reset();
     mark_last_item(frame, "prediction.automatic");
     explain_last_item(frame, predicts_next(frame.result) ? "Back to the end of the text" : "Back to the first mask");
     ImGui::SameLine();
   }
-  ImGui::BeginDisabled(place.token <= place.first);
-  if (ImGui::ArrowButton("previous", ImGuiDir_Left)) choose_place(frame, place.token - 1);
+  ImGui::BeginDisabled(position.token <= position.first);
+  if (ImGui::ArrowButton("previous", ImGuiDir_Left)) choose_position(frame, position.token - 1);
   ImGui::EndDisabled();
   mark_last_item(frame, "prediction.previous");
   ImGui::SameLine();
-  ImGui::BeginDisabled(place.token + 1 >= place.end);
-  if (ImGui::ArrowButton("next", ImGuiDir_Right)) choose_place(frame, place.token + 1);
+  ImGui::BeginDisabled(position.token + 1 >= position.end);
+  if (ImGui::ArrowButton("next", ImGuiDir_Right)) choose_position(frame, position.token + 1);
   ImGui::EndDisabled();
   mark_last_item(frame, "prediction.next");
-  const std::string token = token_at(frame.result, place);
-  const std::string about = fmt::format("{} \u201C{}\u201D, token {} of {}", place.kind == Kind::Next ? "after" : "at",
-                                        token, place.token - place.first, place.end - place.first);
+  const std::string token = token_at(frame.result, position);
+  const std::string about = fmt::format("{} \u201C{}\u201D, token {} of {}", position.kind == Kind::Next ? "after" : "at",
+                                        token, position.token - position.first, position.end - position.first);
   const Ink ink(fonts.body, theme.text_dim);
   ImGui::TextUnformatted(about.c_str());
 }
 
 /// Where a masked model's text has no mask: what is shown instead, and how to put one in.
-void draw_mask_offer(Frame& frame, const PredictionPlace& place) {
+void draw_mask_offer(Frame& frame, const PredictionPosition& position) {
   const std::optional<std::uint32_t> mask = mask_token(frame.result);
-  if (place.kind != Kind::InPlace || !mask) return;
+  if (position.kind != Kind::InPlace || !mask) return;
   const std::string label = fmt::format("Put {} here", candidate_label(frame.result, *mask));
-  if (ImGui::Button(label.c_str())) put_token(frame.state, frame.result, place, *mask);
+  if (ImGui::Button(label.c_str())) put_token(frame.state, frame.result, position, *mask);
   mark_last_item(frame, "prediction.mask");
 }
 
@@ -162,11 +162,13 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
 }
 
 /// Bars, and below them what continues the text.
-void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, const PredictionPlace& place) {
+void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, const PredictionPosition& position) {
   const bool can_generate = frame.result.model && predicts_next(frame.result);
-  const Prediction* prediction = frame.ask(PredictionQuery{
-      .batch = place.batch, .token = place.token, .layer = predicting_layers(*frame.result.network), .keeps_logits = true});
-  memory.observe(frame.result, place, prediction, ImGui::GetTime(), ImGui::IsAnyMouseDown());
+  const Prediction* prediction = frame.ask(PredictionQuery{.batch = position.batch,
+                                                           .token = position.token,
+                                                           .layer = predicting_layers(*frame.result.network),
+                                                           .keeps_logits = true});
+  memory.observe(frame.result, position, prediction, ImGui::GetTime(), ImGui::IsAnyMouseDown());
   const inference::SamplingSettings& sampling = frame.state.generation.sampling;
   // Until the new ones are there, the last ones stay.
   const inference::Distribution* now = memory.is_of(frame.result) ? memory.shown(sampling) : nullptr;
@@ -179,9 +181,9 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   ImGui::BeginChild("bars", {0.0F, std::max(height, 60.0F)}, false, ImGuiWindowFlags_NoScrollbar);
   if (now) {
     const auto clicked = draw_prediction_bars(
-        frame, {.candidates = memory.candidates(), .now = *now, .before = before, .hint = hint_of(place)},
+        frame, {.candidates = memory.candidates(), .now = *now, .before = before, .hint = hint_of(position)},
         ImGui::GetContentRegionAvail().y);
-    if (clicked && !is_generating(frame)) put_token(frame.state, frame.result, place, *clicked);
+    if (clicked && !is_generating(frame)) put_token(frame.state, frame.result, position, *clicked);
   }
   ImGui::EndChild();
   if (can_generate) draw_generation_controls(frame, typed);
@@ -190,16 +192,16 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
 /// Bars and generation in the left column, the selected head and the logit lens in the right one.
 void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory) {
   if (!frame.result.has_logits || !frame.result.input || !frame.result.network) return draw_nothing(frame);
-  const PredictionPlace place = prediction_place(frame.state, frame.result);
-  draw_header(frame, place);
-  draw_mask_offer(frame, place);
+  const PredictionPosition position = prediction_position(frame.state, frame.result);
+  draw_header(frame, position);
+  draw_mask_offer(frame, position);
   ImGui::Spacing();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool has_columns = room.x >= kLeastColumns;
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.5F) : room.x;
   ImGui::BeginChild("distribution", {left, has_columns ? 0.0F : std::floor(room.y * 0.6F)}, false,
                     ImGuiWindowFlags_NoScrollbar);
-  draw_distribution(frame, typed, memory, place);
+  draw_distribution(frame, typed, memory, position);
   ImGui::EndChild();
   if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
   ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
@@ -215,7 +217,7 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory)
                     "were not there.");
   draw_caption(frame, "The prediction as it would be read after each layer");
   ImGui::Spacing();
-  draw_logit_lens(frame, place);
+  draw_logit_lens(frame, position);
   ImGui::EndChild();
 }
 

@@ -162,14 +162,14 @@ void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& m
           2.0F);
 }
 
-/// The cells' picture and its numbers; no picture while the numbers aren't known.
+/// The cells' tile and its numbers; no tile while the numbers aren't known.
 struct Cells {
-  ShownTile picture;
+  ShownTile shown_tile;
   std::uint32_t place = kMatrixPlace;
 };
 
 Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
-  if (view.plan.stage.is_stage()) return {.picture = find_tile(frame, view.query(frame))};
+  if (view.plan.stage.is_stage()) return {.shown_tile = find_tile(frame, view.query(frame))};
   constexpr std::uint32_t kOtherPlaces = 0x5700;  // their requests only name sizes
   const StepValues::Known* known = values.find(frame, view.plan.stage, layer, view.window());
   const std::uint32_t place = kOtherPlaces + static_cast<std::uint32_t>(*step_symbol(view.plan.stage)) +
@@ -178,33 +178,34 @@ Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const
   const MatrixWindow window = view.window();
   const TileQuery sizes{
       .row = window.row, .rows = window.rows, .column = window.column, .columns = window.columns, .pool = 1};
-  return {.picture = {.query = sizes, .tile = &known->tile, .run = known->revision, .facts = &known->facts}, .place = place};
+  return {.shown_tile = {.query = sizes, .tile = &known->tile, .run = known->revision, .facts = &known->facts},
+          .place = place};
 }
 
 void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::UiRect cells = view.cells();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const auto [picture, place] = find_cells(frame, view, values, layer);
-  if (!picture.tile) {
+  const auto [shown_tile, place] = find_cells(frame, view, values, layer);
+  if (!shown_tile.tile) {
     list->AddRectFilled(ImVec2(cells.x, cells.y), ImVec2(cells.x + cells.width, cells.y + cells.height), theme.missing);
     return;
   }
-  shell::HeatmapImage image = heatmap_of(picture, place, theme);
+  shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
   image.area = cells;
   const bool is_weights = view.plan.stage == Stage::Weights;
   if (is_weights) {
-    set_weight_colors(image, frame.state, picture, false);
+    set_weight_colors(image, frame.state, shown_tile, false);
   } else {
-    const ValueRange range = picture.facts->range;
+    const ValueRange range = shown_tile.facts->range;
     const float reach = std::max({std::abs(range.low), std::abs(range.high), 1e-6F});
     image.color_map = signed_colors();
     image.low = -reach;
     image.high = reach;
   }
   frame.ui.heatmaps().draw(list, image);
-  if (view.plan.has_numbers) draw_cell_numbers(frame, image, *picture.tile);
-  draw_rows_without_weights(frame, image, *picture.tile);
+  if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
+  draw_rows_without_weights(frame, image, *shown_tile.tile);
   const float bar_width = std::clamp(cells.width, kLeastBar, 150.0F);
   const float bar_y = cells.y + cells.height + 9.0F + (scrolls_columns(view.plan) ? kScrollRoom : 0.0F);
   draw_small_color_bar(frame, {.x = cells.x, .y = bar_y, .width = bar_width, .height = 5.0F}, image);
@@ -299,7 +300,7 @@ void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks,
                  const StepLayer& layer) {
   const shell::UiRect cells = view.cells();
   frame.mark(fmt::format("steps.{}", step_name(view.plan.stage)), cells);
-  // The tile is requested in any case; what is scrolled out of sight is not drawn.
+  // The tile is requested in any case; what is scrolled out of the view is not drawn.
   const float bottom = cells.y + cells.height + below(view.plan);
   if (!ImGui::IsRectVisible(ImVec2(view.x, view.y), ImVec2(cells.x + cells.width, bottom))) {
     if (view.plan.stage.is_stage()) frame.ask(view.query(frame));

@@ -35,7 +35,7 @@ StepSubject selected_subject(const Frame& frame) {
     subject.geometry.merge = subject.layer->config.merge;
     const std::optional<model::AttentionWeights>& weights = subject.layer->weights;
     subject.geometry.has_weights = weights.has_value();
-    subject.geometry.is_turned = subject.layer->config.rotary || (weights && (weights->query_norm || weights->key_norm));
+    subject.geometry.is_rotated = subject.layer->config.rotary || (weights && (weights->query_norm || weights->key_norm));
   }
   return subject;
 }
