@@ -16,7 +16,9 @@ constexpr float kMostRows = 7.0F;
 
 void draw_caption(Frame& frame, const std::string& text) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::PushTextWrapPos(0.0F);
   ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
 }
 
 void draw_text_box(Frame& frame, const char* name, std::string& text, const char* hint, shell::FieldFocus focus) {
