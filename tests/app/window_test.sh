@@ -31,7 +31,9 @@ fail() {
   exit 1
 }
 
-Xvfb -displayfd 3 -screen 0 1700x1100x24 3>"$folder/display" 2>"$folder/server" &
+# -noreset: without it the server starts anew whenever the last client leaves, which xdotool does after each call, and a
+# viewer that connects at that moment is refused.
+Xvfb -noreset -displayfd 3 -screen 0 1700x1100x24 3>"$folder/display" 2>"$folder/server" &
 server=$!
 for _ in $(seq 100); do
   [ -s "$folder/display" ] && break
