@@ -66,6 +66,7 @@ TEST_SUITE("cpu") {
                                           "1",
                                           "2",
                                           "3",
+                                          "4",
                                           "Ctrl+B",
                                           "Ctrl+G",
                                           "T",
