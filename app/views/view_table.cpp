@@ -7,7 +7,6 @@
 #include "app/views/head/head_view.h"
 #include "app/views/predictions/predictions_view.h"
 #include "app/views/steps/steps_view.h"
-#include "app/views/tokens/tokens_view.h"
 
 namespace headlight::app {
 namespace {
@@ -57,14 +56,6 @@ constexpr std::array kViews = {
          &has_run,
          &open_predictions_view,
          &only_logits},
-    View{"tokens",
-         "Tokens",
-         "The tokens of the selected line with their ids.",
-         {Key::Digit4, {}, "4"},
-         {},
-         &has_run,
-         &open_tokens_view,
-         &shown_map},
 };
 
 }  // namespace

@@ -66,7 +66,6 @@ TEST_SUITE("cpu") {
                                           "1",
                                           "2",
                                           "3",
-                                          "4",
                                           "Ctrl+B",
                                           "Ctrl+G",
                                           "T",
