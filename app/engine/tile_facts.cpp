@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-/// One pass over a row of weights. The logarithm is single precision, which is a sixth of the time of double precision.
+/// One pass over a row of weights. The logarithm is of single precision, as the weights are.
 RowStatistics row_statistics(std::span<const float> weights) {
   RowStatistics row;
   double entropy = 0.0;

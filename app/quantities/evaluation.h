@@ -11,8 +11,8 @@
 
 namespace headlight::app {
 
-/// A tile of a quantity while it is made from tiles of runs, some at a time, so that whoever evaluates it decides how long
-/// the device works at once and what else goes along.
+/// A tile of a quantity while it is made from tiles of runs, some at a time: the caller of next() decides how long the
+/// device works at once, and which other tiles are evaluated in the same submission.
 class Evaluation {
  public:
   /// Of which run something is asked: the newest, or the one that it is compared with.
