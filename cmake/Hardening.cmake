@@ -1,5 +1,5 @@
 # Hardening of release builds: a memory error that the tests missed ends the program where it happens, so that a file can't
-# exploit it. tests/app checks the built program. Not with sanitizers, which find more.
+# exploit it. tests/cli checks the built program. Not with sanitizers, which find more.
 if(CMAKE_BUILD_TYPE MATCHES "^(Release|RelWithDebInfo|MinSizeRel)$" AND NOT HEADLIGHT_SANITIZE AND NOT HEADLIGHT_FUZZ)
   add_compile_options(-fstack-protector-strong -fstack-clash-protection)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|i.86)$")

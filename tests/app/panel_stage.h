@@ -8,7 +8,7 @@
 
 #include "app/engine/run_source.h"
 #include "app/quantities/evaluation.h"
-#include "app/reference_runner.h"
+#include "engine/reference_runner.h"
 #include "app/shell_stage.h"
 #include "app/views/grid/grid_view.h"
 #include "app/views/head/head_view.h"

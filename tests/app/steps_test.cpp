@@ -8,7 +8,7 @@
 #include "app/cells/cell_sources.h"
 #include "app/cells/mask_reason.h"
 #include "app/engine/run_source.h"
-#include "app/reference_runner.h"
+#include "engine/reference_runner.h"
 #include "app/views/steps/matrix_plan.h"
 #include "support/deviation.h"
 

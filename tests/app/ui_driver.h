@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "app/reference_runner.h"
+#include "engine/reference_runner.h"
 #include "app/shell/render_device.h"
 #include "app/window/workspace.h"
 #include "core/error.h"

@@ -1,7 +1,7 @@
 // The mask in the window: switches, the brush, and what says that the model is not as it was trained.
 #include <doctest/doctest.h>
 
-#include "app/fake_runner.h"
+#include "engine/fake_runner.h"
 #include "app/state/model_changes.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "app/engine/continuation.h"
-#include "app/fake_runner.h"
+#include "engine/fake_runner.h"
 #include "app/ui_driver.h"
 #include "support/temporary_directory.h"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "app/fake_runner.h"
+#include "engine/fake_runner.h"
 #include "app/quantities/shown_map.h"
 #include "app/ui_driver.h"
 #include "app/widgets/row_names.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/fake_runner.h"
+#include "engine/fake_runner.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
 #include "support/temporary_directory.h"

@@ -8,7 +8,7 @@
 
 #include "app/engine/engine_worker.h"
 #include "app/quantities/evaluation.h"
-#include "app/reference_runner.h"
+#include "engine/reference_runner.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "app/engine/engine.h"
-#include "fake_runner.h"
+#include "engine/fake_runner.h"
 
 using namespace headlight;
 using namespace headlight::app;

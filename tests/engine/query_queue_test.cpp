@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/engine/run_source.h"
-#include "app/fake_runner.h"
+#include "engine/fake_runner.h"
 #include "core/error.h"
 
 using namespace headlight;

@@ -7,7 +7,7 @@
 #include "app/engine/engine_worker.h"
 #include "app/engine/run_source.h"
 #include "app/quantities/head_mean.h"
-#include "app/reference_runner.h"
+#include "engine/reference_runner.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -6,8 +6,8 @@
 #include "app/engine/engine_worker.h"
 #include "app/engine/run_source.h"
 #include "app/engine/translation.h"
-#include "app/fake_runner.h"
-#include "app/reference_runner.h"
+#include "engine/fake_runner.h"
+#include "engine/reference_runner.h"
 #include "inference/decoding.h"
 
 using namespace headlight;

@@ -8,7 +8,7 @@
 #include "app/engine/engine.h"
 #include "app/engine/generation.h"
 #include "app/engine/run_source.h"
-#include "fake_runner.h"
+#include "engine/fake_runner.h"
 
 using namespace headlight;
 using namespace headlight::app;

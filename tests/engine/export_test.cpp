@@ -10,7 +10,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "export/npy.h"
-#include "fake_runner.h"
+#include "engine/fake_runner.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;

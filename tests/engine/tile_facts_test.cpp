@@ -7,7 +7,7 @@
 #include "app/engine/run_source.h"
 #include "app/engine/tile_facts.h"
 #include "app/quantities/evaluation.h"
-#include "app/reference_runner.h"
+#include "engine/reference_runner.h"
 
 using namespace headlight;
 using namespace headlight::app;
