@@ -115,6 +115,11 @@ void create_device(Context::Handles& handles) {
   handles.queue = vk::raii::Queue(handles.device, handles.queue_family, 0);
 }
 
+bool is_shaders_only(const ContextOptions& options) {
+  const char* kernels = std::getenv("HEADLIGHT_KERNELS");
+  return options.shaders_only || (kernels != nullptr && std::string_view(kernels) == "shaders");
+}
+
 template <typename Number>
 void restrict(Number& limit, Number pretended) {
   if (pretended != 0) limit = std::min(limit, pretended);
@@ -147,6 +152,7 @@ Context::Context(const ContextOptions& options) {
   restrict(info.max_texel_elements, options.max_texel_elements);
   restrict(info.timestamp_bits, options.timestamp_bits);
   if (options.compiles_when_made) info.compiles_when_run = false;
+  if (options.has_private_memory || is_shaders_only(options)) info.runs_host_steps = false;
   for (std::uint32_t& limit : info.max_groups) restrict(limit, options.max_groups);
 }
 
@@ -160,6 +166,7 @@ const ContextOptions& Context::options() const { return handles_->options; }
 std::size_t Context::allocated_bytes() const { return handles_->allocated_bytes; }
 MemoryCalls Context::memory_calls() const { return handles_->memory_pool->calls(); }
 std::uint64_t Context::submissions() const { return handles_->submissions; }
+std::uint64_t Context::host_waits() const { return handles_->host_waits; }
 
 double Context::work_per_submission() const {
   constexpr double kTarget_ms = 50.0;

@@ -31,6 +31,9 @@ struct ContextOptions {
   /// Pretend that the host can't reach the device's memory, as on most discrete GPUs: weights are then copied through
   /// staging buffers on every device.
   bool has_private_memory = false;
+  /// Compute with Vulkan's kernels alone, also where functions of the program could work beside them (a processor as the
+  /// device). Also by the environment variable HEADLIGHT_KERNELS=shaders.
+  bool shaders_only = false;
   /// Fill buffers with NaN before they are given out, where the host can reach them: nothing may depend on what memory held.
   bool poisons_memory = false;
   /// Pretend that the driver compiles a kernel when its pipeline is made, as GPUs' drivers do.
@@ -70,6 +73,10 @@ class Context {
 
   /// How often work was handed to the device so far.
   std::uint64_t submissions() const;
+
+  /// How often one stream's work was handed over in another part because functions of the program had to run between the two
+  /// (Stream::run_on_host).
+  std::uint64_t host_waits() const;
 
   /// Multiply-adds that keep the device busy for some 50 ms: what one submission should hold at most, so that the window's
   /// frames find a gap between two of them and no driver takes the device for hung (some do so after 2 s). Measured from

@@ -62,6 +62,14 @@ std::size_t available_memory() {
   return 0;
 }
 
+/// Is there memory of the device that the host reaches as its own?
+bool shares_memory(const vk::PhysicalDeviceMemoryProperties& memory) {
+  using Flag = vk::MemoryPropertyFlagBits;
+  const vk::MemoryPropertyFlags wanted = Flag::eDeviceLocal | Flag::eHostVisible | Flag::eHostCoherent | Flag::eHostCached;
+  return std::any_of(memory.memoryTypes.begin(), memory.memoryTypes.begin() + memory.memoryTypeCount,
+                     [&](const vk::MemoryType& type) { return (type.propertyFlags & wanted) == wanted; });
+}
+
 }  // namespace
 
 std::optional<std::uint32_t> choose_compute_family(std::span<const QueueFamily> families) {
@@ -145,6 +153,7 @@ DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
                                       : fmt::format("driver {:#x}", basic.driverVersion);
   info.compiles_when_run = has_driver_properties && driver.driverID == vk::DriverId::eMesaLlvmpipe;
   info.memory_bytes = device_memory(physical, has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
+  info.runs_host_steps = info.is_cpu && shares_memory(physical.getMemoryProperties());
   // llvmpipe calls 2 GiB its own whatever the computer has; a processor's device memory is the computer's.
   if (info.is_cpu) info.memory_bytes = std::max(info.memory_bytes, available_memory());
 

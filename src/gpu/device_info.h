@@ -18,6 +18,7 @@ struct DeviceInfo {
   std::string uuid;         ///< 32 hexadecimal digits, stable across runs for the same driver
   std::uint32_t index = 0;  ///< position in list_devices()
   bool is_cpu = false;
+  bool runs_host_steps = false;    ///< a processor whose memory is this program's: functions can work beside kernels
   bool compiles_when_run = false;  ///< a kernel's first dispatch compiles it, not the making of its pipeline (llvmpipe)
 
   std::size_t memory_bytes =

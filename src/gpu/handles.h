@@ -38,6 +38,7 @@ struct Context::Handles {
   std::shared_ptr<MemoryPool> memory_pool;
   std::atomic<std::size_t> allocated_bytes{0};
   std::atomic<std::uint64_t> submissions{0};
+  std::atomic<std::uint64_t> host_waits{0};
   double work_per_ms = 0.0;          ///< multiply-adds of a millisecond, as measured last; 0: not yet
   std::shared_ptr<Staging> staging;  ///< while something is written that the host can't reach
 };

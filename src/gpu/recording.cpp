@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/error.h"
 #include "gpu/context.h"
 
 namespace headlight::gpu {
@@ -54,7 +55,9 @@ void Recording::begin_buffer() {
       vk::CommandBufferAllocateInfo{
           .commandPool = *pool, .level = vk::CommandBufferLevel::ePrimary, .commandBufferCount = 1});
   buffers.push_back(std::move(allocated[0]));
+  host_steps.emplace_back();
   work.push_back(0.0);
+  has_commands_ = false;
   commands().begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
   wait_for_earlier_commands(*commands());
   read.clear();
@@ -77,25 +80,50 @@ void Recording::add_work(double multiply_adds) {
   work.back() += multiply_adds;
 }
 
-void Recording::submit() {
-  Context::Handles& handles = context->handles();
-  // What the GPU wrote must be visible to the host after the fence, and complete before the host writes there.
+void Recording::add_host_step(std::function<void()> step) {
+  const bool goes_on = !has_commands_ && buffers.size() > 1 && !host_steps[buffers.size() - 2].empty();
+  if (!goes_on) {
+    release_to_host();
+    end_buffer();
+    begin_buffer();
+  }
+  host_steps[buffers.size() - 2].push_back(std::move(step));
+}
+
+void Recording::release_to_host() {
   using Stage = vk::PipelineStageFlagBits;
   const vk::MemoryBarrier to_host{.srcAccessMask = vk::AccessFlagBits::eTransferWrite | vk::AccessFlagBits::eShaderWrite,
                                   .dstAccessMask = vk::AccessFlagBits::eHostRead | vk::AccessFlagBits::eHostWrite};
   commands().pipelineBarrier(Stage::eTransfer | Stage::eComputeShader, Stage::eHost, {}, to_host, {}, {});
+}
+
+void Recording::run_host_steps(const std::vector<std::function<void()>>& steps) {
+  const Context::Handles& handles = context->handles();
+  if (handles.device.waitForFences(*fence, VK_TRUE, std::numeric_limits<std::uint64_t>::max()) != vk::Result::eSuccess) {
+    throw Error("the device '{}' did not finish its work; choose another device", handles.info.name);
+  }
+  handles.device.resetFences(*fence);
+  for (const std::function<void()>& step : steps) step();
+}
+
+void Recording::submit() {
+  Context::Handles& handles = context->handles();
+  release_to_host();
   write_timestamp(kMaxTimestamps - 1);
   end_buffer();
   try {
     // One call each: drivers may make a single job of what one call hands over.
-    for (const vk::raii::CommandBuffer& buffer : buffers) {
-      const bool is_last = &buffer == &buffers.back();
-      const vk::CommandBuffer commands = *buffer;
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      const bool is_last = i + 1 == buffers.size(), waits = !host_steps[i].empty();
+      const vk::CommandBuffer commands = *buffers[i];
       handles.queue.submit(vk::SubmitInfo{.commandBufferCount = 1, .pCommandBuffers = &commands},
-                           is_last ? *fence : vk::Fence());
+                           is_last || waits ? *fence : vk::Fence());
       ++handles.submissions;
+      if (!waits) continue;
+      ++handles.host_waits;
+      run_host_steps(host_steps[i]);
     }
-  } catch (const vk::SystemError&) {
+  } catch (...) {
     // Command buffers that were handed over must end before they are freed. The first error is the one to tell.
     try {
       handles.queue.waitIdle();
@@ -106,7 +134,9 @@ void Recording::submit() {
 }
 
 void Recording::write_timestamp(std::uint32_t index) {
-  if (has_timestamps()) commands().writeTimestamp(vk::PipelineStageFlagBits::eBottomOfPipe, *timestamps, index);
+  if (!has_timestamps()) return;
+  has_commands_ = true;
+  commands().writeTimestamp(vk::PipelineStageFlagBits::eBottomOfPipe, *timestamps, index);
 }
 
 double Recording::milliseconds(std::uint64_t from, std::uint64_t to) const {
@@ -119,6 +149,9 @@ void Recording::measure() const {
   // Shorter ones say more about the time to start than about speed; they only tell that a device is faster than thought.
   constexpr double kLongEnough_ms = 10.0;
   if (!has_timestamps() || *std::max_element(work.begin(), work.end()) == 0.0) return;
+  // The host's steps take time between two ends that isn't the device's.
+  const auto is_empty = [](const auto& steps) { return steps.empty(); };
+  if (!std::all_of(host_steps.begin(), host_steps.end(), is_empty)) return;
   const double budget = context->work_per_submission();
   std::optional<double> slowest, slowest_brief;
   std::optional<std::uint64_t> previous = read_timestamp(timestamps, 0);
@@ -150,6 +183,7 @@ void Recording::order(std::span<const VkBuffer> reads, std::span<const VkBuffer>
     read.clear();
     written.clear();
   }
+  has_commands_ = true;
   read.insert(reads.begin(), reads.end());
   written.insert(writes.begin(), writes.end());
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct Recording {
   Context* context;
   vk::raii::CommandPool pool = nullptr;
   std::vector<vk::raii::CommandBuffer> buffers;  ///< one a submission, in order; the last one is being recorded
+  /// One list a command buffer: what the host does when it has ended and before the next one begins.
+  std::vector<std::vector<std::function<void()>>> host_steps;
   vk::raii::Fence fence = nullptr;
   vk::raii::QueryPool timestamps = nullptr;
   std::vector<vk::raii::DescriptorPool> descriptor_pools;
@@ -48,7 +51,11 @@ struct Recording {
 
   /// Begins another command buffer when the next command's multiply-adds would make this one too long.
   void add_work(double multiply_adds);
-  /// Ends the last command buffer and hands all of them to the queue. When that fails, nothing of it runs any more.
+  /// Ends the last command buffer, unless the host works behind the one before and nothing was recorded since, and lists the
+  /// step behind it.
+  void add_host_step(std::function<void()> work);
+  /// Ends the last command buffer, hands all of them to the queue and runs the host's steps between them. When that fails,
+  /// nothing of it runs any more.
   void submit();
   /// What the device needed, for Context::work_per_submission(). Only when ready.
   void measure() const;
@@ -58,6 +65,12 @@ struct Recording {
  private:
   void begin_buffer();
   void end_buffer();
+  /// Makes what the device wrote visible to the host, and complete before the host writes there.
+  void release_to_host();
+  /// Waits for what was handed over, then runs the steps behind that command buffer.
+  void run_host_steps(const std::vector<std::function<void()>>& steps);
+
+  bool has_commands_ = false;  ///< in the last command buffer
 };
 
 }  // namespace headlight::gpu

@@ -128,6 +128,15 @@ void Stream::record(const Kernel& kernel, std::span<const Slice> bindings, std::
   ++recording_->dispatches;
 }
 
+void Stream::run_on_host(std::function<void()> work) {
+  if (!context().device().runs_host_steps) {
+    throw Error("the device '{}' has memory of its own: functions of the program can't compute there",
+                context().device().name);
+  }
+  guarded(context().handles(), [&] { recording_->add_host_step(std::move(work)); });
+  ++recording_->dispatches;
+}
+
 Download Stream::download(const Slice& from) {
   Buffer target(context(), from.size, Memory::Readback, "a copy on its way from the device");
   const VkBuffer source = raw(*from.buffer);

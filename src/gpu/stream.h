@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -58,6 +59,11 @@ class Stream {
   void dispatch(const Kernel& kernel, std::span<const Slice> bindings, std::span<const std::byte> parameters, Groups groups,
                 double multiply_adds = 0.0);
 
+  /// Calls `work` within submit(), when everything recorded before has ended; what is recorded after sees what it wrote. It
+  /// uses mapped buffers, which stay until the submission has ended. Steps without a command between them wait for the
+  /// device once. Only where DeviceInfo::runs_host_steps.
+  void run_on_host(std::function<void()> work);
+
   /// Copies a slice to the host; read it from the submission when that is ready.
   Download download(const Slice& from);
   /// The whole of a buffer that nothing writes to any more. Where the host reads the device's memory through its cache
@@ -67,13 +73,15 @@ class Stream {
   /// Ends a timed section: Submission::sections() tells how long the work since the last mark took.
   void mark(std::string_view label);
 
-  /// Dispatches recorded so far.
+  /// Dispatches and steps of the host recorded so far.
   std::uint32_t dispatches() const;
 
   /// False when a dispatch was left out because its kernel isn't compiled yet: record again when it is.
   bool is_complete() const;
 
-  /// Hands everything to the GPU: one submission, or several in order where there is much to do.
+  /// Hands everything to the GPU: one submission, or several in order where there is much to do. Where the host has steps,
+  /// this runs them and returns when only work of the device is left; what a step throws ends the stream, with nothing of it
+  /// running any more.
   Submission submit() &&;
 
  private:
