@@ -1,9 +1,11 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 // result = norm(x), norm(x + y) or y + norm(x) over the last axis: torch.nn.LayerNorm, or torch.nn.RMSNorm, which neither subtracts the mean
 // nor divides by the variance around it. Two passes for the variance, so that large means don't cancel it. x, y and result are
 // [item, head, token, width4] vec4; only some tokens of each item are computed.
-// On CPUs each of 8 lanes has its own row; on GPUs the 64 lanes of a workgroup share one.
+// On CPUs each of 8 lanes has its own row; on GPUs the 64 lanes of a workgroup share one and keep the first 1,024 numbers of it, so
+// that they are read once.
 layout(local_size_x = 8, local_size_x_id = 0) in;
 const bool kSharesRow = gl_WorkGroupSize.x > 8u;
 #include "lib/load.glsl"
@@ -17,6 +19,7 @@ layout(set = 0, binding = 3, std430) writeonly buffer result_buffer { vec4 resul
 
 const uint kLanes = kSharesRow ? gl_WorkGroupSize.x : 1u;  // of a row
 shared float parts[kLanes];
+const uint kKept = kSharesRow ? 4u : 0u;  // vec4 of a lane
 
 float whole_row(float part) {
   if (!kSharesRow) return part;
@@ -37,6 +40,16 @@ vec4 inside(uint column4) { return vec4(lessThan(uvec4(column4 * 4u) + uvec4(0u,
 
 vec4 input_at(uint at) { return p.adds == 1u ? LOAD(x, at) + LOAD(y, at) : LOAD(x, at); }
 
+vec4 square(vec4 centred, uint column4) {
+  vec4 counted = centred * inside(column4);
+  return counted * counted;
+}
+
+void store(uint in_at, uint out_at, uint c, vec4 normal) {
+  normal = (normal * affine[c] + affine[p.width4 + c]) * inside(c);
+  result[out_at + c] = p.adds == 2u ? LOAD(y, in_at + c) + normal : normal;
+}
+
 void main() {
   uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;  // rows beyond one axis' limit continue along y
   uint row = kSharesRow ? group : group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
@@ -46,21 +59,26 @@ void main() {
   uint in_item = map / p.heads * p.stride4 + map % p.heads * p.capacity * p.width4;
   uint in_at = in_item + (p.first + token) * p.width4;
   uint out_at = map / p.heads * p.out_stride4 + (map % p.heads * p.out_capacity + p.out_first + token) * p.width4;
+  vec4 kept[kKept + 1u];
+  [[unroll]] for (uint n = 0u; n < kKept; ++n) {
+    uint c = lane + n * kLanes;
+    kept[n] = c < p.width4 ? input_at(in_at + c) : vec4(0.0);
+  }
+  const uint kRest = kKept * kLanes;  // first number that isn't kept
   float mean = 0.0;
   if (p.is_rms == 0u) {
     vec4 total = vec4(0.0);
-    for (uint c = lane; c < p.width4; c += kLanes) total += input_at(in_at + c);  // padding holds zeros
+    [[unroll]] for (uint n = 0u; n < kKept; ++n) total += kept[n];
+    for (uint c = lane + kRest; c < p.width4; c += kLanes) total += input_at(in_at + c);  // padding holds zeros
     mean = whole_row(dot(total, vec4(1.0))) / float(p.width);
   }
   vec4 squares = vec4(0.0);
-  for (uint c = lane; c < p.width4; c += kLanes) {
-    vec4 centred = (input_at(in_at + c) - mean) * inside(c);
-    squares += centred * centred;
-  }
+  [[unroll]] for (uint n = 0u; n < kKept; ++n) squares += square(kept[n] - mean, lane + n * kLanes);
+  for (uint c = lane + kRest; c < p.width4; c += kLanes) squares += square(input_at(in_at + c) - mean, c);
   float inverse = 1.0 / sqrt(whole_row(dot(squares, vec4(1.0))) / float(p.width) + p.epsilon);
-  for (uint c = lane; c < p.width4; c += kLanes) {
-    vec4 normal = (input_at(in_at + c) - mean) * inverse;
-    normal = (normal * affine[c] + affine[p.width4 + c]) * inside(c);
-    result[out_at + c] = p.adds == 2u ? LOAD(y, in_at + c) + normal : normal;
+  [[unroll]] for (uint n = 0u; n < kKept; ++n) {
+    uint c = lane + n * kLanes;
+    if (c < p.width4) store(in_at, out_at, c, (kept[n] - mean) * inverse);
   }
+  for (uint c = lane + kRest; c < p.width4; c += kLanes) store(in_at, out_at, c, (input_at(in_at + c) - mean) * inverse);
 }

@@ -1,5 +1,5 @@
-// Parameters of attention_*.comp. Widths and strides count vec4. Needs params/mask.h before it. 124 of the 128 bytes that
-// every device has.
+// Parameters of attention_*.comp. Widths and strides count vec4. Needs params/mask.h before it. 128 bytes, all that every
+// device has.
 struct AttentionParameters {
   uint queries;
   uint keys;
@@ -22,6 +22,7 @@ struct AttentionParameters {
   float fill;
   uint first_item;  // first batch item of this dispatch, for the mask
   uint block_row;   // first query of this dispatch …
-  uint block_rows;  // … and how many fit the scratch of attention_block_*.comp
+  uint block_rows;  // … and how many fit the scratch
+  uint parts;       // of the keys, each with workgroups of its own in attention_tiled.comp
   MaskParameters mask;
 };

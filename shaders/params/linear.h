@@ -7,6 +7,8 @@ struct LinearParameters {
   uint inner4;      // width of x: d_in rounded up to 4, /4
   uint x_stride4;   // from one batch item of x to the next
   uint first_tile;  // first tile of this dispatch's slice of the packed weight; for bias and sections
+  uint tiles;       // of that slice
+  uint split4;      // of inner4 for each workgroup along z; with several, sums go to a scratch
   uint key_tile;    // first tile whose columns are keys; tiles before it are queries
   uint value_tile;  // first tile whose columns are values
   uint heads;       // slots of one row of the query section: heads, or 1 for a plain linear layer

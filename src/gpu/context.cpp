@@ -150,6 +150,8 @@ Context::Context(const ContextOptions& options) {
   restrict(info.max_storage_range, options.max_storage_range);
   restrict(info.memory_bytes, options.memory_bytes);
   restrict(info.max_texel_elements, options.max_texel_elements);
+  restrict(info.max_invocations, options.max_invocations);
+  if (options.cores > 0) info.cores = options.cores;
   restrict(info.timestamp_bits, options.timestamp_bits);
   if (options.compiles_when_made) info.compiles_when_run = false;
   if (options.has_private_memory || is_shaders_only(options)) info.runs_host_steps = false;

@@ -23,7 +23,10 @@ struct ContextOptions {
   std::size_t max_storage_range = 0;
   std::size_t memory_bytes = 0;
   std::uint32_t max_texel_elements = 0;
-  std::uint32_t max_groups = 0;  ///< of a dispatch along each axis
+  std::uint32_t max_groups = 0;       ///< of a dispatch along each axis
+  std::uint32_t max_invocations = 0;  ///< of a workgroup
+  /// Cores of the device, more or fewer than it has.
+  std::uint32_t cores = 0;
   /// Bits of a timestamp that count (36 on Intel); the others are cut off.
   std::uint32_t timestamp_bits = 0;
   /// Multiply-adds that a submission may hold, instead of what is measured.

@@ -70,6 +70,26 @@ bool shares_memory(const vk::PhysicalDeviceMemoryProperties& memory) {
                      [&](const vk::MemoryType& type) { return (type.propertyFlags & wanted) == wanted; });
 }
 
+/// Only two vendors' drivers tell; the guess for others is that of a small device of the kind, so that work is spread more
+/// thinly than it need be rather than left to a part of the device.
+std::uint32_t count_cores(const vk::raii::PhysicalDevice& physical, vk::PhysicalDeviceType type, bool has_amd,
+                          bool has_nvidia) {
+  std::uint32_t cores = 0;
+  if (has_amd) {
+    const auto properties =
+        physical.getProperties2<vk::PhysicalDeviceProperties2, vk::PhysicalDeviceShaderCorePropertiesAMD>()
+            .get<vk::PhysicalDeviceShaderCorePropertiesAMD>();
+    cores = properties.shaderEngineCount * properties.shaderArraysPerEngineCount * properties.computeUnitsPerShaderArray;
+  } else if (has_nvidia) {
+    cores = physical.getProperties2<vk::PhysicalDeviceProperties2, vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV>()
+                .get<vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV>()
+                .shaderSMCount;
+  }
+  if (cores > 0) return cores;
+  constexpr std::uint32_t kDiscrete = 40, kOther = 8;
+  return type == vk::PhysicalDeviceType::eDiscreteGpu ? kDiscrete : kOther;
+}
+
 }  // namespace
 
 std::optional<std::uint32_t> choose_compute_family(std::span<const QueueFamily> families) {
@@ -127,6 +147,7 @@ DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
                                     basic.limits.minUniformBufferOffsetAlignment});
   std::copy(basic.limits.maxComputeWorkGroupCount.begin(), basic.limits.maxComputeWorkGroupCount.end(), info.max_groups);
   info.shared_memory_bytes = basic.limits.maxComputeSharedMemorySize;
+  info.max_invocations = std::min(basic.limits.maxComputeWorkGroupInvocations, basic.limits.maxComputeWorkGroupSize[0]);
 
   if (basic.apiVersion < VK_API_VERSION_1_1) {
     info.lacks.push_back(fmt::format("it offers Vulkan {}, 1.1 is needed", info.api));
@@ -151,6 +172,8 @@ DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
   const auto& driver = chain.get<vk::PhysicalDeviceDriverProperties>();
   info.driver = has_driver_properties ? fmt::format("{} {}", driver.driverName.data(), driver.driverInfo.data())
                                       : fmt::format("driver {:#x}", basic.driverVersion);
+  info.cores = count_cores(physical, basic.deviceType, has(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME),
+                           has(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME));
   info.compiles_when_run = has_driver_properties && driver.driverID == vk::DriverId::eMesaLlvmpipe;
   info.memory_bytes = device_memory(physical, has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
   info.runs_host_steps = info.is_cpu && shares_memory(physical.getMemoryProperties());

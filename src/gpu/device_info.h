@@ -31,6 +31,8 @@ struct DeviceInfo {
   std::uint32_t subgroup_size = 0;
   bool has_subgroup_shuffle = false;  ///< in compute shaders
   std::uint32_t shared_memory_bytes = 0;
+  std::uint32_t max_invocations = 0;  ///< lanes of one workgroup
+  std::uint32_t cores = 0;  ///< what runs workgroups (compute units, multiprocessors): as the driver says, or a guess
   float timestamp_period_ns = 0.0f;  ///< 0: the queue has no timestamps
   std::uint32_t timestamp_bits = 0;  ///< of a timestamp's 64, from the lowest; the counter starts again after the last
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <set>
 #include <string>
@@ -30,6 +31,7 @@ struct Recording {
   std::vector<vk::raii::BufferView> views;
   std::vector<Buffer> uploads;
   std::vector<Buffer> downloads;
+  std::deque<Buffer> scratch;  ///< the last one is in use
   std::vector<std::string> marks;
   std::uint32_t dispatches = 0;
   bool is_complete = true;  ///< no dispatch was left out

@@ -47,6 +47,14 @@ void Stream::copy(const Buffer& from, const Buffer& to) {
   recording_->commands().copyBuffer(source, target, vk::BufferCopy{.size = std::min(from.size(), to.size())});
 }
 
+const Buffer& Stream::scratch(std::size_t bytes, std::string_view purpose) {
+  auto& scratch = recording_->scratch;
+  if (scratch.empty() || scratch.back().size() < bytes) {
+    scratch.push_back(Buffer(context(), bytes, Memory::Transient, purpose));
+  }
+  return scratch.back();
+}
+
 void Stream::clear(const Buffer& buffer) {
   const VkBuffer target = raw(buffer);
   recording_->order({}, {&target, 1});

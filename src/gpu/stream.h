@@ -44,6 +44,9 @@ class Stream {
   /// Copies as many bytes as both have, from the beginning.
   void copy(const Buffer& from, const Buffer& to);
 
+  /// A buffer of at least so many bytes for intermediate results, until the next call; freed when the stream has run.
+  const Buffer& scratch(std::size_t bytes, std::string_view purpose);
+
   /// Sets every byte of the buffer to zero.
   void clear(const Buffer& buffer);
 

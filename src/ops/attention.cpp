@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "ops/attention_blocks.h"
+#include "ops/attention_tiles.h"
 
 namespace headlight::ops {
 namespace {
@@ -26,24 +27,53 @@ std::uint32_t items_per_slice(const Kernels& kernels, std::size_t in_range, cons
   return static_cast<std::uint32_t>(items);
 }
 
-/// One dispatch, or several of consecutive rows where one would keep the device busy for too long.
-void record_whole(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, AttentionParameters parameters) {
-  constexpr std::uint32_t kNaiveColumns4 = 16, kTiledRows = 32, kTiledColumns4 = 16;
-  const std::uint32_t maps = inputs.items * parameters.heads;
-  const bool is_naive = kernels.tuning().attention == AttentionKernel::Naive;
-  const std::uint32_t end = parameters.queries;
+/// The naive kernel: one dispatch, or several of consecutive rows where one would keep the device busy for too long.
+void record_naive(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, AttentionParameters parameters) {
+  constexpr std::uint32_t kColumns4 = 16, kFewestRows = 32;
+  const std::uint32_t maps = inputs.items * parameters.heads, end = parameters.queries;
   const double row_work = kAttentionCost * maps * parameters.keys * 4.0 * (parameters.d_k4 + parameters.d_v4);
-  // Whole workgroups, so that each row is always computed with the same rows and gets the same bits.
   const std::uint32_t step =
-      kTiledRows * kernels.parts_at_once(divide_up(end - parameters.block_row, kTiledRows), kTiledRows * row_work);
+      kFewestRows * kernels.parts_at_once(divide_up(end - parameters.block_row, kFewestRows), kFewestRows * row_work);
   for (; parameters.block_row < end; parameters.block_row += step) {
     const std::uint32_t rows = std::min(step, end - parameters.block_row);
     parameters.queries = parameters.block_row + rows;
-    stream.dispatch(kernels[{.shader = is_naive ? Shader::AttentionNaive : Shader::AttentionTiled}],
+    stream.dispatch(kernels[{.shader = Shader::AttentionNaive}],
                     {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.merged, inputs.stats}, parameters,
-                    is_naive ? gpu::Groups{divide_up(parameters.d_v4, kNaiveColumns4), rows, maps}
-                             : gpu::Groups{divide_up(rows, kTiledRows), maps, divide_up(parameters.d_v4, kTiledColumns4)},
-                    row_work * rows);
+                    {divide_up(parameters.d_v4, kColumns4), rows, maps}, row_work * rows);
+  }
+}
+
+/// Tiles, likewise in one dispatch or several.
+void record_tiled(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, AttentionParameters parameters) {
+  constexpr std::uint32_t kColumns4 = 16, kMergedRows = 4;
+  const std::uint32_t maps = inputs.items * parameters.heads, end = parameters.queries;
+  const std::uint32_t column_groups = divide_up(parameters.d_v4, kColumns4);
+  const AttentionTiles tiles =
+      choose_attention_tiles(kernels.context().device(), end - parameters.block_row, maps, parameters.keys, parameters.d_v4);
+  const double row_work = kAttentionCost * maps * parameters.keys * 4.0 * (parameters.d_k4 + parameters.d_v4);
+  // Whole workgroups, so that each row is always computed with the same rows and gets the same bits.
+  const std::uint32_t step =
+      tiles.rows * kernels.parts_at_once(divide_up(end - parameters.block_row, tiles.rows), tiles.rows * row_work);
+  const gpu::Kernel& kernel = kernels[{.shader = Shader::AttentionTiled, .constants = {tiles.lanes}}];
+  parameters.parts = tiles.parts;
+  for (; parameters.block_row < end; parameters.block_row += step) {
+    const std::uint32_t rows = std::min(step, end - parameters.block_row);
+    parameters.queries = parameters.block_row + rows;
+    const gpu::Groups groups{divide_up(rows, tiles.rows), maps, column_groups * tiles.parts};
+    if (tiles.parts == 1) {
+      stream.dispatch(kernel, {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.merged, inputs.stats}, parameters, groups,
+                      row_work * rows);
+      continue;
+    }
+    parameters.block_rows = rows;
+    const PartBytes bytes = part_bytes(tiles.parts, rows, maps, parameters.d_v4);
+    const std::size_t alignment = kernels.context().device().offset_alignment;
+    const std::size_t stats_at = (bytes.sums + alignment - 1) / alignment * alignment;
+    const gpu::Buffer& scratch = stream.scratch(stats_at + bytes.stats, "parts of an attention");
+    const gpu::Slice sums(scratch, 0, bytes.sums), stats(scratch, stats_at, bytes.stats);
+    stream.dispatch(kernel, {inputs.q, inputs.k, inputs.v, inputs.mask, sums, stats}, parameters, groups, row_work * rows);
+    stream.dispatch(kernels[{.shader = Shader::AttentionMerge}], {sums, stats, inputs.v, inputs.merged, inputs.stats},
+                    parameters, {divide_up(rows, kMergedRows), maps, column_groups});
   }
 }
 
@@ -90,6 +120,7 @@ AttentionParameters attention_parameters(const AttentionInputs& inputs, const At
   parameters.has_finite_fill = inputs.mask.has_finite_fill ? 1 : 0;
   parameters.fill = inputs.mask.fill;
   parameters.block_row = inputs.queries.first;
+  parameters.parts = 1;
   parameters.mask = mask_parameters(inputs.mask);
   return parameters;
 }
@@ -118,8 +149,10 @@ void attention(gpu::Stream& stream, Kernels& kernels, const AttentionInputs& inp
                            items};
     if (needs_scratch(kind)) {
       attention_blocks(stream, kernels, kind, *scratch, part, parameters);
+    } else if (kind == AttentionKernel::Naive) {
+      record_naive(stream, kernels, part, parameters);
     } else {
-      record_whole(stream, kernels, part, parameters);
+      record_tiled(stream, kernels, part, parameters);
     }
   }
 }

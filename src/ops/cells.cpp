@@ -9,13 +9,29 @@ namespace headlight::ops {
 
 namespace {
 
-/// Rows of a pool × pool square that one dispatch of attention_cells_pooled.comp may walk through: llvmpipe ends loops
-/// silently after 65,535 rounds of all loops of a shader together.
-std::uint32_t strip_rows(std::uint32_t pool, std::uint32_t d_k4) {
-  constexpr std::uint32_t kRounds = 60'000;
+/// The kernel of a map, and what its workgroups compute.
+struct Choice {
+  KernelVariant variant;
+  std::uint32_t columns, rows;  ///< pooled values of a workgroup
+  std::uint32_t strip;          ///< rows of a pool × pool square that one dispatch may walk through
+};
+
+/// Tiles where attention is computed with tiles as well.
+Choice choose(const Tuning& tuning, std::uint32_t pool, std::uint32_t d_k4) {
+  if (tuning.attention == AttentionKernel::Tiled) {
+    constexpr std::uint32_t kEdge = 32;   // of the cells that a workgroup computes at a time …
+    constexpr std::uint32_t kTiles = 90;  // … and how often in one dispatch: a millisecond of a GPU's core, roughly
+    const std::uint32_t squares = pool < kEdge ? kEdge / pool : 1;
+    return {
+        {.shader = Shader::AttentionCellsTiled}, squares, squares, kEdge * std::max(1u, kTiles / divide_up(pool, kEdge))};
+  }
+  if (pool == 1) return {{.shader = Shader::AttentionCellsExact, .reads_texels = tuning.texel_reads}, 32, 8, 1};
+  constexpr std::uint32_t kRounds =
+      60'000;  // llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together
   constexpr std::uint32_t kKeys = 4, kRoundsOfMask = 40;  // a step: so many keys, 4 rows · (mask and score of each key)
-  const std::uint32_t rounds_of_row = divide_up(pool, kKeys) * (d_k4 + kRoundsOfMask);
-  return std::max(1u, kRounds / std::max(1u, rounds_of_row));
+  const std::uint32_t rounds = divide_up(pool, kKeys) * (d_k4 + kRoundsOfMask);  // of a row
+  return {
+      {.shader = Shader::AttentionCellsPooled, .reads_texels = tuning.texel_reads}, 8, 4, std::max(1u, kRounds / rounds)};
 }
 
 }  // namespace
@@ -24,9 +40,6 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
                const DeviceTensor& stats, const HeadRun& heads, const Region& region, const gpu::Buffer& out,
                std::uint32_t out_at) {
   const auto& [q, k] = std::tie(inputs.q, inputs.k);
-  const bool is_exact = region.pool == 1;
-  // Of a workgroup of attention_cells_exact.comp or attention_cells_pooled.comp.
-  const std::uint32_t group_columns = is_exact ? 32 : 8, group_rows = is_exact ? 8 : 4;
   CellsParameters parameters{};
   parameters.stage = static_cast<std::uint32_t>(stage);
   parameters.batch_item = heads.item;
@@ -46,11 +59,12 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   parameters.has_finite_fill = inputs.mask.has_finite_fill ? 1 : 0;
   parameters.fill = inputs.mask.fill;
   parameters.mask = mask_parameters(inputs.mask);
-  const bool texel = kernels.tuning().texel_reads && q.item_bytes() <= kernels.max_binding(true) &&
-                     k.item_bytes() <= kernels.max_binding(true);
-  const std::uint32_t strip = is_exact ? 1 : strip_rows(region.pool, parameters.d_k4);
-  const gpu::Kernel& kernel =
-      kernels[{.shader = is_exact ? Shader::AttentionCellsExact : Shader::AttentionCellsPooled, .reads_texels = texel}];
+  Tuning tuning = kernels.tuning();
+  tuning.texel_reads =
+      tuning.texel_reads && q.item_bytes() <= kernels.max_binding(true) && k.item_bytes() <= kernels.max_binding(true);
+  const Choice choice = choose(tuning, region.pool, parameters.d_k4);
+  const gpu::Kernel& kernel = kernels[choice.variant];
+  const std::uint32_t group_columns = choice.columns, group_rows = choice.rows, strip = choice.strip;
   // Some heads per dispatch, or some rows of one head, where all of them would occupy the device for too long.
   const std::uint32_t tile_rows = region.tile_rows(), row_groups = divide_up(tile_rows, group_rows);
   const double cell_work = kAttentionCost * region.columns * 4.0 * parameters.d_k4;  // of a row of cells
@@ -76,10 +90,7 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   }
 }
 
-void ask_for_map_cells(Kernels& kernels) {
-  const KernelVariant variant{.shader = Shader::AttentionCellsExact, .reads_texels = kernels.tuning().texel_reads};
-  static_cast<void>(kernels[variant]);
-}
+void ask_for_map_cells(Kernels& kernels) { static_cast<void>(kernels[choose(kernels.tuning(), 1, 1).variant]); }
 
 void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item,
                   const StoredMatrix& matrix, const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {

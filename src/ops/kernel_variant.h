@@ -20,18 +20,22 @@ enum class Shader : std::uint8_t {
   AttentionBlockValues,   ///< rows
   AttentionCellsExact,
   AttentionCellsPooled,
+  AttentionCellsTiled,
+  AttentionMerge,
   AttentionNaive,
-  AttentionTiled,
-  LinearNaive,    ///< activation
-  LinearShuffle,  ///< activation, rows
-  LinearTiled,    ///< activation, rows
-  LinearVec4,     ///< activation, rows
+  AttentionTiled,  ///< lanes
+  LinearGemv,      ///< activation, rows
+  LinearNaive,     ///< activation
+  LinearShuffle,   ///< activation, rows
+  LinearSum,       ///< activation
+  LinearTiled,     ///< activation, lanes
+  LinearVec4,      ///< activation, rows
   MatrixRegion,
   Norm,  ///< lanes
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 16;
+inline constexpr std::size_t kShaders = 20;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {

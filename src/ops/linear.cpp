@@ -1,8 +1,10 @@
 #include "ops/linear.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/error.h"
+#include "ops/linear_tiles.h"
 #include "ops/parameters.h"
 
 namespace headlight::ops {
@@ -13,10 +15,17 @@ struct Choice {
   const gpu::Kernel* kernel = nullptr;
   std::uint32_t rows = 1;
   std::uint32_t groups_per_tile = 1;
+  std::uint32_t tiles_per_group = 1;
+  std::uint32_t parts = 1;  ///< of the inner axis, each of split4
+  std::uint32_t split4 = 0;
 };
 
-/// `rows` of x in all; weights as float16 or float32.
-Choice choose(Kernels& kernels, LinearKernel kind, bool has_halves, Activation activation, std::uint32_t rows) {
+constexpr std::uint32_t kGemvLanes = 256, kGemvSharedBytes = 16'384;  // of linear_gemv.comp
+
+/// `rows` of x in all, `tiles` of the weight; weights as float16 or float32.
+Choice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& weight, Activation activation, std::uint32_t rows,
+              std::uint32_t tiles) {
+  const bool has_halves = weight.has_halves;
   constexpr std::uint32_t kFewestToShuffle = 5;  // with fewer rows most lanes would have none to share
   const bool texel = is_texel(kind);             // texel buffers convert halves by themselves
   const auto load = [&](Shader shader, std::uint32_t per_lane) {
@@ -32,9 +41,15 @@ Choice choose(Kernels& kernels, LinearKernel kind, bool has_halves, Activation a
   switch (kind) {
     case LinearKernel::Naive:
       return {load(Shader::LinearNaive, 0), 1};
+    case LinearKernel::Gemv:
+      if (rows <= kFewRows && can_run(kernels.context().device(), kGemvLanes, kGemvSharedBytes)) {
+        const std::uint32_t per_group = std::bit_ceil(rows);
+        return {load(Shader::LinearGemv, per_group), per_group, 4};
+      }
+      [[fallthrough]];
     case LinearKernel::Tiled: {
-      const std::uint32_t per_lane = rows <= 16 ? 2 : 8;
-      return {load(Shader::LinearTiled, per_lane), per_lane * 8};
+      const LinearTiles division = choose_tiles(kernels.context().device(), rows, tiles, weight.inner4);
+      return {load(Shader::LinearTiled, division.lanes), division.rows, 1, division.bands, division.parts, division.split4};
     }
     case LinearKernel::Vec4:
     case LinearKernel::Vec4Texel:
@@ -68,7 +83,8 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
     kind = is_shuffle(kind) ? LinearKernel::Shuffle
                             : LinearKernel::Vec4;  // texel buffers may be far smaller than storage buffers
   }
-  const Choice choice = choose(kernels, kind, weight.has_halves, activation, all_rows);
+  const Choice choice = choose(kernels, kind, weight, activation, all_rows, target.end_tile - target.first_tile);
+  parameters.split4 = choice.parts > 1 ? choice.split4 : weight.inner4;
   const std::size_t in_range = kernels.max_binding(is_texel(kind));
   const std::size_t weight_range = is_texel(kind) ? weight_texel_range : in_range;
   const std::size_t out_range = kernels.max_binding(false);
@@ -98,11 +114,22 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
       const std::uint32_t tiles = std::min(step, target.end_tile - tile);
       parameters.first_tile = tile;
       const gpu::Slice weights(weight.weight, tile * weight.tile_bytes(), tiles * weight.tile_bytes(), weight.has_halves);
-      stream.dispatch(*choice.kernel,
-                      {x.slice(item, items), weights, weight.bias, target.q->slice(item, items),
-                       target.k->slice(item, items), target.v->slice(item, items)},
-                      parameters, {divide_up(parameters.rows, choice.rows), tiles * choice.groups_per_tile, 1},
-                      row_work * parameters.rows * tiles);
+      const gpu::Slice q = target.q->slice(item, items), k = target.k->slice(item, items), v = target.v->slice(item, items);
+      const gpu::Groups groups{divide_up(parameters.rows, choice.rows),
+                               divide_up(tiles * choice.groups_per_tile, choice.tiles_per_group), choice.parts};
+      const double work = row_work * parameters.rows * tiles;
+      parameters.tiles = tiles;
+      if (choice.parts == 1) {
+        stream.dispatch(*choice.kernel, {x.slice(item, items), weights, weight.bias, q, k, v}, parameters, groups, work);
+        continue;
+      }
+      const std::size_t bytes = split_bytes(choice.parts, parameters.rows, tiles);
+      const gpu::Slice sums(stream.scratch(bytes, "parts of a layer's sums"), 0, bytes);
+      stream.dispatch(*choice.kernel, {x.slice(item, items), weights, weight.bias, sums, sums, sums}, parameters, groups,
+                      work);
+      constexpr std::uint32_t kRows = 4;  // of a workgroup of linear_sum.comp
+      stream.dispatch(kernels[{.shader = Shader::LinearSum, .constants = {static_cast<std::uint32_t>(activation)}}],
+                      {sums, weight.bias, q, k, v}, parameters, {divide_up(parameters.rows, kRows), tiles, 1});
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <ctime>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,7 @@
 namespace headlight::ops {
 namespace {
 
-constexpr std::array kLinearNames{"naive", "vec4", "vec4_texel", "tiled", "shuffle", "shuffle_texel"};
+constexpr std::array kLinearNames{"naive", "vec4", "vec4_texel", "tiled", "shuffle", "shuffle_texel", "gemv"};
 constexpr std::array kAttentionNames{"naive", "blocks", "blocks_texel", "tiled", "blocks_shuffle", "blocks_shuffle_texel"};
 
 /// The cost of a submission. A CPU device computes in this process: its processor time excludes the work of other programs.
@@ -58,28 +59,31 @@ Kernel fastest(gpu::Context& context, std::vector<Candidate<Kernel>> candidates,
   return std::min_element(candidates.begin(), candidates.end(), is_faster)->kernel;
 }
 
-constexpr std::array<LinearKernel, kCandidates> kLinearCandidates{
-    LinearKernel::Vec4, LinearKernel::Vec4Texel, LinearKernel::Tiled, LinearKernel::Shuffle, LinearKernel::ShuffleTexel};
-constexpr std::array<AttentionKernel, kCandidates> kAttentionCandidates{
-    AttentionKernel::Blocks, AttentionKernel::BlocksTexel, AttentionKernel::Tiled, AttentionKernel::BlocksShuffle,
-    AttentionKernel::BlocksShuffleTexel};
+constexpr std::array kLinearCandidates{LinearKernel::Vec4,    LinearKernel::Vec4Texel,    LinearKernel::Tiled,
+                                       LinearKernel::Shuffle, LinearKernel::ShuffleTexel, LinearKernel::Gemv};
+static_assert(kLinearCandidates.size() <= kCandidates);
+constexpr std::array kAttentionCandidates{AttentionKernel::Blocks, AttentionKernel::BlocksTexel, AttentionKernel::Tiled,
+                                          AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel};
+
+constexpr bool uses_barriers(LinearKernel kernel) { return kernel == LinearKernel::Tiled || kernel == LinearKernel::Gemv; }
+constexpr bool uses_barriers(AttentionKernel kernel) { return kernel == AttentionKernel::Tiled; }
 
 /// Is it worth a trial? Tiles in shared memory are never the fastest on a CPU, where a barrier suspends and resumes every
 /// lane, and they are among the kernels that compile the longest.
 template <typename Kernel>
 bool is_candidate(const gpu::DeviceInfo& device, Kernel kernel) {
-  if (kernel == Kernel::Tiled) return !device.is_cpu;
+  if (uses_barriers(kernel)) return !device.is_cpu;
   return !is_shuffle(kernel) || can_shuffle(device);
 }
 
 /// One step of a trial: runs a candidate for the first time, or returns the fastest.
 template <typename Kernel, typename Record>
-std::optional<Kernel> step_of(gpu::Context& context, const std::array<Kernel, kCandidates>& kernels, std::uint32_t step,
+std::optional<Kernel> step_of(gpu::Context& context, std::span<const Kernel> kernels, std::uint32_t step,
                               const Record& record) {
   if (step < kCandidates) {
-    if (!is_candidate(context.device(), kernels.at(step))) return std::nullopt;
+    if (step >= kernels.size() || !is_candidate(context.device(), kernels[step])) return std::nullopt;
     gpu::Stream stream(context);
-    record(stream, kernels.at(step));
+    record(stream, kernels[step]);
     std::move(stream).submit().wait();
     return std::nullopt;
   }
@@ -105,11 +109,13 @@ std::optional<LinearKernel> linear_step(Kernels& kernels, std::uint32_t step, st
   const DeviceTensor x(setup, 1, 1, rows, Trial::kWidth, "a trial of kernels");
   const DeviceTensor y(setup, 1, 1, rows, Trial::kWidth * 3, "a trial of kernels");
   std::move(setup).submit().wait();
-  return step_of(context, kLinearCandidates, step, [&](gpu::Stream& stream, LinearKernel kernel) {
-    tuning.*choice = kernel;
-    kernels.set_tuning(tuning);
-    linear(stream, kernels, x, packed, y);
-  });
+  const std::span<const LinearKernel> candidates(kLinearCandidates);  // the last one computes many rows as Tiled does
+  return step_of(context, rows > kFewRows ? candidates.first(candidates.size() - 1) : candidates, step,
+                 [&](gpu::Stream& stream, LinearKernel kernel) {
+                   tuning.*choice = kernel;
+                   kernels.set_tuning(tuning);
+                   linear(stream, kernels, x, packed, y);
+                 });
 }
 
 std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t step, Tuning tuning) {
@@ -126,18 +132,20 @@ std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t st
   std::move(setup).submit().wait();
   const MaskData mask{.causal = true, .words = &words};
   const AttentionScratch scratch(context, Trial::kHeads, Trial::kTokens, Trial::kTokens);
-  return step_of(context, kAttentionCandidates, step, [&](gpu::Stream& stream, AttentionKernel kernel) {
-    tuning.attention = kernel;
-    kernels.set_tuning(tuning);
-    attention(stream, kernels,
-              {.q = q, .k = k, .v = v, .mask = mask, .scale = 0.125f, .queries = q.all(), .keys = Trial::kTokens},
-              {merged, stats, concatenated(Trial::kHeads, v.width4())}, &scratch);
-  });
+  return step_of(context, std::span<const AttentionKernel>(kAttentionCandidates), step,
+                 [&](gpu::Stream& stream, AttentionKernel kernel) {
+                   tuning.attention = kernel;
+                   kernels.set_tuning(tuning);
+                   attention(
+                       stream, kernels,
+                       {.q = q, .k = k, .v = v, .mask = mask, .scale = 0.125f, .queries = q.all(), .keys = Trial::kTokens},
+                       {merged, stats, concatenated(Trial::kHeads, v.width4())}, &scratch);
+                 });
 }
 
 /// The key for which a tuning is valid.
 std::string cache_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 6;  // of the kernels: increased when they change, so that older tunings are ignored
+  constexpr int kGeneration = 7;  // of the kernels: increased when they change, so that older tunings are ignored
   return fmt::format("{} | {} | {} | kernels {}", device.name, device.driver, device.uuid, kGeneration);
 }
 
@@ -167,7 +175,7 @@ std::string_view to_string(LinearKernel kernel) { return kLinearNames.at(static_
 std::string_view to_string(AttentionKernel kernel) { return kAttentionNames.at(static_cast<std::size_t>(kernel)); }
 
 Tuning default_tuning(const gpu::DeviceInfo& device) {
-  if (!device.is_cpu) return {LinearKernel::Tiled, LinearKernel::Tiled, AttentionKernel::Tiled, false};
+  if (!device.is_cpu) return {LinearKernel::Gemv, LinearKernel::Tiled, AttentionKernel::Tiled, false};
   if (!can_shuffle(device)) return {LinearKernel::Vec4Texel, LinearKernel::Vec4Texel, AttentionKernel::BlocksTexel, true};
   return {LinearKernel::ShuffleTexel, LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel, true};
 }

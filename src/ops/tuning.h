@@ -13,8 +13,8 @@ namespace headlight::ops {
 class Kernels;
 
 /// Kernels that compute y = x·Wᵀ + b: one lane per output, registers loaded from storage or texel buffers, shared-memory
-/// tiles, registers whose rows lanes exchange by shuffles.
-enum class LinearKernel : std::uint8_t { Naive, Vec4, Vec4Texel, Tiled, Shuffle, ShuffleTexel };
+/// tiles, registers whose rows lanes exchange by shuffles, sums of few rows in parts (more rows: tiles).
+enum class LinearKernel : std::uint8_t { Naive, Vec4, Vec4Texel, Tiled, Shuffle, ShuffleTexel, Gemv };
 /// Kernels for attention: two passes per query, blocks of queries in three steps reading storage or texel buffers, one pass
 /// with the online softmax over shared-memory tiles, blocks whose rows lanes exchange by shuffles.
 enum class AttentionKernel : std::uint8_t { Naive, Blocks, BlocksTexel, Tiled, BlocksShuffle, BlocksShuffleTexel };
@@ -52,11 +52,11 @@ struct Tuning {
 };
 inline constexpr std::uint32_t kFewRows = 8;
 
-/// A default without measuring: texel buffers on CPUs, tiles on GPUs.
+/// A default without measuring: texel buffers on CPUs, tiles and sums in parts on GPUs.
 Tuning default_tuning(const gpu::DeviceInfo& device);
 
-/// Candidates of each trial, and trials: few rows, many rows, attention.
-inline constexpr std::uint32_t kCandidates = 5, kTrials = 3;
+/// The most candidates of a trial, and trials: few rows, many rows, attention.
+inline constexpr std::uint32_t kCandidates = 6, kTrials = 3;
 /// Measuring is split into steps that fit between other work: each compiles one candidate, the last of a trial compares
 /// them, which takes a few milliseconds per candidate.
 inline constexpr std::uint32_t kTuningSteps = kTrials * (kCandidates + 1);

@@ -23,6 +23,8 @@ TEST_SUITE("gpu") {
     CHECK(device.max_texel_elements >= 65'536);
     CHECK(device.offset_alignment <= 256);  // what DeviceTensor's items are apart
     CHECK(device.shared_memory_bytes >= 16'384);
+    CHECK(device.max_invocations >= 128);
+    CHECK(device.cores > 0);
     CHECK(device.subgroup_size >= 1);
   }
 
@@ -55,12 +57,18 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a context's limits can be lowered, never raised") {
     const DeviceInfo real = test::shared_context().device();
-    test::WatchedContext small(
-        {.max_storage_range = 65'536, .memory_bytes = 1 << 20, .max_texel_elements = 4'096, .max_groups = 16});
+    test::WatchedContext small({.max_storage_range = 65'536,
+                                .memory_bytes = 1 << 20,
+                                .max_texel_elements = 4'096,
+                                .max_groups = 16,
+                                .max_invocations = 64,
+                                .cores = 3});
     CHECK(small->device().max_storage_range == 65'536);
     CHECK(small->device().memory_bytes == 1 << 20);
     CHECK(small->device().max_texel_elements == 4'096);
     for (const std::uint32_t groups : small->device().max_groups) CHECK(groups == 16);
+    CHECK(small->device().max_invocations == 64);
+    CHECK(small->device().cores == 3);
     test::WatchedContext vast(
         {.max_storage_range = ~std::size_t{0}, .memory_bytes = ~std::size_t{0}, .max_texel_elements = ~0u});
     CHECK(vast->device().max_storage_range == real.max_storage_range);

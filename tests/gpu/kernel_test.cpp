@@ -99,7 +99,8 @@ void main() { result[gl_GlobalInvocationID.x] = kIsNegative ? -int(kValue) : int
       CAPTURE(module.shader);
       const Reflection reflection = reflect(std::string(module.shader), module.spirv);
       CHECK(reflection.push_constant_bytes <= 128);
-      CHECK(reflection.local_size[0] * reflection.local_size[1] * reflection.local_size[2] <= 128);
+      const std::uint32_t most_lanes = module.shader == "linear_gemv" ? 256 : 128;  // which ops use only where it fits
+      CHECK(reflection.local_size[0] * reflection.local_size[1] * reflection.local_size[2] <= most_lanes);
       std::size_t storage = 0;
       for (const Reflection::Binding& binding : reflection.bindings)
         storage += binding.kind == Reflection::Kind::Storage ? 1 : 0;

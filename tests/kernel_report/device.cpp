@@ -123,7 +123,9 @@ Device::Pipeline Device::create(const gpu::KernelSource& source) const {
   module_info.pCode = source.spirv.data();
   VkComputePipelineCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
-  info.flags = has_statistics_ ? static_cast<VkPipelineCreateFlags>(VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR) : 0;
+  if (has_statistics_) {
+    info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+  }
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.pName = "main";
@@ -153,6 +155,33 @@ Statistics Device::statistics(const gpu::KernelSource& source) const {
   Statistics result;
   for (const VkPipelineExecutableStatisticKHR& statistic : all) result[statistic.name] = value_of(statistic);
   return result;
+}
+
+std::string Device::assembly(const gpu::KernelSource& source) const {
+  const Pipeline pipeline = create(source);
+  const auto get = reinterpret_cast<PFN_vkGetPipelineExecutableInternalRepresentationsKHR>(
+      vkGetDeviceProcAddr(device_, "vkGetPipelineExecutableInternalRepresentationsKHR"));
+  VkPipelineExecutableInfoKHR executable{};
+  executable.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
+  executable.pipeline = pipeline.pipeline;
+  VkPipelineExecutableInternalRepresentationKHR empty{};
+  empty.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR;
+  // The first call tells how long each text is, a second one with room for them copies the texts.
+  auto all = list(empty, [&](std::uint32_t* count, VkPipelineExecutableInternalRepresentationKHR* elements) {
+    get(device_, &executable, count, elements);
+  });
+  std::vector<std::string> texts;
+  texts.reserve(all.size());
+  for (VkPipelineExecutableInternalRepresentationKHR& one : all) {
+    one.pData = texts.emplace_back(one.dataSize, '\0').data();
+  }
+  auto count = static_cast<std::uint32_t>(all.size());
+  check(get(device_, &executable, &count, all.data()), "vkGetPipelineExecutableInternalRepresentationsKHR");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string_view name(all[i].name);
+    if (name.find("Assembly") != std::string_view::npos || name.find("assembly") != std::string_view::npos) return texts[i];
+  }
+  return {};
 }
 
 std::uint32_t Device::memory_type(std::uint32_t allowed) const {

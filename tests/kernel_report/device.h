@@ -32,6 +32,8 @@ class Device {
   bool has_statistics() const { return has_statistics_; }
 
   Statistics statistics(const gpu::KernelSource& source) const;
+  /// The driver's listing of the machine code; empty where it gives none.
+  std::string assembly(const gpu::KernelSource& source) const;
   /// Dispatches zero workgroups: the compiler runs, the kernel doesn't.
   CompileTime compile_time(const gpu::KernelSource& source) const;
 

@@ -1,6 +1,8 @@
 // kernel_report [--run] [NAME…]: how the first Vulkan device's driver compiles the kernels, all or those whose names
 // contain one of the words; one tab-separated line each.
-//   without --run   the driver's statistics of the machine code; works with RADV's null hardware (RADV_FORCE_FAMILY=navi21)
+//   without --run   the driver's statistics of the machine code, and of the innermost loop the per cent of multiply-adds and
+//   the shared
+//                   memory's loads and stores for each; works with RADV's null hardware (RADV_FORCE_FAMILY=navi21)
 //   with --run      milliseconds of processor time to create the pipeline, to compile it in the first dispatch, and of a
 //   second
 //                   dispatch; MESA_SHADER_CACHE_DISABLE=true keeps llvmpipe from finding it compiled
@@ -14,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "kernel_report/device.h"
+#include "kernel_report/machine_code.h"
 #include "ops/kernel_variant.h"
 
 namespace headlight::kernel_report {
@@ -28,10 +31,12 @@ double first_of(const Statistics& statistics, std::initializer_list<const char*>
 
 void print_statistics(const Device& device, const gpu::KernelSource& source) {
   const Statistics all = device.statistics(source);
-  std::cout << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\n", source.name, first_of(all, {"VGPRs"}),
+  const InstructionMix mix = inner_loop(device.assembly(source));
+  std::cout << fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.1f}\t{:.3f}\n", source.name, first_of(all, {"VGPRs"}),
                            first_of(all, {"Spilled VGPRs"}), first_of(all, {"Spilled SGPRs"}),
                            first_of(all, {"Scratch size", "Scratch Size"}), first_of(all, {"LDS size", "LDS Size"}),
-                           first_of(all, {"Code size", "Code Size"}))
+                           first_of(all, {"Code size", "Code Size"}), first_of(all, {"Subgroups per SIMD"}),
+                           mix.multiply_add_percent(), mix.shared_per_multiply_add())
             << std::flush;
 }
 
@@ -51,7 +56,8 @@ int report(const std::vector<std::string>& arguments) {
     return 1;
   }
   std::cout << (runs ? "kernel\tcreate_ms\tfirst_ms\tsecond_ms\n"
-                     : "kernel\tvgprs\tspilled_vgprs\tspilled_sgprs\tscratch\tshared\tcode\n");
+                     : "kernel\tvgprs\tspilled_vgprs\tspilled_sgprs\tscratch\tshared\tcode\tsubgroups\t"
+                       "multiply_add_percent\tshared_per_multiply_add\n");
   for (const ops::KernelVariant& variant : ops::kernel_variants()) {
     const gpu::KernelSource source = ops::kernel_source(variant);
     const bool is_named = std::any_of(words.begin(), words.end(),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -99,9 +100,13 @@ struct Evaluated {
   bool is_rest_untouched = true;  ///< before and after the tiles
 };
 
-Evaluated run(Kernels& kernels, const AttentionCase& one, const Look& look, bool texel) {
+/// How maps are evaluated: by lanes of their own reading storage or texel buffers, or by tiles in shared memory.
+enum class Way { Storage, Texel, Tiles };
+
+Evaluated run(Kernels& kernels, const AttentionCase& one, const Look& look, Way way) {
   constexpr std::uint32_t kOutAt = 3, kBehind = 5;
-  kernels.set_tuning({.attention = AttentionKernel::Naive, .texel_reads = texel});
+  kernels.set_tuning(
+      {.attention = way == Way::Tiles ? AttentionKernel::Tiled : AttentionKernel::Naive, .texel_reads = way == Way::Texel});
   const std::uint32_t heads = one.config.heads;
   gpu::Stream stream(kernels.context());
   const DeviceTensor q = test::put(stream, one.q), k = test::put(stream, one.k), v = test::put(stream, one.v);
@@ -141,11 +146,11 @@ Evaluated run(Kernels& kernels, const AttentionCase& one, const Look& look, bool
 void check(const AttentionCase& one, const Look& look, test::Deviation& worst) {
   const Cells wanted = expected(one, look);
   const Region& region = look.region;
-  for (const bool texel : {false, true}) {
-    INFO("stage ", static_cast<int>(look.stage), texel ? ", texel, " : ", ", test::describe(one));
+  for (const Way way : {Way::Storage, Way::Texel, Way::Tiles}) {
+    INFO("stage ", static_cast<int>(look.stage), ", way ", static_cast<int>(way), ", ", test::describe(one));
     INFO(fmt::format("rows {}+{}, columns {}+{}, pool {}, heads {}+{}", region.row, region.rows, region.column,
                      region.columns, region.pool, look.first_head, look.heads));
-    const Evaluated result = run(test::shared_kernels(), one, look, texel);
+    const Evaluated result = run(test::shared_kernels(), one, look, way);
     const test::Deviation values = test::deviation(result.values, wanted.values);
     CHECK(values.max_abs < 5e-5);  // observed 2.8e-6: sums of 200 products up to 4, not scaled
     CHECK(test::deviation(result.masked, wanted.masked).max_abs == 0.0);
@@ -187,8 +192,8 @@ TEST_SUITE("gpu") {
     test::Random random(42);
     AttentionCase one = test::plain_attention(random, 1, 1, 80, 80, 8, 4);
     one.mask.rule.causal = true;
-    for (const std::uint32_t pool : {1u, 5u}) {
-      const Evaluated result = run(test::shared_kernels(), one, {.region = {0, 40, 40, 40, pool}}, false);
+    for (const auto& [pool, way] : {std::pair{1u, Way::Storage}, {5u, Way::Storage}, {1u, Way::Tiles}, {5u, Way::Tiles}}) {
+      const Evaluated result = run(test::shared_kernels(), one, {.region = {0, 40, 40, 40, pool}}, way);
       CHECK(std::all_of(result.values.begin(), result.values.end(), [](float value) { return value == 0.0f; }));
       CHECK(std::all_of(result.masked.begin(), result.masked.end(), [](float masked) { return masked == 1.0f; }));
     }
@@ -200,9 +205,11 @@ TEST_SUITE("gpu") {
     std::fill(one.q.values.begin(), one.q.values.end(), 1.0f);
     std::fill(one.k.values.begin(), one.k.values.end(), 0.0f);
     std::fill_n(one.k.values.begin() + 13 * 4, 4, 20.0f);  // every query attends to key 13 alone
-    const Evaluated result = run(test::shared_kernels(), one, {.region = {0, 24, 0, 24, 8}}, false);
-    REQUIRE(result.values.size() == 9);
-    for (std::size_t at = 0; at < 9; ++at) CHECK(result.values[at] == doctest::Approx(at % 3 == 1 ? 1.0 : 0.0));
+    for (const Way way : {Way::Storage, Way::Tiles}) {
+      const Evaluated result = run(test::shared_kernels(), one, {.region = {0, 24, 0, 24, 8}}, way);
+      REQUIRE(result.values.size() == 9);
+      for (std::size_t at = 0; at < 9; ++at) CHECK(result.values[at] == doctest::Approx(at % 3 == 1 ? 1.0 : 0.0));
+    }
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "NaN stays NaN in every map, exact and pooled, and affects no other cell") {
@@ -214,13 +221,15 @@ TEST_SUITE("gpu") {
     for (const float softcap : {0.0f, 20.0f}) {
       one.config.softcap = softcap;
       for (const MapStage stage : {MapStage::Scores, MapStage::Scaled, MapStage::Masked, MapStage::Weights}) {
-        for (const std::uint32_t pool : {1u, 6u}) {
+        for (const auto& [pool, way] :
+             {std::pair{1u, Way::Storage}, {6u, Way::Storage}, {1u, Way::Tiles}, {6u, Way::Tiles}, {33u, Way::Tiles}}) {
           const Look look{.stage = stage, .heads = 2, .region = {0, 40, 0, 40, pool}};
           const Cells wanted = expected(one, look);
-          const Evaluated result = run(test::shared_kernels(), one, look, false);
+          const Evaluated result = run(test::shared_kernels(), one, look, way);
           CAPTURE(softcap);
           CAPTURE(static_cast<int>(stage));
           CAPTURE(pool);
+          CAPTURE(static_cast<int>(way));
           CHECK(test::deviation(result.masked, wanted.masked).max_abs == 0.0);
           std::size_t wrong = 0, not_numbers = 0;
           double worst = 0.0;

@@ -50,6 +50,18 @@ Answer ask(const std::string& variables, const std::string& arguments) {
   return answer;
 }
 
+/// What the inner loop of a kernel for GPUs has to keep on AMD's navi21, with room for other versions of Mesa's
+/// compiler: 22.3.6 gives what docs/BENCHMARKS.md says.
+struct Bar {
+  const char* name;
+  double least_subgroups, least_multiply_adds, most_shared;
+};
+constexpr Bar kBars[] = {{"linear_tiled.activation=0.lanes=256", 6, 80.0, 0.09},
+                         {"linear_tiled.activation=0.lanes=128", 8, 72.0, 0.13},
+                         {"linear_tiled.activation=0.lanes=64", 8, 50.0, 0.26},
+                         {"attention_tiled.lanes=256", 6, 65.0, 0.15},
+                         {"attention_cells_tiled", 4, 55.0, 0.17}};
+
 /// RADV's manifest for the Vulkan loader; empty when it isn't installed.
 std::filesystem::path radv() {
   const std::filesystem::path folder = "/usr/share/vulkan/icd.d";
@@ -69,8 +81,9 @@ TEST_SUITE("gpu") {
       return;
     }
     // The largest of each kind: the most rows, and GELU, which is the longest activation.
-    const Answer answer = ask("MESA_SHADER_CACHE_DISABLE=true VK_LOADER_LAYERS_DISABLE='*'",
-                              "--run attention_ linear_naive norm activation=2.rows=8 activation=2.rows=16");
+    const Answer answer =
+        ask("MESA_SHADER_CACHE_DISABLE=true VK_LOADER_LAYERS_DISABLE='*'",
+            "--run attention_ linear_naive norm activation=2.rows=8 activation=2.rows=16 activation=2.lanes linear_sum");
     INFO(answer.error);
     REQUIRE(answer.status == 0);
     REQUIRE(answer.kernels.size() > 30);
@@ -105,11 +118,19 @@ TEST_SUITE("gpu") {
       CHECK(answer.kernels.size() == ops::kernel_variants().size());
       for (const auto& [name, numbers] : answer.kernels) {
         CAPTURE(name);
-        REQUIRE(numbers.size() == 6);
+        REQUIRE(numbers.size() == 9);
         CHECK(numbers[0] > 0);   // registers: the driver did say something
         CHECK(numbers[1] == 0);  // spilled vector registers
         CHECK(numbers[2] == 0);  // spilled scalar registers
         CHECK(numbers[3] == 0);  // scratch
+      }
+      if (family != "navi21") continue;
+      for (const Bar& bar : kBars) {
+        CAPTURE(bar.name);
+        const std::vector<double>& numbers = answer.kernels.at(bar.name);
+        CHECK(numbers[6] >= bar.least_subgroups);
+        CHECK(numbers[7] >= bar.least_multiply_adds);
+        CHECK(numbers[8] <= bar.most_shared);
       }
     }
   }

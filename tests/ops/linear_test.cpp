@@ -6,8 +6,12 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <set>
+#include <span>
+#include <utility>
 
 #include "core/half.h"
+#include "ops/linear_tiles.h"
 #include "support/deviation.h"
 #include "support/error_message.h"
 #include "support/gpu_tensors.h"
@@ -18,8 +22,8 @@ using namespace headlight::ops;
 
 namespace {
 
-constexpr std::array kKinds{LinearKernel::Naive, LinearKernel::Vec4,    LinearKernel::Vec4Texel,
-                            LinearKernel::Tiled, LinearKernel::Shuffle, LinearKernel::ShuffleTexel};
+constexpr std::array kKinds{LinearKernel::Naive,   LinearKernel::Vec4,         LinearKernel::Vec4Texel, LinearKernel::Tiled,
+                            LinearKernel::Shuffle, LinearKernel::ShuffleTexel, LinearKernel::Gemv};
 
 constexpr float kMarker = 7.25f;  // value of rows that no kernel computes
 
@@ -139,10 +143,11 @@ Outcome run(Kernels& kernels, const LinearCase& one, LinearKernel kind) {
 }
 
 /// Every kernel on one case; returns the largest deviation.
-test::Deviation check_all(Kernels& kernels, const LinearCase& one, double most_nmse = 1e-12) {  // observed 2.5e-13
+test::Deviation check_all(Kernels& kernels, const LinearCase& one, double most_nmse = 1e-12,  // observed 2.5e-13
+                          std::span<const LinearKernel> kinds = kKinds) {
   const Results wanted = expected(one);
   test::Deviation worst;
-  for (const LinearKernel kind : kKinds) {
+  for (const LinearKernel kind : kinds) {
     const Outcome outcome = run(kernels, one, kind);
     test::Deviation deviation = test::deviation(outcome.y.values.values, wanted.y);
     if (one.combine == Combine::AddBeside) {
@@ -253,6 +258,67 @@ TEST_SUITE("gpu") {
     }
     CAPTURE(worst);
     CHECK(worst.max_abs < 2e-5);  // observed 2.0e-6
+  }
+
+  TEST_CASE("linear: every tile of the tiled kernel, whole and in parts of the inner axis") {
+    struct Device {
+      std::uint32_t cores, max_invocations;
+    };
+    struct Shape {
+      std::uint32_t items, tokens, in, out;
+    };
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // lanes, parts
+    for (const Device& pretended : {Device{1, 0}, Device{2, 0}, Device{1, 128}, Device{200, 0}}) {
+      test::WatchedContext context({.max_invocations = pretended.max_invocations, .cores = pretended.cores});
+      Kernels kernels(context);
+      std::size_t number = 0;
+      for (const Shape& shape : {Shape{1, 131, 70, 193},
+                                 {2, 65, 19, 129},
+                                 {1, 129, 16, 128},
+                                 {1, 256, 40, 700},
+                                 {3, 27, 770, 65},
+                                 {1, 9, 1'029, 200}}) {
+        const Activation activation = kActivations[number % kActivations.size()];
+        LinearCase one{.items = shape.items,
+                       .tokens = shape.tokens,
+                       .in = shape.in,
+                       .out = shape.out,
+                       .activation = activation,
+                       .combine = kCombines[number % kCombines.size()],
+                       .has_halves = number % 2 == 1,
+                       .rows = Rows{1, shape.tokens - 1}};
+        fill_numbers(one, static_cast<std::uint32_t>(number++));
+        for (float& weight : one.weight.values) weight = from_half(to_half(weight));
+        constexpr std::array kTiled{LinearKernel::Tiled};
+        const test::Deviation deviation = check_all(kernels, one, 1e-12, kTiled);
+        CHECK(deviation.max_abs < 1e-4);  // observed 2e-5: sums of 1,029 products up to 1
+        const LinearTiles division =
+            choose_tiles(context->device(), shape.items * (shape.tokens - 1), (shape.out + 63) / 64, (shape.in + 3) / 4);
+        seen.emplace(division.lanes, std::min(division.parts, 2u));
+        CHECK(run(kernels, one, LinearKernel::Tiled).dispatches == (division.parts > 1 ? 2u : 1u));
+      }
+    }
+    for (const std::uint32_t lanes : {64u, 128u, 256u}) CHECK(seen.contains({lanes, 1u}));
+    CHECK(seen.contains({64u, 2u}));
+  }
+
+  TEST_CASE("linear: a layer in parts is split like any other where bindings are small") {
+    test::WatchedContext context({.max_storage_range = 65'536, .cores = 1'000});
+    Kernels kernels(context);
+    LinearCase one{
+        .items = 3, .tokens = 16, .in = 500, .out = 200, .activation = Activation::Silu, .combine = Combine::AddBeside};
+    one.has_halves = true;  // a tile of the weight takes 62.5 KiB
+    fill_numbers(one, 4);
+    for (float& weight : one.weight.values) weight = from_half(to_half(weight));
+    constexpr std::array kTiled{LinearKernel::Tiled};
+    check_all(kernels, one, 1e-12, kTiled);
+  }
+
+  TEST_CASE("linear: where workgroups are small, few rows are computed by tiles") {
+    test::WatchedContext context({.max_invocations = 128});
+    Kernels kernels(context);
+    constexpr std::array kGemv{LinearKernel::Gemv};
+    for (const std::uint32_t rows : {1u, 8u}) check_all(kernels, make_case(1, rows, 130, 70, rows), 1e-12, kGemv);
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "linear: weights as float16 are rounded once, and exact where float16 represents them") {
