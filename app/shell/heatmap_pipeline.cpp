@@ -6,81 +6,30 @@
 namespace headlight::shell {
 namespace {
 
-constexpr std::uint32_t kVertexCode[] = {
-#include "heatmap_vert.spv.inc"
-};
-constexpr std::uint32_t kFragmentCode[] = {
-#include "heatmap_frag.spv.inc"
-};
 constexpr std::uint32_t kFirstWords = 1U << 18;  // 1 MiB, enough for a sentence; doubled when full
-constexpr vk::ShaderStageFlags kStages = vk::ShaderStageFlagBits::eVertex | vk::ShaderStageFlagBits::eFragment;
+constexpr std::uint32_t kMissingWord = 0;        // never a heatmap's
 
-static_assert(sizeof(params::HeatmapParameters) <= 128, "every device has 128 bytes of push constants, not more");
-
-vk::raii::Pipeline make_pipeline(const vk::raii::Device& device, vk::PipelineLayout layout, vk::RenderPass render_pass) {
-  const vk::raii::ShaderModule vertex(device, {.codeSize = sizeof(kVertexCode), .pCode = kVertexCode});
-  const vk::raii::ShaderModule fragment(device, {.codeSize = sizeof(kFragmentCode), .pCode = kFragmentCode});
-  const std::array stages{
-      vk::PipelineShaderStageCreateInfo{.stage = vk::ShaderStageFlagBits::eVertex, .module = *vertex, .pName = "main"},
-      vk::PipelineShaderStageCreateInfo{.stage = vk::ShaderStageFlagBits::eFragment, .module = *fragment, .pName = "main"}};
-  const vk::PipelineVertexInputStateCreateInfo no_vertices;
-  const vk::PipelineInputAssemblyStateCreateInfo assembly{.topology = vk::PrimitiveTopology::eTriangleStrip};
-  const vk::PipelineViewportStateCreateInfo viewport{.viewportCount = 1, .scissorCount = 1};
-  const vk::PipelineRasterizationStateCreateInfo raster{
-      .polygonMode = vk::PolygonMode::eFill, .cullMode = vk::CullModeFlagBits::eNone, .lineWidth = 1.0F};
-  const vk::PipelineMultisampleStateCreateInfo multisample{.rasterizationSamples = vk::SampleCountFlagBits::e1};
-  using Channel = vk::ColorComponentFlagBits;
-  const vk::PipelineColorBlendAttachmentState blend{.blendEnable = VK_TRUE,
-                                                    .srcColorBlendFactor = vk::BlendFactor::eSrcAlpha,
-                                                    .dstColorBlendFactor = vk::BlendFactor::eOneMinusSrcAlpha,
-                                                    .colorBlendOp = vk::BlendOp::eAdd,
-                                                    .srcAlphaBlendFactor = vk::BlendFactor::eOne,
-                                                    .dstAlphaBlendFactor = vk::BlendFactor::eOneMinusSrcAlpha,
-                                                    .alphaBlendOp = vk::BlendOp::eAdd,
-                                                    .colorWriteMask = Channel::eR | Channel::eG | Channel::eB | Channel::eA};
-  const vk::PipelineColorBlendStateCreateInfo blending{.attachmentCount = 1, .pAttachments = &blend};
-  const std::array dynamic{vk::DynamicState::eViewport, vk::DynamicState::eScissor};
-  const vk::PipelineDynamicStateCreateInfo dynamics{.dynamicStateCount = static_cast<std::uint32_t>(dynamic.size()),
-                                                    .pDynamicStates = dynamic.data()};
-  return {device, nullptr,
-          vk::GraphicsPipelineCreateInfo{.stageCount = static_cast<std::uint32_t>(stages.size()),
-                                         .pStages = stages.data(),
-                                         .pVertexInputState = &no_vertices,
-                                         .pInputAssemblyState = &assembly,
-                                         .pViewportState = &viewport,
-                                         .pRasterizationState = &raster,
-                                         .pMultisampleState = &multisample,
-                                         .pColorBlendState = &blending,
-                                         .pDynamicState = &dynamics,
-                                         .layout = layout,
-                                         .renderPass = render_pass}};
-}
+/// A processor gathers texels of a buffer at once but loops over the lanes of a storage buffer. Where texel buffers are
+/// short, as the least that Vulkan promises, the storage buffer it is.
+bool has_long_texel_buffers(const RenderDevice::Handles& handles, std::size_t words) { return handles.most_texels >= words; }
 
 }  // namespace
 
 HeatmapRenderer::Pipeline::Pipeline(RenderDevice::Handles& device_handles, vk::RenderPass render_pass, Budget wanted)
-    : handles(device_handles), budget(wanted) {
-  const std::uint32_t range = handles.physical.getProperties().limits.maxStorageBufferRange;
-  max_words_ = static_cast<std::uint32_t>(std::min<std::size_t>(budget.bytes, range) / sizeof(std::uint32_t));
-  const vk::DescriptorSetLayoutBinding binding{.binding = 0,
-                                               .descriptorType = vk::DescriptorType::eStorageBuffer,
-                                               .descriptorCount = 1,
-                                               .stageFlags = vk::ShaderStageFlagBits::eFragment};
-  set_layout_ = vk::raii::DescriptorSetLayout(handles.device,
-                                              vk::DescriptorSetLayoutCreateInfo{.bindingCount = 1, .pBindings = &binding});
-  const vk::PushConstantRange push{.stageFlags = kStages, .offset = 0, .size = sizeof(params::HeatmapParameters)};
-  layout_ = vk::raii::PipelineLayout(
-      handles.device,
-      vk::PipelineLayoutCreateInfo{
-          .setLayoutCount = 1, .pSetLayouts = &*set_layout_, .pushConstantRangeCount = 1, .pPushConstantRanges = &push});
-  pipeline_ = make_pipeline(handles.device, *layout_, render_pass);
-  const vk::DescriptorPoolSize one{.type = vk::DescriptorType::eStorageBuffer, .descriptorCount = 1};
+    : handles(device_handles),
+      budget(wanted),
+      uses_texels_(has_long_texel_buffers(handles, budget.bytes / sizeof(std::uint32_t))),
+      variants_(handles, render_pass, uses_texels_) {
+  const std::size_t range = uses_texels_ ? budget.bytes : handles.physical.getProperties().limits.maxStorageBufferRange;
+  max_words_ = static_cast<std::uint32_t>(std::min(budget.bytes, range) / sizeof(std::uint32_t));
+  const vk::DescriptorPoolSize one{.type = variants_.descriptor(), .descriptorCount = 1};
   pool_ = vk::raii::DescriptorPool(handles.device,
                                    vk::DescriptorPoolCreateInfo{.maxSets = 1, .poolSizeCount = 1, .pPoolSizes = &one});
+  const vk::DescriptorSetLayout set_layout = variants_.set_layout();
   set_ = (*handles.device)
-             .allocateDescriptorSets({.descriptorPool = *pool_, .descriptorSetCount = 1, .pSetLayouts = &*set_layout_})[0];
+             .allocateDescriptorSets({.descriptorPool = *pool_, .descriptorSetCount = 1, .pSetLayouts = &set_layout})[0];
   grow(std::min(kFirstWords, max_words_));
-  static_cast<void>(allocator_.allocate(1));  // offset 0 means "none"
+  static_cast<void>(allocator_.allocate(1));  // kMissingWord
 }
 
 void HeatmapRenderer::Pipeline::begin_frame(PixelSize image_size, float pixels_per_unit) {
@@ -95,17 +44,19 @@ void HeatmapRenderer::Pipeline::begin_frame(PixelSize image_size, float pixels_p
   });
 }
 
-const HeatmapRenderer::Pipeline::Entry* HeatmapRenderer::Pipeline::upload(const HeatmapImage& image) {
+const HeatmapRenderer::Pipeline::Entry* HeatmapRenderer::Pipeline::upload(const HeatmapImage& image,
+                                                                          const CellColoring& coloring) {
   const std::size_t cells = std::size_t{image.rows} * image.columns;
-  const std::size_t needed = cells + (image.masked.empty() ? 0 : (cells + 31) / 32) + image.row_scale.size();
-  if (needed > max_words_) return nullptr;
+  if (cells > max_words_) return nullptr;
   Entry& entry = entries[image.key];
+  const std::size_t color_map = color_map_number(image.color_map);
   const bool is_same = entry.words != 0 && entry.revision == image.revision && entry.rows == image.rows &&
                        entry.columns == image.columns && entry.has_mask == !image.masked.empty() &&
-                       entry.has_row_scale == !image.row_scale.empty();
+                       entry.has_row_scale == !image.row_scale.empty() && entry.color_map == color_map &&
+                       entry.coloring == coloring;
   entry.last_frame = frame;
   if (is_same) return &entry;
-  const auto words = static_cast<std::uint32_t>(needed);
+  const auto words = static_cast<std::uint32_t>(cells);
   if (entry.words != words) {
     if (entry.words != 0) allocator_.free(entry.offset, entry.words);
     entry.words = 0;
@@ -122,35 +73,24 @@ const HeatmapRenderer::Pipeline::Entry* HeatmapRenderer::Pipeline::upload(const 
   entry.columns = image.columns;
   entry.has_mask = !image.masked.empty();
   entry.has_row_scale = !image.row_scale.empty();
-  write(entry, image);
-  ++uploads;
+  entry.color_map = color_map;
+  entry.coloring = coloring;
+  entry.upload = ++uploads;
+  color_cells(image, coloring, {words_at(entry.offset), cells});
   return &entry;
 }
 
-void HeatmapRenderer::Pipeline::write(const Entry& entry, const HeatmapImage& image) {
-  std::uint32_t* out = words_at(entry.offset);
-  std::memcpy(out, image.values.data(), image.values.size_bytes());
-  out += image.values.size();
-  for (std::size_t first = 0; first < image.masked.size(); first += 32) {
-    std::uint32_t bits = 0;
-    const std::size_t count = std::min<std::size_t>(32, image.masked.size() - first);
-    for (std::size_t i = 0; i < count; ++i) bits |= (image.masked[first + i] != 0 ? 1U : 0U) << i;
-    *out++ = bits;
-  }
-  if (!image.row_scale.empty()) std::memcpy(out, image.row_scale.data(), image.row_scale.size_bytes());
+std::uint32_t HeatmapRenderer::Pipeline::upload_missing(Color color) {
+  constexpr std::uint32_t kRgb = 0x00FF'FFFFU;  // without stripes
+  *words_at(kMissingWord) = color & kRgb;
+  return kMissingWord;
 }
 
-std::uint32_t HeatmapRenderer::Pipeline::upload_color_map(std::span<const std::uint32_t> table) {
-  for (const ColorMap& known : color_maps_) {
-    if (std::equal(table.begin(), table.end(), known.table.begin())) return known.offset;
-  }
-  const auto offset = allocate(256);
-  if (!offset) return 0;
-  ColorMap& added = color_maps_.emplace_back();
-  std::copy(table.begin(), table.end(), added.table.begin());
-  added.offset = *offset;
-  std::copy(table.begin(), table.end(), words_at(*offset));
-  return *offset;
+std::size_t HeatmapRenderer::Pipeline::color_map_number(std::span<const std::uint32_t> table) {
+  const auto known = std::ranges::find_if(color_maps_, [&](const auto& map) { return std::ranges::equal(table, map); });
+  const auto number = static_cast<std::size_t>(known - color_maps_.begin());
+  if (known == color_maps_.end()) std::ranges::copy(table, color_maps_.emplace_back().begin());
+  return number;
 }
 
 std::optional<std::uint32_t> HeatmapRenderer::Pipeline::allocate(std::uint32_t words) {
@@ -176,9 +116,19 @@ bool HeatmapRenderer::Pipeline::drop_oldest() {
 bool HeatmapRenderer::Pipeline::grow(std::uint32_t words) {
   const std::uint32_t target = std::min(words, max_words_);
   try {
-    MappedBuffer larger(handles, std::size_t{target} * sizeof(std::uint32_t), vk::BufferUsageFlagBits::eStorageBuffer,
-                        vk::MemoryPropertyFlagBits::eDeviceLocal);
+    MappedBuffer larger(
+        handles, std::size_t{target} * sizeof(std::uint32_t),
+        uses_texels_ ? vk::BufferUsageFlagBits::eUniformTexelBuffer : vk::BufferUsageFlagBits::eStorageBuffer,
+        vk::MemoryPropertyFlagBits::eDeviceLocal);
     if (buffer_.bytes != 0) std::memcpy(larger.data, buffer_.data, buffer_.bytes);
+    vk::raii::BufferView view = nullptr;
+    if (uses_texels_) {
+      view = vk::raii::BufferView(
+          handles.device,
+          vk::BufferViewCreateInfo{
+              .buffer = *larger.buffer, .format = vk::Format::eR32Uint, .offset = 0, .range = VK_WHOLE_SIZE});
+    }
+    view_ = std::move(view);
     buffer_ = std::move(larger);
   } catch (const vk::DeviceLostError&) {
     throw;
@@ -187,15 +137,22 @@ bool HeatmapRenderer::Pipeline::grow(std::uint32_t words) {
     max_words_ = allocator_.size();
     return false;
   }
-  const vk::DescriptorBufferInfo info{.buffer = *buffer_.buffer, .offset = 0, .range = VK_WHOLE_SIZE};
-  handles.device.updateDescriptorSets(vk::WriteDescriptorSet{.dstSet = set_,
-                                                             .dstBinding = 0,
-                                                             .descriptorCount = 1,
-                                                             .descriptorType = vk::DescriptorType::eStorageBuffer,
-                                                             .pBufferInfo = &info},
-                                      {});
+  bind_buffer();
   allocator_.grow(target);
   return true;
+}
+
+void HeatmapRenderer::Pipeline::bind_buffer() {
+  const vk::DescriptorBufferInfo info{.buffer = *buffer_.buffer, .offset = 0, .range = VK_WHOLE_SIZE};
+  const vk::BufferView view = *view_;
+  vk::WriteDescriptorSet write{
+      .dstSet = set_, .dstBinding = 0, .descriptorCount = 1, .descriptorType = variants_.descriptor()};
+  if (uses_texels_) {
+    write.pTexelBufferView = &view;
+  } else {
+    write.pBufferInfo = &info;
+  }
+  handles.device.updateDescriptorSets(write, {});
 }
 
 void HeatmapRenderer::Pipeline::record(const Draw& draw, const std::array<float, 4>& clip) const {
@@ -204,12 +161,12 @@ void HeatmapRenderer::Pipeline::record(const Draw& draw, const std::array<float,
   const float right = std::min(std::floor(clip[2]), static_cast<float>(size.width));
   const float bottom = std::min(std::floor(clip[3]), static_cast<float>(size.height));
   if (right <= left || bottom <= top) return;
-  recording.bindPipeline(vk::PipelineBindPoint::eGraphics, *pipeline_);
-  recording.bindDescriptorSets(vk::PipelineBindPoint::eGraphics, *layout_, 0, set_, {});
+  recording.bindPipeline(vk::PipelineBindPoint::eGraphics, draw.variant);
+  recording.bindDescriptorSets(vk::PipelineBindPoint::eGraphics, variants_.layout(), 0, set_, {});
   recording.setScissor(0, vk::Rect2D{.offset = {.x = static_cast<std::int32_t>(left), .y = static_cast<std::int32_t>(top)},
                                      .extent = {.width = static_cast<std::uint32_t>(right - left),
                                                 .height = static_cast<std::uint32_t>(bottom - top)}});
-  recording.pushConstants<params::HeatmapParameters>(*layout_, kStages, 0, draw.parameters);
+  recording.pushConstants<params::HeatmapParameters>(variants_.layout(), HeatmapVariants::kStages, 0, draw.parameters);
   recording.draw(4, 1, 0, 0);
 }
 

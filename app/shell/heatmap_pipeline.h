@@ -5,46 +5,51 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/shell/cell_colors.h"
 #include "app/shell/heatmap_renderer.h"
+#include "app/shell/heatmap_variants.h"
 #include "app/shell/pixels.h"
 #include "app/shell/vulkan_handles.h"
 #include "app/shell/word_allocator.h"
 
 namespace headlight::shell {
 
-namespace params {
-using uint = std::uint32_t;
-#include "params/heatmap.h"
-}  // namespace params
-
-/// The Vulkan side of HeatmapRenderer: the pipeline, the buffer that holds every cached heatmap, and this frame's draws.
+/// The Vulkan side of HeatmapRenderer: the pipelines, the buffer that holds every cached heatmap, and this frame's draws.
 struct HeatmapRenderer::Pipeline {
   Pipeline(RenderDevice::Handles& handles, vk::RenderPass render_pass, Budget budget = {});
 
   /// After the previous frame was drawn, so that its values may be overwritten. Drops long unused heatmaps.
   void begin_frame(PixelSize size, float scale);
 
-  /// A heatmap's words in the buffer: values, then mask bits, then row scales.
+  /// A heatmap's colours in the buffer, a word per cell, and what they were found from.
   struct Entry {
     std::uint64_t revision = 0;
     std::uint32_t rows = 0;
     std::uint32_t columns = 0;
     bool has_mask = false;
     bool has_row_scale = false;
+    std::size_t color_map = 0;
+    CellColoring coloring;
     std::uint32_t offset = 0;
     std::uint32_t words = 0;
     std::uint64_t last_frame = 0;
+    std::uint64_t upload = 0;  ///< number of the upload that wrote the colours
   };
-  /// Uploads the image if it changed; nullptr when it doesn't fit even after dropping all others.
-  const Entry* upload(const HeatmapImage& image);
-  /// Offset of the colour map, or 0 when there is no room.
-  std::uint32_t upload_color_map(std::span<const std::uint32_t> table);
+  /// Colours the cells if anything changed that they depend on; nullptr when they don't fit even after dropping all others.
+  const Entry* upload(const HeatmapImage& image, const CellColoring& coloring);
+  /// The word that a heatmap without an entry reads in place of its cells; one colour a frame.
+  std::uint32_t upload_missing(Color color);
 
   /// The argument of a draw-list callback; valid until the next frame.
   struct Draw {
     Pipeline* pipeline = nullptr;
     params::HeatmapParameters parameters{};
+    vk::Pipeline variant;
+    std::uint64_t upload = 0;  ///< Entry::upload
   };
+  vk::Pipeline variant_of(const params::HeatmapParameters& parameters, bool has_mask) {
+    return variants_.pipeline_of(parameters, has_mask);
+  }
   /// Records the draw into `recording`, clipped to a rectangle in pixels [x0, y0, x1, y1].
   void record(const Draw& draw, const std::array<float, 4>& clip) const;
 
@@ -62,20 +67,17 @@ struct HeatmapRenderer::Pipeline {
   std::optional<std::uint32_t> allocate(std::uint32_t words);
   bool drop_oldest();
   bool grow(std::uint32_t words);
-  void write(const Entry& entry, const HeatmapImage& image);
+  void bind_buffer();
+  std::size_t color_map_number(std::span<const std::uint32_t> table);
   std::uint32_t* words_at(std::uint32_t offset) { return static_cast<std::uint32_t*>(buffer_.data) + offset; }
 
-  struct ColorMap {
-    std::array<std::uint32_t, 256> table;
-    std::uint32_t offset = 0;
-  };
-  std::vector<ColorMap> color_maps_;
+  std::vector<std::array<std::uint32_t, 256>> color_maps_;  ///< all that were drawn with
   WordAllocator allocator_;
   std::uint32_t max_words_ = 0;
+  bool uses_texels_ = false;  ///< the colours are read as a texel buffer, otherwise as a storage buffer
   MappedBuffer buffer_;
-  vk::raii::DescriptorSetLayout set_layout_ = nullptr;
-  vk::raii::PipelineLayout layout_ = nullptr;
-  vk::raii::Pipeline pipeline_ = nullptr;
+  vk::raii::BufferView view_ = nullptr;  ///< of the buffer, for texels
+  HeatmapVariants variants_;
   vk::raii::DescriptorPool pool_ = nullptr;
   vk::DescriptorSet set_;  ///< freed with its pool
 };

@@ -5,7 +5,6 @@
 #include "app/shell/heatmap_pipeline.h"
 #include "core/error.h"
 #include "imgui.h"
-#include "view/not_finite.h"
 
 namespace headlight::shell {
 namespace {
@@ -85,10 +84,8 @@ void HeatmapRenderer::draw(ImDrawList* list, const HeatmapImage& image) {
 
   Pipeline::Draw& draw = pipeline.draws.emplace_back();
   draw.pipeline = &pipeline;
-  const auto [color_map_at, entry] = pipeline.handles.guarded(
-      [&] { return std::pair(pipeline.upload_color_map(image.color_map), pipeline.upload(image)); });
-  params::HeatmapParameters& p = draw.parameters;
   const float scale = pipeline.scale;
+  params::HeatmapParameters& p = draw.parameters;
   p.area_x = image.area.x * scale;
   p.area_y = image.area.y * scale;
   p.area_width = image.area.width * scale;
@@ -101,13 +98,7 @@ void HeatmapRenderer::draw(ImDrawList* list, const HeatmapImage& image) {
   p.to_clip_y = 2.0F / static_cast<float>(pipeline.size.height);
   p.rows = image.rows;
   p.columns = image.columns;
-  p.is_log = image.spread == view::ScaleSpread::Log ? 1 : 0;
-  p.low = p.is_log != 0 ? view::log_floor(image.low, image.high) : image.low;
-  p.high = image.high;
   p.hatch = image.hatch;
-  p.hatch_ground = image.hatch_ground;
-  p.missing = image.missing;
-  p.not_finite = view::kNotFinitePacked;
   const float cell =
       std::min(image.area.width / static_cast<float>(image.columns), image.area.height / static_cast<float>(image.rows));
   p.grid = cell >= image.grid_from ? image.grid : 0;
@@ -116,15 +107,15 @@ void HeatmapRenderer::draw(ImDrawList* list, const HeatmapImage& image) {
   p.crosshair_column = image.crosshair_column.value_or(kNoIndex);
   p.pixels_per_unit = scale;
   p.rounding = image.rounding * scale;
-  p.color_map_at = color_map_at;
-  if (entry != nullptr && color_map_at != 0) {
-    const std::uint32_t cells = image.rows * image.columns;
-    const std::uint32_t mask_words = entry->has_mask ? (cells + 31) / 32 : 0;
-    p.is_uploaded = 1;
-    p.values_at = entry->offset;
-    p.masked_at = entry->has_mask ? entry->offset + cells : 0;
-    p.row_scale_at = entry->has_row_scale ? entry->offset + cells + mask_words : 0;
-  }
+  const CellColoring coloring =
+      coloring_of(image, p.area_width / static_cast<float>(image.columns), p.area_height / static_cast<float>(image.rows));
+  pipeline.handles.guarded([&] {
+    const Pipeline::Entry* entry = pipeline.upload(image, coloring);
+    p.is_uploaded = entry != nullptr ? 1 : 0;
+    p.cells_at = entry != nullptr ? entry->offset : pipeline.upload_missing(image.missing);
+    draw.upload = entry != nullptr ? entry->upload : 0;
+    draw.variant = pipeline.variant_of(p, entry != nullptr && entry->has_mask);
+  });
   list->AddCallback(&on_draw, &draw);
   list->AddCallback(ImDrawCallback_ResetRenderState, nullptr);
 }

@@ -30,8 +30,8 @@ struct UiRect {
 struct HeatmapImage {
   /// Stable name of this heatmap: the same from frame to frame, different from every other heatmap's of the frame.
   std::uint64_t key = 0;
-  /// Changes whenever `values`, `masked` or `row_scale` have other content; they are uploaded again only then (or when the
-  /// shape changes or masked/row_scale appear or disappear).
+  /// Changes whenever `values`, `masked` or `row_scale` have other content; their cells are coloured and uploaded again only
+  /// then (or when the shape, the range or a colour changes, or masked/row_scale appear or disappear).
   std::uint64_t revision = 0;
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
@@ -62,8 +62,8 @@ struct HeatmapImage {
 /// Takes hatch, missing, grid and crosshair colours from the theme.
 void use_theme(HeatmapImage& image, const Theme& theme);
 
-/// Draws heatmaps inside ImGui windows. All values live in one device buffer, cached by key and uploaded only when their
-/// revision changes; hundreds of thumbnails a frame are one small draw each.
+/// Draws heatmaps inside ImGui windows. The colours of all cells are in one device buffer, cached by key and found again
+/// only when something changes that they depend on; hundreds of thumbnails a frame are one small draw each.
 class HeatmapRenderer {
  public:
   struct Budget {

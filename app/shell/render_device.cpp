@@ -19,6 +19,7 @@ namespace {
 constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers draws on any CPU)";
 constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";  // headers without beta extensions lack its name
 constexpr std::size_t kKeptMessages = 100;
+constexpr std::uint32_t kLeastTexels = 65'536;  // of a texel buffer, on every Vulkan device
 
 using Handles = RenderDevice::Handles;
 
@@ -127,7 +128,9 @@ std::size_t choose(const std::vector<vk::raii::PhysicalDevice>& physicals, const
 void create_device(Handles& handles, const std::string& wanted) {
   auto physicals = vk::raii::PhysicalDevices(handles.instance);
   handles.physical = std::move(physicals[choose(physicals, wanted)]);
-  handles.name = handles.physical.getProperties().deviceName.data();
+  const vk::PhysicalDeviceProperties properties = handles.physical.getProperties();
+  handles.name = properties.deviceName.data();
+  handles.most_texels = properties.limits.maxTexelBufferElements;
   handles.memory = handles.physical.getMemoryProperties();
   handles.queue_family = *find_graphics_family(handles.physical);
   const auto available = handles.physical.enumerateDeviceExtensionProperties();
@@ -171,6 +174,7 @@ void RenderDevice::open() {
     handles_->has_validation = is_validation_wanted(options_);
     create_instance(*handles_);
     create_device(*handles_, options_.device);
+    if (options_.has_short_texel_buffers) handles_->most_texels = kLeastTexels;
   } catch (const vk::IncompatibleDriverError&) {
     throw Error("no Vulkan device to draw with: {}", kAdvice);
   } catch (const vk::SystemError& error) {

@@ -14,6 +14,8 @@ struct RenderDeviceOptions {
   std::string device = {};
   /// Switches the validation layer on; HEADLIGHT_VALIDATION=1 in the environment does so too.
   bool validation = false;
+  /// Texel buffers are taken to be no longer than every Vulkan device has them: for tests of what is done instead.
+  bool has_short_texel_buffers = false;
 };
 
 /// The Vulkan instance, device and graphics queue that the user interface draws with. The compute engine owns another set,

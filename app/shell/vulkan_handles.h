@@ -32,6 +32,7 @@ struct RenderDevice::Handles {
   vk::raii::CommandPool command_pool = nullptr;
   std::uint32_t queue_family = 0;
   vk::PhysicalDeviceMemoryProperties memory;
+  std::uint32_t most_texels = 0;  ///< of a texel buffer
 
   /// Throws the Error, of kind DeviceLost or OutOfDeviceMemory if it applies, that tells the user what Vulkan reported.
   [[noreturn]] void fail(vk::Result result) const;

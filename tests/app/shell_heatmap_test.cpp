@@ -196,7 +196,32 @@ TEST_CASE("values are uploaded once, and again when the revision changes") {
   CHECK(center_of(draw(stage, image), image, 0, 0) == matrix.table[255]);
   CHECK(stage.ui.heatmaps().uploads() == 2);
   CHECK(stage.ui.heatmaps().cached_heatmaps() == 1);
-  CHECK(stage.ui.heatmaps().cached_bytes() == 84);
+  CHECK(stage.ui.heatmaps().cached_bytes() == 80);
+  image.high = 2.0F;  // the same values in other colours
+  CHECK(center_of(draw(stage, image), image, 0, 0) == matrix.table[128]);
+  CHECK(stage.ui.heatmaps().uploads() == 3);
+  image.crosshair_row = 1;  // needs none
+  draw(stage, image);
+  CHECK(stage.ui.heatmaps().uploads() == 3);
+}
+
+TEST_CASE("a device with short texel buffers draws the same") {
+  const Matrix matrix;
+  HeatmapImage image = matrix.image();
+  std::vector<std::uint8_t> masked(20);
+  masked[3] = masked[12] = 1;
+  image.masked = masked;
+  image.rounding = 9.0F;
+  image.grid = rgb(0x010203);
+  image.crosshair_column = 2;
+  std::vector<std::uint8_t> texels;
+  for (const bool is_short : {false, true}) {
+    Stage stage{.device = RenderDevice({.validation = true, .has_short_texel_buffers = is_short})};
+    const PixelImage pixels = draw(stage, image);
+    if (texels.empty()) texels = pixels.rgba;
+    CHECK(pixels.rgba == texels);
+    CHECK(center_of(pixels, image, 0, 4) == matrix.table[54]);
+  }
 }
 
 TEST_CASE("400 thumbnails fit, large ones push out what isn't shown any more, the largest is missing") {
