@@ -97,7 +97,9 @@ TEST_SUITE("gpu") {
   TEST_CASE("the welcome panel leaves the map in starter, is dismissed, stays dismissed, and comes back") {
     UiDriver ui(with_text("one two three"), open_reference_runner, {}, true);
     REQUIRE(ui.sees("welcome.0"));
-    for (const auto& [width, height] : {std::pair{1000U, 640U}, std::pair{1600U, 1000U}, std::pair{2560U, 1440U}}) {
+    for (const auto& size : {std::pair{1000U, 640U}, std::pair{1600U, 1000U}, std::pair{2560U, 1440U}}) {
+      const auto& width = size.first;
+      const auto& height = size.second;
       ui.resize(width, height);
       CAPTURE(width);
       CHECK(ui.sees("head.map"));

@@ -55,7 +55,9 @@ class FakePrograms {
 /// Every control that the last frame drew says what it does, in one sentence.
 void check_tips(UiDriver& ui) {
   CHECK(ui.window().item_tips().size() > 0);
-  for (const auto& [name, tip] : ui.window().item_tips()) {
+  for (const auto& item : ui.window().item_tips()) {
+    const auto& name = item.first;
+    const auto& tip = item.second;
     CAPTURE(name);
     CAPTURE(tip);
     CHECK_FALSE(tip.empty());
@@ -161,7 +163,9 @@ TEST_SUITE("gpu") {
   TEST_CASE("F1 shows keys and words, all of them at any size") {
     UiDriver ui;
     ui.press(Key::F1);
-    for (const auto& [width, height] : {std::pair(1600U, 1000U), std::pair(1024U, 640U)}) {
+    for (const auto& size : {std::pair(1600U, 1000U), std::pair(1024U, 640U)}) {
+      const auto& width = size.first;
+      const auto& height = size.second;
       ui.resize(width, height);
       CAPTURE(width);
       ui.click("help.0");

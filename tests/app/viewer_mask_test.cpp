@@ -1,10 +1,10 @@
 // The mask in the window: switches, the brush, and what says that the model is not as it was trained.
 #include <doctest/doctest.h>
 
-#include "engine/fake_runner.h"
 #include "app/state/model_changes.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
+#include "engine/fake_runner.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;
@@ -96,7 +96,9 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the brush is a tool: B, its button and its switch take it up, a line says so, Esc lays it down") {
     UiDriver ui;
-    for (const auto& [width, height] : {std::pair{1024U, 640U}, {1300U, 800U}, {1600U, 1000U}}) {
+    for (const auto& size : {std::pair{1024U, 640U}, {1300U, 800U}, {1600U, 1000U}}) {
+      const auto& width = size.first;
+      const auto& height = size.second;
       CAPTURE(width);
       ui.resize(width, height);
       const shell::UiRect map = ui.rect("head.map");

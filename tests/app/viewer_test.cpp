@@ -192,13 +192,16 @@ TEST_SUITE("gpu") {
     State state;
     state.text() = "one two three four\nfive";
     UiDriver ui(state);
-    for (const auto& [width, height, scale] : {std::tuple{1024U, 640U, 1.0F},
-                                               {2560U, 1440U, 2.0F},
-                                               {1600U, 1000U, 4.0F},
-                                               {1600U, 1000U, 0.5F},
-                                               {320U, 240U, 1.0F},
-                                               {64U, 48U, 1.0F},
-                                               {1U, 1U, 1.0F}}) {
+    for (const auto& window : {std::tuple{1024U, 640U, 1.0F},
+                               {2560U, 1440U, 2.0F},
+                               {1600U, 1000U, 4.0F},
+                               {1600U, 1000U, 0.5F},
+                               {320U, 240U, 1.0F},
+                               {64U, 48U, 1.0F},
+                               {1U, 1U, 1.0F}}) {
+      const auto& width = std::get<0>(window);
+      const auto& height = std::get<1>(window);
+      const auto& scale = std::get<2>(window);
       CAPTURE(width);
       CAPTURE(scale);
       ui.resize(width, height, scale);

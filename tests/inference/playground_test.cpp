@@ -51,7 +51,9 @@ TEST_SUITE("cpu") {
             {"x", &stages.x},           {"q", &stages.q},           {"k", &stages.k},           {"v", &stages.v},
             {"scores", &stages.scores}, {"scaled", &stages.scaled}, {"masked", &stages.masked}, {"weights", &stages.weights},
             {"heads", &stages.heads},   {"merged", &stages.merged}, {"output", &stages.output}};
-        for (const auto& [name, array] : named) {
+        for (const auto& stage : named) {
+          const auto& name = stage.first;
+          const auto& array = stage.second;
           INFO(one.name, ", layer ", layer, ", ", name);
           if (!one.stages[layer].contains(name)) {
             CHECK(array->values.empty());

@@ -146,10 +146,12 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu,
                     "typing and editing give the same results with every kernel, also with weights as float16") {
     const OpenModel model = open_golden_model("llama");
-    for (const auto& [linear, attention] : {std::pair{LinearKernel::Naive, AttentionKernel::Naive},
-                                            {LinearKernel::Vec4, AttentionKernel::Blocks},
-                                            {LinearKernel::Tiled, AttentionKernel::Tiled},
-                                            {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel}}) {
+    for (const auto& chosen : {std::pair{LinearKernel::Naive, AttentionKernel::Naive},
+                               {LinearKernel::Vec4, AttentionKernel::Blocks},
+                               {LinearKernel::Tiled, AttentionKernel::Tiled},
+                               {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel}}) {
+      const auto& linear = chosen.first;
+      const auto& attention = chosen.second;
       CAPTURE(ops::to_string(attention));
       const TemporaryDirectory folder;
       const auto tuning = folder.path() / "tuning.json";

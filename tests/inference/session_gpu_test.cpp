@@ -97,12 +97,14 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "whole passes by every kernel") {
-    for (const auto& [linear, attention] : {std::pair{LinearKernel::Naive, AttentionKernel::Naive},
-                                            {LinearKernel::Vec4, AttentionKernel::Blocks},
-                                            {LinearKernel::Vec4Texel, AttentionKernel::BlocksTexel},
-                                            {LinearKernel::Tiled, AttentionKernel::Tiled},
-                                            {LinearKernel::Shuffle, AttentionKernel::BlocksShuffle},
-                                            {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel}}) {
+    for (const auto& chosen : {std::pair{LinearKernel::Naive, AttentionKernel::Naive},
+                               {LinearKernel::Vec4, AttentionKernel::Blocks},
+                               {LinearKernel::Vec4Texel, AttentionKernel::BlocksTexel},
+                               {LinearKernel::Tiled, AttentionKernel::Tiled},
+                               {LinearKernel::Shuffle, AttentionKernel::BlocksShuffle},
+                               {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel}}) {
+      const auto& linear = chosen.first;
+      const auto& attention = chosen.second;
       test::Random random(43);
       test::RunningSession session = session_with(context, {linear, linear, attention, ops::is_texel(linear)});
       for (int i = 0; i < 12; ++i) {
@@ -172,7 +174,9 @@ TEST_SUITE("gpu") {
                                                                       {AttentionKernel::BlocksTexel, 3},
                                                                       {AttentionKernel::BlocksShuffleTexel, 3},
                                                                       {AttentionKernel::Tiled, 1}};
-    for (const auto& [kernel, dispatches] : of_attention) {
+    for (const auto& expected : of_attention) {
+      const auto& kernel = expected.first;
+      const auto& dispatches = expected.second;
       CAPTURE(ops::to_string(kernel));
       test::RunningSession session = session_with(context, {.attention = kernel});
       session.run(playground.network, playground.input, {});

@@ -126,7 +126,10 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "one token, also with 64 heads and widths of one") {
     test::RunningSession session(context);
-    for (const auto& [d_model, heads, d] : {std::tuple{1u, 1u, 0u}, {64u, 64u, 0u}, {5u, 64u, 3u}, {7u, 1u, 1u}}) {
+    for (const auto& shape : {std::tuple{1u, 1u, 0u}, {64u, 64u, 0u}, {5u, 64u, 3u}, {7u, 1u, 1u}}) {
+      const auto& d_model = std::get<0>(shape);
+      const auto& heads = std::get<1>(shape);
+      const auto& d = std::get<2>(shape);
       PlaygroundSettings settings;
       settings.d_model = d_model;
       settings.heads = heads;

@@ -50,7 +50,9 @@ TEST_SUITE("gpu") {
                                                                 {AttentionKernel::BlocksTexel, LinearKernel::Vec4Texel}};
     for (const double max_work : {1.0, 3e6}) {  // each part separately; some together, and attention by rows
       test::WatchedContext slow({.max_work = max_work});
-      for (const auto& [attention, linear] : kernels) {
+      for (const auto& chosen : kernels) {
+        const auto& attention = chosen.first;
+        const auto& linear = chosen.second;
         CAPTURE(ops::to_string(attention));
         CAPTURE(max_work);
         test::RunningSession whole = session_with(context, attention, linear), parts = session_with(slow, attention, linear);

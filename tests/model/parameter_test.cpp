@@ -97,7 +97,8 @@ TEST_SUITE("cpu") {
   TEST_CASE("views read the same as loops over the stored numbers, in every type and at awkward sizes") {
     Random random(31);
     for (const ElementType type : kPlainTypes) {
-      for (const auto& [rows, columns] : {std::pair{1u, 1u}, {7u, 5u}, {8u, 16u}, {65u, 33u}, {97u, 40u}, {40u, 130u}}) {
+      for (const auto& shape : {std::pair{1u, 1u}, {7u, 5u}, {8u, 16u}, {65u, 33u}, {97u, 40u}, {40u, 130u}}) {
+        const std::uint32_t rows = shape.first, columns = shape.second;
         CAPTURE(to_string(type));
         CAPTURE(rows);
         CAPTURE(columns);
@@ -192,7 +193,9 @@ TEST_SUITE("cpu") {
                                                      {0x1.8p-24f, 0x0002},      {-0x1.ffcp-15f, 0x8400},
                                                      {0x1.ffep-15f, 0x0400},    {-0.0f, 0x8000},
                                                      {1e-40f, 0x0000}};
-    for (const auto& [value, bits] : cases) {
+    for (const auto& one : cases) {
+      const auto& value = one.first;
+      const auto& bits = one.second;
       CAPTURE(value);
       CHECK(to_half(value) == bits);
       const std::vector<float> eight(8, value);

@@ -85,7 +85,9 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("attention tiles: both sizes and parts of the keys give the reference's numbers") {
     std::set<std::pair<std::uint32_t, bool>> seen;  // lanes, in parts
-    for (const auto& [cores, max_invocations] : {std::pair{1u, 0u}, {1u, 128u}, {400u, 0u}}) {
+    for (const auto& device : {std::pair{1u, 0u}, {1u, 128u}, {400u, 0u}}) {
+      const auto& cores = device.first;
+      const auto& max_invocations = device.second;
       test::WatchedContext context({.max_invocations = max_invocations, .cores = cores});
       Kernels kernels(context);
       for (const AttentionCase& one : cases()) {

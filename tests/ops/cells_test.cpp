@@ -221,8 +221,10 @@ TEST_SUITE("gpu") {
     for (const float softcap : {0.0f, 20.0f}) {
       one.config.softcap = softcap;
       for (const MapStage stage : {MapStage::Scores, MapStage::Scaled, MapStage::Masked, MapStage::Weights}) {
-        for (const auto& [pool, way] :
+        for (const auto& pooled :
              {std::pair{1u, Way::Storage}, {6u, Way::Storage}, {1u, Way::Tiles}, {6u, Way::Tiles}, {33u, Way::Tiles}}) {
+          const auto& pool = pooled.first;
+          const auto& way = pooled.second;
           const Look look{.stage = stage, .heads = 2, .region = {0, 40, 0, 40, pool}};
           const Cells wanted = expected(one, look);
           const Evaluated result = run(test::shared_kernels(), one, look, way);

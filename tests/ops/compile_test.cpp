@@ -93,7 +93,9 @@ TEST_SUITE("gpu") {
     const double small_ms =
         compile_ms("attention_naive") + compile_ms("linear_naive.activation=0") + compile_ms("norm.lanes=8");
     const double most_ms = std::max(1'500.0, 3.0 * small_ms);
-    for (const auto& [name, times] : answer.kernels) {
+    for (const auto& measured : answer.kernels) {
+      const auto& name = measured.first;
+      const auto& times = measured.second;
       CAPTURE(name);
       CAPTURE(small_ms);
       CHECK(times.at(1) < most_ms);
@@ -116,7 +118,9 @@ TEST_SUITE("gpu") {
       INFO(answer.error);
       CHECK(answer.status == 0);
       CHECK(answer.kernels.size() == ops::kernel_variants().size());
-      for (const auto& [name, numbers] : answer.kernels) {
+      for (const auto& kernel : answer.kernels) {
+        const auto& name = kernel.first;
+        const auto& numbers = kernel.second;
         CAPTURE(name);
         REQUIRE(numbers.size() == 9);
         CHECK(numbers[0] > 0);   // registers: the driver did say something

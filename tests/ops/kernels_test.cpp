@@ -142,15 +142,17 @@ TEST_SUITE("gpu") {
     constexpr double kCompiles = 2.5;
     cost(4096, 4096);
     const double compiled = std::min({cost(4096, 4096), cost(4096, 4096), cost(4096, 4096)});
-    for (const auto& [bytes, used] : {std::pair{4800, 4800},
-                                      {4800, 4096},
-                                      {4864, 4864},
-                                      {65536, 65536},
-                                      {65792, 256},
-                                      {65792, 65536},
-                                      {65792, 65792},
-                                      {131072, 65536},
-                                      {160, 160}}) {
+    for (const auto& sizes : {std::pair{4800, 4800},
+                              {4800, 4096},
+                              {4864, 4864},
+                              {65536, 65536},
+                              {65792, 256},
+                              {65792, 65536},
+                              {65792, 65792},
+                              {131072, 65536},
+                              {160, 160}}) {
+      const auto& bytes = sizes.first;
+      const auto& used = sizes.second;
       CAPTURE(bytes);
       CAPTURE(used);
       CHECK(cost(static_cast<std::size_t>(bytes), static_cast<std::size_t>(used)) < kCompiles * compiled);

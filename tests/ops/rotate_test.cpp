@@ -87,8 +87,9 @@ TEST_SUITE("gpu") {
     test::Deviation worst;
     std::uint32_t seed = 0;
     for (const bool is_interleaved : {false, true}) {
-      for (const auto& [d_k, pairs] :
-           {std::pair{2u, 1u}, {6u, 3u}, {6u, 1u}, {15u, 4u}, {64u, 32u}, {80u, 20u}, {129u, 64u}}) {
+      for (const auto& sizes : {std::pair{2u, 1u}, {6u, 3u}, {6u, 1u}, {15u, 4u}, {64u, 32u}, {80u, 20u}, {129u, 64u}}) {
+        const auto& d_k = sizes.first;
+        const auto& pairs = sizes.second;
         for (const auto& [capacity, tokens, rows] :
              {std::tuple{9u, 9u, Rows{0, 9}}, {64u, 17u, Rows{16, 1}}, {64u, 33u, Rows{5, 28}}, {1u, 1u, Rows{0, 1}}}) {
           CAPTURE(d_k);
