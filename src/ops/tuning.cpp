@@ -18,8 +18,9 @@
 namespace headlight::ops {
 namespace {
 
-constexpr std::array kLinearNames{"naive", "vec4", "vec4_texel", "tiled", "shuffle", "shuffle_texel"};
-constexpr std::array kAttentionNames{"naive", "blocks", "blocks_texel", "tiled", "blocks_shuffle", "blocks_shuffle_texel"};
+constexpr std::array kLinearNames{"naive", "vec4", "vec4_texel", "tiled", "shuffle", "shuffle_texel", "host"};
+constexpr std::array kAttentionNames{"naive", "blocks", "blocks_texel", "tiled", "blocks_shuffle", "blocks_shuffle_texel",
+                                     "host"};
 
 /// The cost of a submission. A CPU device computes in this process: its processor time excludes the work of other programs.
 double cost_ms(const gpu::DeviceInfo& device, gpu::Stream&& stream) {
@@ -58,17 +59,23 @@ Kernel fastest(gpu::Context& context, std::vector<Candidate<Kernel>> candidates,
   return std::min_element(candidates.begin(), candidates.end(), is_faster)->kernel;
 }
 
-constexpr std::array<LinearKernel, kCandidates> kLinearCandidates{
-    LinearKernel::Vec4, LinearKernel::Vec4Texel, LinearKernel::Tiled, LinearKernel::Shuffle, LinearKernel::ShuffleTexel};
-constexpr std::array<AttentionKernel, kCandidates> kAttentionCandidates{
-    AttentionKernel::Blocks, AttentionKernel::BlocksTexel, AttentionKernel::Tiled, AttentionKernel::BlocksShuffle,
-    AttentionKernel::BlocksShuffleTexel};
+constexpr std::array kLinearCandidates{LinearKernel::Vec4,    LinearKernel::Vec4Texel,    LinearKernel::Tiled,
+                                       LinearKernel::Shuffle, LinearKernel::ShuffleTexel, LinearKernel::Host};
+constexpr std::array kAttentionCandidates{
+    AttentionKernel::Blocks,        AttentionKernel::BlocksTexel,        AttentionKernel::Tiled,
+    AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel, AttentionKernel::Host};
+static_assert(kLinearCandidates.size() == kCandidates && kAttentionCandidates.size() == kCandidates);
+
+/// Do the small kernels read through texel buffers where this is the fastest linear layer? On processors these are the
+/// fastest.
+constexpr bool reads_texels(LinearKernel kernel) { return is_texel(kernel) || is_host(kernel); }
 
 /// Is it worth a trial? Tiles in shared memory are never the fastest on a CPU, where a barrier suspends and resumes every
 /// lane, and they are among the kernels that compile the longest.
 template <typename Kernel>
 bool is_candidate(const gpu::DeviceInfo& device, Kernel kernel) {
   if (kernel == Kernel::Tiled) return !device.is_cpu;
+  if (is_host(kernel)) return device.runs_host_steps;
   return !is_shuffle(kernel) || can_shuffle(device);
 }
 
@@ -137,8 +144,10 @@ std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t st
 
 /// The key for which a tuning is valid.
 std::string cache_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 6;  // of the kernels: increased when they change, so that older tunings are ignored
-  return fmt::format("{} | {} | {} | kernels {}", device.name, device.driver, device.uuid, kGeneration);
+  constexpr int kGeneration = 7;  // of the kernels: increased when they change, so that older tunings are ignored
+  // A start with shaders alone neither uses nor replaces what was measured with the host's functions among them.
+  const char* excluded = device.is_cpu && !device.runs_host_steps ? " | shaders" : "";
+  return fmt::format("{} | {} | {} | kernels {}{}", device.name, device.driver, device.uuid, kGeneration, excluded);
 }
 
 nlohmann::json read_cache(const std::filesystem::path& file) {
@@ -167,9 +176,17 @@ std::string_view to_string(LinearKernel kernel) { return kLinearNames.at(static_
 std::string_view to_string(AttentionKernel kernel) { return kAttentionNames.at(static_cast<std::size_t>(kernel)); }
 
 Tuning default_tuning(const gpu::DeviceInfo& device) {
-  if (!device.is_cpu) return {LinearKernel::Tiled, LinearKernel::Tiled, AttentionKernel::Tiled, false};
-  if (!can_shuffle(device)) return {LinearKernel::Vec4Texel, LinearKernel::Vec4Texel, AttentionKernel::BlocksTexel, true};
-  return {LinearKernel::ShuffleTexel, LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel, true};
+  const LinearKernel linear = device.runs_host_steps ? LinearKernel::Host : default_shader(device);
+  if (!device.is_cpu) return {linear, linear, AttentionKernel::Tiled, false};
+  const AttentionKernel attention = device.runs_host_steps ? AttentionKernel::Host
+                                    : can_shuffle(device)  ? AttentionKernel::BlocksShuffleTexel
+                                                           : AttentionKernel::BlocksTexel;
+  return {linear, linear, attention, true};
+}
+
+LinearKernel default_shader(const gpu::DeviceInfo& device) {
+  if (!device.is_cpu) return LinearKernel::Tiled;
+  return can_shuffle(device) ? LinearKernel::ShuffleTexel : LinearKernel::Vec4Texel;
 }
 
 void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning) {
@@ -180,7 +197,7 @@ void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning) {
     const auto fastest = linear_step(kernels, part, Trial::kTokens, tuning, &Tuning::many_rows);
     if (fastest) {
       tuning.many_rows = *fastest;
-      tuning.texel_reads = is_texel(*fastest);
+      tuning.texel_reads = reads_texels(*fastest);
     }
   } else {
     tuning.attention = attention_step(kernels, part, tuning).value_or(tuning.attention);
@@ -203,7 +220,7 @@ std::optional<Tuning> load_tuning(const gpu::DeviceInfo& device, const std::file
                            parse(*entry, "many_rows", kLinearNames, tuning.many_rows) &&
                            parse(*entry, "attention", kAttentionNames, tuning.attention);
   if (!is_complete) return std::nullopt;
-  tuning.texel_reads = is_texel(tuning.many_rows);
+  tuning.texel_reads = reads_texels(tuning.many_rows);
   return tuning;
 }
 

@@ -149,7 +149,8 @@ TEST_SUITE("gpu") {
     for (const auto& [linear, attention] : {std::pair{LinearKernel::Naive, AttentionKernel::Naive},
                                             {LinearKernel::Vec4, AttentionKernel::Blocks},
                                             {LinearKernel::Tiled, AttentionKernel::Tiled},
-                                            {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel}}) {
+                                            {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel},
+                                            {LinearKernel::Host, AttentionKernel::Host}}) {
       CAPTURE(ops::to_string(attention));
       const TemporaryDirectory folder;
       const auto tuning = folder.path() / "tuning.json";
