@@ -1,8 +1,11 @@
 #include "app/cli/flags.h"
 
+#include <cstdlib>
 #include <memory>
 #include <sstream>
 #include <utility>
+
+#include "app/state/usage.h"
 
 namespace headlight::app {
 namespace {
@@ -115,6 +118,14 @@ void add_device_flag(CLI::App& app, std::string& device) {
       "compute on this Vulkan device: its number in `headlight devices` or a part of its name (default: the fastest kind "
       "there is, a discrete GPU first)",
       "Device", [&device](const std::string& value) { device = value; });
+  add_flag(app, "--kernels", "fastest|shaders",
+           "where the device is the processor, compute by functions of the program, which are faster than its Vulkan "
+           "driver (fastest, the default), or by shaders as on a GPU",
+           "Device", [](const std::string& value) {
+             static const std::vector<std::string> kNames = {"fastest", "shaders"};
+             // Every device that is opened from now on reads it (gpu::ContextOptions); the only thread is this one.
+             setenv("HEADLIGHT_KERNELS", kNames[parse_choice("--kernels", value, kNames)].c_str(), 1);
+           });
 }
 
 void set_help_layout(CLI::App& app) {

@@ -27,7 +27,7 @@ CLI::Option* add_repeatable_flag(CLI::App& app, const std::string& flag, const s
 CLI::Option* add_plain_flag(CLI::App& app, const std::string& flag, const std::string& help, const std::string& group,
                             std::function<void()> use);
 
-/// --device NAME, which every command has.
+/// --device NAME, which every command has, and --kernels, which says how to compute there.
 void add_device_flag(CLI::App& app, std::string& device);
 
 /// Formats --help like a manual page: flags left, wrapped sentences right, in groups.

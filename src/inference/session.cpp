@@ -95,9 +95,9 @@ struct Session::State {
       forward =
           record_forward(stream, kernels, device, pass, plan,
                          {.run = tensors, .scratch = scratch, .base = base != nullptr ? &base->attention_run() : nullptr});
-      if (!stream.is_complete()) ops::ask_for_map_cells(kernels);  // what computes the first heatmap is compiled with it
+      ops::ask_for_map_cells(kernels);  // what computes the first heatmap is compiled with it
     }
-    if (!stream.is_complete()) return nullptr;
+    if (!stream.is_complete() || kernels.has_listed()) return nullptr;
     std::optional<gpu::Submission> submission;
     try {
       submission.emplace(std::move(stream).submit());

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "ops/attention_blocks.h"
 #include "ops/attention_tiles.h"
+#include "ops/host_attention.h"
 
 namespace headlight::ops {
 namespace {
@@ -129,6 +130,9 @@ void attention(gpu::Stream& stream, Kernels& kernels, const AttentionInputs& inp
                const AttentionScratch* scratch) {
   const auto& [q, k, v] = std::tie(inputs.q, inputs.k, inputs.v);
   AttentionKernel kind = kernels.tuning().attention;
+  if (is_host(kind) && can_run_on_host(kernels, inputs, outputs)) {
+    return attention_on_host(stream, kernels, inputs, outputs);
+  }
   const std::size_t largest =
       std::max({q.item_bytes(), k.item_bytes(), v.item_bytes(), needs_scratch(kind) ? scratch->scores().size() : 0});
   if (is_texel(kind) && largest > kernels.max_binding(true)) {

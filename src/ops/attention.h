@@ -26,7 +26,7 @@ class AttentionScratch;
 
 /// Does this kernel need an AttentionScratch?
 constexpr bool needs_scratch(AttentionKernel kind) {
-  return kind != AttentionKernel::Naive && kind != AttentionKernel::Tiled;
+  return kind != AttentionKernel::Naive && kind != AttentionKernel::Tiled && kind != AttentionKernel::Host;
 }
 
 /// The inputs of an attention. Query heads share KV heads where there are fewer of those (grouped-query attention).

@@ -33,6 +33,11 @@ void Kernels::compile_listed(const CompileObserver& observer) {
   listed_.clear();
 }
 
+HostThreads& Kernels::host_threads() {
+  if (!host_threads_) host_threads_ = std::make_unique<HostThreads>();
+  return *host_threads_;
+}
+
 std::uint32_t Kernels::parts_at_once(std::uint32_t count, double multiply_adds_each) const {
   const double budget = context_.work_per_submission();
   if (multiply_adds_each * count <= budget) return count;

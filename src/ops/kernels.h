@@ -10,6 +10,7 @@
 
 #include "gpu/context.h"
 #include "gpu/kernel.h"
+#include "ops/host_threads.h"
 #include "ops/kernel_variant.h"
 #include "ops/tuning.h"
 
@@ -45,11 +46,15 @@ class Kernels {
   };
   /// Names (to_string) of kernels that were requested and aren't compiled, in order of request.
   std::vector<std::string> listed() const;
+  bool has_listed() const { return !listed_.empty(); }
   /// Compiles these, in their order, on as many threads as the processor has (ops/compile.h), and forgets the list.
   void compile_listed(const CompileObserver& observer = {});
 
   const Tuning& tuning() const { return tuning_; }
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
+
+  /// Threads of the ops that compute on the host.
+  HostThreads& host_threads();
 
   /// How many of `count` parts, each of the given multiply-adds, fit into one submission; at least one.
   std::uint32_t parts_at_once(std::uint32_t count, double multiply_adds_each) const;
@@ -71,6 +76,7 @@ class Kernels {
   std::vector<gpu::Kernel*> listed_;
   bool is_listing_ = false;
   Tuning tuning_;
+  std::unique_ptr<HostThreads> host_threads_;  ///< from the first use on
 };
 
 }  // namespace headlight::ops

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/error.h"
+#include "ops/host_linear.h"
 #include "ops/linear_tiles.h"
 #include "ops/parameters.h"
 
@@ -55,6 +56,7 @@ Choice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& weight, A
     case LinearKernel::Vec4Texel:
     case LinearKernel::Shuffle:
     case LinearKernel::ShuffleTexel:
+    case LinearKernel::Host:
       break;
   }
   const std::uint32_t per_group = rows == 1 ? 1 : (rows <= 4 ? 4 : 8);
@@ -77,6 +79,19 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   const std::uint32_t all_rows = x.items * parameters.tokens;
   const Tuning& tuning = kernels.tuning();
   LinearKernel kind = all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows;
+  if (kind == LinearKernel::Host) {
+    const HostLinear on_host{x,
+                             weight,
+                             *target.q,
+                             *target.k,
+                             *target.v,
+                             target.first_tile,
+                             target.end_tile,
+                             static_cast<std::uint32_t>(activation),
+                             parameters};
+    if (can_run_on_host(kernels, on_host)) return linear_on_host(stream, kernels, on_host);
+    kind = default_shader(kernels.context().device());
+  }
   const std::size_t texel_range = kernels.max_binding(true);  // of vec4; a float16 element has half the bytes
   const std::size_t weight_texel_range = weight.has_halves ? texel_range / 2 : texel_range;
   if (is_texel(kind) && (x.item_bytes() > texel_range || weight.tile_bytes() > weight_texel_range)) {

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "gpu/transfer.h"
+#include "ops/host_rows.h"
 #include "ops/parameters.h"
 
 namespace headlight::ops {
@@ -39,6 +40,11 @@ void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const De
   parameters.adds = options.y == nullptr ? 0 : options.adds_after ? 2 : 1;
   parameters.is_rms = weights.is_rms ? 1 : 0;
   parameters.epsilon = weights.epsilon;
+  if (!options.is_wide && rows_on_host(kernels)) {
+    parameters.rows = x.items * x.heads * rows.count;
+    const DeviceTensor& y = options.y != nullptr ? *options.y : x;
+    if (norm_on_host(stream, kernels, x, y, weights.affine, result, parameters)) return;
+  }
   const bool texel = kernels.tuning().texel_reads && x.item_bytes() <= kernels.max_binding(true);
   const bool is_wide = options.is_wide.value_or(!device.is_cpu);
   const std::uint32_t lanes = is_wide ? 64 : kRowsPerGroup;

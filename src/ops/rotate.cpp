@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/host_rows.h"
 #include "ops/parameters.h"
 
 namespace headlight::ops {
@@ -18,6 +19,7 @@ void rotate(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   parameters.stride = x.stride4() * 4;
   parameters.pairs = angles.pairs;
   parameters.is_interleaved = angles.is_interleaved ? 1 : 0;
+  if (rows_on_host(kernels) && rotate_on_host(stream, kernels, x, angles, parameters)) return;
   const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
       {x.items, kernels.max_binding(false) / x.item_bytes(), kernels.context().device().max_groups[1] / x.heads}));
   const Kernels::Fold fold = kernels.fold(divide_up(rows.count * angles.pairs, kLanes));

@@ -19,8 +19,9 @@
 namespace headlight::ops {
 namespace {
 
-constexpr std::array kLinearNames{"naive", "vec4", "vec4_texel", "tiled", "shuffle", "shuffle_texel", "gemv"};
-constexpr std::array kAttentionNames{"naive", "blocks", "blocks_texel", "tiled", "blocks_shuffle", "blocks_shuffle_texel"};
+constexpr std::array kLinearNames{"naive", "vec4", "vec4_texel", "tiled", "shuffle", "shuffle_texel", "gemv", "host"};
+constexpr std::array kAttentionNames{"naive", "blocks", "blocks_texel", "tiled", "blocks_shuffle", "blocks_shuffle_texel",
+                                     "host"};
 
 /// The cost of a submission. A CPU device computes in this process: its processor time excludes the work of other programs.
 double cost_ms(const gpu::DeviceInfo& device, gpu::Stream&& stream) {
@@ -60,19 +61,26 @@ Kernel fastest(gpu::Context& context, std::vector<Candidate<Kernel>> candidates,
 }
 
 constexpr std::array kLinearCandidates{LinearKernel::Vec4,    LinearKernel::Vec4Texel,    LinearKernel::Tiled,
-                                       LinearKernel::Shuffle, LinearKernel::ShuffleTexel, LinearKernel::Gemv};
-static_assert(kLinearCandidates.size() <= kCandidates);
-constexpr std::array kAttentionCandidates{AttentionKernel::Blocks, AttentionKernel::BlocksTexel, AttentionKernel::Tiled,
-                                          AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel};
+                                       LinearKernel::Shuffle, LinearKernel::ShuffleTexel, LinearKernel::Gemv,
+                                       LinearKernel::Host};
+constexpr std::array kAttentionCandidates{
+    AttentionKernel::Blocks,        AttentionKernel::BlocksTexel,        AttentionKernel::Tiled,
+    AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel, AttentionKernel::Host};
+static_assert(kLinearCandidates.size() <= kCandidates && kAttentionCandidates.size() <= kCandidates);
 
 constexpr bool uses_barriers(LinearKernel kernel) { return kernel == LinearKernel::Tiled || kernel == LinearKernel::Gemv; }
 constexpr bool uses_barriers(AttentionKernel kernel) { return kernel == AttentionKernel::Tiled; }
+
+/// Do the small kernels read through texel buffers where this is the fastest linear layer? On processors these are the
+/// fastest.
+constexpr bool reads_texels(LinearKernel kernel) { return is_texel(kernel) || is_host(kernel); }
 
 /// Is it worth a trial? Tiles in shared memory are never the fastest on a CPU, where a barrier suspends and resumes every
 /// lane, and they are among the kernels that compile the longest.
 template <typename Kernel>
 bool is_candidate(const gpu::DeviceInfo& device, Kernel kernel) {
   if (uses_barriers(kernel)) return !device.is_cpu;
+  if (is_host(kernel)) return device.runs_host_steps;
   return !is_shuffle(kernel) || can_shuffle(device);
 }
 
@@ -146,7 +154,9 @@ std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t st
 /// The key for which a tuning is valid.
 std::string cache_key(const gpu::DeviceInfo& device) {
   constexpr int kGeneration = 7;  // of the kernels: increased when they change, so that older tunings are ignored
-  return fmt::format("{} | {} | {} | kernels {}", device.name, device.driver, device.uuid, kGeneration);
+  // A start with shaders alone neither uses nor replaces what was measured with the host's functions among them.
+  const char* excluded = device.is_cpu && !device.runs_host_steps ? " | shaders" : "";
+  return fmt::format("{} | {} | {} | kernels {}{}", device.name, device.driver, device.uuid, kGeneration, excluded);
 }
 
 nlohmann::json read_cache(const std::filesystem::path& file) {
@@ -176,8 +186,16 @@ std::string_view to_string(AttentionKernel kernel) { return kAttentionNames.at(s
 
 Tuning default_tuning(const gpu::DeviceInfo& device) {
   if (!device.is_cpu) return {LinearKernel::Gemv, LinearKernel::Tiled, AttentionKernel::Tiled, false};
-  if (!can_shuffle(device)) return {LinearKernel::Vec4Texel, LinearKernel::Vec4Texel, AttentionKernel::BlocksTexel, true};
-  return {LinearKernel::ShuffleTexel, LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel, true};
+  const LinearKernel linear = device.runs_host_steps ? LinearKernel::Host : default_shader(device);
+  const AttentionKernel attention = device.runs_host_steps ? AttentionKernel::Host
+                                    : can_shuffle(device)  ? AttentionKernel::BlocksShuffleTexel
+                                                           : AttentionKernel::BlocksTexel;
+  return {linear, linear, attention, true};
+}
+
+LinearKernel default_shader(const gpu::DeviceInfo& device) {
+  if (!device.is_cpu) return LinearKernel::Tiled;
+  return can_shuffle(device) ? LinearKernel::ShuffleTexel : LinearKernel::Vec4Texel;
 }
 
 void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning) {
@@ -188,7 +206,7 @@ void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning) {
     const auto fastest = linear_step(kernels, part, Trial::kTokens, tuning, &Tuning::many_rows);
     if (fastest) {
       tuning.many_rows = *fastest;
-      tuning.texel_reads = is_texel(*fastest);
+      tuning.texel_reads = reads_texels(*fastest);
     }
   } else {
     tuning.attention = attention_step(kernels, part, tuning).value_or(tuning.attention);
@@ -211,7 +229,7 @@ std::optional<Tuning> load_tuning(const gpu::DeviceInfo& device, const std::file
                            parse(*entry, "many_rows", kLinearNames, tuning.many_rows) &&
                            parse(*entry, "attention", kAttentionNames, tuning.attention);
   if (!is_complete) return std::nullopt;
-  tuning.texel_reads = is_texel(tuning.many_rows);
+  tuning.texel_reads = reads_texels(tuning.many_rows);
   return tuning;
 }
 

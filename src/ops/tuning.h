@@ -13,11 +13,13 @@ namespace headlight::ops {
 class Kernels;
 
 /// Kernels that compute y = x·Wᵀ + b: one lane per output, registers loaded from storage or texel buffers, shared-memory
-/// tiles, registers whose rows lanes exchange by shuffles, sums of few rows in parts (more rows: tiles).
-enum class LinearKernel : std::uint8_t { Naive, Vec4, Vec4Texel, Tiled, Shuffle, ShuffleTexel, Gemv };
+/// tiles, registers whose rows lanes exchange by shuffles, sums of few rows in parts (more rows: tiles); or functions of the
+/// program, where the device is a processor.
+enum class LinearKernel : std::uint8_t { Naive, Vec4, Vec4Texel, Tiled, Shuffle, ShuffleTexel, Gemv, Host };
 /// Kernels for attention: two passes per query, blocks of queries in three steps reading storage or texel buffers, one pass
-/// with the online softmax over shared-memory tiles, blocks whose rows lanes exchange by shuffles.
-enum class AttentionKernel : std::uint8_t { Naive, Blocks, BlocksTexel, Tiled, BlocksShuffle, BlocksShuffleTexel };
+/// with the online softmax over shared-memory tiles, blocks whose rows lanes exchange by shuffles; or functions of the
+/// program.
+enum class AttentionKernel : std::uint8_t { Naive, Blocks, BlocksTexel, Tiled, BlocksShuffle, BlocksShuffleTexel, Host };
 
 constexpr bool is_texel(LinearKernel kernel) {
   return kernel == LinearKernel::Vec4Texel || kernel == LinearKernel::ShuffleTexel;
@@ -31,6 +33,10 @@ constexpr bool is_shuffle(LinearKernel kernel) {
 constexpr bool is_shuffle(AttentionKernel kernel) {
   return kernel == AttentionKernel::BlocksShuffle || kernel == AttentionKernel::BlocksShuffleTexel;
 }
+
+/// Functions of the program, only where DeviceInfo::runs_host_steps; elsewhere a shader takes their place.
+constexpr bool is_host(LinearKernel kernel) { return kernel == LinearKernel::Host; }
+constexpr bool is_host(AttentionKernel kernel) { return kernel == AttentionKernel::Host; }
 
 /// Can lanes of a workgroup of 8 shuffle rows? Only where a subgroup is exactly these 8, as on llvmpipe with AVX2; elsewhere
 /// the shuffle kernels fall back to those without.
@@ -52,11 +58,14 @@ struct Tuning {
 };
 inline constexpr std::uint32_t kFewRows = 8;
 
-/// A default without measuring: texel buffers on CPUs, tiles and sums in parts on GPUs.
+/// A default without measuring: functions of the program on processors where these can work beside kernels, which read texel
+/// buffers there; tiles and sums in parts on GPUs.
 Tuning default_tuning(const gpu::DeviceInfo& device);
+/// The default among shaders.
+LinearKernel default_shader(const gpu::DeviceInfo& device);
 
 /// The most candidates of a trial, and trials: few rows, many rows, attention.
-inline constexpr std::uint32_t kCandidates = 6, kTrials = 3;
+inline constexpr std::uint32_t kCandidates = 7, kTrials = 3;
 /// Measuring is split into steps that fit between other work: each compiles one candidate, the last of a trial compares
 /// them, which takes a few milliseconds per candidate.
 inline constexpr std::uint32_t kTuningSteps = kTrials * (kCandidates + 1);

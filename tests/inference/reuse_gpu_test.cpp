@@ -149,7 +149,8 @@ TEST_SUITE("gpu") {
     for (const auto& chosen : {std::pair{LinearKernel::Naive, AttentionKernel::Naive},
                                {LinearKernel::Vec4, AttentionKernel::Blocks},
                                {LinearKernel::Tiled, AttentionKernel::Tiled},
-                               {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel}}) {
+                               {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel},
+                               {LinearKernel::Host, AttentionKernel::Host}}) {
       const auto& linear = chosen.first;
       const auto& attention = chosen.second;
       CAPTURE(ops::to_string(attention));

@@ -102,7 +102,8 @@ TEST_SUITE("gpu") {
                                {LinearKernel::Vec4Texel, AttentionKernel::BlocksTexel},
                                {LinearKernel::Tiled, AttentionKernel::Tiled},
                                {LinearKernel::Shuffle, AttentionKernel::BlocksShuffle},
-                               {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel}}) {
+                               {LinearKernel::ShuffleTexel, AttentionKernel::BlocksShuffleTexel},
+                               {LinearKernel::Host, AttentionKernel::Host}}) {
       const auto& linear = chosen.first;
       const auto& attention = chosen.second;
       test::Random random(43);
@@ -196,13 +197,16 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     const std::filesystem::path shaders = folder.path() / "shaders";
     std::filesystem::copy(HEADLIGHT_SHADER_FOLDER, shaders, std::filesystem::copy_options::recursive);
-    test::WatchedContext context({.shader_folder = shaders});
+    bool shaders_only = true;
+    SUBCASE("with kernels") {}
+    SUBCASE("with functions of the program, where the device is a processor") { shaders_only = false; }
+    test::WatchedContext context({.shaders_only = shaders_only, .shader_folder = shaders});
     const Playground playground = make_playground({}, "the cat sat", "");
     test::RunningSession session(context);
     std::vector<std::pair<std::size_t, std::size_t>> heard;
     session.watch_compiling([&](std::size_t done, std::size_t total) { heard.emplace_back(done, total); });
     session.run(playground.network, playground.input, {});
-    REQUIRE(heard.size() > 3);
+    REQUIRE(heard.size() > (shaders_only ? 3U : 1U));
     const std::size_t kernels = heard.size() - 1;
     for (std::size_t i = 0; i < heard.size(); ++i) CHECK(heard[i] == std::pair(i, kernels));
 

@@ -47,7 +47,8 @@ TEST_SUITE("gpu") {
     masks.by_kind[0].rule.window = 50;
     const std::pair<AttentionKernel, LinearKernel> kernels[] = {{AttentionKernel::Naive, LinearKernel::Naive},
                                                                 {AttentionKernel::Tiled, LinearKernel::Tiled},
-                                                                {AttentionKernel::BlocksTexel, LinearKernel::Vec4Texel}};
+                                                                {AttentionKernel::BlocksTexel, LinearKernel::Vec4Texel},
+                                                                {AttentionKernel::Blocks, LinearKernel::Host}};
     for (const double max_work : {1.0, 3e6}) {  // each part separately; some together, and attention by rows
       test::WatchedContext slow({.max_work = max_work});
       for (const auto& chosen : kernels) {
@@ -101,8 +102,8 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "weights uploaded through staging buffers take few submissions and are the same") {
     const Playground playground = long_playground();
-    test::WatchedContext discrete({.has_private_memory = true});
-    test::RunningSession direct(context), staged(discrete);
+    test::WatchedContext discrete({.has_private_memory = true}), shared({.shaders_only = true});  // the same kernels
+    test::RunningSession direct(shared), staged(discrete);
     staged.load(playground.network->layers, Precision::F32, {});
     CHECK(discrete->submissions() <= 2);  // some hundred kilobytes in twenty buffers
     direct.run(playground.network, playground.input, {});

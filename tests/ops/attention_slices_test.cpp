@@ -15,7 +15,13 @@ using namespace headlight::ops;
 namespace {
 
 constexpr std::array kKinds{AttentionKernel::Naive, AttentionKernel::Blocks,        AttentionKernel::BlocksTexel,
-                            AttentionKernel::Tiled, AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel};
+                            AttentionKernel::Tiled, AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel,
+                            AttentionKernel::Host};
+
+/// Computed by functions of the program; elsewhere their place is taken by a shader.
+bool is_on_host(const Kernels& kernels, AttentionKernel kind) {
+  return is_host(kind) && kernels.context().device().runs_host_steps;
+}
 
 void check_all(Kernels& kernels, const test::AttentionCase& one, std::uint32_t at_least_dispatches) {
   const auto expected = test::expected(one);
@@ -27,7 +33,7 @@ void check_all(Kernels& kernels, const test::AttentionCase& one, std::uint32_t a
     CHECK(deviation.heads.max_abs < 1e-6);  // observed 2.8e-7
     CHECK(deviation.row_sum.nmse < 1e-12);  // observed 2.9e-14
     CHECK(result.is_rest_untouched);
-    CHECK(result.dispatches >= at_least_dispatches);
+    if (!is_on_host(kernels, kind)) CHECK(result.dispatches >= at_least_dispatches);
   }
 }
 
@@ -67,6 +73,7 @@ TEST_SUITE("gpu") {
     test::Random random(19);
     const test::AttentionCase one = test::plain_attention(random, 1, 2, 4, 300, 32, 4);
     for (const AttentionKernel kind : kKinds) {
+      if (is_on_host(kernels, kind)) continue;  // functions of the program bind nothing
       const std::string message = test::error_message([&] { test::run(kernels, one, kind); });
       CAPTURE(message);
       CHECK(test::is_one_line(message));

@@ -15,7 +15,8 @@ using test::AttentionCase;
 namespace {
 
 constexpr std::array kKinds{AttentionKernel::Naive, AttentionKernel::Blocks,        AttentionKernel::BlocksTexel,
-                            AttentionKernel::Tiled, AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel};
+                            AttentionKernel::Tiled, AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel,
+                            AttentionKernel::Host};
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// Every kernel on one case.

@@ -93,12 +93,15 @@ std::vector<double> expected(const NormCase& one, const Numbers& numbers) {
   return result;
 }
 
-enum class Way : std::uint8_t { Storage, Texel, Wide, WideTexel };
-constexpr std::array kWays{Way::Storage, Way::Texel, Way::Wide, Way::WideTexel};
+/// Host: by functions of the program, where the device is a processor.
+enum class Way : std::uint8_t { Storage, Texel, Wide, WideTexel, Host };
+constexpr std::array kWays{Way::Storage, Way::Texel, Way::Wide, Way::WideTexel, Way::Host};
 
 test::Deviation run(Kernels& kernels, const NormCase& one, const Numbers& numbers, Way way) {
   const bool texel = way == Way::Texel || way == Way::WideTexel;
-  kernels.set_tuning({.texel_reads = texel});
+  Tuning tuning{.texel_reads = texel};
+  if (way == Way::Host) tuning.many_rows = LinearKernel::Host;
+  kernels.set_tuning(tuning);
   const DeviceNorm weights =
       upload_norm(kernels.context(), numbers.weight.values, numbers.bias.values, one.epsilon, one.is_rms);
   gpu::Stream stream(kernels.context());
@@ -107,11 +110,12 @@ test::Deviation run(Kernels& kernels, const NormCase& one, const Numbers& number
   std::fill(marked.values.begin(), marked.values.end(), kMarker);
   const DeviceTensor other = test::put(stream, marked);
   const DeviceTensor& result = one.is_in_place ? x : other;
-  const NormOptions options{.y = one.adds == Adds::Nothing ? nullptr : &y,
-                            .adds_after = one.adds == Adds::After,
-                            .rows = one.rows,
-                            .out_first = one.out_first,
-                            .is_wide = way == Way::Wide || way == Way::WideTexel};
+  const NormOptions options{
+      .y = one.adds == Adds::Nothing ? nullptr : &y,
+      .adds_after = one.adds == Adds::After,
+      .rows = one.rows,
+      .out_first = one.out_first,
+      .is_wide = way == Way::Host ? std::nullopt : std::optional(way == Way::Wide || way == Way::WideTexel)};
   norm(stream, kernels, x, weights, result, options);
   const gpu::Download bytes = stream.download(result.buffer());
   gpu::Submission submission = std::move(stream).submit();

@@ -18,7 +18,8 @@ using test::AttentionCase;
 namespace {
 
 constexpr std::array kKinds{AttentionKernel::Naive, AttentionKernel::Blocks,        AttentionKernel::BlocksTexel,
-                            AttentionKernel::Tiled, AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel};
+                            AttentionKernel::Tiled, AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel,
+                            AttentionKernel::Host};
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kTokens = 70, kWidth = 8;
@@ -132,7 +133,7 @@ TEST_SUITE("gpu") {
     const Tensor weight = random.tensor({9, 4});
     for (const Activation activation :
          {Activation::None, Activation::Relu, Activation::Gelu, Activation::GeluTanh, Activation::Silu}) {
-      for (const LinearKernel kind : {LinearKernel::Naive, LinearKernel::Vec4, LinearKernel::Tiled}) {
+      for (const LinearKernel kind : {LinearKernel::Naive, LinearKernel::Vec4, LinearKernel::Tiled, LinearKernel::Host}) {
         INFO(to_string(kind), ", activation ", static_cast<int>(activation));
         const Tensor y = run_linear(x, weight, activation, kind);
         for (std::size_t at = 0; at < y.values.size(); ++at) CHECK(std::isnan(y.values[at]) == (at / 9 == 1));

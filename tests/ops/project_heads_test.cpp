@@ -12,8 +12,8 @@ using namespace headlight::ops;
 
 namespace {
 
-constexpr std::array kKinds{LinearKernel::Naive, LinearKernel::Vec4,    LinearKernel::Vec4Texel,
-                            LinearKernel::Tiled, LinearKernel::Shuffle, LinearKernel::ShuffleTexel};
+constexpr std::array kKinds{LinearKernel::Naive,   LinearKernel::Vec4,         LinearKernel::Vec4Texel, LinearKernel::Tiled,
+                            LinearKernel::Shuffle, LinearKernel::ShuffleTexel, LinearKernel::Host};
 
 struct Sizes {
   std::uint32_t items, tokens, d_model, heads, d_k, d_v;

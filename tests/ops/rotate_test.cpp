@@ -46,7 +46,8 @@ std::vector<double> expected(const RotateCase& one, const Tensor& x, const Tenso
   return result;
 }
 
-test::Deviation check(Kernels& kernels, const RotateCase& one, std::uint32_t seed) {
+test::Deviation check_by(Kernels& kernels, LinearKernel linear, const RotateCase& one, std::uint32_t seed) {
+  kernels.set_tuning({.many_rows = linear});
   test::Random random(seed);
   const Tensor x = random.tensor(one.shape);
   Tensor angles({kPositions, one.pairs, 2});
@@ -77,6 +78,13 @@ test::Deviation check(Kernels& kernels, const RotateCase& one, std::uint32_t see
   const test::Taken taken = test::take(tensor, submission.values<float>(bytes));
   CHECK(taken.is_padding_zero);
   return test::deviation(taken.values.values, expected(one, x, angles, positions));
+}
+
+/// By the kernel and, where the device is a processor, by functions of the program.
+test::Deviation check(Kernels& kernels, const RotateCase& one, std::uint32_t seed) {
+  test::Deviation worst = check_by(kernels, LinearKernel::Vec4, one, seed);
+  test::widen(worst, check_by(kernels, LinearKernel::Host, one, seed));
+  return worst;
 }
 
 }  // namespace

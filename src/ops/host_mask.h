@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ops/parameters.h"
+
+namespace headlight::ops {
+
+/// Which query sees which key of one map: shaders/lib/mask.glsl for the program's functions. `words` is the mask buffer.
+class HostMask {
+ public:
+  HostMask(const MaskParameters& mask, const std::uint32_t* words, std::uint32_t item, std::uint32_t head,
+           std::uint32_t heads, std::uint32_t keys);
+
+  /// Keys [begin, end).
+  struct Range {
+    std::uint32_t begin = 0, end = 0;
+  };
+  /// All keys that any query of [first, last] sees are among these.
+  Range visited(std::uint32_t first, std::uint32_t last) const;
+  bool is_visible(std::uint32_t query, std::uint32_t key) const;
+
+  /// Sets scores [query, first_key … first_key + 64) that the mask hides to kHidden; keys from `keys` on are hidden.
+  void hide(std::uint32_t query, std::uint32_t first_key, float* scores) const;
+
+  static constexpr float kHidden = -3.402823466e38f;
+
+ private:
+  struct Plane {
+    std::uint32_t first = 0, rows = 0, at = 0;
+
+    bool has_rows(std::uint32_t from, std::uint32_t to) const { return rows != 0 && to >= first && from < first + rows; }
+  };
+  Plane load_plane(std::uint32_t table_at, std::uint32_t map) const;
+  bool has_bit(const Plane& plane, std::uint32_t query, std::uint32_t key) const;
+  bool rule_shows(std::uint32_t query, std::uint32_t key) const;
+
+  MaskParameters mask_;
+  const std::uint32_t* words_;
+  std::uint32_t keys_, key_begin_ = 0, key_end_ = 0;
+  Plane deny_, allow_;
+};
+
+}  // namespace headlight::ops

@@ -1,0 +1,108 @@
+#include "ops/host_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+
+namespace headlight::ops {
+namespace {
+
+constexpr std::size_t kLanes = 16;  // sums on their way at once, which the compiler makes vectors of
+constexpr std::uint32_t kRowsAtOnce = 16;
+constexpr double kWorthThreads = 1e5;  // numbers; a thread takes some 20 µs to wake up
+
+bool is_mapped(const gpu::Slice& slice) { return !slice.buffer->mapped().empty(); }
+
+template <typename T>
+T* numbers(const gpu::Slice& slice) {
+  return reinterpret_cast<T*>(slice.buffer->mapped().data() + slice.offset);
+}
+
+/// Σ of(i) for i < count, in an order that depends on count alone.
+template <typename Of>
+float sum_of(std::size_t count, const Of& of) {
+  std::array<float, kLanes> sums{};
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += of(i + lane);
+  }
+  for (std::size_t lane = 0; i + lane < count; ++lane) sums[lane] += of(i + lane);
+  float sum = 0.0f;
+  for (const float some : sums) sum += some;
+  return sum;
+}
+
+void normalise(const NormParameters& p, const float* x, const float* y, const float* affine, float* result) {
+  const std::size_t width = p.width, padded = std::size_t{p.width4} * 4;
+  const auto input = [&](std::size_t i) { return p.adds == 1 ? x[i] + y[i] : x[i]; };
+  const auto count = static_cast<float>(width);
+  const float mean = p.is_rms != 0 ? 0.0f : sum_of(width, input) / count;
+  const float squares = sum_of(width, [&](std::size_t i) { return (input(i) - mean) * (input(i) - mean); });
+  const float inverse = 1.0f / std::sqrt(squares / count + p.epsilon);
+  for (std::size_t i = 0; i < width; ++i) {
+    const float normal = (input(i) - mean) * inverse * affine[i] + affine[padded + i];
+    result[i] = p.adds == 2 ? y[i] + normal : normal;
+  }
+  std::fill(result + width, result + padded, 0.0f);
+}
+
+/// Calls row(number) for each of `rows`, on threads where the numbers of all rows are worth it.
+void for_rows(HostThreads& threads, std::uint32_t rows, double numbers_each, const std::function<void(std::uint32_t)>& row) {
+  const auto part = [&](std::uint32_t number) {
+    const std::uint32_t end = std::min(rows, (number + 1) * kRowsAtOnce);
+    for (std::uint32_t i = number * kRowsAtOnce; i < end; ++i) row(i);
+  };
+  const std::uint32_t parts = divide_up(rows, kRowsAtOnce);
+  if (numbers_each * rows >= kWorthThreads) return threads.run(parts, part);
+  for (std::uint32_t number = 0; number < parts; ++number) part(number);
+}
+
+}  // namespace
+
+bool rows_on_host(const Kernels& kernels) {
+  return kernels.context().device().runs_host_steps && is_host(kernels.tuning().many_rows);
+}
+
+bool norm_on_host(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const DeviceTensor& y,
+                  const gpu::Buffer& affine, const DeviceTensor& result, const NormParameters& parameters) {
+  if (!is_mapped(x.buffer()) || !is_mapped(y.buffer()) || !is_mapped(affine) || !is_mapped(result.buffer())) return false;
+  stream.run_on_host([p = parameters, from = numbers<const float>(x.buffer()), other = numbers<const float>(y.buffer()),
+                      weights = numbers<const float>(affine), to = numbers<float>(result.buffer()),
+                      &threads = kernels.host_threads()] {
+    for_rows(threads, p.rows, p.width, [&](std::uint32_t row) {
+      const std::size_t map = row / p.tokens, token = row % p.tokens, item = map / p.heads, head = map % p.heads;
+      const std::size_t in = (item * p.stride4 + (head * p.capacity + p.first + token) * p.width4) * 4;
+      const std::size_t out = (item * p.out_stride4 + (head * p.out_capacity + p.out_first + token) * p.width4) * 4;
+      normalise(p, from + in, other + in, weights, to + out);
+    });
+  });
+  return true;
+}
+
+bool rotate_on_host(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const RotaryAngles& angles,
+                    const RotateParameters& parameters) {
+  if (!is_mapped(x.buffer()) || !is_mapped(angles.angles) || !is_mapped(angles.positions)) return false;
+  stream.run_on_host([p = parameters, items = x.items, to = numbers<float>(x.buffer()),
+                      table = numbers<const float>(angles.angles),
+                      positions = numbers<const std::uint32_t>(angles.positions), &threads = kernels.host_threads()] {
+    for_rows(threads, items * p.heads * p.tokens, 2.0 * p.pairs, [&](std::uint32_t number) {
+      const std::size_t map = number / p.tokens, item = map / p.heads, head = map % p.heads;
+      const std::size_t token = p.first + number % p.tokens;
+      float* row = to + item * p.stride + (head * p.capacity + token) * p.width;
+      const float* angle = table + std::size_t{positions[item * p.all_tokens + token]} * p.pairs * 2;
+      const std::size_t apart = p.is_interleaved != 0 ? 1 : p.pairs, step = p.is_interleaved != 0 ? 2 : 1;
+      for (std::size_t pair = 0; pair < p.pairs; ++pair, angle += 2) {
+        float& a = row[pair * step];
+        float& b = row[pair * step + apart];
+        const float turned = a * angle[0] - b * angle[1];
+        b = b * angle[0] + a * angle[1];
+        a = turned;
+      }
+    });
+  });
+  return true;
+}
+
+}  // namespace headlight::ops

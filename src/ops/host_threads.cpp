@@ -1,0 +1,62 @@
+#include "ops/host_threads.h"
+
+#include <algorithm>
+
+namespace headlight::ops {
+
+HostThreads::HostThreads(std::uint32_t count) {
+  const std::uint32_t all = count > 0 ? count : std::max(1u, std::thread::hardware_concurrency());
+  for (std::uint32_t i = 1; i < all; ++i) threads_.emplace_back([this] { work(); });
+}
+
+HostThreads::~HostThreads() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ends_ = true;
+  }
+  begun_.notify_all();
+}
+
+void HostThreads::run(std::uint32_t count, const std::function<void(std::uint32_t)>& part) {
+  {
+    const std::scoped_lock lock(mutex_);
+    part_ = &part;
+    count_ = count;
+    next_ = 0;
+    failure_ = nullptr;
+    ++loop_;
+  }
+  if (count > 1) begun_.notify_all();
+  take_parts();
+  std::unique_lock lock(mutex_);
+  part_ = nullptr;  // a thread that wakes up only now has nothing to do
+  ended_.wait(lock, [&] { return helping_ == 0; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void HostThreads::work() {
+  std::uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    begun_.wait(lock, [&] { return ends_ || (loop_ != seen && part_ != nullptr); });
+    if (ends_) return;
+    seen = loop_;
+    ++helping_;
+    lock.unlock();
+    take_parts();
+    lock.lock();
+    if (--helping_ == 0) ended_.notify_all();
+  }
+}
+
+void HostThreads::take_parts() {
+  try {
+    for (std::uint32_t i = next_++; i < count_; i = next_++) (*part_)(i);
+  } catch (...) {
+    next_ = count_;
+    const std::scoped_lock lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
+}
+
+}  // namespace headlight::ops

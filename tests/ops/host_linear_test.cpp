@@ -1,0 +1,208 @@
+// Linear layers by functions of the program, beside those of linear_test.cpp for all kernels.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/half.h"
+#include "ops/host_linear.h"
+#include "ops/host_threads.h"
+#include "ops/host_tile.h"
+#include "ops/linear.h"
+#include "support/deviation.h"
+#include "support/gpu_tensors.h"
+#include "support/random.h"
+
+using namespace headlight;
+using namespace headlight::ops;
+
+namespace {
+
+/// y of a layer of a random weight; `rows` of it alone are computed.
+std::vector<float> layer(Kernels& kernels, LinearKernel kind, const Tensor& x, const Tensor& weight, bool has_halves,
+                         Rows rows) {
+  kernels.set_tuning({.few_rows = kind, .many_rows = kind});
+  const LinearSource source{.weight = weight.values, .out = weight.axis(0), .in = weight.axis(1)};
+  const PackedLinear packed = pack(kernels.context(), {&source, 1}, "a test", has_halves);
+  gpu::Stream stream(kernels.context());
+  const DeviceTensor from = test::put(stream, x);
+  const DeviceTensor to(stream, x.axis(0), 1, x.axis(2), weight.axis(0), "a test");
+  linear(stream, kernels, from, packed, to, {.activation = Activation::GeluTanh, .rows = rows});
+  const gpu::Download bytes = stream.download(to.buffer());
+  gpu::Submission submission = std::move(stream).submit();
+  submission.wait();
+  return test::take(to, submission.values<float>(bytes)).values.values;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("host tile: every width of vectors multiplies and adds in the order of k") {
+    constexpr std::uint32_t kInner = 37;
+    test::Random random(5);
+    for (const HostTile* const* tile = host_tiles(); *tile != nullptr; ++tile) {
+      CAPTURE((*tile)->vectors);
+      for (std::uint32_t rows = 1; rows <= 20; ++rows) {
+        const Tensor x = random.tensor({rows, kInner + 3}), weight = random.tensor({kInner, HostTile::kColumns});
+        std::vector<float> sums(std::size_t{rows} * HostTile::kColumns, std::numeric_limits<float>::quiet_NaN());
+        const HostTile::Product whole{.x = x.values.data(),
+                                      .x_stride = kInner + 3,
+                                      .rows = rows,
+                                      .weight = weight.values.data(),
+                                      .inner = kInner,
+                                      .sum = sums.data(),
+                                      .adds = false};
+        (*tile)->multiply(whole);
+        double worst = 0.0;
+        for (std::size_t row = 0; row < rows; ++row) {
+          for (std::size_t column = 0; column < HostTile::kColumns; ++column) {
+            double sum = 0.0;
+            for (std::size_t k = 0; k < kInner; ++k) {
+              sum += static_cast<double>(x.values[row * (kInner + 3) + k]) *
+                     static_cast<double>(weight.values[k * HostTile::kColumns + column]);
+            }
+            test::widen(worst, static_cast<double>(sums[row * HostTile::kColumns + column]), sum);
+          }
+        }
+        CHECK(worst < 5e-6);  // observed 1.3e-6
+        // In two parts, and each row by itself: the same bits.
+        std::vector<float> parts(sums.size(), std::numeric_limits<float>::quiet_NaN());
+        for (std::uint32_t row = 0; row < rows; ++row) {
+          HostTile::Product part = whole;
+          part.x += row * whole.x_stride;
+          part.rows = 1;
+          part.sum = parts.data() + std::size_t{row} * HostTile::kColumns;
+          part.inner = 20;
+          (*tile)->multiply(part);
+          part.x += 20;
+          part.weight += std::size_t{20} * HostTile::kColumns;
+          part.inner = kInner - 20;
+          part.adds = true;
+          (*tile)->multiply(part);
+        }
+        CHECK(parts == sums);
+      }
+    }
+  }
+
+  TEST_CASE("host tile: activations of every width of vectors, and of numbers that aren't finite") {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    std::vector<float> numbers;
+    for (int i = -640; i < 640; ++i) numbers.push_back(static_cast<float>(i) * 0.025f);
+    numbers.insert(numbers.end(), {1e-30f, -1e-30f, 87.5f, -87.5f, 88.5f, -88.5f, 1e4f, -1e4f});
+    numbers.resize((numbers.size() + HostTile::kColumns - 1) / HostTile::kColumns * HostTile::kColumns);
+    const std::vector<float> zeros(HostTile::kColumns, 0.0f);
+    const auto rows = static_cast<std::uint32_t>(numbers.size() / HostTile::kColumns);
+    const auto exact = [](std::uint32_t activation, double x) {
+      switch (activation) {
+        case 1:
+          return std::max(x, 0.0);
+        case 2:
+          return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+        case 3:
+          return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+        case 4:
+          return x / (1.0 + std::exp(-x));
+        default:
+          return x;
+      }
+    };
+    for (const HostTile* const* tile = host_tiles(); *tile != nullptr; ++tile) {
+      for (std::uint32_t activation = 0; activation <= 4; ++activation) {
+        CAPTURE((*tile)->vectors);
+        CAPTURE(activation);
+        std::vector<float> values = numbers;
+        (*tile)->finish(activation, zeros.data(), rows, values.data());
+        double worst = 0.0;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          test::widen(worst, static_cast<double>(values[i]), exact(activation, static_cast<double>(numbers[i])));
+        }
+        CHECK(worst < 5e-6);  // observed 9.6e-7
+        std::vector<float> odd(HostTile::kColumns, std::numeric_limits<float>::quiet_NaN());
+        odd[1] = kInfinity;
+        odd[2] = 1.0f;
+        (*tile)->finish(activation, zeros.data(), 1, odd.data());
+        CHECK(odd[1] == kInfinity);
+        CHECK(std::isfinite(odd[2]));
+        for (std::size_t i = 3; i < odd.size(); ++i) CHECK(std::isnan(odd[i]));
+      }
+    }
+  }
+
+  TEST_CASE("host threads: every part runs once, loop after loop, and what one throws comes out") {
+    for (const std::uint32_t count : {1u, 2u, 5u}) {
+      HostThreads threads(count);
+      for (std::uint32_t parts : {0u, 1u, 2u, 100u, 1000u}) {
+        std::vector<std::atomic<int>> calls(parts);
+        threads.run(parts, [&](std::uint32_t part) { ++calls.at(part); });
+        for (const std::atomic<int>& call : calls) CHECK(call == 1);
+      }
+      CHECK_THROWS_AS(threads.run(50,
+                                  [](std::uint32_t part) {
+                                    if (part == 7) throw std::runtime_error("a part failed");
+                                  }),
+                      std::runtime_error);
+      std::atomic<int> sum = 0;
+      threads.run(10, [&](std::uint32_t part) { sum += static_cast<int>(part); });
+      CHECK(sum == 45);
+    }
+  }
+}
+
+TEST_SUITE("gpu") {
+  TEST_CASE_FIXTURE(test::OnGpu, "linear on the host: many rows and inputs, on threads, are as exact as a shader's") {
+    Kernels& kernels = test::shared_kernels();
+    test::Random random(8);
+    const Tensor x = random.tensor({2, 1, 131, 601});
+    Tensor weight = random.tensor({130, 601});
+    for (float& value : weight.values) value = from_half(to_half(value * 0.05f));
+    const Rows all{0, 131};
+    const std::vector<float> shader = layer(kernels, LinearKernel::Naive, x, weight, false, all);
+    const std::vector<float> host = layer(kernels, LinearKernel::Host, x, weight, false, all);
+    double worst = 0.0;
+    for (std::size_t i = 0; i < host.size(); ++i) {
+      test::widen(worst, static_cast<double>(host[i]), static_cast<double>(shader[i]));
+    }
+    CHECK(worst < 2e-5);  // observed 2.1e-6
+    CHECK(layer(kernels, LinearKernel::Host, x, weight, true, all) == host);
+    // Rows computed by themselves have the same bits.
+    const std::vector<float> some = layer(kernels, LinearKernel::Host, x, weight, false, {97, 5});
+    for (std::size_t item = 0; item < 2; ++item) {
+      for (std::size_t i = 97 * 130; i < 102 * 130; ++i) CHECK(some[item * 131 * 130 + i] == host[item * 131 * 130 + i]);
+    }
+  }
+
+  TEST_CASE("linear on the host: only where memory is the program's, and never with shaders alone") {
+    test::Random random(9);
+    const Tensor x = random.tensor({1, 1, 5, 9}), weight = random.tensor({7, 9});
+    for (const gpu::ContextOptions& options : {gpu::ContextOptions{}, gpu::ContextOptions{.has_private_memory = true},
+                                               gpu::ContextOptions{.shaders_only = true}}) {
+      test::WatchedContext context(options);
+      const bool can = context->device().runs_host_steps;
+      if (options.has_private_memory || options.shaders_only) CHECK_FALSE(can);
+      Kernels kernels(context);
+      CHECK((kernels.tuning().many_rows == LinearKernel::Host) == can);
+      layer(kernels, LinearKernel::Host, x, weight, false, {0, 5});
+      CHECK((context->host_waits() > 0) == can);
+      if (can) continue;
+      Tuning tuning = default_tuning(context->device());
+      for (std::uint32_t step = 0; step < 2 * (kCandidates + 1); ++step) measure_step(kernels, step, tuning);
+      CHECK(tuning.few_rows != LinearKernel::Host);
+      CHECK(tuning.many_rows != LinearKernel::Host);
+      CHECK(context->host_waits() == 0);
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "a GPU's default is its own kernels") {
+    gpu::DeviceInfo gpu = context.device();
+    gpu.is_cpu = gpu.runs_host_steps = false;
+    CHECK(default_tuning(gpu).few_rows == LinearKernel::Tiled);
+    CHECK(default_tuning(gpu).many_rows == LinearKernel::Tiled);
+    CHECK(default_shader(context.device()) != LinearKernel::Host);
+  }
+}
