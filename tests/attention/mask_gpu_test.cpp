@@ -107,9 +107,9 @@ TEST_SUITE("gpu") {
     test::Random random(1);
     const Sizes sizes{2, 3, 5, 33};
     const std::vector<std::uint32_t> lengths{33, 20};
-    for (const auto& sizes : {std::pair{1u, 1u}, {2u, 1u}, {1u, 3u}, {2u, 3u}}) {
-      const auto& batch = sizes.first;
-      const auto& heads = sizes.second;
+    for (const auto& batch_heads : {std::pair{1u, 1u}, {2u, 1u}, {1u, 3u}, {2u, 3u}}) {
+      const auto& batch = batch_heads.first;
+      const auto& heads = batch_heads.second;
       CAPTURE(batch);
       CAPTURE(heads);
       const MaskSpec mask{.rule = {},
