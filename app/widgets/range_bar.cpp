@@ -52,9 +52,9 @@ class RangeInput {
 
   /// Returns the bar's range: during a drag the previous one, so that the bar doesn't change.
   view::ValueLimits handle() {
-    const shell::UiRect& area = bar_.area;
-    ImGui::SetCursorScreenPos({area.x - kGripReach, area.y - kGripReach});
-    ImGui::InvisibleButton("range", {area.width + 2.0F * kGripReach, area.height + 2.0F * kGripReach});
+    const view::Rect& area = bar_.area;
+    ImGui::SetCursorScreenPos(to_imgui(area.origin - kGripReach));
+    ImGui::InvisibleButton("range", {area.size.x + 2.0F * kGripReach, area.size.y + 2.0F * kGripReach});
     mark_last_item(frame_, "head.range_bar");
     is_hovered_ = ImGui::IsItemHovered() || ImGui::IsItemActive();
     const ImGuiIO& io = ImGui::GetIO();
@@ -65,7 +65,7 @@ class RangeInput {
       return shown_;
     }
     if (ImGui::IsItemActivated()) {
-      const bool is_upper = io.MousePos.y < area.y + area.height * 0.5F;
+      const bool is_upper = io.MousePos.y < area.center().y;
       grip() = static_cast<int>(is_upper ? Grip::High : Grip::Low);
       from_low() = shown_.low;
       from_high() = shown_.high;
@@ -74,7 +74,7 @@ class RangeInput {
     const auto held = static_cast<Grip>(grip());
     if (held != Grip::None) {
       const view::ValueLimits from{.low = from_low(), .high = from_high()};
-      const float part = -ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 2.0F).y / std::max(area.height, 1.0F);
+      const float part = -ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 2.0F).y / std::max(area.size.y, 1.0F);
       const float end = held == Grip::High ? 1.0F : 0.0F;
       if (part != 0.0F) {
         limits[bar_.stage] = moved(from, held, view::value_at(from, spread_, end + part), has_signs_, spread_);
@@ -105,10 +105,10 @@ class RangeInput {
 };
 
 /// A grip at an end's position in the bar's range.
-void draw_grip(const Frame& frame, const shell::UiRect& area, float place, bool is_chosen) {
+void draw_grip(const Frame& frame, const view::Rect& area, float place, bool is_chosen) {
   const shell::Theme& theme = frame.ui.theme();
-  const float y = std::round(area.y + area.height * (1.0F - place));
-  ImGui::GetWindowDrawList()->AddRectFilled({area.x - 4.0F, y - 2.0F}, {area.x + area.width + 4.0F, y + 2.0F},
+  const float y = std::round(area.origin.y + area.size.y * (1.0F - place));
+  ImGui::GetWindowDrawList()->AddRectFilled({area.origin.x - 4.0F, y - 2.0F}, {area.end().x + 4.0F, y + 2.0F},
                                             is_chosen ? theme.accent : theme.text_dim, 2.0F);
 }
 

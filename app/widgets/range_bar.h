@@ -13,7 +13,7 @@ namespace headlight::app {
 /// The selected map's colour bar, whose ends the user moves: dragging an end moves it along the values, the wheel moves the
 /// top (of scores both ends), a double click fits the map again. Changes view.color_limits of `stage`.
 struct RangeBar {
-  shell::UiRect area;  ///< of the colours; ticks are at its right
+  view::Rect area;  ///< of the colours; ticks are at its right
   attention::Stage stage = attention::Stage::Weights;
   const char* caption = "";
   bool is_fixed = false;  ///< the range can't be changed: each row has its own

@@ -22,7 +22,7 @@ class MapHeatmap {
 
   void draw();
   /// The colour bar, whose range the user may change.
-  void draw_bar(const shell::UiRect& bar);
+  void draw_bar(const view::Rect& bar);
   /// Whether nearly all cells have one colour, and how to see more.
   std::optional<RangeHint> hint() const;
 
