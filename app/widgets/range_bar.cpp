@@ -112,6 +112,22 @@ void draw_grip(const Frame& frame, const view::Rect& area, float place, bool is_
                                             is_chosen ? theme.accent : theme.text_dim, 2.0F);
 }
 
+/// Of some thousands of a tile's cells that are visible and finite, the one that 98 % of them are at most.
+std::optional<float> high_weight_of(const attention::Tile& weights) {
+  constexpr std::size_t kSamples = 4096;
+  constexpr std::size_t kLeastCells = 16;
+  std::vector<float> samples;
+  const std::size_t step = std::max<std::size_t>(weights.values.size() / kSamples, 1);
+  for (std::size_t cell = 0; cell < weights.values.size(); cell += step) {
+    const bool is_masked = !weights.masked.empty() && weights.masked[cell] != 0;
+    if (!is_masked && std::isfinite(weights.values[cell])) samples.push_back(weights.values[cell]);
+  }
+  if (samples.size() < kLeastCells) return std::nullopt;
+  const auto most = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * 98 / 100);
+  std::ranges::nth_element(samples, most);
+  return *most;
+}
+
 /// Rounded up to two digits, for limits that a click sets.
 float rounded_up(float value) {
   const float step = std::pow(10.0F, std::floor(std::log10(value)) - 1.0F);
@@ -133,27 +149,27 @@ void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage
   draw_grip(frame, bar.area, view::place_in(axis, image.spread, image.low), is_chosen);
 }
 
-std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits) {
-  constexpr std::size_t kLooks = 4096;
-  constexpr std::size_t kLeastCells = 16;
+std::optional<float> HighWeight::of(const ShownTile& shown_tile) {
+  const std::uint64_t revision = shown_tile.revision();
+  if (evaluations_ == 0 || revision != revision_ || shown_tile.query != query_) {
+    weight_ = high_weight_of(*shown_tile.tile);
+    query_ = shown_tile.query;
+    revision_ = revision;
+    ++evaluations_;
+  }
+  return weight_;
+}
+
+std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits,
+                                    HighWeight& high_weight) {
   constexpr float kDark = 0.06F;  // of the colours: hard to tell apart
   constexpr float kLow = 0.25F;   // of the colours: the map doesn't use its range
   const view::ValueLimits shown{.low = image.low, .high = image.high};
-  const attention::Tile& weights = *shown_tile.tile;
   const float largest = shown_tile.facts->largest_weight;
   if (has_limits && view::place_in(shown, image.spread, largest) < kLow) {
     return RangeHint{.text = fmt::format("the largest is {:.2g}", double{largest}), .fit = std::nullopt};
   }
-  std::vector<float> looks;
-  const std::size_t step = std::max<std::size_t>(weights.values.size() / kLooks, 1);
-  for (std::size_t cell = 0; cell < weights.values.size(); cell += step) {
-    const bool is_masked = !weights.masked.empty() && weights.masked[cell] != 0;
-    if (!is_masked && std::isfinite(weights.values[cell])) looks.push_back(weights.values[cell]);
-  }
-  if (looks.size() < kLeastCells) return std::nullopt;
-  const auto most = looks.begin() + static_cast<std::ptrdiff_t>(looks.size() * 98 / 100);
-  std::ranges::nth_element(looks, most);
-  const float below = *most;
+  const float below = high_weight.of(shown_tile).value_or(0.0F);
   if (!(below > 0.0F) || !(view::place_in(shown, image.spread, below) < kDark)) return std::nullopt;
   RangeHint hint{.text = fmt::format("98 % are below {:.2g}", double{rounded_up(below)}),
                  .fit = view::ValueLimits{.low = 0.0F, .high = rounded_up(below)}};

@@ -115,6 +115,21 @@ TEST_CASE("a map that is all dark says so, and a click shows it") {
   CHECK_FALSE(stage.items.contains("head.fit_range"));
 }
 
+TEST_CASE("the hint reads a tile's cells once, not in every frame") {
+  PanelStage stage;
+  stage.make_tile = mostly_dark;
+  stage.state.text() = words(30);
+  stage.state.playground().settings.layers = 1;
+  stage.settle();
+  const std::uint64_t first = stage.high_weight.evaluations();
+  CHECK(first >= 1);
+  for (int i = 0; i < 5; ++i) stage.frame();
+  CHECK(stage.high_weight.evaluations() == first);
+  stage.state.text() = words(31);
+  stage.settle();
+  CHECK(stage.high_weight.evaluations() > first);
+}
+
 TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it") {
   PanelStage stage;
   stage.make_tile = mostly_dark;

@@ -33,6 +33,7 @@ struct PanelStage {
   EngineResult result;
   ItemRects items;
   StepsMemory steps;
+  HighWeight high_weight;
   std::vector<Query> queries;           ///< of the last frame
   std::vector<TileQuery> tile_queries;  ///< those for tiles
   std::uint32_t evaluated = 0;          ///< tiles since the construction
@@ -78,7 +79,7 @@ struct PanelStage {
     const float width = shell.ui.size().x;
     pane("center", 0.0F, width - grid, shell.ui.theme().background, [&] {
       if (state.view.tab == "head") {
-        draw_head_panel(shown);
+        draw_head_panel(shown, high_weight);
       } else {
         draw_steps_panel(shown, steps);
       }

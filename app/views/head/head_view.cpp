@@ -83,9 +83,9 @@ constexpr float kHintLine = 16.0F;
 /// a number mean, and the zoom while there is one.
 class Legend {
  public:
-  Legend(Frame& frame, const MapHeatmap& heatmap, const view::Viewport& viewport)
+  Legend(Frame& frame, const MapHeatmap& heatmap, const view::Viewport& viewport, HighWeight& high_weight)
       : frame_(frame),
-        hint_(heatmap.hint()),
+        hint_(heatmap.hint(high_weight)),
         has_scale_(shown_stage(frame.state) == attention::Stage::Weights),
         has_masked_cells_(heatmap.has_masked_cells()),
         has_odd_cells_(heatmap.has_odd_cells()),
@@ -174,7 +174,7 @@ class Legend {
   float zoom_;
 };
 
-void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
+void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, HighWeight& high_weight) {
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F);
   const glm::vec2 margins = measure_axes(frame, queries, keys, room);
   const MapRoom map_room{
@@ -199,7 +199,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
     const float x = std::round(cells.end().x + 18.0F);
     const float top = cells.origin.y + kBarDrop;
     constexpr float kLegendDrop = 14.0F;
-    Legend legend(frame, heatmap, viewport);
+    Legend legend(frame, heatmap, viewport, high_weight);
     // As high as the map, but the legend stays in the window.
     const float room_below = map_room.area.end().y - top - kLegendDrop - legend.height();
     const float height = std::clamp(std::min(cells.size.y - kBarDrop, room_below), 60.0F, 340.0F);
@@ -212,7 +212,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
 
 }  // namespace
 
-void draw_head_panel(Frame& frame) {
+void draw_head_panel(Frame& frame, HighWeight& high_weight) {
   const Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);
   if (shape == frame.result.shapes.end() || !frame.result.input) return;
@@ -225,12 +225,14 @@ void draw_head_panel(Frame& frame) {
     rows.texts = &*written;
     rows.name = "writes";
   }
-  draw_map(frame, rows, axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind)));
+  draw_map(frame, rows, axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind)),
+           high_weight);
 }
 
 std::unique_ptr<ViewPanel> open_head_view() {
   class HeadView final : public ViewPanel {
-    void draw(Frame& frame) override { draw_head_panel(frame); }
+    void draw(Frame& frame) override { draw_head_panel(frame, high_weight_); }
+    HighWeight high_weight_;
   };
   return std::make_unique<HeadView>();
 }

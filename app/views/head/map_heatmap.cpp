@@ -102,11 +102,11 @@ void MapHeatmap::draw_bar(const view::Rect& bar) {
   draw_range_bar(frame_, {.area = bar, .stage = stage, .caption = caption, .is_fixed = is_per_row()}, image);
 }
 
-std::optional<RangeHint> MapHeatmap::hint() const {
+std::optional<RangeHint> MapHeatmap::hint(HighWeight& high_weight) const {
   if (!known().tile || !shows_weights() || is_per_row()) return std::nullopt;
   shell::HeatmapImage image;
   set_colors(image);
-  return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights));
+  return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights), high_weight);
 }
 
 void MapHeatmap::draw_tile(const ShownTile& shown_tile) {
