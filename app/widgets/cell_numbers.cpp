@@ -85,8 +85,8 @@ shell::Color readable_on(shell::Color ground) {
 }
 
 shell::Color color_of(const shell::HeatmapImage& image, float value) {
-  const float place = view::place_in({.low = image.low, .high = image.high}, image.spread, value);
-  return image.color_map[static_cast<std::size_t>(std::lround(place * 255.0F))];
+  const float position = view::position_in({.low = image.low, .high = image.high}, image.spread, value);
+  return image.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))];
 }
 
 void draw_rows_without_weights(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile) {

@@ -44,11 +44,11 @@ void draw_small_color_bar(const Frame& frame, const view::Rect& bar, const shell
   ImFont* font = frame.ui.fonts().mono_small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_gradient(list, bar, image, {.low = image.low, .high = image.high}, false);
-  const auto put = [&](float value, float place) {
+  const auto put = [&](float value, float position) {
     const std::string text = cell_number(value, 2);
     const float width = text_width(font, text);
     // The ends' labels are inside the bar, the middle's is centred.
-    const float x = bar.origin.x + (bar.size.x - width) * place;
+    const float x = bar.origin.x + (bar.size.x - width) * position;
     list->AddText(font, font_size(font), ImVec2(std::round(x), bar.end().y + 2.0F), theme.text_dim, text.c_str());
   };
   put(image.spread == view::ScaleSpread::Log ? view::log_floor(image.low, image.high) : image.low, 0.0F);
@@ -68,7 +68,7 @@ void draw_color_bar(const Frame& frame, const view::Rect& bar, const shell::Heat
                 caption);
   const std::vector<view::Tick> ticks = view::make_bar_ticks(axis, image.spread, bar.size.y, font_size(font));
   for (const view::Tick& tick : ticks) {
-    const float y = bar.origin.y + bar.size.y * (1.0F - view::place_in(axis, image.spread, tick.value));
+    const float y = bar.origin.y + bar.size.y * (1.0F - view::position_in(axis, image.spread, tick.value));
     list->AddLine(ImVec2(bar.end().x, y), ImVec2(bar.end().x + 4.0F, y), theme.text_dim);
     list->AddText(font, font_size(font), ImVec2(bar.end().x + 7.0F, std::round(y - font_size(font) * 0.5F)), theme.text_dim,
                   tick.label.c_str());

@@ -105,9 +105,9 @@ class RangeInput {
 };
 
 /// A grip at an end's position in the bar's range.
-void draw_grip(const Frame& frame, const view::Rect& area, float place, bool is_chosen) {
+void draw_grip(const Frame& frame, const view::Rect& area, float position, bool is_chosen) {
   const shell::Theme& theme = frame.ui.theme();
-  const float y = std::round(area.origin.y + area.size.y * (1.0F - place));
+  const float y = std::round(area.origin.y + area.size.y * (1.0F - position));
   ImGui::GetWindowDrawList()->AddRectFilled({area.origin.x - 4.0F, y - 2.0F}, {area.end().x + 4.0F, y + 2.0F},
                                             is_chosen ? theme.accent : theme.text_dim, 2.0F);
 }
@@ -145,8 +145,8 @@ void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage
                                      : "Drag an end to change the colours' range, or scroll over it.");
   draw_color_bar(frame, bar.area, image, axis, bar.caption);
   if (!input.is_hovered() && !is_chosen) return;
-  draw_grip(frame, bar.area, view::place_in(axis, image.spread, image.high), is_chosen);
-  draw_grip(frame, bar.area, view::place_in(axis, image.spread, image.low), is_chosen);
+  draw_grip(frame, bar.area, view::position_in(axis, image.spread, image.high), is_chosen);
+  draw_grip(frame, bar.area, view::position_in(axis, image.spread, image.low), is_chosen);
 }
 
 std::optional<float> HighWeight::of(const ShownTile& shown_tile) {
@@ -166,11 +166,11 @@ std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::He
   constexpr float kLow = 0.25F;   // of the colours: the map doesn't use its range
   const view::ValueLimits shown{.low = image.low, .high = image.high};
   const float largest = shown_tile.facts->largest_weight;
-  if (has_limits && view::place_in(shown, image.spread, largest) < kLow) {
+  if (has_limits && view::position_in(shown, image.spread, largest) < kLow) {
     return RangeHint{.text = fmt::format("the largest is {:.2g}", double{largest}), .fit = std::nullopt};
   }
   const float below = high_weight.of(shown_tile).value_or(0.0F);
-  if (!(below > 0.0F) || !(view::place_in(shown, image.spread, below) < kDark)) return std::nullopt;
+  if (!(below > 0.0F) || !(view::position_in(shown, image.spread, below) < kDark)) return std::nullopt;
   RangeHint hint{.text = fmt::format("98 % are below {:.2g}", double{rounded_up(below)}),
                  .fit = view::ValueLimits{.low = 0.0F, .high = rounded_up(below)}};
   if (image.spread == view::ScaleSpread::Log) hint.fit = view::ValueLimits{.low = below * 1e-3F, .high = largest};

@@ -34,7 +34,7 @@ void ColorBar::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) cons
   canvas.frame(bar, paper.outline, 0.75F);
   for (const view::Tick& tick : ticks_) {
     const float y =
-        bar.end().y - bar.size.y * view::place_in({.low = scale_.low, .high = scale_.high}, scale_.spread, tick.value);
+        bar.end().y - bar.size.y * view::position_in({.low = scale_.low, .high = scale_.high}, scale_.spread, tick.value);
     canvas.line({bar.end().x, y}, {bar.end().x + kTickLength, y}, paper.outline, 0.75F);
     canvas.text({bar.end().x + kTickLength + 3.0F + tick_width_, y + kHalfCapital * kTickSize}, tick.label,
                 {.size = kTickSize, .color = paper.muted, .align = TextAlign::End});

@@ -203,8 +203,8 @@ void draw_thumbnails(Frame& frame) {
   for (std::size_t i = 0; i < arrangement.heads.size(); ++i) {
     const Head& head = arrangement.heads[i];
     if (head.block != frame.state.selection.block || head.head != frame.state.selection.head) continue;
-    const auto place = static_cast<std::uint32_t>(i);
-    const float top = layout.box(place / per_group, place % per_group).y;
+    const auto index = static_cast<std::uint32_t>(i);
+    const float top = layout.box(index / per_group, index % per_group).y;
     follow_selection(frame, top, top + layout.map_size().y + layout.caption() + top_margin);
     break;
   }
