@@ -94,14 +94,14 @@ int run_command(const BleuFlags& flags) {
   if (!flags.hypothesis.empty() && !flags.common.model.empty()) {
     throw UsageError("--model and --hypothesis exclude each other: what is translated already needs no model");
   }
-  const auto place = [&](const std::string& given, const char* text) {
+  const auto file_of = [&](const std::string& given, const char* text) {
     return names_files ? fs::path(given) : flags.common.multi30k(text, "--source and --reference");
   };
-  const fs::path reference_file = place(flags.reference, "test_2016_flickr.en");
+  const fs::path reference_file = file_of(flags.reference, "test_2016_flickr.en");
   const Lines references = evaluation::read_lines(reference_file);
   Lines hypotheses;
   if (!flags.source.empty() || !names_files) {
-    const fs::path source_file = place(flags.source, "test_2016_flickr.de");
+    const fs::path source_file = file_of(flags.source, "test_2016_flickr.de");
     const Lines sources = evaluation::read_lines(source_file);
     check_same_count(source_file, sources.size(), reference_file, references.size());
     if (flags.hypothesis.empty()) hypotheses = translate(flags.common, sources);

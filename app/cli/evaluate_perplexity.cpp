@@ -51,10 +51,10 @@ Texts read_texts(const PerplexityFlags& flags, bool is_encoder_decoder) {
             .texts = evaluation::read_lines(names_files ? fs::path(flags.text)
                                                         : flags.common.multi30k("test_2016_flickr.en", "--text-file"))};
   }
-  const auto place = [&](const std::string& given, const char* text) {
+  const auto file_of = [&](const std::string& given, const char* text) {
     return names_files ? fs::path(given) : flags.common.multi30k(text, "--source and --target");
   };
-  const fs::path source_file = place(flags.source, "val.de"), target_file = place(flags.target, "val.en");
+  const fs::path source_file = file_of(flags.source, "val.de"), target_file = file_of(flags.target, "val.en");
   Texts texts{.sources = evaluation::read_lines(source_file), .texts = evaluation::read_lines(target_file)};
   check_same_count(source_file, texts.sources.size(), target_file, texts.texts.size());
   return texts;

@@ -89,14 +89,14 @@ std::optional<PaletteEntry> CommandPalette::draw(Frame& frame, const std::string
   constexpr const char* kName = "palette";
   if (!is_open_) return std::nullopt;
   if (is_appearing_) ImGui::OpenPopup(kName);
-  const float width = std::min(kWidth, frame.ui.width() - 2.0F * kMargin);
-  const float top = std::round(std::clamp(frame.ui.height() * 0.1F, ImGui::GetFrameHeight() + 4.0F, 96.0F));
+  const float width = std::min(kWidth, frame.ui.size().x - 2.0F * kMargin);
+  const float top = std::round(std::clamp(frame.ui.size().y * 0.1F, ImGui::GetFrameHeight() + 4.0F, 96.0F));
   const float field = ImGui::GetFrameHeight() + 2.0F * kPadding;
-  const float room = frame.ui.height() - top - kMargin - field - kFootHeight - kPadding;
+  const float room = frame.ui.size().y - top - kMargin - field - kFootHeight - kPadding;
   const auto fitting = static_cast<std::size_t>(std::max(room / kRowHeight, 1.0F));
   const std::size_t rows = std::clamp<std::size_t>(hits_.size(), 1, std::min(fitting, kMostRows));
   const float list = static_cast<float>(rows) * kRowHeight;
-  ImGui::SetNextWindowPos({std::round((frame.ui.width() - width) * 0.5F), top});
+  ImGui::SetNextWindowPos({std::round((frame.ui.size().x - width) * 0.5F), top});
   ImGui::SetNextWindowSize({width, field + list + kFootHeight + kPadding});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(kPadding, kPadding));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(kPadding, kPadding));

@@ -264,7 +264,7 @@ void ExportDialog::draw_names(Frame& frame) {
   ImGui::Spacing();
   draw_label(frame, fmt::format("{} file{}", names.size(), names.size() == 1 ? "" : "s").c_str());
   constexpr float kRoomForAll = 720.0F;  // in a lower window the buttons go first
-  if (frame.ui.height() < kRoomForAll) {
+  if (frame.ui.size().y < kRoomForAll) {
     const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesInTooltip));
     std::string told =
         names.empty() ? "Nothing to write, or no format for it, is chosen." : fmt::format("{}", fmt::join(first, "\n"));
@@ -273,7 +273,7 @@ void ExportDialog::draw_names(Frame& frame) {
     return;
   }
   ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.ui.theme().field);
-  const float height = std::clamp(frame.ui.height() - 560.0F, 56.0F, 112.0F);  // the rest must fit a small window
+  const float height = std::clamp(frame.ui.size().y - 560.0F, 56.0F, 112.0F);  // the rest must fit a small window
   ImGui::BeginChild("names", {0.0F, height}, true);
   {
     const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text_dim);
@@ -341,7 +341,7 @@ void ExportDialog::draw(Frame& frame, const std::string& device, std::string& di
   {
     const Dialog dialog(frame, "Export", is_open_, 600.0F);
     if (dialog.is_visible() && folders_.is_open()) {
-      const float height = std::clamp(frame.ui.height() - 220.0F, 120.0F, 420.0F);
+      const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, 420.0F);
       if (const std::optional<std::filesystem::path> chosen = folders_.draw(frame, height)) {
         typed_directory_ = chosen->string();
       }

@@ -132,8 +132,9 @@ struct Piece {
 /// The best way to lay a pattern on a piece. Its memory is reused.
 class Aligner {
  public:
-  /// The score, nothing where the letters aren't there in this order. With `places`: adds the letters' indices in the piece.
-  std::optional<int> align(const Pattern& pattern, const Piece& piece, std::vector<std::size_t>* places = nullptr) {
+  /// The score, nothing where the letters aren't there in this order. With `positions`: adds the letters' indices in the
+  /// piece.
+  std::optional<int> align(const Pattern& pattern, const Piece& piece, std::vector<std::size_t>* positions = nullptr) {
     const std::size_t rows = pattern.letters.size();
     const std::size_t columns = piece.letters.size();
     if (rows == 0 || rows > columns || !find_bounds(pattern, piece)) return std::nullopt;
@@ -145,12 +146,12 @@ class Aligner {
     }
     if (known(last, best) == kNone) return std::nullopt;
     const int score = known(last, best) + (pattern.letters == piece.letters ? kWholeText : 0);
-    if (places) trace(pattern, piece, best, *places);
+    if (positions) trace(pattern, piece, best, *positions);
     return score;
   }
 
  private:
-  /// The first and the last place that each letter can have.
+  /// The first and the last position that each letter can have.
   bool find_bounds(const Pattern& pattern, const Piece& piece) {
     std::size_t j = 0;
     for (std::size_t i = 0; i < pattern.letters.size(); ++i, ++j) {
@@ -175,7 +176,7 @@ class Aligner {
     return score;
   }
 
-  /// kNone outside of the places that the letter can have.
+  /// kNone outside of the positions that the letter can have.
   int known(std::size_t row, std::size_t column) const {
     return column < first_[row] || column > last_[row] ? kNone : scores_[row * kMostLetters + column];
   }
@@ -195,9 +196,9 @@ class Aligner {
     }
   }
 
-  /// Goes back from the last letter's place along what fill_row() has chosen.
-  void trace(const Pattern& pattern, const Piece& piece, std::size_t column, std::vector<std::size_t>& places) const {
-    places.push_back(column);
+  /// Goes back from the last letter's position along what fill_row() has chosen.
+  void trace(const Pattern& pattern, const Piece& piece, std::size_t column, std::vector<std::size_t>& positions) const {
+    positions.push_back(column);
     for (std::size_t row = pattern.letters.size() - 1; row > 0; --row) {
       const int above = known(row, column) - worth(pattern, piece, row, column);
       std::size_t from = column - 1;
@@ -207,7 +208,7 @@ class Aligner {
         gap = kGap + kGapLetter * static_cast<int>(column - from - 1);
       }
       column = from;
-      places.push_back(column);
+      positions.push_back(column);
     }
   }
 
@@ -225,19 +226,19 @@ struct Texts {
   }
 };
 
-/// The best score of the ways in which an entry may match; nothing: none. With `places`: the letters of the best way.
-std::optional<int> score(Aligner& aligner, const Query& query, const Texts& texts, std::vector<std::size_t>* places) {
+/// The best score of the ways in which an entry may match; nothing: none. With `positions`: the letters of the best way.
+std::optional<int> score(Aligner& aligner, const Query& query, const Texts& texts, std::vector<std::size_t>* positions) {
   std::optional<int> best;
   const auto offer = [&](std::optional<int> score, int handicap, std::size_t offset, std::vector<std::size_t>& found) {
     if (!score || (best && *score + handicap <= *best)) return;
     best = *score + handicap;
-    if (!places) return;
-    for (std::size_t& place : found) place += offset;
-    *places = std::move(found);
+    if (!positions) return;
+    for (std::size_t& position : found) position += offset;
+    *positions = std::move(found);
   };
   const auto try_whole = [&](const Piece& piece, int handicap, std::size_t offset) {
     std::vector<std::size_t> found;
-    offer(aligner.align(query.whole, piece, places ? &found : nullptr), handicap, offset, found);
+    offer(aligner.align(query.whole, piece, positions ? &found : nullptr), handicap, offset, found);
   };
   const std::size_t behind = std::min(texts.title + 1, texts.both.letters.size());
   try_whole(texts.part(0, texts.title), 0, 0);
@@ -249,7 +250,7 @@ std::optional<int> score(Aligner& aligner, const Query& query, const Texts& text
   int sum = 0;
   std::vector<std::size_t> found;
   for (const Pattern& word : query.words) {
-    const std::optional<int> one = aligner.align(word, texts.both, places ? &found : nullptr);
+    const std::optional<int> one = aligner.align(word, texts.both, positions ? &found : nullptr);
     if (!one) return best;
     sum += *one;
   }
@@ -321,19 +322,19 @@ SearchMarks FuzzyIndex::marks(std::string_view utf8, std::size_t index) const {
   const Texts texts{.both = {std::u32string_view(letters_).substr(entry.begin, entry.length),
                              std::string_view(kinds_).substr(entry.begin, entry.length)},
                     .title = entry.title};
-  std::vector<std::size_t> places;
-  if (!score(shared_aligner(), query, texts, &places)) return marks;
-  std::ranges::sort(places);
+  std::vector<std::size_t> positions;
+  if (!score(shared_aligner(), query, texts, &positions)) return marks;
+  std::ranges::sort(positions);
   std::size_t byte = 0;  // of the title, then of the detail
-  auto place = places.begin();
+  auto position = positions.begin();
   for (std::size_t i = 0; i < entry.length; ++i) {
     const std::size_t width = widths_[entry.begin + i];
     if (i == entry.title) {
       byte = 0;
       continue;  // the space between them
     }
-    while (place != places.end() && *place < i) ++place;
-    if (place != places.end() && *place == i) {
+    while (position != positions.end() && *position < i) ++position;
+    if (position != positions.end() && *position == i) {
       std::vector<ByteRange>& ranges = i < entry.title ? marks.title : marks.detail;
       if (!ranges.empty() && ranges.back().end == byte) {
         ranges.back().end = byte + width;

@@ -163,12 +163,12 @@ void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page) {
   if (draw_segmented(frame, "help", pages, chosen)) page = static_cast<HelpPage>(chosen);
   ImGui::Spacing();
   // As high as the window allows, so that the dialog doesn't jump from one page to the other; in a small one they scroll.
-  const float height = std::clamp(frame.ui.height() - kFrame, 120.0F, 700.0F);
+  const float height = std::clamp(frame.ui.size().y - kFrame, 120.0F, 700.0F);
   ImGui::BeginChild("page", {0.0F, height});
   page == HelpPage::Keys ? draw_keys(frame) : draw_words(frame);
   const ImVec2 page_low = ImGui::GetWindowPos();
-  frame.mark("help.page", {.x = page_low.x, .y = page_low.y, .width = ImGui::GetWindowWidth(), .height = height});
-  frame.mark("help.end", {.x = page_low.x, .y = ImGui::GetCursorScreenPos().y, .width = 1.0F, .height = 1.0F});
+  frame.mark("help.page", {.origin = to_glm(page_low), .size = {ImGui::GetWindowWidth(), height}});
+  frame.mark("help.end", {.origin = {page_low.x, ImGui::GetCursorScreenPos().y}, .size = {1.0F, 1.0F}});
   ImGui::EndChild();
 }
 

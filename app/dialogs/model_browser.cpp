@@ -101,7 +101,7 @@ ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& c
     return choice;
   }
   if (files_.is_open()) {
-    const float height = std::clamp(frame.ui.height() - 220.0F, 120.0F, kListHeight);
+    const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, kListHeight);
     if (const std::optional<std::filesystem::path> chosen = files_.draw(frame, height)) {
       typed_ = chosen->string();
       choice.path = typed_;
@@ -165,7 +165,7 @@ void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
 
 void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, ModelBrowserChoice& choice) {
   const shell::Theme& theme = frame.ui.theme();
-  const float most = std::max(frame.ui.height() - 260.0F, 120.0F);
+  const float most = std::max(frame.ui.size().y - 260.0F, 120.0F);
   ImGui::BeginChild("models", {0.0F, std::min(kListHeight, most)});
   std::optional<ListedModel::Place> place;
   for (std::size_t i = 0; i < context.models.size(); ++i) {

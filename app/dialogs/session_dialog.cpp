@@ -58,7 +58,7 @@ std::optional<SessionDialog::Choice> SessionDialog::draw(Frame& frame) {
   const Dialog dialog(frame, saves_ ? "Save session" : "Open session", is_open_, kWidth);
   if (!dialog.is_visible()) return std::nullopt;
   if (files_.is_open()) {
-    const float height = std::clamp(frame.ui.height() - 220.0F, 120.0F, 420.0F);
+    const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, 420.0F);
     if (const std::optional<fs::path> chosen = files_.draw(frame, height)) {
       std::error_code failure;
       typed_ = (saves_ && fs::is_directory(*chosen, failure) ? *chosen / kNewName : *chosen).string();

@@ -52,25 +52,24 @@ shell::Color role_of(WelcomeCard::Kind kind, const shell::Theme& theme) {
 }
 
 /// Returns whether the card was clicked.
-bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const shell::UiRect& box, bool has_focus) {
+bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const view::Rect& box, bool has_focus) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  ImGui::SetCursorScreenPos({box.x, box.y});
+  ImGui::SetCursorScreenPos(to_imgui(box.origin));
   ImGui::PushID(static_cast<int>(index));
-  const bool was_clicked = ImGui::InvisibleButton("card", {box.width, box.height});
+  const bool was_clicked = ImGui::InvisibleButton("card", to_imgui(box.size));
   ImGui::PopID();
   const std::string name =
       card.kind == WelcomeCard::Kind::Preset ? "welcome." + card.preset : fmt::format("welcome.{}", index);
   frame.mark(name, box);
   const bool is_hovered = ImGui::IsItemHovered();
   if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-  const float room = box.width - 2.0F * kInset;
+  const float room = box.size.x - 2.0F * kInset;
   const std::string summary = fit_text(fonts.small, card.summary, room);
   if (summary != card.summary) explain_last_item(frame, card.summary.c_str());
 
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 low(box.x, box.y);
-  const ImVec2 high(box.x + box.width, box.y + box.height);
+  const ImVec2 low = to_imgui(box.origin), high = to_imgui(box.end());
   list->AddRectFilled(low, high, is_hovered ? theme.hover : card.is_shown ? theme.active : theme.field, 6.0F);
   list->AddRect(low, high, has_focus ? theme.accent : theme.border, 6.0F, 0, has_focus ? 2.0F : 1.0F);
   list->AddRectFilled({low.x, low.y + 10.0F}, {low.x + 3.0F, high.y - 10.0F}, role_of(card.kind, theme), 1.5F);
@@ -116,21 +115,20 @@ WelcomeChoice draw_welcome_panel(Frame& frame, std::span<const WelcomeCard> card
   choice.is_closed = ImGui::InvisibleButton("close", {button, button});
   mark_last_item(frame, "welcome.close");
   explain_last_item(frame, "Close (Esc); Help › Welcome brings it back");
-  const ImVec2 middle(ImGui::GetItemRectMin().x + button * 0.5F, ImGui::GetItemRectMin().y + button * 0.5F);
+  const glm::vec2 middle = last_item_rect().center();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;
   constexpr float kArm = 4.5F;
-  list->AddLine({middle.x - kArm, middle.y - kArm}, {middle.x + kArm, middle.y + kArm}, ink, 1.5F);
+  list->AddLine(to_imgui(middle - kArm), to_imgui(middle + kArm), ink, 1.5F);
   list->AddLine({middle.x - kArm, middle.y + kArm}, {middle.x + kArm, middle.y - kArm}, ink, 1.5F);
 
   const Grid grid = lay_out(cards.size(), width);
   for (std::size_t i = 0; i < cards.size(); ++i) {
     const auto column = static_cast<float>(i % grid.columns);
     const auto row = static_cast<float>(i / grid.columns);
-    const shell::UiRect box{.x = origin.x + kEdge + column * (grid.card_width + kGap),
-                            .y = origin.y + kTop + kHeading + row * (kCardHeight + kGap),
-                            .width = grid.card_width,
-                            .height = kCardHeight};
+    const view::Rect box{.origin = {origin.x + kEdge + column * (grid.card_width + kGap),
+                                    origin.y + kTop + kHeading + row * (kCardHeight + kGap)},
+                         .size = {grid.card_width, kCardHeight}};
     if (draw_card(frame, cards[i], i, box, has_focus && i == memory.card)) choice.card = memory.card = i;
   }
   const float bottom = origin.y + ImGui::GetWindowHeight() - 0.5F;

@@ -10,9 +10,9 @@ std::shared_ptr<const inference::LanguageModel> ModelCache::open(const std::file
   // Without the lock: a model that opens slowly doesn't block another.
   std::shared_ptr<const inference::LanguageModel> model = inference::open_model(path);
   const std::lock_guard lock(mutex_);
-  std::weak_ptr<const inference::LanguageModel>& place = models_[path];
-  if (auto known = place.lock()) return known;
-  place = model;
+  std::weak_ptr<const inference::LanguageModel>& cached = models_[path];
+  if (auto known = cached.lock()) return known;
+  cached = model;
   return model;
 }
 

@@ -22,10 +22,10 @@ Json describe_language_model(const inference::LanguageModel& model, const Model&
   if (choice.ids.empty()) about["text"] = choice.text;
   if (!choice.pair_text.empty()) about["pair_text"] = choice.pair_text;
   if (!choice.target_text.empty() && choice.target_ids.empty()) about["target_text"] = choice.target_text;
-  for (const auto& [place, gain] : gains) {
-    about["gains"].push_back({{"attention", model::to_string(place.first.kind)},
-                              {"layer", place.first.layer.value},
-                              {"head", place.second},
+  for (const auto& [which, gain] : gains) {
+    about["gains"].push_back({{"attention", model::to_string(which.first.kind)},
+                              {"layer", which.first.layer.value},
+                              {"head", which.second},
                               {"gain", gain}});
   }
   return about;

@@ -59,12 +59,12 @@ void Canvas::finish() noexcept {
   if (is_in_flight_) handles_.wait_until_idle();
 }
 
-void Canvas::resize(PixelSize size) {
+void Canvas::resize(glm::uvec2 size) {
   if (size == size_) return;
   const std::uint32_t limit = handles_.physical.getProperties().limits.maxImageDimension2D;
-  if (size.width == 0 || size.height == 0 || size.width > limit || size.height > limit) {
-    throw Error("can't draw an image of {} x {} pixels on {}: each side may have 1 to {}", size.width, size.height,
-                handles_.name, limit);
+  if (size.x == 0 || size.y == 0 || size.x > limit || size.y > limit) {
+    throw Error("can't draw an image of {} x {} pixels on {}: each side may have 1 to {}", size.x, size.y, handles_.name,
+                limit);
   }
   wait();
   handles_.queue.waitIdle();  // a window may still be copying from the old image
@@ -73,16 +73,15 @@ void Canvas::resize(PixelSize size) {
   view_ = nullptr;
   image_ = nullptr;
   memory_ = nullptr;
-  image_ = vk::raii::Image(
-      handles_.device,
-      vk::ImageCreateInfo{.imageType = vk::ImageType::e2D,
-                          .format = kFormat,
-                          .extent = {.width = size.width, .height = size.height, .depth = 1},
-                          .mipLevels = 1,
-                          .arrayLayers = 1,
-                          .samples = vk::SampleCountFlagBits::e1,
-                          .tiling = vk::ImageTiling::eOptimal,
-                          .usage = vk::ImageUsageFlagBits::eColorAttachment | vk::ImageUsageFlagBits::eTransferSrc});
+  image_ = vk::raii::Image(handles_.device, vk::ImageCreateInfo{.imageType = vk::ImageType::e2D,
+                                                                .format = kFormat,
+                                                                .extent = {.width = size.x, .height = size.y, .depth = 1},
+                                                                .mipLevels = 1,
+                                                                .arrayLayers = 1,
+                                                                .samples = vk::SampleCountFlagBits::e1,
+                                                                .tiling = vk::ImageTiling::eOptimal,
+                                                                .usage = vk::ImageUsageFlagBits::eColorAttachment |
+                                                                         vk::ImageUsageFlagBits::eTransferSrc});
   const vk::MemoryRequirements needs = image_.getMemoryRequirements();
   memory_ = vk::raii::DeviceMemory(handles_.device,
                                    {.allocationSize = needs.size,
@@ -99,8 +98,8 @@ void Canvas::resize(PixelSize size) {
   framebuffer_ = vk::raii::Framebuffer(handles_.device, vk::FramebufferCreateInfo{.renderPass = *render_pass_,
                                                                                   .attachmentCount = 1,
                                                                                   .pAttachments = &*view_,
-                                                                                  .width = size.width,
-                                                                                  .height = size.height,
+                                                                                  .width = size.x,
+                                                                                  .height = size.y,
                                                                                   .layers = 1});
   size_ = size;
 }
@@ -112,14 +111,14 @@ void Canvas::wait() {
   is_in_flight_ = false;
 }
 
-vk::CommandBuffer Canvas::begin(const std::array<float, 3>& ground, std::span<const Ground> grounds) {
+vk::CommandBuffer Canvas::begin(const glm::vec3& ground, std::span<const Ground> grounds) {
   wait();
   commands_.reset();
   commands_.begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
-  const vk::ClearValue clear{.color = {.float32 = std::array{ground[0], ground[1], ground[2], 1.0F}}};
+  const vk::ClearValue clear{.color = {.float32 = std::array{ground.r, ground.g, ground.b, 1.0F}}};
   commands_.beginRenderPass({.renderPass = *render_pass_,
                              .framebuffer = *framebuffer_,
-                             .renderArea = {.extent = {.width = size_.width, .height = size_.height}},
+                             .renderArea = {.extent = {.width = size_.x, .height = size_.y}},
                              .clearValueCount = 1,
                              .pClearValues = &clear},
                             vk::SubpassContents::eInline);
@@ -127,11 +126,11 @@ vk::CommandBuffer Canvas::begin(const std::array<float, 3>& ground, std::span<co
     const vk::ClearAttachment fill{
         .aspectMask = vk::ImageAspectFlagBits::eColor,
         .colorAttachment = 0,
-        .clearValue = {.color = {.float32 = std::array{rect.color[0], rect.color[1], rect.color[2], 1.0F}}}};
-    const vk::ClearRect area{
-        .rect = {.offset = {.x = rect.x, .y = rect.y}, .extent = {.width = rect.width, .height = rect.height}},
-        .baseArrayLayer = 0,
-        .layerCount = 1};
+        .clearValue = {.color = {.float32 = std::array{rect.color.r, rect.color.g, rect.color.b, 1.0F}}}};
+    const vk::ClearRect area{.rect = {.offset = {.x = rect.origin.x, .y = rect.origin.y},
+                                      .extent = {.width = rect.size.x, .height = rect.size.y}},
+                             .baseArrayLayer = 0,
+                             .layerCount = 1};
     commands_.clearAttachments(fill, area);
   }
   return *commands_;
@@ -146,12 +145,12 @@ void Canvas::end_and_submit() {
 
 PixelImage Canvas::read() {
   wait();
-  PixelImage result{.size = size_, .rgba = std::vector<std::uint8_t>(std::size_t{size_.width} * size_.height * 4)};
+  PixelImage result{.size = size_, .rgba = std::vector<std::uint8_t>(std::size_t{size_.x} * size_.y * 4)};
   const MappedBuffer staging(handles_, result.rgba.size(), vk::BufferUsageFlagBits::eTransferDst,
                              vk::MemoryPropertyFlagBits::eHostCached);
   handles_.run_once([&](vk::CommandBuffer commands) {
     const vk::BufferImageCopy region{.imageSubresource = {.aspectMask = vk::ImageAspectFlagBits::eColor, .layerCount = 1},
-                                     .imageExtent = {.width = size_.width, .height = size_.height, .depth = 1}};
+                                     .imageExtent = {.width = size_.x, .height = size_.y, .depth = 1}};
     commands.copyImageToBuffer(*image_, vk::ImageLayout::eTransferSrcOptimal, *staging.buffer, region);
     const vk::MemoryBarrier to_host{.srcAccessMask = vk::AccessFlagBits::eTransferWrite,
                                     .dstAccessMask = vk::AccessFlagBits::eHostRead};

@@ -1,19 +1,19 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <span>
+
+#include <glm/vec3.hpp>
 
 #include "app/shell/pixels.h"
 #include "app/shell/vulkan_handles.h"
 
 namespace headlight::shell {
 
-/// A plain rectangle of an image, in pixels.
+/// A plain rectangle of an image, in pixels, and its colour, 0 … 1.
 struct Ground {
-  std::int32_t x = 0, y = 0;
-  std::uint32_t width = 0, height = 0;
-  std::array<float, 3> color = {};
+  glm::ivec2 origin{0};
+  glm::uvec2 size{0};
+  glm::vec3 color{0.0F};
 };
 
 /// The image that a frame is drawn into, with its render pass, and the way back to host memory. One frame is in flight at a
@@ -27,24 +27,24 @@ class Canvas {
   Canvas& operator=(const Canvas&) = delete;
 
   vk::RenderPass render_pass() const { return *render_pass_; }
-  PixelSize size() const { return size_; }
+  glm::uvec2 size() const { return size_; }
   vk::Image image() const { return *image_; }
 
   /// Throws Error when the device can't draw into an image of that size.
-  void resize(PixelSize size);
+  void resize(glm::uvec2 size);
   /// Waits until the frame in flight is drawn.
   void wait();
   /// Waits before the frame's resources are freed, and ignores errors of the device.
   void finish() noexcept;
-  /// Begins the render pass on a background of [r, g, b], 0 … 1, with other rectangles on it.
-  vk::CommandBuffer begin(const std::array<float, 3>& ground, std::span<const Ground> grounds);
+  /// Begins the render pass on a background, its colour 0 … 1, with other rectangles on it.
+  vk::CommandBuffer begin(const glm::vec3& ground, std::span<const Ground> grounds);
   void end_and_submit();
   PixelImage read();
 
  private:
   RenderDevice::Handles& handles_;
   vk::raii::RenderPass render_pass_ = nullptr;
-  PixelSize size_;
+  glm::uvec2 size_{0};
   vk::raii::DeviceMemory memory_ = nullptr;
   vk::raii::Image image_ = nullptr;
   vk::raii::ImageView view_ = nullptr;

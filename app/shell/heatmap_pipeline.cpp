@@ -32,7 +32,7 @@ HeatmapRenderer::Pipeline::Pipeline(RenderDevice::Handles& device_handles, vk::R
   static_cast<void>(allocator_.allocate(1));  // kMissingWord
 }
 
-void HeatmapRenderer::Pipeline::begin_frame(PixelSize image_size, float pixels_per_unit) {
+void HeatmapRenderer::Pipeline::begin_frame(glm::uvec2 image_size, float pixels_per_unit) {
   ++frame;
   size = image_size;
   scale = pixels_per_unit;
@@ -155,17 +155,16 @@ void HeatmapRenderer::Pipeline::bind_buffer() {
   handles.device.updateDescriptorSets(write, {});
 }
 
-void HeatmapRenderer::Pipeline::record(const Draw& draw, const std::array<float, 4>& clip) const {
-  const float left = std::max(std::floor(clip[0]), 0.0F);
-  const float top = std::max(std::floor(clip[1]), 0.0F);
-  const float right = std::min(std::floor(clip[2]), static_cast<float>(size.width));
-  const float bottom = std::min(std::floor(clip[3]), static_cast<float>(size.height));
-  if (right <= left || bottom <= top) return;
+void HeatmapRenderer::Pipeline::record(const Draw& draw, glm::vec2 clip_low, glm::vec2 clip_high) const {
+  const glm::vec2 low = glm::max(glm::floor(clip_low), glm::vec2(0.0F));
+  const glm::vec2 high = glm::min(glm::floor(clip_high), glm::vec2(size));
+  if (high.x <= low.x || high.y <= low.y) return;
   recording.bindPipeline(vk::PipelineBindPoint::eGraphics, draw.variant);
   recording.bindDescriptorSets(vk::PipelineBindPoint::eGraphics, variants_.layout(), 0, set_, {});
-  recording.setScissor(0, vk::Rect2D{.offset = {.x = static_cast<std::int32_t>(left), .y = static_cast<std::int32_t>(top)},
-                                     .extent = {.width = static_cast<std::uint32_t>(right - left),
-                                                .height = static_cast<std::uint32_t>(bottom - top)}});
+  const glm::ivec2 offset(low);
+  const glm::uvec2 extent(high - low);
+  recording.setScissor(
+      0, vk::Rect2D{.offset = {.x = offset.x, .y = offset.y}, .extent = {.width = extent.x, .height = extent.y}});
   recording.pushConstants<params::HeatmapParameters>(variants_.layout(), HeatmapVariants::kStages, 0, draw.parameters);
   recording.draw(4, 1, 0, 0);
 }

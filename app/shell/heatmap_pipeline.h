@@ -19,7 +19,7 @@ struct HeatmapRenderer::Pipeline {
   Pipeline(RenderDevice::Handles& handles, vk::RenderPass render_pass, Budget budget = {});
 
   /// After the previous frame was drawn, so that its values may be overwritten. Drops long unused heatmaps.
-  void begin_frame(PixelSize size, float scale);
+  void begin_frame(glm::uvec2 size, float scale);
 
   /// A heatmap's colours in the buffer, a word per cell, and what they were found from.
   struct Entry {
@@ -50,12 +50,12 @@ struct HeatmapRenderer::Pipeline {
   vk::Pipeline variant_of(const params::HeatmapParameters& parameters, bool has_mask) {
     return variants_.pipeline_of(parameters, has_mask);
   }
-  /// Records the draw into `recording`, clipped to a rectangle in pixels [x0, y0, x1, y1].
-  void record(const Draw& draw, const std::array<float, 4>& clip) const;
+  /// Records the draw into `recording`, clipped to a rectangle from its upper left to its lower right corner, in pixels.
+  void record(const Draw& draw, glm::vec2 clip_low, glm::vec2 clip_high) const;
 
   RenderDevice::Handles& handles;
   Budget budget;
-  PixelSize size;
+  glm::uvec2 size{0};
   float scale = 1.0F;
   std::uint64_t frame = 0;
   std::uint64_t uploads = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/shell/heatmap_pipeline.h"
+#include "app/shell/imgui_vectors.h"
 #include "core/error.h"
 #include "imgui.h"
 
@@ -26,25 +27,18 @@ void check(const HeatmapImage& image) {
   if (image.color_map.size() != 256) refuse("color_map", image.color_map.size(), 256);
 }
 
-struct Edges {
-  float left, top, right, bottom;
-};
-
-Edges visible_part(const HeatmapImage& image, const ImVec2& clip_min, const ImVec2& clip_max) {
-  Edges edges{std::max(image.area.x, clip_min.x), std::max(image.area.y, clip_min.y),
-              std::min(image.area.x + image.area.width, clip_max.x), std::min(image.area.y + image.area.height, clip_max.y)};
-  if (image.clip) {
-    edges = {std::max(edges.left, image.clip->x), std::max(edges.top, image.clip->y),
-             std::min(edges.right, image.clip->x + image.clip->width),
-             std::min(edges.bottom, image.clip->y + image.clip->height)};
-  }
-  return edges;
+/// The upper left and lower right corner of what is visible between those of the draw list's clip rectangle.
+std::pair<glm::vec2, glm::vec2> visible_part(const HeatmapImage& image, glm::vec2 low, glm::vec2 high) {
+  low = glm::max(low, image.area.origin);
+  high = glm::min(high, image.area.end());
+  if (!image.clip) return {low, high};
+  return {glm::max(low, image.clip->origin), glm::min(high, image.clip->end())};
 }
 
 void on_draw(const ImDrawList*, const ImDrawCmd* command) {
   const auto& draw = *static_cast<const Pipeline::Draw*>(command->UserCallbackData);
   const ImVec4& clip = command->ClipRect;  // pixels by now, see draw_data.h
-  draw.pipeline->record(draw, {clip.x, clip.y, clip.z, clip.w});
+  draw.pipeline->record(draw, {clip.x, clip.y}, {clip.z, clip.w});
 }
 
 }  // namespace
@@ -61,47 +55,44 @@ HeatmapRenderer::HeatmapRenderer(std::unique_ptr<Pipeline> pipeline) : pipeline_
 HeatmapRenderer::~HeatmapRenderer() = default;
 void HeatmapRenderer::replace(std::unique_ptr<Pipeline> pipeline) { pipeline_ = std::move(pipeline); }
 
-std::optional<HeatmapRenderer::Cell> HeatmapRenderer::cell_at(const HeatmapImage& image, float x, float y) {
-  if (image.rows == 0 || image.columns == 0 || !image.area.contains(x, y)) return std::nullopt;
-  if (image.clip && !image.clip->contains(x, y)) return std::nullopt;
-  const float column = (x - image.area.x) / image.area.width * static_cast<float>(image.columns);
-  const float row = (y - image.area.y) / image.area.height * static_cast<float>(image.rows);
-  return Cell{std::min(static_cast<std::uint32_t>(row), image.rows - 1),
-              std::min(static_cast<std::uint32_t>(column), image.columns - 1)};
+std::optional<view::CellPosition> HeatmapRenderer::cell_at(const HeatmapImage& image, glm::vec2 point) {
+  if (image.rows == 0 || image.columns == 0 || !image.area.contains(point)) return std::nullopt;
+  if (image.clip && !image.clip->contains(point)) return std::nullopt;
+  const glm::uvec2 count(image.columns, image.rows);
+  const auto cell = glm::min(glm::uvec2((point - image.area.origin) / image.area.size * glm::vec2(count)), count - 1U);
+  return view::CellPosition{.row = cell.y, .column = cell.x};
 }
 
-UiRect HeatmapRenderer::cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column) {
-  const float width = image.area.width / static_cast<float>(image.columns);
-  const float height = image.area.height / static_cast<float>(image.rows);
-  return {image.area.x + static_cast<float>(column) * width, image.area.y + static_cast<float>(row) * height, width, height};
+view::Rect HeatmapRenderer::cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column) {
+  const glm::vec2 size = image.area.size / glm::vec2(image.columns, image.rows);
+  return {image.area.origin + glm::vec2(column, row) * size, size};
 }
 
 void HeatmapRenderer::draw(ImDrawList* list, const HeatmapImage& image) {
   check(image);
   Pipeline& pipeline = *pipeline_;
-  const Edges part = visible_part(image, list->GetClipRectMin(), list->GetClipRectMax());
-  if (part.right <= part.left || part.bottom <= part.top || image.rows == 0 || image.columns == 0) return;
+  const auto [low, high] = visible_part(image, to_glm(list->GetClipRectMin()), to_glm(list->GetClipRectMax()));
+  if (high.x <= low.x || high.y <= low.y || image.rows == 0 || image.columns == 0) return;
 
   Pipeline::Draw& draw = pipeline.draws.emplace_back();
   draw.pipeline = &pipeline;
   const float scale = pipeline.scale;
   params::HeatmapParameters& p = draw.parameters;
-  p.area_x = image.area.x * scale;
-  p.area_y = image.area.y * scale;
-  p.area_width = image.area.width * scale;
-  p.area_height = image.area.height * scale;
-  p.quad_x = part.left * scale;
-  p.quad_y = part.top * scale;
-  p.quad_width = (part.right - part.left) * scale;
-  p.quad_height = (part.bottom - part.top) * scale;
-  p.to_clip_x = 2.0F / static_cast<float>(pipeline.size.width);
-  p.to_clip_y = 2.0F / static_cast<float>(pipeline.size.height);
+  p.area_x = image.area.origin.x * scale;
+  p.area_y = image.area.origin.y * scale;
+  p.area_width = image.area.size.x * scale;
+  p.area_height = image.area.size.y * scale;
+  p.quad_x = low.x * scale;
+  p.quad_y = low.y * scale;
+  p.quad_width = (high.x - low.x) * scale;
+  p.quad_height = (high.y - low.y) * scale;
+  p.to_clip_x = 2.0F / static_cast<float>(pipeline.size.x);
+  p.to_clip_y = 2.0F / static_cast<float>(pipeline.size.y);
   p.rows = image.rows;
   p.columns = image.columns;
   p.hatch = image.hatch;
-  const float cell =
-      std::min(image.area.width / static_cast<float>(image.columns), image.area.height / static_cast<float>(image.rows));
-  p.grid = cell >= image.grid_from ? image.grid : 0;
+  const glm::vec2 cell = cell_rect(image, 0, 0).size;
+  p.grid = std::min(cell.x, cell.y) >= image.grid_from ? image.grid : 0;
   p.crosshair = image.crosshair;
   p.crosshair_row = image.crosshair_row.value_or(kNoIndex);
   p.crosshair_column = image.crosshair_column.value_or(kNoIndex);

@@ -9,22 +9,13 @@
 
 #include "app/shell/theme.h"
 #include "view/value_scale.h"
+#include "view/viewport.h"
 
 struct ImDrawList;
 
 namespace headlight::shell {
 
 class RenderDevice;
-
-/// A rectangle in UI units, as ImGui's coordinates.
-struct UiRect {
-  float x = 0.0F;
-  float y = 0.0F;
-  float width = 0.0F;
-  float height = 0.0F;
-
-  bool contains(float px, float py) const { return px >= x && px < x + width && py >= y && py < y + height; }
-};
 
 /// One matrix to draw as coloured cells, and how. Spans are read during HeatmapRenderer::draw() only.
 struct HeatmapImage {
@@ -45,8 +36,8 @@ struct HeatmapImage {
   view::ScaleSpread spread = view::ScaleSpread::Linear;
   std::span<const std::uint32_t> color_map;  ///< 256 entries, packed as Color
 
-  UiRect area;                 ///< of all cells; may reach beyond the clip when zoomed in
-  std::optional<UiRect> clip;  ///< inside ImGui's own clip rectangle of the draw list, which always applies
+  view::Rect area;                 ///< of all cells, UI units; may reach beyond the clip when zoomed in
+  std::optional<view::Rect> clip;  ///< inside ImGui's own clip rectangle of the draw list, which always applies
 
   Color hatch = 0;         ///< stripes of masked cells; their width is in UI units, at any zoom
   Color hatch_ground = 0;  ///< between the stripes; alpha 0 lets the value's colour show through
@@ -72,14 +63,10 @@ class HeatmapRenderer {
   };
 
   /// Cell under a point of the area, or nullopt outside it.
-  struct Cell {
-    std::uint32_t row = 0;
-    std::uint32_t column = 0;
-  };
-  static std::optional<Cell> cell_at(const HeatmapImage& image, float x, float y);
+  static std::optional<view::CellPosition> cell_at(const HeatmapImage& image, glm::vec2 point);
 
   /// The rectangle of a cell.
-  static UiRect cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column);
+  static view::Rect cell_rect(const HeatmapImage& image, std::uint32_t row, std::uint32_t column);
 
   /// Between Ui::begin_frame() and end_frame(). Throws Error when a span's size doesn't fit rows × columns or the colour map
   /// isn't 256 long, or when the device fails. A heatmap that is larger than the whole budget is drawn in the missing

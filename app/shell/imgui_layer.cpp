@@ -8,6 +8,7 @@
 
 #include "app/shell/draw_data.h"
 #include "app/shell/imgui_keys.h"
+#include "app/shell/imgui_vectors.h"
 #include "core/error.h"
 #include "imgui.h"
 #include "imgui_internal.h"
@@ -138,9 +139,7 @@ void ImGuiLayer::apply_key(const KeyPress& press) {
 
 void ImGuiLayer::apply(const InputEvent& event, float scale) {
   ImGuiIO& io = ImGui::GetIO();
-  std::visit(Overload{[&](const MouseMove& move) {
-                        io.MousePos = {move.x / scale, move.y / scale};
-                      },
+  std::visit(Overload{[&](const MouseMove& move) { io.MousePos = to_imgui(move.position / scale); },
                       [&](const MouseLeave&) {
                         io.MousePos = {kNowhere, kNowhere};
                       },
@@ -150,8 +149,8 @@ void ImGuiLayer::apply(const InputEvent& event, float scale) {
                       },
                       [&](const MouseWheel& wheel) {
                         apply_modifiers(wheel.modifiers);
-                        io.MouseWheel += wheel.vertical;
-                        io.MouseWheelH += wheel.horizontal;
+                        io.MouseWheel += wheel.steps.y;
+                        io.MouseWheelH += wheel.steps.x;
                       },
                       [&](const KeyPress& press) { apply_key(press); },
                       [&](const TextInput& text) { io.AddInputCharactersUTF8(text.utf8.c_str()); },
@@ -163,9 +162,9 @@ void ImGuiLayer::apply(const InputEvent& event, float scale) {
              event);
 }
 
-void ImGuiLayer::begin_frame(PixelSize size, float scale, double elapsed_s) {
+void ImGuiLayer::begin_frame(glm::uvec2 size, float scale, double elapsed_s) {
   ImGuiIO& io = ImGui::GetIO();
-  io.DisplaySize = {static_cast<float>(size.width) / scale, static_cast<float>(size.height) / scale};
+  io.DisplaySize = to_imgui(glm::vec2(size) / scale);
   io.DisplayFramebufferScale = {scale, scale};
   io.DeltaTime = static_cast<float>(std::clamp(elapsed_s, 1e-4, 1.0));
   ImGui_ImplVulkan_NewFrame();

@@ -35,7 +35,7 @@ class ImGuiLayer {
   void use_device(vk::RenderPass render_pass) { render_pass_ = render_pass; }
 
   void apply(const InputEvent& event, float scale);
-  void begin_frame(PixelSize size, float scale, double elapsed_s);
+  void begin_frame(glm::uvec2 size, float scale, double elapsed_s);
   /// Ends ImGui's frame, lays it out in pixels. record() then draws it.
   void end_frame(float scale);
   void record(vk::CommandBuffer commands);

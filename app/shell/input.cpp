@@ -20,12 +20,13 @@ constexpr KeyPress kModifiersReleased{.key = Key::LeftControl, .down = false};
 
 }  // namespace
 
-std::vector<InputEvent> click_at(float x, float y, MouseButton button, Modifiers modifiers) {
-  return {MouseMove{x, y}, MouseClick{button, true, modifiers}, MouseClick{button, false, modifiers}, kModifiersReleased};
+std::vector<InputEvent> click_at(glm::vec2 position, MouseButton button, Modifiers modifiers) {
+  return {MouseMove{position}, MouseClick{button, true, modifiers}, MouseClick{button, false, modifiers},
+          kModifiersReleased};
 }
 
-std::vector<InputEvent> drag(float from_x, float from_y, float to_x, float to_y, Modifiers modifiers) {
-  return {MouseMove{from_x, from_y}, MouseClick{MouseButton::Left, true, modifiers}, MouseMove{to_x, to_y},
+std::vector<InputEvent> drag(glm::vec2 from, glm::vec2 to, Modifiers modifiers) {
+  return {MouseMove{from}, MouseClick{MouseButton::Left, true, modifiers}, MouseMove{to},
           MouseClick{MouseButton::Left, false, modifiers}, kModifiersReleased};
 }
 

@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include <glm/vec2.hpp>
+
 namespace headlight::shell {
 
 enum class Key : std::uint8_t {
@@ -108,8 +110,7 @@ enum class MouseButton : std::uint8_t { Left, Right, Middle };
 
 /// Positions are pixels of the image that the interface is drawn into, from its top left corner.
 struct MouseMove {
-  float x = 0.0F;
-  float y = 0.0F;
+  glm::vec2 position{0.0F};
 };
 struct MouseLeave {};
 struct MouseClick {
@@ -117,10 +118,8 @@ struct MouseClick {
   bool down = true;
   Modifiers modifiers = {};
 };
-/// Steps of the wheel; positive up and left.
 struct MouseWheel {
-  float horizontal = 0.0F;
-  float vertical = 0.0F;
+  glm::vec2 steps{0.0F};  ///< x positive to the left, y positive up
   Modifiers modifiers = {};
 };
 /// A keyboard repeat is another `down` without an `up` between.
@@ -140,10 +139,10 @@ struct FocusChange {
 using InputEvent = std::variant<MouseMove, MouseLeave, MouseClick, MouseWheel, KeyPress, TextInput, FocusChange>;
 
 /// Move there, press and release.
-std::vector<InputEvent> click_at(float x, float y, MouseButton button = MouseButton::Left, Modifiers modifiers = {});
+std::vector<InputEvent> click_at(glm::vec2 position, MouseButton button = MouseButton::Left, Modifiers modifiers = {});
 /// Press at the first point, move to the second, release: three frames. Painting along the way has to interpolate, as for a
 /// fast mouse.
-std::vector<InputEvent> drag(float from_x, float from_y, float to_x, float to_y, Modifiers modifiers = {});
+std::vector<InputEvent> drag(glm::vec2 from, glm::vec2 to, Modifiers modifiers = {});
 /// Press and release a key.
 std::vector<InputEvent> tap(Key key, Modifiers modifiers = {});
 

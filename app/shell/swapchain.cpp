@@ -63,13 +63,13 @@ Swapchain::Swapchain(RenderDevice::Handles& handles, vk::raii::SurfaceKHR surfac
 
 Swapchain::~Swapchain() { handles_.wait_until_idle(); }
 
-void Swapchain::recreate(PixelSize size) {
+void Swapchain::recreate(glm::uvec2 size) {
   handles_.device.waitIdle();
   const vk::SurfaceCapabilitiesKHR capabilities = handles_.physical.getSurfaceCapabilitiesKHR(*surface_);
   vk::Extent2D extent = capabilities.currentExtent;
   if (extent.width == UINT32_MAX) {  // Wayland: the swapchain determines the window's size
-    extent.width = std::clamp(size.width, capabilities.minImageExtent.width, capabilities.maxImageExtent.width);
-    extent.height = std::clamp(size.height, capabilities.minImageExtent.height, capabilities.maxImageExtent.height);
+    extent.width = std::clamp(size.x, capabilities.minImageExtent.width, capabilities.maxImageExtent.width);
+    extent.height = std::clamp(size.y, capabilities.minImageExtent.height, capabilities.maxImageExtent.height);
   }
   size_ = {};
   if (extent.width == 0 || extent.height == 0) return;
@@ -92,7 +92,7 @@ void Swapchain::recreate(PixelSize size) {
   images_.assign(images.begin(), images.end());
   copied_.clear();
   for (std::size_t i = 0; i < images_.size(); ++i) copied_.emplace_back(handles_.device, vk::SemaphoreCreateInfo{});
-  size_ = {.width = extent.width, .height = extent.height};
+  size_ = {extent.width, extent.height};
 }
 
 void Swapchain::record_copy(const Canvas& canvas, vk::Image target) {
@@ -103,8 +103,8 @@ void Swapchain::record_copy(const Canvas& canvas, vk::Image target) {
   const auto to_target =
       transition(target, Layout::eUndefined, Layout::eTransferDstOptimal, {}, vk::AccessFlagBits::eTransferWrite);
   commands_.pipelineBarrier(Stage::eTransfer, Stage::eTransfer, {}, {}, {}, to_target);
-  const auto corner = [](PixelSize size) {
-    return vk::Offset3D{.x = static_cast<std::int32_t>(size.width), .y = static_cast<std::int32_t>(size.height), .z = 1};
+  const auto corner = [](glm::uvec2 size) {
+    return vk::Offset3D{.x = static_cast<std::int32_t>(size.x), .y = static_cast<std::int32_t>(size.y), .z = 1};
   };
   const vk::ImageSubresourceLayers layers{.aspectMask = vk::ImageAspectFlagBits::eColor, .layerCount = 1};
   const vk::ImageBlit blit{.srcSubresource = layers,
@@ -119,15 +119,15 @@ void Swapchain::record_copy(const Canvas& canvas, vk::Image target) {
   commands_.end();
 }
 
-bool Swapchain::present(const Canvas& canvas, PixelSize size) {
+bool Swapchain::present(const Canvas& canvas, glm::uvec2 size) {
   return handles_.guarded([&] { return try_to_present(canvas, size); });
 }
 
-bool Swapchain::try_to_present(const Canvas& canvas, PixelSize size) {
+bool Swapchain::try_to_present(const Canvas& canvas, glm::uvec2 size) {
   static_cast<void>(handles_.device.waitForFences(*done_, VK_TRUE, UINT64_MAX));
   try {
     if (size_ != size || images_.empty()) recreate(size);
-    if (size_.width == 0) return false;
+    if (size_.x == 0) return false;
     const auto [acquired, index] = swapchain_.acquireNextImage(kPatience_ns, *acquired_);
     if (acquired == vk::Result::eTimeout || acquired == vk::Result::eNotReady) return false;
     record_copy(canvas, images_[index]);

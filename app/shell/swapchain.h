@@ -19,18 +19,18 @@ class Swapchain {
 
   /// Copies the canvas' frame to a window of `size` pixels and shows it. False when the window took no image this time (it
   /// is being resized, or hidden): draw again after the next event. Throws Error; the swapchain is then unusable.
-  bool present(const Canvas& canvas, PixelSize size);
+  bool present(const Canvas& canvas, glm::uvec2 size);
 
  private:
-  bool try_to_present(const Canvas& canvas, PixelSize size);
-  void recreate(PixelSize size);
+  bool try_to_present(const Canvas& canvas, glm::uvec2 size);
+  void recreate(glm::uvec2 size);
   void record_copy(const Canvas& canvas, vk::Image target);
 
   RenderDevice::Handles& handles_;
   vk::raii::SurfaceKHR surface_;
   vk::SurfaceFormatKHR format_;
   vk::raii::SwapchainKHR swapchain_ = nullptr;
-  PixelSize size_;
+  glm::uvec2 size_{0};
   std::vector<vk::Image> images_;
   std::vector<vk::raii::Semaphore> copied_;  ///< one per image: presenting waits for it
   vk::raii::Semaphore acquired_ = nullptr;

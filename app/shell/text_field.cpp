@@ -57,12 +57,12 @@ float advance(std::string_view character) {
 void show(ImGuiInputTextCallbackData& data, Field& field, std::size_t caret, std::size_t begin, std::size_t end) {
   WrappedText& live = field.memory.live;
   live = WrappedText(field.text, field.width, &advance);
-  const auto place = [&](std::size_t byte) { return static_cast<int>(live.to_shown(std::min(byte, field.text.size()))); };
+  const auto position = [&](std::size_t byte) { return static_cast<int>(live.to_shown(std::min(byte, field.text.size()))); };
   data.DeleteChars(0, data.BufTextLen);
   data.InsertChars(0, live.shown().data(), live.shown().data() + live.shown().size());
-  data.CursorPos = place(caret);
-  data.SelectionStart = place(begin);
-  data.SelectionEnd = place(end);
+  data.CursorPos = position(caret);
+  data.SelectionStart = position(begin);
+  data.SelectionEnd = position(end);
 }
 
 /// Copies the edit to the text and wraps its lines again.
@@ -79,7 +79,7 @@ void follow(ImGuiInputTextCallbackData& data, Field& field) {
   }
   const WrappedText wrapped(field.text, field.width, &advance);
   if (wrapped.shown() == now) return;
-  const auto byte = [&](int place) { return memory.live.to_text(static_cast<std::size_t>(place)); };
+  const auto byte = [&](int position) { return memory.live.to_text(static_cast<std::size_t>(position)); };
   show(data, field, byte(data.CursorPos), byte(data.SelectionStart), byte(data.SelectionEnd));
 }
 

@@ -1,9 +1,12 @@
 #include "app/shell/theme.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include <glm/geometric.hpp>
+#include <glm/gtc/color_space.hpp>
 
 #include "imgui.h"
+#include "view/color_map.h"
 
 namespace headlight::shell {
 namespace {
@@ -66,12 +69,9 @@ constexpr Theme kDark{.kind = ThemeKind::Dark,
                       .grid = with_alpha(rgb(0x1C2027), 150),
                       .crosshair = rgb(0xFFB347)};
 
-double linear(Color color, std::uint32_t shift) {
-  const double encoded = static_cast<double>(color >> shift & 0xFFU) / 255.0;
-  return encoded <= 0.04045 ? encoded / 12.92 : std::pow((encoded + 0.055) / 1.055, 2.4);
+double luminance(Color color) {
+  return glm::dot(glm::convertSRGBToLinear(glm::dvec3(view::unpack(color)) / 255.0), glm::dvec3(0.2126, 0.7152, 0.0722));
 }
-
-double luminance(Color color) { return 0.2126 * linear(color, 0) + 0.7152 * linear(color, 8) + 0.0722 * linear(color, 16); }
 
 void apply_sizes(ImGuiStyle& style) {
   style.WindowPadding = {12.0F, 10.0F};

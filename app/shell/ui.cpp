@@ -6,9 +6,11 @@
 #include <limits>
 #include <utility>
 
+#include "app/shell/imgui_vectors.h"
 #include "app/shell/missing_font.h"
 #include "app/shell/ui_impl.h"
 #include "imgui.h"
+#include "view/color_map.h"
 
 namespace headlight::shell {
 namespace {
@@ -28,10 +30,7 @@ bool is_editing_key(Key key, const Modifiers& modifiers) {
   return key <= Key::Space || key == Key::A || key == Key::C || key == Key::V || key == Key::X;
 }
 
-std::array<float, 3> channels(Color color) {
-  const auto channel = [&](std::uint32_t shift) { return static_cast<float>(color >> shift & 0xFFU) / 255.0F; };
-  return {channel(0), channel(8), channel(16)};
-}
+glm::vec3 channels(Color color) { return glm::vec3(view::unpack(color)) / 255.0F; }
 
 }  // namespace
 
@@ -93,7 +92,7 @@ void Ui::Impl::apply_input() {
   }
 }
 
-void Ui::begin_frame(PixelSize size, float scale, double elapsed_s) {
+void Ui::begin_frame(glm::uvec2 size, float scale, double elapsed_s) {
   impl_->handles.guarded([&] { prepare_frame(size, scale); });
   Impl& self = *impl_;
   self.scale = scale;
@@ -112,7 +111,7 @@ void Ui::begin_frame(PixelSize size, float scale, double elapsed_s) {
   self.live_field = 0;
 }
 
-void Ui::prepare_frame(PixelSize size, float scale) {
+void Ui::prepare_frame(glm::uvec2 size, float scale) {
   Impl& self = *impl_;
   self.canvas->wait();
   self.canvas->resize(size);
@@ -156,22 +155,13 @@ void Ui::drop_frame() {
 
 std::uint64_t Ui::frames_drawn() const { return impl_->frames_drawn; }
 
-void Ui::paint_ground(const UiRect& rect, Color color) {
-  const float scale = impl_->scale;
-  const auto pixels = [&](float units, std::uint32_t limit) {
-    return static_cast<std::int32_t>(std::clamp(std::round(units * scale), 0.0F, static_cast<float>(limit)));
+void Ui::paint_ground(const view::Rect& rect, Color color) {
+  const auto pixels = [&](glm::vec2 units) {
+    return glm::ivec2(glm::clamp(glm::round(units * impl_->scale), glm::vec2(0.0F), glm::vec2(impl_->canvas->size())));
   };
-  const PixelSize size = impl_->canvas->size();
-  const std::int32_t left = pixels(rect.x, size.width);
-  const std::int32_t top = pixels(rect.y, size.height);
-  const std::int32_t right = pixels(rect.x + rect.width, size.width);
-  const std::int32_t bottom = pixels(rect.y + rect.height, size.height);
-  if (right <= left || bottom <= top) return;
-  impl_->grounds.push_back({.x = left,
-                            .y = top,
-                            .width = static_cast<std::uint32_t>(right - left),
-                            .height = static_cast<std::uint32_t>(bottom - top),
-                            .color = channels(color)});
+  const glm::ivec2 low = pixels(rect.origin), size = pixels(rect.end()) - low;
+  if (size.x > 0 && size.y > 0)
+    impl_->grounds.push_back({.origin = low, .size = glm::uvec2(size), .color = channels(color)});
 }
 
 std::uint64_t Ui::Impl::hash() {
@@ -194,8 +184,7 @@ PixelImage Ui::read_pixels() {
   return impl_->handles.guarded([&] { return impl_->canvas->read(); });
 }
 
-float Ui::width() const { return ImGui::GetIO().DisplaySize.x; }
-float Ui::height() const { return ImGui::GetIO().DisplaySize.y; }
+glm::vec2 Ui::size() const { return to_glm(ImGui::GetIO().DisplaySize); }
 float Ui::scale() const { return impl_->scale; }
 
 double Ui::redraw_after_s() const {

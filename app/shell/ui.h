@@ -13,6 +13,7 @@
 #include "app/shell/input.h"
 #include "app/shell/pixels.h"
 #include "app/shell/theme.h"
+#include "view/rect.h"
 
 namespace headlight::shell {
 
@@ -81,10 +82,10 @@ class Ui {
   /// `size` in pixels, `scale` pixels per UI unit (the display's content scale × the user's zoom), `elapsed_s` since the
   /// previous frame. Waits until the previous frame was drawn. Throws Error of kind DeviceLost or OutOfDeviceMemory when the
   /// device fails, as end_frame(), wait_until_drawn() and read_pixels() do.
-  void begin_frame(PixelSize size, float scale, double elapsed_s);
+  void begin_frame(glm::uvec2 size, float scale, double elapsed_s);
   /// A plain rectangle below everything else in this frame; later ones are over earlier ones. Far cheaper than drawing it
   /// where a CPU fills the pixels.
-  void paint_ground(const UiRect& rect, Color color);
+  void paint_ground(const view::Rect& rect, Color color);
   /// Draws the frame into the image (asynchronously); does nothing when the image already shows the same frame.
   void end_frame();
   /// Instead of end_frame(): ends the frame without drawing it, because another one follows immediately.
@@ -101,9 +102,8 @@ class Ui {
   /// The frame that end_frame() drew.
   PixelImage read_pixels();
 
-  /// The size in UI units of the frame being built.
-  float width() const;
-  float height() const;
+  /// Width and height of the frame being built, UI units.
+  glm::vec2 size() const;
   float scale() const;
 
   /// Seconds until a frame is needed without input: 0 immediately (input is queued, or layout is settling after an
@@ -162,7 +162,7 @@ class Ui {
 
  private:
   /// Prepares image and fonts for a frame of this size and scale.
-  void prepare_frame(PixelSize size, float scale);
+  void prepare_frame(glm::uvec2 size, float scale);
 
   std::unique_ptr<Impl> impl_;
 };

@@ -13,8 +13,7 @@
 namespace headlight::shell {
 namespace {
 
-constexpr float kDefaultWidth = 1440.0F;  // UI units
-constexpr float kDefaultHeight = 900.0F;
+constexpr glm::vec2 kDefaultSize(1440.0F, 900.0F);  // UI units
 constexpr int kSmallest = 320;
 constexpr int kReachable = 64;  // this much of the title bar must be on a display
 
@@ -41,7 +40,7 @@ std::vector<Box> work_areas() {
 }
 
 /// A saved position may be on a disconnected monitor.
-bool is_reachable(const WindowPlacement::Position& position, int width) {
+bool is_reachable(glm::ivec2 position, int width) {
   const auto areas = work_areas();
   return std::any_of(areas.begin(), areas.end(), [&](const Box& area) {
     return position.x + width >= area.x + kReachable && position.x + kReachable <= area.x + area.width &&
@@ -50,15 +49,13 @@ bool is_reachable(const WindowPlacement::Position& position, int width) {
 }
 
 void choose_size(WindowPlacement& placement) {
-  if (placement.width > 0 && placement.height > 0) return;
+  if (placement.size.x > 0 && placement.size.y > 0) return;
   float scale = 1.0F;
   if (GLFWmonitor* monitor = glfwGetPrimaryMonitor()) glfwGetMonitorContentScale(monitor, &scale, nullptr);
-  placement.width = static_cast<int>(kDefaultWidth * scale);
-  placement.height = static_cast<int>(kDefaultHeight * scale);
+  placement.size = glm::ivec2(kDefaultSize * scale);
   for (const Box& area : work_areas()) {
     if (area.width <= 0) continue;
-    placement.width = std::min(placement.width, area.width * 19 / 20);
-    placement.height = std::min(placement.height, area.height * 9 / 10);
+    placement.size = glm::min(placement.size, glm::ivec2(area.width * 19 / 20, area.height * 9 / 10));
     break;
   }
 }
@@ -103,12 +100,12 @@ void Window::Impl::open(const std::string& title, const WindowPlacement& wanted)
   glfwWindowHint(GLFW_MAXIMIZED, placement.maximized ? GLFW_TRUE : GLFW_FALSE);
   glfwWindowHintString(GLFW_X11_CLASS_NAME, "headlight");
   glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "headlight");
-  window = glfwCreateWindow(placement.width, placement.height, title.c_str(), nullptr, nullptr);
+  window = glfwCreateWindow(placement.size.x, placement.size.y, title.c_str(), nullptr, nullptr);
   if (window == nullptr) throw Error("can't open a window: {}", GlfwSession::last_error());
   glfwSetWindowSizeLimits(window, kSmallest, kSmallest, GLFW_DONT_CARE, GLFW_DONT_CARE);
 
   make_swapchain();
-  if (placement.position && is_reachable(*placement.position, placement.width)) {
+  if (placement.position && is_reachable(*placement.position, placement.size.x)) {
     glfwSetWindowPos(window, placement.position->x, placement.position->y);
   }
   install_callbacks();
@@ -127,21 +124,17 @@ void Window::Impl::note_placement() {
   placement.maximized = glfwGetWindowAttrib(window, GLFW_MAXIMIZED) == GLFW_TRUE;
   const bool is_iconified = glfwGetWindowAttrib(window, GLFW_ICONIFIED) == GLFW_TRUE;
   if (placement.maximized || is_iconified) return;
-  glfwGetWindowSize(window, &placement.width, &placement.height);
-  WindowPlacement::Position position;
+  glfwGetWindowSize(window, &placement.size.x, &placement.size.y);
+  glm::ivec2 position(0);
   glfwGetWindowPos(window, &position.x, &position.y);
   if (glfwGetError(nullptr) == GLFW_NO_ERROR) placement.position = position;  // Wayland doesn't report it
 }
 
-MouseMove Window::Impl::to_pixels(double x, double y) const {
-  int width = 1;
-  int height = 1;
-  int pixel_width = 1;
-  int pixel_height = 1;
-  glfwGetWindowSize(window, &width, &height);
-  glfwGetFramebufferSize(window, &pixel_width, &pixel_height);
-  return {static_cast<float>(x * pixel_width / std::max(width, 1)),
-          static_cast<float>(y * pixel_height / std::max(height, 1))};
+MouseMove Window::Impl::to_pixels(glm::dvec2 position) const {
+  glm::ivec2 size(1), pixels(1);
+  glfwGetWindowSize(window, &size.x, &size.y);
+  glfwGetFramebufferSize(window, &pixels.x, &pixels.y);
+  return {glm::vec2(position * glm::dvec2(pixels) / glm::dvec2(glm::max(size, 1)))};
 }
 
 Modifiers Window::Impl::held_modifiers() const {
@@ -203,8 +196,8 @@ bool Window::should_close() const { return glfwWindowShouldClose(impl_->window) 
 void Window::set_should_close(bool close) { glfwSetWindowShouldClose(impl_->window, close ? GLFW_TRUE : GLFW_FALSE); }
 
 bool Window::is_visible() const {
-  const PixelSize size = framebuffer_size();
-  return size.width > 0 && size.height > 0 && glfwGetWindowAttrib(impl_->window, GLFW_ICONIFIED) == GLFW_FALSE;
+  const glm::uvec2 size = framebuffer_size();
+  return size.x > 0 && size.y > 0 && glfwGetWindowAttrib(impl_->window, GLFW_ICONIFIED) == GLFW_FALSE;
 }
 
 bool Window::take_redraw() {
@@ -212,11 +205,10 @@ bool Window::take_redraw() {
   return std::exchange(impl_->needs_redraw, false) || is_woken;
 }
 
-PixelSize Window::framebuffer_size() const {
-  int width = 0;
-  int height = 0;
-  glfwGetFramebufferSize(impl_->window, &width, &height);
-  return {.width = static_cast<std::uint32_t>(width), .height = static_cast<std::uint32_t>(height)};
+glm::uvec2 Window::framebuffer_size() const {
+  glm::ivec2 size(0);
+  glfwGetFramebufferSize(impl_->window, &size.x, &size.y);
+  return glm::uvec2(size);
 }
 
 float Window::content_scale() const {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <glm/vec2.hpp>
+
 #include "app/shell/pixels.h"
 #include "core/result.h"
 
@@ -16,14 +18,8 @@ class Ui;
 
 /// The placement of a window, in screen coordinates, kept between starts.
 struct WindowPlacement {
-  struct Position {
-    int x = 0;
-    int y = 0;
-    bool operator==(const Position&) const = default;
-  };
-  std::optional<Position> position;  ///< nullopt where the system places windows itself (Wayland)
-  int width = 0;                     ///< 0 (or height 0): by the display's size
-  int height = 0;
+  std::optional<glm::ivec2> position;  ///< nullopt where the system places windows itself (Wayland)
+  glm::ivec2 size{0};                  ///< 0 in either direction: by the display's size
   bool maximized = false;
 
   bool operator==(const WindowPlacement&) const = default;
@@ -62,7 +58,7 @@ class Window {
   /// True once after anything that requires a new frame: input, resize, uncovering, another scale, wake().
   bool take_redraw();
 
-  PixelSize framebuffer_size() const;
+  glm::uvec2 framebuffer_size() const;
   /// Pixels per UI unit of this display: 1, 1.25, 2, …
   float content_scale() const;
   /// The placement to save; while maximised the size before maximising.

@@ -101,10 +101,10 @@ void on_mouse_button(GLFWwindow* window, int button, int action, int) {
 }
 
 void on_scroll(GLFWwindow* window, double horizontal, double vertical) {
-  feed(window, MouseWheel{static_cast<float>(horizontal), static_cast<float>(vertical), self(window).held_modifiers()});
+  feed(window, MouseWheel{glm::vec2(horizontal, vertical), self(window).held_modifiers()});
 }
 
-void on_cursor(GLFWwindow* window, double x, double y) { feed(window, self(window).to_pixels(x, y)); }
+void on_cursor(GLFWwindow* window, double x, double y) { feed(window, self(window).to_pixels({x, y})); }
 
 void on_enter(GLFWwindow* window, int entered) {
   if (entered == GLFW_FALSE) feed(window, MouseLeave{});

@@ -36,8 +36,8 @@ struct Window::Impl {
   /// Registers the callbacks below with GLFW; they find this object through the window's user pointer.
   void install_callbacks();
   void show_pointer(MousePointer pointer);
-  /// Mouse position in pixels of the frame.
-  MouseMove to_pixels(double x, double y) const;
+  /// A mouse position in pixels of the frame, from GLFW's screen coordinates.
+  MouseMove to_pixels(glm::dvec2 position) const;
   Modifiers held_modifiers() const;
   void note_placement();
 

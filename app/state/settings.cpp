@@ -25,8 +25,8 @@ fs::path xdg_directory(const char* variable, const char* below_home) {
 }
 
 json to_json(const WindowPlacement& window) {
-  json value = {{"width", window.width}, {"height", window.height}, {"is_maximized", window.is_maximized}};
-  if (window.x && window.y) value["position"] = {*window.x, *window.y};
+  json value = {{"width", window.size.x}, {"height", window.size.y}, {"is_maximized", window.is_maximized}};
+  if (window.position) value["position"] = {window.position->x, window.position->y};
   return value;
 }
 
@@ -34,13 +34,13 @@ WindowPlacement window_from_json(const json& value, const std::string& path) {
   constexpr int kLargest = 32'768;
   const JsonReader reader(value, path);
   WindowPlacement window;
-  reader.read("width", window.width, 64, kLargest);
-  reader.read("height", window.height, 64, kLargest);
+  reader.read("width", window.size.x, 64, kLargest);
+  reader.read("height", window.size.y, 64, kLargest);
   reader.read("is_maximized", window.is_maximized);
   if (const json* position = reader.find("position")) {
     if (!position->is_array() || position->size() != 2) reader.fail("position", "[x, y]", *position);
-    window.x = JsonReader::integer(reader.path("position"), position->at(0), -kLargest, kLargest);
-    window.y = JsonReader::integer(reader.path("position"), position->at(1), -kLargest, kLargest);
+    window.position = {JsonReader::integer(reader.path("position"), position->at(0), -kLargest, kLargest),
+                       JsonReader::integer(reader.path("position"), position->at(1), -kLargest, kLargest)};
   }
   return window;
 }

@@ -11,9 +11,8 @@ namespace headlight::app {
 
 /// The window as it was left, in screen coordinates.
 struct WindowPlacement {
-  int width = 1600;
-  int height = 1000;
-  std::optional<int> x, y;  ///< none: chosen by the window manager
+  glm::ivec2 size{1600, 1000};
+  std::optional<glm::ivec2> position;  ///< none: chosen by the window manager
   bool is_maximized = false;
 
   bool operator==(const WindowPlacement&) const = default;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <glm/vec2.hpp>
+
 #include "app/state/source.h"
 #include "attention/mask.h"
 #include "attention/stage.h"
@@ -126,7 +128,7 @@ struct Transient {
   /// The row whose weights shade the keys' chips: under the pointer on the map or among the chips, else the pinned one.
   std::optional<std::uint32_t> followed_query;
   float zoom = 1.0f;                       ///< of the big heatmap; 1 fits the area
-  float pan_x = 0.0f, pan_y = 0.0f;        ///< of the big heatmap, in cells
+  glm::vec2 pan{0.0F};                     ///< of the big heatmap, in cells
   bool paints = false;                     ///< the brush is on: the left button masks and unmasks cells of the big heatmap
   TextFocus text_focus = TextFocus::None;  ///< cleared by the text box
 };

@@ -41,7 +41,7 @@ void draw_brush_hint(Frame& frame, float room) {
   if (fitting != hint) explain_last_item(frame, hint);
 }
 
-void draw_brush(const Frame& frame, ImVec2 tip) {
+void draw_brush(const Frame& frame, glm::vec2 tip) {
   const shell::Theme& theme = frame.ui.theme();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const auto at = [&](float x, float y) { return ImVec2(tip.x + x, tip.y + y); };

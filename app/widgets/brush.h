@@ -1,7 +1,5 @@
 #pragma once
 
-#include <imgui.h>
-
 #include "app/frame.h"
 
 namespace headlight::app {
@@ -18,6 +16,6 @@ float brush_toggle_width(const Frame& frame);
 void draw_brush_hint(Frame& frame, float room);
 
 /// The brush itself with its tip at the pointer, in the window being drawn.
-void draw_brush(const Frame& frame, ImVec2 tip);
+void draw_brush(const Frame& frame, glm::vec2 tip);
 
 }  // namespace headlight::app

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <tuple>
-#include <utility>
 
 #include <imgui.h>
 
@@ -26,63 +24,52 @@ bool is_without_weights(const attention::Tile& tile, std::uint32_t row) {
          tile.row_sum[row] == 0.0F;
 }
 
+/// Width and height of a text.
+glm::vec2 text_size(ImFont* font, const std::string& text) {
+  return to_glm(font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str()));
+}
+
 /// Text in the middle of a cell.
-void put(ImDrawList* list, ImFont* font, const shell::UiRect& cell, shell::Color color, const std::string& text) {
-  const ImVec2 size = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str());
-  if (size.x > cell.width) return;
-  list->AddText(
-      font, font_size(font),
-      ImVec2(std::round(cell.x + (cell.width - size.x) * 0.5F), std::round(cell.y + (cell.height - size.y) * 0.5F)), color,
-      text.c_str());
+void put(ImDrawList* list, ImFont* font, const view::Rect& cell, shell::Color color, const std::string& text) {
+  const glm::vec2 size = text_size(font, text);
+  if (size.x > cell.size.x) return;
+  list->AddText(font, font_size(font), to_imgui(glm::round(cell.origin + (cell.size - size) * 0.5F)), color, text.c_str());
 }
 
 /// The same on its own background, for hatched cells.
-void put_on_plate(ImDrawList* list, ImFont* font, const shell::UiRect& cell, const shell::Theme& theme,
+void put_on_plate(ImDrawList* list, ImFont* font, const view::Rect& cell, const shell::Theme& theme,
                   const std::string& text) {
-  const ImVec2 size = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str());
-  const ImVec2 middle(cell.x + cell.width * 0.5F, cell.y + cell.height * 0.5F);
-  list->AddRectFilled(ImVec2(middle.x - size.x * 0.5F - 3.0F, middle.y - size.y * 0.5F),
-                      ImVec2(middle.x + size.x * 0.5F + 3.0F, middle.y + size.y * 0.5F), theme.hatch_ground, 2.0F);
+  const glm::vec2 half = text_size(font, text) * 0.5F, edge(3.0F, 0.0F);
+  list->AddRectFilled(to_imgui(cell.center() - half - edge), to_imgui(cell.center() + half + edge), theme.hatch_ground,
+                      2.0F);
   put(list, font, cell, theme.text_dim, text);
-}
-
-/// First and one past the last of `count` cells of size `cell` that touch [low, high) when they begin at `start`.
-std::pair<std::uint32_t, std::uint32_t> touching(float start, float cell, std::uint32_t count, float low, float high) {
-  const float first = std::floor((low - start) / cell);
-  const float end = std::ceil((high - start) / cell);
-  const auto limit = static_cast<float>(count);
-  return {static_cast<std::uint32_t>(std::clamp(first, 0.0F, limit)),
-          static_cast<std::uint32_t>(std::clamp(end, 0.0F, limit))};
 }
 
 /// The cells of an image that are inside its clip rectangle and the draw list's.
 struct CellsInSight {
   CellsInSight(const ImDrawList* list, const shell::HeatmapImage& image)
       : area(image.area),
-        width(image.area.width / static_cast<float>(image.columns)),
-        height(image.area.height / static_cast<float>(image.rows)),
-        low(list->GetClipRectMin()),
-        high(list->GetClipRectMax()) {
+        cell(image.area.size / glm::vec2(image.columns, image.rows)),
+        low(to_glm(list->GetClipRectMin())),
+        high(to_glm(list->GetClipRectMax())) {
     if (image.clip) {
-      low = ImVec2(std::max(low.x, image.clip->x), std::max(low.y, image.clip->y));
-      high =
-          ImVec2(std::min(high.x, image.clip->x + image.clip->width), std::min(high.y, image.clip->y + image.clip->height));
+      low = glm::max(low, image.clip->origin);
+      high = glm::min(high, image.clip->end());
     }
-    std::tie(first_row, end_row) = touching(area.y, height, image.rows, low.y, high.y);
-    std::tie(first_column, end_column) = touching(area.x, width, image.columns, low.x, high.x);
+    const glm::vec2 count(image.columns, image.rows);
+    first = glm::uvec2(glm::clamp(glm::floor((low - area.origin) / cell), glm::vec2(0.0F), count));
+    end = glm::uvec2(glm::clamp(glm::ceil((high - area.origin) / cell), glm::vec2(0.0F), count));
   }
 
-  shell::UiRect rect(std::uint32_t row, std::uint32_t column) const {
-    return {.x = area.x + static_cast<float>(column) * width,
-            .y = area.y + static_cast<float>(row) * height,
-            .width = width,
-            .height = height};
+  view::Rect rect(std::uint32_t row, std::uint32_t column) const {
+    return {.origin = area.origin + glm::vec2(column, row) * cell, .size = cell};
   }
 
-  shell::UiRect area;
-  float width, height;  ///< of a cell
-  ImVec2 low, high;     ///< of both clip rectangles
-  std::uint32_t first_row = 0, end_row = 0, first_column = 0, end_column = 0;
+  view::Rect area;
+  glm::vec2 cell;       ///< width and height
+  glm::vec2 low, high;  ///< of both clip rectangles
+  glm::uvec2 first{0};  ///< column and row
+  glm::uvec2 end{0};
 };
 
 }  // namespace
@@ -93,28 +80,27 @@ std::string cell_number(float value, std::uint32_t decimals) {
 }
 
 shell::Color readable_on(shell::Color ground) {
-  const auto channel = [&](unsigned shift) { return static_cast<std::uint8_t>(ground >> shift & 0xFFU); };
-  const bool is_light = view::lightness({.red = channel(0), .green = channel(8), .blue = channel(16)}) > 0.65F;
+  const bool is_light = view::lightness(view::unpack(ground)) > 0.65F;
   return is_light ? shell::rgb(0x101010) : shell::rgb(0xFFFFFF);
 }
 
 shell::Color color_of(const shell::HeatmapImage& image, float value) {
-  const float place = view::place_in({.low = image.low, .high = image.high}, image.spread, value);
-  return image.color_map[static_cast<std::size_t>(std::lround(place * 255.0F))];
+  const float position = view::position_in({.low = image.low, .high = image.high}, image.spread, value);
+  return image.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))];
 }
 
 void draw_rows_without_weights(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile) {
   ImFont* font = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const CellsInSight cells(list, image);
-  if (cells.height < font_size(font) + 1.0F) return;
-  for (std::uint32_t row = cells.first_row; row < cells.end_row; ++row) {
+  if (cells.cell.y < font_size(font) + 1.0F) return;
+  for (std::uint32_t row = cells.first.y; row < cells.end.y; ++row) {
     if (!is_without_weights(tile, row)) continue;
-    const float left = std::max(image.area.x, cells.low.x);
-    const float right = std::min(image.area.x + image.area.width, cells.high.x);
-    const shell::UiRect band{.x = left, .y = cells.rect(row, 0).y, .width = right - left, .height = cells.height};
-    const char* text = band.width > 80.0F ? "no weights" : "none";
-    if (text_width(font, text) < band.width) put_on_plate(list, font, band, frame.ui.theme(), text);
+    const float left = std::max(image.area.origin.x, cells.low.x);
+    const float right = std::min(image.area.end().x, cells.high.x);
+    const view::Rect band{.origin = {left, cells.rect(row, 0).origin.y}, .size = {right - left, cells.cell.y}};
+    const char* text = band.size.x > 80.0F ? "no weights" : "none";
+    if (text_width(font, text) < band.size.x) put_on_plate(list, font, band, frame.ui.theme(), text);
   }
 }
 
@@ -122,20 +108,20 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
   const shell::Theme& theme = frame.ui.theme();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const CellsInSight cells(list, image);
-  ImFont* font = cells.width >= 66.0F ? frame.ui.fonts().mono : frame.ui.fonts().mono_small;
-  const std::uint32_t decimals = cells.width >= 56.0F ? 3U : 2U;
+  ImFont* font = cells.cell.x >= 66.0F ? frame.ui.fonts().mono : frame.ui.fonts().mono_small;
+  const std::uint32_t decimals = cells.cell.x >= 56.0F ? 3U : 2U;
   // A large number without its decimals says enough; a small one would be "0".
   const auto fitting = [&](float value) {
     std::string text = cell_number(value, decimals);
     const bool is_large = std::abs(value) >= 9.95F;
-    return is_large && text_width(font, text) > cells.width ? cell_number(value, 0) : text;
+    return is_large && text_width(font, text) > cells.cell.x ? cell_number(value, 0) : text;
   };
-  for (std::uint32_t row = cells.first_row; row < cells.end_row; ++row) {
+  for (std::uint32_t row = cells.first.y; row < cells.end.y; ++row) {
     if (is_without_weights(tile, row)) continue;
     const float factor = image.row_scale.empty() ? 1.0F : image.row_scale[row];
-    for (std::uint32_t column = cells.first_column; column < cells.end_column; ++column) {
+    for (std::uint32_t column = cells.first.x; column < cells.end.x; ++column) {
       const float value = tile.at(row, column);
-      const shell::UiRect cell = cells.rect(row, column);
+      const view::Rect cell = cells.rect(row, column);
       if (!is_masked_here(tile, row, column)) {
         const shell::Color ground = std::isfinite(value) ? color_of(image, value * factor) : view::kNotFinitePacked;
         put(list, font, cell, readable_on(ground), std::isnan(value) ? "NaN" : fitting(value));

@@ -16,8 +16,8 @@ namespace {
 constexpr int kStrips = 64;
 
 /// The colours of the values from the axis' low to its high end: to the right, or upwards.
-void draw_gradient(ImDrawList* list, const shell::UiRect& bar, const shell::HeatmapImage& image,
-                   const view::ValueLimits& axis, bool is_upright) {
+void draw_gradient(ImDrawList* list, const view::Rect& bar, const shell::HeatmapImage& image, const view::ValueLimits& axis,
+                   bool is_upright) {
   if (image.color_map.empty()) return;
   const auto color_at = [&](int strip) {
     return color_of(image, view::value_at(axis, image.spread, static_cast<float>(strip) / kStrips));
@@ -28,49 +28,50 @@ void draw_gradient(ImDrawList* list, const shell::UiRect& bar, const shell::Heat
     const float begin = static_cast<float>(strip) / kStrips;
     const float end = static_cast<float>(strip + 1) / kStrips;
     if (is_upright) {
-      list->AddRectFilledMultiColor(ImVec2(bar.x, bar.y + bar.height * (1.0F - end)),
-                                    ImVec2(bar.x + bar.width, bar.y + bar.height * (1.0F - begin)), to, to, from, from);
+      list->AddRectFilledMultiColor({bar.origin.x, bar.origin.y + bar.size.y * (1.0F - end)},
+                                    {bar.end().x, bar.origin.y + bar.size.y * (1.0F - begin)}, to, to, from, from);
     } else {
-      list->AddRectFilledMultiColor(ImVec2(bar.x + bar.width * begin, bar.y),
-                                    ImVec2(bar.x + bar.width * end, bar.y + bar.height), from, to, to, from);
+      list->AddRectFilledMultiColor({bar.origin.x + bar.size.x * begin, bar.origin.y},
+                                    {bar.origin.x + bar.size.x * end, bar.end().y}, from, to, to, from);
     }
   }
 }
 
 }  // namespace
 
-void draw_small_color_bar(const Frame& frame, const shell::UiRect& bar, const shell::HeatmapImage& image) {
+void draw_small_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_gradient(list, bar, image, {.low = image.low, .high = image.high}, false);
-  const auto put = [&](float value, float place) {
+  const auto put = [&](float value, float position) {
     const std::string text = cell_number(value, 2);
     const float width = text_width(font, text);
     // The ends' labels are inside the bar, the middle's is centred.
-    const float x = bar.x + (bar.width - width) * place;
-    list->AddText(font, font_size(font), ImVec2(std::round(x), bar.y + bar.height + 2.0F), theme.text_dim, text.c_str());
+    const float x = bar.origin.x + (bar.size.x - width) * position;
+    list->AddText(font, font_size(font), ImVec2(std::round(x), bar.end().y + 2.0F), theme.text_dim, text.c_str());
   };
   put(image.spread == view::ScaleSpread::Log ? view::log_floor(image.low, image.high) : image.low, 0.0F);
   put(image.high, 1.0F);
-  if (image.low < 0.0F && bar.width >= 110.0F) put(0.0F, 0.5F);
+  if (image.low < 0.0F && bar.size.x >= 110.0F) put(0.0F, 0.5F);
 }
 
-void draw_color_bar(const Frame& frame, const shell::UiRect& bar, const shell::HeatmapImage& image,
+void draw_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image,
                     const view::ValueLimits& axis, const char* caption) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
   ImFont* words = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_gradient(list, bar, image, axis, true);
-  list->AddRect(ImVec2(bar.x, bar.y), ImVec2(bar.x + bar.width, bar.y + bar.height), theme.border);
-  list->AddText(words, font_size(words), ImVec2(bar.x, bar.y - font_size(words) - 6.0F), theme.text_dim, caption);
-  const std::vector<view::Tick> ticks = view::make_bar_ticks(axis, image.spread, bar.height, font_size(font));
+  list->AddRect(to_imgui(bar.origin), to_imgui(bar.end()), theme.border);
+  list->AddText(words, font_size(words), ImVec2(bar.origin.x, bar.origin.y - font_size(words) - 6.0F), theme.text_dim,
+                caption);
+  const std::vector<view::Tick> ticks = view::make_bar_ticks(axis, image.spread, bar.size.y, font_size(font));
   for (const view::Tick& tick : ticks) {
-    const float y = bar.y + bar.height * (1.0F - view::place_in(axis, image.spread, tick.value));
-    list->AddLine(ImVec2(bar.x + bar.width, y), ImVec2(bar.x + bar.width + 4.0F, y), theme.text_dim);
-    list->AddText(font, font_size(font), ImVec2(bar.x + bar.width + 7.0F, std::round(y - font_size(font) * 0.5F)),
-                  theme.text_dim, tick.label.c_str());
+    const float y = bar.origin.y + bar.size.y * (1.0F - view::position_in(axis, image.spread, tick.value));
+    list->AddLine(ImVec2(bar.end().x, y), ImVec2(bar.end().x + 4.0F, y), theme.text_dim);
+    list->AddText(font, font_size(font), ImVec2(bar.end().x + 7.0F, std::round(y - font_size(font) * 0.5F)), theme.text_dim,
+                  tick.label.c_str());
   }
 }
 

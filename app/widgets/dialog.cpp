@@ -10,11 +10,10 @@ Dialog::Dialog(Frame& frame, const char* title, bool& is_open, float width) {
   constexpr float kMargin = 16.0F;
   if (is_open && !ImGui::IsPopupOpen(title)) ImGui::OpenPopup(title);
   if (!is_open) return;
-  const float window_width = frame.ui.width();
-  const float window_height = frame.ui.height();
-  ImGui::SetNextWindowPos({window_width * 0.5F, window_height * 0.5F}, ImGuiCond_Always, {0.5F, 0.5F});
-  const float fitting = std::min(width, window_width - 2.0F * kMargin);
-  ImGui::SetNextWindowSizeConstraints({fitting, 0.0F}, {fitting, window_height - 2.0F * kMargin});
+  const glm::vec2 window = frame.ui.size();
+  ImGui::SetNextWindowPos(to_imgui(window * 0.5F), ImGuiCond_Always, {0.5F, 0.5F});
+  const float fitting = std::min(width, window.x - 2.0F * kMargin);
+  ImGui::SetNextWindowSizeConstraints({fitting, 0.0F}, {fitting, window.y - 2.0F * kMargin});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(20.0F, 16.0F));
   is_visible_ = ImGui::BeginPopupModal(title, &is_open, ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove);
   ImGui::PopStyleVar();

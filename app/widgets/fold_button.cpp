@@ -8,28 +8,27 @@
 namespace headlight::app {
 namespace {
 
-void draw_icon(ImDrawList* list, ImVec2 middle, FoldSide side, shell::Color color) {
-  constexpr float kWidth = 16.0F;
-  constexpr float kHeight = 12.0F;
+void draw_icon(ImDrawList* list, glm::vec2 middle, FoldSide side, shell::Color color) {
+  constexpr glm::vec2 kSize(16.0F, 12.0F);
   constexpr float kPanel = 6.0F;
-  const ImVec2 low(std::round(middle.x - kWidth * 0.5F), std::round(middle.y - kHeight * 0.5F));
-  const ImVec2 high(low.x + kWidth, low.y + kHeight);
+  const glm::vec2 low = glm::round(middle - kSize * 0.5F);
+  const glm::vec2 high = low + kSize;
   const float panel = side == FoldSide::Left ? low.x : high.x - kPanel;
   list->AddRectFilled({panel, low.y}, {panel + kPanel, high.y}, color, 2.0F);
-  list->AddRect(low, high, color, 2.0F, 0, 1.2F);
+  list->AddRect(to_imgui(low), to_imgui(high), color, 2.0F, 0, 1.2F);
 }
 
 }  // namespace
 
-bool draw_fold_button(Frame& frame, const char* name, FoldSide side, float x, float y) {
+bool draw_fold_button(Frame& frame, const char* name, FoldSide side, glm::vec2 origin) {
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::SetCursorScreenPos({x, y});
+  ImGui::SetCursorScreenPos(to_imgui(origin));
   const bool was_clicked = ImGui::InvisibleButton(name, {kFoldButtonEdge, kFoldButtonEdge});
   mark_last_item(frame, name);
   const bool is_hovered = ImGui::IsItemHovered();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_hovered) list->AddRectFilled({x, y}, {x + kFoldButtonEdge, y + kFoldButtonEdge}, theme.hover, 4.0F);
-  draw_icon(list, {x + kFoldButtonEdge * 0.5F, y + kFoldButtonEdge * 0.5F}, side, is_hovered ? theme.text : theme.text_dim);
+  if (is_hovered) list->AddRectFilled(to_imgui(origin), to_imgui(origin + kFoldButtonEdge), theme.hover, 4.0F);
+  draw_icon(list, origin + kFoldButtonEdge * 0.5F, side, is_hovered ? theme.text : theme.text_dim);
   return was_clicked;
 }
 
@@ -54,7 +53,7 @@ bool draw_rail(Frame& frame, const char* name, FoldSide side, const char* title)
   const float start = low.y + kTop + kFoldButtonEdge + 10.0F;
   if (start + length > low.y + size.y) return was_clicked;
   // Upwards at the left edge, downwards at the right one: the text's baseline is towards the map.
-  const ImVec2 at(middle, side == FoldSide::Left ? start + length : start);
+  const glm::vec2 at(middle, side == FoldSide::Left ? start + length : start);
   draw_turned_text(list, font, at, {0.0F, side == FoldSide::Left ? -1.0F : 1.0F}, color, title);
   return was_clicked;
 }

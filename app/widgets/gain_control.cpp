@@ -42,13 +42,12 @@ void draw_gain_control(Frame& frame) {
   mark_last_item(frame, "head.knock_out", gain == 1.0F ? nullptr : "Brings the head back with a gain of 1 (K).");
 }
 
-void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const shell::UiRect& box) {
+void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const view::Rect& box) {
   const float gain = head_gain(frame.state, block, head);
   if (gain == 1.0F) return;
   const shell::Theme& theme = frame.ui.theme();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 low(box.x, box.y);
-  const ImVec2 high(box.x + box.width, box.y + box.height);
+  const ImVec2 low = to_imgui(box.origin), high = to_imgui(box.end());
   if (gain == 0.0F) {
     list->AddRectFilled(low, high, shell::with_alpha(theme.panel, 150));
     list->AddLine(low, high, theme.warning, 2.0F);

@@ -11,6 +11,6 @@ void draw_gain_control(Frame& frame);
 float gain_control_width(const Frame& frame);
 
 /// A mark in a thumbnail's corner for a head whose gain isn't 1; nothing for others.
-void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const shell::UiRect& box);
+void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const view::Rect& box);
 
 }  // namespace headlight::app

@@ -5,10 +5,6 @@
 namespace headlight::app {
 namespace {
 
-bool is_same(const shell::UiRect& left, const shell::UiRect& right) {
-  return left.x == right.x && left.y == right.y && left.width == right.width && left.height == right.height;
-}
-
 void show_tooltip(Frame& frame, std::string_view text) {
   if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) || !frame.ui.wants_tooltip()) return;
   ImGui::BeginTooltip();
@@ -35,7 +31,7 @@ void explain_last_item(Frame& frame, const char* text) {
   if (!text) return;
   show_tooltip(frame, text);
   const auto& [name, rect] = frame.last_control;
-  if (frame.tips && is_same(rect, last_item_rect())) frame.tips->insert_or_assign(name, text);
+  if (frame.tips && rect == last_item_rect()) frame.tips->insert_or_assign(name, text);
 }
 
 }  // namespace headlight::app

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/frame.h"
+#include "app/shell/imgui_vectors.h"
 #include "app/shell/theme.h"
 
 namespace headlight::app {
@@ -28,10 +29,8 @@ class Ink {
 };
 
 /// The last ImGui item as a rectangle.
-inline shell::UiRect last_item_rect() {
-  const ImVec2 low = ImGui::GetItemRectMin();
-  const ImVec2 size = ImGui::GetItemRectSize();
-  return {.x = low.x, .y = low.y, .width = size.x, .height = size.y};
+inline view::Rect last_item_rect() {
+  return {.origin = to_glm(ImGui::GetItemRectMin()), .size = to_glm(ImGui::GetItemRectSize())};
 }
 
 /// Notes the last ImGui item under a name, as a control, and gives it a tooltip: `explanation`, else tooltip_of(name). Every

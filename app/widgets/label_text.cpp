@@ -37,20 +37,20 @@ std::vector<std::string> break_lines(ImFont* font, const std::string& text, floa
   return lines;
 }
 
-void draw_turned_text(ImDrawList* list, ImFont* font, ImVec2 start, ImVec2 direction, shell::Color color,
+void draw_turned_text(ImDrawList* list, ImFont* font, glm::vec2 start, glm::vec2 direction, shell::Color color,
                       const std::string& text) {
   // Laid out horizontally, then rotated: ImGui 1.86 has no rotated text. It drops glyphs outside of the clip rectangle
   // before the rotation, so here the rectangle has no limits; the drawn vertices stay inside the list's own.
   constexpr float kFar = 1e6F;
   const int first = list->VtxBuffer.Size;
-  font->RenderText(list, font_size(font), start, color, ImVec4(-kFar, -kFar, kFar, kFar), text.data(),
+  font->RenderText(list, font_size(font), to_imgui(start), color, ImVec4(-kFar, -kFar, kFar, kFar), text.data(),
                    text.data() + text.size());
-  const float middle = font_size(font) * 0.5F;
+  const glm::vec2 across(-direction.y, direction.x);
+  const glm::vec2 middle(0.0F, font_size(font) * 0.5F);
   for (int i = first; i < list->VtxBuffer.Size; ++i) {
     ImVec2& at = list->VtxBuffer[i].pos;
-    const float along = at.x - start.x;
-    const float across = at.y - start.y - middle;
-    at = ImVec2(start.x + along * direction.x - across * direction.y, start.y + along * direction.y + across * direction.x);
+    const glm::vec2 from_start = to_glm(at) - start - middle;
+    at = to_imgui(start + from_start.x * direction + from_start.y * across);
   }
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <imgui.h>
-
 #include <string>
 #include <vector>
+
+#include <imgui.h>
+#include <glm/vec2.hpp>
 
 #include "app/shell/theme.h"
 
@@ -20,7 +21,7 @@ std::vector<std::string> break_lines(ImFont* font, const std::string& text, floa
 
 /// Text that begins at `start` and runs in the direction (cosine, sine), y downwards: (0, −1) reads upwards. Its middle line
 /// goes through `start`.
-void draw_turned_text(ImDrawList* list, ImFont* font, ImVec2 start, ImVec2 direction, shell::Color color,
+void draw_turned_text(ImDrawList* list, ImFont* font, glm::vec2 start, glm::vec2 direction, shell::Color color,
                       const std::string& text);
 
 }  // namespace headlight::app

@@ -25,8 +25,8 @@ float line_height(const Frame& frame) { return font_size(frame.ui.fonts().small)
 /// One label as it is drawn.
 struct DrawnLabel {
   std::string text;
-  ImVec2 at;  ///< horizontal: top left corner; rotated: the start of its middle line
-  ImVec2 along{1.0F, 0.0F};
+  glm::vec2 at{0.0F};  ///< horizontal: top left corner; rotated: the start of its middle line
+  glm::vec2 along{1.0F, 0.0F};
   bool is_rotated = false, is_marked = false, is_padding = false;
 };
 
@@ -71,7 +71,7 @@ bool gives_way(std::uint32_t index, std::optional<std::uint32_t> marked, std::ui
 
 class AxisPainter {
  public:
-  AxisPainter(const Frame& frame, const view::Viewport& viewport, const AxisMargins& margins)
+  AxisPainter(const Frame& frame, const view::Viewport& viewport, glm::vec2 margins)
       : frame_(frame),
         theme_(frame.ui.theme()),
         cells_(viewport.visible()),
@@ -82,34 +82,36 @@ class AxisPainter {
         list_(ImGui::GetWindowDrawList()) {}
 
   void draw_names(const char* rows, const char* columns) const {
-    put(ImVec2(cells_.x, cells_.y - margins_.top), fmt::format("{} →", columns), theme_.key);
+    put({cells_.origin.x, cells_.origin.y - margins_.y}, fmt::format("{} →", columns), theme_.key);
     const std::string down = fmt::format("{} ↓", rows);
-    put(ImVec2(cells_.x - kGap - text_width(font_, down), cells_.y - font_size(font_) - kGap), down, theme_.query);
+    put({cells_.origin.x - kGap - text_width(font_, down), cells_.origin.y - font_size(font_) - kGap}, down, theme_.query);
   }
 
   void draw_rows(const AxisTokens& queries, std::optional<std::uint32_t> marked) const {
-    const float cell = viewport_.cell_height();
-    const PlacedLabels placed =
-        place(frame_, view::AxisSide::Rows, queries, cell, matrix_.y - cells_.y, cells_.height, margins_.left - kGap - 8.0F);
+    const float cell = viewport_.cell_size().y;
+    const PlacedLabels placed = place(frame_, view::AxisSide::Rows, queries, cell, matrix_.origin.y - cells_.origin.y,
+                                      cells_.size.y, margins_.x - kGap - 8.0F);
     const auto draw_row = [&](std::uint32_t row, float center) {
-      DrawnLabel label{.text = text_of(queries, row, placed.labels.shows_indices, margins_.left - kGap - 8.0F),
+      DrawnLabel label{.text = text_of(queries, row, placed.labels.shows_indices, margins_.x - kGap - 8.0F),
                        .at = {},
                        .is_marked = marked == row,
                        .is_padding = !queries.real.holds(row)};
-      label.at = ImVec2(std::round(cells_.x - kGap - text_width(font_, label.text)),
-                        std::round(cells_.y + center - font_size(font_) * 0.5F));
+      label.at = glm::vec2(std::round(cells_.origin.x - kGap - text_width(font_, label.text)),
+                           std::round(cells_.origin.y + center - font_size(font_) * 0.5F));
       draw(label, theme_.query_fill);
     };
     for (const view::AxisLabel& label : placed.labels.labels) {
       if (!gives_way(label.index, marked, placed.labels.step) && label.index != marked) draw_row(label.index, label.center);
     }
-    if (marked && *marked < queries.count) draw_marked(*marked, cell, matrix_.y - cells_.y, cells_.height, draw_row);
+    if (marked && *marked < queries.count)
+      draw_marked(*marked, cell, matrix_.origin.y - cells_.origin.y, cells_.size.y, draw_row);
   }
 
   void draw_columns(const AxisTokens& keys, std::optional<std::uint32_t> marked) const {
-    const float cell = viewport_.cell_width();
-    const float up = margins_.top - kNameHeight - kGap;
-    const PlacedLabels placed = place(frame_, view::AxisSide::Columns, keys, cell, matrix_.x - cells_.x, cells_.width, up);
+    const float cell = viewport_.cell_size().x;
+    const float up = margins_.y - kNameHeight - kGap;
+    const PlacedLabels placed =
+        place(frame_, view::AxisSide::Columns, keys, cell, matrix_.origin.x - cells_.origin.x, cells_.size.x, up);
     const bool is_level = placed.labels.angle == view::LabelAngle::Horizontal && !placed.is_upright;
     const auto draw_column = [&](std::uint32_t column, float center) {
       DrawnLabel label{.text = {},
@@ -117,18 +119,19 @@ class AxisPainter {
                        .is_rotated = !is_level,
                        .is_marked = marked == column,
                        .is_padding = !keys.real.holds(column)};
-      const float x = cells_.x + center;
+      const float x = cells_.origin.x + center;
       if (is_level) {
         label.text = text_of(keys, column, false, std::max(cell - 4.0F, 1.0F));
-        label.at = ImVec2(std::round(x - text_width(font_, label.text) * 0.5F), cells_.y - kGap - font_size(font_));
+        label.at =
+            glm::vec2(std::round(x - text_width(font_, label.text) * 0.5F), cells_.origin.y - kGap - font_size(font_));
       } else if (placed.is_upright) {
         label.text = text_of(keys, column, placed.labels.shows_indices, up);
-        label.along = ImVec2(0.0F, -1.0F);
-        label.at = ImVec2(std::round(x), cells_.y - kGap);
+        label.along = glm::vec2(0.0F, -1.0F);
+        label.at = glm::vec2(std::round(x), cells_.origin.y - kGap);
       } else {
         label.text = text_of(keys, column, false, up / kSlant - font_size(font_) * 0.5F);
-        label.along = ImVec2(kSlant, -kSlant);
-        label.at = ImVec2(x, cells_.y - kGap - 3.0F);
+        label.along = glm::vec2(kSlant, -kSlant);
+        label.at = glm::vec2(x, cells_.origin.y - kGap - 3.0F);
       }
       draw(label, theme_.key_fill);
     };
@@ -136,7 +139,8 @@ class AxisPainter {
       if (!gives_way(label.index, marked, placed.labels.step) && label.index != marked)
         draw_column(label.index, label.center);
     }
-    if (marked && *marked < keys.count) draw_marked(*marked, cell, matrix_.x - cells_.x, cells_.width, draw_column);
+    if (marked && *marked < keys.count)
+      draw_marked(*marked, cell, matrix_.origin.x - cells_.origin.x, cells_.size.x, draw_column);
   }
 
  private:
@@ -167,24 +171,23 @@ class AxisPainter {
   void ground(const DrawnLabel& label, shell::Color color) const {
     const float width = text_width(font_, label.text);
     const float half = font_size(font_) * 0.5F + 1.0F;
-    const ImVec2 start = label.is_rotated ? label.at : ImVec2(label.at.x, label.at.y + font_size(font_) * 0.5F);
-    const ImVec2 along = label.along;
-    const ImVec2 across(-along.y * half, along.x * half);
-    const ImVec2 low(start.x - along.x * 4.0F, start.y - along.y * 4.0F);
-    const ImVec2 high(start.x + along.x * (width + 4.0F), start.y + along.y * (width + 4.0F));
-    list_->AddQuadFilled(ImVec2(low.x - across.x, low.y - across.y), ImVec2(high.x - across.x, high.y - across.y),
-                         ImVec2(high.x + across.x, high.y + across.y), ImVec2(low.x + across.x, low.y + across.y), color);
+    const glm::vec2 start = label.at + glm::vec2(0.0F, label.is_rotated ? 0.0F : font_size(font_) * 0.5F);
+    const glm::vec2 across = glm::vec2(-label.along.y, label.along.x) * half;
+    const glm::vec2 low = start - label.along * 4.0F;
+    const glm::vec2 high = start + label.along * (width + 4.0F);
+    list_->AddQuadFilled(to_imgui(low - across), to_imgui(high - across), to_imgui(high + across), to_imgui(low + across),
+                         color);
   }
 
-  void put(ImVec2 at, const std::string& text, shell::Color color) const {
-    list_->AddText(font_, font_size(font_), at, color, text.c_str());
+  void put(glm::vec2 at, const std::string& text, shell::Color color) const {
+    list_->AddText(font_, font_size(font_), to_imgui(at), color, text.c_str());
   }
 
   const Frame& frame_;
   const shell::Theme& theme_;
   view::Rect cells_, matrix_;
   const view::Viewport& viewport_;
-  const AxisMargins& margins_;
+  glm::vec2 margins_;
   ImFont* font_;
   ImDrawList* list_;
 };
@@ -203,30 +206,29 @@ std::string AxisTokens::label(std::uint32_t index) const {
   return texts && index < texts->size() ? (*texts)[index] : fmt::format("{}", index);
 }
 
-AxisMargins measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, const view::Rect& room) {
+glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room) {
   ImFont* font = frame.ui.fonts().small;
-  AxisMargins margins;
+  glm::vec2 margins(0.0F);
   const auto fitted = [&](float top) {
-    return view::Viewport({.x = 0.0F, .y = 0.0F, .width = room.width - margins.left, .height = room.height - top},
-                          queries.count, keys.count);
+    return view::Viewport({.origin = {}, .size = room - glm::vec2(margins.x, top)}, queries.count, keys.count);
   };
   // Where labels are thinned out, each includes its index.
   const auto with_number = [&](const AxisTokens& tokens, float cell) {
     const bool is_thinned = cell < line_height(frame) && tokens.texts;
     return widest(font, tokens) + (is_thinned ? text_width(font, fmt::format("{} ", tokens.count)) : 0.0F);
   };
-  margins.left = kMostLeft;
-  const float row = fitted(kMostUp + kNameHeight).cell_height();
-  margins.left = std::clamp(std::ceil(with_number(queries, row)) + kGap + 8.0F, kLeastLeft, kMostLeft);
-  const float cell = fitted(kMostUp + kNameHeight).cell_width();
+  margins.x = kMostLeft;
+  const float row = fitted(kMostUp + kNameHeight).cell_size().y;
+  margins.x = std::clamp(std::ceil(with_number(queries, row)) + kGap + 8.0F, kLeastLeft, kMostLeft);
+  const float cell = fitted(kMostUp + kNameHeight).cell_size().x;
   const PlacedLabels placed =
       place(frame, view::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMostUp);
   const float up = placed.labels.shows_indices ? std::ceil(with_number(keys, cell)) : std::ceil(placed.labels.extent);
-  margins.top = std::min(up, kMostUp) + kNameHeight + kGap;
+  margins.y = std::min(up, kMostUp) + kNameHeight + kGap;
   return margins;
 }
 
-void draw_axes(const Frame& frame, const view::Viewport& viewport, const AxisMargins& margins, const AxisTokens& queries,
+void draw_axes(const Frame& frame, const view::Viewport& viewport, glm::vec2 margins, const AxisTokens& queries,
                const AxisTokens& keys, const MarkedLabels& marked) {
   const AxisPainter painter(frame, viewport, margins);
   painter.draw_names(queries.name, keys.name);

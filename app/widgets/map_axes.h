@@ -20,12 +20,9 @@ struct AxisTokens {
   std::string label(std::uint32_t index) const;
 };
 
-/// Space that labels and the axes' names need left of and above the cells, UI units.
-struct AxisMargins {
-  float left = 0.0F, top = 0.0F;
-};
-/// `room`: for labels and cells together. Doesn't depend on zoom or pointer, so that the map doesn't move.
-AxisMargins measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, const view::Rect& room);
+/// The width left of the cells and the height above them that labels and the axes' names need, UI units. `room`: for labels
+/// and cells together. Doesn't depend on zoom or pointer, so that the map doesn't move.
+glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room);
 
 /// A row and a column whose labels are highlighted and always shown.
 struct MarkedLabels {
@@ -34,7 +31,7 @@ struct MarkedLabels {
 
 /// Labels of the visible rows and columns: at 0° where they fit, else 45°, else 90°, thinned out with their indices where
 /// not all have room; they never overlap.
-void draw_axes(const Frame& frame, const view::Viewport& viewport, const AxisMargins& margins, const AxisTokens& queries,
+void draw_axes(const Frame& frame, const view::Viewport& viewport, glm::vec2 margins, const AxisTokens& queries,
                const AxisTokens& keys, const MarkedLabels& marked);
 
 }  // namespace headlight::app

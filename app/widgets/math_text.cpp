@@ -74,11 +74,11 @@ class Typesetter {
 
 }  // namespace
 
-ImVec2 measure_math(const shell::FontSet& fonts, ImFont* base, std::string_view formula) {
+glm::vec2 measure_math(const shell::FontSet& fonts, ImFont* base, std::string_view formula) {
   return {Typesetter(nullptr, fonts, 0).set(formula, base, font_size(base), 0.0F, 0.0F), font_size(base)};
 }
 
-void draw_math(ImDrawList* list, const shell::FontSet& fonts, ImFont* base, ImVec2 top_left, shell::Color color,
+void draw_math(ImDrawList* list, const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, shell::Color color,
                std::string_view formula) {
   Typesetter(list, fonts, color).set(formula, base, font_size(base), top_left.x, top_left.y);
 }

@@ -48,29 +48,29 @@ void put_right(ImDrawList* list, ImFont* font, ImVec2 right, shell::Color color,
   list->AddText(font, font_size(font), {std::round(right.x - text_width(font, text)), right.y}, color, text.c_str());
 }
 
-void draw_row(Frame& frame, const Row& row, const Columns& columns, const shell::UiRect& box, bool is_hovered) {
+void draw_row(Frame& frame, const Row& row, const Columns& columns, const view::Rect& box, bool is_hovered) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_hovered) list->AddRectFilled({box.x, box.y}, {box.x + box.width, box.y + box.height}, theme.hover, 4.0F);
-  const auto middle = [&](const ImFont* font) { return box.y + std::round((box.height - font_size(font)) * 0.5F); };
+  if (is_hovered) list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), theme.hover, 4.0F);
+  const auto middle = [&](const ImFont* font) { return box.origin.y + std::round((box.size.y - font_size(font)) * 0.5F); };
   const shell::Color ink = row.is_cut() ? theme.text_dim : theme.text;
-  put_right(list, fonts.body, {box.x + columns.label, middle(fonts.body)}, ink,
+  put_right(list, fonts.body, {box.origin.x + columns.label, middle(fonts.body)}, ink,
             fit_text(fonts.body, row.label, columns.label));
-  const float left = box.x + columns.label + kGap;
+  const float left = box.origin.x + columns.label + kGap;
   const double share = row.is_cut() ? row.probability : row.chance;
   const auto end_of = [&](double part) { return left + std::max(static_cast<float>(part) * columns.bar, 1.5F); };
-  const float top = box.y + 5.0F;
-  const float bottom = box.y + box.height - 5.0F;
+  const float top = box.origin.y + 5.0F;
+  const float bottom = box.end().y - 5.0F;
   const shell::Color fill = row.is_cut() ? theme.border : is_hovered ? theme.accent_hover : theme.accent;
   list->AddRectFilled({left, top}, {end_of(share), bottom}, fill, 3.0F);
   // Around the bar, so that both are visible whichever is longer.
   if (row.before) list->AddRect({left - 1.0F, top - 2.0F}, {end_of(*row.before), bottom + 2.0F}, theme.text, 3.0F, 0, 1.3F);
-  put_right(list, fonts.small, {box.x + columns.percent, middle(fonts.small)}, ink, percent_text(share));
+  put_right(list, fonts.small, {box.origin.x + columns.percent, middle(fonts.small)}, ink, percent_text(share));
   if (row.is_cut()) {
-    put_right(list, fonts.small, {box.x + columns.change, middle(fonts.small)}, theme.text_dim, "cut off");
+    put_right(list, fonts.small, {box.origin.x + columns.change, middle(fonts.small)}, theme.text_dim, "cut off");
   } else if (row.before) {
-    put_right(list, fonts.small, {box.x + columns.change, middle(fonts.small)}, theme.text,
+    put_right(list, fonts.small, {box.origin.x + columns.change, middle(fonts.small)}, theme.text,
               points_text(row.chance - *row.before));
   }
 }
@@ -155,17 +155,16 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   draw_axis(frame, columns, origin, rows_height, bars.before != nullptr);
   for (std::size_t i = 0; i < count; ++i) {
     const inference::Candidate& candidate = bars.candidates[i];
-    const shell::UiRect box{
-        .x = origin.x, .y = origin.y + static_cast<float>(i) * kRowHeight, .width = width, .height = kRowHeight};
-    ImGui::SetCursorScreenPos({box.x, box.y});
+    const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(i) * kRowHeight}, .size = {width, kRowHeight}};
+    ImGui::SetCursorScreenPos(to_imgui(box.origin));
     ImGui::PushID(static_cast<int>(i));
-    if (ImGui::InvisibleButton("candidate", {box.width, box.height})) clicked = candidate.id;
+    if (ImGui::InvisibleButton("candidate", to_imgui(box.size))) clicked = candidate.id;
     ImGui::PopID();
     const bool is_hovered = ImGui::IsItemHovered();
     frame.mark(fmt::format("prediction.{}", i), box);
-    const float bar_left = box.x + columns.label + kGap;
+    const float bar_left = box.origin.x + columns.label + kGap;
     frame.mark(fmt::format("prediction.{}.axis", i),
-               {.x = bar_left, .y = box.y, .width = columns.bar, .height = box.height});
+               {.origin = {bar_left, box.origin.y}, .size = {columns.bar, box.size.y}});
     draw_row(frame, rows[i], columns, box, is_hovered);
     if (is_hovered) {
       ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);

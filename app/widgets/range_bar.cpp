@@ -52,9 +52,9 @@ class RangeInput {
 
   /// Returns the bar's range: during a drag the previous one, so that the bar doesn't change.
   view::ValueLimits handle() {
-    const shell::UiRect& area = bar_.area;
-    ImGui::SetCursorScreenPos({area.x - kGripReach, area.y - kGripReach});
-    ImGui::InvisibleButton("range", {area.width + 2.0F * kGripReach, area.height + 2.0F * kGripReach});
+    const view::Rect& area = bar_.area;
+    ImGui::SetCursorScreenPos(to_imgui(area.origin - kGripReach));
+    ImGui::InvisibleButton("range", {area.size.x + 2.0F * kGripReach, area.size.y + 2.0F * kGripReach});
     mark_last_item(frame_, "head.range_bar");
     is_hovered_ = ImGui::IsItemHovered() || ImGui::IsItemActive();
     const ImGuiIO& io = ImGui::GetIO();
@@ -65,7 +65,7 @@ class RangeInput {
       return shown_;
     }
     if (ImGui::IsItemActivated()) {
-      const bool is_upper = io.MousePos.y < area.y + area.height * 0.5F;
+      const bool is_upper = io.MousePos.y < area.center().y;
       grip() = static_cast<int>(is_upper ? Grip::High : Grip::Low);
       from_low() = shown_.low;
       from_high() = shown_.high;
@@ -74,7 +74,7 @@ class RangeInput {
     const auto held = static_cast<Grip>(grip());
     if (held != Grip::None) {
       const view::ValueLimits from{.low = from_low(), .high = from_high()};
-      const float part = -ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 2.0F).y / std::max(area.height, 1.0F);
+      const float part = -ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 2.0F).y / std::max(area.size.y, 1.0F);
       const float end = held == Grip::High ? 1.0F : 0.0F;
       if (part != 0.0F) {
         limits[bar_.stage] = moved(from, held, view::value_at(from, spread_, end + part), has_signs_, spread_);
@@ -105,11 +105,27 @@ class RangeInput {
 };
 
 /// A grip at an end's position in the bar's range.
-void draw_grip(const Frame& frame, const shell::UiRect& area, float place, bool is_chosen) {
+void draw_grip(const Frame& frame, const view::Rect& area, float position, bool is_chosen) {
   const shell::Theme& theme = frame.ui.theme();
-  const float y = std::round(area.y + area.height * (1.0F - place));
-  ImGui::GetWindowDrawList()->AddRectFilled({area.x - 4.0F, y - 2.0F}, {area.x + area.width + 4.0F, y + 2.0F},
+  const float y = std::round(area.origin.y + area.size.y * (1.0F - position));
+  ImGui::GetWindowDrawList()->AddRectFilled({area.origin.x - 4.0F, y - 2.0F}, {area.end().x + 4.0F, y + 2.0F},
                                             is_chosen ? theme.accent : theme.text_dim, 2.0F);
+}
+
+/// Of some thousands of a tile's cells that are visible and finite, the one that 98 % of them are at most.
+std::optional<float> high_weight_of(const attention::Tile& weights) {
+  constexpr std::size_t kSamples = 4096;
+  constexpr std::size_t kLeastCells = 16;
+  std::vector<float> samples;
+  const std::size_t step = std::max<std::size_t>(weights.values.size() / kSamples, 1);
+  for (std::size_t cell = 0; cell < weights.values.size(); cell += step) {
+    const bool is_masked = !weights.masked.empty() && weights.masked[cell] != 0;
+    if (!is_masked && std::isfinite(weights.values[cell])) samples.push_back(weights.values[cell]);
+  }
+  if (samples.size() < kLeastCells) return std::nullopt;
+  const auto most = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * 98 / 100);
+  std::ranges::nth_element(samples, most);
+  return *most;
 }
 
 /// Rounded up to two digits, for limits that a click sets.
@@ -129,32 +145,32 @@ void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage
                                      : "Drag an end to change the colours' range, or scroll over it.");
   draw_color_bar(frame, bar.area, image, axis, bar.caption);
   if (!input.is_hovered() && !is_chosen) return;
-  draw_grip(frame, bar.area, view::place_in(axis, image.spread, image.high), is_chosen);
-  draw_grip(frame, bar.area, view::place_in(axis, image.spread, image.low), is_chosen);
+  draw_grip(frame, bar.area, view::position_in(axis, image.spread, image.high), is_chosen);
+  draw_grip(frame, bar.area, view::position_in(axis, image.spread, image.low), is_chosen);
 }
 
-std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits) {
-  constexpr std::size_t kLooks = 4096;
-  constexpr std::size_t kLeastCells = 16;
+std::optional<float> HighWeight::of(const ShownTile& shown_tile) {
+  const std::uint64_t revision = shown_tile.revision();
+  if (evaluations_ == 0 || revision != revision_ || shown_tile.query != query_) {
+    weight_ = high_weight_of(*shown_tile.tile);
+    query_ = shown_tile.query;
+    revision_ = revision;
+    ++evaluations_;
+  }
+  return weight_;
+}
+
+std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits,
+                                    HighWeight& high_weight) {
   constexpr float kDark = 0.06F;  // of the colours: hard to tell apart
   constexpr float kLow = 0.25F;   // of the colours: the map doesn't use its range
   const view::ValueLimits shown{.low = image.low, .high = image.high};
-  const attention::Tile& weights = *shown_tile.tile;
   const float largest = shown_tile.facts->largest_weight;
-  if (has_limits && view::place_in(shown, image.spread, largest) < kLow) {
+  if (has_limits && view::position_in(shown, image.spread, largest) < kLow) {
     return RangeHint{.text = fmt::format("the largest is {:.2g}", double{largest}), .fit = std::nullopt};
   }
-  std::vector<float> looks;
-  const std::size_t step = std::max<std::size_t>(weights.values.size() / kLooks, 1);
-  for (std::size_t cell = 0; cell < weights.values.size(); cell += step) {
-    const bool is_masked = !weights.masked.empty() && weights.masked[cell] != 0;
-    if (!is_masked && std::isfinite(weights.values[cell])) looks.push_back(weights.values[cell]);
-  }
-  if (looks.size() < kLeastCells) return std::nullopt;
-  const auto most = looks.begin() + static_cast<std::ptrdiff_t>(looks.size() * 98 / 100);
-  std::ranges::nth_element(looks, most);
-  const float below = *most;
-  if (!(below > 0.0F) || !(view::place_in(shown, image.spread, below) < kDark)) return std::nullopt;
+  const float below = high_weight.of(shown_tile).value_or(0.0F);
+  if (!(below > 0.0F) || !(view::position_in(shown, image.spread, below) < kDark)) return std::nullopt;
   RangeHint hint{.text = fmt::format("98 % are below {:.2g}", double{rounded_up(below)}),
                  .fit = view::ValueLimits{.low = 0.0F, .high = rounded_up(below)}};
   if (image.spread == view::ScaleSpread::Log) hint.fit = view::ValueLimits{.low = below * 1e-3F, .high = largest};

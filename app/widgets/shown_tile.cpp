@@ -98,7 +98,7 @@ void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::ui
     key = mix(key, part);
   }
   image.key = key;
-  image.revision = shown_tile.version != 0 ? shown_tile.version : shown_tile.run;
+  image.revision = shown_tile.revision();
 }
 
 shell::HeatmapImage heatmap_of(const ShownTile& shown_tile, std::uint32_t place, const shell::Theme& theme) {

@@ -17,6 +17,9 @@ struct ShownTile {
   std::uint64_t run = 0;                  ///< the newest that it shows
   std::uint64_t version = 0;              ///< with the tile's request it names the values; 0: the run does
   const TileFacts* facts = nullptr;       ///< null without a tile
+
+  /// Names the values among those that answered the query.
+  std::uint64_t revision() const { return version != 0 ? version : run; }
 };
 
 /// Requests the tile and returns it if it is known.

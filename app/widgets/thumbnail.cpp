@@ -59,13 +59,13 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
           .pool = std::min(pool_for(shape.queries, shape.keys, pixels), most_pool(std::max(shape.queries, shape.keys)))};
 }
 
-void draw_thumbnail(Frame& frame, const TileQuery& request, const shell::UiRect& box, std::uint32_t place) {
+void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame.ui.theme();
   ShownTile shown_tile = find_tile(frame, request);
   if (!shown_tile.tile) shown_tile = find_covering_tile(frame.result, request);
   if (!shown_tile.tile) {
-    list->AddRectFilled(ImVec2(box.x, box.y), ImVec2(box.x + box.width, box.y + box.height), theme.missing);
+    list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), theme.missing);
     return;
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
@@ -93,11 +93,10 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     const Ink ink(fonts.small, theme.text_dim);
     ImGui::TextUnformatted(kind_name(frame, block.kind));
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
-    const ImVec2 size(kPreviewEdge * std::min(1.0F, 1.0F / aspect), kPreviewEdge * std::clamp(aspect, 0.1F, 1.0F));
-    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const glm::vec2 size = kPreviewEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F));
     draw_thumbnail(frame, thumbnail_request(frame, block, head, kPreviewEdge),
-                   {.x = at.x, .y = at.y, .width = size.x, .height = size.y}, kPreviewPlace);
-    ImGui::Dummy(size);
+                   {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = size}, kPreviewPlace);
+    ImGui::Dummy(to_imgui(size));
     const ShownTile preview = find_tile(frame, thumbnail_request(frame, block, head, kPreviewEdge));
     if (preview.tile) {
       ImGui::Text("concentration %.3f", double{shown_concentration(preview, query_range(frame, block.kind), ~0U)});

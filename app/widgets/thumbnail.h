@@ -11,7 +11,7 @@ namespace headlight::app {
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge);
 
 /// A head's weights in a box, without axes; the missing colour until its tile is evaluated. `place` names the use.
-void draw_thumbnail(Frame& frame, const TileQuery& request, const shell::UiRect& box, std::uint32_t place);
+void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place);
 
 /// The tooltip of a thumbnail: layer, head, concentration and a larger heatmap.
 void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head);

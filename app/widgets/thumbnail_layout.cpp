@@ -49,8 +49,8 @@ void ThumbnailLayout::set_per_line(std::uint32_t count, float least) {
   lines_per_group_ = (maps + count - 1) / count;
   const float width = std::max(room(), least);
   const float share = (width - gap_ * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);
-  map_width_ = std::floor(std::min(share, kMostWidth));
-  map_height_ = std::floor(map_width_ * std::clamp(request_.aspect, 0.5F, 1.5F));
+  map_size_.x = std::floor(std::min(share, kMostWidth));
+  map_size_.y = std::floor(map_size_.x * std::clamp(request_.aspect, 0.5F, 1.5F));
 }
 
 bool ThumbnailLayout::fit(const Style& style) {
@@ -59,18 +59,18 @@ bool ThumbnailLayout::fit(const Style& style) {
     set_per_line(count, style.least);
     if (lines_per_group_ == 1 && !has_captions_) group_gap_ = 0.0F;
     const bool is_high_enough = request_.height <= 0.0F || height() <= request_.height;
-    if (is_high_enough && map_width_ >= style.least) return true;
+    if (is_high_enough && map_size_.x >= style.least) return true;
   }
   return false;
 }
 
 float ThumbnailLayout::group_height() const { return static_cast<float>(lines_per_group_) * line_height() + group_gap_; }
 
-ThumbnailLayout::Box ThumbnailLayout::box(std::uint32_t group, std::uint32_t index) const {
+glm::vec2 ThumbnailLayout::box(std::uint32_t group, std::uint32_t index) const {
   const std::uint32_t line = index / per_line_;
-  const std::uint32_t place = index % per_line_;
-  return {.x = request_.gutter + static_cast<float>(place) * (map_width_ + gap_),
-          .y = static_cast<float>(group) * group_height() + static_cast<float>(line) * line_height()};
+  const std::uint32_t column = index % per_line_;
+  return {request_.gutter + static_cast<float>(column) * (map_size_.x + gap_),
+          static_cast<float>(group) * group_height() + static_cast<float>(line) * line_height()};
 }
 
 float ThumbnailLayout::height() const {
@@ -83,7 +83,7 @@ ThumbnailLayout::Lines ThumbnailLayout::visible_lines(float top, float bottom) c
   // Counting instead of a binary search over the groups: exact and cheap for some hundreds of lines.
   for (std::uint32_t line = 0; line < total; ++line) {
     const float y = box(line / lines_per_group_, line % lines_per_group_ * per_line_).y;
-    if (y + map_height_ + caption() < top || y >= bottom) continue;
+    if (y + map_size_.y + caption() < top || y >= bottom) continue;
     lines.first = std::min(lines.first, line);
     lines.end = line + 1;
   }

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include <glm/vec2.hpp>
+
 namespace headlight::app {
 
 /// The layout of one kind of block's thumbnails: lines of equal boxes, a layer's heads wrapped over several lines where
@@ -20,16 +22,13 @@ class ThumbnailLayout {
     float caption = 0.0F;         ///< height below each map
     float caption_width = 24.0F;  ///< of the widest caption
   };
-  struct Box {
-    float x = 0.0F, y = 0.0F;  ///< of the map; the caption is below
-  };
-
   explicit ThumbnailLayout(const Request& request);
 
-  float map_width() const { return map_width_; }
-  float map_height() const { return map_height_; }
+  /// Width and height of a map.
+  glm::vec2 map_size() const { return map_size_; }
   std::uint32_t per_line() const { return per_line_; }
-  Box box(std::uint32_t group, std::uint32_t index) const;
+  /// The upper left corner of a map; the caption is below.
+  glm::vec2 box(std::uint32_t group, std::uint32_t index) const;
   float height() const;
   /// Groups and their lines that touch the span [top, bottom): the lines counted through all groups.
   struct Lines {
@@ -52,13 +51,13 @@ class ThumbnailLayout {
   /// The most maps on a line that the style allows.
   std::uint32_t most_per_line(float least) const;
   float room() const;
-  float line_height() const { return map_height_ + caption() + gap_; }
+  float line_height() const { return map_size_.y + caption() + gap_; }
 
   Request request_;
   bool has_captions_ = true;
   float gap_ = 0.0F, group_gap_ = 0.0F;
   std::uint32_t per_line_ = 1, lines_per_group_ = 1;
-  float map_width_ = 0.0F, map_height_ = 0.0F;
+  glm::vec2 map_size_{0.0F};
 };
 
 }  // namespace headlight::app

@@ -41,10 +41,10 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMark
   layout.chips.clear();
   layout.item_top.clear();
   const float left = tokens.batch > 1 ? kGutter : 0.0F;
-  float y = 0.0F;
+  glm::vec2 at(0.0F);
   for (std::uint32_t item = 0; item < tokens.batch; ++item) {
-    layout.item_top.push_back(y);
-    float x = left;
+    layout.item_top.push_back(at.y);
+    at.x = left;
     for (std::uint32_t token = 0; token < tokens.length; ++token) {
       if (!has_text(tokens, item, token)) break;
       const bool is_padding = token < tokens.start(item) || token - tokens.start(item) >= tokens.lengths[item];
@@ -52,22 +52,18 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMark
       const float wanted =
           font.CalcTextSizeA(font_size(&font), FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kPadding);
       const float chip = std::min(std::ceil(wanted), width - left);
-      if (x > left && x + chip > width) {
-        x = left;
-        y += kChipHeight + kGap;
-      }
-      layout.chips.push_back({.x = x,
-                              .y = y,
+      if (at.x > left && at.x + chip > width) at = {left, at.y + (kChipHeight + kGap)};
+      layout.chips.push_back({.origin = at,
                               .width = chip,
                               .item = item,
                               .token = token,
                               .is_padding = is_padding,
                               .is_special = is_special(marks, tokens, item, token)});
-      x += chip + kGap;
+      at.x += chip + kGap;
     }
-    y += kChipHeight + (item + 1 < tokens.batch ? kItemGap : 0.0F);
+    at.y += kChipHeight + (item + 1 < tokens.batch ? kItemGap : 0.0F);
   }
-  layout.item_top.push_back(y);
+  layout.item_top.push_back(at.y);
 }
 
 struct ChipColors {
@@ -125,21 +121,21 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
   ImGui::PushStyleColor(ImGuiCol_ChildBg, shell::Color{0});
   ImGui::BeginChild(name.c_str(), {full_width, std::min(layout.height() + 2.0F, kTallest)}, false,
                     ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-  const ImVec2 origin(ImGui::GetCursorScreenPos().x, ImGui::GetCursorScreenPos().y + 1.0F);
+  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, 1.0F);
   const float first_y = ImGui::GetScrollY() - kChipHeight - 1.0F;
   const float last_y = ImGui::GetScrollY() + ImGui::GetWindowHeight();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const bool is_pointed_at = ImGui::IsWindowHovered();
-  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
 
-  const auto begin = std::ranges::lower_bound(layout.chips, first_y, {}, &ChipLayout::Chip::y);
-  for (auto chip = begin; chip != layout.chips.end() && chip->y < last_y; ++chip) {
-    const shell::UiRect rect{.x = origin.x + chip->x, .y = origin.y + chip->y, .width = chip->width, .height = kChipHeight};
-    const bool is_hovered = is_pointed_at && rect.contains(mouse.x, mouse.y);
+  const auto top_of = [](const ChipLayout::Chip& chip) { return chip.origin.y; };
+  const auto begin = std::ranges::lower_bound(layout.chips, first_y, {}, top_of);
+  for (auto chip = begin; chip != layout.chips.end() && chip->origin.y < last_y; ++chip) {
+    const view::Rect rect{.origin = origin + chip->origin, .size = {chip->width, kChipHeight}};
+    const bool is_hovered = is_pointed_at && rect.contains(mouse);
     const bool is_lit = marks.pointed && marks.pointed->item == chip->item && marks.pointed->token == chip->token;
     const ChipColors colors = colors_of(*chip, marks, is_hovered || is_lit, theme);
-    const ImVec2 low(rect.x, rect.y);
-    const ImVec2 high(rect.x + rect.width, rect.y + rect.height);
+    const ImVec2 low = to_imgui(rect.origin), high = to_imgui(rect.end());
     list->AddRectFilled(low, high, colors.ground, 4.0F);
     if (chip->item == marks.item && chip->token < marks.shades.size()) {
       const float shade = std::clamp(marks.shades[chip->token], 0.0F, 1.0F);

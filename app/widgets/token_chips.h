@@ -16,7 +16,8 @@ namespace headlight::app {
 /// ones.
 struct ChipLayout {
   struct Chip {
-    float x = 0.0F, y = 0.0F, width = 0.0F;  ///< from the area's top left corner
+    glm::vec2 origin{0.0F};  ///< from the area's top left corner
+    float width = 0.0F;
     std::uint32_t item = 0, token = 0;
     bool is_padding = false, is_special = false;
   };

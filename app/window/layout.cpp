@@ -8,11 +8,11 @@ namespace {
 
 constexpr float kSplitterReach = 4.0F;  // to either side of the line
 
-shell::UiRect splitter_at(float x, float y, float height) {
-  return {.x = x - kSplitterReach, .y = y, .width = 2.0F * kSplitterReach, .height = height};
+view::Rect splitter_at(float x, float y, float height) {
+  return {.origin = {x - kSplitterReach, y}, .size = {2.0F * kSplitterReach, height}};
 }
 
-float height_of(const Layout& layout) { return layout.status.y + layout.status.height; }
+glm::vec2 size_of(const Layout& layout) { return {layout.status.size.x, layout.status.end().y}; }
 
 /// The widths of what is left and right of the map; a rail counts as its panel.
 struct Sides {
@@ -38,7 +38,8 @@ float fitting(float wanted, float least, float room, float center) {
   return width >= least ? width : 0.0F;
 }
 
-Sides share_out(float width, float height, const Panes& panes) {
+Sides share_out(glm::vec2 size, const Panes& panes) {
+  const auto [width, height] = std::pair(size.x, size.y);
   constexpr float kNarrowest = 200.0F;  // a window without room for rails
   const float rail = width < kNarrowest ? 0.0F : kRailWidth;
   // Without a text there is nothing to see: the sidebar stays where the map is small already, until half of the window.
@@ -69,8 +70,9 @@ Sides share_out(float width, float height, const Panes& panes) {
 
 }  // namespace
 
-Layout layout_window(float width, float height, const Strips& strips, const Panes& panes) {
-  const Sides sides = share_out(width, height, panes);
+Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes) {
+  const auto [width, height] = std::pair(size.x, size.y);
+  const Sides sides = share_out(size, panes);
   const float sidebar = sides.left;
   const float grid = sides.right;
   const float notice = strips.has_notice ? kNoticeHeight : 0.0F;
@@ -85,33 +87,33 @@ Layout layout_window(float width, float height, const Strips& strips, const Pane
   const float center = std::max(width - sidebar - grid, 0.0F);
 
   Layout layout;
-  layout.notice = {.x = 0.0F, .y = strips.menu, .width = width, .height = notice};
-  layout.welcome = {.x = 0.0F, .y = strips.menu + notice, .width = width, .height = welcome};
-  layout.texts = {.x = 0.0F, .y = top - texts, .width = width, .height = texts};
-  (sides.has_sidebar ? layout.sidebar : layout.sidebar_rail) = {.x = 0.0F, .y = top, .width = sidebar, .height = body};
-  layout.tabs = {.x = sidebar, .y = top, .width = center, .height = tabs};
-  layout.center = {.x = sidebar, .y = top + tabs, .width = center, .height = body - tabs};
-  (sides.has_grid ? layout.grid : layout.grid_rail) = {.x = sidebar + center, .y = top, .width = grid, .height = body};
-  layout.status = {.x = 0.0F, .y = top + body, .width = width, .height = status};
+  layout.notice = {.origin = {0.0F, strips.menu}, .size = {width, notice}};
+  layout.welcome = {.origin = {0.0F, strips.menu + notice}, .size = {width, welcome}};
+  layout.texts = {.origin = {0.0F, top - texts}, .size = {width, texts}};
+  (sides.has_sidebar ? layout.sidebar : layout.sidebar_rail) = {.origin = {0.0F, top}, .size = {sidebar, body}};
+  layout.tabs = {.origin = {sidebar, top}, .size = {center, tabs}};
+  layout.center = {.origin = {sidebar, top + tabs}, .size = {center, body - tabs}};
+  (sides.has_grid ? layout.grid : layout.grid_rail) = {.origin = {sidebar + center, top}, .size = {grid, body}};
+  layout.status = {.origin = {0.0F, top + body}, .size = {width, status}};
   if (layout.has_sidebar()) layout.sidebar_splitter = splitter_at(sidebar, top, body);
-  if (layout.has_grid()) layout.grid_splitter = splitter_at(layout.grid.x, top, body);
+  if (layout.has_grid()) layout.grid_splitter = splitter_at(layout.grid.origin.x, top, body);
   return layout;
 }
 
 void drag_sidebar(Panes& panes, const Layout& layout, float x) {
-  const float right = layout.has_grid() ? layout.grid.width : layout.grid_rail.width;
+  const float right = layout.has_grid() ? layout.grid.size.x : layout.grid_rail.size.x;
   // A grid that is there by itself would fold below the comfortable width.
   const bool may_fold = layout.has_grid() && panes.grid_fold == Fold::Automatic;
-  const float widest = layout.status.width - right - (may_fold ? kCenterComfortable : kCenterMin);
+  const float widest = layout.status.size.x - right - (may_fold ? kCenterComfortable : kCenterMin);
   panes.sidebar = std::round(std::max(kSidebarMin, std::min(x, widest)));
 }
 
 void drag_grid(Panes& panes, const Layout& layout, float x) {
-  const float left = layout.has_sidebar() ? layout.sidebar.width : layout.sidebar_rail.width;
-  const float widest = layout.status.width - left - kCenterMin;
-  panes.grid = std::round(std::max(kGridMin, std::min(layout.status.width - x, widest)));
+  const float left = layout.has_sidebar() ? layout.sidebar.size.x : layout.sidebar_rail.size.x;
+  const float widest = layout.status.size.x - left - kCenterMin;
+  panes.grid = std::round(std::max(kGridMin, std::min(layout.status.size.x - x, widest)));
   // The chosen width may leave the map less than is comfortable, and must not fold the panel for that.
-  if (layout.status.width - left - panes.grid < kCenterComfortable) panes.grid_fold = Fold::Open;
+  if (layout.status.size.x - left - panes.grid < kCenterComfortable) panes.grid_fold = Fold::Open;
 }
 
 void toggle_sidebar(Panes& panes, const Layout& layout) {
@@ -120,7 +122,7 @@ void toggle_sidebar(Panes& panes, const Layout& layout) {
     return;
   }
   panes.sidebar_fold = Fold::Automatic;
-  if (!share_out(layout.status.width, height_of(layout), panes).has_sidebar) panes.sidebar_fold = Fold::Open;
+  if (!share_out(size_of(layout), panes).has_sidebar) panes.sidebar_fold = Fold::Open;
 }
 
 void toggle_grid(Panes& panes, const Layout& layout) {
@@ -129,7 +131,7 @@ void toggle_grid(Panes& panes, const Layout& layout) {
     return;
   }
   panes.grid_fold = Fold::Automatic;
-  if (!share_out(layout.status.width, height_of(layout), panes).has_grid) panes.grid_fold = Fold::Open;
+  if (!share_out(size_of(layout), panes).has_grid) panes.grid_fold = Fold::Open;
 }
 
 }  // namespace headlight::app

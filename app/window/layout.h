@@ -17,21 +17,21 @@ namespace headlight::app {
 /// The map comes first: a side panel that would leave it too little room folds into a rail at the window's edge, the grid
 /// before the sidebar. A panel that the user opened stays open until the map would be smaller than kCenterMin.
 struct Layout {
-  shell::UiRect notice;   ///< a line under the menu bar; no height when there is nothing to say
-  shell::UiRect welcome;  ///< what to begin with; no height once it was closed
-  shell::UiRect texts;    ///< a translator's two texts side by side; no height otherwise
-  shell::UiRect sidebar;  ///< no width: folded
-  shell::UiRect tabs;
-  shell::UiRect center;
-  shell::UiRect grid;          ///< no width: folded
-  shell::UiRect sidebar_rail;  ///< in place of the folded sidebar; no width while it is open
-  shell::UiRect grid_rail;
-  shell::UiRect status;
-  shell::UiRect sidebar_splitter;  ///< may be dragged; wider than the line that is seen
-  shell::UiRect grid_splitter;
+  view::Rect notice;   ///< a line under the menu bar; no height when there is nothing to say
+  view::Rect welcome;  ///< what to begin with; no height once it was closed
+  view::Rect texts;    ///< a translator's two texts side by side; no height otherwise
+  view::Rect sidebar;  ///< no width: folded
+  view::Rect tabs;
+  view::Rect center;
+  view::Rect grid;          ///< no width: folded
+  view::Rect sidebar_rail;  ///< in place of the folded sidebar; no width while it is open
+  view::Rect grid_rail;
+  view::Rect status;
+  view::Rect sidebar_splitter;  ///< may be dragged; wider than the line that is seen
+  view::Rect grid_splitter;
 
-  bool has_sidebar() const { return sidebar.width > 0.0F; }
-  bool has_grid() const { return grid.width > 0.0F; }
+  bool has_sidebar() const { return sidebar.size.x > 0.0F; }
+  bool has_grid() const { return grid.size.x > 0.0F; }
 };
 
 /// Limits of the panes, in UI units.
@@ -56,7 +56,7 @@ struct Strips {
 
 /// The panes' widths and the strips' heights are upper limits: they are cut to what fits, and the strips leave the map some
 /// room.
-Layout layout_window(float width, float height, const Strips& strips, const Panes& panes);
+Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes);
 
 /// What a splitter's drag to `x` makes of the panes' widths; kept inside what the window can show.
 void drag_sidebar(Panes& panes, const Layout& layout, float x);

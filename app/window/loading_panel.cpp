@@ -43,22 +43,23 @@ Advance advance_of(const Arrival& arrival) {
 bool draw_loading_panel(Frame& frame, const Arrival& arrival) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  const ImVec2 origin = ImGui::GetWindowPos();
-  const ImVec2 size = ImGui::GetWindowSize();
+  const glm::vec2 origin = to_glm(ImGui::GetWindowPos());
+  const glm::vec2 size = to_glm(ImGui::GetWindowSize());
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(origin, {origin.x + size.x, origin.y + size.y}, shell::with_alpha(theme.background, kDim));
+  list->AddRectFilled(to_imgui(origin), to_imgui(origin + size), shell::with_alpha(theme.background, kDim));
 
   const float width = std::max(std::min(kWidth, size.x - 2.0F * kInset), 3.0F * kInset);
-  const ImVec2 low(std::round(origin.x + (size.x - width) * 0.5F),
-                   std::round(origin.y + std::max((size.y - kHeight) * 0.4F, 0.0F)));
-  const ImVec2 high(low.x + width, low.y + kHeight);
+  const view::Rect box{
+      .origin = glm::round(origin + glm::vec2((size.x - width) * 0.5F, std::max((size.y - kHeight) * 0.4F, 0.0F))),
+      .size = {width, kHeight}};
+  const ImVec2 low = to_imgui(box.origin), high = to_imgui(box.end());
   list->AddRectFilled(low, high, theme.popup, 8.0F);
   list->AddRect(low, high, theme.border, 8.0F);
   const float room = width - 2.0F * kInset;
   frame.ui.ensure_glyphs(arrival.name);
   const std::string title = fit_text(fonts.strong, fmt::format("Loading {}\u2026", arrival.name), room);
   list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kInset, low.y + 16.0F}, theme.text, title.c_str());
-  frame.mark("loading.title", {.x = low.x, .y = low.y, .width = width, .height = kHeight});
+  frame.mark("loading.title", box);
 
   const float bar_y = low.y + 46.0F;
   list->AddRectFilled({low.x + kInset, bar_y}, {high.x - kInset, bar_y + kBarHeight}, theme.field, kBarHeight * 0.5F);
@@ -67,7 +68,7 @@ bool draw_loading_panel(Frame& frame, const Arrival& arrival) {
     const float length = std::round(room * static_cast<float>(std::clamp(*advance.share, 0.0, 1.0)));
     list->AddRectFilled({low.x + kInset, bar_y}, {low.x + kInset + length, bar_y + kBarHeight}, theme.accent,
                         kBarHeight * 0.5F);
-    frame.mark("loading.bar", {.x = low.x + kInset, .y = bar_y, .width = length, .height = kBarHeight});
+    frame.mark("loading.bar", {.origin = {low.x + kInset, bar_y}, .size = {length, kBarHeight}});
   }
   const float button = ImGui::CalcTextSize("Cancel").x + 2.0F * ImGui::GetStyle().FramePadding.x;
   const float row = high.y - 12.0F - ImGui::GetFrameHeight();

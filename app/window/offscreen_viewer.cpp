@@ -35,7 +35,7 @@ OffscreenViewer::OffscreenViewer(const ScreenshotOptions& options, std::function
 void take_screenshot(const ScreenshotOptions& options) {
   OffscreenViewer viewer(options);
   Workspace& workspace = viewer.workspace();
-  workspace.settle({.width = options.width, .height = options.height}, options.scale, 0.0);
+  workspace.settle({options.width, options.height}, options.scale, 0.0);
   if (workspace.result().run == 0 || workspace.result().is_stale) throw Error("{}", workspace.result().error);
   write_png(options.out, viewer.ui().read_pixels());
 }

@@ -11,6 +11,6 @@ namespace headlight::app {
 void write_png(const std::filesystem::path& path, const shell::PixelImage& image);
 
 /// The part of an image inside `rect`, which is in UI units of `scale` pixels; what is outside the image is left out.
-shell::PixelImage cropped(const shell::PixelImage& image, const shell::UiRect& rect, float scale);
+shell::PixelImage cropped(const shell::PixelImage& image, const view::Rect& rect, float scale);
 
 }  // namespace headlight::app

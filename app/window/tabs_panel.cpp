@@ -60,7 +60,7 @@ void draw_tabs_panel(Frame& frame, float left_inset, float right_inset) {
   const float left = std::max(end, width - kLeft - right_inset - std::ceil(text_width));
   list->AddText(font, font_size(font), {origin.x + left, origin.y + std::round((height - font_size(font)) * 0.5F)},
                 theme.warning, text);
-  frame.mark("tabs.stale", {.x = origin.x + left, .y = origin.y, .width = text_width, .height = height});
+  frame.mark("tabs.stale", {.origin = {origin.x + left, origin.y}, .size = {text_width, height}});
 }
 
 }  // namespace headlight::app

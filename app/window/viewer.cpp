@@ -22,20 +22,11 @@ namespace {
 double steady_now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 shell::WindowPlacement to_shell(const WindowPlacement& placement) {
-  shell::WindowPlacement window{
-      .position = {}, .width = placement.width, .height = placement.height, .maximized = placement.is_maximized};
-  if (placement.x && placement.y) window.position = {.x = *placement.x, .y = *placement.y};
-  return window;
+  return {.position = placement.position, .size = placement.size, .maximized = placement.is_maximized};
 }
 
 WindowPlacement from_shell(const shell::WindowPlacement& placement) {
-  WindowPlacement window{
-      .width = placement.width, .height = placement.height, .x = {}, .y = {}, .is_maximized = placement.maximized};
-  if (placement.position) {
-    window.x = placement.position->x;
-    window.y = placement.position->y;
-  }
-  return window;
+  return {.size = placement.size, .position = placement.position, .is_maximized = placement.maximized};
 }
 
 /// Draws when there is something new and sleeps otherwise.

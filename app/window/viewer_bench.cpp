@@ -70,7 +70,7 @@ class Updates {
 /// The viewer's loop without its window: draws when there is something new.
 class OffscreenLoop {
  public:
-  OffscreenLoop(shell::Ui& ui, Workspace& workspace, shell::PixelSize size, Updates& updates)
+  OffscreenLoop(shell::Ui& ui, Workspace& workspace, glm::uvec2 size, Updates& updates)
       : ui_(ui), workspace_(workspace), size_(size), updates_(updates) {}
 
   /// Draws one frame and waits until it is drawn.
@@ -96,7 +96,7 @@ class OffscreenLoop {
  private:
   shell::Ui& ui_;
   Workspace& workspace_;
-  shell::PixelSize size_;
+  glm::uvec2 size_;
   Updates& updates_;
 };
 
@@ -129,7 +129,7 @@ ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystro
   OffscreenViewer viewer(options, [&] { updates.tell(); });
   shell::Ui& ui = viewer.ui();
   Workspace& workspace = viewer.workspace();
-  OffscreenLoop loop(ui, workspace, {.width = options.width, .height = options.height}, updates);
+  OffscreenLoop loop(ui, workspace, {options.width, options.height}, updates);
   ViewerBench bench;
   for (int i = 0; i < kMostFrames && bench.launch_maps_ms == 0.0; ++i) {
     loop.draw();
@@ -138,10 +138,10 @@ ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystro
     if (bench.launch_maps_ms == 0.0) loop.sleep();
     if (!workspace.result().error.empty()) throw Error("{}", workspace.result().error);
   }
-  const std::optional<shell::UiRect> box = workspace.item_rect("text.edit");
+  const std::optional<view::Rect> box = workspace.item_rect("text.edit");
   if (!box) throw Error("there is no text to type into; choose a model or the playground");
   // The first character comes at once: a user who starts typing doesn't wait.
-  ui.feed(shell::click_at(box->x + 8.0F, box->y + 8.0F));
+  ui.feed(shell::click_at(box->origin + 8.0F));
   ui.feed(shell::tap(shell::Key::End));
   for (int i = 0; i < kMostFrames && ui.has_pending_input(); ++i) loop.draw();
   for (std::uint32_t i = 0; i < keystrokes; ++i) {

@@ -57,7 +57,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
   request_what_is_seen();
 }
 
-void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) {
+void Workspace::frame(glm::uvec2 size, float content_scale, double now_s) {
   const std::uint64_t asked = inputs_revision_;
   build(size, content_scale, now_s);
   // What was typed and its maps in one frame, where the engine is that fast: two would take twice as long to draw.
@@ -71,7 +71,7 @@ void Workspace::frame(shell::PixelSize size, float content_scale, double now_s) 
   save_screenshot();
 }
 
-void Workspace::build(shell::PixelSize size, float content_scale, double now_s) {
+void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   const float zoom = state_.view.ui_scale > 0.0F ? state_.view.ui_scale : 1.0F;
   ui_.set_theme(state_.view.theme == Theme::Dark ? shell::ThemeKind::Dark : shell::ThemeKind::Light);
   take_engine_update();  // first: the fonts of this frame have what its tokens need
@@ -274,7 +274,7 @@ bool Workspace::is_settled() const {
          !generation_.is_running();
 }
 
-double Workspace::settle(shell::PixelSize size, float content_scale, double now_s) {
+double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
   constexpr int kMostFrames = 5000;
   constexpr double kFrame_s = 1.0 / 60.0;
   for (int i = 0; i < kMostFrames; ++i) {
@@ -294,7 +294,7 @@ const Settings& Workspace::settings() {
   return settings_;
 }
 
-std::optional<shell::UiRect> Workspace::item_rect(std::string_view name) const {
+std::optional<view::Rect> Workspace::item_rect(std::string_view name) const {
   const auto found = items_.find(name);
   if (found == items_.end()) return std::nullopt;
   return found->second;

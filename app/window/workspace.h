@@ -62,7 +62,7 @@ class Workspace final : private CommandHost {
 
   /// One frame: takes the engine's update, handles keys, draws, records what changed, asks for what is on screen now.
   /// `now_s`: any steady clock.
-  void frame(shell::PixelSize size, float content_scale, double now_s);
+  void frame(glm::uvec2 size, float content_scale, double now_s);
 
   /// Seconds until the next frame is wanted though nothing happens; infinity when idle.
   double redraw_after_s() const;
@@ -70,7 +70,7 @@ class Workspace final : private CommandHost {
   bool is_settled() const;
   /// Draws frames, 1/60 s apart from `now_s` on, waiting for the engine in between, until is_settled(). Returns the clock
   /// then. Throws Error when that never happens.
-  double settle(shell::PixelSize size, float content_scale, double now_s);
+  double settle(glm::uvec2 size, float content_scale, double now_s);
 
   /// Files dropped on the window: a text, a session, or a model.
   void open_files(const std::vector<std::string>& paths);
@@ -109,13 +109,13 @@ class Workspace final : private CommandHost {
   /// What to remember; the window's placement is the caller's.
   const Settings& settings();
   /// Where a widget was drawn in the last frame, in UI units; by the names that panels give (app/frame.h).
-  std::optional<shell::UiRect> item_rect(std::string_view name) const;
+  std::optional<view::Rect> item_rect(std::string_view name) const;
   /// What the tooltips of the last frame's controls say, by name.
   const ItemTips& item_tips() const { return tips_; }
 
  private:
   /// One frame without drawing it: `ui_.end_frame()` or `ui_.drop_frame()` comes next.
-  void build(shell::PixelSize size, float content_scale, double now_s);
+  void build(glm::uvec2 size, float content_scale, double now_s);
   void take_engine_update();
   /// Makes sure that the tokens of the run can be drawn.
   void prepare_token_texts();
@@ -233,7 +233,7 @@ class Workspace final : private CommandHost {
   std::string error_of(ErrorSection section) const;
   /// Draws a panel in a pane of its own, guarded.
   template <typename Draw>
-  void pane(const char* name, const shell::UiRect& rect, shell::Color ground, bool is_padded, Draw&& draw_content);
+  void pane(const char* name, const view::Rect& rect, shell::Color ground, bool is_padded, Draw&& draw_content);
 
   shell::Ui& ui_;
   Settings settings_;

@@ -6,6 +6,7 @@
 #include <imgui.h>
 
 #include "app/dialogs/help_dialogs.h"
+#include "app/shell/imgui_vectors.h"
 #include "app/sidebar/language_model_panel.h"
 #include "app/sidebar/masks_panel.h"
 #include "app/sidebar/model_panel.h"
@@ -30,22 +31,22 @@ constexpr ImGuiWindowFlags kPaneFlags = ImGuiWindowFlags_NoDecoration | ImGuiWin
                                         ImGuiWindowFlags_NoFocusOnAppearing;
 
 /// A line between panes in a strip that can be dragged; true while it is, with the pointer's place in `x`.
-bool drag_splitter(const char* name, const shell::UiRect& strip, shell::Color color, shell::Color hot, float& x) {
-  if (strip.width <= 0.0F || strip.height <= 0.0F) return false;
-  ImGui::SetNextWindowPos({strip.x, strip.y});
-  ImGui::SetNextWindowSize({strip.width, strip.height});
+bool drag_splitter(const char* name, const view::Rect& strip, shell::Color color, shell::Color hot, float& x) {
+  if (strip.is_empty()) return false;
+  ImGui::SetNextWindowPos(to_imgui(strip.origin));
+  ImGui::SetNextWindowSize(to_imgui(strip.size));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
   // ImGui puts windows that are never brought to the front behind all others; a strip covers the panes.
   ImGui::Begin(name, nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(2);
-  ImGui::InvisibleButton("##strip", {strip.width, strip.height});
+  ImGui::InvisibleButton("##strip", to_imgui(strip.size));
   const bool is_dragged = ImGui::IsItemActive();
   const bool is_hovered = ImGui::IsItemHovered() || is_dragged;
-  const float middle = std::round(strip.x + strip.width * 0.5F);
+  const float middle = std::round(strip.center().x);
   const float half = is_hovered ? 1.0F : 0.5F;
   if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
-  ImGui::GetWindowDrawList()->AddRectFilled({middle - half, strip.y}, {middle + half, strip.y + strip.height},
+  ImGui::GetWindowDrawList()->AddRectFilled({middle - half, strip.origin.y}, {middle + half, strip.end().y},
                                             is_hovered ? hot : color);
   ImGui::End();
   x = ImGui::GetIO().MousePos.x;
@@ -55,10 +56,10 @@ bool drag_splitter(const char* name, const shell::UiRect& strip, shell::Color co
 }  // namespace
 
 template <typename Draw>
-void Workspace::pane(const char* name, const shell::UiRect& rect, shell::Color ground, bool is_padded, Draw&& draw_content) {
-  if (rect.width < 1.0F || rect.height < 1.0F) return;
-  ImGui::SetNextWindowPos({rect.x, rect.y});
-  ImGui::SetNextWindowSize({rect.width, rect.height});
+void Workspace::pane(const char* name, const view::Rect& rect, shell::Color ground, bool is_padded, Draw&& draw_content) {
+  if (rect.size.x < 1.0F || rect.size.y < 1.0F) return;
+  ImGui::SetNextWindowPos(to_imgui(rect.origin));
+  ImGui::SetNextWindowSize(to_imgui(rect.size));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, is_padded ? ImVec2(16.0F, 12.0F) : ImVec2(0.0F, 0.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0.0F);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
@@ -73,10 +74,10 @@ void Workspace::pane(const char* name, const shell::UiRect& rect, shell::Color g
 }
 
 void Workspace::draw(Frame& menus, Frame& frame) {
-  layout_ = layout_window(ui_.width(), ui_.height(),
+  layout_ = layout_window(ui_.size(),
                           {.menu = ImGui::GetFrameHeight(),
                            .has_notice = notice_.is_shown(),
-                           .welcome = settings_.shows_welcome ? welcome_height(welcome_cards().size(), ui_.width()) : 0.0F,
+                           .welcome = settings_.shows_welcome ? welcome_height(welcome_cards().size(), ui_.size().x) : 0.0F,
                            .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F},
                           settings_.panes);
   const shell::Theme& theme = ui_.theme();
@@ -130,15 +131,15 @@ void Workspace::draw_welcome(Frame& frame) {
 void Workspace::draw_tabs(Frame& frame) {
   pane("tabs", layout_.tabs, ui_.theme().background, false, [&] {
     constexpr float kEdge = 7.0F;
-    const shell::UiRect& tabs = layout_.tabs;
-    const float y = tabs.y + std::round((tabs.height - kFoldButtonEdge) * 0.5F);
+    const view::Rect& tabs = layout_.tabs;
+    const float y = tabs.origin.y + std::round((tabs.size.y - kFoldButtonEdge) * 0.5F);
     const float inset = kEdge + kFoldButtonEdge;
     draw_tabs_panel(frame, layout_.has_sidebar() ? inset : 0.0F, layout_.has_grid() ? inset : 0.0F);
-    if (layout_.has_sidebar() && draw_fold_button(frame, "fold.sidebar", FoldSide::Left, tabs.x + kEdge, y)) {
+    if (layout_.has_sidebar() && draw_fold_button(frame, "fold.sidebar", FoldSide::Left, {tabs.origin.x + kEdge, y})) {
       toggle_sidebar();
     }
-    const float right = tabs.x + tabs.width - inset;
-    if (layout_.has_grid() && draw_fold_button(frame, "fold.grid", FoldSide::Right, right, y)) toggle_grid();
+    const float right = tabs.end().x - inset;
+    if (layout_.has_grid() && draw_fold_button(frame, "fold.grid", FoldSide::Right, {right, y})) toggle_grid();
   });
 }
 
@@ -164,10 +165,10 @@ void Workspace::draw_sidebar(Frame& frame) {
         ImGui::Dummy({1.0F, 4.0F});
       }
       const float y = ImGui::GetCursorScreenPos().y;
-      const shell::UiRect& bar = layout_.sidebar;
+      const view::Rect& bar = layout_.sidebar;
       ImDrawList* list = ImGui::GetWindowDrawList();
-      list->PushClipRect({bar.x, bar.y}, {bar.x + bar.width, bar.y + bar.height});
-      list->AddLine({bar.x, y}, {bar.x + bar.width, y}, ui_.theme().border);
+      list->PushClipRect(to_imgui(bar.origin), to_imgui(bar.end()));
+      list->AddLine({bar.origin.x, y}, {bar.end().x, y}, ui_.theme().border);
       list->PopClipRect();
       ImGui::Dummy({1.0F, 1.0F});
     };
@@ -211,12 +212,10 @@ void Workspace::draw_arrival(Frame& frame) {
   constexpr double kDelay_s = 0.15;  // what is there sooner needs no remark
   if (!arrival_began_s_ || last_frame_s_ < *arrival_began_s_ + kDelay_s) return;
   // The texts stay free while there is no run yet, and while weights go to another device.
-  const shell::UiRect& from = is_arriving() ? layout_.texts : layout_.center;
-  const float left = is_arriving() ? 0.0F : from.x;
-  const shell::UiRect over{
-      .x = left, .y = from.y, .width = ui_.width() - left, .height = std::max(layout_.status.y - from.y, 1.0F)};
-  ImGui::SetNextWindowPos({over.x, over.y});
-  ImGui::SetNextWindowSize({over.width, over.height});
+  const view::Rect& from = is_arriving() ? layout_.texts : layout_.center;
+  const float left = is_arriving() ? 0.0F : from.origin.x;
+  ImGui::SetNextWindowPos({left, from.origin.y});
+  ImGui::SetNextWindowSize({ui_.size().x - left, std::max(layout_.status.origin.y - from.origin.y, 1.0F)});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
   ImGui::Begin("arrival", nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar();

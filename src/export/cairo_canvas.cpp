@@ -52,7 +52,7 @@ Surface make_surface(const Pixels& pixels) {
 double wide(float value) { return static_cast<double>(value); }
 
 void add_rect(cairo_t* cairo, Rect rect) {
-  cairo_rectangle(cairo, wide(rect.x), wide(rect.y), wide(rect.width), wide(rect.height));
+  cairo_rectangle(cairo, wide(rect.origin.x), wide(rect.origin.y), wide(rect.size.x), wide(rect.size.y));
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ CairoCanvas::CairoCanvas(float width, float height, double scale, Rgb paper)
 }
 
 void CairoCanvas::set_color(Rgb color) {
-  cairo_set_source_rgb(cairo_.get(), color.red / 255.0, color.green / 255.0, color.blue / 255.0);
+  cairo_set_source_rgb(cairo_.get(), color.r / 255.0, color.g / 255.0, color.b / 255.0);
 }
 
 void CairoCanvas::fill(Rect rect, Rgb color) {
@@ -88,7 +88,7 @@ void CairoCanvas::frame(Rect rect, Rgb color, float width) {
   cairo_stroke(cairo_.get());
 }
 
-void CairoCanvas::line(Point from, Point to, Rgb color, float width) {
+void CairoCanvas::line(glm::vec2 from, glm::vec2 to, Rgb color, float width) {
   set_color(color);
   cairo_set_line_width(cairo_.get(), wide(width));
   cairo_move_to(cairo_.get(), wide(from.x), wide(from.y));
@@ -101,7 +101,7 @@ void CairoCanvas::hatch(std::span<const Rect> rects, Rgb stripe) {
   const int edge = std::max(2, static_cast<int>(std::lround(wide(kHatchPeriod) * scale_)));
   const Surface tile(cairo_image_surface_create(CAIRO_FORMAT_ARGB32, edge, edge));
   const CairoContext draw(cairo_create(tile.get()));
-  cairo_set_source_rgb(draw.get(), stripe.red / 255.0, stripe.green / 255.0, stripe.blue / 255.0);
+  cairo_set_source_rgb(draw.get(), stripe.r / 255.0, stripe.g / 255.0, stripe.b / 255.0);
   cairo_set_line_width(draw.get(), wide(kHatchWidth) * scale_);
   cairo_set_line_cap(draw.get(), CAIRO_LINE_CAP_SQUARE);
   for (const int shift : {-edge, 0, edge}) {
@@ -126,8 +126,8 @@ void CairoCanvas::hatch(std::span<const Rect> rects, Rgb stripe) {
 void CairoCanvas::image(Rect rect, const Pixels& pixels) {
   const Surface source = make_surface(pixels);
   cairo_save(cairo_.get());
-  cairo_translate(cairo_.get(), wide(rect.x), wide(rect.y));
-  cairo_scale(cairo_.get(), wide(rect.width) / pixels.width, wide(rect.height) / pixels.height);
+  cairo_translate(cairo_.get(), wide(rect.origin.x), wide(rect.origin.y));
+  cairo_scale(cairo_.get(), wide(rect.size.x) / pixels.width, wide(rect.size.y) / pixels.height);
   cairo_set_source_surface(cairo_.get(), source.get(), 0, 0);
   cairo_pattern_set_filter(cairo_get_source(cairo_.get()), CAIRO_FILTER_NEAREST);
   cairo_pattern_set_extend(cairo_get_source(cairo_.get()), CAIRO_EXTEND_PAD);
@@ -136,7 +136,7 @@ void CairoCanvas::image(Rect rect, const Pixels& pixels) {
   cairo_restore(cairo_.get());
 }
 
-void CairoCanvas::text(Point anchor, std::string_view text, const TextStyle& style) {
+void CairoCanvas::text(glm::vec2 anchor, std::string_view text, const TextStyle& style) {
   set_font(layout_.get(), style.size, style.is_bold, style.is_italic);
   pango_layout_set_text(layout_.get(), text.data(), static_cast<int>(text.size()));
   const double width = wide(text_width(layout_.get()));

@@ -16,10 +16,10 @@ class CairoCanvas : public Canvas {
 
   void fill(Rect rect, Rgb color) override;
   void frame(Rect rect, Rgb color, float width) override;
-  void line(Point from, Point to, Rgb color, float width) override;
+  void line(glm::vec2 from, glm::vec2 to, Rgb color, float width) override;
   void hatch(std::span<const Rect> rects, Rgb stripe) override;
   void image(Rect rect, const Pixels& pixels) override;
-  void text(Point anchor, std::string_view text, const TextStyle& style) override;
+  void text(glm::vec2 anchor, std::string_view text, const TextStyle& style) override;
 
   std::string encode_png() const;
 

@@ -10,7 +10,6 @@
 
 namespace headlight::exporting {
 
-using view::Point;
 using view::Rect;
 using view::Rgb;
 
@@ -20,7 +19,7 @@ struct TextStyle {
   float size = 11.0F;  ///< em, in units of the canvas
   bool is_bold = false;
   bool is_italic = false;
-  Rgb color;
+  Rgb color{};
   TextAlign align = TextAlign::Start;
   float degrees = 0.0F;  ///< counter-clockwise around the anchor
 };
@@ -42,13 +41,13 @@ class Canvas {
 
   virtual void fill(Rect rect, Rgb color) = 0;
   virtual void frame(Rect rect, Rgb color, float width) = 0;
-  virtual void line(Point from, Point to, Rgb color, float width) = 0;
+  virtual void line(glm::vec2 from, glm::vec2 to, Rgb color, float width) = 0;
   /// Diagonal stripes, continuous across the rectangles; the ground between them is kept.
   virtual void hatch(std::span<const Rect> rects, Rgb stripe) = 0;
   /// Draws every value as a sharp-edged cell.
   virtual void image(Rect rect, const Pixels& pixels) = 0;
   /// `anchor` is on the baseline, at the start, middle or end of the text.
-  virtual void text(Point anchor, std::string_view text, const TextStyle& style) = 0;
+  virtual void text(glm::vec2 anchor, std::string_view text, const TextStyle& style) = 0;
 };
 
 /// Distance of the stripes of Canvas::hatch() along both axes, and their width.

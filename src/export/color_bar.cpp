@@ -22,24 +22,24 @@ ColorBar::ColorBar(const view::ValueScale& scale, const FigureStyle& style, cons
   width_ = kBarWidth + kTickLength + 3.0F + tick_width_ + 6.0F + line_height(kTextSize);
 }
 
-void ColorBar::draw(Canvas& canvas, Point top_left, const Paper& paper) const {
-  const Rect bar = {top_left.x, top_left.y, kBarWidth, height_};
+void ColorBar::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const {
+  const Rect bar = {top_left, {kBarWidth, height_}};
   // Each step reaches down to the end and is painted over by the next: no seams in any renderer.
   const auto steps = static_cast<std::uint32_t>(std::min(256.0F, std::round(height_)));
   for (std::uint32_t i = 0; i < steps; ++i) {
     const float begin = std::round(height_ * static_cast<float>(i) / static_cast<float>(steps) * 2.0F) / 2.0F;
     const float position = 1.0F - (static_cast<float>(i) + 0.5F) / static_cast<float>(steps);
-    canvas.fill({bar.x, bar.y + begin, bar.width, bar.height - begin}, view::color(color_map_, position));
+    canvas.fill({{bar.origin.x, bar.origin.y + begin}, {bar.size.x, bar.size.y - begin}}, view::color(color_map_, position));
   }
   canvas.frame(bar, paper.outline, 0.75F);
   for (const view::Tick& tick : ticks_) {
     const float y =
-        bar.bottom() - bar.height * view::place_in({.low = scale_.low, .high = scale_.high}, scale_.spread, tick.value);
-    canvas.line({bar.right(), y}, {bar.right() + kTickLength, y}, paper.outline, 0.75F);
-    canvas.text({bar.right() + kTickLength + 3.0F + tick_width_, y + kHalfCapital * kTickSize}, tick.label,
+        bar.end().y - bar.size.y * view::position_in({.low = scale_.low, .high = scale_.high}, scale_.spread, tick.value);
+    canvas.line({bar.end().x, y}, {bar.end().x + kTickLength, y}, paper.outline, 0.75F);
+    canvas.text({bar.end().x + kTickLength + 3.0F + tick_width_, y + kHalfCapital * kTickSize}, tick.label,
                 {.size = kTickSize, .color = paper.muted, .align = TextAlign::End});
   }
-  canvas.text({top_left.x + width_ - 2.0F, bar.y + bar.height / 2}, title_,
+  canvas.text({top_left.x + width_ - 2.0F, bar.center().y}, title_,
               {.size = kTextSize, .color = paper.ink, .align = TextAlign::Middle, .degrees = 90.0F});
 }
 

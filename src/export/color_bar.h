@@ -18,7 +18,7 @@ class ColorBar {
 
   float width() const { return width_; }  ///< with ticks and title
   float height() const { return height_; }
-  void draw(Canvas& canvas, Point top_left, const Paper& paper) const;
+  void draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const;
 
  private:
   view::ValueScale scale_;

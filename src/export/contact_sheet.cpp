@@ -59,17 +59,14 @@ ContactSheetDrawing::ContactSheetDrawing(const ContactSheet& sheet, std::uint32_
   }
   const FigureMap& first = maps_[0];
   const float edge = cell_edge(std::max(first.value_rows(), first.value_columns()), across_, sheet.style.map_edge);
-  const float value_height = std::max(edge, kMinPanelHeight / static_cast<float>(first.value_rows()));
-  grid_ = {{0, 0, edge * static_cast<float>(first.value_columns()), value_height * static_cast<float>(first.value_rows())},
-           edge,
-           value_height};
-
-  panel_width_ = grid_.area.width;
+  const glm::vec2 value(edge, std::max(edge, kMinPanelHeight / static_cast<float>(first.value_rows())));
+  grid_ = {.area = {.origin = {}, .size = value * glm::vec2(first.value_columns(), first.value_rows())}, .value = value};
+  panel_width_ = grid_.area.size.x;
   for (const ContactSheet::Panel& panel : sheet.panels) {
     panel_width_ = std::ceil(std::max(panel_width_, metrics_.width(printable(panel.title), kTextSize)));
   }
   const auto columns = static_cast<float>(across_), rows = std::ceil(static_cast<float>(maps_.size()) / columns);
-  const float panels_height = rows * (kPanelTitle + grid_.area.height) + (rows - 1) * kPanelGap;
+  const float panels_height = rows * (kPanelTitle + grid_.area.size.y) + (rows - 1) * kPanelGap;
   bar_.emplace(scale_, sheet.style, sheet.value_title, std::min(panels_height - kPanelTitle, kMaxBar), metrics_);
   const float panels_right = kMargin + columns * panel_width_ + (columns - 1) * kPanelGap;
   const float content = std::max(panels_right + kBarGap + bar_->width() - kMargin, 360.0F);
@@ -84,23 +81,21 @@ ContactSheetDrawing::ContactSheetDrawing(const ContactSheet& sheet, std::uint32_
   height_ = std::ceil(origin_.y + std::max(panels_height, kPanelTitle + bar_->height()) + legend_->height() + kMargin);
 }
 
-Point ContactSheetDrawing::panel_corner(std::size_t index) const {
-  return {std::round(origin_.x + static_cast<float>(index % across_) * (panel_width_ + kPanelGap)),
-          std::round(origin_.y + static_cast<float>(index / across_) * (kPanelTitle + grid_.area.height + kPanelGap) +
-                     kPanelTitle)};
+glm::vec2 ContactSheetDrawing::panel_corner(std::size_t index) const {
+  const glm::vec2 pitch(panel_width_ + kPanelGap, kPanelTitle + grid_.area.size.y + kPanelGap);
+  return glm::round(origin_ + glm::vec2(index % across_, index / across_) * pitch + glm::vec2(0.0F, kPanelTitle));
 }
 
 void ContactSheetDrawing::draw(Canvas& canvas) const {
   title_->draw(canvas, {kMargin, kMargin}, paper_);
   for (std::size_t i = 0; i < maps_.size(); ++i) {
-    const Point corner = panel_corner(i);
+    const glm::vec2 corner = panel_corner(i);
     CellGrid grid = grid_;
-    grid.area.x = corner.x;
-    grid.area.y = corner.y;
+    grid.area.origin = corner;
     canvas.text({corner.x, corner.y - 6.0F}, printable(sheet_.panels[i].title), {.size = kTextSize, .color = paper_.ink});
     paint_cells(canvas, maps_[i], grid, scale_, sheet_.style, paper_);
   }
-  const Point last = panel_corner(across_ - 1);
+  const glm::vec2 last = panel_corner(across_ - 1);
   bar_->draw(canvas, {last.x + panel_width_ + kBarGap, origin_.y + kPanelTitle}, paper_);
   legend_->draw(canvas, {kMargin, height_ - kMargin - legend_->height()}, paper_);
 }

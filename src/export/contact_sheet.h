@@ -23,7 +23,7 @@ class ContactSheetDrawing {
   void draw(Canvas& canvas) const;
 
  private:
-  Point panel_corner(std::size_t index) const;  ///< of its map
+  glm::vec2 panel_corner(std::size_t index) const;  ///< of its map
 
   const ContactSheet& sheet_;
   TextMetrics metrics_;
@@ -33,7 +33,7 @@ class ContactSheetDrawing {
   CellGrid grid_;             ///< of one panel, at the origin
   float panel_width_ = 0.0F;  ///< of the map or its title, whichever is wider
   std::size_t across_ = 1;
-  Point origin_;
+  glm::vec2 origin_{0.0F};
   std::optional<ColorBar> bar_;
   std::optional<TitleBlock> title_;
   std::optional<Legend> legend_;

@@ -45,7 +45,7 @@ float TitleBlock::height() const {
   return kTitleLine * static_cast<float>(title_.size()) + kTextLine * static_cast<float>(subtitle_.size()) + 16.0F;
 }
 
-void TitleBlock::draw(Canvas& canvas, Point top_left, const Paper& paper) const {
+void TitleBlock::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const {
   float y = top_left.y;
   for (const std::string& line : title_) {
     canvas.text({top_left.x, y + kTitleSize}, line, {.size = kTitleSize, .is_bold = true, .color = paper.ink});
@@ -71,14 +71,14 @@ float Legend::height() const {
   return kLegendGap + (masked_title_.empty() ? 0.0F : kSwatch + 4.0F) + kTextLine * static_cast<float>(remark_.size());
 }
 
-void Legend::draw(Canvas& canvas, Point top_left, const Paper& paper) const {
+void Legend::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const {
   float y = top_left.y + kLegendGap;
   if (!masked_title_.empty()) {
-    const Rect swatch = {top_left.x, y, kSwatch * 1.5F, kSwatch};
+    const Rect swatch = {{top_left.x, y}, {kSwatch * 1.5F, kSwatch}};
     canvas.fill(swatch, paper.blank);
     canvas.hatch(std::span(&swatch, 1), paper.stripe);
     canvas.frame(swatch, paper.outline, 0.75F);
-    canvas.text({swatch.right() + 6.0F, y + kSwatch / 2 + kHalfCapital * kTextSize}, masked_title_,
+    canvas.text({swatch.end().x + 6.0F, y + kSwatch / 2 + kHalfCapital * kTextSize}, masked_title_,
                 {.size = kTextSize, .color = paper.muted});
     y += kSwatch + 4.0F;
   }

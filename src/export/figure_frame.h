@@ -18,12 +18,12 @@ inline constexpr double kMaxMapValues = 2000.0;  ///< values on an edge; more ar
 
 /// Colours of everything but the cells.
 struct Paper {
-  Rgb ground;
-  Rgb ink;
-  Rgb muted;    ///< settings, ticks, padding
-  Rgb outline;  ///< around maps
-  Rgb blank;    ///< masked cells without a number
-  Rgb stripe;   ///< their stripes
+  Rgb ground{};
+  Rgb ink{};
+  Rgb muted{};    ///< settings, ticks, padding
+  Rgb outline{};  ///< around maps
+  Rgb blank{};    ///< masked cells without a number
+  Rgb stripe{};   ///< their stripes
 };
 Paper paper_of(const FigureStyle& style);
 
@@ -34,7 +34,7 @@ class TitleBlock {
 
   float height() const;                   ///< with the space below; 0 without any text
   float width() const { return width_; }  ///< of the widest line
-  void draw(Canvas& canvas, Point top_left, const Paper& paper) const;
+  void draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const;
 
  private:
   std::vector<std::string> title_;
@@ -51,7 +51,7 @@ class Legend {
   Legend(std::string masked_title, std::string remark, float width, const TextMetrics& metrics);
 
   float height() const;  ///< with the space above; 0 for an empty legend
-  void draw(Canvas& canvas, Point top_left, const Paper& paper) const;
+  void draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const;
 
  private:
   std::string masked_title_;

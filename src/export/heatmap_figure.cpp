@@ -91,26 +91,26 @@ HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_va
     row_labels_ = lay_out(figure.rows, view::AxisSide::Rows, map_.rows, cell, metrics_, step);
     column_labels_ = lay_out(figure.columns, view::AxisSide::Columns, map_.columns, cell, metrics_, step);
   }
-  grid_ = {
-      {0, 0, edge * static_cast<float>(map_.value_columns()), edge * static_cast<float>(map_.value_rows())}, edge, edge};
+  grid_ = {.area = {.origin = {}, .size = edge * glm::vec2(map_.value_columns(), map_.value_rows())},
+           .value = glm::vec2(edge)};
   numbers_ = figure.style.shows_numbers ? fit_numbers(map_, grid_, metrics_) : std::nullopt;
-  bar_.emplace(scale_, figure.style, figure.value_title, grid_.area.height, metrics_);
+  bar_.emplace(scale_, figure.style, figure.value_title, grid_.area.size.y, metrics_);
 
-  grid_.area.x = std::ceil(kMargin + kAxisTitle + row_labels_.extent + kLabelGap);
-  const float map_right = std::max(grid_.area.right() + kBarGap + bar_->width(),
-                                   grid_.area.right() + overhang(column_labels_, grid_.area.width));
+  grid_.area.origin.x = std::ceil(kMargin + kAxisTitle + row_labels_.extent + kLabelGap);
+  const float map_right = std::max(grid_.area.end().x + kBarGap + bar_->width(),
+                                   grid_.area.end().x + overhang(column_labels_, grid_.area.size.x));
   const float content = std::max(map_right - kMargin, kMinTitleWidth);
   const std::string note = pooling_note(map_);
   title_.emplace(figure.title,
                  note.empty() || figure.subtitle.empty() ? figure.subtitle + note : figure.subtitle + "\n" + note, content,
                  metrics_);
   legend_.emplace(has_masked(map_) ? printable(figure.masked_title) : "", remark(), content, metrics_);
-  grid_.area.y = std::ceil(kMargin + title_->height() + kAxisTitle + column_labels_.extent + kLabelGap);
+  grid_.area.origin.y = std::ceil(kMargin + title_->height() + kAxisTitle + column_labels_.extent + kLabelGap);
   width_ = std::ceil(std::max(map_right, kMargin + title_->width()) + kMargin);
-  height_ = std::ceil(grid_.area.y + std::max(grid_.area.height + legend_->height(), bar_->height()) + kMargin);
+  height_ = std::ceil(grid_.area.origin.y + std::max(grid_.area.size.y + legend_->height(), bar_->height()) + kMargin);
 }
 
-bool HeatmapDrawing::has_row_notes() const { return grid_.value_height >= kMinCell && grid_.area.width >= 84.0F; }
+bool HeatmapDrawing::has_row_notes() const { return grid_.value.y >= kMinCell && grid_.area.size.x >= 84.0F; }
 
 std::string HeatmapDrawing::remark() const {
   if (empty_rows_.empty() || has_row_notes()) return "";
@@ -125,15 +125,15 @@ void HeatmapDrawing::draw(Canvas& canvas) const {
   if (has_row_notes()) draw_empty_rows(canvas);
   draw_column_axis(canvas);
   draw_row_axis(canvas);
-  bar_->draw(canvas, {grid_.area.right() + kBarGap, grid_.area.y}, paper_);
-  legend_->draw(canvas, {grid_.area.x, grid_.area.bottom()}, paper_);
+  bar_->draw(canvas, {grid_.area.end().x + kBarGap, grid_.area.origin.y}, paper_);
+  legend_->draw(canvas, {grid_.area.origin.x, grid_.area.end().y}, paper_);
 }
 
 void HeatmapDrawing::draw_column_axis(Canvas& canvas) const {
   const bool is_level = column_labels_.angle == view::LabelAngle::Horizontal;
-  const float base = grid_.area.y - kLabelGap;
+  const float base = grid_.area.origin.y - kLabelGap;
   for (const view::AxisLabel& label : column_labels_.labels) {
-    const float x = grid_.area.x + label.center;
+    const float x = grid_.area.origin.x + label.center;
     TextStyle style = {.size = kTextSize,
                        .color = label.index < figure_.columns.length ? paper_.ink : paper_.muted,
                        .align = is_level ? TextAlign::Middle : TextAlign::Start,
@@ -143,35 +143,37 @@ void HeatmapDrawing::draw_column_axis(Canvas& canvas) const {
     const float drop = is_level ? 0.0F : kHalfCapital * kTextSize;
     canvas.text({x + drop * std::sin(turn), base - (is_level ? 1.0F : 0.0F) + drop * std::cos(turn) * 0.5F},
                 label_text(figure_.columns, column_labels_, label, metrics_), style);
-    if (column_labels_.step > 1) canvas.line({x, grid_.area.y - 4.0F}, {x, grid_.area.y}, paper_.outline, 0.75F);
+    if (column_labels_.step > 1)
+      canvas.line({x, grid_.area.origin.y - 4.0F}, {x, grid_.area.origin.y}, paper_.outline, 0.75F);
   }
-  canvas.text({grid_.area.x + grid_.area.width / 2, base - column_labels_.extent - 8.0F}, printable(figure_.columns.title),
+  canvas.text({grid_.area.center().x, base - column_labels_.extent - 8.0F}, printable(figure_.columns.title),
               {.size = kTextSize, .is_bold = true, .color = paper_.ink, .align = TextAlign::Middle});
 }
 
 void HeatmapDrawing::draw_row_axis(Canvas& canvas) const {
-  const float end = grid_.area.x - kLabelGap;
+  const float end = grid_.area.origin.x - kLabelGap;
   for (const view::AxisLabel& label : row_labels_.labels) {
-    const float y = grid_.area.y + label.center;
+    const float y = grid_.area.origin.y + label.center;
     canvas.text({end, y + kHalfCapital * kTextSize}, label_text(figure_.rows, row_labels_, label, metrics_),
                 {.size = kTextSize,
                  .color = label.index < figure_.rows.length ? paper_.ink : paper_.muted,
                  .align = TextAlign::End});
-    if (row_labels_.step > 1) canvas.line({grid_.area.x - 4.0F, y}, {grid_.area.x, y}, paper_.outline, 0.75F);
+    if (row_labels_.step > 1) canvas.line({grid_.area.origin.x - 4.0F, y}, {grid_.area.origin.x, y}, paper_.outline, 0.75F);
   }
-  canvas.text({end - row_labels_.extent - 8.0F, grid_.area.y + grid_.area.height / 2}, printable(figure_.rows.title),
+  canvas.text({end - row_labels_.extent - 8.0F, grid_.area.center().y}, printable(figure_.rows.title),
               {.size = kTextSize, .is_bold = true, .color = paper_.ink, .align = TextAlign::Middle, .degrees = 90.0F});
 }
 
 void HeatmapDrawing::draw_empty_rows(Canvas& canvas) const {
   constexpr std::string_view kNote = "no weights";
-  const float size = std::min(kTextSize, 0.7F * grid_.value_height);
+  const float size = std::min(kTextSize, 0.7F * grid_.value.y);
   const float width = metrics_.width(kNote, size) + 12.0F;
   for (const std::uint32_t row : empty_rows_) {
     const Rect whole = grid_.rect(row, 0, map_.columns);
-    const float middle = whole.y + whole.height / 2;
-    canvas.fill({whole.x + (whole.width - width) / 2, middle - 0.62F * size, width, 1.24F * size}, paper_.blank);
-    canvas.text({whole.x + whole.width / 2, middle + kHalfCapital * size}, kNote,
+    const glm::vec2 middle = whole.center();
+    canvas.fill({{whole.origin.x + (whole.size.x - width) / 2, middle.y - 0.62F * size}, {width, 1.24F * size}},
+                paper_.blank);
+    canvas.text({middle.x, middle.y + kHalfCapital * size}, kNote,
                 {.size = size, .is_italic = true, .color = paper_.muted, .align = TextAlign::Middle});
   }
 }

@@ -49,7 +49,7 @@ std::vector<Rect> masked_rects(const FigureMap& map, const CellGrid& grid) {
       while (end < map.value_columns() && map.is_masked(row, end)) ++end;
       while (same != above.end() && same->column < column) ++same;
       if (same != above.end() && same->column == column && same->columns == end - column) {
-        rects[same->rect].height += grid.value_height;
+        rects[same->rect].size.y += grid.value.y;
         current.push_back(*same);
       } else {
         current.push_back({column, end - column, rects.size()});
@@ -78,11 +78,8 @@ void fill_runs(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const
 
 Pixels to_pixels(const FigureMap& map, const CellGrid& grid, bool has_stripes, const view::ValueScale& scale,
                  const FigureStyle& style, const Paper& paper) {
-  const auto pack = [](Rgb color) {
-    return 0xff000000U | std::uint32_t{color.blue} << 16 | std::uint32_t{color.green} << 8 | std::uint32_t{color.red};
-  };
-  const auto period = static_cast<std::uint32_t>(std::max(3.0F, std::round(kHatchPeriod / grid.value_width)));
-  const auto stripe_width = static_cast<std::uint32_t>(std::max(1.0F, std::round(kHatchWidth / grid.value_width)));
+  const auto period = static_cast<std::uint32_t>(std::max(3.0F, std::round(kHatchPeriod / grid.value.x)));
+  const auto stripe_width = static_cast<std::uint32_t>(std::max(1.0F, std::round(kHatchWidth / grid.value.x)));
   const std::span<const std::uint32_t, 256> table = view::table(style.color_map);
   Pixels pixels{map.value_columns(), map.value_rows(), {}};
   pixels.rgba.reserve(map.values.size());
@@ -90,9 +87,9 @@ Pixels to_pixels(const FigureMap& map, const CellGrid& grid, bool has_stripes, c
     const float top = row_top(map, row, scale);
     for (std::uint32_t column = 0; column < pixels.width; ++column) {
       if (has_stripes && map.is_masked(row, column) && (row + column) % period < stripe_width) {
-        pixels.rgba.push_back(pack(paper.stripe));
+        pixels.rgba.push_back(view::pack(paper.stripe));
       } else if (map.is_blank(row, column)) {
-        pixels.rgba.push_back(pack(paper.blank));
+        pixels.rgba.push_back(view::pack(paper.blank));
       } else if (is_odd(map, row, column)) {
         pixels.rgba.push_back(view::kNotFinitePacked);
       } else {
@@ -121,7 +118,7 @@ void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, con
 
 std::optional<CellNumbers> fit_numbers(const FigureMap& map, const CellGrid& grid, const TextMetrics& metrics) {
   constexpr float kMinSize = 7.5F, kMaxSize = 11.0F, kPadding = 5.0F;
-  const float size = std::min({kMaxSize, 0.30F * grid.value_width, 0.55F * grid.value_height});
+  const float size = std::min({kMaxSize, 0.30F * grid.value.x, 0.55F * grid.value.y});
   if (map.pool != 1 || size < kMinSize) return std::nullopt;
   std::vector<float> numbers;
   for (std::uint32_t row = 0; row < map.rows; ++row) {
@@ -134,7 +131,7 @@ std::optional<CellNumbers> fit_numbers(const FigureMap& map, const CellGrid& gri
   const std::uint32_t most = has_large ? 2 : 3, least = has_large ? 0 : 2;
   for (std::uint32_t decimals = most + 1; decimals-- > least;) {
     const bool fits = std::all_of(numbers.begin(), numbers.end(), [&](float value) {
-      return metrics.width(view::format_fixed(value, decimals), size) + kPadding <= grid.value_width;
+      return metrics.width(view::format_fixed(value, decimals), size) + kPadding <= grid.value.x;
     });
     if (fits) return CellNumbers{size, decimals};
   }
@@ -151,7 +148,7 @@ void paint_numbers(Canvas& canvas, const FigureMap& map, const CellGrid& grid, c
       const Rgb ground = cell_color(map, row, column, top, scale, style, paper);
       const Rect cell = grid.rect(row, column);
       canvas.text(
-          {cell.x + cell.width / 2, cell.y + cell.height / 2 + kHalfCapital * numbers.size},
+          {cell.origin.x + cell.size.x / 2, cell.origin.y + cell.size.y / 2 + kHalfCapital * numbers.size},
           view::format_fixed(map.at(row, column), numbers.decimals),
           {.size = numbers.size, .color = view::lightness(ground) > 0.65F ? kDark : kLight, .align = TextAlign::Middle});
     }

@@ -9,15 +9,13 @@
 
 namespace headlight::exporting {
 
-/// The rectangles of a map's values: `area` has value_rows × value_columns of equal size.
+/// The rectangles of a map's values: `area` has value_rows × value_columns of the size `value`.
 struct CellGrid {
   Rect area;
-  float value_width = 0.0F;
-  float value_height = 0.0F;
+  glm::vec2 value{0.0F};
 
   Rect rect(std::uint32_t row, std::uint32_t column, std::uint32_t columns = 1) const {
-    return {area.x + static_cast<float>(column) * value_width, area.y + static_cast<float>(row) * value_height,
-            static_cast<float>(columns) * value_width, value_height};
+    return {area.origin + glm::vec2(column, row) * value, glm::vec2(columns, 1.0F) * value};
   }
 };
 

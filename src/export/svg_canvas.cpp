@@ -11,7 +11,7 @@
 namespace headlight::exporting {
 namespace {
 
-std::string hex(Rgb color) { return fmt::format("#{:02x}{:02x}{:02x}", color.red, color.green, color.blue); }
+std::string hex(Rgb color) { return fmt::format("#{:02x}{:02x}{:02x}", color.r, color.g, color.b); }
 
 // Hundredths of a unit are finer than any printer, and "{:g}" drops the zeros.
 std::string number(float value) { return fmt::format("{:.6g}", std::round(static_cast<double>(value) * 100.0) / 100.0); }
@@ -64,22 +64,23 @@ SvgCanvas::SvgCanvas(float width, float height, Rgb paper, std::string_view titl
           "width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
           "font-family=\"Inter, Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n<title>{2}</title>\n",
           number(width), number(height), escape(title))) {
-  fill({0.0F, 0.0F, width, height}, paper);
+  fill({{0.0F, 0.0F}, {width, height}}, paper);
 }
 
 void SvgCanvas::fill(Rect rect, Rgb color) {
   fmt::format_to(std::back_inserter(body_),
                  "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" shape-rendering=\"crispEdges\"/>\n",
-                 number(rect.x), number(rect.y), number(rect.width), number(rect.height), hex(color));
+                 number(rect.origin.x), number(rect.origin.y), number(rect.size.x), number(rect.size.y), hex(color));
 }
 
 void SvgCanvas::frame(Rect rect, Rgb color, float width) {
   fmt::format_to(std::back_inserter(body_),
                  "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"/>\n",
-                 number(rect.x), number(rect.y), number(rect.width), number(rect.height), hex(color), number(width));
+                 number(rect.origin.x), number(rect.origin.y), number(rect.size.x), number(rect.size.y), hex(color),
+                 number(width));
 }
 
-void SvgCanvas::line(Point from, Point to, Rgb color, float width) {
+void SvgCanvas::line(glm::vec2 from, glm::vec2 to, Rgb color, float width) {
   fmt::format_to(std::back_inserter(body_),
                  "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"{}\"/>\n", number(from.x),
                  number(from.y), number(to.x), number(to.y), hex(color), number(width));
@@ -99,8 +100,8 @@ void SvgCanvas::hatch(std::span<const Rect> rects, Rgb stripe) {
   }
   fmt::format_to(std::back_inserter(body_), "<path fill=\"url(#{})\" shape-rendering=\"crispEdges\" d=\"", id);
   for (const Rect& rect : rects) {
-    fmt::format_to(std::back_inserter(body_), "M{} {}h{}v{}h-{}z", number(rect.x), number(rect.y), number(rect.width),
-                   number(rect.height), number(rect.width));
+    fmt::format_to(std::back_inserter(body_), "M{} {}h{}v{}h-{}z", number(rect.origin.x), number(rect.origin.y),
+                   number(rect.size.x), number(rect.size.y), number(rect.size.x));
   }
   body_ += "\"/>\n";
 }
@@ -110,10 +111,10 @@ void SvgCanvas::image(Rect rect, const Pixels& pixels) {
       std::back_inserter(body_),
       "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" "
       "image-rendering=\"optimizeSpeed\" style=\"image-rendering:pixelated\" xlink:href=\"data:image/png;base64,{}\"/>\n",
-      number(rect.x), number(rect.y), number(rect.width), number(rect.height), base64(encode_png(pixels)));
+      number(rect.origin.x), number(rect.origin.y), number(rect.size.x), number(rect.size.y), base64(encode_png(pixels)));
 }
 
-void SvgCanvas::text(Point anchor, std::string_view text, const TextStyle& style) {
+void SvgCanvas::text(glm::vec2 anchor, std::string_view text, const TextStyle& style) {
   constexpr std::array<std::string_view, 3> kAnchors = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
   auto out = std::back_inserter(body_);
   fmt::format_to(out, "<text xml:space=\"preserve\" x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\"{}", number(anchor.x),

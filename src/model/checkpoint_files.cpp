@@ -75,8 +75,8 @@ CheckpointFiles open_shards(const fs::path& index) {
     files.paths.push_back(folder / shard);
     const SafetensorsFile file(folder / shard);
     for (const StoredTensor& tensor : file.tensors().all()) {
-      const auto place = shard_of.find(tensor.name);
-      if (place == shard_of.end() || place->second == shard) tensors.push_back(tensor);
+      const auto found = shard_of.find(tensor.name);
+      if (found == shard_of.end() || found->second == shard) tensors.push_back(tensor);
     }
   }
   files.tensors = TensorTable(std::move(tensors));

@@ -127,8 +127,8 @@ void Parameter::for_each_run(std::uint32_t first, std::uint32_t count, const Use
 void Parameter::read(std::uint32_t first, std::uint32_t count, std::span<float> to) const {
   assert(first + count <= row_count() && to.size() >= std::size_t{count} * width());
   const Source& source = *source_;
-  for_each_run(first, count, [&](std::uint32_t place, std::uint32_t row, std::uint32_t rows) {
-    float* run = to.data() + std::size_t{place} * width();
+  for_each_run(first, count, [&](std::uint32_t position, std::uint32_t row, std::uint32_t rows) {
+    float* run = to.data() + std::size_t{position} * width();
     if (is_transposed_) {
       std::array<const std::byte*, kRowsAtOnce> pointers{};
       for (std::uint32_t i = 0; i < width(); i += kRowsAtOnce) {
@@ -150,13 +150,13 @@ void Parameter::write_columns(std::uint32_t first, std::uint32_t count, To* to, 
   assert(first + count <= row_count() && count <= stride);
   const Source& source = *source_;
   if (is_transposed_) {
-    for_each_run(first, count, [&](std::uint32_t place, std::uint32_t row, std::uint32_t rows) {
+    for_each_run(first, count, [&](std::uint32_t position, std::uint32_t row, std::uint32_t rows) {
       const std::size_t piece_bytes = std::size_t{rows} * block_bytes(source.type);
       for (std::uint32_t i = 0; i < width(); ++i) {
         // The next rows are pages away, where the hardware prefetcher doesn't reach.
         const std::byte* ahead = source.at(std::min(i + kPiecesAhead, width() - 1), row);
         for (std::size_t line = 0; line < piece_bytes; line += kLine) __builtin_prefetch(ahead + line);
-        decode(source.type, source.at(i, row), rows, to + i * stride + place);
+        decode(source.type, source.at(i, row), rows, to + i * stride + position);
       }
     });
     return;

@@ -106,12 +106,12 @@ class HeaderReader {
     if (type == kDataTypes.end()) fail("tensor '{}' has the unknown dtype {}", label, shown(type_name));
 
     Shape shape = read_shape(label, part("shape"));
-    const Json& place = part("data_offsets");
-    if (!place.is_array() || place.size() != 2 || !place[0].is_number_unsigned() || !place[1].is_number_unsigned()) {
+    const Json& offsets = part("data_offsets");
+    if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() || !offsets[1].is_number_unsigned()) {
       fail("tensor '{}' has no two data_offsets", label);
     }
-    const auto begin = place[0].get<std::uint64_t>();
-    const auto end = place[1].get<std::uint64_t>();
+    const auto begin = offsets[0].get<std::uint64_t>();
+    const auto end = offsets[1].get<std::uint64_t>();
     if (begin > end || end > data_.size()) {
       fail("tensor '{}' should be bytes {} to {}, but {} bytes follow the header", label, begin, end, data_.size());
     }

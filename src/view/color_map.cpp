@@ -29,10 +29,10 @@ constexpr ControlPoints kCividis = {0x00224e, 0x00285b, 0x002e6a, 0x043371, 0x1a
                                     0x8b8778, 0x938d78, 0x9b9376, 0xa39a75, 0xaba072, 0xb3a670, 0xbbad6c, 0xc3b469, 0xccba64,
                                     0xd4c15f, 0xddc958, 0xe6d051, 0xefd748, 0xf8df3c, 0xfee838};
 
-// Cubic Hermite spline through one channel, slopes from the neighbours (one-sided at both ends).
-float spline(const ControlPoints& points, std::uint32_t shift, float position) {
-  const auto value = [&](std::size_t i) { return static_cast<float>((points[i] >> shift) & 0xffU); };
-  const auto slope = [&](std::size_t i) {
+// Cubic Hermite spline, slopes from the neighbours (one-sided at both ends).
+Rgb from_points(const ControlPoints& points, float position) {
+  const auto value = [&](std::size_t i) { return glm::vec3(points[i] >> 16, points[i] >> 8 & 0xFFU, points[i] & 0xFFU); };
+  const auto slope = [&](std::size_t i) -> glm::vec3 {
     if (i == 0) return value(1) - value(0);
     if (i == kPoints - 1) return value(i) - value(i - 1);
     return 0.5F * (value(i + 1) - value(i - 1));
@@ -42,15 +42,9 @@ float spline(const ControlPoints& points, std::uint32_t shift, float position) {
   const float t = x - static_cast<float>(i);
   const float t2 = t * t;
   const float t3 = t2 * t;
-  return (2 * t3 - 3 * t2 + 1) * value(i) + (t3 - 2 * t2 + t) * slope(i) + (3 * t2 - 2 * t3) * value(i + 1) +
-         (t3 - t2) * slope(i + 1);
-}
-
-Rgb from_points(const ControlPoints& points, float position) {
-  const auto channel = [&](std::uint32_t shift) {
-    return static_cast<std::uint8_t>(std::lround(std::clamp(spline(points, shift, position), 0.0F, 255.0F)));
-  };
-  return {channel(16), channel(8), channel(0)};
+  const glm::vec3 color = (2 * t3 - 3 * t2 + 1) * value(i) + (t3 - 2 * t2 + t) * slope(i) +
+                          (3 * t2 - 2 * t3) * value(i + 1) + (t3 - t2) * slope(i + 1);
+  return Rgb(glm::round(glm::clamp(color, 0.0F, 255.0F)));
 }
 
 // Two arms of constant hue that meet in near-white: lightness falls evenly on both sides, so equal magnitudes look equally
@@ -73,10 +67,8 @@ Rgb evaluate(ColorMap map, float position) {
       return from_points(kMagma, position);
     case ColorMap::Cividis:
       return from_points(kCividis, position);
-    case ColorMap::Greys: {
-      const auto grey = static_cast<std::uint8_t>(std::lround(255.0F * (1.0F - position)));
-      return {grey, grey, grey};
-    }
+    case ColorMap::Greys:
+      return Rgb(glm::round(glm::vec3(255.0F * (1.0F - position))));
     case ColorMap::BlueRed:
       return blue_red(position);
   }
@@ -88,15 +80,14 @@ using Table = std::array<std::uint32_t, 256>;
 Table make_table(ColorMap map) {
   Table entries{};
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const Rgb rgb = evaluate(map, static_cast<float>(i) / 255.0F);
-    entries[i] = 0xff000000U | std::uint32_t{rgb.blue} << 16 | std::uint32_t{rgb.green} << 8 | std::uint32_t{rgb.red};
+    entries[i] = pack(evaluate(map, static_cast<float>(i) / 255.0F));
   }
   return entries;
 }
 
 }  // namespace
 
-float lightness(Rgb color) { return to_oklab(color).lightness; }
+float lightness(Rgb color) { return to_oklab(color).x; }
 
 std::string_view to_string(ColorMap map) {
   constexpr std::array<std::string_view, kColorMaps.size()> kNames = {"viridis", "magma", "cividis", "greys", "blue-red"};
@@ -114,9 +105,7 @@ Result<ColorMap> parse_color_map(std::string_view text) {
 
 Rgb color(ColorMap map, float position) {
   const float clamped = std::isnan(position) ? 0.0F : std::clamp(position, 0.0F, 1.0F);
-  const std::uint32_t rgba = table(map)[static_cast<std::size_t>(std::lround(clamped * 255.0F))];
-  return {static_cast<std::uint8_t>(rgba & 0xffU), static_cast<std::uint8_t>((rgba >> 8) & 0xffU),
-          static_cast<std::uint8_t>((rgba >> 16) & 0xffU)};
+  return unpack(table(map)[static_cast<std::size_t>(std::lround(clamped * 255.0F))]);
 }
 
 std::span<const std::uint32_t, 256> table(ColorMap map) {

@@ -5,16 +5,21 @@
 #include <span>
 #include <string_view>
 
+#include <glm/ext/vector_uint3_sized.hpp>
+
 #include "core/result.h"
 
 namespace headlight::view {
 
 /// An sRGB colour, 0 … 255.
-struct Rgb {
-  std::uint8_t red = 0, green = 0, blue = 0;
+using Rgb = glm::u8vec3;
 
-  auto operator<=>(const Rgb&) const = default;
-};
+/// Opaque, as RGBA8 in one word: red in the lowest byte, as Dear ImGui and pixel buffers have it.
+constexpr std::uint32_t pack(Rgb color) {
+  return 0xFF000000U | std::uint32_t{color[2]} << 16 | std::uint32_t{color[1]} << 8 | std::uint32_t{color[0]};
+}
+/// Without alpha.
+constexpr Rgb unpack(std::uint32_t rgba) { return {rgba & 0xFFU, rgba >> 8 & 0xFFU, rgba >> 16 & 0xFFU}; }
 
 /// Perceived brightness: OKLab lightness, 0 (black) … 1 (white). Text on a cell is dark above 0.65, else light.
 float lightness(Rgb color);
@@ -38,7 +43,7 @@ Result<ColorMap> parse_color_map(std::string_view text);
 /// The colour at a position 0 … 1; positions outside are clamped, NaN is 0.
 Rgb color(ColorMap map, float position);
 
-/// 256 colours from position 0 to 1 as RGBA8: red in the lowest byte, alpha 255. Lives as long as the program.
+/// 256 colours from position 0 to 1, as pack() has them. Lives as long as the program.
 std::span<const std::uint32_t, 256> table(ColorMap map);
 
 }  // namespace headlight::view

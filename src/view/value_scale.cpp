@@ -62,7 +62,7 @@ RoundTicks round_ticks(float low, float high, std::uint32_t max_count) {
 
 float ValueScale::position(float value, float row_maximum) const {
   if (std::isnan(value)) return 0.0F;
-  return place_in({.low = low, .high = high}, spread, kind == ScaleKind::PerRow ? value / row_maximum : value);
+  return position_in({.low = low, .high = high}, spread, kind == ScaleKind::PerRow ? value / row_maximum : value);
 }
 
 float log_floor(float low, float high) {
@@ -70,7 +70,7 @@ float log_floor(float low, float high) {
   return low > 0.0F ? low : high * kFourDecades;
 }
 
-float place_in(ValueLimits limits, ScaleSpread spread, float value) {
+float position_in(ValueLimits limits, ScaleSpread spread, float value) {
   if (std::isnan(value)) return 0.0F;
   if (spread == ScaleSpread::Log) {
     const float floor = log_floor(limits.low, limits.high);
@@ -81,10 +81,10 @@ float place_in(ValueLimits limits, ScaleSpread spread, float value) {
   return range > 0.0F ? std::clamp((value - limits.low) / range, 0.0F, 1.0F) : 0.0F;
 }
 
-float value_at(ValueLimits limits, ScaleSpread spread, float place) {
-  if (spread == ScaleSpread::Linear) return limits.low + (limits.high - limits.low) * place;
+float value_at(ValueLimits limits, ScaleSpread spread, float position) {
+  if (spread == ScaleSpread::Linear) return limits.low + (limits.high - limits.low) * position;
   const float floor = log_floor(limits.low, limits.high);
-  return floor * std::pow(limits.high / floor, place);
+  return floor * std::pow(limits.high / floor, position);
 }
 
 ValueScale make_scale(ScaleKind kind, std::span<const float> values, std::span<const std::uint8_t> masked) {
@@ -157,7 +157,7 @@ std::vector<Tick> make_bar_ticks(ValueLimits limits, ScaleSpread spread, float l
   if (!(limits.high > limits.low) || !std::isfinite(limits.high - limits.low)) return round.ticks;
   const float apart = std::min(1.2F * label_height / std::max(length, 1.0F), 0.5F);
   const auto distance = [&](const Tick& tick, float end) {
-    return std::abs(place_in(limits, spread, tick.value) - place_in(limits, spread, end));
+    return std::abs(position_in(limits, spread, tick.value) - position_in(limits, spread, end));
   };
   for (const float end : {limits.low, limits.high}) {
     if (std::ranges::any_of(round.ticks, [&](const Tick& tick) { return distance(tick, end) <= 1e-4F; })) continue;

@@ -30,9 +30,9 @@ enum class ScaleSpread : std::uint8_t { Linear, Log };
 float log_floor(float low, float high);
 
 /// The position of a value between low (0) and high (1), clamped; NaN is 0.
-float place_in(ValueLimits limits, ScaleSpread spread, float value);
-/// The value at a position; beyond 0 … 1 the scale continues. The inverse of place_in() inside.
-float value_at(ValueLimits limits, ScaleSpread spread, float place);
+float position_in(ValueLimits limits, ScaleSpread spread, float value);
+/// The value at a position; beyond 0 … 1 the scale continues. The inverse of position_in() inside.
+float value_at(ValueLimits limits, ScaleSpread spread, float position);
 
 /// A score this low is a mask's fill, not data.
 inline constexpr float kFillBelow = -1e8F;

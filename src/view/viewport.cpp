@@ -9,30 +9,18 @@ namespace {
 constexpr float kMaxAspect = 4.0F;
 
 // Pixels of a cell when the whole matrix fits.
-Point fit(Rect area, std::uint32_t rows, std::uint32_t columns) {
-  if (rows == 0 || columns == 0 || area.width <= 0 || area.height <= 0) return {};
-  const Point full = {area.width / static_cast<float>(columns), area.height / static_cast<float>(rows)};
+glm::vec2 fit(const Rect& area, std::uint32_t rows, std::uint32_t columns) {
+  if (rows == 0 || columns == 0 || area.is_empty()) return {};
+  const glm::vec2 full = area.size / glm::vec2(columns, rows);
   const float square = std::min({full.x, full.y, Viewport::kMaxCell});
-  Point cell = {square, square};
-  if (full.x > square * kMaxAspect) cell.x = std::min({square * kMaxAspect, full.x, Viewport::kMaxCell});
-  if (full.y > square * kMaxAspect) cell.y = std::min({square * kMaxAspect, full.y, Viewport::kMaxCell});
-  return cell;
-}
-
-// First and one past the last visible cell of an axis, given where cell 0 begins.
-struct Span {
-  std::uint32_t first = 0, end = 0;
-};
-Span visible_cells(float begin, float end, float origin, float cell, std::uint32_t count) {
-  const float limit = static_cast<float>(count);
-  const float first = std::clamp(std::floor((begin - origin) / cell), 0.0F, limit);
-  const float last = std::clamp(std::ceil((end - origin) / cell), first, limit);
-  return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)};
+  const float longest = square * kMaxAspect;
+  return glm::mix(glm::vec2(square), glm::vec2(std::min(longest, Viewport::kMaxCell)),
+                  glm::greaterThan(full, glm::vec2(longest)));
 }
 
 }  // namespace
 
-Viewport::Viewport(Rect area, std::uint32_t rows, std::uint32_t columns, float zoom, Point pan)
+Viewport::Viewport(const Rect& area, std::uint32_t rows, std::uint32_t columns, float zoom, glm::vec2 pan)
     : area_(area), rows_(rows), columns_(columns), zoom_(zoom), pan_(pan), fit_cell_(fit(area, rows, columns)) {
   clamp();
 }
@@ -44,86 +32,66 @@ float Viewport::max_zoom() const {
 
 void Viewport::clamp() {
   zoom_ = std::isfinite(zoom_) ? std::clamp(zoom_, 1.0F, max_zoom()) : 1.0F;
-  const auto limit = [](float offset, float area, float cell, std::uint32_t count) {
-    if (!std::isfinite(offset) || cell <= 0) return 0.0F;
-    const float room = std::max(0.0F, (static_cast<float>(count) - area / cell) / 2);
-    return std::clamp(offset, -room, room);
-  };
-  pan_.x = limit(pan_.x, area_.width, cell_width(), columns_);
-  pan_.y = limit(pan_.y, area_.height, cell_height(), rows_);
+  // Without cells the quotient is infinite or NaN, and there is no room.
+  const glm::vec2 room = glm::max(glm::vec2(0.0F), (count() - area_.size / cell_size()) / 2.0F);
+  const glm::bvec2 is_infinite = glm::isnan(pan_) || glm::isinf(pan_);
+  pan_ = glm::mix(glm::clamp(pan_, -room, room), glm::vec2(0.0F), is_infinite);
 }
 
 Rect Viewport::matrix() const {
-  const float width = cell_width() * static_cast<float>(columns_);
-  const float height = cell_height() * static_cast<float>(rows_);
-  return {area_.x + (area_.width - width) / 2 - pan_.x * cell_width(),
-          area_.y + (area_.height - height) / 2 - pan_.y * cell_height(), width, height};
+  const glm::vec2 size = cell_size() * count();
+  return {area_.origin + (area_.size - size) / 2.0F - pan_ * cell_size(), size};
 }
 
-Rect Viewport::visible() const {
-  const Rect all = matrix();
-  const float left = std::max(all.x, area_.x), top = std::max(all.y, area_.y);
-  const float right = std::min(all.right(), area_.right()), bottom = std::min(all.bottom(), area_.bottom());
-  return {left, top, std::max(0.0F, right - left), std::max(0.0F, bottom - top)};
-}
+Rect Viewport::visible() const { return intersection(matrix(), area_); }
 
-std::optional<CellPosition> Viewport::cell_at(Point point) const {
+std::optional<CellPosition> Viewport::cell_at(glm::vec2 point) const {
   if (!visible().contains(point)) return std::nullopt;
-  const Rect all = matrix();
-  return CellPosition{std::min(static_cast<std::uint32_t>((point.y - all.y) / cell_height()), rows_ - 1),
-                      std::min(static_cast<std::uint32_t>((point.x - all.x) / cell_width()), columns_ - 1)};
+  const auto cell = glm::min(glm::uvec2((point - matrix().origin) / cell_size()), glm::uvec2(columns_, rows_) - 1U);
+  return CellPosition{.row = cell.y, .column = cell.x};
 }
 
 Rect Viewport::rect_of(CellPosition cell) const {
-  const Rect all = matrix();
-  return {all.x + static_cast<float>(cell.column) * cell_width(), all.y + static_cast<float>(cell.row) * cell_height(),
-          cell_width(), cell_height()};
+  return {matrix().origin + glm::vec2(cell.column, cell.row) * cell_size(), cell_size()};
 }
 
-Viewport Viewport::zoomed_at(Point point, float factor) const {
+Viewport Viewport::zoomed_at(glm::vec2 point, float factor) const {
   Viewport result = *this;
   result.zoom_ = std::clamp(zoom_ * factor, 1.0F, max_zoom());
-  const Rect before = matrix(), after = result.matrix();
-  if (before.width <= 0 || before.height <= 0) return result;
-  const float grown = result.zoom_ / zoom_;
-  const float left = point.x - (point.x - before.x) * grown, top = point.y - (point.y - before.y) * grown;
-  result.pan_.x += (after.x - left) / result.cell_width();
-  result.pan_.y += (after.y - top) / result.cell_height();
+  const Rect before = matrix();
+  if (before.is_empty()) return result;
+  const glm::vec2 wanted = point - (point - before.origin) * (result.zoom_ / zoom_);
+  result.pan_ += (result.matrix().origin - wanted) / result.cell_size();
   result.clamp();
   return result;
 }
 
-Viewport Viewport::moved(float dx, float dy) const {
+Viewport Viewport::moved(glm::vec2 distance) const {
   if (fit_cell_.x <= 0) return *this;
-  return {area_, rows_, columns_, zoom_, {pan_.x - dx / cell_width(), pan_.y - dy / cell_height()}};
+  return {area_, rows_, columns_, zoom_, pan_ - distance / cell_size()};
 }
 
-Viewport Viewport::resized(Rect area, std::uint32_t rows, std::uint32_t columns) const {
+Viewport Viewport::resized(const Rect& area, std::uint32_t rows, std::uint32_t columns) const {
   return {area, rows, columns, zoom_, pan_};
 }
 
 Viewport Viewport::revealing(CellPosition cell) const {
   const Rect rect = rect_of(cell);
-  const auto shift = [](float begin, float end, float area_begin, float area_end) {
-    if (begin < area_begin) return area_begin - begin;
-    return end > area_end ? area_end - end : 0.0F;
-  };
-  return moved(shift(rect.x, rect.right(), area_.x, area_.right()), shift(rect.y, rect.bottom(), area_.y, area_.bottom()));
+  return moved(glm::mix(glm::min(area_.end() - rect.end(), glm::vec2(0.0F)), area_.origin - rect.origin,
+                        glm::lessThan(rect.origin, area_.origin)));
 }
 
 Region Viewport::visible_region(float pixels_per_unit) const {
-  Region region;
-  const Rect all = matrix(), seen = visible();
-  if (seen.width <= 0 || seen.height <= 0) return region;
-  const float cell_pixels = std::min(cell_width(), cell_height()) * pixels_per_unit;
-  while (static_cast<float>(region.pool) * cell_pixels < 0.999F) region.pool *= 2;
-  const auto aligned = [&](Span span, std::uint32_t count, std::uint32_t& first, std::uint32_t& size) {
-    first = span.first / region.pool * region.pool;
-    size = std::min((span.end + region.pool - 1) / region.pool * region.pool, count) - first;
-  };
-  aligned(visible_cells(seen.y, seen.bottom(), all.y, cell_height(), rows_), rows_, region.row, region.rows);
-  aligned(visible_cells(seen.x, seen.right(), all.x, cell_width(), columns_), columns_, region.column, region.columns);
-  return region;
+  const Rect seen = visible();
+  if (seen.is_empty()) return {};
+  const glm::vec2 cell = cell_size(), start = matrix().origin;
+  std::uint32_t pool = 1;
+  while (static_cast<float>(pool) * std::min(cell.x, cell.y) * pixels_per_unit < 0.999F) pool *= 2;
+  const glm::vec2 first = glm::clamp(glm::floor((seen.origin - start) / cell), glm::vec2(0.0F), count());
+  const glm::vec2 last = glm::clamp(glm::ceil((seen.end() - start) / cell), first, count());
+  const glm::uvec2 begin = glm::uvec2(first) / pool * pool;
+  const glm::uvec2 end = glm::min((glm::uvec2(last) + (pool - 1)) / pool * pool, glm::uvec2(columns_, rows_));
+  return {.row = begin.y, .rows = end.y - begin.y, .column = begin.x, .columns = end.x - begin.x, .pool = pool};
 }
 
 }  // namespace headlight::view

@@ -3,19 +3,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "view/rect.h"
+
 namespace headlight::view {
-
-struct Point {
-  float x = 0.0F, y = 0.0F;
-};
-
-struct Rect {
-  float x = 0.0F, y = 0.0F, width = 0.0F, height = 0.0F;
-
-  float right() const { return x + width; }
-  float bottom() const { return y + height; }
-  bool contains(Point point) const { return point.x >= x && point.x < right() && point.y >= y && point.y < bottom(); }
-};
 
 struct CellPosition {
   std::uint32_t row = 0, column = 0;
@@ -32,22 +22,22 @@ struct Region {
 };
 
 /// The placement of a matrix in a rectangle of the screen: zoomed, panned, clipped. A value; every change gives a new one,
-/// clamped so that the matrix never leaves its rectangle.
+/// clamped so that the matrix never leaves its rectangle. In vectors, x counts columns and y rows.
 class Viewport {
  public:
   Viewport() = default;
   /// The whole matrix: square cells, centred; where squares would use less than a quarter of the longer free side (a column
   /// of 400 rows), cells become rectangles of at most 4:1. `zoom` ≥ 1 enlarges; `pan` is how far, in
   /// cells, the point of the matrix at the rectangle's centre is from the matrix's own centre.
-  Viewport(Rect area, std::uint32_t rows, std::uint32_t columns, float zoom = 1.0F, Point pan = {});
+  Viewport(const Rect& area, std::uint32_t rows, std::uint32_t columns, float zoom = 1.0F, glm::vec2 pan = {});
 
-  Rect area() const { return area_; }
+  const Rect& area() const { return area_; }
   std::uint32_t rows() const { return rows_; }
   std::uint32_t columns() const { return columns_; }
   float zoom() const { return zoom_; }
-  Point pan() const { return pan_; }
-  float cell_width() const { return fit_cell_.x * zoom_; }
-  float cell_height() const { return fit_cell_.y * zoom_; }
+  glm::vec2 pan() const { return pan_; }
+  /// Width and height of a cell.
+  glm::vec2 cell_size() const { return fit_cell_ * zoom_; }
 
   /// All cells on the screen; larger than area() when zoomed in.
   Rect matrix() const;
@@ -55,15 +45,15 @@ class Viewport {
   Rect visible() const;
 
   /// Cell under a visible point, or nullopt.
-  std::optional<CellPosition> cell_at(Point point) const;
+  std::optional<CellPosition> cell_at(glm::vec2 point) const;
   Rect rect_of(CellPosition cell) const;
 
   /// Zooms by a factor around a point, as far as clamping allows.
-  Viewport zoomed_at(Point point, float factor) const;
+  Viewport zoomed_at(glm::vec2 point, float factor) const;
   /// Moves the matrix by pixels.
-  Viewport moved(float dx, float dy) const;
+  Viewport moved(glm::vec2 distance) const;
   /// The same part of the matrix in another rectangle or for a matrix of another size.
-  Viewport resized(Rect area, std::uint32_t rows, std::uint32_t columns) const;
+  Viewport resized(const Rect& area, std::uint32_t rows, std::uint32_t columns) const;
   /// Moves just far enough that the cell is wholly visible.
   Viewport revealing(CellPosition cell) const;
 
@@ -78,12 +68,14 @@ class Viewport {
 
  private:
   void clamp();
+  /// Columns and rows.
+  glm::vec2 count() const { return {columns_, rows_}; }
 
   Rect area_;
   std::uint32_t rows_ = 0, columns_ = 0;
   float zoom_ = 1.0F;
-  Point pan_;       // cells
-  Point fit_cell_;  // pixels at zoom 1
+  glm::vec2 pan_{0.0F};       // cells
+  glm::vec2 fit_cell_{0.0F};  // pixels at zoom 1
 };
 
 }  // namespace headlight::view

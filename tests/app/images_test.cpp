@@ -31,7 +31,7 @@ State playground() {
 }
 
 BlockColors colors_of(const shell::PixelImage& image) {
-  return {image.size.width, image.size.height, [&](std::uint32_t x, std::uint32_t y) {
+  return {image.size.x, image.size.y, [&](std::uint32_t x, std::uint32_t y) {
             const std::uint32_t rgba = image.at(x, y);
             return BlockColors::Rgb{static_cast<std::uint8_t>(rgba), static_cast<std::uint8_t>(rgba >> 8),
                                     static_cast<std::uint8_t>(rgba >> 16)};

@@ -8,8 +8,8 @@ using namespace headlight::app;
 
 namespace {
 
-float right(const shell::UiRect& rect) { return rect.x + rect.width; }
-float bottom(const shell::UiRect& rect) { return rect.y + rect.height; }
+float right(const view::Rect& rect) { return rect.end().x; }
+float bottom(const view::Rect& rect) { return rect.end().y; }
 
 }  // namespace
 
@@ -21,23 +21,23 @@ TEST_SUITE("cpu") {
                                      Strips{.menu = 26.0F, .has_notice = true, .welcome = 130.0F, .texts = 150.0F}}) {
           CAPTURE(width);
           CAPTURE(height);
-          const Layout layout = layout_window(width, height, strips, Panes{});
-          const shell::UiRect& left = layout.has_sidebar() ? layout.sidebar : layout.sidebar_rail;
-          const shell::UiRect& beside = layout.has_grid() ? layout.grid : layout.grid_rail;
-          CHECK(left.x == 0.0F);
-          CHECK(bottom(layout.notice) == layout.welcome.y);
-          CHECK(bottom(layout.welcome) == layout.texts.y);
-          CHECK(bottom(layout.texts) == left.y);
-          CHECK(right(left) == layout.center.x);
-          CHECK(layout.center.x == layout.tabs.x);
-          CHECK(right(layout.center) == beside.x);
+          const Layout layout = layout_window({width, height}, strips, Panes{});
+          const view::Rect& left = layout.has_sidebar() ? layout.sidebar : layout.sidebar_rail;
+          const view::Rect& beside = layout.has_grid() ? layout.grid : layout.grid_rail;
+          CHECK(left.origin.x == 0.0F);
+          CHECK(bottom(layout.notice) == layout.welcome.origin.y);
+          CHECK(bottom(layout.welcome) == layout.texts.origin.y);
+          CHECK(bottom(layout.texts) == left.origin.y);
+          CHECK(right(left) == layout.center.origin.x);
+          CHECK(layout.center.origin.x == layout.tabs.origin.x);
+          CHECK(right(layout.center) == beside.origin.x);
           CHECK(right(beside) == doctest::Approx(width));
-          CHECK(bottom(layout.tabs) == layout.center.y);
+          CHECK(bottom(layout.tabs) == layout.center.origin.y);
           CHECK(bottom(layout.center) == bottom(left));
-          CHECK(bottom(left) == layout.status.y);
-          for (const shell::UiRect& rect : {left, layout.tabs, layout.center, beside, layout.status}) {
-            CHECK(rect.width >= 0.0F);
-            CHECK(rect.height >= 0.0F);
+          CHECK(bottom(left) == layout.status.origin.y);
+          for (const view::Rect& rect : {left, layout.tabs, layout.center, beside, layout.status}) {
+            CHECK(rect.size.x >= 0.0F);
+            CHECK(rect.size.y >= 0.0F);
           }
         }
       }
@@ -45,37 +45,37 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("the map comes first: panels fold by themselves where it would be small, the grid before the sidebar") {
-    const Layout wide = layout_window(1600.0F, 1000.0F, {.menu = 26.0F}, Panes{});
-    CHECK(wide.sidebar.width == 340.0F);
-    CHECK(wide.grid.width == 300.0F);
-    const Layout small = layout_window(1024.0F, 640.0F, {.menu = 26.0F}, Panes{});
+    const Layout wide = layout_window({1600.0F, 1000.0F}, {.menu = 26.0F}, Panes{});
+    CHECK(wide.sidebar.size.x == 340.0F);
+    CHECK(wide.grid.size.x == 300.0F);
+    const Layout small = layout_window({1024.0F, 640.0F}, {.menu = 26.0F}, Panes{});
     CHECK(small.has_sidebar());
     CHECK_FALSE(small.has_grid());
-    CHECK(small.grid_rail.width == kRailWidth);
-    CHECK(small.center.width >= 650.0F);
-    CHECK(layout_window(1280.0F, 800.0F, {.menu = 26.0F}, Panes{}).has_grid());
-    CHECK(layout_window(640.0F, 400.0F, {.menu = 26.0F}, Panes{}).has_sidebar());
-    const Layout tiny = layout_window(400.0F, 250.0F, {.menu = 26.0F}, Panes{});
+    CHECK(small.grid_rail.size.x == kRailWidth);
+    CHECK(small.center.size.x >= 650.0F);
+    CHECK(layout_window({1280.0F, 800.0F}, {.menu = 26.0F}, Panes{}).has_grid());
+    CHECK(layout_window({640.0F, 400.0F}, {.menu = 26.0F}, Panes{}).has_sidebar());
+    const Layout tiny = layout_window({400.0F, 250.0F}, {.menu = 26.0F}, Panes{});
     CHECK_FALSE(tiny.has_sidebar());
-    CHECK(tiny.center.width >= 340.0F);
+    CHECK(tiny.center.size.x >= 340.0F);
   }
 
   TEST_CASE("a wide window gives the grid what a square map leaves over") {
-    const Layout large = layout_window(2560.0F, 1440.0F, {.menu = 26.0F}, Panes{});
-    CHECK(large.grid.width > 600.0F);
-    CHECK(large.center.width > 1400.0F);
-    const Layout chosen = layout_window(2560.0F, 1440.0F, {.menu = 26.0F}, {.sidebar = 500.0F, .grid = 250.0F});
-    CHECK(chosen.grid.width == 250.0F);
-    CHECK(chosen.sidebar.width == 500.0F);
+    const Layout large = layout_window({2560.0F, 1440.0F}, {.menu = 26.0F}, Panes{});
+    CHECK(large.grid.size.x > 600.0F);
+    CHECK(large.center.size.x > 1400.0F);
+    const Layout chosen = layout_window({2560.0F, 1440.0F}, {.menu = 26.0F}, {.sidebar = 500.0F, .grid = 250.0F});
+    CHECK(chosen.grid.size.x == 250.0F);
+    CHECK(chosen.sidebar.size.x == 500.0F);
   }
 
   TEST_CASE("panels fold and open by choice, and a choice that the window's size makes anyway is none") {
     Panes panes;
-    const auto at = [&](float width) { return layout_window(width, 640.0F, {.menu = 26.0F}, panes); };
+    const auto at = [&](float width) { return layout_window({width, 640.0F}, {.menu = 26.0F}, panes); };
     toggle_grid(panes, at(1024.0F));
     CHECK(panes.grid_fold == Fold::Open);
     CHECK(at(1024.0F).has_grid());
-    CHECK(at(1024.0F).center.width >= kCenterMin);
+    CHECK(at(1024.0F).center.size.x >= kCenterMin);
     CHECK(at(1024.0F).has_sidebar());
     CHECK_FALSE(at(600.0F).has_grid());  // there the map would be smaller than kCenterMin
     toggle_grid(panes, at(1600.0F));
@@ -85,29 +85,29 @@ TEST_SUITE("cpu") {
     CHECK(panes.grid_fold == Fold::Automatic);
     toggle_sidebar(panes, at(1600.0F));
     CHECK_FALSE(at(1600.0F).has_sidebar());
-    CHECK(at(1600.0F).sidebar_rail.width == kRailWidth);
+    CHECK(at(1600.0F).sidebar_rail.size.x == kRailWidth);
     CHECK(at(1024.0F).has_grid());  // there is room for it now
     toggle_sidebar(panes, at(450.0F));
     CHECK(panes.sidebar_fold == Fold::Open);
-    CHECK(at(450.0F).sidebar.width == 225.0F);
+    CHECK(at(450.0F).sidebar.size.x == 225.0F);
   }
 
   TEST_CASE("strips leave the map its room: the welcome gives way before the texts do") {
     const Strips strips{.menu = 26.0F, .welcome = 130.0F, .texts = 150.0F};
-    const Layout tall = layout_window(1600.0F, 1000.0F, strips, Panes{});
-    CHECK(tall.welcome.height == 130.0F);
-    CHECK(tall.texts.height == 150.0F);
-    const Layout low = layout_window(1600.0F, 700.0F, strips, Panes{});
-    CHECK(low.texts.height == 150.0F);
-    CHECK(low.welcome.height == 700.0F - 26.0F - 150.0F - kBodyMin);
-    CHECK(layout_window(1600.0F, 500.0F, strips, Panes{}).welcome.height == 0.0F);
-    CHECK(layout_window(1600.0F, 500.0F, strips, Panes{}).texts.height == 150.0F);
-    CHECK(layout_window(1600.0F, 200.0F, strips, Panes{}).texts.height == 0.0F);
+    const Layout tall = layout_window({1600.0F, 1000.0F}, strips, Panes{});
+    CHECK(tall.welcome.size.y == 130.0F);
+    CHECK(tall.texts.size.y == 150.0F);
+    const Layout low = layout_window({1600.0F, 700.0F}, strips, Panes{});
+    CHECK(low.texts.size.y == 150.0F);
+    CHECK(low.welcome.size.y == 700.0F - 26.0F - 150.0F - kBodyMin);
+    CHECK(layout_window({1600.0F, 500.0F}, strips, Panes{}).welcome.size.y == 0.0F);
+    CHECK(layout_window({1600.0F, 500.0F}, strips, Panes{}).texts.size.y == 150.0F);
+    CHECK(layout_window({1600.0F, 200.0F}, strips, Panes{}).texts.size.y == 0.0F);
   }
 
   TEST_CASE("splitters stop where the map would vanish") {
     Panes panes;
-    const Layout layout = layout_window(1600.0F, 1000.0F, {.menu = 26.0F}, panes);
+    const Layout layout = layout_window({1600.0F, 1000.0F}, {.menu = 26.0F}, panes);
     drag_sidebar(panes, layout, 500.0F);
     CHECK(panes.sidebar == 500.0F);
     drag_sidebar(panes, layout, 5'000.0F);

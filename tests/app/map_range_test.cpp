@@ -35,12 +35,7 @@ std::string words(std::uint32_t count) {
   return text;
 }
 
-struct Point {
-  float x, y;
-};
-Point in(const shell::UiRect& rect, float across, float down) {
-  return {rect.x + rect.width * across, rect.y + rect.height * down};
-}
+glm::vec2 in(const view::Rect& rect, float across, float down) { return rect.origin + rect.size * glm::vec2(across, down); }
 
 }  // namespace
 
@@ -48,9 +43,9 @@ TEST_CASE("the top of the colour bar can be dragged down, the wheel moves it, a 
   PanelStage stage;
   stage.settle();
   auto& limits = stage.state.view.color_limits;
-  const shell::UiRect bar = stage.rect("head.range_bar");
-  const Point top = in(bar, 0.5F, 0.05F);
-  stage.feed(shell::drag(top.x, top.y, top.x, bar.y + bar.height * 0.55F));
+  const view::Rect bar = stage.rect("head.range_bar");
+  const glm::vec2 top = in(bar, 0.5F, 0.05F);
+  stage.feed(shell::drag(top, {top.x, bar.origin.y + bar.size.y * 0.55F}));
   REQUIRE(limits.contains(Stage::Weights));
   const view::ValueLimits dragged = limits.at(Stage::Weights);
   CHECK(dragged.low == 0.0F);
@@ -60,24 +55,24 @@ TEST_CASE("the top of the colour bar can be dragged down, the wheel moves it, a 
   CHECK(dragged.high < 0.6F * largest);
   CHECK(dragged.high > 0.3F * largest);
   // The bottom moves up, and the ends never cross.
-  const Point bottom = in(bar, 0.5F, 0.95F);
-  stage.feed(shell::drag(bottom.x, bottom.y, bottom.x, bar.y + bar.height * 0.5F));
+  const glm::vec2 bottom = in(bar, 0.5F, 0.95F);
+  stage.feed(shell::drag(bottom, {bottom.x, bar.center().y}));
   CHECK(limits.at(Stage::Weights).low > 0.0F);
   CHECK(limits.at(Stage::Weights).low < limits.at(Stage::Weights).high);
   // From another place: at the same one it would be a double click.
-  stage.feed(shell::drag(bottom.x, bar.y + bar.height * 0.8F, bottom.x, bar.y - 300.0F));
+  stage.feed(shell::drag({bottom.x, bar.origin.y + bar.size.y * 0.8F}, {bottom.x, bar.origin.y - 300.0F}));
   CHECK(limits.at(Stage::Weights).low < limits.at(Stage::Weights).high);
-  const Point middle = in(bar, 0.5F, 0.4F);
-  stage.feed(shell::click_at(middle.x, middle.y));
-  stage.feed(shell::click_at(middle.x, middle.y));
+  const glm::vec2 middle = in(bar, 0.5F, 0.4F);
+  stage.feed(shell::click_at(middle));
+  stage.feed(shell::click_at(middle));
   CHECK(limits.empty());
-  stage.feed({shell::MouseMove{middle.x, middle.y}, shell::MouseWheel{0.0F, 1.0F}});
+  stage.feed({shell::MouseMove{middle}, shell::MouseWheel{.steps = {0.0F, 1.0F}}});
   REQUIRE(limits.contains(Stage::Weights));
   CHECK(limits.at(Stage::Weights).high == doctest::Approx(largest / 1.25F));
   // Scores have both signs: their ends move together.
   stage.state.view.heatmap_stage = Stage::Scores;
   stage.settle();
-  stage.feed(shell::drag(top.x, top.y, top.x, bar.y + bar.height * 0.3F));
+  stage.feed(shell::drag(top, {top.x, bar.origin.y + bar.size.y * 0.3F}));
   REQUIRE(limits.contains(Stage::Scores));
   CHECK(limits.at(Stage::Scores).low == -limits.at(Stage::Scores).high);
   CHECK(limits.contains(Stage::Weights));
@@ -91,8 +86,8 @@ TEST_CASE("a map that is all dark says so, and a click shows it") {
   stage.settle();
   stage.keep("range-dark");
   REQUIRE(stage.items.contains("head.fit_range"));
-  const Point hint = in(stage.rect("head.fit_range"), 0.5F, 0.5F);
-  stage.feed(shell::click_at(hint.x, hint.y));
+  const glm::vec2 hint = in(stage.rect("head.fit_range"), 0.5F, 0.5F);
+  stage.feed(shell::click_at(hint));
   const view::ValueLimits fitted = stage.state.view.color_limits.at(Stage::Weights);
   CHECK(fitted.high >= 0.005F);
   CHECK(fitted.high < 0.01F);
@@ -109,8 +104,8 @@ TEST_CASE("a map that is all dark says so, and a click shows it") {
   stage.state.view.color_limits[Stage::Weights] = {.low = 0.0F, .high = 1.0F};
   stage.settle();
   REQUIRE(stage.items.contains("head.fit_range"));
-  const Point again = in(stage.rect("head.fit_range"), 0.5F, 0.5F);
-  stage.feed(shell::click_at(again.x, again.y));
+  const glm::vec2 again = in(stage.rect("head.fit_range"), 0.5F, 0.5F);
+  stage.feed(shell::click_at(again));
   CHECK(stage.state.view.color_limits.empty());
   // A short text shows its range well.
   stage.make_tile = {};
@@ -120,6 +115,21 @@ TEST_CASE("a map that is all dark says so, and a click shows it") {
   CHECK_FALSE(stage.items.contains("head.fit_range"));
 }
 
+TEST_CASE("the hint reads a tile's cells once, not in every frame") {
+  PanelStage stage;
+  stage.make_tile = mostly_dark;
+  stage.state.text() = words(30);
+  stage.state.playground().settings.layers = 1;
+  stage.settle();
+  const std::uint64_t first = stage.high_weight.evaluations();
+  CHECK(first >= 1);
+  for (int i = 0; i < 5; ++i) stage.frame();
+  CHECK(stage.high_weight.evaluations() == first);
+  stage.state.text() = words(31);
+  stage.settle();
+  CHECK(stage.high_weight.evaluations() > first);
+}
+
 TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it") {
   PanelStage stage;
   stage.make_tile = mostly_dark;
@@ -127,14 +137,14 @@ TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it"
   stage.state.playground().settings.layers = 1;
   stage.state.view.show_numbers = false;
   stage.settle();
-  const shell::UiRect map = stage.rect("head.map");
-  const Point cell = in(map, 0.55F, 0.55F);  // the middle of one
+  const view::Rect map = stage.rect("head.map");
+  const glm::vec2 cell = in(map, 0.55F, 0.55F);  // the middle of one
   const auto color = [&] {
     return stage.shell.ui.read_pixels().at(static_cast<std::uint32_t>(cell.x), static_cast<std::uint32_t>(cell.y));
   };
   const std::uint32_t linear = color();
-  const Point box = in(stage.rect("head.log"), 0.1F, 0.5F);
-  stage.feed(shell::click_at(box.x, box.y));
+  const glm::vec2 box = in(stage.rect("head.log"), 0.1F, 0.5F);
+  stage.feed(shell::click_at(box));
   CHECK(stage.state.view.color_spread == view::ScaleSpread::Log);
   const std::uint32_t logarithmic = color();
   // 0.005 of 0.0001 … 1 is at 42 % of the colours, and at 0.5 % of the linear ones.
@@ -158,16 +168,16 @@ TEST_CASE("a mean over heads has its title, no gain and no stages, and a thumbna
   CHECK_FALSE(stage.items.contains("head.gain"));
   CHECK_FALSE(stage.items.contains("head.stage.0"));
   CHECK(std::ranges::any_of(stage.tile_queries, [](const TileQuery& query) { return query.quantity == kMeanOfLayer; }));
-  const shell::UiRect map = stage.rect("head.map");
-  stage.feed({shell::MouseMove{map.x + map.width * 0.5F, map.y + map.height * 0.5F}});
+  const view::Rect map = stage.rect("head.map");
+  stage.feed({shell::MouseMove{map.center()}});
   stage.keep("mean-of-layer");
   // There is no mask that a brush could paint: a click pins.
   stage.transient.paints = true;
-  stage.feed(shell::click_at(map.x + map.width * 0.5F, map.y + map.height * 0.5F));
+  stage.feed(shell::click_at(map.center()));
   CHECK(stage.state.view.pinned);
   CHECK(stage.state.masks[model::BlockKind::EncoderSelf].painted.empty());
-  const Point thumbnail = in(stage.rect("grid.encoder.0.2"), 0.5F, 0.5F);
-  stage.feed(shell::click_at(thumbnail.x, thumbnail.y));
+  const glm::vec2 thumbnail = in(stage.rect("grid.encoder.0.2"), 0.5F, 0.5F);
+  stage.feed(shell::click_at(thumbnail));
   CHECK(stage.state.selection.mean == HeadMean::None);
   CHECK(stage.state.selection.head == 2);
 }
@@ -182,16 +192,16 @@ TEST_CASE("the steps have the weights between their matrices, and large ones scr
   CHECK_FALSE(stage.items.contains("steps.memory"));
   stage.keep("steps-weights");
   // The wheel over the cells moves their first row, a drag of the bar far more; a cell's number is the weight's.
-  const Point cells = in(stage.rect("steps.w_q"), 0.5F, 0.5F);
-  stage.feed({shell::MouseMove{cells.x, cells.y}});
-  stage.feed({shell::MouseWheel{0.0F, -1.0F}});
+  const glm::vec2 cells = in(stage.rect("steps.w_q"), 0.5F, 0.5F);
+  stage.feed({shell::MouseMove{cells}});
+  stage.feed({shell::MouseWheel{.steps = {0.0F, -1.0F}}});
   const StepMatrix weight = StepMatrix::Other::QueryWeight;
   REQUIRE(stage.steps.scrolls.contains(weight));
   const std::uint32_t wheeled = stage.steps.scrolls.at(weight).row.value_or(0);
   CHECK(wheeled > 0);
-  const shell::UiRect bar = stage.rect("steps.w_q.rows");
-  const Point from = in(bar, 0.5F, 0.1F);
-  stage.feed(shell::drag(from.x, from.y, from.x, bar.y + bar.height));
+  const view::Rect bar = stage.rect("steps.w_q.rows");
+  const glm::vec2 from = in(bar, 0.5F, 0.1F);
+  stage.feed(shell::drag(from, {from.x, bar.end().y}));
   CHECK(stage.steps.scrolls.at(weight).row.value_or(0) > 200);
   const StepValues::Known* known =
       stage.steps.values.find(*std::make_unique<Frame>(Frame{.ui = stage.shell.ui,
@@ -211,24 +221,24 @@ TEST_CASE("a clicked cell stays explained, its terms open in a list, and the who
   PanelStage stage({1400, 1200});
   stage.state.view.tab = "steps";
   stage.settle();
-  const Point cell = in(stage.rect("steps.q"), 0.3F, 0.3F);
-  stage.feed(shell::click_at(cell.x, cell.y));
+  const glm::vec2 cell = in(stage.rect("steps.q"), 0.3F, 0.3F);
+  stage.feed(shell::click_at(cell));
   REQUIRE(stage.steps.held);
   CHECK(stage.steps.held->matrix == StepMatrix(Stage::Q));
-  stage.feed({shell::MouseMove{3.0F, 3.0F}});
+  stage.feed({shell::MouseMove{{3.0F, 3.0F}}});
   REQUIRE(stage.items.contains("arithmetic.copy"));
-  const Point copy = in(stage.rect("arithmetic.copy"), 0.5F, 0.5F);
-  stage.feed(shell::click_at(copy.x, copy.y));
+  const glm::vec2 copy = in(stage.rect("arithmetic.copy"), 0.5F, 0.5F);
+  stage.feed(shell::click_at(copy));
   const std::string text = ImGui::GetClipboardText();
   CHECK(text.starts_with("Q["));
   const std::uint32_t d_model = stage.result.shapes.begin()->second.d_model;
   CHECK(static_cast<std::uint32_t>(std::ranges::count(text, '+')) + 1 >= d_model);
-  const Point all = in(stage.rect("arithmetic.all"), 0.5F, 0.5F);
-  stage.feed(shell::click_at(all.x, all.y));
+  const glm::vec2 all = in(stage.rect("arithmetic.all"), 0.5F, 0.5F);
+  stage.feed(shell::click_at(all));
   CHECK(stage.steps.shows_all_terms);
   CHECK(stage.items.contains("arithmetic.term.0"));
   stage.keep("steps-terms");
-  stage.feed(shell::click_at(cell.x, cell.y));
+  stage.feed(shell::click_at(cell));
   CHECK_FALSE(stage.steps.held);
 }
 

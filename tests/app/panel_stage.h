@@ -33,6 +33,7 @@ struct PanelStage {
   EngineResult result;
   ItemRects items;
   StepsMemory steps;
+  HighWeight high_weight;
   std::vector<Query> queries;           ///< of the last frame
   std::vector<TileQuery> tile_queries;  ///< those for tiles
   std::uint32_t evaluated = 0;          ///< tiles since the construction
@@ -41,7 +42,7 @@ struct PanelStage {
   /// Instead of the reference: what a test makes up.
   std::function<attention::Tile(const attention::TileRequest&)> make_tile;
 
-  explicit PanelStage(shell::PixelSize size = {1280, 880}) { shell.size = size; }
+  explicit PanelStage(glm::uvec2 size = {1280, 880}) { shell.size = size; }
 
   /// Computes what the state asks for, as the engine does.
   void compute() {
@@ -75,10 +76,10 @@ struct PanelStage {
         .ui = shell.ui, .state = state, .transient = transient, .result = result, .queries = queries, .items = &items};
     const double began_ms = processor_ms();
     const float grid = 340.0F;
-    const float width = shell.ui.width();
+    const float width = shell.ui.size().x;
     pane("center", 0.0F, width - grid, shell.ui.theme().background, [&] {
       if (state.view.tab == "head") {
-        draw_head_panel(shown);
+        draw_head_panel(shown, high_weight);
       } else {
         draw_steps_panel(shown, steps);
       }
@@ -117,7 +118,7 @@ struct PanelStage {
     shell::Stage::keep(shell.ui.read_pixels(), name);
   }
 
-  shell::UiRect rect(const std::string& name) const {
+  view::Rect rect(const std::string& name) const {
     const auto found = items.find(name);
     REQUIRE_MESSAGE(found != items.end(), "no item " << name);
     return found->second;
@@ -127,7 +128,7 @@ struct PanelStage {
   template <typename Draw>
   void pane(const char* name, float x, float width, shell::Color ground, const Draw& draw) {
     ImGui::SetNextWindowPos({x, 0.0F});
-    ImGui::SetNextWindowSize({width, shell.ui.height()});
+    ImGui::SetNextWindowSize({width, shell.ui.size().y});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(16.0F, 12.0F));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0.0F);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);

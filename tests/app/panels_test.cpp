@@ -27,8 +27,8 @@ std::string words(std::uint32_t count) {
 TEST_CASE("a click on a thumbnail selects its head") {
   PanelStage stage;
   stage.settle();
-  const shell::UiRect thumbnail = stage.rect("grid.encoder.1.5");
-  stage.feed(shell::click_at(thumbnail.x + 10.0F, thumbnail.y + 10.0F));
+  const view::Rect thumbnail = stage.rect("grid.encoder.1.5");
+  stage.feed(shell::click_at({thumbnail.origin.x + 10.0F, thumbnail.origin.y + 10.0F}));
   CHECK(stage.state.selection.block.layer.value == 1);
   CHECK(stage.state.selection.head == 5);
 }
@@ -38,8 +38,8 @@ TEST_CASE("kinds, lines and order of the grid are chosen above it") {
   select_preset(stage.state, "notebook-002");
   stage.settle();
   const auto click = [&](const char* name) {
-    const shell::UiRect button = stage.rect(name);
-    stage.feed(shell::click_at(button.x + button.width * 0.5F, button.y + button.height * 0.5F));
+    const view::Rect button = stage.rect(name);
+    stage.feed(shell::click_at(button.center()));
   };
   click("grid.kind.2");
   CHECK(stage.state.selection.block.kind == model::BlockKind::Cross);
@@ -62,11 +62,11 @@ TEST_CASE("sorted by concentration, the first thumbnail is the most concentrated
   std::vector<Placed> placed;
   for (std::uint32_t layer = 0; layer < 2; ++layer) {
     for (std::uint32_t head = 0; head < 8; ++head) {
-      const shell::UiRect rect = stage.rect("grid.encoder." + std::to_string(layer) + "." + std::to_string(head));
+      const view::Rect rect = stage.rect("grid.encoder." + std::to_string(layer) + "." + std::to_string(head));
       const TileQuery request{.block = {.layer = LayerIndex{layer}}, .head = head, .rows = 6, .columns = 6, .pool = 1};
       const attention::Tile* tile = stage.result.tile(request);
       REQUIRE(tile);
-      placed.push_back({rect.y, rect.x, concentration(*tile, 6, ~0U)});
+      placed.push_back({rect.origin.y, rect.origin.x, concentration(*tile, 6, ~0U)});
     }
   }
   std::ranges::sort(placed, [](const Placed& a, const Placed& b) { return std::pair(a.y, a.x) < std::pair(b.y, b.x); });
@@ -77,46 +77,46 @@ TEST_CASE("with the brush a click masks a cell, another one shows it again, a dr
   PanelStage stage;
   stage.transient.paints = true;
   stage.settle();
-  const shell::UiRect map = stage.rect("head.map");
-  const float cell = map.width / 6.0F;
-  const auto x = [&](int column) { return map.x + (static_cast<float>(column) + 0.5F) * cell; };
-  const auto y = [&](int row) { return map.y + (static_cast<float>(row) + 0.5F) * cell; };
+  const view::Rect map = stage.rect("head.map");
+  const float cell = map.size.x / 6.0F;
+  const auto x = [&](int column) { return map.origin.x + (static_cast<float>(column) + 0.5F) * cell; };
+  const auto y = [&](int row) { return map.origin.y + (static_cast<float>(row) + 0.5F) * cell; };
   const auto is_visible = [&](std::uint32_t row, std::uint32_t column) {
     return stage.state.masks[model::BlockKind::EncoderSelf].is_visible(0, 0, 0, row, column, 6);
   };
-  stage.feed(shell::click_at(x(4), y(1)));
+  stage.feed(shell::click_at({x(4), y(1)}));
   CHECK_FALSE(is_visible(1, 4));
   CHECK(is_visible(4, 1));
-  stage.feed(shell::click_at(x(4), y(1)));
+  stage.feed(shell::click_at({x(4), y(1)}));
   CHECK(is_visible(1, 4));
-  stage.feed(shell::drag(x(0), y(2), x(5), y(2)));
+  stage.feed(shell::drag({x(0), y(2)}, {x(5), y(2)}));
   for (std::uint32_t column = 0; column < 6; ++column) CHECK_FALSE(is_visible(2, column));
   // The row has no weights now; over visible cells, too, a drag that began on a masked cell shows.
-  stage.feed(shell::drag(x(0), y(2), x(0), y(5)));
+  stage.feed(shell::drag({x(0), y(2)}, {x(0), y(5)}));
   for (std::uint32_t row = 2; row < 6; ++row) CHECK(is_visible(row, 0));
-  stage.feed(shell::drag(x(1), y(4), x(3), y(4), shell::kShift));
+  stage.feed(shell::drag({x(1), y(4)}, {x(3), y(4)}, shell::kShift));
   CHECK(is_visible(4, 1));  // shift pans
 }
 
 TEST_CASE("the pointer names the cell, a click pins it, with the brush a right click") {
   PanelStage stage;
   stage.settle();
-  const shell::UiRect map = stage.rect("head.map");
-  const float x = map.x + map.width * 0.5F + 4.0F;
-  const float y = map.y + 4.0F;
-  stage.feed({shell::MouseMove{x, y}});
+  const view::Rect map = stage.rect("head.map");
+  const float x = map.center().x + 4.0F;
+  const float y = map.origin.y + 4.0F;
+  stage.feed({shell::MouseMove{{x, y}}});
   CHECK(stage.transient.hovered == attention::Cell{.query = 0, .key = 3});
   CHECK(stage.transient.hovered_stage == attention::Stage::Weights);
   for (const bool paints : {false, true}) {
     stage.transient.paints = paints;
     const shell::MouseButton button = paints ? shell::MouseButton::Right : shell::MouseButton::Left;
-    stage.feed(shell::click_at(x, y, button));
+    stage.feed(shell::click_at({x, y}, button));
     CHECK(stage.state.view.pinned == attention::Cell{.query = 0, .key = 3});
-    stage.feed(shell::click_at(x, y, button));
+    stage.feed(shell::click_at({x, y}, button));
     CHECK_FALSE(stage.state.view.pinned);
   }
   CHECK(stage.state.masks == attention::MaskSet{});
-  stage.feed({shell::MouseMove{2.0F, 2.0F}});
+  stage.feed({shell::MouseMove{{2.0F, 2.0F}}});
   CHECK_FALSE(stage.transient.hovered);
 }
 
@@ -124,20 +124,20 @@ TEST_CASE("without the brush a drag moves the map and neither masks nor pins; a 
   PanelStage stage;
   stage.state.text() = words(40);
   stage.settle();
-  const shell::UiRect map = stage.rect("head.map");
-  const float x = map.x + map.width * 0.5F;
-  const float y = map.y + map.height * 0.5F;
-  stage.feed({shell::MouseMove{x, y}});
-  for (int i = 0; i < 6; ++i) stage.feed({shell::MouseWheel{.vertical = 1.0F}});
-  const float pan = stage.transient.pan_x;
-  stage.feed(shell::drag(x, y, x + 60.0F, y));
-  CHECK(stage.transient.pan_x != pan);
+  const view::Rect map = stage.rect("head.map");
+  const float x = map.center().x;
+  const float y = map.center().y;
+  stage.feed({shell::MouseMove{{x, y}}});
+  for (int i = 0; i < 6; ++i) stage.feed({shell::MouseWheel{.steps = {0.0F, 1.0F}}});
+  const float pan = stage.transient.pan.x;
+  stage.feed(shell::drag({x, y}, {x + 60.0F, y}));
+  CHECK(stage.transient.pan.x != pan);
   CHECK_FALSE(stage.state.view.pinned);
   CHECK(stage.state.masks == attention::MaskSet{});
   // Elsewhere: a click where the drag began would be the second one of a double click.
-  stage.feed(shell::click_at(x + 80.0F, y));
+  stage.feed(shell::click_at({x + 80.0F, y}));
   CHECK(stage.state.view.pinned);
-  stage.feed(shell::click_at(x + 80.0F, y));
+  stage.feed(shell::click_at({x + 80.0F, y}));
   CHECK(stage.transient.zoom == 1.0F);
   CHECK_FALSE(stage.state.view.pinned);
 }
@@ -147,14 +147,14 @@ TEST_CASE("the wheel zooms where the pointer is, and only the visible cells are 
   stage.state.text() = words(400);
   stage.state.playground().settings.layers = 1;
   stage.settle();
-  const shell::UiRect map = stage.rect("head.map");
+  const view::Rect map = stage.rect("head.map");
   // ImGui cuts the pointer's place to whole units, here 0.6 of a cell; this is inside (100, 300) before and after.
-  const float x = map.x + map.width * (300.8F / 400.0F);
-  const float y = map.y + map.height * (100.8F / 400.0F);
-  stage.feed({shell::MouseMove{x, y}});
+  const float x = map.origin.x + map.size.x * (300.8F / 400.0F);
+  const float y = map.origin.y + map.size.y * (100.8F / 400.0F);
+  stage.feed({shell::MouseMove{{x, y}}});
   const std::optional<attention::Cell> before = stage.transient.hovered;
   REQUIRE(before);
-  for (int i = 0; i < 20; ++i) stage.feed({shell::MouseWheel{.vertical = 1.0F}});
+  for (int i = 0; i < 20; ++i) stage.feed({shell::MouseWheel{.steps = {0.0F, 1.0F}}});
   CHECK(stage.transient.zoom > 20.0F);
   CHECK(stage.transient.hovered == before);
   const TileQuery& sharp = stage.tile_queries.front();
@@ -163,7 +163,7 @@ TEST_CASE("the wheel zooms where the pointer is, and only the visible cells are 
   CHECK(sharp.row <= before->query);
   CHECK(sharp.row + sharp.rows > before->query);
   const std::uint32_t evaluated = stage.evaluated;
-  stage.feed({shell::MouseClick{shell::MouseButton::Middle, true, {}}, shell::MouseMove{x + 3.0F, y + 2.0F},
+  stage.feed({shell::MouseClick{shell::MouseButton::Middle, true, {}}, shell::MouseMove{{x + 3.0F, y + 2.0F}},
               shell::MouseClick{shell::MouseButton::Middle, false, {}}});
   CHECK(stage.transient.hovered == before);  // the map moved with the pointer
   CHECK(stage.evaluated - evaluated <= 3);   // at most the tooltip's cell and row
@@ -175,8 +175,8 @@ TEST_CASE("while a zoomed-in tile is on its way, the whole map stays on screen")
   PanelStage stage;
   stage.state.text() = words(40);
   stage.settle();
-  const shell::UiRect map = stage.rect("head.map");
-  stage.shell.ui.feed(shell::MouseMove{map.x + map.width * 0.5F, map.y + map.height * 0.5F});
+  const view::Rect map = stage.rect("head.map");
+  stage.shell.ui.feed(shell::MouseMove{map.center()});
   stage.settle();
   stage.transient.zoom = 3.0F;
   stage.is_answering = false;
@@ -186,7 +186,8 @@ TEST_CASE("while a zoomed-in tile is on its way, the whole map stays on screen")
   const shell::Color missing = stage.shell.ui.theme().missing;
   std::size_t count = 0;
   for (std::uint32_t dx = 0; dx < 40; ++dx) {
-    const auto at = pixels.at(static_cast<std::uint32_t>(map.x + 30.0F) + dx, static_cast<std::uint32_t>(map.y + 100.0F));
+    const auto at =
+        pixels.at(static_cast<std::uint32_t>(map.origin.x + 30.0F) + dx, static_cast<std::uint32_t>(map.origin.y + 100.0F));
     count += shell::largest_difference(at, missing) <= 2 ? 1U : 0U;
   }
   CHECK(count < 10);
@@ -204,8 +205,8 @@ TEST_CASE("in the steps, the pointer's cell is hovered in its own matrix") {
   select_preset(stage.state, "notebook-004");
   stage.state.view.tab = "steps";
   stage.settle();
-  const shell::UiRect keys = stage.rect("steps.k");
-  stage.feed({shell::MouseMove{keys.x + keys.width - 3.0F, keys.y + 3.0F}});
+  const view::Rect keys = stage.rect("steps.k");
+  stage.feed({shell::MouseMove{{keys.end().x - 3.0F, keys.origin.y + 3.0F}}});
   CHECK(stage.transient.hovered_stage == attention::Stage::K);
   CHECK(stage.transient.hovered == attention::Cell{.query = 0, .key = 2});
 }
@@ -256,13 +257,13 @@ TEST_CASE("thousands of tokens and a thousand heads cost a frame little, and eac
   for (const GridOrder order : {GridOrder::ByLayer, GridOrder::ByConcentration}) {
     stage.state.view.grid_order = order;
     stage.settle();
-    const shell::UiRect thumbnail = stage.rect("grid.encoder.0.0");
+    const view::Rect thumbnail = stage.rect("grid.encoder.0.0");
     std::size_t thumbnails = 0;
     for (const TileQuery& request : stage.tile_queries) {
       if (request.pool < 16) continue;
       ++thumbnails;
       // As many as pixels, or squares of 64 cells: no driver is asked for larger ones before it must be.
-      CHECK(static_cast<float>(request.tile_rows()) <= std::max(thumbnail.height + 1.0F, 64.0F));
+      CHECK(static_cast<float>(request.tile_rows()) <= std::max(thumbnail.size.y + 1.0F, 64.0F));
     }
     if (order == GridOrder::ByLayer) CHECK(thumbnails < 24 * 64);  // only what is visible
     double best_ms = 1e9;
@@ -302,14 +303,14 @@ TEST_CASE("every kind of run fits the panels, light and dark, at one and two pix
   stage.state.selection.batch = 1;
   stage.state.view.pinned = attention::Cell{.query = 3, .key = 0};
   stage.settle();
-  shell::UiRect map = stage.rect("head.map");
-  stage.feed({shell::MouseMove{map.x + map.width * 0.6F, map.y + map.height * 0.3F}});
+  view::Rect map = stage.rect("head.map");
+  stage.feed({shell::MouseMove{{map.origin.x + map.size.x * 0.6F, map.origin.y + map.size.y * 0.3F}}});
   stage.keep("hover-head");
   stage.state.view.heatmap_stage = attention::Stage::Masked;
   stage.keep("hover-masked");
   stage.state.view.heatmap_stage = attention::Stage::Weights;
-  const shell::UiRect thumbnail = stage.rect("grid.encoder.0.3");
-  stage.feed({shell::MouseMove{thumbnail.x + 5.0F, thumbnail.y + 5.0F}});
+  const view::Rect thumbnail = stage.rect("grid.encoder.0.3");
+  stage.feed({shell::MouseMove{{thumbnail.origin.x + 5.0F, thumbnail.origin.y + 5.0F}}});
   stage.keep("hover-grid");
   stage.state.view.tab = "steps";
   stage.state.selection.batch = 0;
@@ -317,12 +318,12 @@ TEST_CASE("every kind of run fits the panels, light and dark, at one and two pix
   for (const char* name : {"q", "scores", "scaled", "masked", "weights", "heads", "merged", "output"}) {
     stage.shell.size = {1280, 1900};
     stage.settle();
-    const shell::UiRect cells = stage.rect(std::string("steps.") + name);
-    stage.feed({shell::MouseMove{cells.x + cells.width * 0.3F, cells.y + cells.height * 0.6F}});
+    const view::Rect cells = stage.rect(std::string("steps.") + name);
+    stage.feed({shell::MouseMove{{cells.origin.x + cells.size.x * 0.3F, cells.origin.y + cells.size.y * 0.6F}}});
     stage.keep(std::string("hover-steps-") + name);
   }
   stage.shell.size = {1280, 880};
-  stage.feed({shell::MouseMove{1.0F, 1.0F}});
+  stage.feed({shell::MouseMove{{1.0F, 1.0F}}});
   stage.state = State{};
   stage.state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   select_preset(stage.state, "notebook-004");

@@ -37,16 +37,16 @@ struct Matrix {
     result.values = values;
     result.masked = masked;
     result.color_map = table;
-    result.area = {40, 60, 200, 160};
+    result.area = {{40, 60}, {200, 160}};
     return result;
   }
 };
 
 std::uint32_t center_of(const PixelImage& pixels, const HeatmapImage& image, std::uint32_t row, std::uint32_t column,
                         float scale = 1.0F) {
-  const UiRect cell = HeatmapRenderer::cell_rect(image, row, column);
-  return pixels.at(static_cast<std::uint32_t>((cell.x + cell.width / 2) * scale),
-                   static_cast<std::uint32_t>((cell.y + cell.height / 2) * scale));
+  const view::Rect cell = HeatmapRenderer::cell_rect(image, row, column);
+  return pixels.at(static_cast<std::uint32_t>((cell.origin.x + cell.size.x / 2) * scale),
+                   static_cast<std::uint32_t>((cell.origin.y + cell.size.y / 2) * scale));
 }
 
 PixelImage draw(Stage& stage, const HeatmapImage& image) {
@@ -113,7 +113,7 @@ TEST_CASE("what isn't finite is in no colour map, is not the ground of masked ce
   PixelImage pixels = draw(stage, image);
   CHECK(center_of(pixels, image, 1, 1) == view::kNotFinitePacked);
   CHECK(center_of(pixels, image, 1, 2) != view::kNotFinitePacked);  // masked
-  image.area = {.x = 10.0F, .y = 10.0F, .width = 2.0F, .height = 2.0F};
+  image.area = {.origin = {10.0F, 10.0F}, .size = {2.0F, 2.0F}};
   pixels = draw(stage, image);
   CHECK(pixels.at(10, 10) == view::kNotFinitePacked);
 }
@@ -126,10 +126,11 @@ TEST_CASE("masked and zero differ") {
   const HeatmapImage image = matrix.image();
   const PixelImage pixels = draw(stage, image);
   std::set<std::uint32_t> colors;
-  const UiRect cell = HeatmapRenderer::cell_rect(image, 2, 2);
+  const view::Rect cell = HeatmapRenderer::cell_rect(image, 2, 2);
   for (std::uint32_t y = 4; y < 36; ++y) {
     for (std::uint32_t x = 4; x < 36; ++x) {
-      const std::uint32_t color = pixels.at(static_cast<std::uint32_t>(cell.x) + x, static_cast<std::uint32_t>(cell.y) + y);
+      const std::uint32_t color =
+          pixels.at(static_cast<std::uint32_t>(cell.origin.x) + x, static_cast<std::uint32_t>(cell.origin.y) + y);
       CHECK_FALSE(largest_difference(color, matrix.table[0]) <= 40);
       colors.insert(color);
     }
@@ -164,8 +165,8 @@ TEST_CASE("nothing is drawn beyond the clip, and ImGui draws on as before") {
   Stage stage;
   const Matrix matrix;
   HeatmapImage image = matrix.image();
-  image.area = {-1000, -1000, 4000, 4000};  // zoomed in
-  image.clip = UiRect{100, 100, 60, 50};
+  image.area = {{-1000, -1000}, {4000, 4000}};  // zoomed in
+  image.clip = view::Rect{{100, 100}, {60, 50}};
   const PixelImage pixels = stage.draw([&] {
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddRectFilled({200, 100}, {220, 120}, rgb(0x00FF00));
@@ -231,7 +232,7 @@ TEST_CASE("400 thumbnails fit, large ones push out what isn't shown any more, th
     for (std::uint64_t i = 0; i < 400; ++i) {
       HeatmapImage image = matrix.image();
       image.key = i;
-      image.area = {static_cast<float>(i % 25) * 24 + 8, static_cast<float>(i / 25) * 24 + 8, 20, 20};
+      image.area = {{static_cast<float>(i % 25) * 24 + 8, static_cast<float>(i / 25) * 24 + 8}, {20, 20}};
       stage.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
     }
   });
@@ -265,7 +266,7 @@ TEST_CASE("a peak among cells smaller than a pixel is seen") {
   image.rows = image.columns = 400;
   image.values = values;
   image.masked = {};
-  image.area = {40, 60, 200, 200};
+  image.area = {{40, 60}, {200, 200}};
   CHECK(draw(stage, image).at(140, 160) == matrix.table[255]);
 }
 

@@ -116,13 +116,13 @@ std::vector<std::size_t> frame_sizes(const std::vector<InputEvent>& events) {
 }  // namespace
 
 TEST_CASE("a press and its release reach different frames") {
-  CHECK(frame_sizes(click_at(3, 4)) == std::vector<std::size_t>{2, 1, 1});
+  CHECK(frame_sizes(click_at({3, 4})) == std::vector<std::size_t>{2, 1, 1});
   CHECK(frame_sizes(tap(Key::F1)) == std::vector<std::size_t>{1, 1});
-  CHECK(frame_sizes(drag(0, 0, 9, 9)) == std::vector<std::size_t>{2, 1, 1, 1});
+  CHECK(frame_sizes(drag({0, 0}, {9, 9})) == std::vector<std::size_t>{2, 1, 1, 1});
 }
 
 TEST_CASE("input that can share a frame does, the rest keeps its order") {
-  CHECK(frame_sizes({MouseMove{1, 1}, MouseMove{2, 2}}) == std::vector<std::size_t>{1});
+  CHECK(frame_sizes({MouseMove{{1, 1}}, MouseMove{{2, 2}}}) == std::vector<std::size_t>{1});
   CHECK(frame_sizes({TextInput{"a"}, TextInput{"b"}}) == std::vector<std::size_t>{2});
   CHECK(frame_sizes({TextInput{"a"}, KeyPress{Key::Enter}}) == std::vector<std::size_t>{1, 1});
   CHECK(frame_sizes({KeyPress{Key::LeftShift}, KeyPress{Key::A}}) == std::vector<std::size_t>{2});
@@ -147,7 +147,7 @@ TEST_CASE("a frame has one state of the modifiers") {
                      KeyPress{Key::LeftControl, false}, KeyPress{Key::A, false}}) == std::vector<std::size_t>{2, 2});
   CHECK(frame_sizes({KeyPress{Key::A, true, kControl}, KeyPress{Key::LeftControl, false}}) ==
         std::vector<std::size_t>{1, 1});
-  CHECK(frame_sizes({MouseWheel{0, 1, kControl}, MouseWheel{0, 1, {}}}) == std::vector<std::size_t>{1, 1});
+  CHECK(frame_sizes({MouseWheel{{0, 1}, kControl}, MouseWheel{{0, 1}}}) == std::vector<std::size_t>{1, 1});
 }
 
 TEST_CASE("keys are found by name") {
@@ -204,20 +204,20 @@ TEST_CASE("cells are found under the mouse and know where they are drawn") {
   HeatmapImage image;
   image.rows = 4;
   image.columns = 10;
-  image.area = {100, 50, 200, 80};
-  const auto cell = HeatmapRenderer::cell_at(image, 139.9F, 129.9F);
+  image.area = {{100, 50}, {200, 80}};
+  const auto cell = HeatmapRenderer::cell_at(image, {139.9F, 129.9F});
   REQUIRE(cell);
   CHECK(cell->row == 3);
   CHECK(cell->column == 1);
-  CHECK_FALSE(HeatmapRenderer::cell_at(image, 300.0F, 60.0F));
-  CHECK_FALSE(HeatmapRenderer::cell_at(image, 99.9F, 60.0F));
-  const UiRect rect = HeatmapRenderer::cell_rect(image, 3, 1);
-  CHECK(rect.x == doctest::Approx(120));
-  CHECK(rect.y == doctest::Approx(110));
-  CHECK(rect.width == doctest::Approx(20));
-  CHECK(rect.height == doctest::Approx(20));
-  image.clip = UiRect{100, 50, 20, 80};
-  CHECK_FALSE(HeatmapRenderer::cell_at(image, 139.9F, 60.0F));
+  CHECK_FALSE(HeatmapRenderer::cell_at(image, {300.0F, 60.0F}));
+  CHECK_FALSE(HeatmapRenderer::cell_at(image, {99.9F, 60.0F}));
+  const headlight::view::Rect rect = HeatmapRenderer::cell_rect(image, 3, 1);
+  CHECK(rect.origin.x == doctest::Approx(120));
+  CHECK(rect.origin.y == doctest::Approx(110));
+  CHECK(rect.size.x == doctest::Approx(20));
+  CHECK(rect.size.y == doctest::Approx(20));
+  image.clip = headlight::view::Rect{{100, 50}, {20, 80}};
+  CHECK_FALSE(HeatmapRenderer::cell_at(image, {139.9F, 60.0F}));
 }
 
 TEST_SUITE_END();

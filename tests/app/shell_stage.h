@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "app/shell/imgui_vectors.h"
 #include "app/shell/render_device.h"
 #include "app/shell/ui.h"
 #include "imgui.h"
@@ -19,7 +20,7 @@ namespace headlight::shell {
 struct Stage {
   RenderDevice device{{.validation = true}};
   Ui ui{device};
-  PixelSize size{640, 480};
+  glm::uvec2 size{640, 480};
   float scale = 1.0F;
 
   ~Stage() {
@@ -30,7 +31,7 @@ struct Stage {
   void frame(const std::function<void()>& content) {
     ui.begin_frame(size, scale, 1.0 / 60.0);
     ImGui::SetNextWindowPos({0, 0});
-    ImGui::SetNextWindowSize({ui.width(), ui.height()});
+    ImGui::SetNextWindowSize(to_imgui(ui.size()));
     ImGui::Begin("stage", nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove);
     content();
     ImGui::End();
@@ -53,8 +54,7 @@ struct Stage {
     const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
     if (folder == nullptr) return;
     const std::string path = (std::filesystem::path(folder) / (name + ".png")).string();
-    stbi_write_png(path.c_str(), static_cast<int>(image.size.width), static_cast<int>(image.size.height), 4,
-                   image.rgba.data(), 0);
+    stbi_write_png(path.c_str(), static_cast<int>(image.size.x), static_cast<int>(image.size.y), 4, image.rgba.data(), 0);
   }
 };
 

@@ -15,8 +15,8 @@ namespace {
 
 std::size_t count_near(const PixelImage& pixels, Color color) {
   std::size_t count = 0;
-  for (std::uint32_t y = 0; y < pixels.size.height; ++y) {
-    for (std::uint32_t x = 0; x < pixels.size.width; ++x) count += largest_difference(pixels.at(x, y), color) <= 8 ? 1U : 0U;
+  for (std::uint32_t y = 0; y < pixels.size.y; ++y) {
+    for (std::uint32_t x = 0; x < pixels.size.x; ++x) count += largest_difference(pixels.at(x, y), color) <= 8 ? 1U : 0U;
   }
   return count;
 }
@@ -77,14 +77,14 @@ void draw_sampler(Ui& ui, std::string& text) {
   image.color_map = table;
   image.rounding = 6;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  image.area = {at.x, at.y, 264, 264};
+  image.area = {{at.x, at.y}, {264, 264}};
   image.crosshair_row = 7;
   image.crosshair_column = 3;
   ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   image.key = 1;
   image.crosshair_row.reset();
   image.crosshair_column.reset();
-  image.area = {at.x + 300, at.y, 96, 96};
+  image.area = {{at.x + 300, at.y}, {96, 96}};
   ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("text, widgets and heatmaps are drawn in both themes and at every scal
     const PixelImage pixels = stage.draw([&] { draw_sampler(stage.ui, text); });
     Stage::keep(pixels, name);
     CHECK(pixels.size == stage.size);
-    CHECK(stage.ui.width() == doctest::Approx(720));
+    CHECK(stage.ui.size().x == doctest::Approx(720));
     const auto area = static_cast<std::size_t>(scale * scale * 1000);
     CHECK(count_near(pixels, theme_of(kind).text) > area / 2);
     CHECK(count_near(pixels, theme_of(kind).panel) > area * 100);
@@ -174,7 +174,7 @@ TEST_CASE("typed text reaches a text field, and undo keys the application") {
   };
   stage.settle(content);
   CHECK_FALSE(stage.ui.is_typing());
-  stage.ui.feed(click_at(100, 30));
+  stage.ui.feed(click_at({100, 30}));
   stage.settle(content);
   CHECK(stage.ui.is_typing());
   stage.ui.feed(TextInput{"the cät"});
@@ -208,7 +208,7 @@ TEST_CASE("a text field keeps its limit and cuts no character") {
   std::string text;
   const auto content = [&] { stage.ui.text_field("##text", text, {.width = 300, .limit = 6}); };
   stage.settle(content);
-  stage.ui.feed(click_at(100, 20));
+  stage.ui.feed(click_at({100, 20}));
   stage.ui.feed(TextInput{"ab猫猫猫"});
   stage.settle(content);
   CHECK(text == "ab猫");
@@ -222,7 +222,7 @@ TEST_CASE("copy and paste go through the clipboard") {
       {.read = [&] { return clipboard; }, .write = [&](const std::string& content) { clipboard = content; }});
   const auto content = [&] { stage.ui.text_field("##text", text, {.width = 300}); };
   stage.settle(content);
-  stage.ui.feed(click_at(100, 20));
+  stage.ui.feed(click_at({100, 20}));
   stage.ui.feed(tap(Key::A, kControl));
   stage.ui.feed(tap(Key::C, kControl));
   stage.settle(content);
@@ -257,9 +257,9 @@ TEST_CASE("an interface at rest wants no frames, a caret a few, an event three")
   const auto content = [&] { stage.ui.text_field("##text", text, {.width = 300}); };
   stage.settle(content);
   CHECK(stage.ui.redraw_after_s() == std::numeric_limits<double>::infinity());
-  stage.ui.feed(MouseMove{5, 5});
+  stage.ui.feed(MouseMove{{5, 5}});
   CHECK(stage.ui.redraw_after_s() == 0.0);
-  stage.ui.feed(click_at(100, 20));
+  stage.ui.feed(click_at({100, 20}));
   stage.settle(content);
   CHECK(stage.ui.redraw_after_s() > 0.2);
   CHECK(stage.ui.redraw_after_s() < 1.0);
@@ -283,7 +283,7 @@ TEST_CASE("glyphs lie on whole pixels at fractional scales") {
       const auto top = static_cast<std::uint32_t>(static_cast<float>(5 + i * 31) * scale);
       const auto bottom = static_cast<std::uint32_t>(static_cast<float>(35 + i * 31) * scale);
       for (std::uint32_t y = top; y < bottom; ++y) {
-        for (std::uint32_t x = 10; x < pixels.size.width - 10; ++x) {
+        for (std::uint32_t x = 10; x < pixels.size.x - 10; ++x) {
           if (pixels.at(x, y) != stage.ui.theme().panel) look.push_back(pixels.at(x, y));
         }
       }

@@ -112,7 +112,7 @@ TEST_SUITE("gpu") {
     };
     stage.settle(content);
     CHECK(height == 40.0F);
-    stage.ui.feed(click_at(60, 20));
+    stage.ui.feed(click_at({60, 20}));
     std::string typed;
     for (int i = 0; i < 30; ++i) {
       typed += "word" + std::to_string(i) + " ";
@@ -176,7 +176,7 @@ TEST_SUITE("gpu") {
       const PixelImage image = stage.draw(content);
       const auto at = [&](std::uint32_t x, std::uint32_t y) {
         std::uint32_t pixel = 0;
-        std::memcpy(&pixel, image.rgba.data() + (std::size_t{y} * image.size.width + x) * 4, sizeof(pixel));
+        std::memcpy(&pixel, image.rgba.data() + (std::size_t{y} * image.size.x + x) * 4, sizeof(pixel));
         return pixel;
       };
       int count = 0;
@@ -187,7 +187,7 @@ TEST_SUITE("gpu") {
     };
     CHECK(ink(16, 120) == 0);
     CHECK(ink(220, 300) > 20);
-    stage.ui.feed(click_at(100, 20));
+    stage.ui.feed(click_at({100, 20}));
     stage.settle(content);
     REQUIRE(stage.ui.is_typing());
     CHECK(ink(16, 120) > 20);  // where the caret moves among the letters
@@ -225,7 +225,7 @@ TEST_SUITE("gpu") {
     std::string text;
     const auto content = [&] { stage.ui.text_field("##text", text, {.width = 300}); };
     stage.settle(content);
-    stage.ui.feed(click_at(100, 20));
+    stage.ui.feed(click_at({100, 20}));
     stage.settle(content);
     CHECK(stage.ui.redraw_after_s() < 1.0);
     for (int i = 0; i < 700; ++i) stage.frame(content);  // 1/60 s each

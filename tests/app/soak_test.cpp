@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr shell::PixelSize kSize{.width = 1600, .height = 1000};
+constexpr glm::uvec2 kSize{1600, 1000};
 constexpr double kMib = 1024.0 * 1024.0;
 
 struct Memory {
@@ -51,21 +51,21 @@ class RandomInput {
   explicit RandomInput(std::uint32_t seed) : random_(seed) {}
 
   std::vector<shell::InputEvent> next() {
-    const auto x = static_cast<float>(below(kSize.width));
-    const auto y = static_cast<float>(below(kSize.height));
+    const auto x = static_cast<float>(below(kSize.x));
+    const auto y = static_cast<float>(below(kSize.y));
     switch (below(12)) {
       case 0:
       case 1:
       case 2:
-        return {shell::MouseMove{x, y}};
+        return {shell::MouseMove{{x, y}}};
       case 3:
       case 4:
       case 5:
-        return shell::click_at(x, y);
+        return shell::click_at({x, y});
       case 6:
-        return shell::drag(x, y, static_cast<float>(below(kSize.width)), static_cast<float>(below(kSize.height)));
+        return shell::drag({x, y}, {static_cast<float>(below(kSize.x)), static_cast<float>(below(kSize.y))});
       case 7:
-        return {shell::MouseMove{x, y}, shell::MouseWheel{0.0F, below(2) == 0 ? 1.0F : -1.0F}};
+        return {shell::MouseMove{{x, y}}, shell::MouseWheel{.steps = {0.0F, below(2) == 0 ? 1.0F : -1.0F}}};
       case 8:
       case 9:
         return {shell::TextInput{std::string(kTyped[below(kTyped.size())])}};

@@ -329,7 +329,7 @@ TEST_CASE("matrices show numbers while they fit and a window of cells otherwise"
   const MatrixPlan wide = plan_matrix(Stage::X, 8, 512, limits);
   CHECK_FALSE(wide.has_numbers);
   CHECK(wide.shown_columns == 64);
-  CHECK(wide.cell_height == small.cell_height);  // tokens stand on one line
+  CHECK(wide.cell.y == small.cell.y);  // tokens stand on one line
   PlanLimits at_slice = limits;
   at_slice.column_in_view = 500;
   CHECK(plan_matrix(Stage::Merged, 8, 512, at_slice).shows(0, 500));

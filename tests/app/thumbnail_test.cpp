@@ -16,13 +16,13 @@ TEST_CASE("thumbnails wrap, fill the width and only visible lines count") {
   const ThumbnailLayout layout(
       {.groups = 48, .per_group = 64, .width = 320.0F, .height = 800.0F, .gutter = 24.0F, .aspect = 1.0F, .caption = 16.0F});
   CHECK(layout.per_line() < 64);
-  CHECK(layout.box(0, layout.per_line() - 1).x + layout.map_width() <= 320.0F);
+  CHECK(layout.box(0, layout.per_line() - 1).x + layout.map_size().x <= 320.0F);
   CHECK(layout.box(0, layout.per_line()).x == layout.box(0, 0).x);
-  CHECK(layout.box(47, 63).y + layout.map_height() <= layout.height());
+  CHECK(layout.box(47, 63).y + layout.map_size().y <= layout.height());
   const ThumbnailLayout::Lines lines = layout.visible_lines(1000.0F, 1300.0F);
   for (std::uint32_t line = 0; line < 48 * layout.lines_per_group(); ++line) {
     const float y = layout.box(line / layout.lines_per_group(), line % layout.lines_per_group() * layout.per_line()).y;
-    const bool is_visible = y < 1300.0F && y + layout.map_height() >= 1000.0F;
+    const bool is_visible = y < 1300.0F && y + layout.map_size().y >= 1000.0F;
     CHECK(is_visible == (line >= lines.first && line < lines.end));
   }
 }
@@ -34,12 +34,12 @@ TEST_CASE("a large model's heads shrink only as far as it takes to see them all"
   CHECK_FALSE(all.has_captions());
   CHECK(all.height() <= 800.0F);
   CHECK(all.caption() == 0.0F);
-  CHECK(all.box(0, all.per_line() - 1).x + all.map_width() <= 280.0F);
+  CHECK(all.box(0, all.per_line() - 1).x + all.map_size().x <= 280.0F);
   ThumbnailLayout::Request shallow = request;
   shallow.groups = 6;
   const ThumbnailLayout larger(shallow);
   CHECK(larger.height() <= 800.0F);
-  CHECK(larger.map_width() > all.map_width());
+  CHECK(larger.map_size().x > all.map_size().x);
   ThumbnailLayout::Request roomy = request;
   roomy.width = 900.0F;
   roomy.height = 1200.0F;
@@ -51,7 +51,7 @@ TEST_CASE("a large model's heads shrink only as far as it takes to see them all"
   const ThumbnailLayout scrolled(most);
   CHECK_FALSE(scrolled.has_captions());
   CHECK(scrolled.height() > 800.0F);
-  CHECK(scrolled.map_width() >= 14.0F);
+  CHECK(scrolled.map_size().x >= 14.0F);
   const ThumbnailLayout::Lines lines = scrolled.visible_lines(0.0F, 800.0F);
   CHECK(lines.first == 0);
   CHECK((lines.end - lines.first) * scrolled.per_line() < 900);
@@ -62,19 +62,19 @@ TEST_CASE("72 heads use the panel's height and have captions; a larger panel has
       .groups = 6, .per_group = 12, .width = 268.0F, .height = 850.0F, .gutter = 26.0F, .aspect = 1.0F, .caption = 17.0F};
   const ThumbnailLayout usual(request);
   CHECK(usual.has_captions());
-  CHECK(usual.map_width() >= 35.0F);
+  CHECK(usual.map_size().x >= 35.0F);
   CHECK(usual.height() >= 0.75F * 850.0F);
   CHECK(usual.height() <= 850.0F);
   ThumbnailLayout::Request large = request;
   large.width = 690.0F;
   large.height = 1300.0F;
   const ThumbnailLayout grown(large);
-  CHECK(grown.map_width() >= 70.0F);
+  CHECK(grown.map_size().x >= 70.0F);
   CHECK(grown.height() >= 0.75F * 1300.0F);
   ThumbnailLayout::Request few = large;
   few.groups = 2;
   few.per_group = 4;
-  CHECK(ThumbnailLayout(few).map_width() > 128.0F);
+  CHECK(ThumbnailLayout(few).map_size().x > 128.0F);
 }
 
 TEST_CASE("pooled rows are normalised by their largest weight, and empty rows don't count") {

@@ -51,7 +51,7 @@ class UiDriver {
   shell::Ui& ui() { return ui_; }
 
   bool sees(const std::string& name) const { return workspace_->item_rect(name).has_value(); }
-  shell::UiRect rect(const std::string& name) const {
+  view::Rect rect(const std::string& name) const {
     const auto found = workspace_->item_rect(name);
     REQUIRE_MESSAGE(found.has_value(), "nothing called \"", name, "\" is on screen");
     return *found;
@@ -60,18 +60,18 @@ class UiDriver {
   void click(const std::string& name) { click_within(name, 0.5F, 0.5F); }
   /// At a point given as a part of the widget's width and height.
   void click_within(const std::string& name, float across, float down) {
-    const shell::UiRect at = rect(name);
-    feed(shell::click_at((at.x + at.width * across) * ui_.scale(), (at.y + at.height * down) * ui_.scale()));
+    const view::Rect at = rect(name);
+    feed(
+        shell::click_at({(at.origin.x + at.size.x * across) * ui_.scale(), (at.origin.y + at.size.y * down) * ui_.scale()}));
   }
   void drag(const std::string& from, const std::string& to) {
-    const shell::UiRect a = rect(from);
-    const shell::UiRect b = rect(to);
-    feed(shell::drag((a.x + a.width * 0.5F) * ui_.scale(), (a.y + a.height * 0.5F) * ui_.scale(),
-                     (b.x + b.width * 0.5F) * ui_.scale(), (b.y + b.height * 0.5F) * ui_.scale()));
+    const view::Rect a = rect(from);
+    const view::Rect b = rect(to);
+    feed(shell::drag(a.center() * ui_.scale(), b.center() * ui_.scale()));
   }
   void move_to(const std::string& name) {
-    const shell::UiRect at = rect(name);
-    feed({shell::MouseMove{(at.x + at.width * 0.5F) * ui_.scale(), (at.y + at.height * 0.5F) * ui_.scale()}});
+    const view::Rect at = rect(name);
+    feed({shell::MouseMove{at.center() * ui_.scale()}});
   }
   /// The cell of the big heatmap, when nothing is zoomed.
   void click_cell(std::uint32_t query, std::uint32_t key) {
@@ -98,7 +98,7 @@ class UiDriver {
   void wait(double seconds) { now_s_ += seconds; }
 
   void resize(std::uint32_t width, std::uint32_t height, float scale = 1.0F) {
-    size_ = {.width = width, .height = height};
+    size_ = {width, height};
     scale_ = scale;
     settle();
   }
@@ -113,7 +113,7 @@ class UiDriver {
 
   shell::RenderDevice device_;
   shell::Ui ui_;
-  shell::PixelSize size_{.width = 1600, .height = 1000};
+  glm::uvec2 size_{1600, 1000};
   float scale_ = 1.0F;
   double now_s_ = 0.0;
   std::unique_ptr<Workspace> workspace_;

@@ -31,7 +31,7 @@ std::set<std::string> files_in(const fs::path& folder) {
 }
 
 /// From the file's header.
-shell::PixelSize png_size(const fs::path& path) {
+glm::uvec2 png_size(const fs::path& path) {
   const std::string bytes = read_file(path);
   REQUIRE(bytes.starts_with("\x89PNG"));
   const auto number = [&](std::size_t at) {
@@ -39,7 +39,7 @@ shell::PixelSize png_size(const fs::path& path) {
     for (std::size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes.at(i));
     return value;
   };
-  return {.width = number(16), .height = number(20)};
+  return {number(16), number(20)};
 }
 
 void write(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
@@ -153,14 +153,14 @@ TEST_SUITE("gpu") {
       ui.click("screenshot.save");
       return png_size(folder.path() / name);
     };
-    const shell::PixelSize drawn = ui.ui().read_pixels().size;
+    const glm::uvec2 drawn = ui.ui().read_pixels().size;
     CHECK(save("window.png", "screenshot.area.0") == drawn);
-    const shell::PixelSize view = save("view.png", "screenshot.area.1");
-    const shell::UiRect map = ui.rect("head.map");
-    CHECK(view.width >= static_cast<std::uint32_t>(map.width * ui.ui().scale()));
-    CHECK(view.width < drawn.width);
-    CHECK(view.height >= static_cast<std::uint32_t>(map.height * ui.ui().scale()));
-    CHECK(view.height < drawn.height);
+    const glm::uvec2 view = save("view.png", "screenshot.area.1");
+    const view::Rect map = ui.rect("head.map");
+    CHECK(view.x >= static_cast<std::uint32_t>(map.size.x * ui.ui().scale()));
+    CHECK(view.x < drawn.x);
+    CHECK(view.y >= static_cast<std::uint32_t>(map.size.y * ui.ui().scale()));
+    CHECK(view.y < drawn.y);
   }
 
   TEST_CASE("dropped files: a text, a session, and what is neither") {

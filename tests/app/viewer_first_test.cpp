@@ -87,7 +87,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().selection.block == kCaptionsStarter.block);
     CHECK(ui.state().selection.head == kCaptionsStarter.head);
     CHECK(ui.sees("head.map"));
-    CHECK(ui.rect("head.map").height > 200.0F);
+    CHECK(ui.rect("head.map").size.y > 200.0F);
     CHECK(ui.sees("grid.encoder.0.0"));
     CHECK(ui.sees("grid.encoder.3.7"));
     CHECK(ui.window().shows_all_maps());
@@ -103,9 +103,9 @@ TEST_SUITE("gpu") {
       ui.resize(width, height);
       CAPTURE(width);
       CHECK(ui.sees("head.map"));
-      const shell::UiRect last = ui.rect("welcome.9");
-      CHECK(last.x + last.width <= static_cast<float>(width));
-      CHECK(last.y + last.height < ui.rect("head.map").y);
+      const view::Rect last = ui.rect("welcome.9");
+      CHECK(last.origin.x + last.size.x <= static_cast<float>(width));
+      CHECK(last.origin.y + last.size.y < ui.rect("head.map").origin.y);
     }
     ui.press(Key::Escape);
     CHECK_FALSE(ui.sees("welcome.0"));
@@ -148,8 +148,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().model->path.filename() == "multi30k-de-en");
     CHECK(ui.state().text() == kTranslatorStarter.text);
     CHECK(ui.state().selection.block == kTranslatorStarter.block);
-    CHECK(ui.rect("text.edit").x < ui.rect("text.target").x);
-    CHECK(ui.rect("text.edit").y == ui.rect("text.target").y);
+    CHECK(ui.rect("text.edit").origin.x < ui.rect("text.target").origin.x);
+    CHECK(ui.rect("text.edit").origin.y == ui.rect("text.target").origin.y);
     REQUIRE(ui.result().translated);
     CHECK(ui.result().translated->is_done);
     CHECK(ui.result().translated->lines.front().size() > 3);

@@ -74,7 +74,7 @@ TEST_SUITE("gpu") {
     ui.resize(1024, 640);
     CHECK(ui.sees("rail.grid"));
     CHECK_FALSE(ui.sees("grid.encoder.0.0"));
-    const float alone = ui.rect("head.map").width;
+    const float alone = ui.rect("head.map").size.x;
     CHECK(alone >= 260.0F);  // seen: see the bound of the height; it was 100 between two panels
     ui.click("rail.grid");
     CHECK(ui.sees("grid.encoder.0.0"));
@@ -169,15 +169,15 @@ TEST_SUITE("gpu") {
       ui.resize(width, height);
       CAPTURE(width);
       ui.click("help.0");
-      const shell::UiRect page = ui.rect("help.page");
-      CHECK(page.y + page.height <= static_cast<float>(height) - 16.0F);
+      const view::Rect page = ui.rect("help.page");
+      CHECK(page.origin.y + page.size.y <= static_cast<float>(height) - 16.0F);
       if (height < 1000U) {  // what doesn't fit is scrolled to
-        CHECK(ui.rect("help.end").y > page.y + page.height);
+        CHECK(ui.rect("help.end").origin.y > page.origin.y + page.size.y);
         ui.move_to("help.page");
-        for (int i = 0; i < 12; ++i) ui.ui().feed(shell::MouseWheel{.horizontal = 0.0F, .vertical = -3.0F});
+        for (int i = 0; i < 12; ++i) ui.ui().feed(shell::MouseWheel{.steps = {0.0F, -3.0F}});
         ui.settle();
       }
-      CHECK(ui.rect("help.end").y <= page.y + page.height + 10.0F);  // the last line has room below it
+      CHECK(ui.rect("help.end").origin.y <= page.origin.y + page.size.y + 10.0F);  // the last line has room below it
     }
     ui.click("help.1");
     CHECK(ui.sees("help.end"));

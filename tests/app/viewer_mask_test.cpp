@@ -101,12 +101,12 @@ TEST_SUITE("gpu") {
       const auto& height = size.second;
       CAPTURE(width);
       ui.resize(width, height);
-      const shell::UiRect map = ui.rect("head.map");
+      const view::Rect map = ui.rect("head.map");
       CHECK_FALSE(ui.sees("head.hint"));
       ui.press(Key::B);
       CHECK(ui.window().is_painting());
       CHECK(ui.sees("head.hint"));
-      CHECK(ui.rect("head.map").y == map.y);  // nothing moves below the pointer
+      CHECK(ui.rect("head.map").origin.y == map.origin.y);  // nothing moves below the pointer
       if (width < 1600U) ui.press(Key::B);
     }
     ui.move_to("head.map");
@@ -138,7 +138,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::K);
     REQUIRE(ui.sees("toast"));
     CHECK(ui.window().toast().text == "Layer 0 · head 0 knocked out");
-    CHECK(ui.rect("toast").y >= ui.rect("head.map").y + ui.rect("head.map").height);
+    CHECK(ui.rect("toast").origin.y >= ui.rect("head.map").origin.y + ui.rect("head.map").size.y);
     ui.press(Key::Right);  // changes no model: the notice stays, and takes back what it tells of
     REQUIRE(ui.sees("toast.button"));
     ui.click("toast.button");

@@ -168,14 +168,14 @@ TEST_SUITE("gpu") {
     double now_s = 100.0;
     const auto frames_until = [&](const auto& is_there) {
       for (int patience = 0; patience < 4000 && !is_there(); ++patience) {
-        ui.window().frame({.width = 1600, .height = 1000}, 1.0F, now_s += 0.01);
+        ui.window().frame({1600, 1000}, 1.0F, now_s += 0.01);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       return is_there();
     };
     REQUIRE(frames_until([&] { return ui.sees("loading.cancel"); }));
-    CHECK(ui.rect("loading.bar").width > 0.0F);
-    CHECK(ui.rect("loading.bar").width < 1600.0F);
+    CHECK(ui.rect("loading.bar").size.x > 0.0F);
+    CHECK(ui.rect("loading.bar").size.x < 1600.0F);
     // What was shown before stays whole: no name, text or panel of the model that isn't there yet.
     for (const char* name : {"head.map", "model.heads", "chips.query.0.1", "text.cross"}) CHECK_MESSAGE(ui.sees(name), name);
     CHECK_FALSE(ui.sees("model.name"));
@@ -187,8 +187,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().gains.empty());
     CHECK(ui.sees("head.map"));
     CHECK_FALSE(ui.sees("prediction.none"));
-    const shell::UiRect cancel = ui.rect("loading.cancel");
-    ui.ui().feed(shell::click_at(cancel.x + cancel.width * 0.5F, cancel.y + cancel.height * 0.5F));
+    const view::Rect cancel = ui.rect("loading.cancel");
+    ui.ui().feed(shell::click_at(cancel.center()));
     REQUIRE(frames_until([&] { return !is_model(ui.state().source); }));
     log->is_load_held = false;
     ui.settle();
@@ -208,7 +208,7 @@ TEST_SUITE("gpu") {
     double now_s = 100.0;
     const auto frames_until = [&](const auto& is_there) {
       for (int patience = 0; patience < 4000 && !is_there(); ++patience) {
-        ui.window().frame({.width = 1600, .height = 1000}, 1.0F, now_s += 0.01);
+        ui.window().frame({1600, 1000}, 1.0F, now_s += 0.01);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       return is_there();
@@ -305,8 +305,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("text.edit.mark.0-1"));
     ui.move_to("chips.source.0.0");  // [CLS] has none
     CHECK_FALSE(ui.sees("text.edit.mark.0-1"));
-    const shell::UiRect box = ui.rect("text.edit");
-    ui.ui().feed({shell::MouseMove{(box.x + 11.0F) * ui.ui().scale(), (box.y + 14.0F) * ui.ui().scale()}});
+    const view::Rect box = ui.rect("text.edit");
+    ui.ui().feed({shell::MouseMove{{(box.origin.x + 11.0F) * ui.ui().scale(), (box.origin.y + 14.0F) * ui.ui().scale()}}});
     ui.settle();
     CHECK(ui.window().pointed_query() == 1U);
   }

@@ -82,7 +82,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::P, kControl);
     CHECK_FALSE(palette(ui).is_open());
     ui.press(Key::P, kControl);
-    ui.ui().feed(shell::click_at(20.0F, 980.0F));
+    ui.ui().feed(shell::click_at({20.0F, 980.0F}));
     ui.settle();
     CHECK_FALSE(palette(ui).is_open());
     CHECK(ui.state() == before);
@@ -227,11 +227,11 @@ TEST_SUITE("gpu") {
         ui.resize(width, height);
         for (const char* query : {"", "mask", "l1h", "zzzz"}) {
           look_for(ui, query);
-          const shell::UiRect field = ui.rect("palette.query");
-          CHECK(field.x >= 0.0F);
-          CHECK(field.x + field.width <= static_cast<float>(width));
+          const view::Rect field = ui.rect("palette.query");
+          CHECK(field.origin.x >= 0.0F);
+          CHECK(field.origin.x + field.size.x <= static_cast<float>(width));
           const std::string last = "palette." + std::to_string(std::min<std::size_t>(palette(ui).count(), 5) - 1);
-          if (palette(ui).count() > 0) CHECK(ui.rect(last).y + ui.rect(last).height <= static_cast<float>(height));
+          if (palette(ui).count() > 0) CHECK(ui.rect(last).origin.y + ui.rect(last).size.y <= static_cast<float>(height));
           const char* colors = theme == Theme::Dark ? "dark" : "light";
           keep(ui, fmt::format("palette-{}-{}-{}", name, colors, *query == '\0' ? "empty" : query));
           ui.press(Key::Escape);

@@ -39,12 +39,12 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("prediction.0"));
     CHECK_FALSE(ui.sees("prediction.change"));
     // The axis doesn't follow the bars: 100 % is as wide after the change.
-    const float axis = ui.rect("prediction.0.axis").width;
+    const float axis = ui.rect("prediction.0.axis").size.x;
     ui.wait(5.0);
     ui.click("mask.causal");
     REQUIRE_FALSE(ui.state().masks[model::BlockKind::EncoderSelf].rule.causal);
     CHECK(ui.sees("prediction.change"));
-    CHECK(ui.rect("prediction.0.axis").width > axis * 0.6F);
+    CHECK(ui.rect("prediction.0.axis").size.x > axis * 0.6F);
     ui.click("prediction.previous");
     CHECK_FALSE(ui.sees("prediction.change"));
     ui.click("prediction.automatic");

@@ -237,12 +237,12 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("splitters and folded sections are remembered") {
     UiDriver ui;
-    const shell::UiRect grid = ui.rect("splitter.grid");
-    const shell::UiRect sidebar = ui.rect("splitter.sidebar");
-    ui.ui().feed(shell::drag(sidebar.x + 4.0F, 400.0F, 450.0F, 400.0F));
+    const view::Rect grid = ui.rect("splitter.grid");
+    const view::Rect sidebar = ui.rect("splitter.sidebar");
+    ui.ui().feed(shell::drag({sidebar.origin.x + 4.0F, 400.0F}, {450.0F, 400.0F}));
     ui.settle();
     CHECK(ui.window().settings().panes.sidebar == 450.0F);
-    ui.ui().feed(shell::drag(grid.x + 4.0F, 400.0F, 1200.0F, 400.0F));
+    ui.ui().feed(shell::drag({grid.origin.x + 4.0F, 400.0F}, {1200.0F, 400.0F}));
     ui.settle();
     CHECK(ui.window().settings().panes.grid == 400.0F);
     CHECK(ui.sees("model.heads"));
@@ -274,7 +274,7 @@ TEST_SUITE("gpu") {
     shell::RenderDevice device({.device = {}, .validation = true});
     shell::Ui ui(device);
     for (int frame = 0; frame < 3; ++frame) {
-      ui.begin_frame({.width = 200, .height = 100}, 1.0F, 0.01);
+      ui.begin_frame({200, 100}, 1.0F, 0.01);
       ImGui::Begin("pane");
       const std::optional<std::string> trouble = draw_guarded([] {
         ImGui::BeginChild("child");

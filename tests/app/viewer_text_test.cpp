@@ -94,11 +94,11 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("pointing at a token's chip lights its row and column on the map") {
     UiDriver ui;
-    const shell::UiRect map = ui.rect("head.map");
+    const view::Rect map = ui.rect("head.map");
     const auto corner = [&] {  // on the outline of the third row
       const shell::PixelImage image = ui.ui().read_pixels();
-      return image.at(static_cast<std::uint32_t>(map.x + map.width * 0.25F),
-                      static_cast<std::uint32_t>(std::round(map.y + map.height / 3.0F)));
+      return image.at(static_cast<std::uint32_t>(map.origin.x + map.size.x * 0.25F),
+                      static_cast<std::uint32_t>(std::round(map.origin.y + map.size.y / 3.0F)));
     };
     const std::uint32_t before = corner();
     ui.move_to("chips.query.0.2");
@@ -157,11 +157,11 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a long line wraps in its box, which grows, and stays one line of the batch") {
     StartDriver ui(with_text("one two"));
-    const float height = ui.rect("text.edit").height;
+    const float height = ui.rect("text.edit").size.y;
     ui.type(" three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen");
     CHECK(ui.state().text().find('\n') == std::string::npos);
     CHECK(ui.result().input->source.batch == 1);
-    CHECK(ui.rect("text.edit").height > height + 10.0F);
+    CHECK(ui.rect("text.edit").size.y > height + 10.0F);
     // Up from the end and typing there: the caret moves by the lines that are seen.
     ui.press(Key::Up);
     ui.type("X");

@@ -33,14 +33,17 @@ HeatmapFigure make_figure(std::uint32_t rows, std::uint32_t columns) {
 }
 
 // Colours of all pixels of one cell, without its border.
-std::set<Rgb> cell_colors(const HeatmapFigure& figure, std::uint32_t row, std::uint32_t column) {
+/// Packed, because glm's colours have no order.
+using Colors = std::set<std::uint32_t>;
+
+Colors cell_colors(const HeatmapFigure& figure, std::uint32_t row, std::uint32_t column) {
   const DecodedPng png(encode_png(figure));
   const Rect rect = HeatmapDrawing(figure, 2000).grid().rect(row, column);
   const double scale = figure.style.png_scale;
-  std::set<Rgb> colors;
-  for (double y = static_cast<double>(rect.y) * scale + 2; y < static_cast<double>(rect.bottom()) * scale - 2; ++y) {
-    for (double x = static_cast<double>(rect.x) * scale + 2; x < static_cast<double>(rect.right()) * scale - 2; ++x) {
-      colors.insert(png.at(x, y));
+  Colors colors;
+  for (double y = static_cast<double>(rect.origin.y) * scale + 2; y < static_cast<double>(rect.end().y) * scale - 2; ++y) {
+    for (double x = static_cast<double>(rect.origin.x) * scale + 2; x < static_cast<double>(rect.end().x) * scale - 2; ++x) {
+      colors.insert(view::pack(png.at(x, y)));
     }
   }
   return colors;
@@ -68,14 +71,14 @@ TEST_SUITE("cpu") {
     HeatmapFigure figure = make_figure(4, 4);
     figure.map.values.assign(16, 0.25F);
     figure.style.map_edge = 200.0F;
-    CHECK(HeatmapDrawing(figure, 2000).grid().area.width == doctest::Approx(200.0F));
+    CHECK(HeatmapDrawing(figure, 2000).grid().area.size.x == doctest::Approx(200.0F));
     const double usual = DecodedPng(encode_png(figure)).width;
     figure.style.png_scale = 4.0;
     CHECK(DecodedPng(encode_png(figure)).width == doctest::Approx(2.0 * usual).epsilon(0.01));
     figure.style.png_scale = 2.0;
     figure.style.map_edge = 40.0F;  // fewer pixels than cells: pooled, so that no peak is lost
     figure.map = make_figure(300, 300).map;
-    CHECK(HeatmapDrawing(figure, 80).grid().area.width == doctest::Approx(40.0F));
+    CHECK(HeatmapDrawing(figure, 80).grid().area.size.x == doctest::Approx(40.0F));
     CHECK_NOTHROW(encode_png(figure));
   }
 
@@ -86,7 +89,7 @@ TEST_SUITE("cpu") {
       figure.style.color_map = map;
       for (std::uint32_t row = 0; row < 2; ++row) {
         for (std::uint32_t column = 0; column < 3; ++column) {
-          CHECK(cell_colors(figure, row, column) == std::set<Rgb>{view::color(map, figure.map.at(row, column))});
+          CHECK(cell_colors(figure, row, column) == Colors{view::pack(view::color(map, figure.map.at(row, column)))});
         }
       }
     }
@@ -97,12 +100,12 @@ TEST_SUITE("cpu") {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
     figure.map.values = {kNan, kInfinity, 0.5F, -kInfinity, kNan, 0.0F};
     figure.map.masked[4] = 1;
-    const std::set<Rgb> odd{view::kNotFinite};
+    const Colors odd{view::kNotFinitePacked};
     CHECK(cell_colors(figure, 0, 0) == odd);
     CHECK(cell_colors(figure, 0, 1) == odd);
     CHECK(cell_colors(figure, 0, 2) != odd);
     CHECK(cell_colors(figure, 1, 0) == odd);
-    CHECK(!cell_colors(figure, 1, 1).contains(view::kNotFinite));
+    CHECK(!cell_colors(figure, 1, 1).contains(view::kNotFinitePacked));
     CHECK(cell_colors(figure, 1, 2) != odd);
 
     FigureMap large{.rows = 100, .columns = 100, .values = std::vector<float>(10'000, 0.25F), .masked = {}};
@@ -116,15 +119,15 @@ TEST_SUITE("cpu") {
     HeatmapFigure figure = make_figure(2, 2);
     figure.map.values = {0.1F, 0.2F, 0.4F, 0.3F};
     figure.style.scale = view::ScaleKind::PerRow;
-    CHECK(cell_colors(figure, 0, 1) == std::set<Rgb>{view::color(view::ColorMap::Viridis, 1.0F)});
-    CHECK(cell_colors(figure, 0, 0) == std::set<Rgb>{view::color(view::ColorMap::Viridis, 0.5F)});
+    CHECK(cell_colors(figure, 0, 1) == Colors{view::pack(view::color(view::ColorMap::Viridis, 1.0F))});
+    CHECK(cell_colors(figure, 0, 0) == Colors{view::pack(view::color(view::ColorMap::Viridis, 0.5F))});
     figure.style.scale = view::ScaleKind::Maximum;
-    CHECK(cell_colors(figure, 0, 1) == std::set<Rgb>{view::color(view::ColorMap::Viridis, 0.5F)});
+    CHECK(cell_colors(figure, 0, 1) == Colors{view::pack(view::color(view::ColorMap::Viridis, 0.5F))});
     figure.map.values = {-1e9F, 2.0F, 0.0F, -2.0F};
     figure.map.masked[0] = 1;
     figure.style = diverging(figure.style);
-    CHECK(cell_colors(figure, 0, 1) == std::set<Rgb>{view::color(view::ColorMap::BlueRed, 1.0F)});
-    CHECK(cell_colors(figure, 1, 0) == std::set<Rgb>{view::color(view::ColorMap::BlueRed, 0.5F)});
+    CHECK(cell_colors(figure, 0, 1) == Colors{view::pack(view::color(view::ColorMap::BlueRed, 1.0F))});
+    CHECK(cell_colors(figure, 1, 0) == Colors{view::pack(view::color(view::ColorMap::BlueRed, 0.5F))});
     CHECK(FigureStyle{}.color_map == view::ColorMap::Viridis);
   }
 
@@ -136,12 +139,12 @@ TEST_SUITE("cpu") {
         std::fill(figure.map.masked.begin() + n, figure.map.masked.begin() + 2 * n, std::uint8_t{1});
         figure.marks_empty_rows = false;
         const Paper paper = paper_of(figure.style);
-        std::set<Rgb> masked;  // a small cell may be between two stripes, a row can't
+        Colors masked;  // a small cell may be between two stripes, a row can't
         for (std::uint32_t column = 0; column < 3; ++column) masked.merge(cell_colors(figure, 1, column));
-        CHECK(masked.contains(paper.blank));
+        CHECK(masked.contains(view::pack(paper.blank)));
         CHECK(masked.size() > 1);
-        CHECK_FALSE(masked.contains(view::color(view::ColorMap::Viridis, 0.0F)));
-        CHECK(cell_colors(figure, 0, 0) == std::set<Rgb>{view::color(view::ColorMap::Viridis, 0.0F)});
+        CHECK_FALSE(masked.contains(view::pack(view::color(view::ColorMap::Viridis, 0.0F))));
+        CHECK(cell_colors(figure, 0, 0) == Colors{view::pack(view::color(view::ColorMap::Viridis, 0.0F))});
       }
     }
   }
@@ -150,8 +153,8 @@ TEST_SUITE("cpu") {
     HeatmapFigure figure = make_figure(1, 2);  // a fully masked row under a finite fill
     figure.map.values = {0.5F, 0.5F};
     figure.map.masked = {1, 1};
-    const std::set<Rgb> colors = cell_colors(figure, 0, 0);
-    CHECK(colors.contains(view::color(view::ColorMap::Viridis, 0.5F)));
+    const Colors colors = cell_colors(figure, 0, 0);
+    CHECK(colors.contains(view::pack(view::color(view::ColorMap::Viridis, 0.5F))));
     CHECK(colors.size() > 1);
     CHECK_FALSE(figure.map.is_without_weights(0));
   }
@@ -180,7 +183,7 @@ TEST_SUITE("cpu") {
       return test::BlockColors(static_cast<std::uint32_t>(png.width), static_cast<std::uint32_t>(png.height),
                                [&](std::uint32_t x, std::uint32_t y) {
                                  const Rgb color = png.at(x, y);
-                                 return test::BlockColors::Rgb{color.red, color.green, color.blue};
+                                 return test::BlockColors::Rgb{color.r, color.g, color.b};
                                });
     };
     const test::BlockColors found = colors_of(DecodedPng(encode_png(figure)));
@@ -212,8 +215,7 @@ TEST_SUITE("cpu") {
     CHECK(png.height <= 2600);
     const CellGrid grid = HeatmapDrawing(figure, 2000).grid();
     const Rect rect = grid.rect(1234 / 3, 3210 / 3);
-    CHECK(png.at(static_cast<double>(rect.x + rect.width / 2) * 2, static_cast<double>(rect.y + rect.height / 2) * 2) ==
-          view::color(view::ColorMap::Viridis, 1.0F));
+    CHECK(png.at(double{rect.center().x} * 2, double{rect.center().y} * 2) == view::color(view::ColorMap::Viridis, 1.0F));
     CHECK(encode_svg(figure).find("Each point is the largest of 3 × 3 cells.") != std::string::npos);
   }
 

@@ -56,7 +56,7 @@ TEST_SUITE("cpu") {
     const TemporaryDirectory directory;
     const fs::path path = directory.path() / "not there yet" / "settings.json";
     Settings settings;
-    settings.window = {.width = 800, .height = 600, .x = -5, .y = 12, .is_maximized = true};
+    settings.window = {.size = {800, 600}, .position = glm::ivec2(-5, 12), .is_maximized = true};
     settings.device = "llvmpipe";
     settings.export_directory = "/tmp/figures";
     settings.panes = {.sidebar = 321.0F, .grid_fold = Fold::Folded, .is_mask_open = false};

@@ -8,6 +8,9 @@
 #include <limits>
 #include <set>
 
+#include <glm/common.hpp>
+#include <glm/vec3.hpp>
+
 #include "view/head_palette.h"
 
 using namespace headlight;
@@ -16,7 +19,8 @@ using namespace headlight::view;
 namespace {
 
 int distance(Rgb a, Rgb b) {
-  return std::max({std::abs(a.red - b.red), std::abs(a.green - b.green), std::abs(a.blue - b.blue)});
+  const glm::ivec3 difference = glm::abs(glm::ivec3(a) - glm::ivec3(b));
+  return std::max({difference.r, difference.g, difference.b});
 }
 
 }  // namespace
@@ -60,8 +64,8 @@ TEST_SUITE("cpu") {
     CHECK(color(ColorMap::Greys, 0.0F) == Rgb{255, 255, 255});
     CHECK(color(ColorMap::Greys, 1.0F) == Rgb{0, 0, 0});
     const Rgb blue = color(ColorMap::BlueRed, 0.0F), red = color(ColorMap::BlueRed, 1.0F);
-    CHECK(blue.blue > blue.red + 80);
-    CHECK(red.red > red.blue + 80);
+    CHECK(blue.b > blue.r + 80);
+    CHECK(red.r > red.b + 80);
     CHECK(lightness(color(ColorMap::BlueRed, 0.5F)) > 0.95F);
     CHECK(lightness(blue) == doctest::Approx(lightness(red)).epsilon(0.05));
   }
@@ -69,7 +73,9 @@ TEST_SUITE("cpu") {
   TEST_CASE("the table equals color(), positions are clamped") {
     for (const ColorMap map : kColorMaps) {
       const Rgb rgb = color(map, 100.0F / 255.0F);
-      CHECK(table(map)[100] == (0xff000000U | std::uint32_t{rgb.blue} << 16 | std::uint32_t{rgb.green} << 8 | rgb.red));
+      CHECK(table(map)[100] == (0xff000000U | std::uint32_t{rgb.b} << 16 | std::uint32_t{rgb.g} << 8 | rgb.r));
+      CHECK(table(map)[100] == pack(rgb));
+      CHECK(unpack(table(map)[100]) == rgb);
       CHECK(color(map, -3.0F) == color(map, 0.0F));
       CHECK(color(map, std::numeric_limits<float>::infinity()) == color(map, 1.0F));
       CHECK(color(map, std::numeric_limits<float>::quiet_NaN()) == color(map, 0.0F));
@@ -83,8 +89,8 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("heads have different colours") {
-    std::set<Rgb> seen;
-    for (std::uint32_t head = 0; head < kHeadColors; ++head) seen.insert(head_color(head));
+    std::set<std::uint32_t> seen;
+    for (std::uint32_t head = 0; head < kHeadColors; ++head) seen.insert(pack(head_color(head)));
     CHECK(seen.size() == kHeadColors);
     CHECK(head_color(kHeadColors) == head_color(0));
   }

@@ -68,18 +68,18 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("a logarithmic scale spreads decades evenly and has a floor where its low end has no logarithm") {
     const ValueLimits limits{.low = 0.001F, .high = 1.0F};
-    CHECK(place_in(limits, ScaleSpread::Log, 0.01F) == doctest::Approx(1.0F / 3.0F));
-    CHECK(place_in(limits, ScaleSpread::Log, 0.0F) == 0.0F);
-    CHECK(place_in(limits, ScaleSpread::Log, 1e-5F) == 0.0F);
-    CHECK(place_in(limits, ScaleSpread::Log, 7.0F) == 1.0F);
+    CHECK(position_in(limits, ScaleSpread::Log, 0.01F) == doctest::Approx(1.0F / 3.0F));
+    CHECK(position_in(limits, ScaleSpread::Log, 0.0F) == 0.0F);
+    CHECK(position_in(limits, ScaleSpread::Log, 1e-5F) == 0.0F);
+    CHECK(position_in(limits, ScaleSpread::Log, 7.0F) == 1.0F);
     const ValueLimits from_zero{.low = 0.0F, .high = 1.0F};
     CHECK(log_floor(0.0F, 1.0F) == doctest::Approx(1e-4F));
-    CHECK(place_in(from_zero, ScaleSpread::Log, 0.01F) == doctest::Approx(0.5F));
-    CHECK(place_in(from_zero, ScaleSpread::Linear, 0.01F) == doctest::Approx(0.01F));
-    CHECK(place_in(from_zero, ScaleSpread::Linear, std::numeric_limits<float>::quiet_NaN()) == 0.0F);
+    CHECK(position_in(from_zero, ScaleSpread::Log, 0.01F) == doctest::Approx(0.5F));
+    CHECK(position_in(from_zero, ScaleSpread::Linear, 0.01F) == doctest::Approx(0.01F));
+    CHECK(position_in(from_zero, ScaleSpread::Linear, std::numeric_limits<float>::quiet_NaN()) == 0.0F);
     for (const ScaleSpread spread : {ScaleSpread::Linear, ScaleSpread::Log}) {
       for (const float place : {0.1F, 0.5F, 0.9F}) {
-        CHECK(place_in(limits, spread, value_at(limits, spread, place)) == doctest::Approx(place));
+        CHECK(position_in(limits, spread, value_at(limits, spread, place)) == doctest::Approx(place));
       }
       CHECK(value_at(limits, spread, 1.0F) == doctest::Approx(1.0F));
     }

@@ -2,33 +2,47 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <random>
 
 using namespace headlight::view;
 
 namespace {
 
-constexpr Rect kArea = {10.0F, 20.0F, 600.0F, 400.0F};
+constexpr Rect kArea = {{10.0F, 20.0F}, {600.0F, 400.0F}};
 
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("a rectangle contains its left and upper edge only, and shares what both cover") {
+    CHECK(kArea.contains({10.0F, 20.0F}));
+    CHECK(kArea.contains({609.0F, 419.0F}));
+    CHECK_FALSE(kArea.contains({610.0F, 100.0F}));
+    CHECK_FALSE(kArea.contains({100.0F, 420.0F}));
+    CHECK_FALSE(kArea.contains({std::numeric_limits<float>::quiet_NaN(), 100.0F}));
+    CHECK(kArea.center() == glm::vec2(310.0F, 220.0F));
+    CHECK(intersection(kArea, {{600.0F, 0.0F}, {50.0F, 50.0F}}) == Rect{{600.0F, 20.0F}, {10.0F, 30.0F}});
+    CHECK(intersection(kArea, {{700.0F, 30.0F}, {5.0F, 5.0F}}).is_empty());
+    CHECK_FALSE(kArea.is_empty());
+    CHECK(Rect{}.is_empty());
+  }
+
   TEST_CASE("a matrix fits with square cells, centred") {
     const Viewport viewport(kArea, 10, 10);
-    CHECK(viewport.cell_width() == 40.0F);
-    CHECK(viewport.cell_height() == 40.0F);
-    CHECK(viewport.matrix().x == doctest::Approx(110.0F));
-    CHECK(viewport.matrix().y == doctest::Approx(20.0F));
-    CHECK(Viewport(kArea, 1, 1).cell_width() == Viewport::kMaxCell);
+    CHECK(viewport.cell_size().x == 40.0F);
+    CHECK(viewport.cell_size().y == 40.0F);
+    CHECK(viewport.matrix().origin.x == doctest::Approx(110.0F));
+    CHECK(viewport.matrix().origin.y == doctest::Approx(20.0F));
+    CHECK(Viewport(kArea, 1, 1).cell_size().x == Viewport::kMaxCell);
   }
 
   TEST_CASE("cells are rectangles of at most 4:1 where squares would leave most of the area empty") {
     const Viewport tall(kArea, 400, 8);
-    CHECK(tall.cell_height() == doctest::Approx(1.0F));
-    CHECK(tall.cell_width() == doctest::Approx(4.0F));
+    CHECK(tall.cell_size().y == doctest::Approx(1.0F));
+    CHECK(tall.cell_size().x == doctest::Approx(4.0F));
     const Viewport wide(kArea, 4, 40);
-    CHECK(wide.cell_width() == doctest::Approx(15.0F));
-    CHECK(wide.cell_height() == doctest::Approx(60.0F));
+    CHECK(wide.cell_size().x == doctest::Approx(15.0F));
+    CHECK(wide.cell_size().y == doctest::Approx(60.0F));
   }
 
   TEST_CASE("every cell's centre is that cell, points outside are none") {
@@ -37,10 +51,9 @@ TEST_SUITE("cpu") {
     for (std::uint32_t row = 0; row < 7; ++row) {
       for (std::uint32_t column = 0; column < 13; ++column) {
         const Rect rect = viewport.rect_of({row, column});
-        const Point center = {rect.x + rect.width / 2, rect.y + rect.height / 2};
-        if (!kArea.contains(center)) continue;
+        if (!kArea.contains(rect.center())) continue;
         ++visible;
-        CHECK(viewport.cell_at(center) == CellPosition{row, column});
+        CHECK(viewport.cell_at(rect.center()) == CellPosition{row, column});
       }
     }
     CHECK(visible > 20);
@@ -51,18 +64,17 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("zooming keeps the point under the cursor there") {
     const Viewport fitted(kArea, 100, 100);
-    const Point cursor = {250.0F, 260.0F};
+    const glm::vec2 cursor = {250.0F, 260.0F};
     const auto in_matrix = [&](const Viewport& viewport) {
-      const Rect all = viewport.matrix();
-      return Point{(cursor.x - all.x) / viewport.cell_width(), (cursor.y - all.y) / viewport.cell_height()};
+      return (cursor - viewport.matrix().origin) / viewport.cell_size();
     };
     const Viewport closer = fitted.zoomed_at(cursor, 3.0F);
     CHECK(closer.zoom() == doctest::Approx(3.0F));
     CHECK(in_matrix(closer).x == doctest::Approx(in_matrix(fitted).x).epsilon(1e-4));
     CHECK(in_matrix(closer).y == doctest::Approx(in_matrix(fitted).y).epsilon(1e-4));
     const Viewport back = closer.zoomed_at(cursor, 1.0F / 3.0F);
-    CHECK(back.matrix().x == doctest::Approx(fitted.matrix().x));
-    CHECK(fitted.zoomed_at(cursor, 1e9F).cell_width() == doctest::Approx(Viewport::kMaxCell));
+    CHECK(back.matrix().origin.x == doctest::Approx(fitted.matrix().origin.x));
+    CHECK(fitted.zoomed_at(cursor, 1e9F).cell_size().x == doctest::Approx(Viewport::kMaxCell));
   }
 
   TEST_CASE("the matrix stays in view: it is centred while it fits and covers the area when it doesn't") {
@@ -71,13 +83,13 @@ TEST_SUITE("cpu") {
     for (const auto& [rows, columns] : {std::pair(1U, 1U), {3U, 900U}, {50U, 50U}, {4096U, 4096U}, {4096U, 3U}}) {
       Viewport viewport(kArea, rows, columns);
       for (int i = 0; i < 300; ++i) {
-        viewport = i % 2 == 0 ? viewport.moved(step(random), step(random))
+        viewport = i % 2 == 0 ? viewport.moved({step(random), step(random)})
                               : viewport.zoomed_at({10.0F + std::abs(step(random)), 20.0F + std::abs(step(random))},
                                                    factor(random));
         const Rect all = viewport.matrix();
-        const bool covers = all.x <= kArea.x + 0.5F && all.right() >= kArea.right() - 0.5F;
-        const bool is_centred = std::abs(all.x + all.width / 2 - kArea.x - kArea.width / 2) < 0.5F;
-        const bool is_placed = all.width > kArea.width + 0.5F ? covers : is_centred;
+        const bool covers = all.origin.x <= kArea.origin.x + 0.5F && all.end().x >= kArea.end().x - 0.5F;
+        const bool is_centred = std::abs(all.center().x - kArea.center().x) < 0.5F;
+        const bool is_placed = all.size.x > kArea.size.x + 0.5F ? covers : is_centred;
         CHECK(is_placed);
         CHECK(viewport.zoom() >= 1.0F);
       }
@@ -87,8 +99,8 @@ TEST_SUITE("cpu") {
   TEST_CASE("a cell can be brought into view") {
     const Viewport viewport = Viewport(kArea, 100, 100, 10.0F).revealing({99, 0});
     const Rect rect = viewport.rect_of({99, 0});
-    CHECK(rect.x >= kArea.x - 0.01F);
-    CHECK(rect.bottom() <= kArea.bottom() + 0.01F);
+    CHECK(rect.origin.x >= kArea.origin.x - 0.01F);
+    CHECK(rect.end().y <= kArea.end().y + 0.01F);
     CHECK(Viewport(kArea, 10, 10).revealing({9, 9}).pan().x == 0.0F);
   }
 
@@ -101,12 +113,12 @@ TEST_SUITE("cpu") {
     const Region region = closer.visible_region();
     CHECK(region.pool == 1);
     const Rect first = closer.rect_of({region.row, region.column});
-    CHECK(first.x <= kArea.x);
-    CHECK(first.right() > kArea.x);
-    CHECK(first.bottom() > kArea.y);
+    CHECK(first.origin.x <= kArea.origin.x);
+    CHECK(first.end().x > kArea.origin.x);
+    CHECK(first.end().y > kArea.origin.y);
     const Rect last = closer.rect_of({region.row + region.rows - 1, region.column + region.columns - 1});
-    CHECK(last.x < kArea.right());
-    CHECK(last.right() >= kArea.right());
+    CHECK(last.origin.x < kArea.end().x);
+    CHECK(last.end().x >= kArea.end().x);
     const Region pooled = Viewport(kArea, 4096, 4096, 2.0F, {55.0F, 33.0F}).visible_region();
     CHECK(pooled.pool == 8);
     CHECK(pooled.row % 8 == 0);

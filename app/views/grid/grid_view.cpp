@@ -77,14 +77,14 @@ void follow_selection(const Frame& frame, float top, float bottom) {
   if (bottom > scroll + height) ImGui::SetScrollY(bottom - height + 8.0F);
 }
 
-void draw_caption(Frame& frame, const Head& head, const shell::UiRect& box, bool is_selected, bool names_layer) {
+void draw_caption(Frame& frame, const Head& head, const view::Rect& box, bool is_selected, bool names_layer) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
   const std::string text =
       names_layer ? fmt::format("L{} H{}", head.block.layer.value, head.head) : fmt::format("H{}", head.head);
   const float width = text_width(font, text);
   ImGui::GetWindowDrawList()->AddText(font, font_size(font),
-                                      ImVec2(std::round(box.x + (box.width - width) * 0.5F), box.y + box.height + 3.0F),
+                                      ImVec2(std::round(box.origin.x + (box.size.x - width) * 0.5F), box.end().y + 3.0F),
                                       is_selected ? theme.accent : theme.text_dim, text.c_str());
 }
 
@@ -95,25 +95,25 @@ struct HeadStyle {
 };
 
 /// One head: heatmap, frame, caption, click and tooltip.
-void draw_head(Frame& frame, const Head& head, const shell::UiRect& box, const HeadStyle& style) {
+void draw_head(Frame& frame, const Head& head, const view::Rect& box, const HeadStyle& style) {
   const shell::Theme& theme = frame.ui.theme();
   Selection& selection = frame.state.selection;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const std::string name =
       fmt::format("grid.{}.{}.{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
-  ImGui::SetCursorScreenPos(ImVec2(box.x, box.y));
-  if (ImGui::InvisibleButton(name.c_str(), ImVec2(box.width, box.height + style.caption))) {
+  ImGui::SetCursorScreenPos(to_imgui(box.origin));
+  if (ImGui::InvisibleButton(name.c_str(), {box.size.x, box.size.y + style.caption})) {
     select_head(selection, head.block, head.head);
   }
   const bool is_hovered = ImGui::IsItemHovered();
   const bool is_selected = selection.block == head.block && selection.head == head.head;
-  draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, std::max(box.width, box.height)), box,
+  draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y)), box,
                  kThumbnailPlace);
   draw_gain_mark(frame, head.block, head.head, box);
   if (is_selected || is_hovered) {
     const float margin = is_selected ? 2.5F : 1.5F;
-    list->AddRect(ImVec2(box.x - margin, box.y - margin), ImVec2(box.x + box.width + margin, box.y + box.height + margin),
-                  is_selected ? theme.accent : theme.text_dim, 3.0F, 0, is_selected ? 2.5F : 1.0F);
+    list->AddRect(to_imgui(box.origin - margin), to_imgui(box.end() + margin), is_selected ? theme.accent : theme.text_dim,
+                  3.0F, 0, is_selected ? 2.5F : 1.0F);
   }
   if (style.caption > 0.0F) draw_caption(frame, head, box, is_selected, style.names_layer);
   frame.mark(name, box);
@@ -138,7 +138,7 @@ void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_
   while (static_cast<float>(step) * pitch < widest) step *= 2;
   for (std::uint32_t head = 0; head < heads; head += step) {
     const std::string number = std::to_string(head);
-    const float x = layout.box(0, head).x + (layout.map_width() - text_width(font, number)) * 0.5F;
+    const float x = layout.box(0, head).x + (layout.map_size().x - text_width(font, number)) * 0.5F;
     const bool is_selected = head == frame.state.selection.head;
     ImGui::GetWindowDrawList()->AddText(font, font_size(font), {origin.x + std::round(x), origin.y},
                                         is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, number.c_str());
@@ -171,17 +171,14 @@ void draw_thumbnails(Frame& frame) {
   const ThumbnailLayout layout = lay_out(arrangement, shape, is_sorted, ImGui::GetContentRegionAvail());
   if (!layout.has_captions() && layout.lines_per_group() == 1) draw_head_numbers(frame, layout, arrangement.per_group);
   ImGui::BeginChild("thumbnails");
-  const float edge = std::max(layout.map_width(), layout.map_height());
+  const float edge = glm::max(layout.map_size().x, layout.map_size().y);
   if (is_sorted) sort_by_concentration(frame, arrangement.heads, edge);
 
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float top_margin = 4.0F;  // room for the selected one's frame
   const auto box_of = [&](std::uint32_t group, std::uint32_t index) {
-    const ThumbnailLayout::Box box = layout.box(group, index);
-    return shell::UiRect{.x = std::round(origin.x + box.x),
-                         .y = std::round(origin.y + box.y + top_margin),
-                         .width = layout.map_width(),
-                         .height = layout.map_height()};
+    return view::Rect{.origin = glm::round(to_glm(origin) + layout.box(group, index) + glm::vec2(0.0F, top_margin)),
+                      .size = layout.map_size()};
   };
   const std::uint32_t per_group = is_sorted ? static_cast<std::uint32_t>(arrangement.heads.size()) : arrangement.per_group;
   const float scroll = ImGui::GetScrollY();
@@ -197,21 +194,21 @@ void draw_thumbnails(Frame& frame) {
     const bool is_first_seen = line == lines.first || first == 0;
     if (is_sorted || !is_first_seen) continue;
     // A layer's name stays visible while any of its lines does.
-    const float lowest = box_of(group, per_group - 1).y;
-    const float y = std::min(std::max(box_of(group, 0).y, ImGui::GetWindowPos().y + top_margin), lowest);
+    const float lowest = box_of(group, per_group - 1).origin.y;
+    const float y = std::min(std::max(box_of(group, 0).origin.y, ImGui::GetWindowPos().y + top_margin), lowest);
     const bool is_selected_layer = arrangement.heads[std::size_t{group} * per_group].block == frame.state.selection.block;
-    draw_layer_label(frame, arrangement.heads[std::size_t{group} * per_group].block, {origin.x, y}, layout.map_height(),
+    draw_layer_label(frame, arrangement.heads[std::size_t{group} * per_group].block, {origin.x, y}, layout.map_size().y,
                      is_selected_layer);
   }
   for (std::size_t i = 0; i < arrangement.heads.size(); ++i) {
     const Head& head = arrangement.heads[i];
     if (head.block != frame.state.selection.block || head.head != frame.state.selection.head) continue;
-    const auto place = static_cast<std::uint32_t>(i);
-    const float top = layout.box(place / per_group, place % per_group).y;
-    follow_selection(frame, top, top + layout.map_height() + layout.caption() + top_margin);
+    const auto index = static_cast<std::uint32_t>(i);
+    const float top = layout.box(index / per_group, index % per_group).y;
+    follow_selection(frame, top, top + layout.map_size().y + layout.caption() + top_margin);
     break;
   }
-  ImGui::SetCursorScreenPos(ImVec2(origin.x, origin.y));
+  ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy(ImVec2(1.0F, layout.height() + 2.0F * top_margin));
   ImGui::EndChild();
 }

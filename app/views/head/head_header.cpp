@@ -129,7 +129,8 @@ void draw_subtitle(Frame& frame, const std::string& about, const std::string& fo
   if (is_one_line) ImGui::SameLine(0.0F, kGap);
   const bool has_formula = !paints || !is_one_line;
   if (has_formula) {
-    draw_math(ImGui::GetWindowDrawList(), fonts, fonts.body, ImGui::GetCursorScreenPos(), frame.ui.theme().output, formula);
+    draw_math(ImGui::GetWindowDrawList(), fonts, fonts.body, to_glm(ImGui::GetCursorScreenPos()), frame.ui.theme().output,
+              formula);
   }
   ImGui::Dummy(ImVec2(has_formula ? formula_width : 1.0F, ImGui::GetFrameHeight()));
 }

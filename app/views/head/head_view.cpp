@@ -47,16 +47,15 @@ void draw_crosshair(const view::Viewport& viewport, std::optional<std::uint32_t>
                     shell::Color color) {
   const view::Rect cells = viewport.visible();
   const view::Rect at = viewport.rect_of({.row = query.value_or(0), .column = key.value_or(0)});
-  const float more_x = std::max(3.0F - at.width, 0.0F) * 0.5F;
-  const float more_y = std::max(3.0F - at.height, 0.0F) * 0.5F;
+  const glm::vec2 more = glm::max(3.0F - at.size, 0.0F) * 0.5F;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  ImGui::PushClipRect(ImVec2(cells.x - 1.0F, cells.y - 1.0F), ImVec2(cells.right() + 1.0F, cells.bottom() + 1.0F), true);
+  ImGui::PushClipRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), true);
   if (query && *query < viewport.rows()) {
-    list->AddRect(ImVec2(cells.x - 3.0F, at.y - more_y), ImVec2(cells.right() + 3.0F, at.bottom() + more_y), color, 0.0F, 0,
+    list->AddRect({cells.origin.x - 3.0F, at.origin.y - more.y}, {cells.end().x + 3.0F, at.end().y + more.y}, color, 0.0F, 0,
                   1.5F);
   }
   if (key && *key < viewport.columns()) {
-    list->AddRect(ImVec2(at.x - more_x, cells.y - 3.0F), ImVec2(at.right() + more_x, cells.bottom() + 3.0F), color, 0.0F, 0,
+    list->AddRect({at.origin.x - more.x, cells.origin.y - 3.0F}, {at.end().x + more.x, cells.end().y + 3.0F}, color, 0.0F, 0,
                   1.5F);
   }
   ImGui::PopClipRect();
@@ -84,9 +83,9 @@ constexpr float kHintLine = 16.0F;
 /// a number mean, and the zoom while there is one.
 class Legend {
  public:
-  Legend(Frame& frame, const MapHeatmap& heatmap, const view::Viewport& viewport)
+  Legend(Frame& frame, const MapHeatmap& heatmap, const view::Viewport& viewport, HighWeight& high_weight)
       : frame_(frame),
-        hint_(heatmap.hint()),
+        hint_(heatmap.hint(high_weight)),
         has_scale_(shown_stage(frame.state) == attention::Stage::Weights),
         has_masked_cells_(heatmap.has_masked_cells()),
         has_odd_cells_(heatmap.has_odd_cells()),
@@ -103,30 +102,30 @@ class Legend {
            (is_zoomed() ? kZoomHeight : 0.0F);
   }
 
-  void draw(float x, float y) {
+  void draw(glm::vec2 at) {
     const shell::Theme& theme = frame_.ui.theme();
     ImFont* font = frame_.ui.fonts().small;
     ImDrawList* list = ImGui::GetWindowDrawList();
     if (has_scale_) {
-      draw_scale({x, y});
-      y += kSwitchHeight;
+      draw_scale(to_imgui(at));
+      at.y += kSwitchHeight;
     }
-    if (hint_) y = draw_hint({x, y});
+    if (hint_) at.y = draw_hint(to_imgui(at));
     if (has_masked_cells_) {
-      draw_hatched_sample(theme, ImVec2(x, y));
-      list->AddText(font, font_size(font), ImVec2(x + 20.0F, y), theme.text_dim, "masked");
-      y += kSwitchHeight;
+      draw_hatched_sample(theme, to_imgui(at));
+      list->AddText(font, font_size(font), {at.x + 20.0F, at.y}, theme.text_dim, "masked");
+      at.y += kSwitchHeight;
     }
     if (has_odd_cells_) {
-      list->AddRectFilled(ImVec2(x, y), ImVec2(x + 14.0F, y + 14.0F), view::kNotFinitePacked);
-      list->AddText(font, font_size(font), ImVec2(x + 20.0F, y), theme.text_dim, "not a");
-      list->AddText(font, font_size(font), ImVec2(x + 20.0F, y + 14.0F), theme.text_dim, "number");
-      y += kOddHeight;
+      list->AddRectFilled(to_imgui(at), to_imgui(at + 14.0F), view::kNotFinitePacked);
+      list->AddText(font, font_size(font), {at.x + 20.0F, at.y}, theme.text_dim, "not a");
+      list->AddText(font, font_size(font), {at.x + 20.0F, at.y + 14.0F}, theme.text_dim, "number");
+      at.y += kOddHeight;
     }
     if (!is_zoomed()) return;
     const std::string text = fmt::format("zoom {:.1f}×", zoom_);
-    list->AddText(font, font_size(font), ImVec2(x, y), theme.text, text.c_str());
-    list->AddText(font, font_size(font), ImVec2(x, y + 17.0F), theme.text_dim, "0 fits");
+    list->AddText(font, font_size(font), to_imgui(at), theme.text, text.c_str());
+    list->AddText(font, font_size(font), {at.x, at.y + 17.0F}, theme.text_dim, "0 fits");
   }
 
  private:
@@ -175,20 +174,16 @@ class Legend {
   float zoom_;
 };
 
-void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const ImVec2 size = ImGui::GetContentRegionAvail();
-  const view::Rect room{.x = origin.x, .y = origin.y, .width = size.x - kBarRoom, .height = size.y - 4.0F};
-  const AxisMargins margins = measure_axes(frame, queries, keys, room);
-  const MapRoom map_room{.area = {.x = std::round(room.x + margins.left),
-                                  .y = std::round(room.y + margins.top),
-                                  .width = std::max(room.width - margins.left, 16.0F),
-                                  .height = std::max(room.height - margins.top, 16.0F)},
-                         .rows = queries.count,
-                         .columns = keys.count};
+void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, HighWeight& high_weight) {
+  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F);
+  const glm::vec2 margins = measure_axes(frame, queries, keys, room);
+  const MapRoom map_room{
+      .area = {.origin = glm::round(to_glm(ImGui::GetCursorScreenPos()) + margins), .size = glm::max(room - margins, 16.0F)},
+      .rows = queries.count,
+      .columns = keys.count};
   const view::Viewport viewport = handle_map_input(frame, map_room);
   const view::Rect cells = viewport.visible();
-  frame.mark("head.map", {.x = cells.x, .y = cells.y, .width = cells.width, .height = cells.height});
+  frame.mark("head.map", cells);
 
   MapHeatmap heatmap(frame, viewport);
   heatmap.draw();
@@ -201,23 +196,23 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
   }
   draw_axes(frame, viewport, margins, queries, keys, marked_labels(frame));
   if (heatmap.is_known()) {
-    const float x = std::round(cells.right() + 18.0F);
-    const float top = cells.y + kBarDrop;
+    const float x = std::round(cells.end().x + 18.0F);
+    const float top = cells.origin.y + kBarDrop;
     constexpr float kLegendDrop = 14.0F;
-    Legend legend(frame, heatmap, viewport);
+    Legend legend(frame, heatmap, viewport, high_weight);
     // As high as the map, but the legend stays in the window.
-    const float room_below = map_room.area.bottom() - top - kLegendDrop - legend.height();
-    const float height = std::clamp(std::min(cells.height - kBarDrop, room_below), 60.0F, 340.0F);
-    heatmap.draw_bar({.x = x, .y = top, .width = kBarWidth, .height = height});
-    legend.draw(x, top + height + kLegendDrop);
+    const float room_below = map_room.area.end().y - top - kLegendDrop - legend.height();
+    const float height = std::clamp(std::min(cells.size.y - kBarDrop, room_below), 60.0F, 340.0F);
+    heatmap.draw_bar({.origin = {x, top}, .size = {kBarWidth, height}});
+    legend.draw({x, top + height + kLegendDrop});
   }
   if (hovered) draw_map_tooltip(frame, *hovered);
-  if (hovered && is_painting(frame)) draw_brush(frame, ImGui::GetIO().MousePos);
+  if (hovered && is_painting(frame)) draw_brush(frame, to_glm(ImGui::GetIO().MousePos));
 }
 
 }  // namespace
 
-void draw_head_panel(Frame& frame) {
+void draw_head_panel(Frame& frame, HighWeight& high_weight) {
   const Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);
   if (shape == frame.result.shapes.end() || !frame.result.input) return;
@@ -230,12 +225,14 @@ void draw_head_panel(Frame& frame) {
     rows.texts = &*written;
     rows.name = "writes";
   }
-  draw_map(frame, rows, axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind)));
+  draw_map(frame, rows, axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind)),
+           high_weight);
 }
 
 std::unique_ptr<ViewPanel> open_head_view() {
   class HeadView final : public ViewPanel {
-    void draw(Frame& frame) override { draw_head_panel(frame); }
+    void draw(Frame& frame) override { draw_head_panel(frame, high_weight_); }
+    HighWeight high_weight_;
   };
   return std::make_unique<HeadView>();
 }

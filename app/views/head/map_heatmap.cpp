@@ -6,6 +6,7 @@
 #include <imgui.h>
 
 #include "app/quantities/shown_map.h"
+#include "app/shell/imgui_vectors.h"
 #include "app/widgets/cell_numbers.h"
 
 namespace headlight::app {
@@ -88,13 +89,12 @@ void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
 
 void MapHeatmap::draw() {
   const view::Rect cells = viewport_.visible();
-  ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(cells.x, cells.y), ImVec2(cells.right(), cells.bottom()),
-                                            frame_.ui.theme().missing);
+  ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), frame_.ui.theme().missing);
   if (whole_.tile && whole_.tile != sharp_.tile) draw_tile(whole_);
   if (sharp_.tile) draw_tile(sharp_);
 }
 
-void MapHeatmap::draw_bar(const shell::UiRect& bar) {
+void MapHeatmap::draw_bar(const view::Rect& bar) {
   shell::HeatmapImage image;
   set_colors(image);
   const Stage stage = shown_stage(frame_.state);
@@ -102,30 +102,28 @@ void MapHeatmap::draw_bar(const shell::UiRect& bar) {
   draw_range_bar(frame_, {.area = bar, .stage = stage, .caption = caption, .is_fixed = is_per_row()}, image);
 }
 
-std::optional<RangeHint> MapHeatmap::hint() const {
+std::optional<RangeHint> MapHeatmap::hint(HighWeight& high_weight) const {
   if (!known().tile || !shows_weights() || is_per_row()) return std::nullopt;
   shell::HeatmapImage image;
   set_colors(image);
-  return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights));
+  return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights), high_weight);
 }
 
 void MapHeatmap::draw_tile(const ShownTile& shown_tile) {
   const TileQuery& shown = shown_tile.query;
-  const view::Rect matrix = viewport_.matrix();
   const view::Rect cells = viewport_.visible();
+  const glm::vec2 cell = viewport_.cell_size();
   shell::HeatmapImage image = heatmap_of(shown_tile, kMapPlace, frame_.ui.theme());
   set_colors(image);
   // The last value of a pooled tile stands for fewer cells than the others; what it covers too much is clipped.
-  image.area = {.x = matrix.x + static_cast<float>(shown.column) * viewport_.cell_width(),
-                .y = matrix.y + static_cast<float>(shown.row) * viewport_.cell_height(),
-                .width = static_cast<float>(shown.tile_columns() * shown.pool) * viewport_.cell_width(),
-                .height = static_cast<float>(shown.tile_rows() * shown.pool) * viewport_.cell_height()};
-  image.clip = shell::UiRect{.x = cells.x, .y = cells.y, .width = cells.width, .height = cells.height};
+  image.area = {.origin = viewport_.matrix().origin + glm::vec2(shown.column, shown.row) * cell,
+                .size = glm::vec2(shown.tile_columns() * shown.pool, shown.tile_rows() * shown.pool) * cell};
+  image.clip = cells;
   if (is_per_row()) image.row_scale = shown_tile.facts->row_scales;
   frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   if (shown.pool != 1 || shown_tile.tile != sharp_.tile) return;
-  ImGui::PushClipRect(ImVec2(cells.x, cells.y), ImVec2(cells.right(), cells.bottom()), true);
-  const bool has_room = viewport_.cell_width() >= kLeastNumberCellWidth && viewport_.cell_height() >= kNumberCellHeight;
+  ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
+  const bool has_room = cell.x >= kLeastNumberCellWidth && cell.y >= kNumberCellHeight;
   if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *shown_tile.tile);
   draw_rows_without_weights(frame_, image, *shown_tile.tile);
   ImGui::PopClipRect();

@@ -22,9 +22,9 @@ class MapHeatmap {
 
   void draw();
   /// The colour bar, whose range the user may change.
-  void draw_bar(const shell::UiRect& bar);
+  void draw_bar(const view::Rect& bar);
   /// Whether nearly all cells have one colour, and how to see more.
-  std::optional<RangeHint> hint() const;
+  std::optional<RangeHint> hint(HighWeight& high_weight) const;
 
  private:
   TileQuery query(const view::Region& region) const;

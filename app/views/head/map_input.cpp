@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include <imgui.h>
+#include <glm/geometric.hpp>
 
 #include "app/cells/shown_mask.h"
+#include "app/shell/imgui_vectors.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/thumbnail.h"
 
@@ -19,8 +21,8 @@ constexpr float kDragSlack = 4.0F;  // UI units that the pointer may move during
 enum class Stroke : int { None, Mask, Unmask, Pan, Pin };
 
 /// The map's cell under a point.
-std::optional<attention::Cell> cell_at(const view::Viewport& viewport, float x, float y) {
-  const std::optional<view::CellPosition> cell = viewport.cell_at({.x = x, .y = y});
+std::optional<attention::Cell> cell_at(const view::Viewport& viewport, glm::vec2 point) {
+  const std::optional<view::CellPosition> cell = viewport.cell_at(point);
   if (!cell) return std::nullopt;
   return attention::Cell{.query = cell->row, .key = cell->column};
 }
@@ -30,17 +32,17 @@ class MapInput {
   MapInput(Frame& frame, const MapRoom& room)
       : frame_(frame),
         room_(room),
-        viewport_(room.viewport(frame.transient.zoom, {.x = frame.transient.pan_x, .y = frame.transient.pan_y})),
+        viewport_(room.viewport(frame.transient.zoom, frame.transient.pan)),
         storage_(*ImGui::GetStateStorage()),
         io_(ImGui::GetIO()) {}
 
   view::Viewport handle() {
     const view::Rect seen = viewport_.visible();
-    ImGui::SetCursorScreenPos(ImVec2(seen.x, seen.y));
-    ImGui::InvisibleButton("map", ImVec2(std::max(seen.width, 1.0F), std::max(seen.height, 1.0F)));
+    ImGui::SetCursorScreenPos(to_imgui(seen.origin));
+    ImGui::InvisibleButton("map", to_imgui(glm::max(seen.size, 1.0F)));
     const bool is_hovered = ImGui::IsItemHovered();
-    if (is_hovered && io_.MouseWheel != 0.0F) zoom_at(io_.MousePos, std::pow(kZoomStep, io_.MouseWheel));
-    const std::optional<attention::Cell> cell = cell_at(viewport_, io_.MousePos.x, io_.MousePos.y);
+    if (is_hovered && io_.MouseWheel != 0.0F) zoom_at(pointer(), std::pow(kZoomStep, io_.MouseWheel));
+    const std::optional<attention::Cell> cell = cell_at(viewport_, pointer());
     frame_.transient.hovered.reset();
     if (is_hovered && cell) {
       frame_.transient.hovered = cell;
@@ -52,25 +54,21 @@ class MapInput {
     continue_stroke();
     if (frame_.ui.is_pressed(shell::Key::Digit0)) fit();
     frame_.transient.zoom = viewport_.zoom();
-    frame_.transient.pan_x = viewport_.pan().x;
-    frame_.transient.pan_y = viewport_.pan().y;
+    frame_.transient.pan = viewport_.pan();
     return viewport_;
   }
 
  private:
+  glm::vec2 pointer() const { return to_glm(io_.MousePos); }
   int& memory(const char* name) { return *storage_.GetIntRef(ImGui::GetID(name), 0); }
 
   void fit() { viewport_ = room_.viewport(1.0F, {}); }
 
   /// What is under the point stays there, also while the map's part of the room grows.
-  void zoom_at(ImVec2 point, float factor) {
-    const view::Rect before = viewport_.matrix();
-    const float column = (point.x - before.x) / viewport_.cell_width();
-    const float row = (point.y - before.y) / viewport_.cell_height();
+  void zoom_at(glm::vec2 point, float factor) {
+    const glm::vec2 cells = (point - viewport_.matrix().origin) / viewport_.cell_size();
     const view::Viewport zoomed = room_.viewport(viewport_.zoom() * factor, viewport_.pan());
-    const view::Rect after = zoomed.matrix();
-    viewport_ =
-        zoomed.moved(point.x - after.x - column * zoomed.cell_width(), point.y - after.y - row * zoomed.cell_height());
+    viewport_ = zoomed.moved(point - zoomed.matrix().origin - cells * zoomed.cell_size());
   }
 
   bool wants_to_pan() const { return io_.KeyShift || ImGui::IsKeyDown(ImGui::GetKeyIndex(ImGuiKey_Space)); }
@@ -104,8 +102,7 @@ class MapInput {
 
   /// A press that pins when it is released, unless the pointer moves on: then it moves the map.
   void continue_pin(bool is_held) {
-    const ImVec2 moved = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0.0F);
-    if (std::hypot(moved.x, moved.y) > kDragSlack) {
+    if (glm::length(to_glm(ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0.0F))) > kDragSlack) {
       memory("stroke") = static_cast<int>(is_held ? Stroke::Pan : Stroke::None);
     } else if (!is_held) {
       toggle_pin(remembered_cell());
@@ -124,12 +121,11 @@ class MapInput {
     if (!is_held) memory("stroke") = static_cast<int>(Stroke::None);
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Middle)) memory("middle") = 0;
     const auto stroke = static_cast<Stroke>(memory("stroke"));
-    if (memory("middle") != 0 || stroke == Stroke::Pan) viewport_ = viewport_.moved(io_.MouseDelta.x, io_.MouseDelta.y);
+    if (memory("middle") != 0 || stroke == Stroke::Pan) viewport_ = viewport_.moved(to_glm(io_.MouseDelta));
     if (stroke != Stroke::Mask && stroke != Stroke::Unmask) return;
     const view::Rect seen = viewport_.visible();
-    const float x = std::clamp(io_.MousePos.x, seen.x, std::max(seen.right() - 0.5F, seen.x));
-    const float y = std::clamp(io_.MousePos.y, seen.y, std::max(seen.bottom() - 0.5F, seen.y));
-    if (const auto cell = cell_at(viewport_, x, y)) paint_line(*cell, stroke == Stroke::Unmask);
+    const glm::vec2 nearest = glm::clamp(pointer(), seen.origin, glm::max(seen.end() - 0.5F, seen.origin));
+    if (const auto cell = cell_at(viewport_, nearest)) paint_line(*cell, stroke == Stroke::Unmask);
   }
 
   bool is_visible_now(attention::Cell cell) const {
@@ -175,11 +171,11 @@ class MapInput {
 
 }  // namespace
 
-view::Viewport MapRoom::viewport(float zoom, view::Point pan) const {
+view::Viewport MapRoom::viewport(float zoom, glm::vec2 pan) const {
   const view::Viewport fitted(area, rows, columns);
   const float grown = std::clamp(zoom, 1.0F, fitted.max_zoom());
   view::Rect used = area;
-  used.height = std::min(area.height, std::max(fitted.matrix().height * grown, 1.0F));
+  used.size.y = std::min(area.size.y, std::max(fitted.matrix().size.y * grown, 1.0F));
   return {used, rows, columns, zoom, pan};
 }
 

@@ -12,7 +12,7 @@ struct MapRoom {
 
   /// The map at a zoom and pan. One lower than its room hangs from the top, below its head's name, instead of floating in
   /// the middle; zooming in lets it grow down to the bottom.
-  view::Viewport viewport(float zoom, view::Point pan) const;
+  view::Viewport viewport(float zoom, glm::vec2 pan) const;
 };
 
 /// What the pointer and the keyboard do on the big heatmap of the selected head:

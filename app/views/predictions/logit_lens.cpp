@@ -30,26 +30,26 @@ shell::Color color_of(std::span<const std::uint32_t> colors, double probability)
   return colors[index] | 0xFF000000U;
 }
 
-void draw_cell(Frame& frame, const inference::Candidate& candidate, const shell::UiRect& box) {
+void draw_cell(Frame& frame, const inference::Candidate& candidate, const view::Rect& box) {
   const shell::Color ground = color_of(weight_colors(frame.state), candidate.probability);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({box.x, box.y}, {box.x + box.width, box.y + box.height}, ground, 3.0F);
+  list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), ground, 3.0F);
   ImFont* font = frame.ui.fonts().small;
   const std::string label = candidate_label(frame.result, candidate.id);
   frame.ui.ensure_glyphs(label);
   const std::string percent = fmt::format("{:.0f} %", candidate.probability * 100.0);
   const float percent_width = text_width(font, percent);
   constexpr float kEdge = 7.0F;
-  const bool has_room = box.width > percent_width + 46.0F;
-  const std::string text = fit_text(font, label, box.width - 2.0F * kEdge - (has_room ? percent_width + 6.0F : 0.0F));
-  const float y = box.y + std::round((box.height - font_size(font)) * 0.5F);
-  list->AddText(font, font_size(font), {box.x + kEdge, y}, text_on(ground), text.c_str());
+  const bool has_room = box.size.x > percent_width + 46.0F;
+  const std::string text = fit_text(font, label, box.size.x - 2.0F * kEdge - (has_room ? percent_width + 6.0F : 0.0F));
+  const float y = box.origin.y + std::round((box.size.y - font_size(font)) * 0.5F);
+  list->AddText(font, font_size(font), {box.origin.x + kEdge, y}, text_on(ground), text.c_str());
   if (has_room) {
-    list->AddText(font, font_size(font), {box.x + box.width - kEdge - percent_width, y},
-                  shell::with_alpha(text_on(ground), 190), percent.c_str());
+    list->AddText(font, font_size(font), {box.end().x - kEdge - percent_width, y}, shell::with_alpha(text_on(ground), 190),
+                  percent.c_str());
   }
-  if (ImGui::IsMouseHoveringRect({box.x, box.y}, {box.x + box.width, box.y + box.height}) && ImGui::IsWindowHovered()) {
-    list->AddRect({box.x, box.y}, {box.x + box.width, box.y + box.height}, frame.ui.theme().crosshair, 3.0F, 0, 1.5F);
+  if (ImGui::IsMouseHoveringRect(to_imgui(box.origin), to_imgui(box.end())) && ImGui::IsWindowHovered()) {
+    list->AddRect(to_imgui(box.origin), to_imgui(box.end()), frame.ui.theme().crosshair, 3.0F, 0, 1.5F);
     draw_candidate_tooltip(frame, candidate, nullptr);
   }
 }
@@ -80,19 +80,17 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
     const float y = origin.y + top;
     list->AddText(font, font_size(font), {origin.x, y + std::round((kRowHeight - kGap - font_size(font)) * 0.5F)},
                   theme.text_dim, layer_label(layer, layers).c_str());
-    frame.mark(fmt::format("lens.{}", layer), {.x = origin.x, .y = y, .width = width, .height = kRowHeight - kGap});
+    frame.mark(fmt::format("lens.{}", layer), {.origin = {origin.x, y}, .size = {width, kRowHeight - kGap}});
     // The bars beside it need the logits of the output.
     const Prediction* prediction = frame.ask(
         PredictionQuery{.batch = position.batch, .token = position.token, .layer = layer, .keeps_logits = layer == layers});
     for (std::size_t i = 0; i < kCells; ++i) {
-      const shell::UiRect box{.x = origin.x + kLabelRoom + static_cast<float>(i) * (cell + kGap),
-                              .y = y,
-                              .width = cell,
-                              .height = kRowHeight - kGap};
+      const view::Rect box{.origin = {origin.x + kLabelRoom + static_cast<float>(i) * (cell + kGap), y},
+                           .size = {cell, kRowHeight - kGap}};
       if (prediction && i < prediction->candidates.size()) {
         draw_cell(frame, prediction->candidates[i], box);
       } else {
-        list->AddRectFilled({box.x, box.y}, {box.x + box.width, box.y + box.height}, theme.missing, 3.0F);
+        list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), theme.missing, 3.0F);
       }
     }
   }

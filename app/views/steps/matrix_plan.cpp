@@ -28,12 +28,12 @@ MatrixPlan plan_matrix(StepMatrix stage, std::uint32_t rows, std::uint32_t colum
   plan.has_numbers =
       limits.wants_numbers && has_low_rows && static_cast<float>(columns) * limits.number_width <= limits.max_width;
   // Rows are as high as those of a neighbour with numbers, so that tokens stand on one line through a whole row of matrices.
-  plan.cell_height = has_low_rows ? limits.number_height : heat_cell(rows, limits.heat_edge, limits.number_height);
-  plan.cell_width = plan.has_numbers ? limits.number_width : heat_cell(columns, limits.heat_width, limits.heat_cell);
-  const float row_room = has_low_rows ? plan.cell_height * static_cast<float>(rows) : limits.heat_edge;
+  plan.cell.y = has_low_rows ? limits.number_height : heat_cell(rows, limits.heat_edge, limits.number_height);
+  plan.cell.x = plan.has_numbers ? limits.number_width : heat_cell(columns, limits.heat_width, limits.heat_cell);
+  const float row_room = has_low_rows ? plan.cell.y * static_cast<float>(rows) : limits.heat_edge;
   const float column_room = plan.has_numbers ? limits.max_width : limits.heat_edge;
-  plan.shown_rows = std::min(rows, static_cast<std::uint32_t>(row_room / plan.cell_height));
-  plan.shown_columns = std::min(columns, static_cast<std::uint32_t>(column_room / plan.cell_width));
+  plan.shown_rows = std::min(rows, static_cast<std::uint32_t>(row_room / plan.cell.y));
+  plan.shown_columns = std::min(columns, static_cast<std::uint32_t>(column_room / plan.cell.x));
   plan.first_row = first_shown(rows, plan.shown_rows, limits.row_in_view);
   plan.first_column = first_shown(columns, plan.shown_columns, limits.column_in_view);
   if (limits.first_row) plan.first_row = std::min(*limits.first_row, rows - plan.shown_rows);

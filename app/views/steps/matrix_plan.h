@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include <glm/vec2.hpp>
+
 #include "app/cells/step_matrix.h"
 
 namespace headlight::app {
@@ -13,11 +15,10 @@ struct MatrixPlan {
   std::uint32_t rows = 0, columns = 0;  ///< of the whole matrix
   std::uint32_t first_row = 0, shown_rows = 0;
   std::uint32_t first_column = 0, shown_columns = 0;
-  float cell_width = 0.0F, cell_height = 0.0F;  ///< UI units
+  glm::vec2 cell{0.0F};  ///< its width and height, UI units
   bool has_numbers = false;
 
-  float width() const { return cell_width * static_cast<float>(shown_columns); }
-  float height() const { return cell_height * static_cast<float>(shown_rows); }
+  glm::vec2 size() const { return cell * glm::vec2(shown_columns, shown_rows); }
   bool is_shortened() const { return shown_rows < rows || shown_columns < columns; }
   bool shows(std::uint32_t row, std::uint32_t column) const {
     return row >= first_row && row < first_row + shown_rows && column >= first_column &&

@@ -47,7 +47,7 @@ bool scrolls_columns(const MatrixPlan& plan) { return plan.shown_columns < plan.
 float below(const MatrixPlan& plan) { return kBarHeight + (scrolls_columns(plan) ? kScrollRoom : 0.0F); }
 
 /// "query ↓   d_k →" above the numbers of the columns.
-void draw_axes_names(const Frame& frame, const MatrixView& view, ImVec2 at) {
+void draw_axes_names(const Frame& frame, const MatrixView& view, glm::vec2 at) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -57,32 +57,32 @@ void draw_axes_names(const Frame& frame, const MatrixView& view, ImVec2 at) {
                                                                   : theme.query;
   draw_math(list, fonts, fonts.small, at, row_color, rows);
   const float width = measure_math(fonts, fonts.small, rows).x;
-  draw_math(list, fonts, fonts.small, ImVec2(at.x + width + 12.0F, at.y),
-            view.plan.stage.is_map() ? theme.key : theme.text_dim, view.column_axis + " →");
+  draw_math(list, fonts, fonts.small, {at.x + width + 12.0F, at.y}, view.plan.stage.is_map() ? theme.key : theme.text_dim,
+            view.column_axis + " →");
 }
 
 void draw_caption(const Frame& frame, const MatrixView& view) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float x = view.cells().x;
-  float y = view.y;
+  const float x = view.cells().origin.x;
+  float y = view.origin.y;
   const shell::Color role = step_color(view.plan.stage, theme);
   const char* symbol = step_symbol(view.plan.stage);
-  draw_math(list, fonts, fonts.strong, ImVec2(x, y), role, symbol);
+  draw_math(list, fonts, fonts.strong, {x, y}, role, symbol);
   const float symbol_width = measure_math(fonts, fonts.strong, symbol).x;
   if (view.title != symbol) {
     list->AddText(fonts.body, font_size(fonts.body), ImVec2(x + symbol_width + 7.0F, y), theme.text, view.title.c_str());
   }
   y += kTitleHeight;
-  draw_math(list, fonts, fonts.body, ImVec2(x, y), theme.text_dim, view.formula);
+  draw_math(list, fonts, fonts.body, {x, y}, theme.text_dim, view.formula);
   y += kFormulaHeight;
-  draw_math(list, fonts, fonts.small, ImVec2(x, y), theme.text_dim, view.shape);
+  draw_math(list, fonts, fonts.small, {x, y}, theme.text_dim, view.shape);
   y += kShapeHeight;
-  draw_axes_names(frame, view, ImVec2(x, y));
+  draw_axes_names(frame, view, {x, y});
   if (view.remark.empty()) return;
-  const shell::UiRect cells = view.cells();
-  list->AddText(fonts.small, font_size(fonts.small), ImVec2(x, cells.y + cells.height + below(view.plan)), theme.text_dim,
+  const view::Rect cells = view.cells();
+  list->AddText(fonts.small, font_size(fonts.small), ImVec2(x, cells.end().y + below(view.plan)), theme.text_dim,
                 view.remark.c_str());
 }
 
@@ -92,19 +92,19 @@ void draw_row_labels(const Frame& frame, const MatrixView& view) {
   ImFont* words = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const MatrixPlan& plan = view.plan;
-  const shell::UiRect cells = view.cells();
+  const view::Rect cells = view.cells();
   const shell::Color color = plan.stage.is_weight() ? theme.text_dim : plan.stage.has_key_rows() ? theme.key : theme.query;
-  const std::uint32_t step = tick_step(plan.cell_height, 15.0F);
+  const std::uint32_t step = tick_step(plan.cell.y, 15.0F);
   for (std::uint32_t row = plan.first_row; row < plan.first_row + plan.shown_rows; ++row) {
     if (row % step != 0) continue;
-    const float middle = cells.y + (static_cast<float>(row - plan.first_row) + 0.5F) * plan.cell_height;
+    const float middle = cells.origin.y + (static_cast<float>(row - plan.first_row) + 0.5F) * plan.cell.y;
     const std::string number = fmt::format("{}", row);
     const float width = text_width(digits, number);
-    const float number_x = cells.x - 5.0F - width;
+    const float number_x = cells.origin.x - 5.0F - width;
     list->AddText(digits, font_size(digits), ImVec2(number_x, std::round(middle - font_size(digits) * 0.5F)), color,
                   number.c_str());
     if (!view.names_tokens || !view.row_tokens || row >= view.row_tokens->size()) continue;
-    const std::string token = fit_text(words, (*view.row_tokens)[row], number_x - view.x - 8.0F);
+    const std::string token = fit_text(words, (*view.row_tokens)[row], number_x - view.origin.x - 8.0F);
     const float token_width = text_width(words, token);
     list->AddText(words, font_size(words),
                   ImVec2(number_x - 7.0F - token_width, std::round(middle - font_size(words) * 0.5F)), theme.text,
@@ -117,16 +117,16 @@ void draw_column_labels(const Frame& frame, const MatrixView& view) {
   ImFont* digits = frame.ui.fonts().mono_small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const MatrixPlan& plan = view.plan;
-  const shell::UiRect cells = view.cells();
+  const view::Rect cells = view.cells();
   const shell::Color color = plan.stage.is_map() ? theme.key : theme.text_dim;
-  const std::uint32_t step = tick_step(plan.cell_width, 26.0F);
+  const std::uint32_t step = tick_step(plan.cell.x, 26.0F);
   for (std::uint32_t column = plan.first_column; column < plan.first_column + plan.shown_columns; ++column) {
     if (column % step != 0) continue;
-    const float middle = cells.x + (static_cast<float>(column - plan.first_column) + 0.5F) * plan.cell_width;
+    const float middle = cells.origin.x + (static_cast<float>(column - plan.first_column) + 0.5F) * plan.cell.x;
     const std::string number = fmt::format("{}", column);
     const float width = text_width(digits, number);
-    list->AddText(digits, font_size(digits), ImVec2(std::round(middle - width * 0.5F), cells.y - kTickHeight + 1.0F), color,
-                  number.c_str());
+    list->AddText(digits, font_size(digits), ImVec2(std::round(middle - width * 0.5F), cells.origin.y - kTickHeight + 1.0F),
+                  color, number.c_str());
   }
 }
 
@@ -138,15 +138,11 @@ void outline(const Frame& frame, const MatrixView& view, const MatrixPart& part,
   const std::uint32_t bottom = std::min(part.row + part.rows, plan.first_row + plan.shown_rows);
   const std::uint32_t right = std::min(part.column + part.columns, plan.first_column + plan.shown_columns);
   if (top >= bottom || left >= right) return;
-  const shell::UiRect cells = view.cells();
-  const ImVec2 low(cells.x + static_cast<float>(left - plan.first_column) * plan.cell_width,
-                   cells.y + static_cast<float>(top - plan.first_row) * plan.cell_height);
-  const ImVec2 high(low.x + static_cast<float>(right - left) * plan.cell_width,
-                    low.y + static_cast<float>(bottom - top) * plan.cell_height);
+  const glm::vec2 low = view.cells().origin + glm::vec2(left - plan.first_column, top - plan.first_row) * plan.cell;
+  const glm::vec2 high = low + glm::vec2(right - left, bottom - top) * plan.cell;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRect(ImVec2(low.x - 1.0F, low.y - 1.0F), ImVec2(high.x + 1.0F, high.y + 1.0F), frame.ui.theme().background, 2.0F,
-                0, thickness + 2.5F);
-  list->AddRect(ImVec2(low.x - 1.0F, low.y - 1.0F), ImVec2(high.x + 1.0F, high.y + 1.0F), color, 2.0F, 0, thickness);
+  list->AddRect(to_imgui(low - 1.0F), to_imgui(high + 1.0F), frame.ui.theme().background, 2.0F, 0, thickness + 2.5F);
+  list->AddRect(to_imgui(low - 1.0F), to_imgui(high + 1.0F), color, 2.0F, 0, thickness);
 }
 
 void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& marks) {
@@ -184,11 +180,11 @@ Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const
 
 void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
   const shell::Theme& theme = frame.ui.theme();
-  const shell::UiRect cells = view.cells();
+  const view::Rect cells = view.cells();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const auto [shown_tile, place] = find_cells(frame, view, values, layer);
   if (!shown_tile.tile) {
-    list->AddRectFilled(ImVec2(cells.x, cells.y), ImVec2(cells.x + cells.width, cells.y + cells.height), theme.missing);
+    list->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), theme.missing);
     return;
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
@@ -206,36 +202,31 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   frame.ui.heatmaps().draw(list, image);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
   draw_rows_without_weights(frame, image, *shown_tile.tile);
-  const float bar_width = std::clamp(cells.width, kLeastBar, 150.0F);
-  const float bar_y = cells.y + cells.height + 9.0F + (scrolls_columns(view.plan) ? kScrollRoom : 0.0F);
-  draw_small_color_bar(frame, {.x = cells.x, .y = bar_y, .width = bar_width, .height = 5.0F}, image);
+  const float bar_width = std::clamp(cells.size.x, kLeastBar, 150.0F);
+  const float bar_y = cells.end().y + 9.0F + (scrolls_columns(view.plan) ? kScrollRoom : 0.0F);
+  draw_small_color_bar(frame, {.origin = {cells.origin.x, bar_y}, .size = {bar_width, 5.0F}}, image);
 }
 
 /// A scroll bar in `track`, upright or level, for `shown` of `count` from `first` on. Returns where it is moved to.
-std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& name, const shell::UiRect& track,
-                                             bool is_upright, std::uint32_t first, std::uint32_t shown,
-                                             std::uint32_t count) {
+std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& name, const view::Rect& track, bool is_upright,
+                                             std::uint32_t first, std::uint32_t shown, std::uint32_t count) {
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::SetCursorScreenPos({track.x - 2.0F, track.y - 2.0F});
-  ImGui::InvisibleButton(name.c_str(), {track.width + 4.0F, track.height + 4.0F});
+  ImGui::SetCursorScreenPos(to_imgui(track.origin - 2.0F));
+  ImGui::InvisibleButton(name.c_str(), to_imgui(track.size + 4.0F));
   mark_last_item(frame, name, is_upright ? "Scrolls through the rows." : "Scrolls through the columns.");
   const bool is_held = ImGui::IsItemActive();
-  const float length = is_upright ? track.height : track.width;
+  const glm::length_t axis = is_upright ? 1 : 0;
+  const float length = track.size[axis];
   const float all = static_cast<float>(count);
-  const float begin = length * static_cast<float>(first) / all;
-  const float size = std::max(length * static_cast<float>(shown) / all, 8.0F);
+  view::Rect grip = track;
+  grip.origin[axis] += length * static_cast<float>(first) / all;
+  grip.size[axis] = std::max(length * static_cast<float>(shown) / all, 8.0F);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 low(track.x, track.y);
-  list->AddRectFilled(low, {track.x + track.width, track.y + track.height}, theme.field, 2.5F);
+  list->AddRectFilled(to_imgui(track.origin), to_imgui(track.end()), theme.field, 2.5F);
   const shell::Color color = is_held || ImGui::IsItemHovered() ? theme.accent : theme.text_dim;
-  if (is_upright) {
-    list->AddRectFilled({low.x, low.y + begin}, {low.x + track.width, low.y + begin + size}, color, 2.5F);
-  } else {
-    list->AddRectFilled({low.x + begin, low.y}, {low.x + begin + size, low.y + track.height}, color, 2.5F);
-  }
+  list->AddRectFilled(to_imgui(grip.origin), to_imgui(grip.end()), color, 2.5F);
   if (!is_held) return std::nullopt;
-  const ImVec2 mouse = ImGui::GetIO().MousePos;
-  const float at = (is_upright ? mouse.y - low.y : mouse.x - low.x) / std::max(length, 1.0F);
+  const float at = (to_glm(ImGui::GetIO().MousePos) - track.origin)[axis] / std::max(length, 1.0F);
   const float middle = at * all - static_cast<float>(shown) * 0.5F;
   return static_cast<std::uint32_t>(std::clamp(std::round(middle), 0.0F, static_cast<float>(count - shown)));
 }
@@ -249,11 +240,9 @@ std::uint32_t wheeled(std::uint32_t first, std::uint32_t shown, std::uint32_t co
 
 }  // namespace
 
-shell::UiRect MatrixView::cells() const {
-  return {.x = x + gutter,
-          .y = y + kTitleHeight + kFormulaHeight + kShapeHeight + kAxesHeight + kTickHeight,
-          .width = plan.width(),
-          .height = plan.height()};
+view::Rect MatrixView::cells() const {
+  constexpr float kAbove = kTitleHeight + kFormulaHeight + kShapeHeight + kAxesHeight + kTickHeight;
+  return {.origin = origin + glm::vec2(gutter, kAbove), .size = plan.size()};
 }
 
 TileQuery MatrixView::query(const Frame& frame) const {
@@ -273,7 +262,7 @@ MatrixWindow MatrixView::window() const {
   return {.row = plan.first_row, .rows = plan.shown_rows, .column = plan.first_column, .columns = plan.shown_columns};
 }
 
-ViewSize measure_matrix(const Frame& frame, const MatrixView& view) {
+glm::vec2 measure_matrix(const Frame& frame, const MatrixView& view) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const float title =
       measure_math(fonts, fonts.strong, step_symbol(view.plan.stage)).x + 7.0F + text_width(fonts.body, view.title);
@@ -281,28 +270,27 @@ ViewSize measure_matrix(const Frame& frame, const MatrixView& view) {
   const float shape = measure_math(fonts, fonts.small, view.shape).x;
   const float remark = text_width(fonts.small, view.remark);
   const float axes = measure_math(fonts, fonts.small, view.row_axis + " ↓" + view.column_axis + " →").x + 12.0F;
-  const shell::UiRect cells = view.cells();
-  const float cells_width = cells.width + (scrolls_rows(view.plan) ? kScrollRoom : 0.0F);
-  return {.width = view.gutter + std::max({cells_width, title, formula, shape, axes, remark, kLeastBar}),
-          .height = cells.y - view.y + cells.height + below(view.plan) + (view.remark.empty() ? 0.0F : kRemarkHeight)};
+  const view::Rect cells = view.cells();
+  const float cells_width = cells.size.x + (scrolls_rows(view.plan) ? kScrollRoom : 0.0F);
+  return {view.gutter + std::max({cells_width, title, formula, shape, axes, remark, kLeastBar}),
+          cells.origin.y - view.origin.y + cells.size.y + below(view.plan) + (view.remark.empty() ? 0.0F : kRemarkHeight)};
 }
 
-std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, float x, float y) {
-  const shell::UiRect cells = view.cells();
-  if (!cells.contains(x, y)) return std::nullopt;
-  const auto row = static_cast<std::uint32_t>((y - cells.y) / view.plan.cell_height);
-  const auto column = static_cast<std::uint32_t>((x - cells.x) / view.plan.cell_width);
-  return attention::Cell{.query = view.plan.first_row + std::min(row, view.plan.shown_rows - 1),
-                         .key = view.plan.first_column + std::min(column, view.plan.shown_columns - 1)};
+std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, glm::vec2 point) {
+  const view::Rect cells = view.cells();
+  if (!cells.contains(point)) return std::nullopt;
+  const glm::uvec2 cell((point - cells.origin) / view.plan.cell);
+  return attention::Cell{.query = view.plan.first_row + std::min(cell.y, view.plan.shown_rows - 1),
+                         .key = view.plan.first_column + std::min(cell.x, view.plan.shown_columns - 1)};
 }
 
 void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values,
                  const StepLayer& layer) {
-  const shell::UiRect cells = view.cells();
+  const view::Rect cells = view.cells();
   frame.mark(fmt::format("steps.{}", step_name(view.plan.stage)), cells);
   // The tile is requested in any case; what is scrolled out of the view is not drawn.
-  const float bottom = cells.y + cells.height + below(view.plan);
-  if (!ImGui::IsRectVisible(ImVec2(view.x, view.y), ImVec2(cells.x + cells.width, bottom))) {
+  const float bottom = cells.end().y + below(view.plan);
+  if (!ImGui::IsRectVisible(to_imgui(view.origin), {cells.end().x, bottom})) {
     if (view.plan.stage.is_stage()) frame.ask(view.query(frame));
     return;
   }
@@ -315,23 +303,21 @@ void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks,
 
 bool handle_matrix_scroll(Frame& frame, const MatrixView& view, MatrixScroll& scroll) {
   const MatrixPlan& plan = view.plan;
-  const shell::UiRect cells = view.cells();
+  const view::Rect cells = view.cells();
   const std::string name = fmt::format("steps.{}", step_name(plan.stage));
   if (scrolls_rows(plan)) {
-    const shell::UiRect track{
-        .x = cells.x + cells.width + 3.0F, .y = cells.y, .width = kScrollWidth, .height = cells.height};
+    const view::Rect track{.origin = {cells.end().x + 3.0F, cells.origin.y}, .size = {kScrollWidth, cells.size.y}};
     const auto moved = draw_scroll_bar(frame, name + ".rows", track, true, plan.first_row, plan.shown_rows, plan.rows);
     if (moved) scroll.row = moved;
   }
   if (scrolls_columns(plan)) {
-    const shell::UiRect track{
-        .x = cells.x, .y = cells.y + cells.height + 3.0F, .width = cells.width, .height = kScrollWidth};
+    const view::Rect track{.origin = {cells.origin.x, cells.end().y + 3.0F}, .size = {cells.size.x, kScrollWidth}};
     const auto moved =
         draw_scroll_bar(frame, name + ".columns", track, false, plan.first_column, plan.shown_columns, plan.columns);
     if (moved) scroll.column = moved;
   }
   const ImGuiIO& io = ImGui::GetIO();
-  if (!plan.is_shortened() || !ImGui::IsWindowHovered() || !cells.contains(io.MousePos.x, io.MousePos.y)) return false;
+  if (!plan.is_shortened() || !ImGui::IsWindowHovered() || !cells.contains(to_glm(io.MousePos))) return false;
   // ImGui 1.86 and later turn the wheel sideways themselves while Shift is held.
   const float wheel = io.MouseWheel != 0.0F ? io.MouseWheel : io.MouseWheelH;
   if (wheel == 0.0F) return true;

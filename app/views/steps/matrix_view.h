@@ -28,10 +28,10 @@ struct MatrixView {
   std::string row_axis, column_axis;                     ///< "query", "d_k", as math_text sets them
   bool names_tokens = false;                             ///< row labels are tokens, not only their numbers
   const std::vector<std::string>* row_tokens = nullptr;  ///< of the rows; may be null
-  float x = 0.0F, y = 0.0F;                              ///< of the whole view, UI units
+  glm::vec2 origin{0.0F};                                ///< of the whole view, UI units
 
   float gutter = 24.0F;  ///< left of the cells, for the row labels
-  shell::UiRect cells() const;
+  view::Rect cells() const;
   /// Of a stage.
   TileQuery query(const Frame& frame) const;
   MatrixWindow window() const;
@@ -45,13 +45,10 @@ struct MatrixMarks {
 };
 
 /// Width and height of the whole view.
-struct ViewSize {
-  float width = 0.0F, height = 0.0F;
-};
-ViewSize measure_matrix(const Frame& frame, const MatrixView& view);
+glm::vec2 measure_matrix(const Frame& frame, const MatrixView& view);
 
 /// The cell under a point, in the matrix' own rows and columns.
-std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, float x, float y);
+std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, glm::vec2 point);
 
 /// `values` and `layer`: of matrices that are no stage.
 void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values, const StepLayer& layer);

@@ -31,7 +31,8 @@ constexpr float kSectionGap = 12.0F;
 
 /// Where a section goes.
 struct Room {
-  float x = 0.0F, y = 0.0F, width = 0.0F;
+  glm::vec2 origin{0.0F};
+  float width = 0.0F;
   float heat_width = 0.0F;  ///< of a matrix without numbers
   const MatrixScrolls& scrolls;
 };
@@ -171,7 +172,7 @@ MatrixView make_view(const Frame& frame, const StepSubject& subject, StepMatrix 
   // Tokens where a row of matrices begins, and where the rows are another sequence than before.
   const bool begins_sequence = is_first || matrix == StepMatrix::Other::Memory ||
                                (matrix == Stage::K && !subject.geometry.is_self && !subject.geometry.has_weights);
-  view.names_tokens = view.row_tokens && view.plan.cell_height >= 13.0F && begins_sequence;
+  view.names_tokens = view.row_tokens && view.plan.cell.y >= 13.0F && begins_sequence;
   if (view.names_tokens) {
     float widest = 0.0F;
     for (const std::string& token : *view.row_tokens) widest = std::max(widest, text_width(frame.ui.fonts().small, token));
@@ -182,24 +183,21 @@ MatrixView make_view(const Frame& frame, const StepSubject& subject, StepMatrix 
 
 /// Places a section's boxes from left to right, wrapping; returns the y below them.
 float place(const Frame& frame, StepSection& section, const Room& room) {
-  float x = room.x;
-  float y = room.y + kSectionTitle;
+  glm::vec2 at = room.origin + glm::vec2(0.0F, kSectionTitle);
   float line_height = 0.0F;
   for (StepBox& box : section.boxes) {
     const float arrow = box.operation.empty() ? 0.0F : kArrowWidth;
-    const ViewSize size = measure_matrix(frame, box.view);
-    if (x > room.x && x + arrow + size.width > room.x + room.width) {
-      x = room.x;
-      y += line_height + kLineGap;
+    const glm::vec2 size = measure_matrix(frame, box.view);
+    if (at.x > room.origin.x && at.x + arrow + size.x > room.origin.x + room.width) {
+      at = {room.origin.x, at.y + (line_height + kLineGap)};
       line_height = 0.0F;
     }
-    box.arrow_x = x;
-    box.view.x = x + arrow;
-    box.view.y = y;
-    x += arrow + size.width + kGap;
-    line_height = std::max(line_height, size.height);
+    box.arrow_x = at.x;
+    box.view.origin = {at.x + arrow, at.y};
+    at.x += arrow + size.x + kGap;
+    line_height = std::max(line_height, size.y);
   }
-  return y + line_height;
+  return at.y + line_height;
 }
 
 struct PlacedSection {
@@ -208,7 +206,7 @@ struct PlacedSection {
 };
 
 PlacedSection lay_out_section(const Frame& frame, const StepSubject& subject, const SectionPlan& plan, const Room& room) {
-  PlacedSection placed{.section = {.title = plan.title, .y = room.y, .boxes = {}}, .bottom = 0.0F};
+  PlacedSection placed{.section = {.title = plan.title, .y = room.origin.y, .boxes = {}}, .bottom = 0.0F};
   std::vector<StepBox>& boxes = placed.section.boxes;
   for (const StepMatrix matrix : plan.matrices) {
     if (matrix == StepMatrix::Other::Memory && subject.geometry.is_self) continue;
@@ -225,7 +223,7 @@ PlacedSection lay_out_section(const Frame& frame, const StepSubject& subject, co
 
 }  // namespace
 
-StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, const MatrixScrolls& scrolls, float x, float y,
+StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, const MatrixScrolls& scrolls, glm::vec2 origin,
                        float width) {
   using Other = StepMatrix::Other;
   const SectionPlan plans[] = {
@@ -238,17 +236,17 @@ StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, const Mat
   StepFlow flow;
   for (const SectionPlan& plan : plans) {
     // Coloured matrices may be narrower when that saves a line.
-    PlacedSection best = lay_out_section(frame, subject, plan,
-                                         {.x = x, .y = y, .width = width, .heat_width = kMostHeatWidth, .scrolls = scrolls});
+    PlacedSection best = lay_out_section(
+        frame, subject, plan, {.origin = origin, .width = width, .heat_width = kMostHeatWidth, .scrolls = scrolls});
     for (const float heat_width : kNarrowHeatWidths) {
-      PlacedSection other = lay_out_section(frame, subject, plan,
-                                            {.x = x, .y = y, .width = width, .heat_width = heat_width, .scrolls = scrolls});
+      PlacedSection other = lay_out_section(
+          frame, subject, plan, {.origin = origin, .width = width, .heat_width = heat_width, .scrolls = scrolls});
       if (other.bottom < best.bottom - 1.0F) best = std::move(other);
     }
-    y = best.bottom + kSectionGap;
+    origin.y = best.bottom + kSectionGap;
     flow.sections.push_back(std::move(best.section));
   }
-  flow.height = y;
+  flow.height = origin.y;
   return flow;
 }
 

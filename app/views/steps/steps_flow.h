@@ -45,8 +45,8 @@ struct StepSubject {
 
 using MatrixScrolls = std::map<StepMatrix, MatrixScroll>;
 
-/// Lays out every matrix that exists in reading order, wrapped at `width`, from `x`, `y` on.
-StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, const MatrixScrolls& scrolls, float x, float y,
+/// Lays out every matrix that exists in reading order, wrapped at `width`, from `origin` on.
+StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, const MatrixScrolls& scrolls, glm::vec2 origin,
                        float width);
 
 }  // namespace headlight::app

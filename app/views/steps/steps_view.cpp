@@ -69,10 +69,10 @@ void follow_selection(const Frame& frame, StepsMemory& memory) {
 std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, StepsMemory& memory) {
   frame.transient.hovered.reset();
   if (ImGui::IsWindowHovered()) {
-    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
     for (const StepSection& section : flow.sections) {
       for (const StepBox& box : section.boxes) {
-        const auto cell = matrix_cell_at(box.view, mouse.x, mouse.y);
+        const auto cell = matrix_cell_at(box.view, mouse);
         if (!cell) continue;
         const StepMatrix matrix = box.view.plan.stage;
         if (matrix.is_stage()) {
@@ -94,14 +94,14 @@ void draw_arrow(const Frame& frame, const StepBox& box) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const shell::UiRect cells = box.view.cells();
-  const float y = std::round(cells.y + std::min(cells.height * 0.5F, 96.0F)) + 0.5F;
+  const view::Rect cells = box.view.cells();
+  const float y = std::round(cells.origin.y + std::min(cells.size.y * 0.5F, 96.0F)) + 0.5F;
   const float left = box.arrow_x + 2.0F;
   const float right = box.arrow_x + kArrowWidth - 6.0F;
   list->AddLine(ImVec2(left, y), ImVec2(right - 5.0F, y), theme.text_dim, 1.5F);
   list->AddTriangleFilled(ImVec2(right - 7.0F, y - 4.5F), ImVec2(right - 7.0F, y + 4.5F), ImVec2(right, y), theme.text_dim);
-  const ImVec2 size = measure_math(fonts, fonts.small, box.operation);
-  draw_math(list, fonts, fonts.small, ImVec2(std::round((left + right - size.x) * 0.5F), y - size.y - 6.0F), theme.text,
+  const glm::vec2 size = measure_math(fonts, fonts.small, box.operation);
+  draw_math(list, fonts, fonts.small, {std::round((left + right - size.x) * 0.5F), y - size.y - 6.0F}, theme.text,
             box.operation);
 }
 
@@ -202,9 +202,9 @@ std::optional<StepCell> draw_flow(Frame& frame, const StepSubject& subject, Step
   const ImGuiWindowFlags wheel = memory.catches_wheel ? ImGuiWindowFlags_NoScrollWithMouse : 0;
   ImGui::BeginChild("flow", ImVec2(0.0F, -strip_height - ImGui::GetStyle().ItemSpacing.y), false,
                     ImGuiWindowFlags_HorizontalScrollbar | wheel);
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x - 2.0F * kMargin;
-  const StepFlow flow = lay_out_steps(frame, subject, memory.scrolls, origin.x + kMargin, origin.y + 10.0F, width);
+  const StepFlow flow = lay_out_steps(frame, subject, memory.scrolls, origin + glm::vec2(kMargin, 10.0F), width);
   const std::optional<StepCell> cell = cell_of_interest(frame, flow, memory);
 
   std::vector<MatrixPart> sources;
@@ -227,7 +227,7 @@ std::optional<StepCell> draw_flow(Frame& frame, const StepSubject& subject, Step
       if (scroll.row || scroll.column) memory.scrolls[box.view.plan.stage] = scroll;
     }
   }
-  ImGui::SetCursorScreenPos(origin);
+  ImGui::SetCursorScreenPos(to_imgui(origin));
   ImGui::Dummy(ImVec2(1.0F, flow.height - origin.y));
   ImGui::EndChild();
   return cell;
