@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <numeric>
 
 #include "core/error.h"
 #include "gpu/buffer_handles.h"
@@ -25,9 +26,12 @@ Stream::Stream(Context& context)
     : recording_(guarded(context.handles(), [&] { return std::make_unique<Recording>(context); })) {}
 Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;
+Stream& Stream::operator=(Stream&&) noexcept = default;
 
 Context& Stream::context() const { return *recording_->context; }
 std::uint32_t Stream::dispatches() const { return recording_->dispatches; }
+double Stream::multiply_adds() const { return std::accumulate(recording_->work.begin(), recording_->work.end(), 0.0); }
+double Stream::largest_submission() const { return *std::ranges::max_element(recording_->work); }
 
 void Stream::upload(const Buffer& to, std::size_t offset, std::span<const std::byte> bytes) {
   if (bytes.empty()) return;

@@ -29,6 +29,7 @@ class Stream {
   explicit Stream(Context& context);
   ~Stream();
   Stream(Stream&&) noexcept;
+  Stream& operator=(Stream&&) noexcept;
 
   Context& context() const;
 
@@ -69,6 +70,10 @@ class Stream {
 
   /// Dispatches recorded so far.
   std::uint32_t dispatches() const;
+  /// What the dispatches so far cost in multiply-adds, as they said.
+  double multiply_adds() const;
+  /// The same of the costliest submission.
+  double largest_submission() const;
 
   /// False when a dispatch was left out because its kernel isn't compiled yet: record again when it is.
   bool is_complete() const;
