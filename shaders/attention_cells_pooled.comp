@@ -2,7 +2,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 // The cells of one head's map, pooled: each value covers a pool × pool square of cells, the maximum for weights (peaks are
-// kept), the mean for the rest, without masked cells in the mean of masked scores. A lane owns one square in each
+// kept) unless their mean is asked for, the mean for the rest, without masked cells in the mean of masked scores. A lane owns one square in each
 // of 4 tile rows and works through them 4 keys at a time. Workgroup z counts heads from first_head.
 // llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together, and GPU drivers time out: large squares are
 // computed in strips of their rows, one dispatch after another.
@@ -75,13 +75,19 @@ void main() {
         if (p.stage != kScores && has_extras()) {
           [[dont_unroll]] for (uint t = 0u; t < kKeys; ++t) value[t] = scaled_score(scores[r][t], head, i, j + t);
         }
-        if (p.stage == kWeights) {
+        if (p.stage >= kWeights) {
           value = mix(vec4(p.has_finite_fill != 0u ? p.fill : kHidden), value, equal(shows, vec4(1.0)));
           value = mix(vec4(kHidden), value, equal(exists, vec4(1.0)));
           float top = max(max(value.x, value.y), max(value.z, value.w));  // the largest score has the largest weight
           vec2 ml = stats[stats_at(head, i)];
           bool has_weights = ml.y != 0.0 && (p.has_finite_fill != 0u || shows != vec4(0.0));
-          if (has_weights && !is_nan(pooled[r])) pooled[r] = is_nan(ml.y) ? not_a_number() : max(pooled[r], exp(top - ml.x) / ml.y);
+          if (p.stage == kMeanWeights) {
+            vec4 counts = p.has_finite_fill != 0u ? exists : shows;
+            vec4 weights = mix(vec4(0.0), exp(value - ml.x), equal(counts, vec4(1.0))) / ml.y;
+            if (has_weights) pooled[r] += is_nan(ml.y) ? not_a_number() : dot(weights, vec4(1.0));
+          } else if (has_weights && !is_nan(pooled[r])) {
+            pooled[r] = is_nan(ml.y) ? not_a_number() : max(pooled[r], exp(top - ml.x) / ml.y);
+          }
         } else {
           vec4 counts = p.stage == kMasked ? shows : exists;
           pooled[r] += dot(mix(vec4(0.0), value, equal(counts, vec4(1.0))), vec4(1.0));

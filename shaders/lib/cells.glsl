@@ -18,7 +18,7 @@ uint q_at(uint head, uint i) { return (head * p.q_tokens + i) * p.d_k4; }
 uint k_at(uint head, uint j) { return (head / p.group * p.k_tokens + j) * p.d_k4; }
 uint stats_at(uint head, uint i) { return (p.batch_item * p.heads + head) * p.q_tokens + i; }
 
-const uint kScores = 0u, kMasked = 2u, kWeights = 3u;  // MapStage
+const uint kScores = 0u, kMasked = 2u, kWeights = 3u, kMeanWeights = 4u;  // MapStage
 
 // Can any query of [first, last] see a key of [j0, j1]? If not, no masked score and no weight there needs q·k.
 bool any_visited(MapMask map, uint first, uint last, uint j0, uint j1) {

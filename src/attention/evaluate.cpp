@@ -71,8 +71,36 @@ Stored stored(const BlockRun& block, const TileRequest& request) {
   throw Error("stage '{}' is not stored", to_string(request.stage));
 }
 
-ops::MapStage map_stage(Stage stage) {
-  return static_cast<ops::MapStage>(static_cast<std::uint32_t>(stage) - static_cast<std::uint32_t>(Stage::Scores));
+ops::MapStage map_stage(const TileRequest& request) {
+  const bool is_mean = request.stage == Stage::Weights && request.pool > 1 && request.pooling == Pooling::Mean;
+  if (is_mean) return ops::MapStage::MeanWeights;
+  return static_cast<ops::MapStage>(static_cast<std::uint32_t>(request.stage) - static_cast<std::uint32_t>(Stage::Scores));
+}
+
+/// Does the mask's rule hide all cells of the request, so that each is what a masked cell is (0 of weights, −∞ before them)?
+/// Maps with cells that are shown against the rule are taken for visible, and so is padding.
+bool is_hidden(const BlockRun& block, const TileRequest& request) {
+  const ops::MaskData& mask = block.mask->data;
+  const bool is_after_mask = request.stage == Stage::Weights || request.stage == Stage::Masked;
+  if (!is_after_mask || mask.has_finite_fill || mask.allow_at != 0) return false;
+  const std::uint64_t first = request.row, last = first + request.rows - 1;
+  std::uint64_t begin = 0, end = block.shape.keys;  // as visited_keys() of shaders/lib/mask.glsl
+  if (mask.causal) end = std::min<std::uint64_t>(end, std::max<std::uint64_t>(last + 1, mask.prefix));
+  if (mask.window != 0) {
+    end = std::min<std::uint64_t>(end, std::max<std::uint64_t>(last + mask.window, mask.prefix));
+    if (mask.prefix == 0 && first + 1 > mask.window) begin = first + 1 - mask.window;
+  }
+  return request.column >= end || std::uint64_t{request.column} + request.columns <= begin;
+}
+
+Tile hidden_tile(const TileRequest& request) {
+  const std::size_t count = std::size_t{request.tile_rows()} * request.tile_columns();
+  const float value = request.stage == Stage::Weights ? 0.0f : -std::numeric_limits<float>::infinity();
+  return {.request = request,
+          .values = std::vector<float>(count, value),
+          .masked = std::vector<std::uint8_t>(count, 1),
+          .row_max = {},
+          .row_sum = {}};
 }
 
 /// The same map of the next head, so that one dispatch can do both.
@@ -91,9 +119,13 @@ void record(gpu::Stream& stream, ops::Kernels& kernels, const AttentionRun& run,
     const BlockRun& block = run.block(request.block);
     const ops::Region region = region_of(request);
     std::uint32_t heads = 1;
+    if (is_map(request.stage) && is_hidden(block, request)) {
+      ++i;
+      continue;
+    }
     if (is_map(request.stage)) {
       while (i + heads < requests.size() && continues(request, requests[i + heads], heads)) ++heads;
-      ops::map_cells(stream, kernels, map_stage(request.stage), block.inputs({0, block.shape.queries}), *block.stats,
+      ops::map_cells(stream, kernels, map_stage(request), block.inputs({0, block.shape.queries}), *block.stats,
                      {request.batch, request.head, heads}, region, cells, out_at);
     } else {
       const Stored source = stored(block, request);
@@ -115,7 +147,14 @@ float restore_infinity(float value) {
   return value == std::numeric_limits<float>::lowest() ? -std::numeric_limits<float>::infinity() : value;
 }
 
-Tile unpack(const TileRequest& request, std::span<const float> cells, std::span<const float> stats) {
+void add_statistics(Tile& tile, std::span<const float> stats) {
+  for (std::size_t row = 0; row < tile.request.rows; ++row) {
+    tile.row_max.push_back(restore_infinity(stats[2 * row]));
+    tile.row_sum.push_back(stats[2 * row + 1]);
+  }
+}
+
+Tile unpack(const TileRequest& request, std::span<const float> cells) {
   Tile tile;
   tile.request = request;
   const std::size_t count = std::size_t{request.tile_rows()} * request.tile_columns();
@@ -126,10 +165,6 @@ Tile unpack(const TileRequest& request, std::span<const float> cells, std::span<
   for (std::size_t i = 0; i < count; ++i) tile.masked[i] = cells[2 * i + 1] != 0.0f ? 1 : 0;
   if (request.stage == Stage::Masked)
     std::transform(tile.values.begin(), tile.values.end(), tile.values.begin(), restore_infinity);
-  for (std::size_t row = 0; row < request.rows; ++row) {
-    tile.row_max.push_back(restore_infinity(stats[2 * row]));
-    tile.row_sum.push_back(stats[2 * row + 1]);
-  }
   return tile;
 }
 
@@ -172,13 +207,16 @@ RecordedTiles::RecordedTiles(gpu::Stream& stream, ops::Kernels& kernels, const A
     : requests_(requests) {
   std::size_t bytes = 0;
   for (const TileRequest& request : requests) {
-    check(run.block(request.block), request);
-    bytes += region_of(request).tile_values() * ops::kCellBytes;
+    const BlockRun& block = run.block(request.block);
+    check(block, request);
+    is_hidden_.push_back(is_map(request.stage) && is_hidden(block, request));
+    if (!is_hidden_.back()) bytes += region_of(request).tile_values() * ops::kCellBytes;
   }
-  if (requests.empty()) return;
-  gpu::Buffer cells(kernels.context(), bytes, gpu::Memory::Transient, "the maps on screen");
-  record(stream, kernels, run, requests, cells);
-  values_ = stream.download(std::move(cells));
+  if (bytes > 0) {
+    gpu::Buffer cells(kernels.context(), bytes, gpu::Memory::Transient, "the maps on screen");
+    record(stream, kernels, run, requests, cells);
+    values_ = stream.download(std::move(cells));
+  }
   for (const TileRequest& request : requests) {
     if (is_map(request.stage)) stats_.push_back(stream.download(stats_slice(run.block(request.block), request)));
   }
@@ -186,13 +224,14 @@ RecordedTiles::RecordedTiles(gpu::Stream& stream, ops::Kernels& kernels, const A
 
 std::vector<Tile> RecordedTiles::read(const gpu::Submission& submission) const {
   std::vector<Tile> tiles;
-  if (!values_) return tiles;
-  const std::span<const float> all = submission.values<float>(*values_);
-  std::size_t at = 0, map = 0;
-  for (const TileRequest& request : requests_) {
-    const auto row_stats = is_map(request.stage) ? submission.values<float>(stats_[map++]) : std::span<const float>();
-    tiles.push_back(unpack(request, all.subspan(at), row_stats));
-    at += region_of(request).tile_values() * 2;
+  std::span<const float> cells;
+  if (values_) cells = submission.values<float>(*values_);
+  std::size_t map = 0;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    const TileRequest& request = requests_[i];
+    tiles.push_back(is_hidden_[i] ? hidden_tile(request) : unpack(request, cells));
+    if (is_map(request.stage)) add_statistics(tiles.back(), submission.values<float>(stats_[map++]));
+    if (!is_hidden_[i]) cells = cells.subspan(region_of(request).tile_values() * 2);
   }
   return tiles;
 }

@@ -65,6 +65,7 @@ class RecordedTiles {
 
  private:
   std::span<const TileRequest> requests_;
+  std::vector<bool> is_hidden_;  ///< of each request: the mask's rule hides all its cells, nothing is computed of them
   std::optional<gpu::Download> values_;
   std::vector<gpu::Download> stats_;  ///< of the maps among the requests
 };

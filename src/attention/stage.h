@@ -34,6 +34,12 @@ constexpr bool is_map(Stage stage) { return stage >= Stage::Scores && stage <= S
 /// Does the stage have a matrix for each head (true) or one for all of them (x, merged, output)?
 constexpr bool is_per_head(Stage stage) { return stage != Stage::X && stage != Stage::Merged && stage != Stage::Output; }
 
+/// What one value of a pooled tile of weights tells of its square of cells. Other stages show the mean with either.
+enum class Pooling : std::uint8_t {
+  Max,   ///< the largest weight: a peak never vanishes
+  Mean,  ///< the mean over all cells of the square, those that are masked included
+};
+
 /// A rectangle of one stage's matrix, perhaps pooled: what a view asks for.
 struct TileRequest {
   model::BlockRef block = {};
@@ -44,9 +50,10 @@ struct TileRequest {
   std::uint32_t rows = 0;     ///< at least 1
   std::uint32_t column = 0;   ///< first column
   std::uint32_t columns = 0;  ///< at least 1
-  /// Edge of the square of cells behind one value of the tile: 1 is exact; above, weights show the square's maximum
-  /// (a peak never vanishes), every other stage its mean; of masked scores the mean of those that are visible.
+  /// Edge of the square of cells behind one value of the tile: 1 is exact; above, weights are pooled as `pooling` says,
+  /// every other stage by the mean; of masked scores the mean of those that are visible.
   std::uint32_t pool = 1;
+  Pooling pooling = Pooling::Max;
 
   auto operator<=>(const TileRequest&) const = default;
   std::uint32_t tile_rows() const { return (rows + pool - 1) / pool; }

@@ -4,6 +4,7 @@
 
 #include "export/canvas.h"
 #include "export/pango_text.h"
+#include "export/pixels_png.h"
 
 namespace headlight::exporting {
 
@@ -31,8 +32,5 @@ class CairoCanvas : public Canvas {
   CairoContext cairo_;
   Layout layout_;
 };
-
-/// One pixel per value, opaque: the image that an SVG embeds.
-std::string encode_png(const Pixels& pixels);
 
 }  // namespace headlight::exporting

@@ -27,6 +27,9 @@ class NpyFile {
 
   /// The next values in row-major order, any number of them.
   void append(std::span<const float> values);
+  /// Values so far, and in all.
+  std::size_t appended() const { return appended_; }
+  std::size_t expected() const { return expected_; }
   /// Moves the file to its path. Throws Error unless exactly the shape's elements were appended.
   void finish();
 

@@ -24,6 +24,7 @@ struct Recording {
   std::vector<vk::raii::CommandBuffer> buffers;  ///< one a submission, in order; the last one is being recorded
   /// One list a command buffer: what the host does when it has ended and before the next one begins.
   std::vector<std::vector<std::function<void()>>> host_steps;
+  double host_work = 0.0;  ///< multiply-adds of all of them
   vk::raii::Fence fence = nullptr;
   vk::raii::QueryPool timestamps = nullptr;
   std::vector<vk::raii::DescriptorPool> descriptor_pools;

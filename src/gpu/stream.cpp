@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <numeric>
 
 #include "core/error.h"
 #include "gpu/buffer_handles.h"
@@ -25,9 +26,14 @@ Stream::Stream(Context& context)
     : recording_(guarded(context.handles(), [&] { return std::make_unique<Recording>(context); })) {}
 Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;
+Stream& Stream::operator=(Stream&&) noexcept = default;
 
 Context& Stream::context() const { return *recording_->context; }
 std::uint32_t Stream::dispatches() const { return recording_->dispatches; }
+double Stream::multiply_adds() const {
+  return std::accumulate(recording_->work.begin(), recording_->work.end(), recording_->host_work);
+}
+double Stream::largest_submission() const { return *std::ranges::max_element(recording_->work); }
 
 void Stream::upload(const Buffer& to, std::size_t offset, std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
@@ -136,12 +142,13 @@ void Stream::record(const Kernel& kernel, std::span<const Slice> bindings, std::
   ++recording_->dispatches;
 }
 
-void Stream::run_on_host(std::function<void()> work) {
+void Stream::run_on_host(std::function<void()> work, double multiply_adds) {
   if (!context().device().runs_host_steps) {
     throw Error("the device '{}' has memory of its own: functions of the program can't compute there",
                 context().device().name);
   }
   guarded(context().handles(), [&] { recording_->add_host_step(std::move(work)); });
+  recording_->host_work += multiply_adds;
   ++recording_->dispatches;
 }
 

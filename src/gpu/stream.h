@@ -30,6 +30,7 @@ class Stream {
   explicit Stream(Context& context);
   ~Stream();
   Stream(Stream&&) noexcept;
+  Stream& operator=(Stream&&) noexcept;
 
   Context& context() const;
 
@@ -63,9 +64,9 @@ class Stream {
                 double multiply_adds = 0.0);
 
   /// Calls `work` within submit(), when everything recorded before has ended; what is recorded after sees what it wrote. It
-  /// uses mapped buffers, which stay until the submission has ended. Steps without a command between them wait for the
+  /// uses mapped buffers, which stay until the submission has ended, and costs so many multiply-adds. Steps without a command between them wait for the
   /// device once. Only where DeviceInfo::runs_host_steps.
-  void run_on_host(std::function<void()> work);
+  void run_on_host(std::function<void()> work, double multiply_adds = 0.0);
 
   /// Copies a slice to the host; read it from the submission when that is ready.
   Download download(const Slice& from);
@@ -78,6 +79,10 @@ class Stream {
 
   /// Dispatches and steps of the host recorded so far.
   std::uint32_t dispatches() const;
+  /// What the dispatches and steps of the host so far cost in multiply-adds, as they said.
+  double multiply_adds() const;
+  /// The same of the costliest submission's dispatches.
+  double largest_submission() const;
 
   /// False when a dispatch was left out because its kernel isn't compiled yet: record again when it is.
   bool is_complete() const;

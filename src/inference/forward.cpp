@@ -44,7 +44,7 @@ Hidden embedding(gpu::Stream& stream, ops::Kernels& kernels, LayerRecorder& reco
 }  // namespace
 
 Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceNetwork& device, const PassInputs& pass,
-                       const PassPlan& plan, const PassTensors& tensors) {
+                       const PassPlan& plan, const PassTensors& tensors, const std::function<void()>& end_layer) {
   const model::Network& network = *pass.network;
   const model::Layers& layers = *network.layers;
   const model::ModelInput& input = pass.input;
@@ -71,6 +71,7 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceN
                               .result = key(BlockKind::EncoderSelf, i + 1, Role::State)};
     x = recorder.layer(place, layers.encoder[i], *device.layers->encoder[i], x, x);
     if (x) forward.run.encoder_states.push_back(x);
+    if (end_layer) end_layer();
   }
   if (layers.decoder.empty()) return forward;
 
@@ -102,6 +103,7 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceN
                               .result = key(BlockKind::DecoderSelf, i + 1, Role::State)};
     x = recorder.layer(place, layer.cross, *device.layers->decoder[i].cross, x, memory);
     if (x) forward.run.decoder_states.push_back(x);
+    if (end_layer) end_layer();
   }
   return forward;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -36,9 +37,10 @@ struct Forward {
 };
 
 /// Records a whole forward pass on the stream, embedding to the last layer's state, or the part of it that `plan` says; the
-/// run's tensors hold its results once the stream has been submitted and waited for.
+/// run's tensors hold its results once the stream has been submitted and waited for. `end_layer` is called when a layer is
+/// recorded; it may submit what is on the stream and put another one in its place.
 /// Throws Error when the device can't hold it.
 Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceNetwork& device, const PassInputs& pass,
-                       const PassPlan& plan, const PassTensors& tensors);
+                       const PassPlan& plan, const PassTensors& tensors, const std::function<void()>& end_layer = {});
 
 }  // namespace headlight::inference

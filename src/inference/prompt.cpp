@@ -48,10 +48,11 @@ class Side {
   }
 
   /// Throws Error for lines that the network can't take.
-  void check(const Lines& lines) const {
+  void check(const Lines& lines, bool stretches_positions) const {
     if (lines.empty()) throw Error("the {} has no line: type at least one token", name_);
     const std::uint32_t vocabulary = embedding_ == nullptr ? 0 : embedding_->table.axis(0);
-    const std::uint32_t longest = position_limit(model_, embedding_);
+    const bool has_table = embedding_ != nullptr && !embedding_->positions.is_empty();
+    const std::uint32_t longest = stretches_positions && has_table ? 0 : position_limit(model_, embedding_);
     std::size_t padded = 0;
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::vector<text::Token>& line = lines[i];
@@ -195,7 +196,7 @@ Prompt make_prompt(const LanguageModel& model, const PromptText& text) {
   Prompt prompt;
   const Side source(model, model.network->source_embedding.get(), model.tokenizer.get(), "text");
   prompt.tokens = source_tokens(text, source);
-  source.check(prompt.tokens);
+  source.check(prompt.tokens, text.stretches_positions);
   prompt.input.source = source.batch(prompt.tokens, text.padding);
   const bool has_target = !text.target_lines.empty() || !text.target_ids.empty();
   if (model.network->layers->decoder.empty()) {
@@ -204,7 +205,7 @@ Prompt make_prompt(const LanguageModel& model, const PromptText& text) {
   }
   const Side target(model, model.network->target_embedding.get(), model.target_tokenizer.get(), "target");
   prompt.target_tokens = target_tokens(model, text, target, prompt.tokens.size());
-  target.check(prompt.target_tokens);
+  target.check(prompt.target_tokens, text.stretches_positions);
   if (prompt.target_tokens.size() != prompt.tokens.size()) {
     throw Error("{} for {}: give one for each, or one for all", count_of(prompt.target_tokens.size(), "target"),
                 count_of(prompt.tokens.size(), "text"));

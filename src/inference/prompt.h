@@ -23,6 +23,8 @@ struct PromptText {
   std::vector<std::vector<std::uint32_t>> target_ids = {};
   bool adds_special = true;  ///< [CLS], <s>, …
   PaddingSide padding = PaddingSide::Right;
+  /// Take texts that are longer than a table of positions: the network needs a longer one (inference/stretch_positions.h).
+  bool stretches_positions = false;
 
   bool operator==(const PromptText&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "inference/session.h"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -35,6 +36,8 @@ struct Session::State {
 
   ops::Kernels kernels;
   CompileObserver compile_observer;
+  PassObserver pass_observer;
+  double long_pass = kLongPass;
   std::filesystem::path tuning_file;
   std::uint32_t next_tuning_step = 0;
   Precision precision = Precision::F32;
@@ -82,39 +85,88 @@ struct Session::State {
 
   /// Null when the pass needs kernels that aren't compiled: they are listed then, and nothing else has changed.
   std::shared_ptr<const Run> forward_if_compiled(PassInputs& pass, const DeviceRun* base, bool overwrites_base) {
-    const auto start = std::chrono::steady_clock::now();
-    const PassPlan plan = plan_pass(pass, base != nullptr ? &base->inputs() : nullptr);
-    RunTensors tensors = base != nullptr ? RunTensors(base->tensors(), overwrites_base) : RunTensors();
-    gpu::Stream stream(kernels.context());
+    Attempt attempt{.plan = plan_pass(pass, base != nullptr ? &base->inputs() : nullptr)};
+    if (!record(attempt, pass, base, overwrites_base, {})) return nullptr;
+    if (pass_observer && attempt.stream->multiply_adds() >= long_pass) {
+      attempt.stream.reset();  // what was recorded makes room
+      attempt.forward = {};
+      attempt.tensors.reset();
+      run_by_layer(attempt, pass, base, overwrites_base);
+    } else {
+      submit(attempt, base);
+    }
+    attempt.tensors->commit();
+    scratch.drop_unused();
+    attempt.timing.wall_ms = milliseconds_since(attempt.start);
+    attempt.timing.device_bytes = kernels.context().allocated_bytes();
+    attempt.timing.reused_tokens = attempt.plan.reused_tokens();
+    attempt.timing.reused_layers = attempt.plan.reused_layers();
+    return std::make_shared<DeviceRun>(std::move(pass), attempt.timing, kernels, layers, std::move(attempt.forward.run),
+                                       std::move(*attempt.tensors));
+  }
+
+ private:
+  /// A pass on its way. The stream goes before what it uses.
+  struct Attempt {
+    PassPlan plan;
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    std::optional<RunTensors> tensors = {};
+    Forward forward = {};
+    std::optional<gpu::Stream> stream = {};
+    RunTiming timing = {};
+  };
+
+  /// False when kernels are missing.
+  bool record(Attempt& attempt, const PassInputs& pass, const DeviceRun* base, bool overwrites_base,
+              const std::function<void()>& end_layer) {
+    attempt.tensors.emplace(base != nullptr ? RunTensors(base->tensors(), overwrites_base) : RunTensors());
+    attempt.stream.emplace(kernels.context());
     const DeviceEmbedding* source = upload(pass.network->source_embedding);
     const DeviceEmbedding* target = upload(pass.network->target_embedding);
     const DeviceNetwork device{layers.get(), source, target};
-    Forward forward;
-    {
-      const ops::Kernels::Listing listing(kernels);
-      forward =
-          record_forward(stream, kernels, device, pass, plan,
-                         {.run = tensors, .scratch = scratch, .base = base != nullptr ? &base->attention_run() : nullptr});
-      ops::ask_for_map_cells(kernels);  // what computes the first heatmap is compiled with it
-    }
-    if (!stream.is_complete() || kernels.has_listed()) return nullptr;
-    std::optional<gpu::Submission> submission;
+    const ops::Kernels::Listing listing(kernels);
+    attempt.forward = record_forward(
+        *attempt.stream, kernels, device, pass, attempt.plan,
+        {.run = *attempt.tensors, .scratch = scratch, .base = base != nullptr ? &base->attention_run() : nullptr},
+        end_layer);
+    ops::ask_for_map_cells(kernels);  // what computes the first heatmap is compiled with it
+    return attempt.stream->is_complete() && !kernels.has_listed();
+  }
+
+  /// Submits what is on the stream and waits for it.
+  void submit(Attempt& attempt, const DeviceRun* base) {
     try {
-      submission.emplace(std::move(stream).submit());
-      submission->wait();
+      gpu::Submission submission = std::move(*attempt.stream).submit();
+      submission.wait();
+      attempt.timing.gpu_ms += submission.gpu_ms();
+      attempt.timing.dispatches += submission.dispatches();
     } catch (...) {
-      if (tensors.destroys_base()) base->destroy();  // it is unknown how far the pass came
+      if (attempt.tensors->destroys_base()) base->destroy();  // it is unknown how far the pass came
       throw;
     }
-    tensors.commit();
-    scratch.drop_unused();
-    const RunTiming timing{.gpu_ms = submission->gpu_ms(),
-                           .wall_ms = milliseconds_since(start),
-                           .dispatches = submission->dispatches(),
-                           .device_bytes = kernels.context().allocated_bytes(),
-                           .reused_tokens = plan.reused_tokens(),
-                           .reused_layers = plan.reused_layers()};
-    return std::make_shared<DeviceRun>(std::move(pass), timing, kernels, layers, std::move(forward.run), std::move(tensors));
+  }
+
+  /// All kernels are compiled.
+  void run_by_layer(Attempt& attempt, const PassInputs& pass, const DeviceRun* base, bool overwrites_base) {
+    const std::size_t total = pass.network->layers->encoder.size() + pass.network->layers->decoder.size();
+    std::size_t done = 0;
+    const auto tell = [&] {
+      if (!pass_observer(done, total)) throw Error(ErrorKind::Cancelled, "the pass was cancelled");
+    };
+    const auto end_layer = [&] {
+      submit(attempt, base);
+      attempt.stream.emplace(kernels.context());
+      ++done;
+      tell();
+    };
+    tell();
+    try {
+      record(attempt, pass, base, overwrites_base, end_layer);
+    } catch (...) {
+      if (done > 0 && attempt.tensors->destroys_base()) base->destroy();
+      throw;
+    }
+    submit(attempt, base);
   }
 };
 
@@ -140,6 +192,11 @@ void Session::unload() {
 }
 
 void Session::watch_compiling(CompileObserver observer) { state_->compile_observer = std::move(observer); }
+
+void Session::watch_passes(PassObserver observer, double long_pass) {
+  state_->pass_observer = std::move(observer);
+  state_->long_pass = long_pass;
+}
 
 std::shared_ptr<const Run> Session::run(PassInputs pass, const std::shared_ptr<const Run>& base) {
   model::check(*pass.network, pass.input);

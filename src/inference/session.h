@@ -24,6 +24,12 @@ using LoadObserver = std::function<bool(std::size_t done_bytes, std::size_t tota
 /// Kernels that are compiled of those that run() waits for.
 using CompileObserver = std::function<void(std::size_t done, std::size_t total)>;
 
+/// Layers of a long pass that are computed, and all of them. Returning false cancels: run() throws Error of kind Cancelled.
+using PassObserver = std::function<bool(std::size_t done, std::size_t total)>;
+
+/// Multiply-adds from which a pass is long: some second on a processor.
+inline constexpr double kLongPass = 2e10;
+
 /// Runs networks on one device. Not thread-safe: one owner calls it, and its calls block until the GPU is done.
 class Session {
  public:
@@ -52,6 +58,9 @@ class Session {
   std::shared_ptr<const Run> run(PassInputs pass, std::shared_ptr<const Run>&& base);
   /// Called within run(), before it compiles the kernels that its pass lacks and the one that shows a map, and after each.
   void watch_compiling(CompileObserver observer);
+  /// Called within run() of a pass of `long_pass` multiply-adds or more, before the first layer and after each. Such a pass
+  /// is submitted layer by layer.
+  void watch_passes(PassObserver observer, double long_pass = kLongPass);
 
   /// Has the device been measured? If not, each step takes up to a second the first time a machine sees a kernel; do them
   /// when the user doesn't wait. Runs stay as they are.

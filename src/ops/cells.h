@@ -18,8 +18,9 @@ struct Region {
   std::size_t tile_values() const { return std::size_t{tile_rows()} * tile_columns(); }
 };
 
-/// The map over (query, key) that attention_cells_*.comp evaluate.
-enum class MapStage : std::uint32_t { Scores, Scaled, Masked, Weights };
+/// The map over (query, key) that attention_cells_*.comp evaluate. MeanWeights: weights pooled by the mean instead of the
+/// maximum, of pooled regions only.
+enum class MapStage : std::uint32_t { Scores, Scaled, Masked, Weights, MeanWeights };
 
 /// Bytes of one value of a tile: (value, 1 where all its cells are masked).
 inline constexpr std::size_t kCellBytes = 8;

@@ -282,7 +282,10 @@ void attention_on_host(gpu::Stream& stream, Kernels& kernels, const AttentionInp
                   .stats = numbers<float>(outputs.stats.buffer()),
                   .items = inputs.q.items,
                   .parameters = attention_parameters(inputs, outputs)};
-  stream.run_on_host([task, &threads = kernels.host_threads()] { compute(task, threads); });
+  const AttentionParameters& p = task.parameters;
+  const double maps = static_cast<double>(task.items) * p.heads;
+  const double work = maps * (p.queries - p.block_row) * p.keys * 4.0 * (p.d_k4 + p.d_v4);
+  stream.run_on_host([task, &threads = kernels.host_threads()] { compute(task, threads); }, work);
 }
 
 }  // namespace headlight::ops

@@ -109,6 +109,11 @@ void compute(const Layer& layer, std::uint32_t tile, std::uint32_t item, std::ui
   store_rows(layer, Columns(layer, tile), item, first_row, rows, sums.data());
 }
 
+double multiply_adds(const Layer& layer) {
+  const LinearParameters& p = layer.parameters;
+  return 4.0 * p.inner4 * kTileColumns * (layer.end_tile - p.first_tile) * layer.items * p.tokens;
+}
+
 void compute(const Layer& layer, HostThreads& threads) {
   const std::uint32_t first_tile = layer.parameters.first_tile, tokens = layer.parameters.tokens;
   const std::uint32_t runs = divide_up(tokens, kRowsAtOnce), per_tile = layer.items * runs;
@@ -118,8 +123,7 @@ void compute(const Layer& layer, HostThreads& threads) {
     const std::uint32_t rest = number % per_tile, first_row = rest % runs * kRowsAtOnce;
     compute(layer, first_tile + number / per_tile, rest / runs, first_row, std::min(kRowsAtOnce, tokens - first_row));
   };
-  const double work = 4.0 * layer.parameters.inner4 * kTileColumns * (layer.end_tile - first_tile) * layer.items * tokens;
-  if (work >= kWorthThreads) return threads.run(parts, part);
+  if (multiply_adds(layer) >= kWorthThreads) return threads.run(parts, part);
   for (std::uint32_t number = 0; number < parts; ++number) part(number);
 }
 
@@ -146,7 +150,7 @@ void linear_on_host(gpu::Stream& stream, Kernels& kernels, const HostLinear& lin
               .has_halves = linear.weight.has_halves,
               .parameters = linear.parameters};
   layer.parameters.first_tile = linear.first_tile;
-  stream.run_on_host([layer, &threads = kernels.host_threads()] { compute(layer, threads); });
+  stream.run_on_host([layer, &threads = kernels.host_threads()] { compute(layer, threads); }, multiply_adds(layer));
 }
 
 }  // namespace headlight::ops
