@@ -202,13 +202,13 @@ void compute_block(const Map& map, const LaidOut& laid_out, std::uint32_t first_
   scratch.sums.resize(stride);
   float* scores = scratch.scores.data();
   for (std::uint32_t tile = tiles.begin; tile < tiles.end; ++tile) {
-    kernel.multiply({.x = map.query(first_row),
-                     .x_stride = map.d_k(),
-                     .rows = rows,
-                     .weight = scratch.keys.data() + (tile - laid_out.first_tile) * key_tile,
-                     .inner = static_cast<std::uint32_t>(map.d_k()),
-                     .sum = scores + (tile - tiles.begin) * stride,
-                     .adds = false});
+    kernel.multiply_rounded({.x = map.query(first_row),
+                             .x_stride = map.d_k(),
+                             .rows = rows,
+                             .weight = scratch.keys.data() + (tile - laid_out.first_tile) * key_tile,
+                             .inner = static_cast<std::uint32_t>(map.d_k()),
+                             .sum = scores + (tile - tiles.begin) * stride,
+                             .adds = false});
   }
   for (std::uint32_t row = 0; row < rows; ++row) {
     soften(map, first_row + row, tiles, scores + std::size_t{row} * kTile, stride);

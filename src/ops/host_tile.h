@@ -21,6 +21,9 @@ struct HostTile {
     bool adds;
   };
   void (*multiply)(const Product& product);
+  /// The same with each product rounded before it is added, as drivers for processors compile scores: a weight that a kernel
+  /// evaluates later is exp(score − m), exactly 1 for the largest only when both are the same bits.
+  void (*multiply_rounded)(const Product& product);
 
   /// values[row, column] = activation(values[row, column] + bias[column]) of 64 columns; activations by their numbers in
   /// shaders/lib/activation.glsl and by its formulas, NaN stays NaN.

@@ -39,8 +39,19 @@ struct Vector {
   }
 };
 
+/// Keeps the compiler from making one rounding of a product and a sum.
+template <std::size_t Lanes>
+Vector<Lanes> rounded(Vector<Lanes> product) {
+#if defined(__x86_64__)
+  __asm__("" : "+v"(product.floats));
+#else
+  __asm__("" : "+m"(product.floats));
+#endif
+  return product;
+}
+
 /// `Rows` rows × `Vectors` vectors of columns: their sums stay in registers while k runs.
-template <std::size_t Lanes, std::size_t Vectors, std::size_t Rows>
+template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
 void multiply_block(const HostTile::Product& product, std::size_t first_row, std::size_t first_column) {
   using V = Vector<Lanes>;
   const float* x = product.x + first_row * product.x_stride;
@@ -56,7 +67,13 @@ void multiply_block(const HostTile::Product& product, std::size_t first_row, std
     for (std::size_t c = 0; c < Vectors; ++c) w[c] = V::load(weight + c * Lanes);
     for (std::size_t r = 0; r < Rows; ++r) {
       const V factor = V::all(x[r * product.x_stride + k]);
-      for (std::size_t c = 0; c < Vectors; ++c) sum[r][c] = {sum[r][c].floats + factor.floats * w[c].floats};
+      for (std::size_t c = 0; c < Vectors; ++c) {
+        if constexpr (IsRounded) {
+          sum[r][c] = sum[r][c] + rounded(factor * w[c]);
+        } else {
+          sum[r][c] = {sum[r][c].floats + factor.floats * w[c].floats};
+        }
+      }
     }
   }
   for (std::size_t r = 0; r < Rows; ++r) {
@@ -65,24 +82,24 @@ void multiply_block(const HostTile::Product& product, std::size_t first_row, std
 }
 
 /// All columns of `Rows` rows.
-template <std::size_t Lanes, std::size_t Vectors, std::size_t Rows>
+template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
 void multiply_rows(const HostTile::Product& product, std::size_t first_row) {
   for (std::size_t column = 0; column < kColumns; column += Lanes * Vectors) {
-    multiply_block<Lanes, Vectors, Rows>(product, first_row, column);
+    multiply_block<Lanes, IsRounded, Vectors, Rows>(product, first_row, column);
   }
 }
 
 /// `Vectors` columns of vectors and `Rows` rows fill the processor's registers; a single row takes `RowVectors`, so that
 /// enough sums are on their way.
-template <std::size_t Lanes, std::size_t Vectors, std::size_t Rows, std::size_t RowVectors>
+template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows, std::size_t RowVectors>
 void multiply_tile(const HostTile::Product& product) {
   std::size_t row = 0;
-  for (; row + Rows <= product.rows; row += Rows) multiply_rows<Lanes, Vectors, Rows>(product, row);
+  for (; row + Rows <= product.rows; row += Rows) multiply_rows<Lanes, IsRounded, Vectors, Rows>(product, row);
   if constexpr (Rows > 4) {
-    for (; row + 4 <= product.rows; row += 4) multiply_rows<Lanes, Vectors, 4>(product, row);
+    for (; row + 4 <= product.rows; row += 4) multiply_rows<Lanes, IsRounded, Vectors, 4>(product, row);
   }
-  for (; row + 2 <= product.rows; row += 2) multiply_rows<Lanes, Vectors, 2>(product, row);
-  for (; row < product.rows; ++row) multiply_rows<Lanes, RowVectors, 1>(product, row);
+  for (; row + 2 <= product.rows; row += 2) multiply_rows<Lanes, IsRounded, Vectors, 2>(product, row);
+  for (; row < product.rows; ++row) multiply_rows<Lanes, IsRounded, RowVectors, 1>(product, row);
 }
 
 /// e^x within two units of the last place: x = n · ln 2 + r, and a polynomial for e^r (Cephes, expf). 0 below −87, infinite
@@ -207,7 +224,8 @@ float soften_scores(float shift, float hidden, float* scores) {
 /// All of it for vectors of `Lanes` numbers; see multiply_tile().
 template <std::size_t Lanes, std::size_t Vectors, std::size_t Rows, std::size_t RowVectors>
 constexpr HostTile tile_of(const char* vectors) {
-  return {.multiply = multiply_tile<Lanes, Vectors, Rows, RowVectors>,
+  return {.multiply = multiply_tile<Lanes, false, Vectors, Rows, RowVectors>,
+          .multiply_rounded = multiply_tile<Lanes, true, Vectors, Rows, RowVectors>,
           .finish = finish_tile<Lanes>,
           .scale = scale_scores<Lanes>,
           .largest = largest_score<Lanes>,
