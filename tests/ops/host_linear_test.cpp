@@ -201,7 +201,7 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "a GPU's default is its own kernels") {
     gpu::DeviceInfo gpu = context.device();
     gpu.is_cpu = gpu.runs_host_steps = false;
-    CHECK(default_tuning(gpu).few_rows == LinearKernel::Tiled);
+    CHECK(default_tuning(gpu).few_rows == LinearKernel::Gemv);
     CHECK(default_tuning(gpu).many_rows == LinearKernel::Tiled);
     CHECK(default_shader(context.device()) != LinearKernel::Host);
   }
