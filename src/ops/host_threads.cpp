@@ -27,7 +27,7 @@ void HostThreads::run(std::uint32_t count, const std::function<void(std::uint32_
     ++loop_;
   }
   if (count > 1) begun_.notify_all();
-  take_parts();
+  take_parts(part, count);
   std::unique_lock lock(mutex_);
   part_ = nullptr;  // a thread that wakes up only now has nothing to do
   ended_.wait(lock, [&] { return helping_ == 0; });
@@ -42,18 +42,21 @@ void HostThreads::work() {
     if (ends_) return;
     seen = loop_;
     ++helping_;
+    // Read while the lock is held: run() ends the loop by clearing them as soon as no part is left to take.
+    const std::function<void(std::uint32_t)>& part = *part_;
+    const std::uint32_t count = count_;
     lock.unlock();
-    take_parts();
+    take_parts(part, count);
     lock.lock();
     if (--helping_ == 0) ended_.notify_all();
   }
 }
 
-void HostThreads::take_parts() {
+void HostThreads::take_parts(const std::function<void(std::uint32_t)>& part, std::uint32_t count) {
   try {
-    for (std::uint32_t i = next_++; i < count_; i = next_++) (*part_)(i);
+    for (std::uint32_t i = next_++; i < count; i = next_++) part(i);
   } catch (...) {
-    next_ = count_;
+    next_ = count;
     const std::scoped_lock lock(mutex_);
     if (!failure_) failure_ = std::current_exception();
   }

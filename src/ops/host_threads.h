@@ -26,7 +26,7 @@ class HostThreads {
 
  private:
   void work();
-  void take_parts();
+  void take_parts(const std::function<void(std::uint32_t)>& part, std::uint32_t count);
 
   std::mutex mutex_;
   std::condition_variable begun_, ended_;

@@ -147,6 +147,11 @@ TEST_SUITE("cpu") {
                                     if (part == 7) throw std::runtime_error("a part failed");
                                   }),
                       std::runtime_error);
+      for (int i = 0; i < 20'000; ++i) {  // short loops, so that threads join them while they end
+        std::atomic<int> calls = 0;
+        threads.run(3, [&](std::uint32_t /*part*/) { ++calls; });
+        REQUIRE(calls == 3);
+      }
       std::atomic<int> sum = 0;
       threads.run(10, [&](std::uint32_t part) { sum += static_cast<int>(part); });
       CHECK(sum == 45);
