@@ -56,6 +56,37 @@ TEST_SUITE("gpu") {
     CHECK(all_equal(submission.values<float>(fourth), 1.0f));
   }
 
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "a scratch is one buffer until more room is asked for, and kernels that share it wait for each other") {
+    const Kernel affine = test::compile_kernel(context, test::kAffine);
+    const Buffer a = make_buffer(context), b = make_buffer(context), c = make_buffer(context);
+    const std::vector<float> ones(kCount, 1.0f);
+    Stream stream(context);
+    const auto step = [&](const Slice& from, const Slice& to, float factor) {
+      stream.dispatch(affine, {from, to}, AffineParameters{kCount, factor, 0.0f}, kGroups);
+    };
+    constexpr std::size_t kBytes = kCount * sizeof(float);
+    stream.upload(a, 0, std::span<const float>(ones));
+    const Buffer& first = stream.scratch(kBytes, "a test");
+    step(a, first, 2.0f);
+    step(first, b, 2.0f);  // b = 4
+    const Buffer& second = stream.scratch(kBytes / 2, "a test");
+    CHECK(&second == &first);
+    step(a, second, 3.0f);
+    step(second, c, 3.0f);  // c = 9
+    const Buffer& larger = stream.scratch(2 * kBytes, "a test");
+    CHECK(&larger != &first);
+    CHECK(larger.size() >= 2 * kBytes);
+    step(a, Slice(larger, 0, kBytes), 5.0f);
+    const Download from_b = stream.download(b), from_c = stream.download(c),
+                   from_scratch = stream.download(Slice(larger, 0, kBytes));
+    Submission submission = std::move(stream).submit();
+    submission.wait();
+    CHECK(all_equal(submission.values<float>(from_b), 4.0f));
+    CHECK(all_equal(submission.values<float>(from_c), 9.0f));
+    CHECK(all_equal(submission.values<float>(from_scratch), 5.0f));
+  }
+
   TEST_CASE_FIXTURE(test::OnGpu, "a long chain through two buffers, more dispatches than one descriptor pool holds") {
     const Kernel affine = test::compile_kernel(context, test::kAffine);
     const Buffer buffers[] = {make_buffer(context), make_buffer(context)};
