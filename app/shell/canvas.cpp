@@ -1,6 +1,8 @@
 #include "app/shell/canvas.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "core/error.h"
 
@@ -10,33 +12,37 @@ namespace {
 // UNORM although the colours are sRGB: ImGui blends in the encoded space and expects the values unchanged.
 constexpr vk::Format kFormat = vk::Format::eR8G8B8A8Unorm;
 
-vk::raii::RenderPass make_render_pass(const vk::raii::Device& device) {
-  const vk::AttachmentDescription color{.format = kFormat,
-                                        .samples = vk::SampleCountFlagBits::e1,
-                                        .loadOp = vk::AttachmentLoadOp::eClear,
-                                        .storeOp = vk::AttachmentStoreOp::eStore,
-                                        .stencilLoadOp = vk::AttachmentLoadOp::eDontCare,
-                                        .stencilStoreOp = vk::AttachmentStoreOp::eDontCare,
-                                        .initialLayout = vk::ImageLayout::eUndefined,
-                                        .finalLayout = vk::ImageLayout::eTransferSrcOptimal};
+/// Clears the image, or keeps its pixels. Otherwise both are the same, so that pipelines fit both.
+vk::raii::RenderPass make_render_pass(const vk::raii::Device& device, bool clears) {
+  const vk::AttachmentDescription color{
+      .format = kFormat,
+      .samples = vk::SampleCountFlagBits::e1,
+      .loadOp = clears ? vk::AttachmentLoadOp::eClear : vk::AttachmentLoadOp::eLoad,
+      .storeOp = vk::AttachmentStoreOp::eStore,
+      .stencilLoadOp = vk::AttachmentLoadOp::eDontCare,
+      .stencilStoreOp = vk::AttachmentStoreOp::eDontCare,
+      .initialLayout = clears ? vk::ImageLayout::eUndefined : vk::ImageLayout::eTransferSrcOptimal,
+      .finalLayout = vk::ImageLayout::eTransferSrcOptimal};
   const vk::AttachmentReference reference{.attachment = 0, .layout = vk::ImageLayout::eColorAttachmentOptimal};
   const vk::SubpassDescription subpass{
       .pipelineBindPoint = vk::PipelineBindPoint::eGraphics, .colorAttachmentCount = 1, .pColorAttachments = &reference};
   using Stage = vk::PipelineStageFlagBits;
   using Access = vk::AccessFlagBits;
-  // A window may still be copying the previous frame when the next one begins, and copies this one after it.
-  const std::array dependencies{vk::SubpassDependency{.srcSubpass = VK_SUBPASS_EXTERNAL,
-                                                      .dstSubpass = 0,
-                                                      .srcStageMask = Stage::eTransfer,
-                                                      .dstStageMask = Stage::eColorAttachmentOutput,
-                                                      .srcAccessMask = Access::eTransferRead,
-                                                      .dstAccessMask = Access::eColorAttachmentWrite},
-                                vk::SubpassDependency{.srcSubpass = 0,
-                                                      .dstSubpass = VK_SUBPASS_EXTERNAL,
-                                                      .srcStageMask = Stage::eColorAttachmentOutput,
-                                                      .dstStageMask = Stage::eTransfer,
-                                                      .srcAccessMask = Access::eColorAttachmentWrite,
-                                                      .dstAccessMask = Access::eTransferRead}};
+  // A window may still be copying the previous frame when the next one begins, and copies this one after it. A frame may be
+  // drawn over the previous one.
+  const std::array dependencies{
+      vk::SubpassDependency{.srcSubpass = VK_SUBPASS_EXTERNAL,
+                            .dstSubpass = 0,
+                            .srcStageMask = Stage::eTransfer | Stage::eColorAttachmentOutput,
+                            .dstStageMask = Stage::eColorAttachmentOutput,
+                            .srcAccessMask = Access::eTransferRead | Access::eColorAttachmentWrite,
+                            .dstAccessMask = Access::eColorAttachmentRead | Access::eColorAttachmentWrite},
+      vk::SubpassDependency{.srcSubpass = 0,
+                            .dstSubpass = VK_SUBPASS_EXTERNAL,
+                            .srcStageMask = Stage::eColorAttachmentOutput,
+                            .dstStageMask = Stage::eTransfer,
+                            .srcAccessMask = Access::eColorAttachmentWrite,
+                            .dstAccessMask = Access::eTransferRead}};
   return {device, vk::RenderPassCreateInfo{.attachmentCount = 1,
                                            .pAttachments = &color,
                                            .subpassCount = 1,
@@ -45,9 +51,29 @@ vk::raii::RenderPass make_render_pass(const vk::raii::Device& device) {
                                            .pDependencies = dependencies.data()}};
 }
 
+PixelRect bounds_of(std::span<const PixelRect> rects) {
+  PixelRect bounds = rects.front();
+  for (const PixelRect& rect : rects) {
+    bounds = {.left = std::min(bounds.left, rect.left),
+              .top = std::min(bounds.top, rect.top),
+              .right = std::max(bounds.right, rect.right),
+              .bottom = std::max(bounds.bottom, rect.bottom)};
+  }
+  return bounds;
+}
+
+vk::Rect2D to_vulkan(const PixelRect& rect) {
+  return {.offset = {.x = rect.left, .y = rect.top},
+          .extent = {.width = static_cast<std::uint32_t>(rect.right - rect.left),
+                     .height = static_cast<std::uint32_t>(rect.bottom - rect.top)}};
+}
+
 }  // namespace
 
-Canvas::Canvas(RenderDevice::Handles& handles) : handles_(handles), render_pass_(make_render_pass(handles.device)) {
+Canvas::Canvas(RenderDevice::Handles& handles)
+    : handles_(handles),
+      clearing_pass_(make_render_pass(handles.device, true)),
+      keeping_pass_(make_render_pass(handles.device, false)) {
   auto buffers = vk::raii::CommandBuffers(handles.device, {.commandPool = *handles.command_pool, .commandBufferCount = 1});
   commands_ = std::move(buffers[0]);
   done_ = vk::raii::Fence(handles.device, vk::FenceCreateInfo{});
@@ -95,7 +121,7 @@ void Canvas::resize(glm::uvec2 size) {
           .viewType = vk::ImageViewType::e2D,
           .format = kFormat,
           .subresourceRange = {.aspectMask = vk::ImageAspectFlagBits::eColor, .levelCount = 1, .layerCount = 1}});
-  framebuffer_ = vk::raii::Framebuffer(handles_.device, vk::FramebufferCreateInfo{.renderPass = *render_pass_,
+  framebuffer_ = vk::raii::Framebuffer(handles_.device, vk::FramebufferCreateInfo{.renderPass = *clearing_pass_,
                                                                                   .attachmentCount = 1,
                                                                                   .pAttachments = &*view_,
                                                                                   .width = size.x,
@@ -111,29 +137,44 @@ void Canvas::wait() {
   is_in_flight_ = false;
 }
 
-vk::CommandBuffer Canvas::begin(const glm::vec3& ground, std::span<const Ground> grounds) {
+vk::CommandBuffer Canvas::begin(const glm::vec3& ground, std::span<const Ground> grounds,
+                                std::span<const PixelRect> rects) {
   wait();
   commands_.reset();
   commands_.begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
+  const PixelRect drawn = bounds_of(rects);
+  const bool is_whole = rects.size() == 1 && drawn.contains({.right = static_cast<std::int32_t>(size_.x),
+                                                             .bottom = static_cast<std::int32_t>(size_.y)});
   const vk::ClearValue clear{.color = {.float32 = std::array{ground.r, ground.g, ground.b, 1.0F}}};
-  commands_.beginRenderPass({.renderPass = *render_pass_,
+  commands_.beginRenderPass({.renderPass = is_whole ? *clearing_pass_ : *keeping_pass_,
                              .framebuffer = *framebuffer_,
-                             .renderArea = {.extent = {.width = size_.x, .height = size_.y}},
+                             .renderArea = to_vulkan(drawn),
                              .clearValueCount = 1,
                              .pClearValues = &clear},
                             vk::SubpassContents::eInline);
+  std::vector<vk::ClearRect> areas;
+  const auto fill_part = [&](const PixelRect& rect, const glm::vec3& color) {
+    areas.clear();
+    for (const PixelRect& part : rects) {
+      const PixelRect area = intersection(rect, part);
+      if (!area.is_empty()) areas.push_back({.rect = to_vulkan(area), .baseArrayLayer = 0, .layerCount = 1});
+    }
+    if (!areas.empty()) fill(color, areas);
+  };
+  if (!is_whole) fill_part(drawn, ground);
   for (const Ground& rect : grounds) {
-    const vk::ClearAttachment fill{
-        .aspectMask = vk::ImageAspectFlagBits::eColor,
-        .colorAttachment = 0,
-        .clearValue = {.color = {.float32 = std::array{rect.color.r, rect.color.g, rect.color.b, 1.0F}}}};
-    const vk::ClearRect area{.rect = {.offset = {.x = rect.origin.x, .y = rect.origin.y},
-                                      .extent = {.width = rect.size.x, .height = rect.size.y}},
-                             .baseArrayLayer = 0,
-                             .layerCount = 1};
-    commands_.clearAttachments(fill, area);
+    const glm::ivec2 end = rect.origin + glm::ivec2(rect.size);
+    fill_part({.left = rect.origin.x, .top = rect.origin.y, .right = end.x, .bottom = end.y}, rect.color);
   }
   return *commands_;
+}
+
+void Canvas::fill(const glm::vec3& color, std::span<const vk::ClearRect> areas) {
+  const vk::ClearAttachment fill{.aspectMask = vk::ImageAspectFlagBits::eColor,
+                                 .colorAttachment = 0,
+                                 .clearValue = {.color = {.float32 = std::array{color.r, color.g, color.b, 1.0F}}}};
+  commands_.clearAttachments(fill,
+                             vk::ArrayProxy<const vk::ClearRect>(static_cast<std::uint32_t>(areas.size()), areas.data()));
 }
 
 void Canvas::end_and_submit() {

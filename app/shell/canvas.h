@@ -4,6 +4,7 @@
 
 #include <glm/vec3.hpp>
 
+#include "app/shell/frame_tiles.h"
 #include "app/shell/pixels.h"
 #include "app/shell/vulkan_handles.h"
 
@@ -17,7 +18,7 @@ struct Ground {
 };
 
 /// The image that a frame is drawn into, with its render pass, and the way back to host memory. One frame is in flight at a
-/// time; between frames the image is ready to be copied from (TRANSFER_SRC_OPTIMAL).
+/// time; between frames the image keeps its pixels and is ready to be copied from (TRANSFER_SRC_OPTIMAL).
 class Canvas {
  public:
   explicit Canvas(RenderDevice::Handles& handles);
@@ -26,7 +27,8 @@ class Canvas {
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
 
-  vk::RenderPass render_pass() const { return *render_pass_; }
+  /// Pipelines made for it draw in begin()'s render pass, whichever rectangles that is for.
+  vk::RenderPass render_pass() const { return *clearing_pass_; }
   glm::uvec2 size() const { return size_; }
   vk::Image image() const { return *image_; }
 
@@ -36,14 +38,19 @@ class Canvas {
   void wait();
   /// Waits before the frame's resources are freed, and ignores errors of the device.
   void finish() noexcept;
-  /// Begins the render pass on a background, its colour 0 … 1, with other rectangles on it.
-  vk::CommandBuffer begin(const glm::vec3& ground, std::span<const Ground> grounds);
+  /// Begins the render pass in these rectangles, on a background of [r, g, b], 0 … 1, with other rectangles on it; all other
+  /// pixels stay as they are. At least one rectangle, inside of the image; after resize() it must be the whole image.
+  vk::CommandBuffer begin(const glm::vec3& ground, std::span<const Ground> grounds,
+                          std::span<const PixelRect> rects);
   void end_and_submit();
   PixelImage read();
 
  private:
+  void fill(const glm::vec3& color, std::span<const vk::ClearRect> areas);
+
   RenderDevice::Handles& handles_;
-  vk::raii::RenderPass render_pass_ = nullptr;
+  vk::raii::RenderPass clearing_pass_ = nullptr;
+  vk::raii::RenderPass keeping_pass_ = nullptr;  ///< compatible with it
   glm::uvec2 size_{0};
   vk::raii::DeviceMemory memory_ = nullptr;
   vk::raii::Image image_ = nullptr;

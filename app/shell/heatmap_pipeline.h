@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/shell/cell_colors.h"
+#include "app/shell/drawn_shapes.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/shell/heatmap_variants.h"
 #include "app/shell/pixels.h"
@@ -41,11 +42,10 @@ struct HeatmapRenderer::Pipeline {
   std::uint32_t upload_missing(Color color);
 
   /// The argument of a draw-list callback; valid until the next frame.
-  struct Draw {
+  struct Draw : DrawnByCallback {
     Pipeline* pipeline = nullptr;
     params::HeatmapParameters parameters{};
     vk::Pipeline variant;
-    std::uint64_t upload = 0;  ///< Entry::upload
   };
   vk::Pipeline variant_of(const params::HeatmapParameters& parameters, bool has_mask) {
     return variants_.pipeline_of(parameters, has_mask);

@@ -1,7 +1,9 @@
 #include "app/shell/heatmap_renderer.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "app/shell/frame_hash.h"
 #include "app/shell/heatmap_pipeline.h"
 #include "app/shell/imgui_vectors.h"
 #include "core/error.h"
@@ -36,7 +38,7 @@ std::pair<glm::vec2, glm::vec2> visible_part(const HeatmapImage& image, glm::vec
 }
 
 void on_draw(const ImDrawList*, const ImDrawCmd* command) {
-  const auto& draw = *static_cast<const Pipeline::Draw*>(command->UserCallbackData);
+  const auto& draw = static_cast<const Pipeline::Draw&>(*static_cast<const DrawnByCallback*>(command->UserCallbackData));
   const ImVec4& clip = command->ClipRect;  // pixels by now, see draw_data.h
   draw.pipeline->record(draw, {clip.x, clip.y}, {clip.z, clip.w});
 }
@@ -100,14 +102,24 @@ void HeatmapRenderer::draw(ImDrawList* list, const HeatmapImage& image) {
   p.rounding = image.rounding * scale;
   const CellColoring coloring =
       coloring_of(image, p.area_width / static_cast<float>(image.columns), p.area_height / static_cast<float>(image.rows));
+  std::uint64_t upload = 0;
   pipeline.handles.guarded([&] {
     const Pipeline::Entry* entry = pipeline.upload(image, coloring);
     p.is_uploaded = entry != nullptr ? 1 : 0;
     p.cells_at = entry != nullptr ? entry->offset : pipeline.upload_missing(image.missing);
-    draw.upload = entry != nullptr ? entry->upload : 0;
+    upload = entry != nullptr ? entry->upload : 0;
     draw.variant = pipeline.variant_of(p, entry != nullptr && entry->has_mask);
   });
-  list->AddCallback(&on_draw, &draw);
+  draw.pixels = {.left = static_cast<std::int32_t>(std::floor(p.quad_x)),
+                 .top = static_cast<std::int32_t>(std::floor(p.quad_y)),
+                 .right = static_cast<std::int32_t>(std::ceil(p.quad_x + p.quad_width)),
+                 .bottom = static_cast<std::int32_t>(std::ceil(p.quad_y + p.quad_height))};
+  FrameHash hash;
+  hash.add(p);
+  hash.add(upload);
+  if (upload == 0) hash.add(image.missing);
+  draw.content = hash.value();
+  list->AddCallback(&on_draw, static_cast<DrawnByCallback*>(&draw));
   list->AddCallback(ImDrawCallback_ResetRenderState, nullptr);
 }
 

@@ -174,27 +174,16 @@ void ImGuiLayer::begin_frame(glm::uvec2 size, float scale, double elapsed_s) {
 void ImGuiLayer::end_frame(float scale) {
   ImGui::Render();
   to_pixels(*ImGui::GetDrawData(), scale);
+  shapes_.read(*ImGui::GetDrawData());
 }
 
 void ImGuiLayer::drop_frame() { ImGui::EndFrame(); }
 
-void ImGuiLayer::add_to(FrameHash& hash) const {
-  const ImDrawData* data = ImGui::GetDrawData();
-  for (int i = 0; data != nullptr && i < data->CmdListsCount; ++i) {
-    const ImDrawList* list = data->CmdLists[i];
-    hash.add_bytes(list->VtxBuffer.Data, static_cast<std::size_t>(list->VtxBuffer.size_in_bytes()));
-    hash.add_bytes(list->IdxBuffer.Data, static_cast<std::size_t>(list->IdxBuffer.size_in_bytes()));
-    for (const ImDrawCmd& command : list->CmdBuffer) {
-      hash.add(command.ClipRect);
-      hash.add(command.ElemCount);
-      hash.add(command.UserCallback != nullptr);
-    }
-  }
-}
-
-void ImGuiLayer::record(vk::CommandBuffer commands) {
+void ImGuiLayer::record(vk::CommandBuffer commands, const std::vector<PixelRect>& rects) {
+  ImDrawData& data = *ImGui::GetDrawData();
+  shapes_.cut(data, rects);
   try {
-    ImGui_ImplVulkan_RenderDrawData(ImGui::GetDrawData(), commands);
+    ImGui_ImplVulkan_RenderDrawData(&data, commands);
   } catch (...) {
     abandon_backend();
     throw;

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/shell/frame_hash.h"
+#include "app/shell/drawn_shapes.h"
 #include "app/shell/input.h"
 #include "app/shell/pixels.h"
 #include "app/shell/ui.h"
@@ -38,11 +38,12 @@ class ImGuiLayer {
   void begin_frame(glm::uvec2 size, float scale, double elapsed_s);
   /// Ends ImGui's frame, lays it out in pixels. record() then draws it.
   void end_frame(float scale);
-  void record(vk::CommandBuffer commands);
+  /// Draws the frame inside these rectangles, which have no pixels in common; once a frame.
+  void record(vk::CommandBuffer commands, const std::vector<PixelRect>& rects);
   /// Instead of end_frame(): discards the frame.
   void drop_frame();
-  /// The layout of end_frame(), without the heatmaps.
-  void add_to(FrameHash& hash) const;
+  /// What end_frame() laid out.
+  void add_to(FrameTiles& tiles) const { shapes_.add_to(tiles); }
 
   /// Ends the editing of the text field that has the focus, keeping its text.
   void leave_text_field();
@@ -68,6 +69,7 @@ class ImGuiLayer {
   vk::RenderPass render_pass_;
   vk::raii::DescriptorPool pool_ = nullptr;
   ImGuiContext* context_ = nullptr;
+  DrawnShapes shapes_;  ///< of the frame
   bool has_backend_ = false;
   Clipboard clipboard_;
   std::string clipboard_text_;  ///< what read_clipboard() returned stays valid

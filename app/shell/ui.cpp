@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "app/shell/frame_hash.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/shell/missing_font.h"
 #include "app/shell/ui_impl.h"
@@ -114,6 +115,7 @@ void Ui::begin_frame(glm::uvec2 size, float scale, double elapsed_s) {
 void Ui::prepare_frame(glm::uvec2 size, float scale) {
   Impl& self = *impl_;
   self.canvas->wait();
+  if (self.canvas->size() != size) self.drawn.reset();
   self.canvas->resize(size);
   self.grounds.clear();
   if (self.atlas_scale != scale || self.has_new_glyphs || !self.layer.has_backend()) {
@@ -136,16 +138,22 @@ void Ui::end_frame() {
   self.layer.end_frame(self.scale);
   if (const std::string pasted = self.layer.take_pasted(); !pasted.empty()) ensure_glyphs(pasted);
   self.frames_wanted = std::max(self.frames_wanted - 1, 0);
-  const std::uint64_t hash = self.hash();
-  if (self.drawn == hash) return;
+  FrameTiles tiles = self.tiles();
+  const std::vector<PixelRect> changed = tiles.changed_since(self.drawn.value_or(FrameTiles()));
+  if (changed.empty()) return;
+  self.drawn.reset();  // until the frame is submitted the image may be anything
   self.handles.guarded([&] {
-    const vk::CommandBuffer commands = self.canvas->begin(channels(self.theme->background), self.grounds);
+    const vk::CommandBuffer commands = self.canvas->begin(channels(self.theme->background), self.grounds, changed);
     self.heatmaps.pipeline().recording = commands;
-    self.layer.record(commands);
+    self.layer.record(commands, changed);
     self.canvas->end_and_submit();
   });
-  self.drawn = hash;
+  self.drawn = std::move(tiles);
   ++self.frames_drawn;
+  for (const PixelRect& rect : changed) {
+    self.pixels_drawn +=
+        static_cast<std::uint64_t>(rect.right - rect.left) * static_cast<std::uint64_t>(rect.bottom - rect.top);
+  }
 }
 
 void Ui::drop_frame() {
@@ -154,6 +162,8 @@ void Ui::drop_frame() {
 }
 
 std::uint64_t Ui::frames_drawn() const { return impl_->frames_drawn; }
+std::uint64_t Ui::pixels_drawn() const { return impl_->pixels_drawn; }
+void Ui::redraw_all() { impl_->drawn.reset(); }
 
 void Ui::paint_ground(const view::Rect& rect, Color color) {
   const auto pixels = [&](glm::vec2 units) {
@@ -164,16 +174,19 @@ void Ui::paint_ground(const view::Rect& rect, Color color) {
     impl_->grounds.push_back({.origin = low, .size = glm::uvec2(size), .color = channels(color)});
 }
 
-std::uint64_t Ui::Impl::hash() {
-  FrameHash hash;
-  hash.add(canvas->size());
-  hash.add(theme->background);
-  for (const Ground& ground : grounds) hash.add(ground);
-  hash.add(heatmaps.uploads());
-  hash.add(font_uploads);
-  layer.add_to(hash);
-  for (const HeatmapRenderer::Pipeline::Draw& draw : heatmaps.pipeline().draws) hash.add(draw.parameters);
-  return hash.value();
+FrameTiles Ui::Impl::tiles() const {
+  FrameHash everywhere;
+  everywhere.add(theme->background);
+  everywhere.add(font_uploads);
+  FrameTiles tiles(canvas->size(), everywhere.value());
+  for (const Ground& ground : grounds) {
+    FrameHash hash;
+    hash.add(ground);
+    const glm::ivec2 end = ground.origin + glm::ivec2(ground.size);
+    tiles.add({.left = ground.origin.x, .top = ground.origin.y, .right = end.x, .bottom = end.y}, hash.value());
+  }
+  layer.add_to(tiles);
+  return tiles;
 }
 
 void Ui::wait_until_drawn() {

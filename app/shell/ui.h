@@ -86,12 +86,17 @@ class Ui {
   /// A plain rectangle below everything else in this frame; later ones are over earlier ones. Far cheaper than drawing it
   /// where a CPU fills the pixels.
   void paint_ground(const view::Rect& rect, Color color);
-  /// Draws the frame into the image (asynchronously); does nothing when the image already shows the same frame.
+  /// Draws the frame into the image (asynchronously), as far as it differs from the frame that the image shows: only tiles
+  /// in which something changed, none when nothing did.
   void end_frame();
   /// Instead of end_frame(): ends the frame without drawing it, because another one follows immediately.
   void drop_frame();
   /// Number of frames drawn; end_frame() adds one where something changed.
   std::uint64_t frames_drawn() const;
+  /// Number of pixels in the rectangles that were redrawn, over all frames.
+  std::uint64_t pixels_drawn() const;
+  /// The next end_frame() draws every pixel, changed or not.
+  void redraw_all();
   /// Waits until the frame is drawn into the image.
   void wait_until_drawn();
 

@@ -9,7 +9,7 @@
 
 #include "app/shell/canvas.h"
 #include "app/shell/font_atlas.h"
-#include "app/shell/frame_hash.h"
+#include "app/shell/frame_tiles.h"
 #include "app/shell/heatmap_pipeline.h"
 #include "app/shell/imgui_layer.h"
 #include "app/shell/input_queue.h"
@@ -42,8 +42,8 @@ struct Ui::Impl {
 
   /// Passes the next frame's events to ImGui and is_pressed().
   void apply_input();
-  /// A hash of everything that the ended frame depends on.
-  std::uint64_t hash();
+  /// What the ended frame draws.
+  FrameTiles tiles() const;
 
   RenderDevice::Handles& handles;
   std::optional<Canvas> canvas;  ///< none between release_device() and use_device()
@@ -62,7 +62,8 @@ struct Ui::Impl {
   std::vector<Ground> grounds;  ///< of this frame
   std::uint64_t frames_drawn = 0;
   std::uint64_t font_uploads = 0;
-  std::optional<std::uint64_t> drawn;  ///< hash of the image's frame
+  std::uint64_t pixels_drawn = 0;
+  std::optional<FrameTiles> drawn;  ///< the image's frame
 
   std::vector<KeyPress> pressed;  ///< in this frame
   Modifiers modifiers;
