@@ -9,7 +9,9 @@
 #include "app/views/head/head_header.h"
 #include "app/views/head/map_heatmap.h"
 #include "app/views/head/map_input.h"
+#include "app/views/head/map_navigation.h"
 #include "app/views/head/map_tooltip.h"
+#include "app/views/head/minimap.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -186,6 +188,8 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
                                   .height = std::max(room.height - margins.top, 16.0F)},
                          .rows = queries.count,
                          .columns = keys.count};
+  follow_strongest(frame, map_room.rows, map_room.columns);
+  const Minimap minimap(frame, map_room);
   const view::Viewport viewport = handle_map_input(frame, map_room);
   const view::Rect cells = viewport.visible();
   frame.mark("head.map", {.x = cells.x, .y = cells.y, .width = cells.width, .height = cells.height});
@@ -199,6 +203,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys) {
   if (!hovered) {
     draw_crosshair(viewport, frame.transient.pointed_query, frame.transient.pointed_key, frame.ui.theme().crosshair);
   }
+  if (minimap.is_shown()) heatmap.draw_small(minimap);
   draw_axes(frame, viewport, margins, queries, keys, marked_labels(frame));
   if (heatmap.is_known()) {
     const float x = std::round(cells.right() + 18.0F);
@@ -230,7 +235,11 @@ void draw_head_panel(Frame& frame) {
     rows.texts = &*written;
     rows.name = "writes";
   }
-  draw_map(frame, rows, axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind)));
+  const AxisTokens keys = axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind));
+  draw_token_search(frame, {.queries = rows.texts,
+                            .keys = keys.texts,
+                            .are_same = &frame.result.input->queries(kind) == &frame.result.input->keys(kind)});
+  draw_map(frame, rows, keys);
 }
 
 std::unique_ptr<ViewPanel> open_head_view() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <imgui.h>
 
@@ -35,6 +36,10 @@ class MapInput {
         io_(ImGui::GetIO()) {}
 
   view::Viewport handle() {
+    if (const auto cell = std::exchange(frame_.transient.reveals, std::nullopt)) {
+      viewport_ = viewport_.revealing(
+          {.row = std::min(cell->query, room_.rows - 1), .column = std::min(cell->key, room_.columns - 1)});
+    }
     const view::Rect seen = viewport_.visible();
     ImGui::SetCursorScreenPos(ImVec2(seen.x, seen.y));
     ImGui::InvisibleButton("map", ImVec2(std::max(seen.width, 1.0F), std::max(seen.height, 1.0F)));
