@@ -22,12 +22,16 @@ constexpr const char* kOutput = "Output";
 constexpr const char* kFigures = "Figures";
 constexpr const char* kSelection = "Selection";
 constexpr std::uint64_t kLargestIndex = 1'000'000;
+constexpr std::uint64_t kLargestToken = 1U << 22;
 
 constexpr const char* kDescription =
     "Write attention as figures and numbers\n\n"
     "Computes a text (with a trained model, the playground or a notebook's preset) and writes the asked stages,\n"
-    "one file a map (png, svg, csv, json) or one a stage (npy: float32, row-major), and run.json with tokens, masks and\n"
-    "settings beside them.";
+    "one file a map (png, svg, csv, json, tiles) or one a stage (npy: float32, row-major), and run.json with tokens, masks "
+    "and\n"
+    "settings beside them. Maps of any size pass through in strips. As tiles a map becomes a folder of PNGs with a pixel "
+    "for\n"
+    "each cell, 1,024 x 1,024 each, and index.json with their places and the range of the colours.";
 
 constexpr const char* kFooter =
     "Stages, in the order of the calculation:\n"
@@ -55,6 +59,9 @@ constexpr const char* kFooter =
     "npy "
     "--out numbers\n"
     "  headlight export --model marian-folder --text \"a text\" --target \"ein Text\" --format png --out figures\n"
+    "  headlight export --model captions-gpt2 --text-file long.txt --join-lines on --stretch-positions on --layer 0 --head "
+    "3 "
+    "--queries 0:4096 --keys 0:4096 --format tiles --out map\n"
     "  headlight export --session notes.headlight.json --format svg --out figures\n"
     "  headlight export --preset notebook-004 --stages x,q,k,v,scores,weights,merged --format npy --out notebook-004\n"
     "  headlight export --text \"a b c\" --mask-file mask.json --fill -1e9 --format json --out masked";
@@ -108,6 +115,16 @@ view::ValueLimits read_range(const std::string& text) {
   return range;
 }
 
+/// "1000:2000": from the first index up to the second, which is behind the last.
+IndexRange read_index_range(const std::string& flag, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) throw UsageError("{}: expected FIRST:END as in 0:1000, found '{}'", flag, text);
+  const auto index = [&](const std::string& number) {
+    return static_cast<std::uint32_t>(parse_integer(flag, number, 0, kLargestToken));
+  };
+  return {.first = index(text.substr(0, colon)), .end = index(text.substr(colon + 1))};
+}
+
 void add_selection_flags(CLI::App& app, ExportOptions* options) {
   const auto add_index = [&](const std::string& flag, const std::string& help, std::optional<std::uint32_t>* index) {
     add_flag(app, flag, "N", help, kSelection, [=](const std::string& text) {
@@ -117,6 +134,13 @@ void add_selection_flags(CLI::App& app, ExportOptions* options) {
   add_index("--layer", "only this layer, from 0 (default: all)", &options->layer);
   add_index("--head", "only this head, from 0 (default: all)", &options->head);
   add_index("--batch", "only this batch item, from 0 (default: all)", &options->batch);
+  const auto add_part = [&](const std::string& flag, const std::string& help, std::optional<IndexRange>* part) {
+    add_flag(app, flag, "FIRST:END", help, kSelection,
+             [=](const std::string& text) { *part = read_index_range(flag, text); });
+  };
+  add_part("--queries", "only these rows of every map, from FIRST up to END, which is not written (default: all)",
+           &options->queries);
+  add_part("--keys", "only these columns of every map, likewise (default: all)", &options->keys);
   add_flag(app, "--mean", "layer|all", "weights as the mean of each layer's heads, or of all heads of a kind of attention",
            kSelection, [=](const std::string& text) {
              static const std::vector<std::string> kNames = {"layer", "all"};
@@ -132,8 +156,8 @@ void add_selection_flags(CLI::App& app, ExportOptions* options) {
 void add_output_flags(CLI::App& app, ExportOptions* options) {
   add_flag(app, "--out", "DIR", "folder to write into; made when it isn't there; needed", kOutput,
            [=](const std::string& text) { options->directory = text; });
-  add_repeatable_flag(app, "--format", "LIST", "any of png, svg, csv, npy, json, joined by commas (default png)", kOutput,
-                      [=](const std::vector<std::string>& values) { read_formats(values, *options); });
+  add_repeatable_flag(app, "--format", "LIST", "any of png, svg, csv, npy, json, tiles, joined by commas (default png)",
+                      kOutput, [=](const std::vector<std::string>& values) { read_formats(values, *options); });
   add_repeatable_flag(app, "--stages", "LIST",
                       "what to write, joined by commas: x, q, k, v, scores, scaled, masked, weights, heads, merged, output, "
                       "hidden, logits (default weights)",
@@ -187,12 +211,21 @@ void add_figure_flags(CLI::App& app, ExportFlags* flags) {
 ExportReport export_with_progress(Runner& runner, const ExportOptions& options) {
   ProgressBar bar = ProgressBar::on_terminal("MiB of weights");
   bool counts_files = false;
+  std::string file;
   return run_export(runner, options, [&](const ExportProgress& progress) {
     if (progress.total == 0) {
       bar.show(progress.loaded_bytes >> 20, progress.bytes_to_load >> 20);
     } else {
-      if (!std::exchange(counts_files, true)) bar.begin("files");
-      bar.show(progress.done, progress.total);
+      constexpr std::size_t kFew = 8;  // of few files each takes long
+      const bool is_next = !std::exchange(counts_files, true) || file != progress.file;
+      file = progress.file;
+      if (progress.total > kFew) {
+        if (is_next && progress.done == 0) bar.begin("files");
+        bar.show(progress.done, progress.total);
+      } else {
+        if (is_next) bar.begin("% of " + file);
+        bar.show(static_cast<std::size_t>(progress.share * 100.0), 100);
+      }
     }
     return true;
   });

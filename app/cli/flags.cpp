@@ -5,6 +5,8 @@
 #include <sstream>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "app/state/usage.h"
 
 namespace headlight::app {
@@ -126,6 +128,18 @@ void add_device_flag(CLI::App& app, std::string& device) {
              // Every device that is opened from now on reads it (gpu::ContextOptions); the only thread is this one.
              setenv("HEADLIGHT_KERNELS", kNames[parse_choice("--kernels", value, kNames)].c_str(), 1);
            });
+}
+
+void add_cache_flag(CLI::App& app, std::size_t& bytes) {
+  constexpr std::uint64_t kLeast = 16, kMost = 1U << 20;
+  add_flag(
+      app, "--cache", "MIB",
+      fmt::format("memory for evaluated parts of maps, {} to {} MiB; those that were not looked at for longest go first "
+                  "(default {})",
+                  kLeast, kMost, bytes >> 20),
+      "Device", [&bytes, kLeast, kMost](const std::string& value) {
+        bytes = static_cast<std::size_t>(parse_integer("--cache", value, kLeast, kMost)) << 20;
+      });
 }
 
 void set_help_layout(CLI::App& app) {

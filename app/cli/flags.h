@@ -30,6 +30,9 @@ CLI::Option* add_plain_flag(CLI::App& app, const std::string& flag, const std::s
 /// --device NAME, which every command has, and --kernels, which says how to compute there.
 void add_device_flag(CLI::App& app, std::string& device);
 
+/// --cache MIB of the commands with a window: the budget of evaluated tiles, in bytes.
+void add_cache_flag(CLI::App& app, std::size_t& bytes);
+
 /// Formats --help like a manual page: flags left, wrapped sentences right, in groups.
 void set_help_layout(CLI::App& app);
 

@@ -71,6 +71,7 @@ Subcommand add_screenshot_command(CLI::App& app) {
                       fmt::format("{}; any flag of the playground's shows that instead", kCaptionWriter));
   flags->shown.add_to(*command);
   add_device_flag(*command, options->device);
+  add_cache_flag(*command, options->tile_bytes);
   command->footer(
       "Examples:\n"
       "  headlight screenshot --out viewer.png --size 1600x1000\n"

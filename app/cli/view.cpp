@@ -19,6 +19,7 @@ struct ViewFlags {
   ModelFlags model;
   StateFlags shown;
   std::string device;
+  std::size_t tile_bytes = kDefaultTileBytes;
   float scale = 0.0f;
   bool is_fresh = false;
 };
@@ -57,6 +58,7 @@ int run_view(ViewFlags& flags) {
   flags.shown.apply(state);
   if (flags.scale > 0.0f) state.view.ui_scale = flags.scale;
   options.device = flags.device;
+  options.tile_bytes = flags.tile_bytes;
   return run_viewer(options);
 }
 
@@ -76,6 +78,7 @@ Subcommand add_view_command(CLI::App& app) {
   add_plain_flag(*command, "--fresh", "begin with the example sentence instead of the last one", "What is shown",
                  [flags = flags.get()] { flags->is_fresh = true; });
   add_device_flag(*command, flags->device);
+  add_cache_flag(*command, flags->tile_bytes);
   command->footer(
       "Files:\n"
       "  $XDG_CONFIG_HOME/headlight/settings.json   window, device and everything chosen, from one start to the next\n"

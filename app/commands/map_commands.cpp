@@ -63,11 +63,17 @@ void add_ranges(std::vector<Command>& list) {
   list.push_back(choice("map.spread.log", "Colour scale: logarithmic",
                         "Colours follow the logarithms of the weights, so that small ones can be told apart.",
                         place("Logarithmic", 1), &ViewChoices::color_spread, view::ScaleSpread::Log));
+  list.push_back(choice("map.pool.max", "Where a pixel covers several cells: their largest weight",
+                        "A pixel of a long text's map shows the largest weight of the cells under it: no peak vanishes.",
+                        place("Pixels show the largest weight", 2), &ViewChoices::pooling, attention::Pooling::Max));
+  list.push_back(choice("map.pool.mean", "Where a pixel covers several cells: their mean weight",
+                        "A pixel of a long text's map shows the mean weight of the cells under it.",
+                        place("Pixels show the mean weight", 2), &ViewChoices::pooling, attention::Pooling::Mean));
   list.push_back({.id = "map.fit",
                   .label = "Fit the colour range to every map",
                   .group = "Map",
                   .help = "Forgets the colour ranges that were dragged: each map has its own again.",
-                  .menu = place("Fit every map", 2),
+                  .menu = place("Fit every map", 3),
                   .works_while_loading = true,
                   .run = [](const CommandContext& context) { context.state.view.color_limits.clear(); },
                   .is_enabled = [](const CommandContext& context) { return !context.state.view.color_limits.empty(); }});

@@ -27,8 +27,8 @@ namespace headlight::app {
 namespace {
 
 constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All"};
-constexpr std::array kFormats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Npy,
-                                 ExportFormat::Json};
+constexpr std::array kFormats = {ExportFormat::Png, ExportFormat::Svg,  ExportFormat::Csv,
+                                 ExportFormat::Npy, ExportFormat::Json, ExportFormat::Tiles};
 constexpr std::size_t kHidden = attention::kStages, kLogits = kHidden + 1, kNpy = 3;
 static_assert(kFormats[kNpy] == ExportFormat::Npy);
 constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
@@ -291,7 +291,8 @@ void ExportDialog::draw_progress(Frame& frame) {
     const float total = static_cast<float>(std::max<std::size_t>(progress.total, 1));
     const std::string text =
         progress.total == 0 ? "Computing\u2026" : fmt::format("{} of {}", progress.done, progress.total);
-    ImGui::ProgressBar(static_cast<float>(progress.done) / total, {-1.0F, 0.0F}, text.c_str());
+    ImGui::ProgressBar((static_cast<float>(progress.done) + static_cast<float>(progress.share)) / total, {-1.0F, 0.0F},
+                       text.c_str());
     return;
   }
   if (!outcome_.is_shown()) return;

@@ -60,7 +60,7 @@ class ExportDialog {
   bool is_open_ = false;
   Reach reach_ = Reach::ThisHead;
   std::array<bool, attention::kStages + 2> matrices_{};  ///< the stages, then hidden states and logits
-  std::array<bool, 5> formats_{};
+  std::array<bool, 6> formats_{};
   std::optional<ExportContents> proposed_;  ///< the last time
   FigureChoices figure_;
   NumberBeingTyped typed_;

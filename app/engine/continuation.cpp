@@ -43,9 +43,10 @@ bool replace_token(State& state, const EngineResult& result, std::uint32_t item,
   std::string& text = has_target(result)    ? state.model().target_text
                       : token.sequence == 1 ? state.model().pair_text
                                             : state.text();
-  const std::vector<LineRange> items = item_lines(state.text());
+  const std::vector<LineRange> items = item_lines(state.text(), state.model().joins_lines);
   if (item >= items.size()) return false;
-  const LineRange line = &text == &state.text() ? items[item] : partner_line(state.text(), item, text);
+  const LineRange line =
+      &text == &state.text() ? items[item] : partner_line(state.text(), item, text, state.model().joins_lines);
   std::size_t begin = line.begin + token.bytes.begin;
   const std::size_t end = line.begin + token.bytes.end;
   if (end > line.end) return false;
@@ -80,21 +81,22 @@ std::vector<std::uint32_t> predicted_ids(const EngineResult& result, std::uint32
 }
 
 void append_to_item(State& state, const EngineResult& result, std::uint32_t item, const std::string& text) {
-  const std::vector<LineRange> items = item_lines(state.text());
+  const std::vector<LineRange> items = item_lines(state.text(), state.model().joins_lines);
   if (!has_target(result)) {
     if (item < items.size()) state.text().insert(items[item].end, text);
     return;
   }
   std::string& target = state.model().target_text;
   // A line for each of the text's lines, so that the new words belong to this item alone.
-  const std::size_t lines = line_ranges(state.text()).size();
+  const bool joins_lines = state.model().joins_lines;
+  const std::size_t lines = joins_lines ? 1 : line_ranges(state.text()).size();
   const std::string shared = line_ranges(target).size() == 1 ? target : std::string();
   if (lines > 1 && line_ranges(target).size() == 1) {
     for (std::size_t i = 1; i < lines; ++i) target += "\n" + shared;
   }
   while (line_ranges(target).size() < lines) target += '\n';
   std::string words = text;
-  const LineRange line = partner_line(state.text(), item, target);
+  const LineRange line = partner_line(state.text(), item, target, joins_lines);
   if (line.begin == line.end) words.erase(0, words.find_first_not_of(' '));
   target.insert(line.end, words);
 }

@@ -81,9 +81,14 @@ class Engine::Worker {
     return compiling_;
   }
 
+  std::optional<PassProgress> pass_progress() const {
+    const std::lock_guard lock(mutex_);
+    return passing_;
+  }
+
   void cancel_load() {
     const std::lock_guard lock(mutex_);
-    is_cancelled_ = progress_.has_value();
+    is_cancelled_ = progress_.has_value() || passing_.has_value();
   }
 
   std::optional<EngineResult> poll() {
@@ -123,8 +128,8 @@ class Engine::Worker {
       const std::lock_guard lock(mutex_);
       is_update = !progress_ || progress_->done_bytes / step != done_bytes / step;
       progress_ = {.done_bytes = done_bytes, .total_bytes = total_bytes};
-      const bool is_outdated = wanted_ && (model_path(wanted_->inputs.source) != model_path(loading_) ||
-                                           precision_of(wanted_->inputs.source) != precision_of(loading_));
+      const bool is_outdated = wanted_ && (model_path(wanted_->inputs.source) != model_path(computing_.source) ||
+                                           precision_of(wanted_->inputs.source) != precision_of(computing_.source));
       goes_on = !is_stopping_ && !is_cancelled_ && !device_ && !is_outdated;
     }
     if (is_update && options_.wake) options_.wake();
@@ -142,12 +147,27 @@ class Engine::Worker {
     if (options_.wake) options_.wake();
   }
 
+  /// Called during a long pass: may it continue? Those of tasks, which other threads wait for, aren't published and go on.
+  bool watch_passes(std::size_t done, std::size_t total) {
+    bool goes_on = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!is_beginning_) return !is_stopping_;
+      passing_ = {.done = done, .total = total};
+      const bool is_outdated = wanted_ && wanted_->inputs != computing_;
+      goes_on = !is_stopping_ && !is_cancelled_ && !device_ && !is_outdated;
+    }
+    if (options_.wake) options_.wake();
+    return goes_on;
+  }
+
   void work() {
     EngineWorker worker({.open = options_.open,
                          .tile_bytes = options_.tile_bytes,
                          .models = options_.models,
                          .watch_load = [this](std::size_t done, std::size_t total) { return watch_load(done, total); },
-                         .watch_compiling = [this](std::size_t done, std::size_t total) { watch_compiling(done, total); }});
+                         .watch_compiling = [this](std::size_t done, std::size_t total) { watch_compiling(done, total); },
+                         .watch_passes = [this](std::size_t done, std::size_t total) { return watch_passes(done, total); }});
     std::unique_lock lock(mutex_);
     while (true) {
       const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more() || tasks_->has_more(); };
@@ -165,10 +185,15 @@ class Engine::Worker {
       is_working_ = true;
       const std::optional<std::string> device = std::exchange(device_, std::nullopt);
       const std::optional<EngineRequest> wanted = std::exchange(wanted_, std::nullopt);
-      if (wanted) loading_ = wanted->inputs.source;
+      if (wanted) computing_ = wanted->inputs;
+      is_beginning_ = true;
       lock.unlock();
       if (device) worker.open(*device);
       if (wanted) worker.begin(*wanted);
+      lock.lock();
+      is_beginning_ = false;
+      passing_.reset();
+      lock.unlock();
       worker.evaluate_some();
       do_task(worker);
       EngineResult snapshot = worker.snapshot();
@@ -206,7 +231,9 @@ class Engine::Worker {
   std::optional<EngineResult> published_;
   std::optional<LoadProgress> progress_;
   std::optional<CompileProgress> compiling_;
-  Source loading_;  ///< of the newest request that was begun
+  std::optional<PassProgress> passing_;
+  RunInputs computing_;        ///< of the newest request that was begun
+  bool is_beginning_ = false;  ///< is that request's pass computed now?
   bool is_cancelled_ = false;
   bool is_working_ = false;
   bool is_stopping_ = false;
@@ -221,6 +248,7 @@ std::optional<EngineResult> Engine::poll() { return worker_->poll(); }
 void Engine::set_device(std::string device) { worker_->set_device(std::move(device)); }
 std::optional<LoadProgress> Engine::load_progress() const { return worker_->load_progress(); }
 std::optional<CompileProgress> Engine::compile_progress() const { return worker_->compile_progress(); }
+std::optional<PassProgress> Engine::pass_progress() const { return worker_->pass_progress(); }
 RunnerFactory Engine::shared_device() const {
   return [tasks = worker_->tasks()](const std::string& /*device*/) { return std::make_unique<EngineRunner>(tasks); };
 }

@@ -45,6 +45,11 @@ struct CompileProgress {
   std::size_t done = 0, total = 0;
 };
 
+/// Layers of a long pass that are computed.
+struct PassProgress {
+  std::size_t done = 0, total = 0;
+};
+
 /// A consistent snapshot of the engine's results; cheap to copy.
 struct EngineResult {
   std::uint64_t revision = 0;  ///< of the newest request that this answers
@@ -86,12 +91,14 @@ struct EngineResult {
   const Prediction* prediction(const PredictionQuery& request) const;
 };
 
+inline constexpr std::size_t kDefaultTileBytes = std::size_t{256} << 20;
+
 struct EngineOptions {
   RunnerFactory open = open_gpu_runner;
   std::string device;                               ///< name or index; empty: the best
   std::function<void()> wake = {};                  ///< called from the worker when poll() has something new; may be empty
   inference::CompileObserver watch_compiling = {};  ///< called from the worker while a request waits for kernels
-  std::size_t tile_bytes = std::size_t{256} << 20;  ///< budget of the tile cache
+  std::size_t tile_bytes = kDefaultTileBytes;       ///< budget of the tile cache
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
 };
 
@@ -121,7 +128,10 @@ class Engine {
   std::optional<LoadProgress> load_progress() const;
   /// Progress of compiling kernels while a request waits for them; else nullopt.
   std::optional<CompileProgress> compile_progress() const;
-  /// Cancels the load in progress: its request ends with an error. A request for another model or device does the same.
+  /// Progress of a long pass of the newest request; else nullopt.
+  std::optional<PassProgress> pass_progress() const;
+  /// Cancels the load or the long pass in progress: its request ends with an error, and is computed again when its inputs
+  /// change. A request for another model or device does the same, of a long pass one with any other inputs.
   void cancel_load();
 
   /// Makes Runners on this engine's device, whatever device is named, for other threads (EngineRunner); may outlive the

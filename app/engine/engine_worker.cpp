@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "app/quantities/map_tiles.h"
 #include "core/error.h"
 #include "inference/embed.h"
 
@@ -53,6 +54,7 @@ void EngineWorker::open(const std::string& device) {
     close();
     runner_ = std::move(runner);
     runner_->watch_compiling(watch_compiling_);
+    runner_->watch_passes(watch_passes_);
     device_ = device;
     is_given_up_ = false;
   } catch (const std::exception& error) {
@@ -145,7 +147,8 @@ void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs)
   result_.blocks = run_->blocks();
   const BlockShapes before = std::exchange(result_.shapes, {});
   result_.shapes = shapes_of(*run_);
-  result_.parameter_count = result_.network->parameter_count();
+  // A stretched table of positions has no more weights than the trained one.
+  result_.parameter_count = (source.model ? *source.model->network : *source.network).parameter_count();
   result_.has_logits = run_->has_logits();
   queue_.clear();  // whose tasks are of the run before
   result_.memory.reset();
@@ -197,7 +200,23 @@ std::vector<TileQuery> EngineWorker::missing_tiles() {
     const bool is_known = is_inside(tile, result_.shapes) && (compared_.run() || !quantity(tile.quantity).base);
     if (is_known) wanted.push_back(tile);
   }
-  return tiles_.missing(wanted);
+  std::vector<TileQuery> missing = tiles_.missing(wanted);
+  std::erase_if(missing, [this](const TileQuery& tile) { return reduce_tile(tile); });
+  return missing;
+}
+
+bool EngineWorker::reduce_tile(const TileQuery& query) {
+  const auto extent = quantity(query.quantity).shape(result_.shapes.at(query.block));
+  const std::vector<TileQuery> below = tiles_below(query, extent->rows, extent->columns);
+  std::vector<const attention::Tile*> known;
+  for (const TileQuery& part : below) {
+    const auto found = tiles_.tiles().find(part);
+    if (found == tiles_.tiles().end() || found->second.run != result_.run) return false;
+    known.push_back(found->second.tile.get());
+  }
+  if (below.empty()) return false;
+  tiles_.add(query, reduce(query, known));
+  return true;
 }
 
 std::vector<PredictionQuery> EngineWorker::missing_predictions() {

@@ -23,11 +23,13 @@ class EngineWorker {
     std::shared_ptr<ModelCache> models;
     inference::LoadObserver watch_load;
     inference::CompileObserver watch_compiling = {};  ///< may be empty
+    inference::PassObserver watch_passes = {};        ///< may be empty
   };
   explicit EngineWorker(Options options)
       : open_(std::move(options.open)),
         watch_load_(std::move(options.watch_load)),
         watch_compiling_(std::move(options.watch_compiling)),
+        watch_passes_(std::move(options.watch_passes)),
         source_(std::move(options.models)),
         tiles_(options.tile_bytes) {}
 
@@ -74,6 +76,8 @@ class EngineWorker {
   /// Puts those of the request's queries into the queue that aren't answered, and takes out what is no longer asked.
   void collect();
   std::vector<TileQuery> missing_tiles();
+  /// Makes a tile of a map's pyramid from those of the level below, where all of them are known. Returns whether it has.
+  bool reduce_tile(const TileQuery& query);
   std::vector<PredictionQuery> missing_predictions();
   bool misses_memory() const;
   void keep_prediction(const PredictionQuery& query, std::span<const float> logits);
@@ -88,6 +92,7 @@ class EngineWorker {
   RunnerFactory open_;
   inference::LoadObserver watch_load_;
   inference::CompileObserver watch_compiling_;
+  inference::PassObserver watch_passes_;
   std::unique_ptr<Runner> runner_;  ///< outlives run_ and kept_
   std::string device_error_;
   std::string device_;        ///< as requested

@@ -38,6 +38,7 @@ class GpuRunner final : public Runner {
     return run;
   }
   void watch_compiling(inference::CompileObserver observer) override { session_.watch_compiling(std::move(observer)); }
+  void watch_passes(inference::PassObserver observer) override { session_.watch_passes(std::move(observer)); }
   bool has_idle_work() const override { return warms_up() || !session_.is_tuned(); }
   void work_while_idle(const std::shared_ptr<const inference::Run>& run) override {
     if (warm_up_.is_pending()) return warm_up_.step(session_, run);

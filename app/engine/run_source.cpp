@@ -38,13 +38,30 @@ RunSource::Source RunSource::build(const Model& choice) {
   const model::ModelDescription& description = model->description;
   auto prompt = std::make_shared<const inference::Prompt>(inference::make_prompt(
       *model, prompt_text(choice, inference::takes_pairs(description), description.is_encoder_decoder)));
-  return {.network = model->network, .input = {prompt, &prompt->input}, .model = std::move(model), .prompt = prompt};
+  std::shared_ptr<const model::Network> network = network_of(*model, choice, prompt->input);
+  return {.network = std::move(network), .input = {prompt, &prompt->input}, .model = std::move(model), .prompt = prompt};
 }
 
-RunSource::Source RunSource::with_target(const Translation& translation) const {
-  const inference::PromptText text = prompt_text(std::get<Model>(inputs_.source), false, false);
+std::shared_ptr<const model::Network> RunSource::network_of(const inference::LanguageModel& model, const Model& choice,
+                                                            const model::ModelInput& input) {
+  if (!choice.stretches_positions) return model.network;
+  const inference::PositionStretch stretch = inference::needed_stretch(*model.network, input);
+  if (!stretch.is_any()) return model.network;
+  if (stretched_.original != model.network || stretched_.stretch != stretch) {
+    stretched_ = {
+        .original = model.network, .stretch = stretch, .network = inference::stretch_positions(*model.network, stretch)};
+  }
+  return stretched_.network;
+}
+
+RunSource::Source RunSource::with_target(const Translation& translation) {
+  const Model& choice = std::get<Model>(inputs_.source);
+  const inference::PromptText text = prompt_text(choice, false, false);
   auto prompt = std::make_shared<const inference::Prompt>(translation.prompt(*source_.model, text));
-  return {.network = source_.network, .input = {prompt, &prompt->input}, .model = source_.model, .prompt = prompt};
+  return {.network = network_of(*source_.model, choice, prompt->input),
+          .input = {prompt, &prompt->input},
+          .model = source_.model,
+          .prompt = prompt};
 }
 
 }  // namespace headlight::app

@@ -7,6 +7,7 @@
 #include "app/state/state.h"
 #include "inference/language_model.h"
 #include "inference/playground.h"
+#include "inference/stretch_positions.h"
 #include "model/network.h"
 
 namespace headlight::app {
@@ -29,17 +30,21 @@ class RunSource {
   const Source& build(const RunInputs& inputs);
 
   /// The last source, an encoder–decoder's, with what it has translated so far as its target.
-  Source with_target(const Translation& translation) const;
+  Source with_target(const Translation& translation);
 
  private:
   Source build(const Playground& choice);
   Source build(const Notebook& choice);
   Source build(const Model& choice);
+  /// The model's network, with its positions stretched where the choice says so and the input needs it.
+  std::shared_ptr<const model::Network> network_of(const inference::LanguageModel& model, const Model& choice,
+                                                   const model::ModelInput& input);
 
   std::shared_ptr<ModelCache> models_;
   RunInputs inputs_;
   Source source_;
   inference::Playground playground_;
+  inference::StretchedNetwork stretched_;  ///< the last one
 };
 
 }  // namespace headlight::app

@@ -24,7 +24,7 @@ struct RowStatistics {
 
 /// Facts about a whole tile that views need in every frame, computed once, when the tile is evaluated.
 struct TileFacts {
-  float largest_weight = 0.0F;  ///< as largest_weight(), of weights
+  float largest_weight = 0.0F;  ///< as largest_weight(), of weights; of a tile of means its largest value
   bool has_masked = false;
   bool has_odd = false;           ///< NaN or infinite cells that aren't masked
   ValueRange range;               ///< as visible_range()

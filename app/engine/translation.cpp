@@ -119,7 +119,7 @@ Translated Translation::written() const {
 
 std::string target_text(const State& state, std::span<const std::string> lines) {
   std::string text;
-  const std::vector<LineRange> items = item_lines(state.text());
+  const std::vector<LineRange> items = item_lines(state.text(), state.model().joins_lines);
   const bool has_own_lines = state.model().ids.empty() && items.size() == lines.size();
   for (std::size_t i = 0, begin = 0; i < lines.size(); ++i) {
     const std::size_t until = has_own_lines ? items[i].begin : begin;

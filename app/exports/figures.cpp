@@ -18,7 +18,7 @@ constexpr std::uint32_t kFigureEdge = 1024;
 constexpr std::uint32_t kPanelEdge = 256;
 
 TileQuery pooled_matrix(const ExportBlocks& blocks, const MatrixRef& matrix, std::uint32_t edge) {
-  TileQuery request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  TileQuery request = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   while ((std::max(request.rows, request.columns) + request.pool - 1) / request.pool > edge) request.pool *= 2;
   return request;
 }
@@ -82,9 +82,11 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
   return text + "; " + mask_in_words(inputs.masks[blocks.kind]);
 }
 
-/// The index at which padding begins along the rows or columns of a matrix; left padding is shown by its labels only.
-std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) {
-  return batch < tokens.lengths.size() ? tokens.start(batch) + tokens.lengths[batch] : tokens.length;
+/// The index at which padding begins along the rows or columns of a matrix, of which `shown` are drawn; left padding is
+/// shown by its labels only.
+std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch, const AxisRange& shown) {
+  const std::uint32_t end = batch < tokens.lengths.size() ? tokens.start(batch) + tokens.lengths[batch] : tokens.length;
+  return std::min(end - std::min(end, shown.first), shown.count);
 }
 
 }  // namespace
@@ -112,15 +114,18 @@ exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::M
   figure.map = read_map(run, pooled_matrix(blocks, matrix, kFigureEdge));
   figure.rows.title = axes.row_name;
   figure.rows.tokens = std::move(axes.rows);
-  figure.rows.length = real_tokens(rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind), matrix.batch);
+  const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
+  const AxisRange rows = is_map ? blocks.queries : AxisRange{.first = 0, .count = row_tokens.length};
+  figure.rows.length = real_tokens(row_tokens, matrix.batch, rows);
   if (options.row_names == RowNames::Written && !rows_are_keys && rows_write_tokens(input, blocks.kind)) {
-    figure.rows.tokens = written_texts(*input.target, matrix.batch);
+    const std::vector<std::string> written = written_texts(*input.target, matrix.batch);
+    figure.rows.tokens = {written.begin() + rows.first, written.begin() + rows.first + rows.count};
     figure.rows.title = "writes";
   }
   figure.columns.title = axes.column_name;
   if (is_map) {
     figure.columns.tokens = std::move(axes.columns);
-    figure.columns.length = real_tokens(input.keys(blocks.kind), matrix.batch);
+    figure.columns.length = real_tokens(input.keys(blocks.kind), matrix.batch, blocks.keys);
   }
   figure.value_title = shown.value_title;
   figure.marks_empty_rows = matrix.stage == Stage::Weights;

@@ -13,11 +13,12 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::array<std::pair<ExportFormat, std::string_view>, 5> kFormats = {{{ExportFormat::Png, "png"},
+constexpr std::array<std::pair<ExportFormat, std::string_view>, 6> kFormats = {{{ExportFormat::Png, "png"},
                                                                                 {ExportFormat::Svg, "svg"},
                                                                                 {ExportFormat::Csv, "csv"},
                                                                                 {ExportFormat::Npy, "npy"},
-                                                                                {ExportFormat::Json, "json"}}};
+                                                                                {ExportFormat::Json, "json"},
+                                                                                {ExportFormat::Tiles, "tiles"}}};
 
 }  // namespace
 
@@ -27,7 +28,7 @@ Result<ExportFormat> parse_format(std::string_view text) {
   for (const auto& [format, name] : kFormats) {
     if (name == text) return format;
   }
-  return Failure{fmt::format("there is no format '{}'; choose among png, svg, csv, npy, json", text)};
+  return Failure{fmt::format("there is no format '{}'; choose among png, svg, csv, npy, json, tiles", text)};
 }
 
 struct ExportJob::Shared {

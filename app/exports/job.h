@@ -17,7 +17,8 @@
 
 namespace headlight::app {
 
-enum class ExportFormat : std::uint8_t { Png, Svg, Csv, Npy, Json };
+/// Tiles: a folder for each map, with PNGs of a pixel for each cell and an index.
+enum class ExportFormat : std::uint8_t { Png, Svg, Csv, Npy, Json, Tiles };
 std::string_view to_string(ExportFormat format);
 Result<ExportFormat> parse_format(std::string_view text);
 
@@ -35,6 +36,13 @@ struct ExportContents {
   bool operator==(const ExportContents&) const = default;
 };
 
+/// Indices from the first up to `end`, which is behind the last.
+struct IndexRange {
+  std::uint32_t first = 0, end = 0;
+
+  bool operator==(const IndexRange&) const = default;
+};
+
 /// Options of an export. An empty selection means all of that axis.
 struct ExportOptions : ExportContents {
   RunInputs inputs;
@@ -42,8 +50,9 @@ struct ExportOptions : ExportContents {
   std::vector<ExportFormat> formats = {ExportFormat::Png};
   std::optional<model::BlockKind> kind;
   std::optional<std::uint32_t> layer, batch, head;
-  HeadMean mean = HeadMean::None;       ///< weights as the mean of a layer's heads, or of all; other stages are left out
-  RowNames row_names = RowNames::Read;  ///< of figures of an encoder-decoder's decoder
+  std::optional<IndexRange> queries, keys;  ///< the part of every map that is written; other stages are written whole
+  HeadMean mean = HeadMean::None;           ///< weights as the mean of a layer's heads, or of all; other stages are left out
+  RowNames row_names = RowNames::Read;      ///< of figures of an encoder-decoder's decoder
   std::string color_map = "viridis";
   bool is_row_normalized = false;
   view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights
@@ -59,6 +68,7 @@ struct ExportProgress {
   std::size_t loaded_bytes = 0, bytes_to_load = 0;  ///< of the model, before the first file
   std::size_t done = 0, total = 0;                  ///< files
   std::string file;                                 ///< being written
+  double share = 0.0;                               ///< of it, 0 … 1, where it is written in parts
 };
 
 struct ExportReport {

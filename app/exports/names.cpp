@@ -35,6 +35,7 @@ class NameList {
         names_.insert(naming.stage(block.kind, stage, extension));
         continue;
       }
+      if (format == ExportFormat::Tiles && !attention::is_map(stage)) continue;
       const bool is_figure = format == ExportFormat::Png || format == ExportFormat::Svg;
       for (std::uint32_t batch = 0; batch < shape.batch; ++batch) {
         if (is_figure && heads > 1 && !options_.head && is_selected(options_.batch, batch)) {

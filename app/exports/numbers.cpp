@@ -1,5 +1,7 @@
 #include "app/exports/numbers.h"
 
+#include <algorithm>
+
 #include "app/quantities/shown_map.h"
 #include "export/csv.h"
 #include "export/npy.h"
@@ -19,6 +21,15 @@ std::vector<std::string> axis_names(const Quantity& written) {
   return axes;
 }
 
+/// Of the matrix, what comes before the strip.
+double share_before(const attention::Tile& strip, const TileQuery& matrix) {
+  return static_cast<double>(strip.request.row - matrix.row) / static_cast<double>(std::max(matrix.rows, 1U));
+}
+
+void keep(std::vector<std::string>& names, const AxisRange& range) {
+  names = {names.begin() + range.first, names.begin() + range.first + range.count};
+}
+
 }  // namespace
 
 MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix) {
@@ -32,26 +43,30 @@ MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& block
   axes.rows = row_tokens.texts.at(matrix.batch);
   axes.columns = is_map ? input.keys(blocks.kind).texts.at(matrix.batch)
                         : exporting::index_names(blocks.shape.extent(matrix.stage)->columns);
+  if (is_map) {
+    keep(axes.rows, blocks.queries);
+    keep(axes.columns, blocks.keys);
+  }
   return axes;
 }
 
 exporting::WrittenStage write_stage_npy(const inference::Run& run, const ExportBlocks& blocks, Stage stage,
                                         const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const Quantity& written = quantity(quantity_of(blocks, stage));
-  const auto extent = blocks.shape.extent(stage);
   Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count};
   const AxisRange heads = heads_of(blocks, stage);
   if (written.scope == Scope::Head) shape.push_back(heads.count);
-  shape.push_back(extent->rows);
-  shape.push_back(extent->columns);
+  const auto [rows, columns] = extent_of(blocks, stage);
+  shape.push_back(rows);
+  shape.push_back(columns);
   std::vector<std::string> axes = axis_names(written);
   exporting::NpyFile file(path, shape);
   for (const model::BlockRef block : blocks.layers) {
     for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
       for (std::uint32_t head = 0; head < heads.count; ++head) {
-        const TileQuery matrix = whole_matrix(blocks, block, stage, blocks.batch.first + batch, heads.first + head);
+        const TileQuery matrix = selected_matrix(blocks, block, stage, blocks.batch.first + batch, heads.first + head);
         read_strips(run, matrix, [&](const attention::Tile& strip) {
-          checkpoint();
+          checkpoint(static_cast<double>(file.appended()) / static_cast<double>(std::max<std::size_t>(file.expected(), 1)));
           file.append(strip.values);
         });
       }
@@ -69,12 +84,12 @@ void write_matrix_csv(const inference::Run& run, const model::ModelInput& input,
   const MatrixAxes axes = matrix_axes(input, blocks, matrix);
   AtomicFile file(path);
   exporting::CsvWriter writer(exporting::sink_of(file), axes.row_name + "/" + axes.column_name, axes.columns);
-  const TileQuery request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  const TileQuery request = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   read_strips(run, request, [&](const attention::Tile& strip) {
-    checkpoint();
+    checkpoint(share_before(strip, request));
     const std::span<const float> values = strip.values;
     for (std::uint32_t row = 0; row < strip.request.rows; ++row) {
-      writer.append_row(axes.rows.at(strip.request.row + row),
+      writer.append_row(axes.rows.at(strip.request.row - request.row + row),
                         values.subspan(std::size_t{row} * request.columns, request.columns));
     }
   });
@@ -95,11 +110,11 @@ void write_matrix_json(const inference::Run& run, const model::ModelInput& input
   head["axes"] = {axes.row_name, axes.column_name};
   head[axes.row_name] = axes.rows;
   if (attention::is_map(matrix.stage)) head[axes.column_name] = axes.columns;
-  const TileQuery request = whole_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  const TileQuery request = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   AtomicFile file(path);
   exporting::JsonTensorWriter writer(exporting::sink_of(file), head, Shape{request.rows, request.columns});
   read_strips(run, request, [&](const attention::Tile& strip) {
-    checkpoint();
+    checkpoint(share_before(strip, request));
     writer.append(strip.values);
   });
   writer.finish();

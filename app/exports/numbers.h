@@ -11,8 +11,8 @@
 
 namespace headlight::app {
 
-/// Called between strips; throws to cancel.
-using Checkpoint = std::function<void()>;
+/// Called between parts of a file with the share of it that is written, 0 … 1; throws to cancel.
+using Checkpoint = std::function<void(double share)>;
 
 /// One matrix of the plan.
 struct MatrixRef {

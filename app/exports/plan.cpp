@@ -22,6 +22,15 @@ AxisRange select(const char* flag, const char* things, const std::optional<std::
   return {.first = *wanted, .count = 1};
 }
 
+AxisRange select(const char* flag, const char* things, const std::optional<IndexRange>& wanted, std::uint32_t count) {
+  if (!wanted) return {.first = 0, .count = count};
+  if (wanted->first >= wanted->end || wanted->end > count) {
+    throw UsageError("{} {}:{}: there are {} 0 to {}; the second number is behind the last that is written", flag,
+                     wanted->first, wanted->end, things, count - 1);
+  }
+  return {.first = wanted->first, .count = wanted->end - wanted->first};
+}
+
 bool is_of_keys(attention::Stage stage) { return stage == attention::Stage::K || stage == attention::Stage::V; }
 
 /// Query heads per KV head.
@@ -68,6 +77,8 @@ std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::
     }
     blocks.batch = select("--batch", "batch item", options.batch, blocks.shape.batch);
     blocks.heads = select("--head", "head", options.head, blocks.shape.heads);
+    blocks.queries = select("--queries", "queries", options.queries, blocks.shape.queries);
+    blocks.keys = select("--keys", "keys", options.keys, blocks.shape.keys);
     blocks.mean = options.mean;
     if (options.mean == HeadMean::Kind) blocks.layers.resize(1);
     selected.push_back(std::move(blocks));
@@ -89,18 +100,25 @@ QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage) {
   return stage == attention::Stage::Weights ? weights_of(blocks.mean) : QuantityId(stage);
 }
 
-TileQuery whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage, std::uint32_t batch,
-                       std::uint32_t head) {
+inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::Stage stage) {
   const auto extent = blocks.shape.extent(stage);
-  if (!extent) throw Error("{} has no stage {}", model::to_string(block.kind), attention::to_string(stage));
+  if (!extent) throw Error("{} has no stage {}", model::to_string(blocks.kind), attention::to_string(stage));
+  if (!attention::is_map(stage)) return *extent;
+  return {.rows = blocks.queries.count, .columns = blocks.keys.count};
+}
+
+TileQuery selected_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage, std::uint32_t batch,
+                          std::uint32_t head) {
+  const auto [rows, columns] = extent_of(blocks, stage);
+  const bool is_map = attention::is_map(stage);
   return {.quantity = quantity_of(blocks, stage),
           .block = block,
           .batch = batch,
           .head = is_of_keys(stage) ? head * group_size(blocks.shape) : head,
-          .row = 0,
-          .rows = extent->rows,
-          .column = 0,
-          .columns = extent->columns,
+          .row = is_map ? blocks.queries.first : 0,
+          .rows = rows,
+          .column = is_map ? blocks.keys.first : 0,
+          .columns = columns,
           .pool = 1};
 }
 

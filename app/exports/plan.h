@@ -24,6 +24,7 @@ struct ExportBlocks {
   std::uint32_t all_layers = 0;  ///< of this kind in the network
   float scale = 1.0f;            ///< factor of the raw scores
   AxisRange batch, heads;
+  AxisRange queries, keys;         ///< of maps
   HeadMean mean = HeadMean::None;  ///< in place of `heads`; of all layers: `layers` has the first alone
   std::string prefix;              ///< of file names: "encoder_" where the network has several kinds, else empty
 };
@@ -36,14 +37,19 @@ std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::
 /// stage isn't per head; a single one where a mean is selected.
 AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage);
 
+/// Rows and columns that are written of a stage's matrix: the selected ones of a map, all of others. Throws Error where the
+/// block has no such stage.
+inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::Stage stage);
+
 /// What is written of a stage: itself, or the selected mean.
 QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage);
 
-/// The whole matrix of a stage in one batch item and one of the stage's heads, exact.
-TileQuery whole_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage, std::uint32_t batch,
-                       std::uint32_t head);
+/// The matrix of a stage in one batch item and one of the stage's heads, or the selected part of a map; exact.
+TileQuery selected_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage, std::uint32_t batch,
+                          std::uint32_t head);
 
-/// Evaluates `matrix` in strips of rows, top to bottom, so that one of any size passes through a bounded buffer.
+/// Evaluates the selected `matrix` in strips of rows, top to bottom, so that one of any size passes through a bounded
+/// buffer.
 void read_strips(const inference::Run& run, const TileQuery& matrix,
                  const std::function<void(const attention::Tile& strip)>& use);
 

@@ -18,7 +18,9 @@ Json describe_language_model(const inference::LanguageModel& model, const Model&
                 {"model_type", model.description.model_type},
                 {"precision", choice.precision == inference::Precision::F16 ? "f16" : "f32"},
                 {"padding_side", choice.padding == inference::PaddingSide::Left ? "left" : "right"},
-                {"adds_special", choice.adds_special}};
+                {"adds_special", choice.adds_special},
+                {"joins_lines", choice.joins_lines},
+                {"stretches_positions", choice.stretches_positions}};
   if (choice.ids.empty()) about["text"] = choice.text;
   if (!choice.pair_text.empty()) about["pair_text"] = choice.pair_text;
   if (!choice.target_text.empty() && choice.target_ids.empty()) about["target_text"] = choice.target_text;
@@ -58,11 +60,16 @@ Json describe_model(const RunRecord& record) {
 
 Json describe_selection(const RunRecord& record) {
   const auto index = [](const std::optional<std::uint32_t>& value) { return value ? Json(*value) : Json(nullptr); };
+  const auto range = [](const std::optional<IndexRange>& value) {
+    return value ? Json{value->first, value->end} : Json(nullptr);
+  };
   const ExportOptions& options = record.options;
   return {{"attention", options.kind ? Json(model::to_string(*options.kind)) : Json(nullptr)},
           {"layer", index(options.layer)},
           {"batch", index(options.batch)},
           {"head", index(options.head)},
+          {"queries", range(options.queries)},
+          {"keys", range(options.keys)},
           {"mean", options.mean == HeadMean::None ? Json(nullptr) : Json(to_string(options.mean))},
           {"notes", record.notes}};
 }

@@ -48,7 +48,9 @@ exporting::WrittenStage write_logits(const inference::Run& run, const model::Net
       states.push_back({.batch = batch, .token = token, .layer = static_cast<std::uint32_t>(layers)});
       const bool is_last = batch + 1 == tokens.batch && token + 1 == tokens.length;
       if (states.size() < at_once && !is_last) continue;
-      checkpoint();
+      const double before =
+          static_cast<double>(file.appended()) / static_cast<double>(std::max<std::size_t>(file.expected(), 1));
+      checkpoint(before);
       file.append(run.logits(states).values);
       states.clear();
     }

@@ -9,6 +9,7 @@
 #include "app/exports/plan.h"
 #include "app/exports/record.h"
 #include "app/exports/results.h"
+#include "app/exports/tiles.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "export/file_name.h"
@@ -89,6 +90,9 @@ class ExportRun {
       report_.notes.push_back(fmt::format("{}{} is left out: only weights have a mean over heads", blocks.prefix, name));
       return;
     }
+    if (writes(ExportFormat::Tiles) && !attention::is_map(stage)) {
+      report_.notes.push_back(fmt::format("{}{} is no map: it isn't written as tiles", blocks.prefix, name));
+    }
     if (writes(ExportFormat::Npy)) {
       tasks_.push_back({naming(blocks).stage(blocks.kind, stage, "npy"), [this, &blocks, stage](const auto& path) {
                           stages_.push_back(write_stage_npy(*run_, blocks, stage, path, checkpoint()));
@@ -111,6 +115,11 @@ class ExportRun {
              write_matrix(*run_, *source_.input, blocks, matrix, path, checkpoint());
            }});
     };
+    if (writes(ExportFormat::Tiles) && attention::is_map(matrix.stage)) {
+      tasks_.push_back({file_name(blocks, matrix, "tiles"), [this, &blocks, matrix](const std::filesystem::path& folder) {
+                          write_matrix_tiles(*run_, blocks, matrix, options_, folder, checkpoint());
+                        }});
+    }
     if (writes(ExportFormat::Csv)) add("csv", write_matrix_csv);
     if (writes(ExportFormat::Json)) add("json", write_matrix_json);
     const auto add_figure = [&](std::string_view extension, auto write_figure) {
@@ -204,12 +213,13 @@ class ExportRun {
   void begin_file(const std::string& file) {
     if (!progress_.file.empty()) ++progress_.done;
     progress_.file = file;
-    checkpoint()();
+    checkpoint()(0.0);
     report_.files.push_back(options_.directory / file);
   }
 
-  Checkpoint checkpoint() const {
-    return [this] {
+  Checkpoint checkpoint() {
+    return [this](double share) {
+      progress_.share = share;
       if (observer_ && !observer_(progress_))
         throw Error(ErrorKind::Cancelled, "cancelled after {} of {} files", progress_.done, progress_.total);
     };

@@ -41,7 +41,8 @@ class Difference final : public Evaluation {
 Difference::Difference(const TileQuery& query, const BlockShapes& shapes)
     : query_(query),
       shapes_(shapes),
-      pools_itself_(query.pool > 1 && quantity(query.quantity).stage == attention::Stage::Weights) {
+      pools_itself_(query.pool > 1 && query.pooling == attention::Pooling::Max &&
+                    quantity(query.quantity).stage == attention::Stage::Weights) {
   query_.quantity = *quantity(query.quantity).base;
   tile_.request = stage_request(query_);
   row_ = query_.row;

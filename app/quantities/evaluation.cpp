@@ -1,26 +1,81 @@
 #include "app/quantities/evaluation.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/error.h"
 
 namespace headlight::app {
 namespace {
 
+/// Cells up to which a tile is asked for at once whatever the caller does: what a text of 1,024 tokens has.
+constexpr std::size_t kLeastCells = std::size_t{1} << 20;
+
+/// A tile of a run, of many cells in pieces: rows of squares, and columns of them where one row is too many cells.
 class StageEvaluation final : public Evaluation {
  public:
-  explicit StageEvaluation(const TileQuery& query) : request_(stage_request(query)) {}
-
-  Step next(std::size_t /*most_cells*/) override { return {.of = Of::Run, .requests = {request_}}; }
-  void take(std::vector<attention::Tile> tiles) override {
-    tile_ = std::move(tiles.front());
-    is_done_ = true;
+  explicit StageEvaluation(const TileQuery& query) : query_(stage_request(query)), row_(query_.row), column_(query_.column) {
+    tile_.request = query_;
   }
-  bool is_done() const override { return is_done_; }
+
+  Step next(std::size_t most_cells) override {
+    attention::TileRequest piece = query_;
+    const std::size_t cells = std::max(most_cells, kLeastCells);
+    const std::uint32_t row_end = query_.row + query_.rows, column_end = query_.column + query_.columns;
+    piece.row = row_;
+    piece.column = column_;
+    piece.rows = std::min(query_.pool, row_end - row_);
+    piece.columns = squares_in(cells / piece.rows, column_end - column_);
+    const bool is_row = piece.column == query_.column && piece.columns == query_.columns;
+    if (is_row) piece.rows = squares_in(cells / piece.columns, row_end - row_);
+    return {.of = Of::Run, .requests = {piece}};
+  }
+
+  void take(std::vector<attention::Tile> tiles) override {
+    attention::Tile& piece = tiles.front();
+    const attention::TileRequest& at = piece.request;
+    if (at.rows == query_.rows && at.columns == query_.columns) {
+      tile_ = std::move(piece);
+      tile_.request = query_;
+    } else {
+      place(piece);
+    }
+    column_ = at.column + at.columns;
+    if (column_ < query_.column + query_.columns) return;
+    column_ = query_.column;
+    row_ = at.row + at.rows;
+  }
+  bool is_done() const override { return row_ >= query_.row + query_.rows; }
   attention::Tile result() override { return std::move(tile_); }
 
  private:
-  attention::TileRequest request_;
+  /// Rows or columns of whole squares that `lines` of them have room for, at least one square, at most `rest`.
+  std::uint32_t squares_in(std::size_t lines, std::uint32_t rest) const {
+    const std::size_t whole = std::max<std::size_t>(lines / query_.pool, 1) * query_.pool;
+    return static_cast<std::uint32_t>(std::min<std::size_t>(whole, rest));
+  }
+
+  void place(const attention::Tile& piece) {
+    const std::uint32_t width = query_.tile_columns();
+    tile_.values.resize(std::size_t{query_.tile_rows()} * width);
+    if (!piece.masked.empty()) tile_.masked.resize(tile_.values.size());
+    const std::uint32_t first_row = (piece.request.row - query_.row) / query_.pool;
+    const std::uint32_t first_column = (piece.request.column - query_.column) / query_.pool;
+    const std::uint32_t columns = piece.request.tile_columns();
+    for (std::uint32_t row = 0; row < piece.request.tile_rows(); ++row) {
+      const auto from = static_cast<std::ptrdiff_t>(std::size_t{row} * columns);
+      const auto to = static_cast<std::ptrdiff_t>(std::size_t{first_row + row} * width + first_column);
+      std::copy_n(piece.values.begin() + from, columns, tile_.values.begin() + to);
+      if (!piece.masked.empty()) std::copy_n(piece.masked.begin() + from, columns, tile_.masked.begin() + to);
+    }
+    if (piece.request.column != query_.column) return;  // the first piece of a row of squares has brought them
+    tile_.row_max.insert(tile_.row_max.end(), piece.row_max.begin(), piece.row_max.end());
+    tile_.row_sum.insert(tile_.row_sum.end(), piece.row_sum.begin(), piece.row_sum.end());
+  }
+
+  attention::TileRequest query_;
   attention::Tile tile_;
-  bool is_done_ = false;
+  std::uint32_t row_, column_;  ///< where the next piece begins
 };
 
 }  // namespace

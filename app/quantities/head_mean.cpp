@@ -111,16 +111,20 @@ void MeanOfHeads::end_strip() {
   const std::uint32_t end_column = request.column + request.columns;
   for (std::uint32_t row = 0; row < rows_; row += request.pool) {
     for (std::uint32_t column = request.column; column < end_column; column += request.pool) {
-      double largest = 0.0;
+      double largest = 0.0, sum = 0.0;
+      std::uint32_t cells = 0;
       bool is_masked = true;
       for (std::uint32_t r = row; r < std::min(row + request.pool, rows_); ++r) {
         for (std::uint32_t c = column; c < std::min(column + request.pool, end_column); ++c) {
           const std::size_t cell = std::size_t{r} * keys_ + c;
           largest = std::max(largest, sums_[cell]);
+          sum += sums_[cell];
+          ++cells;
           is_masked = is_masked && masked_[cell] != 0;
         }
       }
-      tile_.values.push_back(static_cast<float>(largest / heads));
+      const double value = request.pooling == attention::Pooling::Mean ? sum / cells : largest;
+      tile_.values.push_back(static_cast<float>(value / heads));
       tile_.masked.push_back(is_masked ? 1 : 0);
     }
   }

@@ -23,7 +23,8 @@ attention::TileRequest stage_request(const TileQuery& query) {
           .rows = query.rows,
           .column = query.column,
           .columns = query.columns,
-          .pool = query.pool};
+          .pool = query.pool,
+          .pooling = query.pooling};
 }
 
 }  // namespace headlight::app

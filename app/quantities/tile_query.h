@@ -20,6 +20,8 @@ struct TileQuery {
   std::uint32_t pool =
       1;  ///< as attention::TileRequest::pool; of differences the one farthest from 0 in place of the largest
 
+  attention::Pooling pooling = attention::Pooling::Max;  ///< of weights and their means
+
   auto operator<=>(const TileQuery&) const = default;
   std::uint32_t tile_rows() const { return (rows + pool - 1) / pool; }
   std::uint32_t tile_columns() const { return (columns + pool - 1) / pool; }

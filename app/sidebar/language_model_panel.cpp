@@ -39,6 +39,11 @@ void draw_facts(Form& form, const inference::LanguageModel& model) {
   if (!about.has_logits) form.value("Predictions", "none", "The files have no head over the vocabulary.");
 }
 
+/// Are its positions learned, a row for each?
+bool has_position_table(const inference::LanguageModel& model) {
+  return !model.network->source_embedding->positions.is_empty();
+}
+
 }  // namespace
 
 std::string model_name(const inference::LanguageModel* model, const std::string& path) {
@@ -70,6 +75,11 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const infe
           "precision", "Weights", kPrecisions, precision,
           "How weights are kept on the device: f16 takes half the memory and rounds them. Sums are f32 with either.")) {
     choice.precision = static_cast<inference::Precision>(precision);
+  }
+  if (model && has_position_table(*model)) {
+    form.toggle("stretch", "Stretch positions", choice.stretches_positions, {},
+                "Takes texts that are longer than the model's table of positions: the table is interpolated. The model "
+                "wasn't trained for that.");
   }
   if (frame.result.input && frame.result.input->source.batch > 1) {
     int side = static_cast<int>(choice.padding);

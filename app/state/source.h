@@ -44,6 +44,9 @@ struct Model {
   bool adds_special = true;  ///< [CLS], <s>, …
   inference::PaddingSide padding = inference::PaddingSide::Right;
   inference::Precision precision = inference::Precision::F32;
+  bool joins_lines = false;  ///< all lines of a text are one item of the batch
+  /// A learned table of positions is interpolated for texts that are longer than it; others are as they were.
+  bool stretches_positions = false;
   attention::MaskSet trained_masks = {};  ///< those of its training
 
   bool operator==(const Model&) const = default;

@@ -61,6 +61,7 @@ struct ViewChoices {
   view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights; scores have both signs
   std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< of map stages; others fit their maps
   RowNames row_names = RowNames::Written;
+  attention::Pooling pooling = attention::Pooling::Max;  ///< of weights, where a pixel covers several cells
   GridOrder grid_order = GridOrder::ByLayer;
   PaintReach paint_reach = PaintReach::ThisHead;
   bool show_numbers = true;  ///< in the cells, where they fit
@@ -119,6 +120,17 @@ struct State {
 /// with the whole text selected. In the order of shell::FieldFocus.
 enum class TextFocus : std::uint8_t { None, AtEnd, SelectAll };
 
+/// Where the next strongest cell is looked for: in the pinned cell's row or column, or in the whole map.
+enum class StrongestOf : std::uint8_t { Row, Column, Map };
+
+/// The search for tokens of the big heatmap.
+struct TokenSearch {
+  bool is_open = false;     ///< its bar is shown
+  bool takes_keys = false;  ///< the bar's field takes the keyboard in the next frame
+  std::string text = {};
+  int steps = 0;  ///< finds to go on by, backwards where negative; set by commands, cleared by the map
+};
+
 /// State of pointer and keyboard, neither undone nor saved.
 struct Transient {
   std::optional<attention::Cell> hovered;  ///< under the pointer, in `hovered_stage`'s matrix
@@ -127,8 +139,11 @@ struct Transient {
   std::optional<std::uint32_t> pointed_query, pointed_key;
   /// The row whose weights shade the keys' chips: under the pointer on the map or among the chips, else the pinned one.
   std::optional<std::uint32_t> followed_query;
-  float zoom = 1.0f;                       ///< of the big heatmap; 1 fits the area
-  glm::vec2 pan{0.0F};                     ///< of the big heatmap, in cells
+  float zoom = 1.0f;                           ///< of the big heatmap; 1 fits the area
+  glm::vec2 pan{0.0F};                         ///< of the big heatmap, in cells
+  std::optional<attention::Cell> reveals;      ///< the big heatmap moves until it shows the cell, and clears this
+  std::optional<StrongestOf> seeks_strongest;  ///< set by commands; cleared by the map, which pins the cell
+  TokenSearch search;
   bool paints = false;                     ///< the brush is on: the left button masks and unmasks cells of the big heatmap
   TextFocus text_focus = TextFocus::None;  ///< cleared by the text box
 };

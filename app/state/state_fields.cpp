@@ -130,6 +130,12 @@ void add_model(std::vector<Field>& fields) {
   fields.push_back(
       choice_field("model", "precision", "Choose precision", in_model(&Model::precision), kPrecisions,
                    {.name = "--precision", .help = "how weights are kept on the device; arithmetic is float32"}));
+  fields.push_back(switch_field("model", "joins_lines", "Join lines", in_model(&Model::joins_lines),
+                                {.name = "--join-lines", .help = "all lines of a text are one item of the batch"}));
+  fields.push_back(switch_field("model", "stretches_positions", "Stretch positions", in_model(&Model::stretches_positions),
+                                {.name = "--stretch-positions",
+                                 .help = "take texts that are longer than the model's table of learned positions by "
+                                         "interpolating the table; the model wasn't trained for that"}));
   fields.push_back(ids_field("ids", &Model::ids));
   fields.push_back(ids_field("target_ids", &Model::target_ids));
 }
@@ -253,6 +259,11 @@ void add_view(std::vector<Field>& fields) {
       choice_field("view", "color_spread", "Choose colour scale", in_view(&ViewChoices::color_spread), kSpreads));
   fields.push_back(continuous(value_field("view", "color_limits", "Change colour range", in_view(&ViewChoices::color_limits),
                                           write_limits, read_limits)));
+  fields.push_back(
+      choice_field("view", "pooling", "Choose what a pixel shows", in_view(&ViewChoices::pooling), kPoolings,
+                   {.name = "--pooling",
+                    .help = "what a value shows of weights where it covers several cells, their largest or their mean",
+                    .tells_default = false}));
   fields.push_back(choice_field("view", "row_names", "Name rows", in_view(&ViewChoices::row_names), kRowNames));
   fields.push_back(choice_field("view", "grid_order", "Choose grid order", in_view(&ViewChoices::grid_order), kOrders));
   fields.push_back(choice_field("view", "paint_reach", "Choose paint reach", in_view(&ViewChoices::paint_reach), kReaches));

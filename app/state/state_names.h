@@ -19,6 +19,8 @@ inline constexpr std::array<EnumName<ColorRange>, 2> kRanges = {
     {{ColorRange::Absolute, "absolute"}, {ColorRange::PerRow, "row"}}};
 inline constexpr std::array<EnumName<view::ScaleSpread>, 2> kSpreads = {
     {{view::ScaleSpread::Linear, "linear"}, {view::ScaleSpread::Log, "log"}}};
+inline constexpr std::array<EnumName<attention::Pooling>, 2> kPoolings = {
+    {{attention::Pooling::Max, "max"}, {attention::Pooling::Mean, "mean"}}};
 inline constexpr std::array<EnumName<RowNames>, 2> kRowNames = {{{RowNames::Written, "written"}, {RowNames::Read, "read"}}};
 inline constexpr std::array<EnumName<HeadMean>, 3> kMeans = {
     {{HeadMean::None, "none"}, {HeadMean::Layer, "layer"}, {HeadMean::Kind, "kind"}}};

@@ -13,9 +13,9 @@ namespace {
 
 using shell::Key;
 
-constexpr std::array<std::string_view, 9> kHeadSettings = {"selection.mean",    "view.heatmap_stage", "view.color_range",
-                                                           "view.color_spread", "view.color_limits",  "view.show_numbers",
-                                                           "view.row_names",    "view.paint_reach",   "view.pinned"};
+constexpr std::array<std::string_view, 10> kHeadSettings = {
+    "selection.mean",    "view.heatmap_stage", "view.color_range", "view.color_spread", "view.color_limits",
+    "view.show_numbers", "view.row_names",     "view.paint_reach", "view.pinned",       "view.pooling"};
 constexpr std::array<std::string_view, 3> kStepsSettings = {"view.show_numbers", "view.color_limits", "view.pinned"};
 constexpr std::array<std::string_view, 2> kPredictionsSettings = {"generation", "view.pinned"};
 

@@ -16,8 +16,8 @@ constexpr float kFewestRows = 2.0F;
 constexpr float kMostRows = 7.0F;
 
 LineRange line_of(const State& state, const PromptBox& box, std::uint32_t item) {
-  if (&box.text != &state.text()) return partner_line(state.text(), item, box.text);
-  const std::vector<LineRange> items = item_lines(state.text());
+  if (&box.text != &state.text()) return partner_line(state.text(), item, box.text, state.model().joins_lines);
+  const std::vector<LineRange> items = item_lines(state.text(), state.model().joins_lines);
   return item < items.size() ? items[item] : LineRange{};
 }
 

@@ -140,6 +140,10 @@ void draw_prompt_switches(Frame& frame) {
   if (!state.model().ids.empty()) return;
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "text");
+  if (state.model().joins_lines || state.text().find('\n') != std::string::npos) {
+    form.toggle("join_lines", "Lines are one text", state.model().joins_lines, {},
+                "All lines together are one item of the batch, as of a document. Otherwise each line is one.");
+  }
   form.toggle("special", "Special tokens", state.model().adds_special, {},
               "Those that the model's tokenizer adds, like [CLS] or <s>. Models were trained with them.");
 }

@@ -36,13 +36,15 @@ ShownTile find_tile(Frame& frame, const TileQuery& query) {
 ShownTile find_covering_tile(const EngineResult& result, const TileQuery& wanted) {
   TileQuery first = wanted;
   first.row = first.rows = first.column = first.columns = first.pool = 0;
+  first.pooling = {};
   ShownTile best;
   for (auto found = result.tiles.lower_bound(first); found != result.tiles.end(); ++found) {
     const TileQuery& query = found->first;
     const bool is_same_map = query.quantity == wanted.quantity && query.block == wanted.block &&
                              query.batch == wanted.batch && query.head == wanted.head;
     if (!is_same_map) break;
-    if (!covers(query, wanted)) continue;
+    const bool tells_the_same = query.pooling == wanted.pooling || query.pool == 1;
+    if (!tells_the_same || !covers(query, wanted)) continue;
     // A tile of this run is preferred to one of the previous run, then the sharper one.
     const bool is_better =
         !best.tile || found->second.run > best.run || (found->second.run == best.run && query.pool < best.query.pool);
@@ -94,7 +96,7 @@ void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::ui
   std::uint64_t key = mix(place, static_cast<std::uint64_t>(query.block.kind));
   for (const std::uint32_t part :
        {query.block.layer.value, query.batch, query.head, static_cast<std::uint32_t>(query.quantity.index()), query.row,
-        query.rows, query.column, query.columns, query.pool}) {
+        query.rows, query.column, query.columns, query.pool, static_cast<std::uint32_t>(query.pooling)}) {
     key = mix(key, part);
   }
   image.key = key;

@@ -35,6 +35,10 @@ Advance advance_of(const Arrival& arrival) {
     return {fmt::format("{} of {}", short_bytes(weights->done_bytes), short_bytes(weights->total_bytes)),
             share(weights->done_bytes, weights->total_bytes)};
   }
+  if (const auto& pass = arrival.pass) {
+    return {fmt::format("Computing layer {} of {}", std::min(pass->done + 1, pass->total), pass->total),
+            share(pass->done, pass->total)};
+  }
   return {"Computing\u2026", std::nullopt};
 }
 

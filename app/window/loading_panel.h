@@ -13,6 +13,7 @@ struct Arrival {
   std::string name;                             ///< of the model or notebook
   std::optional<LoadProgress> progress;         ///< of weights; none: they are not being loaded just now
   std::optional<CompileProgress> kernels = {};  ///< that its first run waits for, behind the weights
+  std::optional<PassProgress> pass = {};        ///< of its first run, where that takes long
 };
 
 /// Dims the whole current window, which covers what was shown before, and says in the middle what is being loaded, how

@@ -14,6 +14,7 @@ WorkspaceOptions set_up(const ScreenshotOptions& options, std::function<void()> 
   setup.engine.models = options.models;
   setup.engine.wake = std::move(wake);
   setup.engine.watch_compiling = options.watch_compiling;
+  setup.engine.tile_bytes = options.tile_bytes;
   setup.settings.state = options.state;
   setup.settings.shows_welcome = options.shows_welcome;
   setup.model = options.model;

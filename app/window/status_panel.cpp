@@ -8,6 +8,7 @@
 
 #include "app/widgets/ink.h"
 #include "app/widgets/size_text.h"
+#include "inference/stretch_positions.h"
 
 namespace headlight::app {
 namespace {
@@ -29,6 +30,14 @@ std::string reuse_text(const inference::RunTiming& timing) {
   if (timing.reused_tokens > 0 && timing.reused_layers > 0) text += ", ";
   if (timing.reused_layers > 0) text += count(timing.reused_layers, "layer");
   return text;
+}
+
+/// "positions stretched 128×"; empty where they are as they were trained.
+std::string stretch_text(const EngineResult& result) {
+  if (!result.model || !result.network) return {};
+  const inference::PositionStretch stretch = inference::stretch_between(*result.model->network, *result.network);
+  const std::uint32_t factor = std::max(stretch.source, stretch.target);
+  return factor > 1 ? fmt::format("positions stretched {}×", factor) : std::string();
 }
 
 class StatusLine {
@@ -95,6 +104,11 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
       std::string tokens = token_text(input.target ? *input.target : input.source);
       if (input.target) tokens += " \u2192 " + token_text(input.source);
       line.part(tokens, theme.text_dim, "Without padding; queries \u2192 keys where they differ");
+    }
+    if (const std::string stretched = stretch_text(result); !stretched.empty()) {
+      line.part(stretched, theme.warning,
+                "The text is longer than the model's table of positions, which was interpolated: the model wasn't trained "
+                "for that");
     }
     if (result.timing.reused_tokens > 0 || result.timing.reused_layers > 0) {
       line.part(reuse_text(result.timing), theme.text_dim,

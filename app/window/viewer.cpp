@@ -113,6 +113,7 @@ int run_viewer(const ViewOptions& options) {
   engine.device = settings.device;
   engine.wake = &shell::Window::wake;
   engine.models = options.models;
+  engine.tile_bytes = options.tile_bytes;
   std::unique_ptr<Engine> started = start_engine(engine, settings.state);
   shell::RenderDevice device;
   shell::Ui ui(device);

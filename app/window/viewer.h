@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "app/engine/engine.h"
 #include "app/engine/model_cache.h"
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
@@ -21,6 +22,7 @@ struct ViewOptions {
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
   std::optional<OpenSession> session = {};                     ///< that the state comes from
+  std::size_t tile_bytes = kDefaultTileBytes;                  ///< budget of the tile cache
 };
 
 /// How `headlight screenshot` was started.
@@ -36,6 +38,7 @@ struct ScreenshotOptions {
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
   inference::CompileObserver watch_compiling = {};             ///< called from the engine's thread
+  std::size_t tile_bytes = kDefaultTileBytes;                  ///< budget of the tile cache
 };
 
 /// Opens the window and returns when it is closed: the exit status. Throws Error in one line when there is no display or no

@@ -87,8 +87,11 @@ void Workspace::dismiss() {
   model_browser_.close();
   if (close_popups() || has_dialog) return;
   if (is_arriving()) return give_up_loading();
+  if (engine_->pass_progress()) return engine_->cancel_load();
   if (generation_.is_running()) return stop_generating();
-  if (transient_.paints) {
+  if (transient_.search.is_open) {
+    transient_.search.is_open = false;
+  } else if (transient_.paints) {
     transient_.paints = false;
   } else if (toast_.is_shown()) {
     toast_ = {};

@@ -204,6 +204,9 @@ std::string Workspace::job_text() const {
   if (const std::optional<CompileProgress> kernels = engine_->compile_progress()) {
     return fmt::format("compiling kernels {} of {}\u2026", kernels->done, kernels->total);
   }
+  if (const std::optional<PassProgress> pass = engine_->pass_progress()) {
+    return fmt::format("computing layer {} of {}\u2026 Esc stops", std::min(pass->done + 1, pass->total), pass->total);
+  }
   if (!model_jobs_.is_opening()) return export_dialog_.status();
   return fmt::format("opening {}\u2026", model_name(nullptr, model_jobs_.path_being_opened()));
 }
@@ -219,8 +222,10 @@ void Workspace::draw_arrival(Frame& frame) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
   ImGui::Begin("arrival", nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar();
-  const bool is_given_up = draw_loading_panel(
-      frame, {.name = arriving_name(), .progress = engine_->load_progress(), .kernels = engine_->compile_progress()});
+  const bool is_given_up = draw_loading_panel(frame, {.name = arriving_name(),
+                                                      .progress = engine_->load_progress(),
+                                                      .kernels = engine_->compile_progress(),
+                                                      .pass = engine_->pass_progress()});
   ImGui::End();
   if (is_given_up) give_up_loading();
 }

@@ -72,6 +72,12 @@ TEST_SUITE("cpu") {
                                           "Ctrl++",
                                           "Ctrl+-",
                                           "Ctrl+0",
+                                          "Ctrl+F",
+                                          "F3",
+                                          "Shift+F3",
+                                          "N",
+                                          "Shift+N",
+                                          "M",
                                           "Esc",
                                           "F2",
                                           "F1",
@@ -104,7 +110,7 @@ TEST_SUITE("cpu") {
       if (command.keys.empty() || (!groups.empty() && groups.back() == command.group)) continue;
       groups.push_back(command.group);
     }
-    CHECK(groups == std::vector<std::string>{"Move", "Mask", "Head", "Edit", "File", "View", "Help"});
+    CHECK(groups == std::vector<std::string>{"Move", "Mask", "Head", "Edit", "File", "View", "Search", "Help"});
   }
 
   TEST_CASE("layers go on from the encoder through the decoder to the cross-attention") {

@@ -34,7 +34,8 @@ Item random_item(Random& random) {
       with_alpha(rgb(static_cast<std::uint32_t>(number(random, 0, 0xFFFFFF))), number(random, 0, 2) == 0 ? 0x70U : 0xFFU);
   item.rounding = number(random, 0, 2) == 0 ? 7.0F : 0.0F;
   item.revision = static_cast<std::uint64_t>(number(random, 1, 1000));
-  if (number(random, 0, 2) == 0) item.clip = view::Rect{{coordinate(random, 500.0F), coordinate(random, 400.0F)}, {90.3F, 70.6F}};
+  if (number(random, 0, 2) == 0)
+    item.clip = view::Rect{{coordinate(random, 500.0F), coordinate(random, 400.0F)}, {90.3F, 70.6F}};
   return item;
 }
 
@@ -63,10 +64,7 @@ void draw_map(Ui& ui, const Item& item, std::uint64_t key) {
 void draw_item(Ui& ui, const Item& item, std::uint64_t key) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 low = to_imgui(item.rect.origin), high = to_imgui(item.rect.end());
-  if (item.clip) {
-    list->PushClipRect({item.clip->x, item.clip->y}, {item.clip->x + item.clip->width, item.clip->y + item.clip->height},
-                       true);
-  }
+  if (item.clip) list->PushClipRect(to_imgui(item.clip->origin), to_imgui(item.clip->end()), true);
   switch (item.kind) {
     case 0:
       list->AddRectFilled(low, high, item.color, item.rounding);
@@ -102,7 +100,7 @@ TEST_CASE("rectangles hold every tile that changed, few others, and no pixel twi
   Random random(5);
   for (int round = 0; round < 200; ++round) {
     const glm::uvec2 size{static_cast<std::uint32_t>(number(random, 1, 1200)),
-                         static_cast<std::uint32_t>(number(random, 1, 900))};
+                          static_cast<std::uint32_t>(number(random, 1, 900))};
     FrameTiles before(size, 1);
     FrameTiles after(size, 1);
     before.add({.left = -50, .top = 3, .right = 4000, .bottom = 90}, 7);
@@ -131,8 +129,7 @@ TEST_CASE("rectangles hold every tile that changed, few others, and no pixel twi
     CHECK(is_once);
     bool is_all = true;
     for (const PixelRect& change : changes) {
-      const PixelRect inside =
-          intersection(change, {.right = static_cast<int>(size.x), .bottom = static_cast<int>(size.y)});
+      const PixelRect inside = intersection(change, {.right = static_cast<int>(size.x), .bottom = static_cast<int>(size.y)});
       for (int y = inside.top; y < inside.bottom; ++y) {
         for (int x = inside.left; x < inside.right; ++x) {
           is_all = is_all && covered[static_cast<std::size_t>(y) * size.x + static_cast<std::size_t>(x)] == 1;

@@ -9,8 +9,8 @@
 #include "app/exports/names.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
-#include "export/npy.h"
 #include "engine/fake_runner.h"
+#include "export/npy.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;
@@ -182,6 +182,74 @@ TEST_SUITE("cpu") {
     options.layer.reset();
     options.head = 1;
     CHECK(message_of([&] { run_export(exporter.runner, options); }) == "--mean is over all heads: leave out --head");
+  }
+
+  TEST_CASE("a part of every map, with its tokens, in each format; other stages are whole") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.formats = {ExportFormat::Npy, ExportFormat::Csv, ExportFormat::Json, ExportFormat::Svg};
+    options.stages = {Stage::Weights, Stage::Q};
+    options.queries = IndexRange{.first = 1, .end = 3};
+    options.keys = IndexRange{.first = 2, .end = 3};
+    options.batch = 0;
+    run_export(exporter.runner, options);
+    const Tensor weights = exporter.npy("weights.npy");
+    REQUIRE(weights.shape == Shape{2, 1, 3, 2, 1});
+    CHECK(weights.at({1, 0, 2, 0, 0}) == exporter.runner.newest->value(2, 1, 2));
+    CHECK(exporter.npy("q.npy").shape == Shape{2, 1, 3, 3, 2});
+    const std::string csv = read_file(exporter.path("layer-00_batch-0_head-02_weights.csv"));
+    CHECK(csv == "query/key,three\r\ntwo,1201.02\r\nthree,1202.02\r\n");
+    const nlohmann::json json = exporter.json("layer-00_batch-0_head-02_weights.json");
+    CHECK(json["query"] == nlohmann::json({"two", "three"}));
+    CHECK(json["key"] == nlohmann::json({"three"}));
+    CHECK(json["shape"] == nlohmann::json({2, 1}));
+    const std::string svg = read_file(exporter.path("layer-00_batch-0_head-02_weights.svg"));
+    CHECK(svg.find("three") != std::string::npos);
+    CHECK(svg.find(">one<") == std::string::npos);
+    CHECK(exporter.json("run.json")["selection"]["queries"] == nlohmann::json({1, 3}));
+    for (const IndexRange wrong : {IndexRange{2, 2}, {0, 4}, {3, 1}}) {
+      options.queries = wrong;
+      CHECK(message_of([&] { run_export(exporter.runner, options); }).find("there are queries 0 to 2") != std::string::npos);
+    }
+  }
+
+  TEST_CASE("a map as tiles: a pixel for each cell, with an index, one tile in memory at a time") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    State state;
+    for (int i = 0; i < 1'100; ++i) state.text() += " w" + std::to_string(i % 7);
+    state.playground().settings.d_model = 6;
+    state.playground().settings.heads = 3;
+    options.inputs = run_inputs(state);
+    options.formats = {ExportFormat::Tiles};
+    options.stages = {Stage::Weights, Stage::Q};
+    options.layer = 0;
+    options.head = 1;
+    double largest_share = 0.0;
+    const ExportReport report = run_export(exporter.runner, options, [&](const ExportProgress& progress) {
+      largest_share = std::max(largest_share, progress.share);
+      return true;
+    });
+    CHECK(names_of(report) == exporter.told_names(options));
+    CHECK(exporter.log->largest <= std::size_t{1024} * 1024);
+    CHECK(largest_share > 0.5);
+    CHECK(largest_share <= 1.0);
+    const nlohmann::json index = exporter.json("layer-00_batch-0_head-01_weights.tiles/index.json");
+    const std::uint32_t tokens = exporter.runner.newest->shape({}).queries;
+    CHECK(index["queries"] == tokens);
+    CHECK(index["edge"] == 1024);
+    CHECK(index["low"] == 0.0);
+    CHECK(index["tiles"].size() == 4);
+    CHECK(index["tiles"][3]["file"] == "y001_x001.png");
+    CHECK(index["tiles"][3]["x"] == 1024);
+    const std::string last = read_file(exporter.path("layer-00_batch-0_head-01_weights.tiles/y001_x001.png"));
+    REQUIRE(last.starts_with("\x89PNG"));
+    const auto side = [&](std::size_t at) {  // big-endian in the header
+      return static_cast<std::uint32_t>(static_cast<unsigned char>(last[at + 2])) << 8 |
+             static_cast<std::uint32_t>(static_cast<unsigned char>(last[at + 3]));
+    };
+    CHECK(side(16) == tokens - 1024);
+    CHECK(side(20) == tokens - 1024);
   }
 
   TEST_CASE("run.json tells where the numbers come from") {

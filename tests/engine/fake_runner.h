@@ -33,6 +33,8 @@ struct FakeLog {
   std::atomic<int> gains{0};                   ///< of the last run
   std::atomic<int> kernels{0};                 ///< that the next run compiles
   std::atomic<bool> is_compiling_held{false};  ///< after the first of them it waits while this is set
+  std::atomic<int> layers{0};                  ///< that the next run tells of, one after another
+  std::atomic<bool> is_pass_held{false};       ///< after the first of them it waits while this is set
   std::atomic<int> logit_rows{0};              ///< read in all
   std::atomic<bool> is_held{false};            ///< evaluations wait while this is set
   std::atomic<int> run_ms{0};                  ///< a pass takes at least so long
@@ -164,6 +166,7 @@ class FakeRunner final : public Runner {
   }
 
   void watch_compiling(inference::CompileObserver observer) override { compile_observer_ = std::move(observer); }
+  void watch_passes(inference::PassObserver observer) override { pass_observer_ = std::move(observer); }
 
   std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
                                             std::shared_ptr<const inference::Run>&& base) override {
@@ -175,6 +178,17 @@ class FakeRunner final : public Runner {
     for (std::size_t i = 0; kernels > 0 && i <= kernels && compile_observer_; ++i) {
       compile_observer_(i, kernels);
       if (i > 0) log_->is_compiling_held.wait(true);
+    }
+    const std::size_t layers = static_cast<std::size_t>(log_->layers.exchange(0));
+    for (std::size_t done = 0; layers > 0 && done <= layers && pass_observer_; ++done) {
+      const auto tell = [&] {
+        if (!pass_observer_(done, layers)) throw Error(ErrorKind::Cancelled, "the pass was cancelled");
+      };
+      tell();
+      while (done == 1 && log_->is_pass_held) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        tell();
+      }
     }
     if (pass.network != network_) ++log_->uploads;
     network_ = pass.network;
@@ -189,6 +203,7 @@ class FakeRunner final : public Runner {
  private:
   std::shared_ptr<FakeDevice> device_;
   inference::CompileObserver compile_observer_;
+  inference::PassObserver pass_observer_;
   std::shared_ptr<FakeLog> log_;
   std::shared_ptr<const model::Layers> loaded_;
   std::shared_ptr<const model::Network> network_;

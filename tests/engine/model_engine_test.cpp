@@ -145,6 +145,83 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(bench.engine.compile_progress());
   }
 
+  TEST_CASE("the layers of a long pass are told, and it is cancelled by the user or by newer inputs") {
+    Bench bench;
+    State state;
+    state.text() = "one two three";
+    const auto hold = [&] {
+      bench.log->layers = 4;
+      bench.log->is_pass_held = true;
+      bench.request(state);
+      std::optional<PassProgress> progress;
+      for (int patience = 0; patience < 4000 && (!progress || progress->done == 0); ++patience) {
+        progress = bench.engine.pass_progress();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      REQUIRE(progress);
+      CHECK(progress->done == 1);
+      CHECK(progress->total == 4);
+    };
+    hold();
+    bench.log->is_pass_held = false;
+    CHECK(bench.finish().run == 1);
+    CHECK_FALSE(bench.engine.pass_progress());
+
+    state.text() += " four";
+    hold();
+    bench.engine.cancel_load();
+    const EngineResult cancelled = bench.finish();
+    CHECK(cancelled.error == "the pass was cancelled");
+    CHECK(cancelled.is_stale);
+    CHECK(cancelled.run == 1);
+
+    state.text() += " five";
+    hold();
+    state.text() += " six";
+    bench.request(state);  // what was begun is outdated, though nothing lets it go on
+    const EngineResult newest = bench.finish();
+    CHECK(newest.error == "");
+    CHECK(newest.run == 2);
+    CHECK(newest.input->source.length == 6);
+    bench.log->is_pass_held = false;
+  }
+
+  TEST_CASE("positions are stretched only where the choice says so and the text needs it") {
+    Bench bench;
+    State state = model_state("gpt2", std::string(400, 'a') + " b c");
+    bench.request(state);
+    CHECK(bench.finish().error.find("has positions for 32") != std::string::npos);
+    state.model().stretches_positions = true;
+    bench.request(state);
+    const EngineResult stretched = bench.finish();
+    CHECK(stretched.error == "");
+    REQUIRE(stretched.model);
+    CHECK(stretched.network != stretched.model->network);
+    CHECK(stretched.network->layers == stretched.model->network->layers);
+    CHECK(stretched.network->source_embedding->positions.axis(0) >= stretched.input->source.length);
+    state.text() += " d";  // the factor stays, and with it the network: tokens before it keep their positions
+    bench.request(state);
+    CHECK(bench.finish().network == stretched.network);
+    state.text() = "a b";
+    bench.request(state);
+    const EngineResult brief = bench.finish();
+    CHECK(brief.network == brief.model->network);
+  }
+
+  TEST_CASE("lines are items of the batch, or one text") {
+    Bench bench;
+    State state = model_state("gpt2", "the cat\nsat on\n");
+    bench.request(state);
+    CHECK(bench.finish().input->source.batch == 2);
+    state.model().joins_lines = true;
+    bench.request(state);
+    const EngineResult joined = bench.finish();
+    REQUIRE(joined.input->source.batch == 1);
+    std::uint32_t end = 0;
+    for (const text::Token& token : joined.prompt->tokens.front()) end = std::max(end, token.bytes.end);
+    CHECK(end == state.text().size());  // the line breaks are part of it
+  }
+
   TEST_CASE("another model replaces one that is being loaded") {
     Bench bench;
     bench.log->is_load_held = true;

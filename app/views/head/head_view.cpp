@@ -9,7 +9,9 @@
 #include "app/views/head/head_header.h"
 #include "app/views/head/map_heatmap.h"
 #include "app/views/head/map_input.h"
+#include "app/views/head/map_navigation.h"
 #include "app/views/head/map_tooltip.h"
+#include "app/views/head/minimap.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -181,6 +183,8 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
       .area = {.origin = glm::round(to_glm(ImGui::GetCursorScreenPos()) + margins), .size = glm::max(room - margins, 16.0F)},
       .rows = queries.count,
       .columns = keys.count};
+  follow_strongest(frame, map_room.rows, map_room.columns);
+  const Minimap minimap(frame, map_room);
   const view::Viewport viewport = handle_map_input(frame, map_room);
   const view::Rect cells = viewport.visible();
   frame.mark("head.map", cells);
@@ -194,6 +198,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   if (!hovered) {
     draw_crosshair(viewport, frame.transient.pointed_query, frame.transient.pointed_key, frame.ui.theme().crosshair);
   }
+  if (minimap.is_shown()) heatmap.draw_small(minimap);
   draw_axes(frame, viewport, margins, queries, keys, marked_labels(frame));
   if (heatmap.is_known()) {
     const float x = std::round(cells.end().x + 18.0F);
@@ -225,8 +230,11 @@ void draw_head_panel(Frame& frame, HighWeight& high_weight) {
     rows.texts = &*written;
     rows.name = "writes";
   }
-  draw_map(frame, rows, axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind)),
-           high_weight);
+  const AxisTokens keys = axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind));
+  draw_token_search(frame, {.queries = rows.texts,
+                            .keys = keys.texts,
+                            .are_same = &frame.result.input->queries(kind) == &frame.result.input->keys(kind)});
+  draw_map(frame, rows, keys, high_weight);
 }
 
 std::unique_ptr<ViewPanel> open_head_view() {

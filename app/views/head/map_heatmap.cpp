@@ -14,7 +14,7 @@ namespace {
 
 using attention::Stage;
 
-constexpr std::uint32_t kMapPlace = 0x4D;
+constexpr std::uint32_t kMapPlace = 0x4D, kMinimapPlace = 0x4E;
 constexpr std::uint32_t kSnap = 32;  // values
 
 /// Widened to multiples of kSnap values, so that panning by a few cells asks for the same tile again.
@@ -35,6 +35,13 @@ view::Region snapped(view::Region region, std::uint32_t rows, std::uint32_t colu
 MapHeatmap::MapHeatmap(Frame& frame, const view::Viewport& viewport) : frame_(frame), viewport_(viewport) {
   const float scale = frame.ui.scale();
   const view::Viewport fitted(viewport.area(), viewport.rows(), viewport.columns());
+  if (is_large_map(viewport.rows(), viewport.columns())) {
+    layers_ = find_layers(frame, {.visible = query(viewport.visible_region(scale)),
+                                  .whole = query(fitted.visible_region(scale)),
+                                  .rows = viewport.rows(),
+                                  .columns = viewport.columns()});
+    return;
+  }
   const TileQuery sharp = query(snapped(viewport.visible_region(scale), viewport.rows(), viewport.columns()));
   const TileQuery whole = query(fitted.visible_region(scale));
   // What is visible is asked for first.
@@ -53,15 +60,17 @@ bool MapHeatmap::has_odd_cells() const { return known().tile && known().facts->h
 
 TileQuery MapHeatmap::query(const view::Region& region) const {
   const Selection& selection = frame_.state.selection;
-  return shown_map(selection, {.quantity = shown_stage(frame_.state),
-                               .block = selection.block,
-                               .batch = selection.batch,
-                               .head = selection.head,
-                               .row = region.row,
-                               .rows = std::max(region.rows, 1U),
-                               .column = region.column,
-                               .columns = std::max(region.columns, 1U),
-                               .pool = region.pool});
+  return shown_map(selection,
+                   {.quantity = shown_stage(frame_.state),
+                    .block = selection.block,
+                    .batch = selection.batch,
+                    .head = selection.head,
+                    .row = region.row,
+                    .rows = std::max(region.rows, 1U),
+                    .column = region.column,
+                    .columns = std::max(region.columns, 1U),
+                    .pool = region.pool,
+                    .pooling = region.pool > 1 && shows_weights() ? frame_.state.view.pooling : attention::Pooling::Max});
 }
 
 bool MapHeatmap::shows_weights() const { return shown_stage(frame_.state) == Stage::Weights; }
@@ -76,7 +85,7 @@ void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
   }
   image.color_map = colors_of(shown_stage(frame_.state), frame_.state);
   float reach = 1e-6F;
-  for (const ShownTile& shown : {whole_, sharp_}) {
+  for (const ShownTile& shown : {known(), sharp_}) {
     if (!shown.tile) continue;
     const ValueRange range = shown.facts->range;
     reach = std::max({reach, std::abs(range.low), std::abs(range.high)});
@@ -90,6 +99,10 @@ void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
 void MapHeatmap::draw() {
   const view::Rect cells = viewport_.visible();
   ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), frame_.ui.theme().missing);
+  if (layers_) {
+    for (const ShownTile& tile : layers_->tiles) draw_tile(tile);
+    return;
+  }
   if (whole_.tile && whole_.tile != sharp_.tile) draw_tile(whole_);
   if (sharp_.tile) draw_tile(sharp_);
 }
@@ -109,6 +122,29 @@ std::optional<RangeHint> MapHeatmap::hint(HighWeight& high_weight) const {
   return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights), high_weight);
 }
 
+void MapHeatmap::draw_small(const Minimap& minimap) {
+  const view::Rect& area = minimap.area();
+  ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), frame_.ui.theme().missing);
+  std::vector<ShownTile> tiles;
+  if (layers_) {
+    tiles = layers_->whole;
+  } else if (whole_.tile) {
+    tiles.push_back(whole_);
+  }
+  for (const ShownTile& tile : tiles) {
+    shell::HeatmapImage image = heatmap_of(tile, kMinimapPlace, frame_.ui.theme());
+    set_colors(image);
+    image.area = minimap.area_of(tile.query);
+    image.clip = area;
+    image.grid = 0;
+    if (is_per_row()) image.row_scale = tile.facts->row_scales;
+    frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  }
+  minimap.draw_marks(viewport_);
+}
+
+bool MapHeatmap::is_sharp(const ShownTile& tile) const { return layers_ ? tile.query.pool == 1 : tile.tile == sharp_.tile; }
+
 void MapHeatmap::draw_tile(const ShownTile& shown_tile) {
   const TileQuery& shown = shown_tile.query;
   const view::Rect cells = viewport_.visible();
@@ -121,7 +157,7 @@ void MapHeatmap::draw_tile(const ShownTile& shown_tile) {
   image.clip = cells;
   if (is_per_row()) image.row_scale = shown_tile.facts->row_scales;
   frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
-  if (shown.pool != 1 || shown_tile.tile != sharp_.tile) return;
+  if (shown.pool != 1 || !is_sharp(shown_tile)) return;
   ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
   const bool has_room = cell.x >= kLeastNumberCellWidth && cell.y >= kNumberCellHeight;
   if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *shown_tile.tile);

@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "app/frame.h"
+#include "app/views/head/minimap.h"
+#include "app/widgets/map_layers.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
 #include "view/viewport.h"
@@ -16,11 +18,13 @@ class MapHeatmap {
   /// until the rest is there.
   MapHeatmap(Frame& frame, const view::Viewport& viewport);
 
-  bool is_known() const { return whole_.tile || sharp_.tile; }
+  bool is_known() const { return known().tile; }
   bool has_masked_cells() const;
   bool has_odd_cells() const;  ///< NaN or infinite, and not masked
 
   void draw();
+  /// The same of the whole map, as far as it is known.
+  void draw_small(const Minimap& minimap);
   /// The colour bar, whose range the user may change.
   void draw_bar(const view::Rect& bar);
   /// Whether nearly all cells have one colour, and how to see more.
@@ -33,11 +37,13 @@ class MapHeatmap {
   void set_colors(shell::HeatmapImage& image) const;
   void draw_tile(const ShownTile& shown_tile);
   /// The whole map where it is known, else what is visible.
-  const ShownTile& known() const { return whole_.tile ? whole_ : sharp_; }
+  const ShownTile& known() const { return layers_ ? layers_->summary : whole_.tile ? whole_ : sharp_; }
+  bool is_sharp(const ShownTile& tile) const;
 
   Frame& frame_;
   const view::Viewport& viewport_;
   ShownTile sharp_, whole_;
+  std::optional<MapLayers> layers_;  ///< instead of both, of a large map
 };
 
 }  // namespace headlight::app

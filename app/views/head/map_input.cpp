@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <imgui.h>
 #include <glm/geometric.hpp>
@@ -37,6 +38,10 @@ class MapInput {
         io_(ImGui::GetIO()) {}
 
   view::Viewport handle() {
+    if (const auto cell = std::exchange(frame_.transient.reveals, std::nullopt)) {
+      viewport_ = viewport_.revealing(
+          {.row = std::min(cell->query, room_.rows - 1), .column = std::min(cell->key, room_.columns - 1)});
+    }
     const view::Rect seen = viewport_.visible();
     ImGui::SetCursorScreenPos(to_imgui(seen.origin));
     ImGui::InvisibleButton("map", to_imgui(glm::max(seen.size, 1.0F)));

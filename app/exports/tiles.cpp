@@ -1,0 +1,121 @@
+#include "app/exports/tiles.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/quantities/evaluation.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "export/pixels_png.h"
+#include "view/color_map.h"
+#include "view/not_finite.h"
+#include "view/value_scale.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+constexpr std::uint32_t kMaskedLight = 0xFFEBEBEB, kMaskedDark = 0xFF2C2826;  // R | G << 8 | B << 16 | A << 24
+
+std::span<const std::uint32_t> colors_of(Stage stage, const ExportOptions& options) {
+  if (stage != Stage::Weights) return view::table(view::ColorMap::BlueRed);
+  const Result<view::ColorMap> map = view::parse_color_map(options.color_map);
+  if (!map) throw Error(map.error());
+  return view::table(*map);
+}
+
+/// The largest weight of the map's rows, 1 / l: one column has the statistics of all rows.
+float largest_weight(const inference::Run& run, const TileQuery& matrix) {
+  TileQuery column = matrix;
+  column.columns = 1;
+  float largest = 0.0F;
+  for (const float sum : evaluate({.run = run}, column).row_sum) {
+    if (sum > 0.0F) largest = std::max(largest, 1.0F / sum);
+  }
+  return largest > 0.0F ? largest : 1.0F;
+}
+
+view::ValueLimits limits_of(const inference::Run& run, const TileQuery& matrix, Stage stage, const ExportOptions& options) {
+  const auto chosen = options.color_limits.find(stage);
+  if (chosen != options.color_limits.end() && stage == Stage::Weights) return chosen->second;
+  if (stage == Stage::Weights) return {.low = 0.0F, .high = largest_weight(run, matrix)};
+  float reach = 0.0F;
+  if (chosen != options.color_limits.end()) {
+    reach = std::max(std::abs(chosen->second.low), std::abs(chosen->second.high));
+  } else {
+    read_strips(run, matrix, [&](const attention::Tile& strip) {
+      for (std::size_t i = 0; i < strip.values.size(); ++i) {
+        const bool counts = std::isfinite(strip.values[i]) && (stage != Stage::Masked || strip.masked[i] == 0);
+        if (counts) reach = std::max(reach, std::abs(strip.values[i]));
+      }
+    });
+  }
+  if (!(reach > 0.0F)) reach = 1.0F;
+  return {.low = -reach, .high = reach};
+}
+
+/// Colours the cells of a tile, and says whether any of them has a value to show.
+bool paint(const attention::Tile& tile, const view::ValueLimits& limits, const ExportOptions& options,
+           exporting::Pixels& pixels) {
+  const Stage stage = tile.request.stage;
+  const std::span<const std::uint32_t> colors = colors_of(stage, options);
+  const bool comes_after_mask = stage == Stage::Masked || stage == Stage::Weights;
+  const view::ScaleSpread spread = stage == Stage::Weights ? options.color_spread : view::ScaleSpread::Linear;
+  pixels = {.width = tile.request.columns, .height = tile.request.rows, .rgba = {}};
+  pixels.rgba.reserve(tile.values.size());
+  bool has_any = false;
+  for (std::size_t i = 0; i < tile.values.size(); ++i) {
+    const float value = tile.values[i];
+    const bool is_masked = comes_after_mask && !tile.masked.empty() && tile.masked[i] != 0;
+    const bool is_blank = is_masked && (value == 0.0F || !(value > view::kFillBelow));
+    has_any = has_any || !is_blank;
+    if (is_blank) {
+      pixels.rgba.push_back(options.is_dark ? kMaskedDark : kMaskedLight);
+    } else if (!std::isfinite(value)) {
+      pixels.rgba.push_back(view::kNotFinitePacked);
+    } else {
+      const float place = view::place_in(limits, spread, value);
+      const auto last = static_cast<float>(colors.size() - 1);
+      pixels.rgba.push_back(colors[static_cast<std::size_t>(std::lround(place * last))]);
+    }
+  }
+  return has_any;
+}
+
+}  // namespace
+
+void write_matrix_tiles(const inference::Run& run, const ExportBlocks& blocks, const MatrixRef& matrix,
+                        const ExportOptions& options, const std::filesystem::path& folder, const Checkpoint& checkpoint) {
+  const TileQuery whole = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  const view::ValueLimits limits = limits_of(run, whole, matrix.stage, options);
+  make_directories(folder);
+  exporting::Json index = {{"stage", attention::to_string(matrix.stage)},
+                           {"first_query", whole.row},
+                           {"first_key", whole.column},
+                           {"queries", whole.rows},
+                           {"keys", whole.columns},
+                           {"edge", kExportTileEdge},
+                           {"low", limits.low},
+                           {"high", limits.high},
+                           {"tiles", exporting::Json::array()}};
+  for (std::uint32_t row = 0; row < whole.rows; row += kExportTileEdge) {
+    for (std::uint32_t column = 0; column < whole.columns; column += kExportTileEdge) {
+      const std::uint32_t rows = std::min(kExportTileEdge, whole.rows - row);
+      checkpoint((row + rows * static_cast<double>(column) / whole.columns) / whole.rows);
+      TileQuery part = whole;
+      part.row += row;
+      part.rows = rows;
+      part.column += column;
+      part.columns = std::min(kExportTileEdge, whole.columns - column);
+      exporting::Pixels pixels;
+      if (!paint(evaluate({.run = run}, part), limits, options, pixels)) continue;
+      const std::string name = fmt::format("y{:03}_x{:03}.png", row / kExportTileEdge, column / kExportTileEdge);
+      write_file_atomically(folder / name, exporting::encode_png(pixels));
+      index["tiles"].push_back({{"file", name}, {"y", row}, {"x", column}});
+    }
+  }
+  write_file_atomically(folder / "index.json", index.dump(1) + "\n");
+}
+
+}  // namespace headlight::app

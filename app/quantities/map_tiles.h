@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "app/quantities/tile_query.h"
+
+namespace headlight::app {
+
+/// Edge of the tiles of a map, in values.
+inline constexpr std::uint32_t kMapTileEdge = 256;
+
+/// One tile of a map's pyramid: of level 0 a value is a cell, of each level above a square of 2 × 2 values of the one below.
+struct MapTile {
+  std::uint32_t level = 0, y = 0, x = 0;  ///< row and column of the tile among its level's
+
+  auto operator<=>(const MapTile&) const = default;
+};
+
+/// The tile as a query. `map` names the map (its rectangle is ignored), of rows × columns cells; tiles at the lower and at
+/// the right edge end with it. The tile must begin inside of the map.
+TileQuery tile_query(const TileQuery& map, std::uint32_t rows, std::uint32_t columns, const MapTile& tile);
+
+/// The tiles of the level with this pool, a power of two, that cover a rectangle of the map, row by row.
+std::vector<MapTile> tiles_over(const TileQuery& rectangle);
+
+/// The tiles of the level below from which reduce() makes a tile: four, or fewer at the map's edges. None for level 0, for
+/// queries that aren't a tile of a map of rows × columns cells, for differences, and for masked scores, whose mean is over
+/// visible cells alone.
+std::vector<TileQuery> tiles_below(const TileQuery& query, std::uint32_t rows, std::uint32_t columns);
+
+/// The tile of a query from the numbers of tiles_below(), in their order: the largest or the mean, as the query pools.
+attention::Tile reduce(const TileQuery& query, const std::vector<const attention::Tile*>& below);
+
+}  // namespace headlight::app

@@ -1,0 +1,111 @@
+#include "app/views/head/map_navigation.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/quantities/shown_map.h"
+#include "app/quantities/strongest.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/token_search.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kFieldWidth = 220.0F;
+
+/// The token of the pinned cell that a search goes on from: its key.
+std::optional<std::uint32_t> pinned_token(const Frame& frame) {
+  const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+  return pinned ? std::optional(pinned->key) : std::nullopt;
+}
+
+void show_token(Frame& frame, const MapTokens& tokens, std::uint32_t token) {
+  const std::optional<attention::Cell> before = frame.state.view.pinned;
+  const std::uint32_t query = tokens.are_same ? token : before ? before->query : 0;
+  frame.state.view.pinned = attention::Cell{.query = query, .key = token};
+  frame.transient.reveals = frame.state.view.pinned;
+  frame.ui.request_redraw(2);
+}
+
+std::string count_text(const std::vector<std::uint32_t>& found, std::optional<std::uint32_t> token) {
+  if (found.empty()) return "none";
+  const auto place = token ? std::ranges::find(found, *token) : found.end();
+  if (place == found.end()) return fmt::format("{} found", found.size());
+  return fmt::format("{} of {}", place - found.begin() + 1, found.size());
+}
+
+bool draw_button(Frame& frame, const char* label, const char* name, const char* explanation) {
+  ImGui::SameLine();
+  const bool was_clicked = ImGui::Button(label);
+  mark_last_item(frame, name);
+  explain_last_item(frame, explanation);
+  return was_clicked;
+}
+
+}  // namespace
+
+void draw_token_search(Frame& frame, const MapTokens& tokens) {
+  TokenSearch& search = frame.transient.search;
+  int steps = std::exchange(search.steps, 0);
+  if (!search.is_open || !tokens.keys) return;
+  const shell::FieldFocus focus =
+      std::exchange(search.takes_keys, false) ? shell::FieldFocus::SelectAll : shell::FieldFocus::None;
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ImGui::GetStyle().ItemSpacing.x);
+  const bool is_confirmed = frame.ui.text_field(
+      "##search", search.text,
+      {.width = kFieldWidth, .focus = focus, .passes_escape = true, .hint = "Find a token", .enter_confirms = true});
+  mark_last_item(frame, "search.text");
+  explain_last_item(frame, "A part of the token's text; Enter goes on to the next one");
+  if (is_confirmed) {
+    steps += ImGui::GetIO().KeyShift ? -1 : 1;
+    search.takes_keys = true;  // Enter goes on as often as it is pressed
+  }
+  if (draw_button(frame, "Previous", "search.previous", "The token found before (Shift+Enter, Shift+F3)")) --steps;
+  if (draw_button(frame, "Next", "search.next", "The next token found (Enter, F3)")) ++steps;
+  const bool is_closed = draw_button(frame, "Close", "search.close", "Close the search (Esc)");
+  const std::vector<std::uint32_t> found = tokens_with(*tokens.keys, search.text);
+  if (steps != 0) {
+    if (const std::optional<std::size_t> place = step_among(found, pinned_token(frame), steps)) {
+      show_token(frame, tokens, found[*place]);
+    }
+  }
+  ImGui::SameLine();
+  {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::TextUnformatted(search.text.empty() ? "" : count_text(found, pinned_token(frame)).c_str());
+  }
+  if (is_closed) search.is_open = false;
+}
+
+void follow_strongest(Frame& frame, std::uint32_t rows, std::uint32_t columns) {
+  Transient& transient = frame.transient;
+  if (!transient.seeks_strongest) return;
+  const Selection& selection = frame.state.selection;
+  StrongestQuestion question{.map = shown_map(selection, {.quantity = shown_stage(frame.state),
+                                                          .block = selection.block,
+                                                          .batch = selection.batch,
+                                                          .head = selection.head}),
+                             .rows = rows,
+                             .columns = columns,
+                             .of = *transient.seeks_strongest,
+                             .from = frame.state.view.pinned};
+  const bool has_line = question.of == StrongestOf::Map || question.from;
+  const bool is_outside = question.from && (question.from->query >= rows || question.from->key >= columns);
+  if (!has_line || is_outside) return transient.seeks_strongest.reset();
+  const StrongestAnswer answer = seek_strongest(question, [&](const TileQuery& query) -> const attention::Tile* {
+    const EngineTile* known = frame.ask(query);
+    return known && known->run == frame.result.run ? known->tile.get() : nullptr;
+  });
+  if (!answer.needs.empty()) return;  // the engine's answers come with a later frame
+  transient.seeks_strongest.reset();
+  if (!answer.found) return;
+  frame.state.view.pinned = answer.found->cell;
+  transient.reveals = answer.found->cell;
+  frame.ui.request_redraw(2);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,58 @@
+#include "app/views/head/minimap.h"
+
+#include <algorithm>
+
+#include <imgui.h>
+#include <glm/common.hpp>
+
+#include "app/shell/imgui_vectors.h"
+#include "app/widgets/ink.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kEdge = 132.0F;             // of the longer side
+constexpr float kLeastEdge = 12.0F;         // of the shorter side
+constexpr float kInset = 10.0F;             // from the map's corner
+constexpr float kLeastRoom = 3.0F * kEdge;  // of the map: less would be covered by it
+constexpr std::uint32_t kLeastCells = 128;  // of a side: a smaller map is easily overlooked as it is
+constexpr float kLeastZoom = 1.05F;
+
+}  // namespace
+
+Minimap::Minimap(Frame& frame, const MapRoom& room) : frame_(frame), count_(room.columns, room.rows) {
+  Transient& transient = frame.transient;
+  const view::Viewport viewport = room.viewport(transient.zoom, transient.pan);
+  const view::Rect seen = viewport.visible();
+  const std::uint32_t longest = std::max(room.rows, room.columns);
+  is_shown_ = viewport.zoom() > kLeastZoom && longest >= kLeastCells && std::min(seen.size.x, seen.size.y) >= kLeastRoom;
+  if (!is_shown_) return;
+  const glm::vec2 size = glm::max(glm::round(kEdge * count_ / static_cast<float>(longest)), glm::vec2(kLeastEdge));
+  area_ = {.origin = glm::round(glm::vec2(seen.end().x - kInset - size.x, seen.origin.y + kInset)), .size = size};
+  ImGui::SetCursorScreenPos(to_imgui(area_.origin));
+  ImGui::InvisibleButton("minimap", to_imgui(area_.size));
+  frame.mark("head.minimap", area_);
+  if (!ImGui::IsItemActive()) return;
+  const glm::vec2 part = (to_glm(ImGui::GetIO().MousePos) - area_.origin) / area_.size;
+  transient.pan = (glm::clamp(part, 0.0F, 1.0F) - 0.5F) * count_;
+  frame.ui.request_redraw();
+}
+
+view::Rect Minimap::area_of(const TileQuery& tile) const {
+  const glm::vec2 cell = area_.size / count_;
+  return {.origin = area_.origin + glm::vec2(tile.column, tile.row) * cell,
+          .size = glm::vec2(tile.tile_columns() * tile.pool, tile.tile_rows() * tile.pool) * cell};
+}
+
+void Minimap::draw_marks(const view::Viewport& viewport) const {
+  const shell::Theme& theme = frame_.ui.theme();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRect(to_imgui(area_.origin - 1.0F), to_imgui(area_.end() + 1.0F), theme.border, 0.0F, 0, 2.0F);
+  const view::Rect matrix = viewport.matrix(), seen = viewport.visible();
+  const glm::vec2 scale = area_.size / matrix.size;
+  const glm::vec2 low = area_.origin + (seen.origin - matrix.origin) * scale;
+  const glm::vec2 size = glm::max(seen.size * scale, glm::vec2(4.0F));  // a small part of a long text is still seen
+  list->AddRect(to_imgui(low), to_imgui(low + size), theme.crosshair, 0.0F, 0, 2.0F);
+}
+
+}  // namespace headlight::app
