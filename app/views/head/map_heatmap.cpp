@@ -86,11 +86,33 @@ void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
   image.high = reach;
 }
 
+/// Where the tile's cells are. The last value of a pooled tile stands for fewer cells than the others; what it covers too
+/// much is clipped.
+shell::UiRect MapHeatmap::area_of(const ShownTile& shown_tile) const {
+  const TileQuery& shown = shown_tile.query;
+  const view::Rect matrix = viewport_.matrix();
+  return {.x = matrix.x + static_cast<float>(shown.column) * viewport_.cell_width(),
+          .y = matrix.y + static_cast<float>(shown.row) * viewport_.cell_height(),
+          .width = static_cast<float>(shown.tile_columns() * shown.pool) * viewport_.cell_width(),
+          .height = static_cast<float>(shown.tile_rows() * shown.pool) * viewport_.cell_height()};
+}
+
+bool MapHeatmap::covers_all(const ShownTile& shown) const {
+  if (!shown.tile) return false;
+  constexpr float kSlack = 1e-3F;  // of a pixel: sums of floats
+  const view::Rect cells = viewport_.visible();
+  const shell::UiRect area = area_of(shown);
+  return area.x <= cells.x + kSlack && area.y <= cells.y + kSlack && area.x + area.width >= cells.right() - kSlack &&
+         area.y + area.height >= cells.bottom() - kSlack;
+}
+
 void MapHeatmap::draw() {
   const view::Rect cells = viewport_.visible();
-  ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(cells.x, cells.y), ImVec2(cells.right(), cells.bottom()),
-                                            frame_.ui.theme().missing);
-  if (whole_.tile && whole_.tile != sharp_.tile) draw_tile(whole_);
+  if (!covers_all(sharp_) && !covers_all(whole_)) {
+    ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(cells.x, cells.y), ImVec2(cells.right(), cells.bottom()),
+                                              frame_.ui.theme().missing);
+  }
+  if (whole_.tile && whole_.tile != sharp_.tile && !covers_all(sharp_)) draw_tile(whole_);
   if (sharp_.tile) draw_tile(sharp_);
 }
 
@@ -111,15 +133,10 @@ std::optional<RangeHint> MapHeatmap::hint() const {
 
 void MapHeatmap::draw_tile(const ShownTile& shown_tile) {
   const TileQuery& shown = shown_tile.query;
-  const view::Rect matrix = viewport_.matrix();
   const view::Rect cells = viewport_.visible();
   shell::HeatmapImage image = heatmap_of(shown_tile, kMapPlace, frame_.ui.theme());
   set_colors(image);
-  // The last value of a pooled tile stands for fewer cells than the others; what it covers too much is clipped.
-  image.area = {.x = matrix.x + static_cast<float>(shown.column) * viewport_.cell_width(),
-                .y = matrix.y + static_cast<float>(shown.row) * viewport_.cell_height(),
-                .width = static_cast<float>(shown.tile_columns() * shown.pool) * viewport_.cell_width(),
-                .height = static_cast<float>(shown.tile_rows() * shown.pool) * viewport_.cell_height()};
+  image.area = area_of(shown_tile);
   image.clip = shell::UiRect{.x = cells.x, .y = cells.y, .width = cells.width, .height = cells.height};
   if (is_per_row()) image.row_scale = shown_tile.facts->row_scales;
   frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);

@@ -32,6 +32,9 @@ class MapHeatmap {
   bool is_per_row() const;
   void set_colors(shell::HeatmapImage& image) const;
   void draw_tile(const ShownTile& shown_tile);
+  shell::UiRect area_of(const ShownTile& shown_tile) const;
+  /// Does the tile hide everything below it?
+  bool covers_all(const ShownTile& shown) const;
   /// The whole map where it is known, else what is visible.
   const ShownTile& known() const { return whole_.tile ? whole_ : sharp_; }
 
