@@ -75,9 +75,9 @@ bool paint(const attention::Tile& tile, const view::ValueLimits& limits, const E
     } else if (!std::isfinite(value)) {
       pixels.rgba.push_back(view::kNotFinitePacked);
     } else {
-      const float place = view::place_in(limits, spread, value);
+      const float position = view::position_in(limits, spread, value);
       const auto last = static_cast<float>(colors.size() - 1);
-      pixels.rgba.push_back(colors[static_cast<std::size_t>(std::lround(place * last))]);
+      pixels.rgba.push_back(colors[static_cast<std::size_t>(std::lround(position * last))]);
     }
   }
   return has_any;

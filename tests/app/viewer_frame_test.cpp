@@ -106,6 +106,54 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().redraw_after_s() > 1.0);
   }
 
+  TEST_CASE("what the user does redraws a part of the window, and all pixels are as if everything were redrawn") {
+    UiDriver ui;
+    constexpr std::uint64_t kWindow = 1600ULL * 1000ULL;
+    const auto check_pixels = [&] {
+      ui.wait(1.0);  // a tooltip may come
+      ui.settle();
+      const shell::PixelImage kept = ui.ui().read_pixels();
+      const std::uint64_t before = ui.ui().pixels_drawn();
+      ui.ui().redraw_all();
+      ui.settle();
+      CHECK(ui.ui().pixels_drawn() >= before + kWindow);
+      CHECK(kept.rgba == ui.ui().read_pixels().rgba);
+      const std::uint64_t rested = ui.ui().pixels_drawn();
+      ui.settle();
+      CHECK(ui.ui().pixels_drawn() == rested);
+    };
+    ui.click("text.edit");
+    std::uint64_t before = ui.ui().pixels_drawn();
+    std::uint64_t frames = ui.ui().frames_drawn();
+    ui.type("x");
+    CHECK(ui.ui().pixels_drawn() > before);
+    CHECK(ui.ui().pixels_drawn() - before < kWindow * (ui.ui().frames_drawn() - frames) * 3 / 4);
+    ui.press(Key::Escape);  // no caret blinks
+    check_pixels();
+    before = ui.ui().pixels_drawn();
+    frames = ui.ui().frames_drawn();
+    ui.move_to("head.stage.3");
+    ui.wait(1.0);
+    ui.settle();  // its tooltip is there
+    CHECK(ui.ui().pixels_drawn() > before);
+    CHECK(ui.ui().pixels_drawn() - before < kWindow * (ui.ui().frames_drawn() - frames) / 4);
+    check_pixels();
+    ui.click_cell(1, 0);
+    check_pixels();
+    ui.click("menu.View");
+    check_pixels();
+    ui.press(Key::Escape);
+    ui.press(Key::F1);
+    check_pixels();
+    ui.press(Key::Escape);
+    for (const Key tab : {Key::Digit2, Key::Digit3, Key::Digit1}) {
+      ui.press(tab);
+      check_pixels();
+    }
+    ui.press(Key::G, kControl);
+    check_pixels();
+  }
+
   TEST_CASE("every control in the window, its menus and its dialogs has a tooltip") {
     State state;
     state.text() = "one two three\nfour";

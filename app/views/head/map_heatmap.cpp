@@ -96,14 +96,34 @@ void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
   image.high = reach;
 }
 
+/// Where the tile's cells are. The last value of a pooled tile stands for fewer cells than the others; what it covers too
+/// much is clipped.
+view::Rect MapHeatmap::area_of(const ShownTile& shown_tile) const {
+  const TileQuery& shown = shown_tile.query;
+  const glm::vec2 cell = viewport_.cell_size();
+  return {.origin = viewport_.matrix().origin + glm::vec2(shown.column, shown.row) * cell,
+          .size = glm::vec2(shown.tile_columns() * shown.pool, shown.tile_rows() * shown.pool) * cell};
+}
+
+bool MapHeatmap::covers_all(const ShownTile& shown) const {
+  if (!shown.tile) return false;
+  constexpr float kSlack = 1e-3F;  // of a pixel: sums of floats
+  const view::Rect cells = viewport_.visible();
+  const view::Rect area = area_of(shown);
+  return area.origin.x <= cells.origin.x + kSlack && area.origin.y <= cells.origin.y + kSlack &&
+         area.end().x >= cells.end().x - kSlack && area.end().y >= cells.end().y - kSlack;
+}
+
 void MapHeatmap::draw() {
   const view::Rect cells = viewport_.visible();
-  ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), frame_.ui.theme().missing);
+  if (layers_ || (!covers_all(sharp_) && !covers_all(whole_))) {
+    ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), frame_.ui.theme().missing);
+  }
   if (layers_) {
     for (const ShownTile& tile : layers_->tiles) draw_tile(tile);
     return;
   }
-  if (whole_.tile && whole_.tile != sharp_.tile) draw_tile(whole_);
+  if (whole_.tile && whole_.tile != sharp_.tile && !covers_all(sharp_)) draw_tile(whole_);
   if (sharp_.tile) draw_tile(sharp_);
 }
 
@@ -151,9 +171,7 @@ void MapHeatmap::draw_tile(const ShownTile& shown_tile) {
   const glm::vec2 cell = viewport_.cell_size();
   shell::HeatmapImage image = heatmap_of(shown_tile, kMapPlace, frame_.ui.theme());
   set_colors(image);
-  // The last value of a pooled tile stands for fewer cells than the others; what it covers too much is clipped.
-  image.area = {.origin = viewport_.matrix().origin + glm::vec2(shown.column, shown.row) * cell,
-                .size = glm::vec2(shown.tile_columns() * shown.pool, shown.tile_rows() * shown.pool) * cell};
+  image.area = area_of(shown_tile);
   image.clip = cells;
   if (is_per_row()) image.row_scale = shown_tile.facts->row_scales;
   frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);

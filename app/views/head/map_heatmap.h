@@ -36,6 +36,9 @@ class MapHeatmap {
   bool is_per_row() const;
   void set_colors(shell::HeatmapImage& image) const;
   void draw_tile(const ShownTile& shown_tile);
+  view::Rect area_of(const ShownTile& shown_tile) const;
+  /// Does the tile hide everything below it?
+  bool covers_all(const ShownTile& shown) const;
   /// The whole map where it is known, else what is visible.
   const ShownTile& known() const { return layers_ ? layers_->summary : whole_.tile ? whole_ : sharp_; }
   bool is_sharp(const ShownTile& tile) const;
