@@ -136,6 +136,7 @@ TEST_CASE("a minimap appears where a map of many cells is zoomed in, and moves i
   CHECK_FALSE(stage.state.view.pinned);  // the click was the minimap's
   stage.feed(shell::drag(small.x + 10.0F, small.y + 10.0F, small.x + small.width - 10.0F, small.y + 10.0F));
   CHECK(stage.transient.pan_x > 20.0F);
+  CHECK_FALSE(stage.transient.hovered);  // the cell below it isn't pointed at
   stage.keep("head_minimap");
   stage.feed(shell::tap(Key::Digit0));
   CHECK_FALSE(stage.items.contains("head.minimap"));

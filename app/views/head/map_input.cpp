@@ -28,9 +28,10 @@ std::optional<attention::Cell> cell_at(const view::Viewport& viewport, float x, 
 
 class MapInput {
  public:
-  MapInput(Frame& frame, const MapRoom& room)
+  MapInput(Frame& frame, const MapRoom& room, const view::Rect& covered)
       : frame_(frame),
         room_(room),
+        covered_(covered),
         viewport_(room.viewport(frame.transient.zoom, {.x = frame.transient.pan_x, .y = frame.transient.pan_y})),
         storage_(*ImGui::GetStateStorage()),
         io_(ImGui::GetIO()) {}
@@ -43,7 +44,7 @@ class MapInput {
     const view::Rect seen = viewport_.visible();
     ImGui::SetCursorScreenPos(ImVec2(seen.x, seen.y));
     ImGui::InvisibleButton("map", ImVec2(std::max(seen.width, 1.0F), std::max(seen.height, 1.0F)));
-    const bool is_hovered = ImGui::IsItemHovered();
+    const bool is_hovered = ImGui::IsItemHovered() && !covered_.contains({.x = io_.MousePos.x, .y = io_.MousePos.y});
     if (is_hovered && io_.MouseWheel != 0.0F) zoom_at(io_.MousePos, std::pow(kZoomStep, io_.MouseWheel));
     const std::optional<attention::Cell> cell = cell_at(viewport_, io_.MousePos.x, io_.MousePos.y);
     frame_.transient.hovered.reset();
@@ -173,6 +174,7 @@ class MapInput {
 
   Frame& frame_;
   const MapRoom& room_;
+  const view::Rect& covered_;
   view::Viewport viewport_;
   ImGuiStorage& storage_;
   ImGuiIO& io_;
@@ -188,6 +190,8 @@ view::Viewport MapRoom::viewport(float zoom, view::Point pan) const {
   return {used, rows, columns, zoom, pan};
 }
 
-view::Viewport handle_map_input(Frame& frame, const MapRoom& room) { return MapInput(frame, room).handle(); }
+view::Viewport handle_map_input(Frame& frame, const MapRoom& room, const view::Rect& covered) {
+  return MapInput(frame, room, covered).handle();
+}
 
 }  // namespace headlight::app
