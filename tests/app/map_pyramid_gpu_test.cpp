@@ -157,7 +157,7 @@ void check_pyramid(gpu::Context& context, std::uint32_t tokens, std::size_t tile
           if (found.is_masked(y, x) != is_masked) ++wrong;
         }
       }
-      CHECK(worst < 2e-4);  // relative, of weights down to 1e-30; see the bound in the message of the largest found
+      CHECK(worst < 2e-4);  // relative, of weights down to 1e-30
       CHECK(wrong == 0);
     }
     if (tile.column > tile.row + tile.rows - 1) ++hidden;

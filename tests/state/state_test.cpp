@@ -47,7 +47,9 @@ State unusual_state() {
                    .translates = false,
                    .adds_special = false,
                    .padding = inference::PaddingSide::Left,
-                   .precision = inference::Precision::F16};
+                   .precision = inference::Precision::F16,
+                   .joins_lines = true,
+                   .stretches_positions = true};
   state.model().trained_masks[model::BlockKind::EncoderSelf].rule.causal = true;
   state.gains[{{.kind = model::BlockKind::Cross, .layer = {3}}, 5}] = 0.5f;
   state.generation = {.sampling = {.method = inference::SamplingMethod::Random,
@@ -71,6 +73,7 @@ State unusual_state() {
                 .color_spread = view::ScaleSpread::Log,
                 .color_limits = {{attention::Stage::Weights, {.low = 0.001f, .high = 0.25f}}},
                 .row_names = RowNames::Read,
+                .pooling = attention::Pooling::Mean,
                 .grid_order = GridOrder::ByConcentration,
                 .paint_reach = PaintReach::AllLayers,
                 .show_numbers = false,

@@ -185,7 +185,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
       .columns = keys.count};
   follow_strongest(frame, map_room.rows, map_room.columns);
   const Minimap minimap(frame, map_room);
-  const view::Viewport viewport = handle_map_input(frame, map_room);
+  const view::Viewport viewport = handle_map_input(frame, map_room, minimap.area());
   const view::Rect cells = viewport.visible();
   frame.mark("head.map", cells);
 

@@ -30,9 +30,10 @@ std::optional<attention::Cell> cell_at(const view::Viewport& viewport, glm::vec2
 
 class MapInput {
  public:
-  MapInput(Frame& frame, const MapRoom& room)
+  MapInput(Frame& frame, const MapRoom& room, const view::Rect& covered)
       : frame_(frame),
         room_(room),
+        covered_(covered),
         viewport_(room.viewport(frame.transient.zoom, frame.transient.pan)),
         storage_(*ImGui::GetStateStorage()),
         io_(ImGui::GetIO()) {}
@@ -45,7 +46,7 @@ class MapInput {
     const view::Rect seen = viewport_.visible();
     ImGui::SetCursorScreenPos(to_imgui(seen.origin));
     ImGui::InvisibleButton("map", to_imgui(glm::max(seen.size, 1.0F)));
-    const bool is_hovered = ImGui::IsItemHovered();
+    const bool is_hovered = ImGui::IsItemHovered() && !covered_.contains(pointer());
     if (is_hovered && io_.MouseWheel != 0.0F) zoom_at(pointer(), std::pow(kZoomStep, io_.MouseWheel));
     const std::optional<attention::Cell> cell = cell_at(viewport_, pointer());
     frame_.transient.hovered.reset();
@@ -169,6 +170,7 @@ class MapInput {
 
   Frame& frame_;
   const MapRoom& room_;
+  const view::Rect& covered_;
   view::Viewport viewport_;
   ImGuiStorage& storage_;
   ImGuiIO& io_;
@@ -184,6 +186,8 @@ view::Viewport MapRoom::viewport(float zoom, glm::vec2 pan) const {
   return {used, rows, columns, zoom, pan};
 }
 
-view::Viewport handle_map_input(Frame& frame, const MapRoom& room) { return MapInput(frame, room).handle(); }
+view::Viewport handle_map_input(Frame& frame, const MapRoom& room, const view::Rect& covered) {
+  return MapInput(frame, room, covered).handle();
+}
 
 }  // namespace headlight::app

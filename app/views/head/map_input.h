@@ -21,7 +21,7 @@ struct MapRoom {
 ///   click: pin the crosshair, or unpin it where it is; with the brush the right button does it
 ///   with the brush (Transient::paints), click or drag: mask cells, or unmask them when the first one was masked
 /// Call it inside the window that shows the map, before drawing. Changes zoom, pan and hovered cell of the transient state,
-/// masks and pin of the state; returns where the map is now.
-view::Viewport handle_map_input(Frame& frame, const MapRoom& room);
+/// masks and pin of the state; returns where the map is now. The pointer inside of `covered` isn't the map's.
+view::Viewport handle_map_input(Frame& frame, const MapRoom& room, const view::Rect& covered = {});
 
 }  // namespace headlight::app

@@ -16,6 +16,7 @@ class Minimap {
 
   /// Is the map larger than its room, and large enough that this helps?
   bool is_shown() const { return is_shown_; }
+  /// Empty where it isn't shown.
   const view::Rect& area() const { return area_; }
   /// The part of it that shows a tile.
   view::Rect area_of(const TileQuery& tile) const;
