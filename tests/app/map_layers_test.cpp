@@ -122,7 +122,7 @@ TEST_CASE("a minimap appears where a map of many cells is zoomed in, and moves i
   CHECK_FALSE(stage.items.contains("head.minimap"));
   const view::Rect map = stage.rect("head.map");
   stage.feed({shell::MouseMove{map.center()}});
-  for (int i = 0; i < 10; ++i) stage.feed({shell::MouseWheel{.vertical = 1.0F}});
+  for (int i = 0; i < 10; ++i) stage.feed({shell::MouseWheel{.steps = {0.0F, 1.0F}}});
   REQUIRE(stage.items.contains("head.minimap"));
   const view::Rect small = stage.rect("head.minimap");
   const view::Rect zoomed = stage.rect("head.map");

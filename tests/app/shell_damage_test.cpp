@@ -18,11 +18,11 @@ float coordinate(Random& random, float most) { return std::uniform_real_distribu
 /// Something that a frame may show at any position, of any size.
 struct Item {
   int kind = 0;
-  view::Rect rect;
+  headlight::view::Rect rect;
   Color color = 0;
   float rounding = 0.0F;
   std::uint64_t revision = 0;
-  std::optional<view::Rect> clip;
+  std::optional<headlight::view::Rect> clip;
 };
 
 Item random_item(Random& random) {
@@ -35,7 +35,7 @@ Item random_item(Random& random) {
   item.rounding = number(random, 0, 2) == 0 ? 7.0F : 0.0F;
   item.revision = static_cast<std::uint64_t>(number(random, 1, 1000));
   if (number(random, 0, 2) == 0)
-    item.clip = view::Rect{{coordinate(random, 500.0F), coordinate(random, 400.0F)}, {90.3F, 70.6F}};
+    item.clip = headlight::view::Rect{{coordinate(random, 500.0F), coordinate(random, 400.0F)}, {90.3F, 70.6F}};
   return item;
 }
 
@@ -63,8 +63,8 @@ void draw_map(Ui& ui, const Item& item, std::uint64_t key) {
 
 void draw_item(Ui& ui, const Item& item, std::uint64_t key) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 low = to_imgui(item.rect.origin), high = to_imgui(item.rect.end());
-  if (item.clip) list->PushClipRect(to_imgui(item.clip->origin), to_imgui(item.clip->end()), true);
+  const ImVec2 low = headlight::to_imgui(item.rect.origin), high = headlight::to_imgui(item.rect.end());
+  if (item.clip) list->PushClipRect(headlight::to_imgui(item.clip->origin), headlight::to_imgui(item.clip->end()), true);
   switch (item.kind) {
     case 0:
       list->AddRectFilled(low, high, item.color, item.rounding);
@@ -184,7 +184,7 @@ TEST_CASE("random frames have the pixels that a redraw of everything gives") {
     for (int i = number(random, 0, 2); i > 0; --i)
       items[static_cast<std::size_t>(number(random, 0, 23))] = random_item(random);
     if (number(random, 0, 5) == 0) std::swap(items[3], items[4]);
-    stage.ui.feed(MouseMove{static_cast<float>(number(random, 0, 200)), static_cast<float>(number(random, 0, 90))});
+    stage.ui.feed(MouseMove{{static_cast<float>(number(random, 0, 200)), static_cast<float>(number(random, 0, 90))}});
     const std::uint64_t before = stage.ui.pixels_drawn();
     const std::uint64_t frames = stage.ui.frames_drawn();
     const PixelImage kept = stage.draw(content);
