@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kTileColumns = HostTile::kColumns, kTile4 = kTileColumns / 4;
 constexpr std::uint32_t kRowsAtOnce = 96;    // their sums take 24 KiB
 constexpr std::uint32_t kInnerAtOnce = 256;  // rows of a tile, 64 KiB, that stay in a core's cache while rows of x go by
-constexpr double kWorthThreads = 2.5e5;        // multiply-adds; a thread takes some 20 µs to wake up
+constexpr double kWorthThreads = 2.5e5;      // multiply-adds; a thread takes some 20 µs to wake up
 
 /// A layer with its tensors as the program's memory.
 struct Layer {
