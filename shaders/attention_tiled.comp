@@ -53,13 +53,14 @@ void main() {
       next_v[n] = LOAD(v, values_at + min(j0 + my_key + n * (kLanes / kColumns4), p.keys - 1u) * p.d_v4);
     }
     if (has_extras()) {
-      // A loop without indexed local arrays: the long code is compiled once instead of 16 times.
+      // Loops: the long code is compiled once instead of 16 times.
+      vec4 scores[4];
+      [[unroll]] for (uint r = 0u; r < 4u; ++r) scores[r] = vec4(s[r * 4u], s[r * 4u + 1u], s[r * 4u + 2u], s[r * 4u + 3u]);
       [[dont_unroll]] for (uint cell = 0u; cell < 16u; ++cell) {
-        float score = 0.0;
-        [[unroll]] for (uint n = 0u; n < 16u; ++n) score = n == cell ? s[n] : score;
-        score = scaled_score(score, head, first + ty * 4u + cell / 4u, j0 + cell % 4u * kSide + tx);
-        [[unroll]] for (uint n = 0u; n < 16u; ++n) s[n] = n == cell ? score : s[n];
+        scores[cell / 4u][cell % 4u] =
+            scaled_score(scores[cell / 4u][cell % 4u], head, first + ty * 4u + cell / 4u, j0 + cell % 4u * kSide + tx);
       }
+      [[unroll]] for (uint n = 0u; n < 16u; ++n) s[n] = scores[n / 4u][n % 4u];
     } else {
       [[unroll]] for (uint n = 0u; n < 16u; ++n) s[n] *= p.scale;
     }
