@@ -137,8 +137,7 @@ void Canvas::wait() {
   is_in_flight_ = false;
 }
 
-vk::CommandBuffer Canvas::begin(const glm::vec3& ground, std::span<const Ground> grounds,
-                                std::span<const PixelRect> rects) {
+vk::CommandBuffer Canvas::begin(const glm::vec3& ground, std::span<const Ground> grounds, std::span<const PixelRect> rects) {
   wait();
   commands_.reset();
   commands_.begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
