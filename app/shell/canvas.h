@@ -40,8 +40,7 @@ class Canvas {
   void finish() noexcept;
   /// Begins the render pass in these rectangles, on a background of [r, g, b], 0 … 1, with other rectangles on it; all other
   /// pixels stay as they are. At least one rectangle, inside of the image; after resize() it must be the whole image.
-  vk::CommandBuffer begin(const glm::vec3& ground, std::span<const Ground> grounds,
-                          std::span<const PixelRect> rects);
+  vk::CommandBuffer begin(const glm::vec3& ground, std::span<const Ground> grounds, std::span<const PixelRect> rects);
   void end_and_submit();
   PixelImage read();
 

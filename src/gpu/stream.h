@@ -64,8 +64,8 @@ class Stream {
                 double multiply_adds = 0.0);
 
   /// Calls `work` within submit(), when everything recorded before has ended; what is recorded after sees what it wrote. It
-  /// uses mapped buffers, which stay until the submission has ended, and costs so many multiply-adds. Steps without a command between them wait for the
-  /// device once. Only where DeviceInfo::runs_host_steps.
+  /// uses mapped buffers, which stay until the submission has ended, and costs so many multiply-adds. Steps without a
+  /// command between them wait for the device once. Only where DeviceInfo::runs_host_steps.
   void run_on_host(std::function<void()> work, double multiply_adds = 0.0);
 
   /// Copies a slice to the host; read it from the submission when that is ready.

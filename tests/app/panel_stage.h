@@ -8,12 +8,12 @@
 
 #include "app/engine/run_source.h"
 #include "app/quantities/evaluation.h"
-#include "engine/reference_runner.h"
 #include "app/shell_stage.h"
 #include "app/views/grid/grid_view.h"
 #include "app/views/head/head_view.h"
 #include "app/views/steps/steps_view.h"
 #include "app/widgets/shown_tile.h"
+#include "engine/reference_runner.h"
 
 namespace headlight::app {
 

@@ -207,7 +207,7 @@ TEST_CASE("a typed character redraws its field, and a frame in which nothing cha
     ImGui::GetWindowDrawList()->AddRectFilled({250, 100}, {600, 400}, rgb(0x4080C0));
   };
   stage.settle(content);
-  stage.ui.feed(click_at(60.0F, 18.0F));
+  stage.ui.feed(click_at({60.0F, 18.0F}));
   stage.ui.feed(tap(Key::End));
   stage.settle(content);
   const std::uint64_t before = stage.ui.pixels_drawn();

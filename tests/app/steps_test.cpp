@@ -8,8 +8,8 @@
 #include "app/cells/cell_sources.h"
 #include "app/cells/mask_reason.h"
 #include "app/engine/run_source.h"
-#include "engine/reference_runner.h"
 #include "app/views/steps/matrix_plan.h"
+#include "engine/reference_runner.h"
 #include "support/deviation.h"
 
 using namespace headlight;

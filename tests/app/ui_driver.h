@@ -7,10 +7,10 @@
 
 #include <doctest/doctest.h>
 
-#include "engine/reference_runner.h"
 #include "app/shell/render_device.h"
 #include "app/window/workspace.h"
 #include "core/error.h"
+#include "engine/reference_runner.h"
 
 namespace headlight::app {
 

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "app/engine/continuation.h"
-#include "engine/fake_runner.h"
 #include "app/ui_driver.h"
+#include "engine/fake_runner.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "engine/fake_runner.h"
 #include "app/quantities/shown_map.h"
 #include "app/ui_driver.h"
 #include "app/widgets/row_names.h"
+#include "engine/fake_runner.h"
 
 using namespace headlight;
 using namespace headlight::app;

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/fake_runner.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
+#include "engine/fake_runner.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "app/engine/run_source.h"
-#include "engine/fake_runner.h"
 #include "core/error.h"
+#include "engine/fake_runner.h"
 
 using namespace headlight;
 using namespace headlight::app;
