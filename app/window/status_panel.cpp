@@ -97,8 +97,10 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
   StatusLine line(frame, context.left, remark.text.empty() ? width - kEdge : remark_x - kEdge);
   if (!result.device.empty()) line.part(result.device, theme.text, "The device that computes");
   if (result.run != 0) {
-    line.part(fmt::format("{:.2f} ms GPU", result.timing.gpu_ms), theme.text,
-              "Time of the last forward pass on the device, by its own clock");
+    line.part(
+        fmt::format("{:.2f} ms", result.timing.gpu_ms), theme.text,
+        "Time of the last forward pass on the device, by its own clock, with the program's part where the device is the "
+        "processor");
     if (result.input) {
       const model::ModelInput& input = *result.input;
       std::string tokens = token_text(input.target ? *input.target : input.source);
@@ -112,11 +114,12 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
     }
     if (result.timing.reused_tokens > 0 || result.timing.reused_layers > 0) {
       line.part(reuse_text(result.timing), theme.text_dim,
-                "What the run before had computed and this one would have computed again");
+                "What the previous run had computed and this one would have computed again");
     }
     line.part(short_count(result.parameter_count) + " parameters", theme.text_dim, "Weights and biases of the model");
     line.part(fmt::format("{} dispatch{}", result.timing.dispatches, result.timing.dispatches == 1 ? "" : "es"),
-              theme.text_dim, "Kernels started in the one submission of the pass");
+              theme.text_dim,
+              "Kernels of the pass, and its steps that the program computes where the device is the processor");
     line.part(short_bytes(result.timing.device_bytes), theme.text_dim, "Weights and run state on the device");
   }
   if (remark.text.empty()) return;

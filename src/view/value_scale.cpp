@@ -117,14 +117,14 @@ std::vector<Tick> make_ticks(float low, float high, std::uint32_t max_count) {
 
 std::vector<Tick> make_log_ticks(float low, float high, std::uint32_t max_count) {
   std::vector<Tick> ticks;
-  const double floor = double{log_floor(low, high)};
-  if (!(double{high} > floor) || !std::isfinite(high)) return ticks;
+  const double floor = static_cast<double>(log_floor(low, high));
+  if (!(static_cast<double>(high) > floor) || !std::isfinite(high)) return ticks;
   constexpr double kSlack = 1.0 + 1e-6;
   const int first = static_cast<int>(std::ceil(std::log10(floor / kSlack)));
-  const int last = static_cast<int>(std::floor(std::log10(double{high} * kSlack)));
+  const int last = static_cast<int>(std::floor(std::log10(static_cast<double>(high) * kSlack)));
   const auto add = [&](double factor, int power) {
     const double value = factor * std::pow(10.0, power);
-    if (value * kSlack < floor || value > double{high} * kSlack) return;
+    if (value * kSlack < floor || value > static_cast<double>(high) * kSlack) return;
     const auto shown = static_cast<float>(value);
     const bool is_scientific = power < -4 || power > 4;
     ticks.push_back({.value = std::clamp(shown, static_cast<float>(floor), high),
