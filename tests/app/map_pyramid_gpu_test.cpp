@@ -132,7 +132,9 @@ void check_pyramid(gpu::Context& context, std::uint32_t tokens, std::size_t tile
     for (const TileQuery& tile : run.some_tiles(random, level, tiles_each)) tiles.push_back(tile);
   }
   std::size_t hidden = 0;
-  for (const auto& [tile, expected] : run.reference(tiles)) {
+  for (const auto& one : run.reference(tiles)) {
+    const auto& tile = one.first;
+    const auto& expected = one.second;
     CAPTURE(tile.pool);
     CAPTURE(tile.row);
     CAPTURE(tile.column);

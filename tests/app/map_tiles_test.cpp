@@ -118,8 +118,10 @@ TEST_CASE("tiles are aligned, end with the map, and cover any rectangle once") {
 
 TEST_CASE("a tile reduced from those below is what a device would pool, by the largest and by the mean") {
   const Matrix matrix(6);
-  for (const auto& [stage, pooling] :
+  for (const auto& shown :
        {std::pair{Stage::Weights, Pooling::Max}, {Stage::Weights, Pooling::Mean}, {Stage::Scores, Pooling::Max}}) {
+    const auto& stage = shown.first;
+    const auto& pooling = shown.second;
     CAPTURE(attention::to_string(stage));
     for (const MapTile& tile : {MapTile{1, 0, 0}, {1, 2, 1}, {2, 0, 0}, {2, 1, 0}, {3, 0, 0}}) {
       const TileQuery query = tile_query(map_of(stage, pooling), kRows, kColumns, tile);
