@@ -4,7 +4,6 @@
 #include <array>
 #include <ctime>
 #include <limits>
-#include <span>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -60,13 +59,11 @@ Kernel fastest(gpu::Context& context, std::vector<Candidate<Kernel>> candidates,
   return std::min_element(candidates.begin(), candidates.end(), is_faster)->kernel;
 }
 
-constexpr std::array kLinearCandidates{LinearKernel::Vec4,    LinearKernel::Vec4Texel,    LinearKernel::Tiled,
-                                       LinearKernel::Shuffle, LinearKernel::ShuffleTexel, LinearKernel::Gemv,
-                                       LinearKernel::Host};
-constexpr std::array kAttentionCandidates{
-    AttentionKernel::Blocks,        AttentionKernel::BlocksTexel,        AttentionKernel::Tiled,
-    AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel, AttentionKernel::Host};
-static_assert(kLinearCandidates.size() <= kCandidates && kAttentionCandidates.size() <= kCandidates);
+constexpr std::array kLinear{LinearKernel::Vec4,    LinearKernel::Vec4Texel,    LinearKernel::Tiled, LinearKernel::Gemv,
+                             LinearKernel::Shuffle, LinearKernel::ShuffleTexel, LinearKernel::Host};
+constexpr std::array kAttention{AttentionKernel::Blocks,        AttentionKernel::BlocksTexel,        AttentionKernel::Tiled,
+                                AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel, AttentionKernel::Host};
+static_assert(kLinear.size() <= kCandidates && kAttention.size() <= kCandidates);
 
 constexpr bool uses_barriers(LinearKernel kernel) { return kernel == LinearKernel::Tiled || kernel == LinearKernel::Gemv; }
 constexpr bool uses_barriers(AttentionKernel kernel) { return kernel == AttentionKernel::Tiled; }
@@ -84,21 +81,28 @@ bool is_candidate(const gpu::DeviceInfo& device, Kernel kernel) {
   return !is_shuffle(kernel) || can_shuffle(device);
 }
 
+template <typename Kernel, std::size_t N>
+std::vector<Kernel> candidates_of(const gpu::DeviceInfo& device, const std::array<Kernel, N>& kernels) {
+  std::vector<Kernel> result;
+  for (const Kernel kernel : kernels) {
+    if (is_candidate(device, kernel)) result.push_back(kernel);
+  }
+  return result;
+}
+
 /// One step of a trial: runs a candidate for the first time, or returns the fastest.
 template <typename Kernel, typename Record>
-std::optional<Kernel> step_of(gpu::Context& context, std::span<const Kernel> kernels, std::uint32_t step,
+std::optional<Kernel> step_of(gpu::Context& context, const std::vector<Kernel>& kernels, std::uint32_t step,
                               const Record& record) {
   if (step < kCandidates) {
-    if (step >= kernels.size() || !is_candidate(context.device(), kernels[step])) return std::nullopt;
+    if (step >= kernels.size()) return std::nullopt;
     gpu::Stream stream(context);
     record(stream, kernels[step]);
     std::move(stream).submit().wait();
     return std::nullopt;
   }
   std::vector<Candidate<Kernel>> candidates;
-  for (const Kernel kernel : kernels) {
-    if (is_candidate(context.device(), kernel)) candidates.push_back({kernel});
-  }
+  for (const Kernel kernel : kernels) candidates.push_back({kernel});
   return fastest(context, std::move(candidates), record);
 }
 
@@ -117,12 +121,14 @@ std::optional<LinearKernel> linear_step(Kernels& kernels, std::uint32_t step, st
   const DeviceTensor x(setup, 1, 1, rows, Trial::kWidth, "a trial of kernels");
   const DeviceTensor y(setup, 1, 1, rows, Trial::kWidth * 3, "a trial of kernels");
   std::move(setup).submit().wait();
-  const std::span<const LinearKernel> candidates(kLinearCandidates);  // the last one computes many rows as Tiled does
-  return step_of(context, rows > kFewRows ? candidates.first(candidates.size() - 1) : candidates, step,
+  // A pass has several layers of a few rows behind each other; what its start costs is shared by all of them.
+  const bool has_few_rows = rows <= kFewRows;
+  const int layers = has_few_rows ? 8 : 1;
+  return step_of(context, linear_candidates(context.device(), has_few_rows), step,
                  [&](gpu::Stream& stream, LinearKernel kernel) {
                    tuning.*choice = kernel;
                    kernels.set_tuning(tuning);
-                   linear(stream, kernels, x, packed, y);
+                   for (int layer = 0; layer < layers; ++layer) linear(stream, kernels, x, packed, y);
                  });
 }
 
@@ -140,20 +146,18 @@ std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t st
   std::move(setup).submit().wait();
   const MaskData mask{.causal = true, .words = &words};
   const AttentionScratch scratch(context, Trial::kHeads, Trial::kTokens, Trial::kTokens);
-  return step_of(context, std::span<const AttentionKernel>(kAttentionCandidates), step,
-                 [&](gpu::Stream& stream, AttentionKernel kernel) {
-                   tuning.attention = kernel;
-                   kernels.set_tuning(tuning);
-                   attention(
-                       stream, kernels,
-                       {.q = q, .k = k, .v = v, .mask = mask, .scale = 0.125f, .queries = q.all(), .keys = Trial::kTokens},
-                       {merged, stats, concatenated(Trial::kHeads, v.width4())}, &scratch);
-                 });
+  return step_of(context, attention_candidates(context.device()), step, [&](gpu::Stream& stream, AttentionKernel kernel) {
+    tuning.attention = kernel;
+    kernels.set_tuning(tuning);
+    attention(stream, kernels,
+              {.q = q, .k = k, .v = v, .mask = mask, .scale = 0.125f, .queries = q.all(), .keys = Trial::kTokens},
+              {merged, stats, concatenated(Trial::kHeads, v.width4())}, &scratch);
+  });
 }
 
 /// The key for which a tuning is valid.
 std::string cache_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 7;  // of the kernels: increased when they change, so that older tunings are ignored
+  constexpr int kGeneration = 8;  // of the kernels: increased when they change, so that older tunings are ignored
   // A start with shaders alone neither uses nor replaces what was measured with the host's functions among them.
   const char* excluded = device.is_cpu && !device.runs_host_steps ? " | shaders" : "";
   return fmt::format("{} | {} | {} | kernels {}{}", device.name, device.driver, device.uuid, kGeneration, excluded);
@@ -196,6 +200,16 @@ Tuning default_tuning(const gpu::DeviceInfo& device) {
 LinearKernel default_shader(const gpu::DeviceInfo& device) {
   if (!device.is_cpu) return LinearKernel::Tiled;
   return can_shuffle(device) ? LinearKernel::ShuffleTexel : LinearKernel::Vec4Texel;
+}
+
+std::vector<LinearKernel> linear_candidates(const gpu::DeviceInfo& device, bool has_few_rows) {
+  std::vector<LinearKernel> kernels = candidates_of(device, kLinear);
+  if (!has_few_rows) std::erase(kernels, LinearKernel::Gemv);  // it computes many rows as Tiled does
+  return kernels;
+}
+
+std::vector<AttentionKernel> attention_candidates(const gpu::DeviceInfo& device) {
+  return candidates_of(device, kAttention);
 }
 
 void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning) {

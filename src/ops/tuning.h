@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpu/device_info.h"
 
@@ -63,6 +64,10 @@ inline constexpr std::uint32_t kFewRows = 8;
 Tuning default_tuning(const gpu::DeviceInfo& device);
 /// The default among shaders.
 LinearKernel default_shader(const gpu::DeviceInfo& device);
+
+/// The kernels that are worth a trial on this device: at most kFewRows rows, or more.
+std::vector<LinearKernel> linear_candidates(const gpu::DeviceInfo& device, bool has_few_rows);
+std::vector<AttentionKernel> attention_candidates(const gpu::DeviceInfo& device);
 
 /// The most candidates of a trial, and trials: few rows, many rows, attention.
 inline constexpr std::uint32_t kCandidates = 7, kTrials = 3;

@@ -1,6 +1,7 @@
 // Linear layers by functions of the program, beside those of linear_test.cpp for all kernels.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -203,9 +204,26 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE_FIXTURE(test::OnGpu, "functions of the program are tried for few and for many rows, on processors alone") {
+    for (const bool runs_host_steps : {false, true}) {
+      gpu::DeviceInfo device = context.device();
+      device.is_cpu = true;
+      device.runs_host_steps = runs_host_steps;
+      for (const bool has_few_rows : {false, true}) {
+        const std::vector<LinearKernel> linear = linear_candidates(device, has_few_rows);
+        CHECK(std::ranges::count(linear, LinearKernel::Host) == (runs_host_steps ? 1 : 0));
+        CHECK(std::ranges::count(linear, LinearKernel::Gemv) == 0);
+        CHECK(std::ranges::count(linear, LinearKernel::Vec4) == 1);
+      }
+      CHECK(std::ranges::count(attention_candidates(device), AttentionKernel::Host) == (runs_host_steps ? 1 : 0));
+    }
+  }
+
   TEST_CASE_FIXTURE(test::OnGpu, "a GPU's default is its own kernels") {
     gpu::DeviceInfo gpu = context.device();
     gpu.is_cpu = gpu.runs_host_steps = false;
+    CHECK(std::ranges::count(linear_candidates(gpu, true), LinearKernel::Gemv) == 1);
+    CHECK(std::ranges::count(linear_candidates(gpu, false), LinearKernel::Gemv) == 0);
     CHECK(default_tuning(gpu).few_rows == LinearKernel::Gemv);
     CHECK(default_tuning(gpu).many_rows == LinearKernel::Tiled);
     CHECK(default_shader(context.device()) != LinearKernel::Host);
