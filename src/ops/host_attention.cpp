@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/host_mask.h"
+#include "ops/host_memory.h"
 #include "ops/host_tile.h"
 
 namespace headlight::ops {
@@ -17,7 +18,6 @@ constexpr std::uint32_t kTile = HostTile::kColumns;
 constexpr std::uint32_t kPartRows = 256;                     // queries of a part: keys are laid out once for each part
 constexpr std::uint32_t kMostRows = 48, kFewestRows = 6;     // of a block
 constexpr std::size_t kScoreBytes = std::size_t{256} << 10;  // of a block's scores, which stay in a core's cache
-constexpr double kWorthThreads = 2.5e5;                      // multiply-adds; a thread takes some 20 µs to wake up
 
 /// An attention with its tensors as the program's memory.
 struct Task {
@@ -244,6 +244,12 @@ void compute_part(const Map& map, std::uint32_t first, std::uint32_t rows) {
   }
 }
 
+/// Of all cells, as if nothing were masked.
+double multiply_adds(const Task& task) {
+  const AttentionParameters& p = task.parameters;
+  return 4.0 * (p.d_k4 + p.d_v4) * (p.queries - p.block_row) * p.keys * task.items * p.heads;
+}
+
 void compute(const Task& task, HostThreads& threads) {
   const AttentionParameters& p = task.parameters;
   const std::uint32_t rows = p.queries - p.block_row, runs = divide_up(rows, kPartRows), parts = task.items * p.heads * runs;
@@ -253,20 +259,12 @@ void compute(const Task& task, HostThreads& threads) {
     compute_part(Map(task, map / p.heads, map % p.heads), p.block_row + run * kPartRows,
                  std::min(kPartRows, rows - run * kPartRows));
   };
-  const double work = 4.0 * (p.d_k4 + p.d_v4) * rows * p.keys * task.items * p.heads;
-  if (work >= kWorthThreads) return threads.run(parts, part);
-  for (std::uint32_t number = 0; number < parts; ++number) part(number);
-}
-
-template <typename T>
-T* numbers(const gpu::Buffer& buffer) {
-  return reinterpret_cast<T*>(buffer.mapped().data());
+  threads.run(parts, multiply_adds(task), part);
 }
 
 }  // namespace
 
 bool can_run_on_host(const Kernels& kernels, const AttentionInputs& inputs, const AttentionOutputs& outputs) {
-  const auto is_mapped = [](const gpu::Buffer& buffer) { return !buffer.mapped().empty(); };
   return kernels.context().device().runs_host_steps && is_mapped(inputs.q.buffer()) && is_mapped(inputs.k.buffer()) &&
          is_mapped(inputs.v.buffer()) && is_mapped(*inputs.mask.words) && is_mapped(outputs.merged.buffer()) &&
          is_mapped(outputs.stats.buffer());
@@ -282,10 +280,7 @@ void attention_on_host(gpu::Stream& stream, Kernels& kernels, const AttentionInp
                   .stats = numbers<float>(outputs.stats.buffer()),
                   .items = inputs.q.items,
                   .parameters = attention_parameters(inputs, outputs)};
-  const AttentionParameters& p = task.parameters;
-  const double maps = static_cast<double>(task.items) * p.heads;
-  const double work = maps * (p.queries - p.block_row) * p.keys * 4.0 * (p.d_k4 + p.d_v4);
-  stream.run_on_host([task, &threads = kernels.host_threads()] { compute(task, threads); }, work);
+  stream.run_on_host([task, &threads = kernels.host_threads()] { compute(task, threads); }, multiply_adds(task));
 }
 
 }  // namespace headlight::ops

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "core/half.h"
+#include "ops/host_memory.h"
 #include "ops/host_tile.h"
 
 namespace headlight::ops {
@@ -14,7 +15,6 @@ namespace {
 constexpr std::uint32_t kTileColumns = HostTile::kColumns, kTile4 = kTileColumns / 4;
 constexpr std::uint32_t kRowsAtOnce = 96;    // their sums take 24 KiB
 constexpr std::uint32_t kInnerAtOnce = 256;  // rows of a tile, 64 KiB, that stay in a core's cache while rows of x go by
-constexpr double kWorthThreads = 2.5e5;      // multiply-adds; a thread takes some 20 µs to wake up
 
 /// A layer with its tensors as the program's memory.
 struct Layer {
@@ -27,8 +27,6 @@ struct Layer {
   bool has_halves;
   LinearParameters parameters;  ///< with first_tile
 };
-
-float* floats(const gpu::Buffer& buffer) { return reinterpret_cast<float*>(buffer.mapped().data()); }
 
 /// The destination of a tile's columns, as store() of shaders/lib/linear.glsl computes it. Offsets count numbers.
 struct Columns {
@@ -123,26 +121,24 @@ void compute(const Layer& layer, HostThreads& threads) {
     const std::uint32_t rest = number % per_tile, first_row = rest % runs * kRowsAtOnce;
     compute(layer, first_tile + number / per_tile, rest / runs, first_row, std::min(kRowsAtOnce, tokens - first_row));
   };
-  if (multiply_adds(layer) >= kWorthThreads) return threads.run(parts, part);
-  for (std::uint32_t number = 0; number < parts; ++number) part(number);
+  threads.run(parts, multiply_adds(layer), part);
 }
 
 }  // namespace
 
 bool can_run_on_host(const Kernels& kernels, const HostLinear& linear) {
-  const auto is_mapped = [](const gpu::Buffer& buffer) { return !buffer.mapped().empty(); };
   return kernels.context().device().runs_host_steps && is_mapped(linear.x.buffer()) && is_mapped(linear.weight.weight) &&
          is_mapped(linear.weight.bias) && is_mapped(linear.q.buffer()) && is_mapped(linear.k.buffer()) &&
          is_mapped(linear.v.buffer());
 }
 
 void linear_on_host(gpu::Stream& stream, Kernels& kernels, const HostLinear& linear) {
-  Layer layer{.x = floats(linear.x.buffer()),
-              .weight = linear.weight.weight.mapped().data(),
-              .bias = floats(linear.weight.bias),
-              .q = floats(linear.q.buffer()),
-              .k = floats(linear.k.buffer()),
-              .v = floats(linear.v.buffer()),
+  Layer layer{.x = numbers<float>(linear.x.buffer()),
+              .weight = numbers<const std::byte>(linear.weight.weight),
+              .bias = numbers<float>(linear.weight.bias),
+              .q = numbers<float>(linear.q.buffer()),
+              .k = numbers<float>(linear.k.buffer()),
+              .v = numbers<float>(linear.v.buffer()),
               .tile_bytes = linear.weight.tile_bytes(),
               .items = linear.x.items,
               .end_tile = linear.end_tile,

@@ -6,19 +6,14 @@
 #include <cstddef>
 #include <functional>
 
+#include "ops/host_memory.h"
+
 namespace headlight::ops {
 namespace {
 
 constexpr std::size_t kLanes = 16;  // sums on their way at once, which the compiler makes vectors of
 constexpr std::uint32_t kRowsAtOnce = 16;
-constexpr double kWorthThreads = 1e5;  // numbers; a thread takes some 20 µs to wake up
-
-bool is_mapped(const gpu::Slice& slice) { return !slice.buffer->mapped().empty(); }
-
-template <typename T>
-T* numbers(const gpu::Slice& slice) {
-  return reinterpret_cast<T*>(slice.buffer->mapped().data() + slice.offset);
-}
+constexpr double kCost = 2.5;  // of reading, changing and writing a number, in multiply-adds of a linear layer
 
 /// Σ of(i) for i < count, in an order that depends on count alone.
 template <typename Of>
@@ -48,15 +43,14 @@ void normalise(const NormParameters& p, const float* x, const float* y, const fl
   std::fill(result + width, result + padded, 0.0f);
 }
 
-/// Calls row(number) for each of `rows`, on threads where the numbers of all rows are worth it.
+/// Calls row(number) for each of `rows`.
 void for_rows(HostThreads& threads, std::uint32_t rows, double numbers_each, const std::function<void(std::uint32_t)>& row) {
   const auto part = [&](std::uint32_t number) {
     const std::uint32_t end = std::min(rows, (number + 1) * kRowsAtOnce);
     for (std::uint32_t i = number * kRowsAtOnce; i < end; ++i) row(i);
   };
   const std::uint32_t parts = divide_up(rows, kRowsAtOnce);
-  if (numbers_each * rows >= kWorthThreads) return threads.run(parts, part);
-  for (std::uint32_t number = 0; number < parts; ++number) part(number);
+  threads.run(parts, kCost * numbers_each * rows, part);
 }
 
 }  // namespace

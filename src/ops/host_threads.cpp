@@ -17,7 +17,11 @@ HostThreads::~HostThreads() {
   begun_.notify_all();
 }
 
-void HostThreads::run(std::uint32_t count, const std::function<void(std::uint32_t)>& part) {
+void HostThreads::run(std::uint32_t count, double multiply_adds, const std::function<void(std::uint32_t)>& part) {
+  if (multiply_adds < kWorthThreads) {
+    for (std::uint32_t i = 0; i < count; ++i) part(i);
+    return;
+  }
   {
     const std::scoped_lock lock(mutex_);
     part_ = &part;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/half.h"
@@ -136,26 +137,29 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("host threads: every part runs once, loop after loop, and what one throws comes out") {
+    constexpr double kMany = 1e9;  // multiply-adds
     for (const std::uint32_t count : {1u, 2u, 5u}) {
       HostThreads threads(count);
       for (std::uint32_t parts : {0u, 1u, 2u, 100u, 1000u}) {
         std::vector<std::atomic<int>> calls(parts);
-        threads.run(parts, [&](std::uint32_t part) { ++calls.at(part); });
+        threads.run(parts, kMany, [&](std::uint32_t part) { ++calls.at(part); });
         for (const std::atomic<int>& call : calls) CHECK(call == 1);
       }
-      CHECK_THROWS_AS(threads.run(50,
+      CHECK_THROWS_AS(threads.run(50, kMany,
                                   [](std::uint32_t part) {
                                     if (part == 7) throw std::runtime_error("a part failed");
                                   }),
                       std::runtime_error);
       for (int i = 0; i < 20'000; ++i) {  // short loops, so that threads join them while they end
         std::atomic<int> calls = 0;
-        threads.run(3, [&](std::uint32_t /*part*/) { ++calls; });
+        threads.run(3, kMany, [&](std::uint32_t /*part*/) { ++calls; });
         REQUIRE(calls == 3);
       }
       std::atomic<int> sum = 0;
-      threads.run(10, [&](std::uint32_t part) { sum += static_cast<int>(part); });
+      threads.run(10, kMany, [&](std::uint32_t part) { sum += static_cast<int>(part); });
       CHECK(sum == 45);
+      const std::thread::id caller = std::this_thread::get_id();
+      threads.run(100, HostThreads::kWorthThreads / 2, [&](std::uint32_t) { CHECK(std::this_thread::get_id() == caller); });
     }
   }
 }
