@@ -26,8 +26,12 @@ std::vector<std::uint32_t> tokens_with(const std::vector<std::string>& labels, s
   std::vector<std::uint32_t> found;
   if (text.empty()) return found;
   const std::string wanted = folded(text);
-  for (std::size_t token = 0; token < labels.size(); ++token) {
-    if (folded(labels[token]).find(wanted) != std::string::npos) found.push_back(static_cast<std::uint32_t>(token));
+  std::string all;
+  std::vector<std::size_t> ends;  // of each token in `all`
+  for (const std::string& label : labels) ends.push_back((all += folded(label)).size());
+  for (std::size_t at = all.find(wanted); at != std::string::npos; at = all.find(wanted, at + 1)) {
+    const auto token = static_cast<std::uint32_t>(std::ranges::upper_bound(ends, at) - ends.begin());
+    if (found.empty() || found.back() != token) found.push_back(token);
   }
   return found;
 }
@@ -36,15 +40,15 @@ std::optional<std::size_t> step_among(const std::vector<std::uint32_t>& found, s
                                       int steps) {
   if (found.empty()) return std::nullopt;
   const auto count = static_cast<std::ptrdiff_t>(found.size());
-  std::ptrdiff_t place = 0;
+  std::ptrdiff_t index = 0;
   if (!from) {
-    place = steps < 0 ? count - 1 : 0;
+    index = steps < 0 ? count - 1 : 0;
   } else if (steps > 0) {
-    place = std::ranges::upper_bound(found, *from) - found.begin() + steps - 1;
+    index = std::ranges::upper_bound(found, *from) - found.begin() + steps - 1;
   } else {
-    place = std::ranges::lower_bound(found, *from) - found.begin() + steps;
+    index = std::ranges::lower_bound(found, *from) - found.begin() + steps;
   }
-  return static_cast<std::size_t>((place % count + count) % count);
+  return static_cast<std::size_t>((index % count + count) % count);
 }
 
 }  // namespace headlight::app

@@ -8,11 +8,11 @@
 
 namespace headlight::app {
 
-/// The tokens whose labels contain the text, upper and lower case of ASCII letters alike; a space in it is the mark that
-/// labels have for one ("·"). None for an empty text.
+/// The tokens in which the text begins, ascending; it may go on in the tokens behind. Upper and lower case of ASCII letters
+/// are alike, a space is the mark that labels have for one ("·"). None for an empty text.
 std::vector<std::uint32_t> tokens_with(const std::vector<std::string>& labels, std::string_view text);
 
-/// The place in `found`, which ascends, of the token `steps` finds from `from` on, backwards where negative; round at the
+/// The index in `found`, which ascends, of the token `steps` finds from `from` on, backwards where negative; round at the
 /// ends. Without `from` the first or the last. None where nothing was found.
 std::optional<std::size_t> step_among(const std::vector<std::uint32_t>& found, std::optional<std::uint32_t> from, int steps);
 

@@ -76,6 +76,7 @@ Remark remark_of(const Frame& frame, const StatusContext& context) {
   const shell::Theme& theme = frame.ui.theme();
   if (!frame.result.error.empty()) return {frame.result.error, theme.warning};
   if (!context.job.empty()) return {context.job, theme.accent};
+  if (frame.transient.seeks_strongest) return {"looking for the next strongest cell\u2026", theme.accent};
   if (context.is_computing) return {"computing\u2026", theme.accent};
   return {"", theme.text_dim};
 }

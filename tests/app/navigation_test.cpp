@@ -143,12 +143,14 @@ TEST_CASE("NaN and masked cells are no strongest ones") {
   CHECK(map.seek(StrongestOf::Map, std::nullopt)->value < 1.0F);
 }
 
-TEST_CASE("tokens are found by a part of their label, in any case, a space by its mark") {
+TEST_CASE("tokens are found by a part of the text, in any case and across tokens, a space by its mark") {
   const std::vector<std::string> labels = {"The", "·cat", "·sat", "·The", "cat", "é"};
   CHECK(tokens_with(labels, "the") == std::vector<std::uint32_t>{0, 3});
   CHECK(tokens_with(labels, " the") == std::vector<std::uint32_t>{3});
   CHECK(tokens_with(labels, "AT") == std::vector<std::uint32_t>{1, 2, 4});
   CHECK(tokens_with(labels, "é") == std::vector<std::uint32_t>{5});
+  CHECK(tokens_with(labels, "cat sat the") == std::vector<std::uint32_t>{1});
+  CHECK(tokens_with(labels, "Theca") == std::vector<std::uint32_t>{3});
   CHECK(tokens_with(labels, "").empty());
   CHECK(tokens_with(labels, "dog").empty());
 }

@@ -11,10 +11,10 @@
 
 namespace headlight::app {
 
-/// The big heatmap's cells: which tiles it wants and shows, its colours and its range.
+/// The big heatmap's cells: which tiles it asks for and shows, its colours and its range.
 class MapHeatmap {
  public:
-  /// Wishes for the visible cells, and for the whole map pooled to the screen: it gives the colours' range and stands in
+  /// Asks for the visible cells, and for the whole map pooled to the screen: it gives the colours' range and stands in
   /// until the rest is there.
   MapHeatmap(Frame& frame, const view::Viewport& viewport);
 

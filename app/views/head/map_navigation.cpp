@@ -33,9 +33,9 @@ void show_token(Frame& frame, const MapTokens& tokens, std::uint32_t token) {
 
 std::string count_text(const std::vector<std::uint32_t>& found, std::optional<std::uint32_t> token) {
   if (found.empty()) return "none";
-  const auto place = token ? std::ranges::find(found, *token) : found.end();
-  if (place == found.end()) return fmt::format("{} found", found.size());
-  return fmt::format("{} of {}", place - found.begin() + 1, found.size());
+  const auto pinned = token ? std::ranges::find(found, *token) : found.end();
+  if (pinned == found.end()) return fmt::format("{} found", found.size());
+  return fmt::format("{} of {}", pinned - found.begin() + 1, found.size());
 }
 
 bool draw_button(Frame& frame, const char* label, const char* name, const char* explanation) {
@@ -59,7 +59,7 @@ void draw_token_search(Frame& frame, const MapTokens& tokens) {
       "##search", search.text,
       {.width = kFieldWidth, .focus = focus, .passes_escape = true, .hint = "Find a token", .enter_confirms = true});
   mark_last_item(frame, "search.text");
-  explain_last_item(frame, "A part of the token's text; Enter goes on to the next one");
+  explain_last_item(frame, "A part of the text, across tokens too; Enter goes on to the next token where it begins");
   if (is_confirmed) {
     steps += ImGui::GetIO().KeyShift ? -1 : 1;
     search.takes_keys = true;  // Enter goes on as often as it is pressed
@@ -69,8 +69,8 @@ void draw_token_search(Frame& frame, const MapTokens& tokens) {
   const bool is_closed = draw_button(frame, "Close", "search.close", "Close the search (Esc)");
   const std::vector<std::uint32_t> found = tokens_with(*tokens.keys, search.text);
   if (steps != 0) {
-    if (const std::optional<std::size_t> place = step_among(found, pinned_token(frame), steps)) {
-      show_token(frame, tokens, found[*place]);
+    if (const std::optional<std::size_t> index = step_among(found, pinned_token(frame), steps)) {
+      show_token(frame, tokens, found[*index]);
     }
   }
   ImGui::SameLine();
