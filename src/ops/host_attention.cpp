@@ -42,11 +42,11 @@ struct Map {
   std::uint32_t item, head;
   HostMask mask;
 
-  Map(const Task& of, std::uint32_t item_, std::uint32_t head_)
+  Map(const Task& of, std::uint32_t of_item, std::uint32_t of_head)
       : task(of),
-        item(item_),
-        head(head_),
-        mask(of.parameters.mask, of.mask_words, item_, head_, of.parameters.heads, of.parameters.keys) {}
+        item(of_item),
+        head(of_head),
+        mask(of.parameters.mask, of.mask_words, of_item, of_head, of.parameters.heads, of.parameters.keys) {}
 
   std::size_t d_k() const { return std::size_t{task.parameters.d_k4} * 4; }
   std::size_t d_v() const { return std::size_t{task.parameters.d_v4} * 4; }
