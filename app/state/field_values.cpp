@@ -126,16 +126,28 @@ void read_color_map(const JsonReader& object, const char* key, std::string& valu
   if (!known) throw Error("{}: {}", object.path(key), known.error());
 }
 
-void read_view_id(const JsonReader& object, const char* key, std::string& value) {
-  constexpr std::size_t kLongest = 32;
+namespace {
+
+constexpr std::size_t kLongestId = 32;
+
+void read_id(const JsonReader& object, const char* key, const char* expected, bool may_be_empty, std::string& value) {
   const json* found = object.find(key);
   if (!found) return;
   const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ' '; };
   const std::string* text = found->is_string() ? &found->get_ref<const std::string&>() : nullptr;
-  if (!text || text->empty() || text->size() > kLongest || !std::ranges::all_of(*text, fits)) {
-    object.fail(key, "the name of a view, for instance head", *found);
-  }
+  const bool is_id = text && text->size() <= kLongestId && std::ranges::all_of(*text, fits);
+  if (!is_id || (text->empty() && !may_be_empty)) object.fail(key, expected, *found);
   value = *text;
+}
+
+}  // namespace
+
+void read_view_id(const JsonReader& object, const char* key, std::string& value) {
+  read_id(object, key, "the name of a view, for instance head", false, value);
+}
+
+void read_matrix_id(const JsonReader& object, const char* key, std::string& value) {
+  read_id(object, key, "the name of a matrix, for instance scores, or an empty text", true, value);
 }
 
 }  // namespace headlight::app

@@ -42,4 +42,7 @@ void read_color_map(const JsonReader& object, const char* key, std::string& valu
 /// Any name of the kind that views have: a version that has other views may have written the file.
 void read_view_id(const JsonReader& object, const char* key, std::string& value);
 
+/// Likewise the name of a matrix of the block view; empty: none.
+void read_matrix_id(const JsonReader& object, const char* key, std::string& value);
+
 }  // namespace headlight::app

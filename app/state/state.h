@@ -85,6 +85,30 @@ struct GenerationChoices {
   bool operator==(const GenerationChoices&) const = default;
 };
 
+/// What the neuron view shows: the products of one query with one key, or with every key.
+enum class NeuronForm : std::uint8_t { Pair, AllKeys };
+/// The order of the products qᵢ · kᵢ of a pair.
+enum class ProductOrder : std::uint8_t { ByComponent, BySize };
+
+/// The neuron view's own settings. Its query and key are the pinned cell.
+struct NeuronChoices {
+  NeuronForm form = NeuronForm::Pair;
+  ProductOrder order = ProductOrder::ByComponent;
+
+  bool operator==(const NeuronChoices&) const = default;
+};
+
+inline constexpr float kLeastBlockSpeed = 0.25f, kMostBlockSpeed = 4.0f;
+
+/// The block view's own settings.
+struct BlockChoices {
+  std::string opened = {};      ///< id of the matrix that is unfolded: "scores"; empty: the whole layer is shown
+  bool reduces_motion = false;  ///< the walk through the steps changes from one to the next without movement
+  float speed = 1.0f;           ///< of the walk through the steps, kLeastBlockSpeed … kMostBlockSpeed
+
+  bool operator==(const BlockChoices&) const = default;
+};
+
 /// The texts and settings of sources that aren't shown; of the shown one the default.
 struct KeptSources {
   Playground playground;
@@ -102,6 +126,8 @@ struct State {
   GenerationChoices generation;
   Selection selection;
   ViewChoices view;
+  NeuronChoices neuron;
+  BlockChoices block;
 
   /// The playground, shown or kept.
   Playground& playground();

@@ -277,6 +277,26 @@ void add_view(std::vector<Field>& fields) {
       continuous(number_field("view", "ui_scale", "Change UI scale", in_view(&ViewChoices::ui_scale), 0.0f, 4.0f)));
 }
 
+/// The settings of single views.
+void add_single_views(std::vector<Field>& fields) {
+  fields.push_back(
+      choice_field("neuron", "form", "Choose neuron view's keys", at(&State::neuron, &NeuronChoices::form), kNeuronForms));
+  fields.push_back(
+      choice_field("neuron", "order", "Sort products", at(&State::neuron, &NeuronChoices::order), kProductOrders));
+  fields.push_back(described(value_field(
+                                 "block", "opened", "", at(&State::block, &BlockChoices::opened),
+                                 [](const std::string& value) { return nlohmann::json(value); }, read_matrix_id),
+                             [](const State& before, const State& after) {
+                               const bool is_unfolded = !after.block.opened.empty();
+                               return Change{.label = is_unfolded ? "Unfold " + after.block.opened
+                                                                  : "Fold " + before.block.opened};
+                             }));
+  fields.push_back(
+      switch_field("block", "reduces_motion", "Switch motion", at(&State::block, &BlockChoices::reduces_motion)));
+  fields.push_back(continuous(number_field("block", "speed", "Change speed", at(&State::block, &BlockChoices::speed),
+                                           kLeastBlockSpeed, kMostBlockSpeed)));
+}
+
 /// The masks that the state goes back to, which only change together with others.
 void add_kept_masks(std::vector<Field>& fields) {
   fields.push_back(masks_field("model_masks", "Change masks", in_model(&Model::trained_masks)));
@@ -288,8 +308,8 @@ void add_kept_masks(std::vector<Field>& fields) {
 std::span<const Field> state_fields() {
   static const std::vector<Field> kFields = [] {
     std::vector<Field> fields;
-    for (const auto add :
-         {add_source, add_model, add_playground, add_changes, add_generation, add_selection, add_view, add_kept_masks}) {
+    for (const auto add : {add_source, add_model, add_playground, add_changes, add_generation, add_selection, add_view,
+                           add_single_views, add_kept_masks}) {
       add(fields);
     }
     return fields;

@@ -28,6 +28,10 @@ inline constexpr std::array<EnumName<GridOrder>, 2> kOrders = {
     {{GridOrder::ByLayer, "layer"}, {GridOrder::ByConcentration, "concentration"}}};
 inline constexpr std::array<EnumName<PaintReach>, 3> kReaches = {
     {{PaintReach::ThisHead, "head"}, {PaintReach::ThisLayer, "layer"}, {PaintReach::AllLayers, "all"}}};
+inline constexpr std::array<EnumName<NeuronForm>, 2> kNeuronForms = {
+    {{NeuronForm::Pair, "pair"}, {NeuronForm::AllKeys, "all-keys"}}};
+inline constexpr std::array<EnumName<ProductOrder>, 2> kProductOrders = {
+    {{ProductOrder::ByComponent, "component"}, {ProductOrder::BySize, "size"}}};
 inline constexpr std::array<EnumName<model::MergeOrder>, 2> kMerges = {
     {{model::MergeOrder::Concatenate, "concatenate"}, {model::MergeOrder::WithoutTranspose, "without-transpose"}}};
 inline constexpr std::array<EnumName<model::BlockKind>, 3> kKinds = {{{model::BlockKind::EncoderSelf, "encoder"},

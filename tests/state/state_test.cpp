@@ -80,6 +80,8 @@ State unusual_state() {
                 .theme = Theme::Light,
                 .ui_scale = 1.5f,
                 .pinned = attention::Cell{.query = 1, .key = 2}};
+  state.neuron = {.form = NeuronForm::AllKeys, .order = ProductOrder::BySize};
+  state.block = {.opened = "scores", .reduces_motion = true, .speed = 2.5f};
   return state;
 }
 
@@ -182,6 +184,9 @@ TEST_SUITE("cpu") {
     CHECK(failure(R"({"playground": {"heads": 65}})") == "playground.heads: expected a whole number from 1 to 64, found 65");
     CHECK(failure(R"({"playground": {"seed": -1}})").find("playground.seed: expected a whole number") == 0);
     CHECK(failure(R"({"playground": {"heads": 2.5}})").find("playground.heads") == 0);
+    CHECK(failure(R"({"neuron": {"form": "both"}})") == "neuron.form: expected one of pair, all-keys, found \"both\"");
+    CHECK(failure(R"({"block": {"opened": "../x"}})").find("block.opened: expected the name of a matrix") == 0);
+    CHECK(failure(R"({"block": {"speed": 9}})") == "block.speed: expected a number from 0.25 to 4, found 9");
     CHECK(failure(R"({"masks": {"cross": {"rule": "diagonal"}}})").find("masks.cross.rule: ") == 0);
     CHECK(failure(R"({"masks": {"cross": {"painted": [{"cells": [[1, 2]]}]}}})").find("masks.cross.painted.cells: ") == 0);
     CHECK(failure(R"({"masks": {"cross": {"matrix": {"shape": [1, 1, 1, 2], "rows": ["012"]}}}})")
