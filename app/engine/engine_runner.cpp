@@ -45,6 +45,9 @@ class EngineRun final : public inference::Run {
   Tensor logits(std::span<const inference::StateRef> states) const override {
     return ask<Tensor>([&](const Run& run) { return run.logits(states); });
   }
+  std::vector<Tensor> residuals(std::span<const inference::ResidualRows> requests) const override {
+    return ask<std::vector<Tensor>>([&](const Run& run) { return run.residuals(requests); });
+  }
 
  private:
   struct Facts {

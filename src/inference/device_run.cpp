@@ -164,24 +164,57 @@ Tensor DeviceRun::logits(std::span<const StateRef> states) const {
   return result;
 }
 
+RecordedRows DeviceRun::record_residuals(gpu::Stream& stream, std::span<const ResidualRows> requests) const {
+  check();
+  RecordedRows recorded;
+  for (const ResidualRows& rows : requests) {
+    const auto& states = rows.stack == Stack::Encoder ? run_.encoder_states : run_.decoder_states;
+    if (rows.layer >= states.size()) throw Error("the run has no residual stream after {} layers", rows.layer);
+    const model::TokenBatch& all = tokens(rows.stack);
+    const bool is_inside = rows.batch < all.batch && rows.first < all.length && rows.count <= all.length - rows.first;
+    if (!is_inside || rows.count == 0) {
+      throw Error("the run has no tokens {} to {} in batch item {}", rows.first, rows.first + rows.count, rows.batch);
+    }
+    recorded.add(stream, *states[rows.layer], rows.batch, {rows.first, rows.count});
+  }
+  return recorded;
+}
+
+std::vector<Tensor> DeviceRun::residuals(std::span<const ResidualRows> requests) const {
+  if (requests.empty()) return {};
+  gpu::Stream stream(kernels_.context());
+  const RecordedRows recorded = record_residuals(stream, requests);
+  gpu::Submission submission = std::move(stream).submit();
+  submission.wait();
+  return recorded.read(submission);
+}
+
 Run::Answers DeviceRun::answer(const Questions& questions) const {
   check();
   StatesByRow wanted;
   if (has_logits()) wanted = by_row(questions.states, last_layer());
-  if (wanted.empty() || questions.tiles.empty()) return Run::answer(questions);
-  const bool is_one = wanted.size() <= rows_at_once() &&
-                      attention::RecordedTiles::count(kernels_.context(), questions.tiles) == questions.tiles.size();
+  const int kinds = static_cast<int>(!wanted.empty()) + static_cast<int>(!questions.tiles.empty()) +
+                    static_cast<int>(!questions.residuals.empty());
+  const bool is_one = kinds > 1 && (wanted.empty() || wanted.size() <= rows_at_once()) &&
+                      (questions.tiles.empty() ||
+                       attention::RecordedTiles::count(kernels_.context(), questions.tiles) == questions.tiles.size());
   if (!is_one) return Run::answer(questions);
-  Answers answers;
   gpu::Stream stream(kernels_.context());
-  const attention::RecordedTiles tiles(stream, kernels_, run_, questions.tiles);
+  std::optional<attention::RecordedTiles> tiles;
+  if (!questions.tiles.empty()) tiles.emplace(stream, kernels_, run_, questions.tiles);
   const auto [end, rows] = next_rows(wanted.begin(), wanted.end(), wanted.size());
-  const RecordedLogits recorded = record_logits(stream, rows);
+  std::optional<RecordedLogits> logits;
+  if (!wanted.empty()) logits = record_logits(stream, rows);
+  const RecordedRows residuals = record_residuals(stream, questions.residuals);
   gpu::Submission submission = std::move(stream).submit();
   submission.wait();
-  answers.tiles = tiles.read(submission);
-  answers.logits = Tensor({static_cast<std::uint32_t>(questions.states.size()), layers_->unembedding->linear.width});
-  copy_rows(recorded.read(submission), wanted.begin(), end, questions.states, answers.logits);
+  Answers answers;
+  if (tiles) answers.tiles = tiles->read(submission);
+  if (logits) {
+    answers.logits = Tensor({static_cast<std::uint32_t>(questions.states.size()), layers_->unembedding->linear.width});
+    copy_rows(logits->read(submission), wanted.begin(), end, questions.states, answers.logits);
+  }
+  answers.residuals = residuals.read(submission);
   return answers;
 }
 

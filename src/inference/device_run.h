@@ -38,6 +38,7 @@ class DeviceRun final : public Run {
   bool has_logits() const override;
   Tensor logits() const override;
   Tensor logits(std::span<const StateRef> states) const override;
+  std::vector<Tensor> residuals(std::span<const ResidualRows> requests) const override;
   Answers answer(const Questions& questions) const override;
 
  private:
@@ -50,6 +51,7 @@ class DeviceRun final : public Run {
   std::uint32_t rows_at_once() const;
   RecordedLogits record_logits(gpu::Stream& stream, std::span<const StateRows> rows) const;
   Tensor read_logits(std::span<const StateRows> rows) const;
+  RecordedRows record_residuals(gpu::Stream& stream, std::span<const ResidualRows> requests) const;
   void check() const;
 
   ops::Kernels& kernels_;

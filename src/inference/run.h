@@ -36,6 +36,15 @@ struct StateRef {
   std::uint32_t layer = 0;
 };
 
+/// Consecutive tokens' rows of the residual stream: after `layer` layers (0: the token vectors), before the final norm.
+struct ResidualRows {
+  Stack stack = Stack::Encoder;
+  std::uint32_t layer = 0;
+  std::uint32_t batch = 0;
+  std::uint32_t first = 0;  ///< token, padding counted
+  std::uint32_t count = 0;  ///< tokens
+};
+
 /// One forward pass: what it was computed from, and everything that can be asked about it. Immutable: its numbers stay
 /// whatever is run later, until the last handle goes. Not thread-safe: it is used by the thread that uses its session.
 class Run {
@@ -73,19 +82,27 @@ class Run {
   /// ("logit lens", nostalgebraist 2020); of the last layer they are the model's own.
   virtual Tensor logits(std::span<const StateRef> states) const = 0;
 
-  /// Tiles and logits of states as evaluate() and logits() have them, in one submission where they fit.
+  /// Rows of the residual stream, each [count, d_model] as the layers read and wrote them: unlike hidden(), the last layer's
+  /// are before the final norm. In one submission. Throws Error when a request names rows that the run doesn't have.
+  virtual std::vector<Tensor> residuals(std::span<const ResidualRows> requests) const = 0;
+
+  /// Tiles, logits of states and residuals as evaluate(), logits() and residuals() have them, in one submission where they
+  /// fit.
   struct Questions {
     std::span<const attention::TileRequest> tiles = {};
     std::span<const StateRef> states = {};
+    std::span<const ResidualRows> residuals = {};
   };
   struct Answers {
     std::vector<attention::Tile> tiles;
     Tensor logits;
+    std::vector<Tensor> residuals;
   };
   virtual Answers answer(const Questions& questions) const {
     Answers answers;
     if (!questions.tiles.empty()) answers.tiles = evaluate(questions.tiles);
     if (!questions.states.empty()) answers.logits = logits(questions.states);
+    if (!questions.residuals.empty()) answers.residuals = residuals(questions.residuals);
     return answers;
   }
 

@@ -58,6 +58,26 @@ Tensor StateReader::output() const {
   return result;
 }
 
+void RecordedRows::add(gpu::Stream& stream, const ops::DeviceTensor& state, std::uint32_t item, ops::Rows rows) {
+  const std::size_t row_bytes = std::size_t{state.width4()} * ops::DeviceTensor::kVec4Bytes;
+  const gpu::Slice slice(state.buffer(), item * state.item_bytes() + rows.first * row_bytes, rows.count * row_bytes);
+  parts_.push_back({.bytes = stream.download(slice), .rows = rows.count, .width = state.width});
+}
+
+std::vector<Tensor> RecordedRows::read(const gpu::Submission& submission) const {
+  std::vector<Tensor> result;
+  for (const Part& part : parts_) {
+    const std::span<const float> padded = submission.values<float>(part.bytes);
+    const std::size_t stride = ops::divide_up(part.width, 4) * std::size_t{4};
+    Tensor& tensor = result.emplace_back(Shape{part.rows, part.width});
+    for (std::size_t row = 0; row < part.rows; ++row) {
+      const auto source = padded.subspan(row * stride, part.width);
+      std::copy(source.begin(), source.end(), tensor.values.begin() + static_cast<std::ptrdiff_t>(row * part.width));
+    }
+  }
+  return result;
+}
+
 Tensor RecordedLogits::read(const gpu::Submission& submission) const {
   Tensor result({logits_.items, rows_, logits_.width});
   unpad(logits_, submission.values<float>(*bytes_), rows_, result.values.data());

@@ -17,6 +17,22 @@ struct StateRows {
   ops::Rows tokens;
 };
 
+/// Rows of states whose copies are recorded on a stream, to be read when its submission is done.
+class RecordedRows {
+ public:
+  /// Rows [rows.first, rows.end()) of one batch item. `state` [batch, 1, token, d] must outlive the submission.
+  void add(gpu::Stream& stream, const ops::DeviceTensor& state, std::uint32_t item, ops::Rows rows);
+  /// [rows.count, d] of each, in the order in which they were added.
+  std::vector<Tensor> read(const gpu::Submission& submission) const;
+
+ private:
+  struct Part {
+    gpu::Download bytes;
+    std::uint32_t rows = 0, width = 0;
+  };
+  std::vector<Part> parts_;
+};
+
 /// Logits whose computation is recorded on a stream, to be read when its submission is done.
 class RecordedLogits {
  public:

@@ -121,6 +121,20 @@ class FakeRun final : public inference::Run {
     }
     return result;
   }
+  /// Number i of a token's row is i + token + 10 · layer.
+  std::vector<Tensor> residuals(std::span<const inference::ResidualRows> requests) const override {
+    std::vector<Tensor> result;
+    for (const inference::ResidualRows& rows : requests) {
+      const std::uint32_t width = inputs().network->layer(blocks().front()).config.d_model;
+      Tensor& tensor = result.emplace_back(Shape{rows.count, width});
+      for (std::uint32_t row = 0; row < rows.count; ++row) {
+        for (std::uint32_t i = 0; i < width; ++i) {
+          tensor.values[std::size_t{row} * width + i] = static_cast<float>(i + rows.first + row + 10 * rows.layer);
+        }
+      }
+    }
+    return result;
+  }
 
   float value(std::uint32_t head, std::uint32_t row, std::uint32_t column) const {
     return static_cast<float>(number_) * 1000.0f + static_cast<float>(head) * 100.0f + static_cast<float>(row) +

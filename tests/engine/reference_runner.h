@@ -31,7 +31,8 @@ class ReferenceRun final : public inference::Run {
     model::reference::Run run =
         model::reference::run(network, inputs().input, test::visibility(masks, inputs().input), fill);
     encoder_output_ = rounded(run.encoder_output);
-    hidden_ = std::move(run.decoder_hidden.empty() ? run.encoder_hidden : run.decoder_hidden);
+    encoder_hidden_ = std::move(run.encoder_hidden);
+    decoder_hidden_ = std::move(run.decoder_hidden);
     for (std::size_t i = 0; i < run.blocks.size(); ++i) stages_[run.blocks[i]] = std::move(run.stages[i]);
   }
 
@@ -68,17 +69,31 @@ class ReferenceRun final : public inference::Run {
   Tensor logits() const override { return {}; }
   Tensor logits(std::span<const inference::StateRef> states) const override {
     const model::Layers& layers = *inputs().network->layers;
-    const std::uint32_t width = hidden_.front().shape.back();
-    const std::uint32_t length = hidden_.front().shape.at(1);
+    const std::vector<model::reference::Array>& hidden = decoder_hidden_.empty() ? encoder_hidden_ : decoder_hidden_;
+    const std::uint32_t width = hidden.front().shape.back();
+    const std::uint32_t length = hidden.front().shape.at(1);
     model::reference::Array rows = model::reference::zeros({1, static_cast<std::uint32_t>(states.size()), width});
     for (std::size_t i = 0; i < states.size(); ++i) {
       const std::size_t at = (std::size_t{states[i].batch} * length + states[i].token) * width;
-      std::copy_n(hidden_[states[i].layer].values.begin() + static_cast<std::ptrdiff_t>(at), width,
+      std::copy_n(hidden[states[i].layer].values.begin() + static_cast<std::ptrdiff_t>(at), width,
                   rows.values.begin() + static_cast<std::ptrdiff_t>(i * width));
     }
     rows = model::reference::apply(layers.decoder.empty() ? layers.encoder_norm : layers.decoder_norm, std::move(rows));
     const Tensor logits = rounded(model::reference::unembed(*layers.unembedding, std::move(rows)));
     return {{static_cast<std::uint32_t>(states.size()), logits.shape.back()}, logits.values};
+  }
+  std::vector<Tensor> residuals(std::span<const inference::ResidualRows> requests) const override {
+    std::vector<Tensor> result;
+    for (const inference::ResidualRows& rows : requests) {
+      const auto& hidden = rows.stack == inference::Stack::Encoder ? encoder_hidden_ : decoder_hidden_;
+      const model::reference::Array& state = hidden.at(rows.layer);
+      const std::size_t width = state.shape.back();
+      const auto first = state.values.begin() +
+                         static_cast<std::ptrdiff_t>((std::size_t{rows.batch} * state.shape.at(1) + rows.first) * width);
+      result.push_back({{rows.count, state.shape.back()},
+                        std::vector<float>(first, first + static_cast<std::ptrdiff_t>(rows.count * width))});
+    }
+    return result;
   }
 
  private:
@@ -144,7 +159,7 @@ class ReferenceRun final : public inference::Run {
 
   std::uint64_t number_ = 0;
   Tensor encoder_output_;
-  std::vector<model::reference::Array> hidden_;  ///< of the last stack
+  std::vector<model::reference::Array> encoder_hidden_, decoder_hidden_;
   std::map<model::BlockRef, model::reference::AttentionStages> stages_;
 };
 

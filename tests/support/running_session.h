@@ -49,6 +49,9 @@ class RunningSession : public inference::Session {
   bool has_logits() const { return run_ && run_->has_logits(); }
   Tensor logits() const { return run_ ? run_->logits() : Tensor(); }
   Tensor logits(std::span<const inference::StateRef> states) const { return run_ ? run_->logits(states) : Tensor(); }
+  std::vector<Tensor> residuals(std::span<const inference::ResidualRows> requests) const {
+    return run_->residuals(requests);
+  }
 
  private:
   std::shared_ptr<const inference::Run> run_;
