@@ -120,6 +120,45 @@ void read_cell(const JsonReader& object, const char* key, std::optional<attentio
   value = attention::Cell{.query = coordinate(0), .key = coordinate(1)};
 }
 
+json write_heads(const std::vector<HeadRef>& heads) {
+  json list = json::array();
+  for (const HeadRef& head : heads) {
+    list.push_back({{"kind", enum_name<model::BlockKind>(kKinds, head.block.kind)},
+                    {"layer", head.block.layer.value},
+                    {"head", head.head}});
+  }
+  return list;
+}
+
+void read_heads(const JsonReader& object, const char* key, std::vector<HeadRef>& value) {
+  const json* found = object.find(key);
+  if (!found) return;
+  if (!found->is_array() || found->size() > kMostPinnedHeads) object.fail(key, "a list of heads", *found);
+  value.clear();
+  for (const json& head : *found) {
+    const JsonReader reader(head, object.path(key));
+    HeadRef& read = value.emplace_back();
+    reader.read_enum<model::BlockKind>("kind", read.block.kind, kKinds);
+    reader.read("layer", read.block.layer.value, 0u, kLastIndex);
+    reader.read("head", read.head, 0u, kLastIndex);
+  }
+  std::ranges::sort(value);
+  value.erase(std::ranges::unique(value).begin(), value.end());
+}
+
+json write_metric(const std::optional<evaluation::HeadMetric>& metric) {
+  if (!metric) return nullptr;
+  return enum_name<evaluation::HeadMetric>(kHeadMetricNames, *metric);
+}
+
+void read_metric(const JsonReader& object, const char* key, std::optional<evaluation::HeadMetric>& value) {
+  const json* found = object.find(key);
+  if (!found) return;
+  value.reset();
+  if (found->is_null()) return;
+  object.read_enum<evaluation::HeadMetric>(key, value.emplace(), kHeadMetricNames);
+}
+
 void read_color_map(const JsonReader& object, const char* key, std::string& value) {
   object.read(key, value);
   const Result<view::ColorMap> known = view::parse_color_map(value);

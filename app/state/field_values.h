@@ -36,6 +36,14 @@ void read_limits(const JsonReader& object, const char* key, ColorLimits& value);
 nlohmann::json write_cell(const std::optional<attention::Cell>& cell);
 void read_cell(const JsonReader& object, const char* key, std::optional<attention::Cell>& value);
 
+/// [{"kind", "layer", "head"}, …]; in files in any order.
+nlohmann::json write_heads(const std::vector<HeadRef>& heads);
+void read_heads(const JsonReader& object, const char* key, std::vector<HeadRef>& value);
+
+/// A name of kHeadMetricNames, or null without a metric.
+nlohmann::json write_metric(const std::optional<evaluation::HeadMetric>& metric);
+void read_metric(const JsonReader& object, const char* key, std::optional<evaluation::HeadMetric>& value);
+
 /// A name of view/color_map.h.
 void read_color_map(const JsonReader& object, const char* key, std::string& value);
 

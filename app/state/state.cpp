@@ -220,6 +220,17 @@ void select_head(Selection& selection, model::BlockRef block, std::uint32_t head
   selection.mean = HeadMean::None;
 }
 
+bool is_pinned(const HeadChoices& choices, const HeadRef& head) { return std::ranges::binary_search(choices.pinned, head); }
+
+void toggle_pin(HeadChoices& choices, const HeadRef& head) {
+  const auto at = std::ranges::lower_bound(choices.pinned, head);
+  if (at != choices.pinned.end() && *at == head) {
+    choices.pinned.erase(at);
+  } else if (choices.pinned.size() < kMostPinnedHeads) {
+    choices.pinned.insert(at, head);
+  }
+}
+
 void clamp_selection(State& state, const BlockShapes& shapes) {
   if (shapes.empty()) return;
   Selection& selection = state.selection;

@@ -11,6 +11,7 @@
 #include "app/state/source.h"
 #include "attention/mask.h"
 #include "attention/stage.h"
+#include "evaluation/head_metric.h"
 #include "inference/language_model.h"
 #include "inference/playground.h"
 #include "inference/sampling.h"
@@ -50,6 +51,29 @@ struct Selection {
   HeadMean mean = HeadMean::None;  ///< of weights on the big heatmap; everything else shows `head`
 
   auto operator<=>(const Selection&) const = default;
+};
+
+/// One head of a network.
+struct HeadRef {
+  model::BlockRef block;
+  std::uint32_t head = 0;
+
+  auto operator<=>(const HeadRef&) const = default;
+};
+inline constexpr std::size_t kMostPinnedHeads = 4'096;
+
+/// How the views of all heads score, order and filter them.
+struct HeadChoices {
+  evaluation::PatternScoring scoring = {};
+  std::optional<evaluation::HeadMetric> order = {};   ///< the highest first; none: by layer and head
+  bool lowest_first = false;                          ///< of `order`
+  std::optional<evaluation::HeadMetric> filter = {};  ///< leaves out heads whose value is below `least`
+  float least = 0.5f;
+  bool only_pinned = false;          ///< leaves out all others
+  bool shows_badges = true;          ///< names on thumbnails what a head does
+  std::vector<HeadRef> pinned = {};  ///< in ascending order, each once
+
+  bool operator==(const HeadChoices&) const = default;
 };
 
 /// The display settings.
@@ -128,6 +152,7 @@ struct State {
   ViewChoices view;
   NeuronChoices neuron;
   BlockChoices block;
+  HeadChoices heads;
 
   /// The playground, shown or kept.
   Playground& playground();
@@ -169,6 +194,8 @@ struct Transient {
   glm::vec2 pan{0.0F};                         ///< of the big heatmap, in cells
   std::optional<attention::Cell> reveals;      ///< the big heatmap moves until it shows the cell, and clears this
   std::optional<StrongestOf> seeks_strongest;  ///< set by commands; cleared by the map, which pins the cell
+  /// The head with the highest value is selected as soon as it is known; set by commands, cleared by the window.
+  std::optional<evaluation::HeadMetric> seeks_head;
   TokenSearch search;
   bool paints = false;                     ///< the brush is on: the left button masks and unmasks cells of the big heatmap
   TextFocus text_focus = TextFocus::None;  ///< cleared by the text box
@@ -222,6 +249,10 @@ void restore_training(State& state);
 using BlockShapes = std::map<model::BlockRef, inference::BlockShape>;
 /// Selects one head's map, also where a mean was shown.
 void select_head(Selection& selection, model::BlockRef block, std::uint32_t head);
+
+/// Pins a head in the views of all heads, or unpins it. At most kMostPinnedHeads are kept.
+void toggle_pin(HeadChoices& choices, const HeadRef& head);
+bool is_pinned(const HeadChoices& choices, const HeadRef& head);
 
 /// Clamps the selection and the pinned cell to an existing map and cell. Call it whenever a new run arrives, before
 /// drawing.

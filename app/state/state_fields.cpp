@@ -11,6 +11,8 @@
 namespace headlight::app {
 namespace {
 
+using evaluation::Exclusions;
+using evaluation::PatternScoring;
 using inference::PlaygroundSettings;
 using inference::SamplingSettings;
 
@@ -297,6 +299,28 @@ void add_single_views(std::vector<Field>& fields) {
                                            kLeastBlockSpeed, kMostBlockSpeed)));
 }
 
+/// How the views of all heads score, order and filter them.
+void add_head_views(std::vector<Field>& fields) {
+  const auto in_heads = [](auto... member) { return at(&State::heads, member...); };
+  const auto metric_field = [&](const char* key, const char* label, auto member) {
+    return value_field("heads", key, label, in_heads(member), write_metric, read_metric);
+  };
+  const auto exclusion = [&](auto member) { return in_heads(&HeadChoices::scoring, &PatternScoring::exclusions, member); };
+  fields.push_back(choice_field("heads", "measure", "Choose how heads are scored",
+                                in_heads(&HeadChoices::scoring, &PatternScoring::measure), kPatternMeasures));
+  fields.push_back(
+      switch_field("heads", "excludes_first", "Choose how heads are scored", exclusion(&Exclusions::first_token)));
+  fields.push_back(
+      switch_field("heads", "excludes_current", "Choose how heads are scored", exclusion(&Exclusions::current_token)));
+  fields.push_back(metric_field("order", "Order heads", &HeadChoices::order));
+  fields.push_back(switch_field("heads", "lowest_first", "Order heads", in_heads(&HeadChoices::lowest_first)));
+  fields.push_back(metric_field("filter", "Filter heads", &HeadChoices::filter));
+  fields.push_back(continuous(number_field("heads", "least", "Filter heads", in_heads(&HeadChoices::least), -1e6f, 1e6f)));
+  fields.push_back(switch_field("heads", "only_pinned", "Filter heads", in_heads(&HeadChoices::only_pinned)));
+  fields.push_back(switch_field("heads", "shows_badges", "Switch badges", in_heads(&HeadChoices::shows_badges)));
+  fields.push_back(value_field("heads", "pinned", "Pin heads", in_heads(&HeadChoices::pinned), write_heads, read_heads));
+}
+
 /// The masks that the state goes back to, which only change together with others.
 void add_kept_masks(std::vector<Field>& fields) {
   fields.push_back(masks_field("model_masks", "Change masks", in_model(&Model::trained_masks)));
@@ -309,7 +333,7 @@ std::span<const Field> state_fields() {
   static const std::vector<Field> kFields = [] {
     std::vector<Field> fields;
     for (const auto add : {add_source, add_model, add_playground, add_changes, add_generation, add_selection, add_view,
-                           add_single_views, add_kept_masks}) {
+                           add_single_views, add_head_views, add_kept_masks}) {
       add(fields);
     }
     return fields;

@@ -26,6 +26,17 @@ inline constexpr std::array<EnumName<HeadMean>, 3> kMeans = {
     {{HeadMean::None, "none"}, {HeadMean::Layer, "layer"}, {HeadMean::Kind, "kind"}}};
 inline constexpr std::array<EnumName<GridOrder>, 2> kOrders = {
     {{GridOrder::ByLayer, "layer"}, {GridOrder::ByConcentration, "concentration"}}};
+inline constexpr std::array<EnumName<evaluation::PatternMeasure>, 2> kPatternMeasures = {
+    {{evaluation::PatternMeasure::Share, "mul"}, {evaluation::PatternMeasure::Agreement, "abs"}}};
+inline constexpr std::array<EnumName<evaluation::HeadMetric>, evaluation::kHeadMetrics> kHeadMetricNames = {
+    {{evaluation::HeadMetric::PreviousToken, "previous"},
+     {evaluation::HeadMetric::DuplicateToken, "duplicate"},
+     {evaluation::HeadMetric::Induction, "induction"},
+     {evaluation::HeadMetric::Sink, "sink"},
+     {evaluation::HeadMetric::Concentration, "concentration"},
+     {evaluation::HeadMetric::RelativeEntropy, "relative"},
+     {evaluation::HeadMetric::Entropy, "entropy"},
+     {evaluation::HeadMetric::Distance, "distance"}}};
 inline constexpr std::array<EnumName<PaintReach>, 3> kReaches = {
     {{PaintReach::ThisHead, "head"}, {PaintReach::ThisLayer, "layer"}, {PaintReach::AllLayers, "all"}}};
 inline constexpr std::array<EnumName<NeuronForm>, 2> kNeuronForms = {

@@ -82,6 +82,16 @@ State unusual_state() {
                 .pinned = attention::Cell{.query = 1, .key = 2}};
   state.neuron = {.form = NeuronForm::AllKeys, .order = ProductOrder::BySize};
   state.block = {.opened = "scores", .reduces_motion = true, .speed = 2.5f};
+  state.heads = {.scoring = {.measure = evaluation::PatternMeasure::Agreement,
+                             .exclusions = {.first_token = true, .current_token = true}},
+                 .order = evaluation::HeadMetric::Induction,
+                 .lowest_first = true,
+                 .filter = evaluation::HeadMetric::Distance,
+                 .least = 2.5f,
+                 .only_pinned = true,
+                 .shows_badges = false,
+                 .pinned = {{.block = {.kind = model::BlockKind::DecoderSelf, .layer = {1}}, .head = 3},
+                            {.block = {.kind = model::BlockKind::Cross, .layer = {0}}, .head = 4}}};
   return state;
 }
 
@@ -110,6 +120,24 @@ TEST_SUITE("cpu") {
       CHECK(*read == state);
       CHECK(describe_change(*read, state).label == "");
     }
+  }
+
+  TEST_CASE("heads are pinned in order and each once, also from a file") {
+    const HeadRef first{.block = {.layer = {0}}, .head = 5}, second{.block = {.layer = {1}}, .head = 2};
+    HeadChoices choices;
+    for (const HeadRef& head : {second, first}) toggle_pin(choices, head);
+    CHECK(choices.pinned == std::vector<HeadRef>{first, second});
+    CHECK(is_pinned(choices, second));
+    toggle_pin(choices, first);
+    CHECK(choices.pinned == std::vector<HeadRef>{second});
+    CHECK_FALSE(is_pinned(choices, first));
+    const auto list = [](const char* text) { return state_from_json(json{{"heads", {{"pinned", json::parse(text)}}}}); };
+    const Result<State> read = list(R"([{"layer": 1, "head": 2}, {"head": 5}, {"layer": 1, "head": 2}])");
+    REQUIRE(read);
+    CHECK(read->heads.pinned == std::vector<HeadRef>{first, second});
+    CHECK(list(R"([{"layer": -1}])").error().find("heads.pinned.layer") != std::string::npos);
+    CHECK(list(R"("all")").error().find("heads.pinned: expected a list of heads") != std::string::npos);
+    CHECK(state_from_json(json{{"heads", {{"order", "loudness"}}}}).error().find("heads.order") != std::string::npos);
   }
 
   TEST_CASE("each field is read, told apart and called by a label of its own") {
