@@ -60,8 +60,7 @@ struct HeadsFlags {
   EvaluationFlags common;
   std::string text;
   evaluation::RandomTokens random;
-  PatternMeasure measure = PatternMeasure::Share;
-  evaluation::Exclusions exclusions;
+  evaluation::PatternScoring scoring;
   std::size_t sort = kInduction;
   std::string random_flag, text_flag;  ///< the first given flag that is valid only for random tokens or only for texts
 };
@@ -77,12 +76,13 @@ std::string heading(const HeadsFlags& flags, const std::string& model, std::size
     return fmt::format("{} on {} sequences of {} random tokens repeated once, seed {}: mean weight along each stripe", model,
                        flags.random.sequences, flags.random.span, flags.random.seed);
   }
-  const char* left_out = flags.exclusions.first_token && flags.exclusions.current_token ? ", without first and current token"
-                         : flags.exclusions.first_token                                 ? ", without the first token"
-                         : flags.exclusions.current_token                               ? ", without the current token"
-                                                                                        : "";
+  const evaluation::Exclusions& exclusions = flags.scoring.exclusions;
+  const char* left_out = exclusions.first_token && exclusions.current_token ? ", without first and current token"
+                         : exclusions.first_token                           ? ", without the first token"
+                         : exclusions.current_token                         ? ", without the current token"
+                                                                            : "";
   return fmt::format("{} on {} texts: {} of each pattern{}", model, texts,
-                     flags.measure == PatternMeasure::Share ? "share (mul)" : "agreement (abs)", left_out);
+                     flags.scoring.measure == PatternMeasure::Share ? "share (mul)" : "agreement (abs)", left_out);
 }
 
 std::string table(const std::vector<HeadScore>& scores) {
@@ -133,9 +133,8 @@ int run_command(const HeadsFlags& flags) {
   std::vector<HeadScore> scores = [&] {
     ProgressBar bar(flags.text.empty() ? "sequences" : "lines", flags.common.is_quiet);
     const auto progress = [&](std::size_t done, std::size_t total) { bar.show(done, total); };
-    return flags.text.empty()
-               ? evaluation::survey_random(runner->session(), *model, flags.random, progress)
-               : evaluation::survey_texts(runner->session(), *model, lines, flags.measure, flags.exclusions, progress);
+    return flags.text.empty() ? evaluation::survey_random(runner->session(), *model, flags.random, progress)
+                              : evaluation::survey_texts(runner->session(), *model, lines, flags.scoring, progress);
   }();
   std::ranges::stable_sort(scores, std::ranges::greater(), kColumns[flags.sort].value);
   if (flags.common.writes_json) {
@@ -175,10 +174,10 @@ void add_text_flags(CLI::App& app, HeadsFlags* flags) {
     });
   };
   add("--measure", "NAME", "mul or abs (default mul)", {"mul", "abs"},
-      [=](std::size_t choice) { flags->measure = choice == 0 ? PatternMeasure::Share : PatternMeasure::Agreement; });
+      [=](std::size_t choice) { flags->scoring.measure = choice == 0 ? PatternMeasure::Share : PatternMeasure::Agreement; });
   add("--exclude", "WHICH", "cells that don't count: none, first, current or both (default none)",
       {"none", "first", "current", "both"}, [=](std::size_t choice) {
-        flags->exclusions = {.first_token = (choice & 1u) != 0, .current_token = (choice & 2u) != 0};
+        flags->scoring.exclusions = {.first_token = (choice & 1u) != 0, .current_token = (choice & 2u) != 0};
       });
 }
 

@@ -7,6 +7,8 @@
 
 #include "core/error.h"
 #include "evaluation/batches.h"
+#include "evaluation/head_meter.h"
+#include "evaluation/head_scores.h"
 #include "evaluation/scored_line.h"
 #include "inference/prompt.h"
 
@@ -74,12 +76,21 @@ std::vector<HeadScore> survey(inference::Session& session, const inference::Lang
   return scores;
 }
 
-void add_spread(const inference::LanguageModel& model, const WeightMap& map, HeadScore& score) {
-  const Spread of_map = spread(map, model.description.is_causal);
-  score.spread.entropy += of_map.entropy;
-  score.spread.relative_entropy += of_map.relative_entropy;
-  score.spread.sink_share += of_map.sink_share;
-  score.spread.distance += of_map.distance;
+/// The metrics of a map of these tokens.
+HeadMetrics measure_map(const inference::LanguageModel& model, const WeightMap& map, const TokenRepeats& repeats) {
+  HeadMeter meter(repeats);
+  for (std::uint32_t query = 0; query < map.size; ++query) {
+    const std::uint32_t visible = model.description.is_causal ? query + 1 : map.size;
+    meter.add(query, map.weights.subspan(std::size_t{query} * map.size, map.size), visible);
+  }
+  return meter.metrics();
+}
+
+void add_spread(const HeadMetrics& metrics, HeadScore& score) {
+  score.spread.entropy += metrics.number(HeadMetric::Entropy);
+  score.spread.relative_entropy += metrics.number(HeadMetric::RelativeEntropy);
+  score.spread.sink_share += metrics.number(HeadMetric::Sink);
+  score.spread.distance += metrics.number(HeadMetric::Distance);
 }
 
 std::set<std::uint32_t> special_ids(const inference::LanguageModel& model) {
@@ -133,18 +144,20 @@ std::vector<Ids> random_repeats(const inference::LanguageModel& model, const Ran
 std::vector<HeadScore> survey_random(inference::Session& session, const inference::LanguageModel& model,
                                      const RandomTokens& settings, const Progress& progress) {
   check_has_one_stack(model);
-  const auto measure = [&](const WeightMap& map, std::size_t, HeadScore& score) {
+  const std::vector<Ids> sequences = random_repeats(model, settings);
+  const std::vector<TokenRepeats> repeats(sequences.begin(), sequences.end());
+  const auto measure = [&](const WeightMap& map, std::size_t sequence, HeadScore& score) {
     const StripeScores stripes = stripe_scores(map);
     score.previous_token += stripes.previous_token;
     score.duplicate_token += stripes.duplicate_token;
     score.induction += stripes.induction;
-    add_spread(model, map, score);
+    add_spread(measure_map(model, map, repeats[sequence]), score);
   };
-  return survey(session, model, random_repeats(model, settings), measure, progress);
+  return survey(session, model, sequences, measure, progress);
 }
 
 std::vector<HeadScore> survey_texts(inference::Session& session, const inference::LanguageModel& model,
-                                    std::span<const std::string> lines, PatternMeasure measure, Exclusions exclusions,
+                                    std::span<const std::string> lines, const PatternScoring& scoring,
                                     const Progress& progress) {
   check_has_one_stack(model);
   if (!model.tokenizer) throw Error("{}; texts can't be read without it", model.tokenizer_problem);
@@ -158,16 +171,13 @@ std::vector<HeadScore> survey_texts(inference::Session& session, const inference
     if (texts.back().empty()) throw Error("line {} has no token", i + 1);
   }
   if (texts.empty()) throw Error("there is no text: give a line at least");
-  const auto of_pattern = [&](HeadPattern pattern, const WeightMap& map, const Ids& ids) {
-    const std::vector<std::uint8_t> cells = detection_pattern(pattern, ids);
-    return measure == PatternMeasure::Share ? pattern_share(map, cells, exclusions)
-                                            : pattern_agreement(map, cells, exclusions);
-  };
+  const std::vector<TokenRepeats> repeats(texts.begin(), texts.end());
   const auto add = [&](const WeightMap& map, std::size_t line, HeadScore& score) {
-    score.previous_token += of_pattern(HeadPattern::PreviousToken, map, texts[line]);
-    score.duplicate_token += of_pattern(HeadPattern::DuplicateToken, map, texts[line]);
-    score.induction += of_pattern(HeadPattern::Induction, map, texts[line]);
-    add_spread(model, map, score);
+    const HeadMetrics metrics = measure_map(model, map, repeats[line]);
+    score.previous_token += metrics.number(HeadMetric::PreviousToken, scoring);
+    score.duplicate_token += metrics.number(HeadMetric::DuplicateToken, scoring);
+    score.induction += metrics.number(HeadMetric::Induction, scoring);
+    add_spread(metrics, score);
   };
   return survey(session, model, texts, add, progress);
 }

@@ -5,15 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "evaluation/head_scores.h"
+#include "evaluation/head_metric.h"
 #include "evaluation/progress.h"
 #include "inference/language_model.h"
 #include "inference/session.h"
 
 namespace headlight::evaluation {
 
-/// How detection patterns are compared with a head's weights.
-enum class PatternMeasure : std::uint8_t { Share, Agreement };
+/// Metrics of a head that need no pattern (head_metric.h).
+struct Spread {
+  double entropy = 0.0, relative_entropy = 0.0, sink_share = 0.0, distance = 0.0;
+};
 
 /// One head of a model with a single stack: means over texts.
 struct HeadScore {
@@ -37,10 +39,10 @@ std::vector<std::vector<std::uint32_t>> random_repeats(const inference::Language
 std::vector<HeadScore> survey_random(inference::Session& session, const inference::LanguageModel& model,
                                      const RandomTokens& settings, const Progress& progress = {});
 
-/// Every head's detection scores on texts, each separately after the model's begin token, if it has one. Throws Error in
-/// one line for encoder–decoders, models without a tokenizer and lines that don't fit (with their number).
+/// Every head's scores of patterns (head_metric.h) on texts, each separately after the model's begin token, if it has one.
+/// Throws Error in one line for encoder–decoders, models without a tokenizer and lines that don't fit (with their number).
 std::vector<HeadScore> survey_texts(inference::Session& session, const inference::LanguageModel& model,
-                                    std::span<const std::string> lines, PatternMeasure measure, Exclusions exclusions,
+                                    std::span<const std::string> lines, const PatternScoring& scoring,
                                     const Progress& progress = {});
 
 }  // namespace headlight::evaluation

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "evaluation/head_metric.h"
+
+namespace headlight::evaluation {
+
+/// Which earlier keys of a self-attention hold the same token, for each query: what the patterns of HeadMetric ask. One
+/// for all heads of a text.
+class TokenRepeats {
+ public:
+  /// `ids`: the tokens of the text without padding, the begin token included.
+  explicit TokenRepeats(std::span<const std::uint32_t> ids);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(ids_.size()); }
+  /// The keys j of a query's pattern where D[query, j] = 1, in ascending order. `metric`: one of a pattern.
+  std::vector<std::uint32_t> keys(HeadMetric metric, std::uint32_t query) const;
+  /// Does the pattern hold any cell of the map? Without one its scores say nothing of a head.
+  bool has_cells(HeadMetric metric) const;
+
+ private:
+  std::vector<std::uint32_t> ids_;
+  std::vector<std::uint32_t> earlier_;  ///< [token] the last equal token before it; kNone: there is none
+};
+
+/// What a head does with the queries of a text that were measured, by every metric, measure and exclusion.
+class HeadMetrics {
+ public:
+  /// None where the metric isn't defined: for attention between two texts, for a text without any cell of the pattern, and
+  /// where weights aren't finite. `scoring` is for metrics of a pattern.
+  std::optional<double> value(HeadMetric metric, const PatternScoring& scoring = {}) const;
+  /// The number that the formula gives in any case: 0 for a share of nothing.
+  double number(HeadMetric metric, const PatternScoring& scoring = {}) const;
+
+ private:
+  friend class HeadMeter;
+  static constexpr std::size_t kScorings = 8;  ///< two measures times four exclusions
+  static std::size_t index(const PatternScoring& scoring);
+
+  std::array<std::array<double, kScorings>, kPatternMetrics> patterns_ = {};
+  std::array<double, kHeadMetrics - kPatternMetrics> means_ = {};  ///< from HeadMetric::Sink on
+  std::array<bool, kHeadMetrics> is_defined_ = {};
+};
+
+/// Adds up the metrics of one head from rows of its attention, in any order and without ever holding the whole map.
+class HeadMeter {
+ public:
+  /// Self-attention; `repeats` must outlive the meter.
+  explicit HeadMeter(const TokenRepeats& repeats) : repeats_(&repeats) {}
+  /// Attention between two texts, where neither patterns nor distances are defined.
+  HeadMeter() = default;
+
+  /// A row of A. `weights`: [key] without padding, which self-attention counts from the same token on as `query`; `visible`:
+  /// how many of the keys the mask lets the query see.
+  void add(std::uint32_t query, std::span<const double> weights, std::uint32_t visible);
+
+  std::uint32_t queries() const { return queries_; }
+  /// Of the rows so far; nothing is defined without any.
+  HeadMetrics metrics() const;
+
+ private:
+  static constexpr std::size_t kExclusions = 4;  ///< bit 0: the first token, bit 1: the current one
+  struct PatternSums {
+    std::array<double, kExclusions> on = {};    ///< Σ A∘D
+    std::array<double, kExclusions> miss = {};  ///< Σ |A − D| over the cells of D
+  };
+  void add_patterns(std::uint32_t query, std::span<const double> weights, double sum);
+  double pattern_number(std::size_t pattern, const PatternScoring& scoring) const;
+
+  const TokenRepeats* repeats_ = nullptr;
+  std::uint32_t queries_ = 0, choosing_queries_ = 0;  ///< all, and those that see two keys or more
+  std::array<double, kExclusions> all_ = {};          ///< Σ A
+  std::array<PatternSums, kPatternMetrics> patterns_ = {};
+  double sink_ = 0.0, concentration_ = 0.0, relative_entropy_ = 0.0, entropy_ = 0.0, distance_ = 0.0;
+};
+
+}  // namespace headlight::evaluation
