@@ -199,10 +199,10 @@ void add_figure_flags(CLI::App& app, ExportFlags* flags) {
            "values at the ends of the figures' colour bars (default: what fits each matrix); of signed stages the larger "
            "magnitude counts at both ends",
            kFigures, [=](const std::string& text) { flags->range = read_range(text); });
-  add_flag(app, "--color-scale", "linear|log",
-           "colours spread evenly over the weights, or over their logarithms (default linear)", kFigures,
+  add_flag(app, "--color-scale", "linear|sqrt|log",
+           "colours spread evenly over the weights, their square roots or their logarithms (default linear)", kFigures,
            [=](const std::string& text) {
-             static const std::vector<std::string> kSpreads = {"linear", "log"};
+             static const std::vector<std::string> kSpreads = {"linear", "sqrt", "log"};
              options->color_spread = static_cast<view::ScaleSpread>(parse_choice("--color-scale", text, kSpreads));
            });
 }

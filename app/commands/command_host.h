@@ -45,7 +45,8 @@ class CommandHost {
   virtual void show_about() = 0;
   /// Opens the sidebar's text section and gives the first text box the keyboard.
   virtual void write_text() = 0;
-  /// Leaves, closes or unpins what is nearest to the user: a dialog, a load, the brush, a notice, the pinned cell.
+  /// Leaves, closes or unpins what is nearest to the user: a dialog, a load, the brush, a notice, the dragged range, the
+  /// locked token, the pinned cell.
   virtual void dismiss() = 0;
 
   virtual bool is_generating() const = 0;

@@ -45,6 +45,18 @@ void move_layer(const CommandContext& context, int steps) {
   clamp_selection(context.state, context.shapes);
 }
 
+/// Locks the token before or behind the locked one, of its side; stops at the ends. Without one: the first query.
+void move_token(const CommandContext& context, int steps) {
+  const inference::BlockShape* shape = selected_shape(context);
+  if (!shape) return;
+  std::optional<LockedToken>& locked = context.state.view.locked;
+  if (!locked) {
+    locked = LockedToken{};
+  } else {
+    locked->token = number_beside(locked->token, steps, locked->side == MapSide::Query ? shape->queries : shape->keys);
+  }
+}
+
 void move_line(const CommandContext& context, int steps) {
   const inference::BlockShape* shape = selected_shape(context);
   if (!shape) return;
@@ -84,6 +96,20 @@ std::vector<Command> move_commands() {
        .help = "Shows the same head of the next layer.",
        .keys = {{Key::Down, {}, "Down"}},
        .run = [](const CommandContext& context) { move_layer(context, 1); },
+       .is_enabled = has_run},
+      {.id = "move.previous_token",
+       .label = "Lock the previous token",
+       .group = "Move",
+       .help = "Locks the token before the locked one, of the same side.",
+       .keys = {{Key::Up, shell::kShift, "Shift+Up"}, {Key::Left, shell::kShift, ""}},
+       .run = [](const CommandContext& context) { move_token(context, -1); },
+       .is_enabled = has_run},
+      {.id = "move.next_token",
+       .label = "Lock the next token",
+       .group = "Move",
+       .help = "Locks the token behind the locked one, of the same side; without one the first query.",
+       .keys = {{Key::Down, shell::kShift, "Shift+Down"}, {Key::Right, shell::kShift, ""}},
+       .run = [](const CommandContext& context) { move_token(context, 1); },
        .is_enabled = has_run},
       {.id = "move.previous_line",
        .label = "Previous line of the batch",

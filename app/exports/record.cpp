@@ -4,6 +4,7 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/state/state_json.h"
+#include "app/state/state_names.h"
 #include "export/json.h"
 #include "inference/notebooks.h"
 
@@ -94,7 +95,7 @@ void write_run_record(const std::filesystem::path& path, const RunRecord& record
   if (has_figures(options)) {
     run.view = {{"color_map", options.color_map},
                 {"color_range", options.is_row_normalized ? "row" : "absolute"},
-                {"color_scale", options.color_spread == view::ScaleSpread::Log ? "log" : "linear"},
+                {"color_scale", std::string(enum_name<view::ScaleSpread>(kSpreads, options.color_spread))},
                 {"theme", options.is_dark ? "dark" : "light"}};
     for (const auto& [stage, limits] : options.color_limits) {
       run.view["color_limits"][std::string(attention::to_string(stage))] = {limits.low, limits.high};

@@ -33,7 +33,7 @@ class Colors {
  public:
   Colors(const HeatmapImage& image, const CellColoring& coloring)
       : image_(image), coloring_(coloring), range_(coloring.high - coloring.low) {
-    if (coloring.is_log && range_ > 0.0F) log_range_ = std::log(coloring.high / coloring.low);
+    if (coloring.spread == view::ScaleSpread::Log && range_ > 0.0F) log_range_ = std::log(coloring.high / coloring.low);
   }
 
   Found cell(std::uint32_t row, std::uint32_t column) const {
@@ -70,6 +70,7 @@ class Colors {
   std::uint32_t mapped(float value) const {
     const float inside = std::min(std::max(value, coloring_.low), coloring_.high);
     float part = range_ > 0.0F ? (inside - coloring_.low) / range_ : 0.0F;
+    if (coloring_.spread == view::ScaleSpread::Root) part = std::sqrt(part);
     if (log_range_ > 0.0F) part = std::log(inside / coloring_.low) / log_range_;
     const float place = part > 0.0F ? std::min(part, 1.0F) : 0.0F;  // NaN, of a range that isn't finite, is 0
     return image_.color_map[static_cast<std::size_t>(place * 255.0F + 0.5F)];
@@ -90,7 +91,7 @@ CellColoring coloring_of(const HeatmapImage& image, float pixels_per_column, flo
   };
   return {.low = is_log ? view::log_floor(image.low, image.high) : image.low,
           .high = image.high,
-          .is_log = is_log,
+          .spread = image.spread,
           .hatch_ground = image.hatch_ground,
           .missing = image.missing,
           .pooled_rows = pooled(pixels_per_row),

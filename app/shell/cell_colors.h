@@ -10,8 +10,8 @@ namespace headlight::shell {
 /// What the colours of a heatmap's cells depend on besides its numbers and colour map.
 struct CellColoring {
   float low = 0.0F;
-  float high = 1.0F;  ///< with is_log both are above 0
-  bool is_log = false;
+  float high = 1.0F;  ///< of a logarithmic spread both are above 0
+  view::ScaleSpread spread = view::ScaleSpread::Linear;
   Color hatch_ground = 0;  ///< over the colour of masked cells
   Color missing = 0;       ///< below it where a masked cell is NaN
   /// Cells that share a pixel, 1 … kMostPooled: a cell has the colour of the largest value of so many rows and columns that
@@ -28,7 +28,8 @@ inline constexpr std::uint32_t kMostPooled = 4;
 CellColoring coloring_of(const HeatmapImage& image, float pixels_per_column, float pixels_per_row);
 
 /// The colours [rows, columns] as heatmap.frag reads them: R | G << 8 | B << 16, and 255 << 24 where stripes go over it.
-/// colour = map[255 · (clamp(value · row scale) − low) / (high − low)], or the same of their logarithms.
+/// colour = map[255 · (clamp(value · row scale) − low) / (high − low)], or the same of their logarithms, or the square root
+/// of the quotient.
 void color_cells(const HeatmapImage& image, const CellColoring& coloring, std::span<std::uint32_t> colors);
 
 }  // namespace headlight::shell

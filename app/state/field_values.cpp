@@ -159,6 +159,34 @@ void read_metric(const JsonReader& object, const char* key, std::optional<evalua
   object.read_enum<evaluation::HeadMetric>(key, value.emplace(), kHeadMetricNames);
 }
 
+json write_locked(const std::optional<LockedToken>& locked) {
+  if (!locked) return nullptr;
+  return {{"side", enum_name<MapSide>(kMapSides, locked->side)}, {"token", locked->token}};
+}
+
+void read_locked(const JsonReader& object, const char* key, std::optional<LockedToken>& value) {
+  const json* found = object.find(key);
+  if (!found || found->is_null()) return;
+  const JsonReader reader(*found, object.path(key));
+  LockedToken locked;
+  reader.read_enum<MapSide>("side", locked.side, kMapSides);
+  reader.read("token", locked.token, 0u, inference::kMaxTokens);
+  value = locked;
+}
+
+json write_head_numbers(const std::vector<std::uint32_t>& heads) { return heads; }
+
+void read_head_numbers(const JsonReader& object, const char* key, std::vector<std::uint32_t>& value) {
+  const json* found = object.find(key);
+  if (!found) return;
+  if (!found->is_array()) object.fail(key, "a list of heads", *found);
+  value.clear();
+  for (const json& head : *found) value.push_back(JsonReader::integer(object.path(key), head, 0u, kLastIndex));
+  std::ranges::sort(value);
+  const auto repeated = std::ranges::unique(value);
+  value.erase(repeated.begin(), repeated.end());
+}
+
 void read_color_map(const JsonReader& object, const char* key, std::string& value) {
   object.read(key, value);
   const Result<view::ColorMap> known = view::parse_color_map(value);

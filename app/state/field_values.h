@@ -44,6 +44,14 @@ void read_heads(const JsonReader& object, const char* key, std::vector<HeadRef>&
 nlohmann::json write_metric(const std::optional<evaluation::HeadMetric>& metric);
 void read_metric(const JsonReader& object, const char* key, std::optional<evaluation::HeadMetric>& value);
 
+/// {"side": "query", "token": 3}, or null without a token.
+nlohmann::json write_locked(const std::optional<LockedToken>& locked);
+void read_locked(const JsonReader& object, const char* key, std::optional<LockedToken>& value);
+
+/// Numbers of heads, in files in any order.
+nlohmann::json write_head_numbers(const std::vector<std::uint32_t>& heads);
+void read_head_numbers(const JsonReader& object, const char* key, std::vector<std::uint32_t>& value);
+
 /// A name of view/color_map.h.
 void read_color_map(const JsonReader& object, const char* key, std::string& value);
 

@@ -247,6 +247,8 @@ void clamp_selection(State& state, const BlockShapes& shapes) {
   selection.head = std::min(selection.head, std::max(shape.heads, 1u) - 1);
   std::optional<attention::Cell>& pinned = state.view.pinned;
   if (pinned && (pinned->query >= shape.queries || pinned->key >= shape.keys)) pinned.reset();
+  std::optional<LockedToken>& locked = state.view.locked;
+  if (locked && locked->token >= (locked->side == MapSide::Query ? shape.queries : shape.keys)) locked.reset();
 }
 
 }  // namespace headlight::app

@@ -43,6 +43,36 @@ enum class HeadMean : std::uint8_t {
 /// token that the decoder reads there.
 enum class RowNames : std::uint8_t { Written, Read };
 
+/// One of a map's two sides.
+enum class MapSide : std::uint8_t { Query, Key };
+/// A token that stays chosen when the pointer leaves: a row of the maps, or a column.
+struct LockedToken {
+  MapSide side = MapSide::Query;
+  std::uint32_t token = 0;
+
+  bool operator==(const LockedToken&) const = default;
+};
+/// What the big heatmap shows of special tokens, such as [CLS] and </s>.
+enum class SpecialTokens : std::uint8_t {
+  Shown,
+  Hidden,        ///< without their rows and columns
+  Renormalized,  ///< likewise, and the weights that are left in a row are divided by their sum
+};
+/// Of a pair of sentences A and B: which one's tokens attend to which one's.
+enum class PairPart : std::uint8_t { All, FirstToFirst, FirstToSecond, SecondToFirst, SecondToSecond };
+
+/// Limits of the least weight that is drawn as a line.
+inline constexpr float kLeastLineWeight = 1e-4F, kMostLineWeight = 1.0F;
+
+/// What the view of lines draws.
+struct LineChoices {
+  std::vector<std::uint32_t> hidden_heads;  ///< ascending; of the selected layer, whose other heads are drawn
+  float threshold = 0.05F;                  ///< the least weight that is drawn
+  PairPart pair_part = PairPart::All;
+
+  bool operator==(const LineChoices&) const = default;
+};
+
 /// The selected map.
 struct Selection {
   model::BlockRef block;
@@ -92,6 +122,13 @@ struct ViewChoices {
   Theme theme = Theme::Dark;
   float ui_scale = 0.0f;                  ///< 0: the monitor's own; else a factor, 0.5 … 4
   std::optional<attention::Cell> pinned;  ///< the cell whose crosshair stays when the pointer leaves
+  std::optional<LockedToken> locked;      ///< the token whose row or column stays chosen
+  LineChoices lines;
+  MapSide text_side =
+      MapSide::Query;  ///< of running text: shaded by what a token attends to (Query), or by what attends to it
+  SpecialTokens special_tokens = SpecialTokens::Shown;
+  bool groups_words = false;     ///< the big heatmap has a row and a column for each word instead of each token
+  bool shows_marginals = false;  ///< bars beside the big heatmap: mean attention given and received
 
   bool operator==(const ViewChoices&) const = default;
 };
@@ -174,6 +211,13 @@ enum class TextFocus : std::uint8_t { None, AtEnd, SelectAll };
 /// Where the next strongest cell is looked for: in the pinned cell's row or column, or in the whole map.
 enum class StrongestOf : std::uint8_t { Row, Column, Map };
 
+/// Rows and columns of the big heatmap, all of which count.
+struct CellRange {
+  attention::Cell first, last;  ///< the upper left and the lower right cell
+
+  bool operator==(const CellRange&) const = default;
+};
+
 /// The search for tokens of the big heatmap.
 struct TokenSearch {
   bool is_open = false;     ///< its bar is shown
@@ -193,6 +237,7 @@ struct Transient {
   float zoom = 1.0f;                           ///< of the big heatmap; 1 fits the area
   glm::vec2 pan{0.0F};                         ///< of the big heatmap, in cells
   std::optional<attention::Cell> reveals;      ///< the big heatmap moves until it shows the cell, and clears this
+  std::optional<CellRange> range;              ///< dragged over the big heatmap; of its selected map
   std::optional<StrongestOf> seeks_strongest;  ///< set by commands; cleared by the map, which pins the cell
   /// The head with the highest value is selected as soon as it is known; set by commands, cleared by the window.
   std::optional<evaluation::HeadMetric> seeks_head;

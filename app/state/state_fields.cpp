@@ -275,6 +275,9 @@ void add_view(std::vector<Field>& fields) {
   fields.push_back(described(
       value_field("view", "pinned", "", in_view(&ViewChoices::pinned), write_cell, read_cell),
       [](const State&, const State& after) { return Change{.label = after.view.pinned ? "Pin cell" : "Unpin cell"}; }));
+  fields.push_back(described(
+      value_field("view", "locked", "", in_view(&ViewChoices::locked), write_locked, read_locked),
+      [](const State&, const State& after) { return Change{.label = after.view.locked ? "Lock token" : "Unlock token"}; }));
   fields.push_back(
       continuous(number_field("view", "ui_scale", "Change UI scale", in_view(&ViewChoices::ui_scale), 0.0f, 4.0f)));
 }
@@ -321,6 +324,24 @@ void add_head_views(std::vector<Field>& fields) {
   fields.push_back(value_field("heads", "pinned", "Pin heads", in_heads(&HeadChoices::pinned), write_heads, read_heads));
 }
 
+/// What the lines, the text and the map show.
+void add_view_parts(std::vector<Field>& fields) {
+  fields.push_back(value_field("lines", "hidden_heads", "Choose heads of the lines",
+                               at(&State::view, &ViewChoices::lines, &LineChoices::hidden_heads), write_head_numbers,
+                               read_head_numbers));
+  fields.push_back(continuous(number_field("lines", "threshold", "Change threshold of the lines",
+                                           at(&State::view, &ViewChoices::lines, &LineChoices::threshold), kLeastLineWeight,
+                                           kMostLineWeight)));
+  fields.push_back(choice_field("lines", "pair_part", "Choose sentences of the lines",
+                                at(&State::view, &ViewChoices::lines, &LineChoices::pair_part), kPairParts));
+  fields.push_back(
+      choice_field("view", "text_side", "Choose what shades the text", in_view(&ViewChoices::text_side), kMapSides));
+  fields.push_back(choice_field("view", "special_tokens", "Choose what is shown of special tokens",
+                                in_view(&ViewChoices::special_tokens), kSpecialTokens));
+  fields.push_back(switch_field("view", "groups_words", "Switch words", in_view(&ViewChoices::groups_words)));
+  fields.push_back(switch_field("view", "shows_marginals", "Switch marginals", in_view(&ViewChoices::shows_marginals)));
+}
+
 /// The masks that the state goes back to, which only change together with others.
 void add_kept_masks(std::vector<Field>& fields) {
   fields.push_back(masks_field("model_masks", "Change masks", in_model(&Model::trained_masks)));
@@ -333,7 +354,7 @@ std::span<const Field> state_fields() {
   static const std::vector<Field> kFields = [] {
     std::vector<Field> fields;
     for (const auto add : {add_source, add_model, add_playground, add_changes, add_generation, add_selection, add_view,
-                           add_single_views, add_head_views, add_kept_masks}) {
+                           add_single_views, add_view_parts, add_head_views, add_kept_masks}) {
       add(fields);
     }
     return fields;

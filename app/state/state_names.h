@@ -17,8 +17,16 @@ inline constexpr std::array<EnumName<inference::SamplingMethod>, 2> kMethods = {
 inline constexpr std::array<EnumName<Theme>, 2> kThemes = {{{Theme::Dark, "dark"}, {Theme::Light, "light"}}};
 inline constexpr std::array<EnumName<ColorRange>, 2> kRanges = {
     {{ColorRange::Absolute, "absolute"}, {ColorRange::PerRow, "row"}}};
-inline constexpr std::array<EnumName<view::ScaleSpread>, 2> kSpreads = {
-    {{view::ScaleSpread::Linear, "linear"}, {view::ScaleSpread::Log, "log"}}};
+inline constexpr std::array<EnumName<view::ScaleSpread>, 3> kSpreads = {
+    {{view::ScaleSpread::Linear, "linear"}, {view::ScaleSpread::Root, "sqrt"}, {view::ScaleSpread::Log, "log"}}};
+inline constexpr std::array<EnumName<MapSide>, 2> kMapSides = {{{MapSide::Query, "query"}, {MapSide::Key, "key"}}};
+inline constexpr std::array<EnumName<SpecialTokens>, 3> kSpecialTokens = {
+    {{SpecialTokens::Shown, "shown"}, {SpecialTokens::Hidden, "hidden"}, {SpecialTokens::Renormalized, "renormalized"}}};
+inline constexpr std::array<EnumName<PairPart>, 5> kPairParts = {{{PairPart::All, "all"},
+                                                                  {PairPart::FirstToFirst, "a-a"},
+                                                                  {PairPart::FirstToSecond, "a-b"},
+                                                                  {PairPart::SecondToFirst, "b-a"},
+                                                                  {PairPart::SecondToSecond, "b-b"}}};
 inline constexpr std::array<EnumName<attention::Pooling>, 2> kPoolings = {
     {{attention::Pooling::Max, "max"}, {attention::Pooling::Mean, "mean"}}};
 inline constexpr std::array<EnumName<RowNames>, 2> kRowNames = {{{RowNames::Written, "written"}, {RowNames::Read, "read"}}};

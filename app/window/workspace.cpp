@@ -86,10 +86,13 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   const bool shows_state = is_current() && requested_inputs_ == run_inputs(state_);
   const Selection chosen = state_.selection;
   const std::optional<attention::Cell> chosen_pin = state_.view.pinned;
+  const std::optional<LockedToken> chosen_lock = state_.view.locked;
   if (!is_arriving()) clamp_selection(state_, result_.shapes);
   const Selection drawn = state_.selection;
   const std::optional<attention::Cell> drawn_pin = state_.view.pinned;
-  if (shows_state && (chosen != drawn || chosen_pin != drawn_pin)) undo_.adopt(state_);
+  const std::optional<LockedToken> drawn_lock = state_.view.locked;
+  const bool is_clamped = chosen != drawn || chosen_pin != drawn_pin || chosen_lock != drawn_lock;
+  if (shows_state && is_clamped) undo_.adopt(state_);
 
   queries_.clear();
   items_.clear();
@@ -123,6 +126,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
 
   if (!shows_state && state_.selection == drawn) state_.selection = chosen;
   if (!shows_state && state_.view.pinned == drawn_pin) state_.view.pinned = chosen_pin;
+  if (!shows_state && state_.view.locked == drawn_lock) state_.view.locked = chosen_lock;
   if (!is_arriving() && held_ != state_) held_ = state_;
   remember(now_s);
   request_what_is_seen();

@@ -99,6 +99,10 @@ void Workspace::dismiss() {
     notice_ = {};
   } else if (settings_.shows_welcome) {
     settings_.shows_welcome = false;
+  } else if (transient_.range) {
+    transient_.range.reset();
+  } else if (state_.view.locked) {
+    state_.view.locked.reset();
   } else {
     state_.view.pinned.reset();
   }

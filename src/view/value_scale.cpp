@@ -78,11 +78,13 @@ float position_in(ValueLimits limits, ScaleSpread spread, float value) {
     return std::clamp(std::log(value / floor) / std::log(limits.high / floor), 0.0F, 1.0F);
   }
   const float range = limits.high - limits.low;
-  return range > 0.0F ? std::clamp((value - limits.low) / range, 0.0F, 1.0F) : 0.0F;
+  const float part = range > 0.0F ? std::clamp((value - limits.low) / range, 0.0F, 1.0F) : 0.0F;
+  return spread == ScaleSpread::Root ? std::sqrt(part) : part;
 }
 
 float value_at(ValueLimits limits, ScaleSpread spread, float position) {
   if (spread == ScaleSpread::Linear) return limits.low + (limits.high - limits.low) * position;
+  if (spread == ScaleSpread::Root) return limits.low + (limits.high - limits.low) * position * std::abs(position);
   const float floor = log_floor(limits.low, limits.high);
   return floor * std::pow(limits.high / floor, position);
 }

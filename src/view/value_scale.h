@@ -23,8 +23,9 @@ struct ValueLimits {
   bool operator==(const ValueLimits&) const = default;
 };
 
-/// How the colours are spread over a range: evenly over the values, or over their logarithms.
-enum class ScaleSpread : std::uint8_t { Linear, Log };
+/// How the colours are spread over a range: evenly over the values, over their square roots above the low end, or over their
+/// logarithms.
+enum class ScaleSpread : std::uint8_t { Linear, Root, Log };
 
 /// The low end of a logarithmic range whose `low` has no logarithm: four decades below `high`.
 float log_floor(float low, float high);

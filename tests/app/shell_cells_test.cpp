@@ -60,12 +60,19 @@ TEST_CASE("values are spread over the map evenly, or by their logarithms, and cl
   CHECK(even[3] == 0x1020FFU);
   CHECK(even[4] == 0x1020FFU);
   cells.values = {0.0F, 0.01F, 0.1F, 1.0F, 10.0F};
-  const std::vector<std::uint32_t> log = cells.colors({.low = 0.0001F, .high = 1.0F, .is_log = true});
+  const std::vector<std::uint32_t> log = cells.colors({.low = 0.0001F, .high = 1.0F, .spread = view::ScaleSpread::Log});
   CHECK((log[0] & 0xFFU) == 0);
   CHECK(std::abs(static_cast<int>(log[1] & 0xFFU) - 128) <= 1);
   CHECK(std::abs(static_cast<int>(log[2] & 0xFFU) - 191) <= 1);
   CHECK((log[3] & 0xFFU) == 255);
   CHECK((log[4] & 0xFFU) == 255);
+  cells.values = {0.0F, 0.04F, 0.25F, 1.0F, 4.0F};
+  const std::vector<std::uint32_t> root = cells.colors({.low = 0.0F, .high = 1.0F, .spread = view::ScaleSpread::Root});
+  CHECK((root[0] & 0xFFU) == 0);
+  CHECK(std::abs(static_cast<int>(root[1] & 0xFFU) - 51) <= 1);
+  CHECK(std::abs(static_cast<int>(root[2] & 0xFFU) - 128) <= 1);
+  CHECK((root[3] & 0xFFU) == 255);
+  CHECK((root[4] & 0xFFU) == 255);
 }
 
 TEST_CASE("ranges that aren't ranges give colours of the map, whatever the values") {
@@ -77,8 +84,8 @@ TEST_CASE("ranges that aren't ranges give colours of the map, whatever the value
   cells.masked = {0, 0, 0, 1};
   for (const float low : {0.0F, -1.0F, 1.0F, kNan, -kInfinity, kInfinity}) {
     for (const float high : {0.0F, 1.0F, kNan, kInfinity, -kInfinity}) {
-      for (const bool is_log : {false, true}) {
-        for (const std::uint32_t color : cells.colors({.low = low, .high = high, .is_log = is_log}))
+      for (const view::ScaleSpread spread : {view::ScaleSpread::Linear, view::ScaleSpread::Root, view::ScaleSpread::Log}) {
+        for (const std::uint32_t color : cells.colors({.low = low, .high = high, .spread = spread}))
           CHECK((color & 0xFFFF00U) == 0x102000U);
       }
     }
@@ -162,14 +169,14 @@ TEST_CASE("how many cells share a pixel follows from the pixels of a cell") {
   CHECK(large.pooled_columns == 1);
   CHECK(large.pooled_rows == 1);
   CHECK(large.low == -1.0F);
-  CHECK_FALSE(large.is_log);
+  CHECK(large.spread == view::ScaleSpread::Linear);
   CHECK(coloring_of(image, 0.5F, 0.3F).pooled_columns == 2);
   CHECK(coloring_of(image, 0.5F, 0.3F).pooled_rows == 4);
   CHECK(coloring_of(image, 0.01F, 0.995F).pooled_columns == kMostPooled);
   CHECK(coloring_of(image, 0.01F, 0.995F).pooled_rows == 1);
   image.spread = view::ScaleSpread::Log;
   CHECK(coloring_of(image, 1.0F, 1.0F).low > 0.0F);
-  CHECK(coloring_of(image, 1.0F, 1.0F).is_log);
+  CHECK(coloring_of(image, 1.0F, 1.0F).spread == view::ScaleSpread::Log);
 }
 
 TEST_SUITE_END();

@@ -79,7 +79,13 @@ State unusual_state() {
                 .show_numbers = false,
                 .theme = Theme::Light,
                 .ui_scale = 1.5f,
-                .pinned = attention::Cell{.query = 1, .key = 2}};
+                .pinned = attention::Cell{.query = 1, .key = 2},
+                .locked = LockedToken{.side = MapSide::Key, .token = 3},
+                .lines = {.hidden_heads = {1, 4}, .threshold = 0.125F, .pair_part = PairPart::SecondToFirst},
+                .text_side = MapSide::Key,
+                .special_tokens = SpecialTokens::Renormalized,
+                .groups_words = true,
+                .shows_marginals = true};
   state.neuron = {.form = NeuronForm::AllKeys, .order = ProductOrder::BySize};
   state.block = {.opened = "scores", .reduces_motion = true, .speed = 2.5f};
   state.heads = {.scoring = {.measure = evaluation::PatternMeasure::Agreement,
@@ -269,18 +275,39 @@ TEST_SUITE("cpu") {
     CHECK(state.masks == attention::MaskSet{});
   }
 
+  TEST_CASE("heads of a file are sorted, and what is no list of heads or no locked token is refused in one line") {
+    const auto read = [](const json& view, const json& lines) {
+      return state_from_json({{"view", view}, {"lines", lines}});
+    };
+    CHECK(read(json::object(), {{"hidden_heads", {7, 2, 7, 0}}}).value().view.lines.hidden_heads ==
+          std::vector<std::uint32_t>{0, 2, 7});
+    CHECK(read(json::object(), {{"hidden_heads", 3}}).error().find("lines.hidden_heads: expected a list of heads") == 0);
+    CHECK_FALSE(read(json::object(), {{"hidden_heads", {-1}}}));
+    CHECK_FALSE(read(json::object(), {{"threshold", 0.0}}));
+    CHECK_FALSE(read(json::object(), {{"threshold", 2.0}}));
+    CHECK(
+        read({{"locked", {{"side", "row"}}}}, json::object()).error().find("view.locked.side: expected one of query, key") ==
+        0);
+    CHECK_FALSE(read({{"locked", {{"token", -3}}}}, json::object()));
+    CHECK_FALSE(read({{"locked", 3}}, json::object()));
+    CHECK(read({{"locked", nullptr}}, json::object()).value().view.locked == std::nullopt);
+  }
+
   TEST_CASE("the selection moves to something that exists") {
     State state;
     state.selection = {.block = {.kind = model::BlockKind::EncoderSelf, .layer = {5}}, .batch = 7, .head = 9};
     state.view.pinned = attention::Cell{.query = 3, .key = 3};
+    state.view.locked = LockedToken{.side = MapSide::Key, .token = 3};
     clamp_selection(state, {});
     CHECK(state.selection.head == 9);
     clamp_selection(state, two_layers(4, 4));
     CHECK(state.selection ==
           Selection{.block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}}, .batch = 1, .head = 3});
     CHECK(state.view.pinned.has_value());
+    CHECK(state.view.locked.has_value());
     clamp_selection(state, two_layers(4, 3));
     CHECK_FALSE(state.view.pinned.has_value());
+    CHECK_FALSE(state.view.locked.has_value());
     state.selection.block.kind = model::BlockKind::Cross;
     clamp_selection(state, two_layers(4, 3));
     CHECK(state.selection.block == model::BlockRef{.kind = model::BlockKind::EncoderSelf, .layer = {0}});

@@ -53,6 +53,11 @@ TEST_SUITE("cpu") {
           CAPTURE(low);
           CAPTURE(length);
           const std::vector<Tick> ticks = make_bar_ticks({.low = low, .high = high}, ScaleSpread::Linear, length, 11.0F);
+          const std::vector<Tick> roots = make_bar_ticks({.low = low, .high = high}, ScaleSpread::Root, length, 11.0F);
+          const auto root_at = [&](std::size_t i) {
+            return position_in({.low = low, .high = high}, ScaleSpread::Root, roots[i].value) * length;
+          };
+          for (std::size_t i = 1; i < roots.size(); ++i) CHECK(root_at(i) - root_at(i - 1) >= 11.0F);
           REQUIRE(ticks.size() >= 2);
           CHECK(std::abs(ticks.front().value - low) <= 1e-3F * (high - low));
           CHECK(std::abs(ticks.back().value - high) <= 1e-3F * (high - low));
@@ -77,7 +82,10 @@ TEST_SUITE("cpu") {
     CHECK(position_in(from_zero, ScaleSpread::Log, 0.01F) == doctest::Approx(0.5F));
     CHECK(position_in(from_zero, ScaleSpread::Linear, 0.01F) == doctest::Approx(0.01F));
     CHECK(position_in(from_zero, ScaleSpread::Linear, std::numeric_limits<float>::quiet_NaN()) == 0.0F);
-    for (const ScaleSpread spread : {ScaleSpread::Linear, ScaleSpread::Log}) {
+    CHECK(position_in(from_zero, ScaleSpread::Root, 0.25F) == doctest::Approx(0.5F));
+    CHECK(position_in(from_zero, ScaleSpread::Root, -1.0F) == 0.0F);
+    CHECK(position_in(from_zero, ScaleSpread::Root, std::numeric_limits<float>::quiet_NaN()) == 0.0F);
+    for (const ScaleSpread spread : {ScaleSpread::Linear, ScaleSpread::Root, ScaleSpread::Log}) {
       for (const float place : {0.1F, 0.5F, 0.9F}) {
         CHECK(position_in(limits, spread, value_at(limits, spread, place)) == doctest::Approx(place));
       }
