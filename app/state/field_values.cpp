@@ -187,6 +187,13 @@ void read_head_numbers(const JsonReader& object, const char* key, std::vector<st
   value.erase(repeated.begin(), repeated.end());
 }
 
+json write_token(std::optional<std::uint32_t> token) { return token ? json(*token) : json(nullptr); }
+
+void read_token(const JsonReader& object, const char* key, std::optional<std::uint32_t>& value) {
+  const json* found = object.find(key);
+  if (found && !found->is_null()) value = JsonReader::integer(object.path(key), *found, 0u, model::kPaddingId - 1);
+}
+
 void read_color_map(const JsonReader& object, const char* key, std::string& value) {
   object.read(key, value);
   const Result<view::ColorMap> known = view::parse_color_map(value);

@@ -61,4 +61,8 @@ void read_view_id(const JsonReader& object, const char* key, std::string& value)
 /// Likewise the name of a matrix of the block view; empty: none.
 void read_matrix_id(const JsonReader& object, const char* key, std::string& value);
 
+/// The id of a token, or null for none.
+nlohmann::json write_token(std::optional<std::uint32_t> token);
+void read_token(const JsonReader& object, const char* key, std::optional<std::uint32_t>& value);
+
 }  // namespace headlight::app

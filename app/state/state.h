@@ -114,6 +114,7 @@ struct ViewChoices {
   ColorRange color_range = ColorRange::Absolute;
   view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights; scores have both signs
   std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< of map stages; others fit their maps
+  bool weighs_values = false;  ///< weights are shown as the norms of what they add: the quantity "norm-weighted"
   RowNames row_names = RowNames::Written;
   attention::Pooling pooling = attention::Pooling::Max;  ///< of weights, where a pixel covers several cells
   GridOrder grid_order = GridOrder::ByLayer;
@@ -170,6 +171,30 @@ struct BlockChoices {
   bool operator==(const BlockChoices&) const = default;
 };
 
+/// The logits view's own settings. Its position is the predictions', its head the selected one. Ids that the model doesn't
+/// have count as none.
+struct LogitsChoices {
+  std::optional<std::uint32_t> token = {};  ///< id of the next token whose logit is explained; none: the likeliest
+  std::optional<std::uint32_t> other = {};  ///< the logit's difference from this token's; none: the logit itself
+  bool sums_heads = true;                   ///< source tokens of all heads; else of the selected head
+
+  bool operator==(const LogitsChoices&) const = default;
+};
+
+/// What the flow view traces back: contributions (information-flow routes), attention rollout, or a maximum flow.
+enum class FlowMethod : std::uint8_t { Routes, Rollout, MaximumFlow };
+
+inline constexpr float kLeastFlowThreshold = 0.01f, kMostFlowThreshold = 0.5f;
+
+/// The flow view's own settings. Its position is the predictions'.
+struct FlowChoices {
+  FlowMethod method = FlowMethod::Routes;
+  float threshold = 0.04f;       ///< edges below are left out, kLeastFlowThreshold … kMostFlowThreshold
+  float residual_weight = 0.5f;  ///< of rollout and maximum flow: the residual stream's share of a layer, 0 … 1
+
+  bool operator==(const FlowChoices&) const = default;
+};
+
 /// The texts and settings of sources that aren't shown; of the shown one the default.
 struct KeptSources {
   Playground playground;
@@ -190,6 +215,8 @@ struct State {
   NeuronChoices neuron;
   BlockChoices block;
   HeadChoices heads;
+  LogitsChoices logits;
+  FlowChoices flow;
 
   /// The playground, shown or kept.
   Playground& playground();

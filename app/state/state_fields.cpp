@@ -253,6 +253,7 @@ void add_view(std::vector<Field>& fields) {
   const auto text = [](const std::string& value) { return nlohmann::json(value); };
   fields.push_back(described(value_field("view", "tab", "", in_view(&ViewChoices::tab), text, read_view_id),
                              [](const State&, const State& after) { return Change{.label = "Show " + after.view.tab}; }));
+  fields.push_back(switch_field("view", "weighs_values", "Switch norms of values", in_view(&ViewChoices::weighs_values)));
   fields.push_back(choice_field("view", "heatmap_stage", "Choose stage", in_view(&ViewChoices::heatmap_stage), kMapStages,
                                 {.name = "--stage", .help = "what the heatmap shows", .tells_default = false}));
   fields.push_back(color_map_field());
@@ -300,6 +301,19 @@ void add_single_views(std::vector<Field>& fields) {
       switch_field("block", "reduces_motion", "Switch motion", at(&State::block, &BlockChoices::reduces_motion)));
   fields.push_back(continuous(number_field("block", "speed", "Change speed", at(&State::block, &BlockChoices::speed),
                                            kLeastBlockSpeed, kMostBlockSpeed)));
+  fields.push_back(value_field("logits", "token", "Choose explained token", at(&State::logits, &LogitsChoices::token),
+                               write_token, read_token));
+  fields.push_back(value_field("logits", "other", "Choose second token", at(&State::logits, &LogitsChoices::other),
+                               write_token, read_token));
+  fields.push_back(
+      switch_field("logits", "sums_heads", "Choose heads of source tokens", at(&State::logits, &LogitsChoices::sums_heads)));
+  fields.push_back(
+      choice_field("flow", "method", "Choose what flows", at(&State::flow, &FlowChoices::method), kFlowMethods));
+  fields.push_back(
+      continuous(number_field("flow", "threshold", "Change threshold", at(&State::flow, &FlowChoices::threshold),
+                              kLeastFlowThreshold, kMostFlowThreshold)));
+  fields.push_back(continuous(number_field("flow", "residual_weight", "Change residual's weight",
+                                           at(&State::flow, &FlowChoices::residual_weight), 0.0f, 1.0f)));
 }
 
 /// How the views of all heads score, order and filter them.

@@ -51,6 +51,8 @@ inline constexpr std::array<EnumName<NeuronForm>, 2> kNeuronForms = {
     {{NeuronForm::Pair, "pair"}, {NeuronForm::AllKeys, "all-keys"}}};
 inline constexpr std::array<EnumName<ProductOrder>, 2> kProductOrders = {
     {{ProductOrder::ByComponent, "component"}, {ProductOrder::BySize, "size"}}};
+inline constexpr std::array<EnumName<FlowMethod>, 3> kFlowMethods = {
+    {{FlowMethod::Routes, "routes"}, {FlowMethod::Rollout, "rollout"}, {FlowMethod::MaximumFlow, "flow"}}};
 inline constexpr std::array<EnumName<model::MergeOrder>, 2> kMerges = {
     {{model::MergeOrder::Concatenate, "concatenate"}, {model::MergeOrder::WithoutTranspose, "without-transpose"}}};
 inline constexpr std::array<EnumName<model::BlockKind>, 3> kKinds = {{{model::BlockKind::EncoderSelf, "encoder"},

@@ -72,6 +72,7 @@ State unusual_state() {
                 .color_range = ColorRange::PerRow,
                 .color_spread = view::ScaleSpread::Log,
                 .color_limits = {{attention::Stage::Weights, {.low = 0.001f, .high = 0.25f}}},
+                .weighs_values = true,
                 .row_names = RowNames::Read,
                 .pooling = attention::Pooling::Mean,
                 .grid_order = GridOrder::ByConcentration,
@@ -98,6 +99,8 @@ State unusual_state() {
                  .shows_badges = false,
                  .pinned = {{.block = {.kind = model::BlockKind::DecoderSelf, .layer = {1}}, .head = 3},
                             {.block = {.kind = model::BlockKind::Cross, .layer = {0}}, .head = 4}}};
+  state.logits = {.token = 17, .other = 4, .sums_heads = false};
+  state.flow = {.method = FlowMethod::Rollout, .threshold = 0.1f, .residual_weight = 0.25f};
   return state;
 }
 
@@ -221,6 +224,10 @@ TEST_SUITE("cpu") {
     CHECK(failure(R"({"neuron": {"form": "both"}})") == "neuron.form: expected one of pair, all-keys, found \"both\"");
     CHECK(failure(R"({"block": {"opened": "../x"}})").find("block.opened: expected the name of a matrix") == 0);
     CHECK(failure(R"({"block": {"speed": 9}})") == "block.speed: expected a number from 0.25 to 4, found 9");
+    CHECK(failure(R"({"logits": {"other": "the"}})").find("logits.other: expected a whole number") == 0);
+    CHECK(failure(R"({"flow": {"method": "river"}})") ==
+          "flow.method: expected one of routes, rollout, flow, found \"river\"");
+    CHECK(failure(R"({"flow": {"threshold": 0}})") == "flow.threshold: expected a number from 0.01 to 0.5, found 0");
     CHECK(failure(R"({"masks": {"cross": {"rule": "diagonal"}}})").find("masks.cross.rule: ") == 0);
     CHECK(failure(R"({"masks": {"cross": {"painted": [{"cells": [[1, 2]]}]}}})").find("masks.cross.painted.cells: ") == 0);
     CHECK(failure(R"({"masks": {"cross": {"matrix": {"shape": [1, 1, 1, 2], "rows": ["012"]}}}})")
