@@ -43,7 +43,7 @@ struct SectionPlan {
 };
 
 /// What stands above the arrow to a matrix.
-std::string operation(StepMatrix matrix, const StepSubject& subject) {
+std::string operation(StepMatrix matrix, const HeadSubject& subject) {
   if (!matrix.is_stage()) return "";
   const char* memory = subject.geometry.is_self ? "X" : "E";
   switch (matrix.stage()) {
@@ -97,7 +97,7 @@ std::string remark(const MatrixPlan& plan, const BlockGeometry& geometry) {
   return text;
 }
 
-PlanLimits limits_of(const Frame& frame, const StepSubject& subject, StepMatrix stage, const Room& room) {
+PlanLimits limits_of(const Frame& frame, const HeadSubject& subject, StepMatrix stage, const Room& room) {
   PlanLimits limits;
   limits.heat_width = room.heat_width;
   limits.number_width = kNumberCellWidth;
@@ -128,14 +128,14 @@ PlanLimits limits_of(const Frame& frame, const StepSubject& subject, StepMatrix 
   return limits;
 }
 
-std::optional<MatrixSize> matrix_size(const StepSubject& subject, StepMatrix matrix) {
+std::optional<MatrixSize> matrix_size(const HeadSubject& subject, StepMatrix matrix) {
   if (!matrix.is_stage()) return size_of(matrix, subject.step_layer(), subject.geometry.shape.keys);
   const auto extent = subject.geometry.shape.extent(matrix.stage());
   if (!extent) return std::nullopt;
   return MatrixSize{.rows = extent->rows, .columns = extent->columns};
 }
 
-std::string formula_of(const Frame& frame, const StepSubject& subject, StepMatrix matrix) {
+std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatrix matrix) {
   if (matrix == StepMatrix::Other::Memory) return "the encoder's output, or the second text";
   if (matrix == StepMatrix::Other::OutputWeight) return "all heads; framed: this one's rows";
   if (!matrix.is_stage()) return fmt::format("columns of head {}", subject.geometry.head);
@@ -149,7 +149,7 @@ std::string formula_of(const Frame& frame, const StepSubject& subject, StepMatri
   return summary.empty() ? "nothing is masked" : fmt::format("{} → {}", summary, fill_text(mask.fill));
 }
 
-MatrixView make_view(const Frame& frame, const StepSubject& subject, StepMatrix matrix, const Room& room, bool is_first) {
+MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix matrix, const Room& room, bool is_first) {
   const MatrixSize size = *matrix_size(subject, matrix);
   const model::BlockKind kind = subject.block.kind;
   MatrixView view;
@@ -205,7 +205,7 @@ struct PlacedSection {
   float bottom = 0.0F;
 };
 
-PlacedSection lay_out_section(const Frame& frame, const StepSubject& subject, const SectionPlan& plan, const Room& room) {
+PlacedSection lay_out_section(const Frame& frame, const HeadSubject& subject, const SectionPlan& plan, const Room& room) {
   PlacedSection placed{.section = {.title = plan.title, .y = room.origin.y, .boxes = {}}, .bottom = 0.0F};
   std::vector<StepBox>& boxes = placed.section.boxes;
   for (const StepMatrix matrix : plan.matrices) {
@@ -223,7 +223,7 @@ PlacedSection lay_out_section(const Frame& frame, const StepSubject& subject, co
 
 }  // namespace
 
-StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, const MatrixScrolls& scrolls, glm::vec2 origin,
+StepFlow lay_out_steps(const Frame& frame, const HeadSubject& subject, const MatrixScrolls& scrolls, glm::vec2 origin,
                        float width) {
   using Other = StepMatrix::Other;
   const SectionPlan plans[] = {

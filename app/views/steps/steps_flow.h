@@ -7,6 +7,7 @@
 #include "app/cells/cell_sources.h"
 #include "app/frame.h"
 #include "app/views/steps/matrix_view.h"
+#include "app/widgets/head_subject.h"
 
 namespace headlight::app {
 
@@ -32,21 +33,10 @@ struct StepFlow {
 
 inline constexpr float kArrowWidth = 58.0F;
 
-/// The selected head's attention, its layer (null while there is no network) and its geometry.
-struct StepSubject {
-  model::BlockRef block;
-  const model::AttentionLayer* layer = nullptr;
-  BlockGeometry geometry;
-
-  StepLayer step_layer() const {
-    return {.layer = layer, .head = geometry.head, .d_k = geometry.shape.d_k, .d_v = geometry.shape.d_v};
-  }
-};
-
 using MatrixScrolls = std::map<StepMatrix, MatrixScroll>;
 
 /// Lays out every matrix that exists in reading order, wrapped at `width`, from `origin` on.
-StepFlow lay_out_steps(const Frame& frame, const StepSubject& subject, const MatrixScrolls& scrolls, glm::vec2 origin,
+StepFlow lay_out_steps(const Frame& frame, const HeadSubject& subject, const MatrixScrolls& scrolls, glm::vec2 origin,
                        float width);
 
 }  // namespace headlight::app

@@ -6,15 +6,12 @@
 #include <fmt/format.h>
 
 #include "app/cells/arithmetic.h"
-#include "app/cells/mask_reason.h"
-#include "app/cells/shown_mask.h"
-#include "app/views/steps/arithmetic_strip.h"
 #include "app/views/steps/step_text.h"
 #include "app/views/steps/steps_flow.h"
+#include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"
-#include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
@@ -23,22 +20,6 @@ namespace {
 using attention::Stage;
 
 constexpr float kMargin = 4.0F;
-
-StepSubject selected_subject(const Frame& frame) {
-  const Selection& selection = frame.state.selection;
-  StepSubject subject{.block = selection.block, .layer = nullptr, .geometry = {}};
-  subject.geometry.shape = frame.result.shapes.at(selection.block);
-  subject.geometry.head = selection.head;
-  subject.geometry.is_self = selection.block.kind != model::BlockKind::Cross;
-  if (frame.result.network) {
-    subject.layer = &frame.result.network->layer(selection.block);
-    subject.geometry.merge = subject.layer->config.merge;
-    const std::optional<model::AttentionWeights>& weights = subject.layer->weights;
-    subject.geometry.has_weights = weights.has_value();
-    subject.geometry.is_rotated = subject.layer->config.rotary || (weights && (weights->query_norm || weights->key_norm));
-  }
-  return subject;
-}
 
 /// A click holds the cell, another one on it lets it go. On a map it pins as well, and a right click pins alone: as on the
 /// big heatmap.
@@ -118,15 +99,6 @@ void draw_section_title(const Frame& frame, std::size_t number, const StepSectio
   list->AddText(font, font_size(font), ImVec2(x + 28.0F, section.y + 4.0F), theme.text, section.title.c_str());
 }
 
-MapCell map_cell(const Frame& frame, attention::Cell cell) {
-  const Selection& selection = frame.state.selection;
-  return {.layer = selection.block.layer.value,
-          .batch = selection.batch,
-          .head = selection.head,
-          .cell = cell,
-          .keys = key_range(frame, selection.block.kind)};
-}
-
 /// "query 2 “short” · key 5 “first”": whose row and column the cell is.
 std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeometry& geometry) {
   if (!frame.result.input) return {};
@@ -149,7 +121,7 @@ std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeom
 }
 
 /// A number that is given: a weight, or one of the memory's.
-Arithmetic explain_given(Frame& frame, const StepSubject& subject, const StepCell& where, StepsMemory& memory) {
+Arithmetic explain_given(Frame& frame, const HeadSubject& subject, const StepCell& where, StepsMemory& memory) {
   const bool is_memory = where.matrix == StepMatrix::Other::Memory;
   Arithmetic arithmetic;
   arithmetic.cell =
@@ -166,20 +138,10 @@ Arithmetic explain_given(Frame& frame, const StepSubject& subject, const StepCel
   return arithmetic;
 }
 
-Arithmetic explain(Frame& frame, const StepSubject& subject, const StepCell& where, StepsMemory& memory) {
+Arithmetic explain(Frame& frame, const HeadSubject& subject, const StepCell& where, StepsMemory& memory) {
   if (!where.matrix.is_stage()) return explain_given(frame, subject, where, memory);
   const Selection& selection = frame.state.selection;
-  const ShownMask shown(frame);
-  const attention::MaskSpec& mask = shown.spec();
-  CellQuestion question{.geometry = subject.geometry,
-                        .layer = subject.layer,
-                        .kind = selection.block.kind,
-                        .fill = mask.fill,
-                        .mask_reason = {},
-                        .stage = where.matrix.stage(),
-                        .row = where.cell.query,
-                        .column = where.cell.key};
-  if (where.matrix.is_map()) question.mask_reason = mask_reason(mask, map_cell(frame, where.cell));
+  const CellQuestion question = question_about(frame, subject, where.matrix.stage(), where.cell);
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
   return explain_cell(question, numbers);
 }
@@ -198,7 +160,7 @@ std::vector<MatrixPart> slices_of(const BlockGeometry& geometry) {
   return slices;
 }
 
-std::optional<StepCell> draw_flow(Frame& frame, const StepSubject& subject, StepsMemory& memory, float strip_height) {
+std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, StepsMemory& memory, float strip_height) {
   const ImGuiWindowFlags wheel = memory.catches_wheel ? ImGuiWindowFlags_NoScrollWithMouse : 0;
   ImGui::BeginChild("flow", ImVec2(0.0F, -strip_height - ImGui::GetStyle().ItemSpacing.y), false,
                     ImGuiWindowFlags_HorizontalScrollbar | wheel);
@@ -238,7 +200,7 @@ std::optional<StepCell> draw_flow(Frame& frame, const StepSubject& subject, Step
 void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
   follow_selection(frame, memory);
-  const StepSubject subject = selected_subject(frame);
+  const HeadSubject subject = selected_subject(frame);
   const float strip =
       memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;
   const std::optional<StepCell> cell = draw_flow(frame, subject, memory, strip);
@@ -249,7 +211,8 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   const Arithmetic arithmetic = explain(frame, subject, *cell, memory);
   draw_arithmetic_strip(frame,
                         {.arithmetic = &arithmetic,
-                         .matrix = cell->matrix,
+                         .title = step_title(cell->matrix),
+                         .color = step_color(cell->matrix, frame.ui.theme()),
                          .tokens = tokens_of(frame, *cell, subject.geometry),
                          .height = strip},
                         memory.shows_all_terms);

@@ -1,10 +1,9 @@
-#include "app/views/steps/arithmetic_strip.h"
+#include "app/widgets/arithmetic_strip.h"
 
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "app/views/steps/step_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 
@@ -96,11 +95,11 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
         "Point at a cell: the row and the column that made it light up, and its arithmetic is written here. A click holds "
         "it.");
   } else {
-    const shell::Color role = step_color(strip.matrix, theme);
+    const shell::Color role = strip.color;
     list->AddRectFilled(ImVec2(low.x, low.y + 8.0F), ImVec2(low.x + 4.0F, low.y + size.y - 8.0F), role, 2.0F);
     {
       const Ink ink(fonts.strong, role);
-      ImGui::TextUnformatted(step_title(strip.matrix));
+      ImGui::TextUnformatted(strip.title);
     }
     ImGui::SameLine(0.0F, 12.0F);
     {

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "app/cells/arithmetic.h"
-#include "app/cells/step_matrix.h"
 #include "app/frame.h"
 
 namespace headlight::app {
@@ -13,8 +12,9 @@ inline constexpr float kStripHeight = 112.0F;
 /// What the strip shows.
 struct ArithmeticStrip {
   const Arithmetic* arithmetic = nullptr;  ///< none: how to get one
-  StepMatrix matrix = attention::Stage::Weights;
-  std::string tokens = {};  ///< whose row and column the cell is: "query 2 “short” · key 5 “first”"
+  const char* title = "";                  ///< of its matrix: "raw scores"
+  shell::Color color = 0;                  ///< of the matrix' role
+  std::string tokens = {};                 ///< whose row and column the cell is: "query 2 “short” · key 5 “first”"
   float height = kStripHeight;
 };
 

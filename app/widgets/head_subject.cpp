@@ -1,0 +1,65 @@
+#include "app/widgets/head_subject.h"
+
+#include <algorithm>
+
+#include "app/cells/mask_reason.h"
+#include "app/cells/shown_mask.h"
+#include "app/widgets/thumbnail.h"
+
+namespace headlight::app {
+
+std::uint32_t HeadSubject::kv_head() const {
+  const std::uint32_t kv_heads = std::max(geometry.shape.kv_heads, 1U);
+  return geometry.head / std::max(geometry.shape.heads / kv_heads, 1U);
+}
+
+const model::Rotary* HeadSubject::rotary(const Frame& frame) const {
+  if (!layer || !layer->config.rotary || !frame.result.network || !frame.result.network->layers) return nullptr;
+  const std::vector<model::Rotary>& rotaries = frame.result.network->layers->rotaries;
+  return *layer->config.rotary < rotaries.size() ? &rotaries[*layer->config.rotary] : nullptr;
+}
+
+HeadSubject selected_subject(const Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  HeadSubject subject{.block = selection.block, .layer = nullptr, .geometry = {}};
+  subject.geometry.shape = frame.result.shapes.at(selection.block);
+  subject.geometry.head = selection.head;
+  subject.geometry.is_self = selection.block.kind != model::BlockKind::Cross;
+  if (frame.result.network) {
+    subject.layer = &frame.result.network->layer(selection.block);
+    subject.geometry.merge = subject.layer->config.merge;
+    const std::optional<model::AttentionWeights>& weights = subject.layer->weights;
+    subject.geometry.has_weights = weights.has_value();
+    subject.geometry.is_rotated = subject.layer->config.rotary || (weights && (weights->query_norm || weights->key_norm));
+  }
+  return subject;
+}
+
+CellQuestion question_about(const Frame& frame, const HeadSubject& subject, attention::Stage stage, attention::Cell cell) {
+  const Selection& selection = frame.state.selection;
+  const ShownMask shown(frame);
+  const attention::MaskSpec& mask = shown.spec();
+  CellQuestion question{.geometry = subject.geometry,
+                        .layer = subject.layer,
+                        .kind = selection.block.kind,
+                        .fill = mask.fill,
+                        .mask_reason = {},
+                        .stage = stage,
+                        .row = cell.query,
+                        .column = cell.key};
+  if (!attention::is_map(stage)) return question;
+  question.mask_reason = mask_reason(mask, {.layer = selection.block.layer.value,
+                                            .batch = selection.batch,
+                                            .head = selection.head,
+                                            .cell = cell,
+                                            .keys = key_range(frame, selection.block.kind)});
+  return question;
+}
+
+std::string token_name(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t index) {
+  const std::uint32_t batch = frame.state.selection.batch;
+  const bool is_known = batch < tokens.texts.size() && index < tokens.texts[batch].size();
+  return is_known ? tokens.texts[batch][index] : std::to_string(index);
+}
+
+}  // namespace headlight::app
