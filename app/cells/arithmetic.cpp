@@ -23,12 +23,6 @@ std::string write_factor(double value) {
   return value < 0.0 ? fmt::format("({})", write_number(value)) : write_number(value);
 }
 
-std::vector<Product> products(std::span<const float> left, std::span<const float> right) {
-  std::vector<Product> terms(std::min(left.size(), right.size()));
-  for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = {.left = left[i], .right = right[i]};
-  return terms;
-}
-
 /// Row `index` of a linear layer's weight [out, in].
 std::vector<float> weight_row(const model::Linear& linear, std::uint32_t index) {
   std::vector<float> row(linear.in());
@@ -208,6 +202,12 @@ void explain_output(const CellQuestion& question, Arithmetic& arithmetic, Number
 }  // namespace
 
 std::string write_number(double value) { return view::format_number(static_cast<float>(value), kNumberCharacters); }
+
+std::vector<Product> products(std::span<const float> left, std::span<const float> right) {
+  std::vector<Product> terms(std::min(left.size(), right.size()));
+  for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = {.left = left[i], .right = right[i]};
+  return terms;
+}
 
 std::vector<std::size_t> largest_first(std::span<const Product> terms) {
   std::vector<std::size_t> order(terms.size());

@@ -68,6 +68,9 @@ Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers);
 /// "0.418", "−1.250", "3.1e-5", "−∞": for reading, three decimals.
 std::string write_number(double value);
 
+/// Products of two vectors' components, as many as the shorter one has.
+std::vector<Product> products(std::span<const float> left, std::span<const float> right);
+
 /// Numbers of the terms, those with the largest magnitude first, equal ones in their order.
 std::vector<std::size_t> largest_first(std::span<const Product> terms);
 

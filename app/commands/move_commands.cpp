@@ -6,6 +6,7 @@
 namespace headlight::app {
 namespace {
 
+using shell::kControl;
 using shell::Key;
 
 const inference::BlockShape* selected_shape(const CommandContext& context) {
@@ -55,6 +56,19 @@ void move_token(const CommandContext& context, int steps) {
   } else {
     locked->token = number_beside(locked->token, steps, locked->side == MapSide::Query ? shape->queries : shape->keys);
   }
+}
+
+/// Pins the cell beside the pinned one; without one, beside the cell that the view shows.
+void move_cell(const CommandContext& context, int queries, int keys) {
+  const inference::BlockShape* shape = selected_shape(context);
+  if (!shape) return;
+  const bool shows_cell = context.transient.hovered && attention::is_map(context.transient.hovered_stage);
+  attention::Cell cell = shows_cell ? *context.transient.hovered : attention::Cell{};
+  if (context.state.view.pinned) cell = *context.state.view.pinned;
+  if (queries != 0) cell.query = number_beside(cell.query, queries, shape->queries);
+  if (keys != 0) cell.key = number_beside(cell.key, keys, shape->keys);
+  context.state.view.pinned = cell;
+  context.transient.reveals = cell;
 }
 
 void move_line(const CommandContext& context, int steps) {
@@ -125,6 +139,34 @@ std::vector<Command> move_commands() {
        .keys = {{Key::PageDown, {}, "Page Down"}},
        .run = [](const CommandContext& context) { move_line(context, 1); },
        .is_enabled = has_lines},
+      {.id = "move.previous_query",
+       .label = "Pin the query before",
+       .group = "Move",
+       .help = "Pins the cell of the query before, with the same key.",
+       .keys = {{Key::Up, kControl, "Ctrl+Up"}},
+       .run = [](const CommandContext& context) { move_cell(context, -1, 0); },
+       .is_enabled = has_run},
+      {.id = "move.next_query",
+       .label = "Pin the next query",
+       .group = "Move",
+       .help = "Pins the cell of the next query, with the same key.",
+       .keys = {{Key::Down, kControl, "Ctrl+Down"}},
+       .run = [](const CommandContext& context) { move_cell(context, 1, 0); },
+       .is_enabled = has_run},
+      {.id = "move.previous_key",
+       .label = "Pin the key before",
+       .group = "Move",
+       .help = "Pins the cell of the key before, of the same query.",
+       .keys = {{Key::Left, kControl, "Ctrl+Left"}},
+       .run = [](const CommandContext& context) { move_cell(context, 0, -1); },
+       .is_enabled = has_run},
+      {.id = "move.next_key",
+       .label = "Pin the next key",
+       .group = "Move",
+       .help = "Pins the cell of the next key, of the same query.",
+       .keys = {{Key::Right, kControl, "Ctrl+Right"}},
+       .run = [](const CommandContext& context) { move_cell(context, 0, 1); },
+       .is_enabled = has_run},
   };
 }
 

@@ -70,6 +70,8 @@ bool has_unsaved_changes(const OpenSession& session, const State& state) {
   State as_saved = state;
   as_saved.selection = session.saved.selection;
   as_saved.view = session.saved.view;
+  as_saved.neuron = session.saved.neuron;
+  as_saved.block = session.saved.block;
   return as_saved != session.saved;
 }
 

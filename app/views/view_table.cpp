@@ -5,6 +5,7 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/views/head/head_view.h"
+#include "app/views/neuron/neuron_view.h"
 #include "app/views/predictions/predictions_view.h"
 #include "app/views/steps/steps_view.h"
 
@@ -18,6 +19,7 @@ constexpr std::array<std::string_view, 10> kHeadSettings = {
     "view.show_numbers", "view.row_names",     "view.paint_reach", "view.pinned",       "view.pooling"};
 constexpr std::array<std::string_view, 3> kStepsSettings = {"view.show_numbers", "view.color_limits", "view.pinned"};
 constexpr std::array<std::string_view, 2> kPredictionsSettings = {"generation", "view.pinned"};
+constexpr std::array<std::string_view, 3> kNeuronSettings = {"neuron.form", "neuron.order", "view.pinned"};
 
 bool has_run(const Frame& frame) { return frame.result.run != 0; }
 
@@ -27,6 +29,11 @@ ExportContents every_stage(const State&) {
   ExportContents contents{.stages = {}};
   for (std::size_t i = 0; i < attention::kStages; ++i) contents.stages.push_back(static_cast<attention::Stage>(i));
   return contents;
+}
+
+ExportContents parts_of_scores(const State&) {
+  using attention::Stage;
+  return {.stages = {Stage::Q, Stage::K, Stage::Scores, Stage::Scaled, Stage::Weights}};
 }
 
 ExportContents only_logits(const State&) { return {.stages = {}, .logits = true}; }
@@ -56,6 +63,14 @@ constexpr std::array kViews = {
          &has_run,
          &open_predictions_view,
          &only_logits},
+    View{"neuron",
+         "Neuron",
+         "One query and one key of a head, product by product, and how their sum becomes a weight.",
+         {Key::Digit8, {}, "8"},
+         kNeuronSettings,
+         &has_run,
+         &open_neuron_view,
+         &parts_of_scores},
 };
 
 }  // namespace

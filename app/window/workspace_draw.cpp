@@ -145,6 +145,7 @@ void Workspace::draw_tabs(Frame& frame) {
 
 void Workspace::draw_center(Frame& frame) {
   pane("center", layout_.center, ui_.theme().background, true, [&] {
+    frame.transient.hovered.reset();  // each view sets it anew, or has no cells
     const View& view = find_view(frame.state.view.tab);
     if (view.is_available(frame)) {
       std::unique_ptr<ViewPanel>& panel = open_views_[view.id];

@@ -7,9 +7,8 @@
 #include "app/cells/arithmetic.h"
 #include "app/cells/cell_sources.h"
 #include "app/cells/mask_reason.h"
-#include "app/engine/run_source.h"
+#include "app/reference_numbers.h"
 #include "app/views/steps/matrix_plan.h"
-#include "engine/reference_runner.h"
 #include "support/deviation.h"
 
 using namespace headlight;
@@ -23,81 +22,6 @@ namespace {
 constexpr Stage kAllStages[] = {Stage::X,      Stage::Q,       Stage::K,     Stage::V,      Stage::Scores, Stage::Scaled,
                                 Stage::Masked, Stage::Weights, Stage::Heads, Stage::Merged, Stage::Output};
 
-/// One head's numbers straight from the reference.
-class ReferenceNumbers final : public NumberSource {
- public:
-  ReferenceNumbers(const inference::Run& run, model::BlockRef block, std::uint32_t batch, std::uint32_t head)
-      : run_(run), block_(block), batch_(batch), head_(head) {}
-
-  Numbers row(Stage stage, std::uint32_t row) override { return numbers(stage, row, 1, 0, extent(stage).columns); }
-  Numbers column(Stage stage, std::uint32_t column) override { return numbers(stage, 0, extent(stage).rows, column, 1); }
-  std::optional<float> value(Stage stage, std::uint32_t row, std::uint32_t column) override {
-    return numbers(stage, row, 1, column, 1)->front();
-  }
-  std::optional<Softmax> softmax(std::uint32_t row) override {
-    const attention::Tile tile = evaluate(Stage::Weights, row, 1, 0, 1);
-    return Softmax{.max = tile.row_max.front(), .sum = tile.row_sum.front()};
-  }
-  Numbers memory(std::uint32_t row) override {
-    const Tensor memory = run_.encoder_output();
-    const std::size_t width = memory.axis(2);
-    const auto begin =
-        memory.values.begin() + static_cast<std::ptrdiff_t>((std::size_t{batch_} * memory.axis(1) + row) * width);
-    return std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(width));
-  }
-
- private:
-  inference::BlockShape::Extent extent(Stage stage) const { return *run_.shape(block_).extent(stage); }
-  attention::Tile evaluate(Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column, std::uint32_t columns) {
-    const attention::TileRequest request{.block = block_,
-                                         .batch = batch_,
-                                         .head = head_,
-                                         .stage = stage,
-                                         .row = row,
-                                         .rows = rows,
-                                         .column = column,
-                                         .columns = columns,
-                                         .pool = 1};
-    return std::move(run_.evaluate(std::vector{request}).front());
-  }
-  Numbers numbers(Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t column, std::uint32_t columns) {
-    return evaluate(stage, row, rows, column, columns).values;
-  }
-
-  const inference::Run& run_;
-  model::BlockRef block_;
-  std::uint32_t batch_, head_;
-};
-
-/// A state's run on the reference.
-struct Run {
-  explicit Run(const State& state) {
-    source = sources.build(run_inputs(state));
-    run = std::make_shared<ReferenceRun>(
-        inference::PassInputs{.network = source.network, .input = *source.input, .masks = state.masks, .interventions = {}});
-    masks = state.masks;
-  }
-
-  CellQuestion question(model::BlockRef block, std::uint32_t batch, std::uint32_t head) const {
-    CellQuestion asked;
-    asked.layer = &source.network->layer(block);
-    asked.geometry = {.shape = run->shape(block),
-                      .merge = asked.layer->config.merge,
-                      .is_self = block.kind != model::BlockKind::Cross,
-                      .head = head};
-    asked.kind = block.kind;
-    asked.fill = masks[block.kind].fill;
-    asked.mask_reason = {};
-    static_cast<void>(batch);
-    return asked;
-  }
-
-  RunSource sources;
-  RunSource::Source source;
-  std::shared_ptr<const inference::Run> run;
-  attention::MaskSet masks;
-};
-
 /// Is every cell of this stage a sum of products? Queries and keys that are normed or rotated behind their projection are
 /// not, nor is what was given as numbers.
 bool is_sum(const model::AttentionLayer& layer, Stage stage) {
@@ -110,8 +34,8 @@ bool is_sum(const model::AttentionLayer& layer, Stage stage) {
 
 /// Largest difference between what a cell shows and what its written-out terms add up to, over every cell of a stage; ∞ when
 /// a cell of a stage that is a sum has no terms. A stage that isn't here has no error.
-double largest_error(Run& run, model::BlockRef block, std::uint32_t batch, std::uint32_t head, Stage stage) {
-  CellQuestion question = run.question(block, batch, head);
+double largest_error(ReferenceScene& run, model::BlockRef block, std::uint32_t batch, std::uint32_t head, Stage stage) {
+  CellQuestion question = run.question(block, head);
   const auto extent = question.geometry.shape.extent(stage);
   if (!extent) return 0.0;
   const bool has_terms = is_sum(*question.layer, stage);
@@ -140,14 +64,14 @@ TEST_CASE("a model's sums give its numbers too: heads that share keys, turned an
     State state;
     change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + name);
     state.model().ids = {{5, 7, 9, 11}};
-    Run run(state);
+    ReferenceScene run(state);
     const model::BlockRef block = run.source.network->blocks().front();
     const std::uint32_t last = run.source.network->layer(block).config.heads - 1;
     for (const Stage stage : {Stage::Q, Stage::K, Stage::V, Stage::Scores, Stage::Heads, Stage::Output}) {
       CAPTURE(attention::to_string(stage));
       CHECK(largest_error(run, block, 0, last, stage) < 1e-5);
     }
-    CellQuestion question = run.question(block, 0, last);
+    CellQuestion question = run.question(block, last);
     ReferenceNumbers numbers(*run.run, block, 0, last);
     question.stage = Stage::Q;
     const bool is_rotated = question.layer->config.rotary.has_value();
@@ -168,7 +92,7 @@ TEST_CASE("written-out sums give the number on screen, in every stage that is a 
   state.playground().settings.d_v = 2;
   for (const model::MergeOrder merge : {model::MergeOrder::Concatenate, model::MergeOrder::WithoutTranspose}) {
     state.playground().settings.merge = merge;
-    Run run(state);
+    ReferenceScene run(state);
     for (const Stage stage : {Stage::Q, Stage::K, Stage::V, Stage::Scores, Stage::Heads, Stage::Output}) {
       CAPTURE(attention::to_string(stage));
       const model::BlockRef block{.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{1}};
@@ -186,8 +110,8 @@ TEST_CASE("a merged cell is the cell that it says it copies, in both orders") {
   const model::BlockRef block;
   for (const model::MergeOrder merge : {model::MergeOrder::Concatenate, model::MergeOrder::WithoutTranspose}) {
     state.playground().settings.merge = merge;
-    Run run(state);
-    const BlockGeometry geometry = run.question(block, 0, 0).geometry;
+    ReferenceScene run(state);
+    const BlockGeometry geometry = run.question(block, 0).geometry;
     std::uint32_t in_slices = 0;
     for (std::uint32_t row = 0; row < 5; ++row) {
       for (std::uint32_t column = 0; column < 6; ++column) {
@@ -261,11 +185,11 @@ TEST_CASE("weights, scale and masks are written out with their real numbers") {
   state.playground().settings.layers = 1;
   state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   state.masks[model::BlockKind::EncoderSelf].painted[{}].paint({.query = 0, .key = 0}, false);
-  Run run(state);
+  ReferenceScene run(state);
   const model::BlockRef block;
   ReferenceNumbers numbers(*run.run, block, 0, 0);
   const auto explain = [&](Stage stage, std::uint32_t row, std::uint32_t column) {
-    CellQuestion question = run.question(block, 0, 0);
+    CellQuestion question = run.question(block, 0);
     question.stage = stage;
     question.row = row;
     question.column = column;
@@ -289,7 +213,7 @@ TEST_CASE("every stage of every preset can be explained") {
     CAPTURE(preset);
     State state;
     select_preset(state, preset);
-    Run run(state);
+    ReferenceScene run(state);
     for (const model::BlockRef block : run.run->blocks()) {
       for (const Stage stage : kAllStages) {
         CAPTURE(attention::to_string(stage));
@@ -368,9 +292,9 @@ TEST_CASE("the copied calculation has every term, its bias and its result") {
 TEST_CASE("keys and values of cross-attention are sums over the memory") {
   State state;
   select_preset(state, "notebook-002");
-  Run run(state);
+  ReferenceScene run(state);
   const model::BlockRef block{.kind = model::BlockKind::Cross, .layer = LayerIndex{0}};
-  CellQuestion question = run.question(block, 0, 0);
+  CellQuestion question = run.question(block, 0);
   const std::uint32_t width = question.layer->weights->key.in();
   /// The reference's numbers with a memory that makes the sum easy: its first number is 1, the others are 0.
   struct WithMemory : public NumberSource {

@@ -66,10 +66,10 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a file of a newer version may name a view that this one lacks; what is no name is refused") {
-    const Result<State> newer = state_from_json(session_with_tab("neuron"));
+    const Result<State> newer = state_from_json(session_with_tab("no such view"));
     REQUIRE(newer);
-    CHECK(newer->view.tab == "neuron");
-    CHECK(find_view("neuron").id == views().front().id);
+    CHECK(newer->view.tab == "no such view");
+    CHECK(find_view("no such view").id == views().front().id);
     for (const json& wrong : {json(7), json(""), json("Head\n"), json("../x"), json(std::string(33, 'a')), json(nullptr)}) {
       const Result<State> read = state_from_json(session_with_tab(wrong));
       REQUIRE_FALSE(read);
@@ -109,7 +109,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a view that this version lacks: the first one is shown, and its tab leads back") {
     State state;
-    state.view.tab = "neuron";
+    state.view.tab = "no such view";
     UiDriver ui(state);
     CHECK(ui.sees("head.map"));
     ui.click("tab.steps");

@@ -1,0 +1,225 @@
+#include "app/cells/score_chain.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/cells/stage_text.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+constexpr std::size_t kMaxProducts = 3;
+
+/// "− 0.250" or "+ 0.250".
+std::string signed_term(double value) {
+  return fmt::format("{} {}", value < 0.0 ? "−" : "+", write_number(std::abs(value)));
+}
+
+/// Adds lines one after the other; each takes the value of the one before.
+class ChainWriter {
+ public:
+  ChainWriter(const CellQuestion& question, ScoreChain& chain) : question_(question), chain_(chain) {}
+
+  void add_sum() {
+    ChainLine line{.name = "sum of the products", .formula = {}, .numbers = {}, .value = {}, .note = {}};
+    line.formula = fmt::format("q{}·k{} = Σᵢ qᵢ·kᵢ", subscript(question_.row), subscript(question_.column));
+    if (!chain_.products.empty()) {
+      double sum = 0.0;
+      for (const Product& product : chain_.products) sum += product.value();
+      line.numbers = write_sum(chain_.products, std::nullopt, kMaxProducts);
+      line.value = sum;
+    }
+    add(std::move(line));
+  }
+
+  void add_scale(const model::Scale& scale, std::uint32_t d_k) {
+    ChainLine line{.name = "scale", .formula = {}, .numbers = {}, .value = {}, .note = {}};
+    const std::string before = value_ ? write_number(*value_) : "";
+    switch (scale.kind) {
+      case model::Scale::Kind::InverseSqrtKey:
+        line.formula = "sum / √dₖ";
+        if (value_) line.numbers = fmt::format("{} / √{}", before, d_k);
+        break;
+      case model::Scale::Kind::Value:
+        line.formula = "scale · sum";
+        if (value_) line.numbers = fmt::format("{} · {}", write_number(double{scale.value}), in_parentheses(before));
+        break;
+      case model::Scale::Kind::None:
+        line.formula = "sum";
+        line.note = "This attention doesn't scale its scores.";
+        break;
+    }
+    // In double, as 1/√d_k rounded to float32 is off by up to 6e-8 of the score.
+    const double factor = scale.kind == model::Scale::Kind::InverseSqrtKey ? 1.0 / std::sqrt(static_cast<double>(d_k))
+                                                                           : double{scale.factor(d_k)};
+    if (value_) line.value = *value_ * factor;
+    add(std::move(line));
+  }
+
+  void add_softcap(double cap) {
+    const std::string written = write_number(cap);
+    ChainLine line{.name = "soft cap", .formula = "cap · tanh(scaled / cap)", .numbers = {}, .value = {}, .note = {}};
+    if (value_) {
+      line.numbers = fmt::format("{} · tanh({} / {})", written, write_number(*value_), written);
+      line.value = cap * std::tanh(*value_ / cap);
+    }
+    add(std::move(line));
+  }
+
+  void add_bias(double bias, bool is_slope) {
+    const std::int64_t distance = std::int64_t{question_.column} - std::int64_t{question_.row};
+    ChainLine line{.name = "position bias",
+                   .formula = is_slope ? "score + slope · (key − query)" : "score + bias(key − query)",
+                   .numbers = {},
+                   .value = {},
+                   .note = {}};
+    line.note = fmt::format("{} of head {} at distance {}{}.", is_slope ? "ALiBi" : "The learned bias",
+                            question_.geometry.head, distance < 0 ? "−" : "", std::abs(distance));
+    if (value_) {
+      line.numbers = fmt::format("{} {}", write_number(*value_), signed_term(bias));
+      line.value = *value_ + bias;
+    }
+    add(std::move(line));
+  }
+
+  void add_mask() {
+    const bool is_masked = !question_.mask_reason.empty();
+    ChainLine line{.name = "mask", .formula = is_masked ? "fill" : "score", .numbers = {}, .value = value_, .note = {}};
+    if (is_masked) {
+      line.value = double{attention::fill_value(question_.fill)};
+      line.note = fmt::format("Masked by {}: the score becomes {}.", question_.mask_reason, fill_text(question_.fill));
+    } else {
+      line.note = "The query may see this key: the score stays.";
+    }
+    add(std::move(line));
+  }
+
+  void add_softmax(const std::optional<NumberSource::Softmax>& softmax) {
+    const bool has_weights = softmax && softmax->sum > 0.0F;
+    ChainLine largest{.name = "m", .formula = "maxⱼ score", .numbers = {}, .value = {}, .note = {}};
+    largest.note = "The largest score of the query's row.";
+    ChainLine sum{.name = "l", .formula = "Σⱼ exp(score − m)", .numbers = {}, .value = {}, .note = {}};
+    sum.note = "What the row's exponentials add up to.";
+    ChainLine weight{.name = "weight", .formula = "exp(score − m) / l", .numbers = {}, .value = {}, .note = {}};
+    const std::optional<double> score = value_;
+    if (softmax) {
+      largest.value = double{softmax->max};
+      sum.value = double{softmax->sum};
+    }
+    if (has_weights && score) {
+      weight.numbers = fmt::format("exp({} {}) / {}", write_number(*score), signed_term(-double{softmax->max}),
+                                   write_number(double{softmax->sum}));
+      weight.value = std::exp(*score - double{softmax->max}) / double{softmax->sum};
+    } else if (softmax && !has_weights) {
+      weight.value = 0.0;
+      weight.note = "This query sees no key, so its row has no weights; they are shown as 0.";
+    }
+    chain_.weight = weight.value;
+    add(std::move(largest));
+    add(std::move(sum));
+    add(std::move(weight));
+  }
+
+  std::optional<double> value() const { return value_; }
+
+ private:
+  void add(ChainLine line) {
+    value_ = line.value;
+    chain_.lines.push_back(std::move(line));
+  }
+  static std::string in_parentheses(const std::string& number) {
+    return number.starts_with("−") ? fmt::format("({})", number) : number;
+  }
+
+  const CellQuestion& question_;
+  ScoreChain& chain_;
+  std::optional<double> value_;
+};
+
+std::string exact(double value) { return fmt::format("{:.9g}", value); }
+
+}  // namespace
+
+std::optional<double> position_bias(const CellQuestion& question, const model::Layers* layers) {
+  if (!question.layer || !question.layer->config.position_bias || !layers) return std::nullopt;
+  const std::uint32_t index = *question.layer->config.position_bias;
+  if (index >= layers->position_biases.size()) return std::nullopt;
+  return layers->position_biases[index].value(question.geometry.head,
+                                              std::int64_t{question.column} - std::int64_t{question.row});
+}
+
+ScoreChain explain_score(const CellQuestion& question, const model::Layers* layers, NumberSource& numbers) {
+  ScoreChain chain;
+  const NumberSource::Numbers query = numbers.row(Stage::Q, question.row);
+  const NumberSource::Numbers key = numbers.row(Stage::K, question.column);
+  if (query && key) chain.products = products(*query, *key);
+  chain.evaluated = numbers.value(Stage::Scaled, question.row, question.column);
+  chain.evaluated_weight = numbers.value(Stage::Weights, question.row, question.column);
+  const model::AttentionConfig config = question.layer ? question.layer->config : model::AttentionConfig{};
+  ChainWriter writer(question, chain);
+  writer.add_sum();
+  writer.add_scale(config.scale, question.geometry.shape.d_k);
+  if (config.softcap > 0.0F) writer.add_softcap(double{config.softcap});
+  if (const std::optional<double> bias = position_bias(question, layers)) {
+    writer.add_bias(*bias, layers->position_biases[*config.position_bias].kind == model::PositionBias::Kind::Slopes);
+  }
+  chain.score = writer.value();
+  writer.add_mask();
+  writer.add_softmax(numbers.softmax(question.row));
+  return chain;
+}
+
+std::vector<float> before_rotation(const model::Rotary& rotary, std::span<const float> rotated, std::uint32_t position,
+                                   std::uint32_t length) {
+  std::vector<float> vector(rotated.begin(), rotated.end());
+  const bool is_long = rotary.is_long(length);
+  const std::vector<double>& frequencies = is_long ? rotary.long_inverse_frequencies : rotary.inverse_frequencies;
+  const double factor = is_long ? rotary.long_attention_factor : rotary.attention_factor;
+  const std::size_t half = std::min<std::size_t>(rotary.dimensions / 2, frequencies.size());
+  for (std::size_t i = 0; i < half; ++i) {
+    const std::size_t first = rotary.is_interleaved ? 2 * i : i;
+    const std::size_t second = rotary.is_interleaved ? 2 * i + 1 : i + half;
+    if (second >= vector.size()) break;
+    const double angle = static_cast<double>(position) * frequencies[i];
+    const double cosine = std::cos(angle);
+    const double sine = std::sin(angle);
+    const double x = static_cast<double>(rotated[first]);
+    const double y = static_cast<double>(rotated[second]);
+    vector[first] = static_cast<float>((x * cosine + y * sine) / factor);
+    vector[second] = static_cast<float>((y * cosine - x * sine) / factor);
+  }
+  return vector;
+}
+
+std::optional<std::uint32_t> rotation_partner(const model::Rotary& rotary, std::uint32_t component) {
+  if (component >= rotary.dimensions) return std::nullopt;
+  if (rotary.is_interleaved) return component ^ 1U;
+  const std::uint32_t half = rotary.dimensions / 2;
+  return component < half ? component + half : component - half;
+}
+
+std::string table_cell(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+std::string write_score_table(const ScoreChain& chain, std::string_view query, std::string_view key) {
+  std::string text = fmt::format("query\t{}\nkey\t{}\ncomponent\tq\tk\tq·k\n", query, key);
+  for (std::size_t i = 0; i < chain.products.size(); ++i) {
+    const Product& product = chain.products[i];
+    text += fmt::format("{}\t{}\t{}\t{}\n", i, exact(double{product.left}), exact(double{product.right}),
+                        exact(product.value()));
+  }
+  for (const ChainLine& line : chain.lines) {
+    text += fmt::format("{}\t{}\t{}\n", line.name, line.formula, line.value ? exact(*line.value) : "");
+  }
+  return text;
+}
+
+}  // namespace headlight::app

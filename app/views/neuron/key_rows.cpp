@@ -1,0 +1,266 @@
+#include "app/views/neuron/key_rows.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/shown_tile.h"
+#include "app/widgets/tile_numbers.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+constexpr float kRowHeight = 18.0F;
+constexpr float kHeaderHeight = 20.0F;
+constexpr float kLabelWidth = 118.0F;
+constexpr float kNumbersWidth = 150.0F;   // score, weight and its bar
+constexpr std::uint32_t kBlockRows = 64;  // keys are asked for in aligned blocks
+constexpr std::uint64_t kPlace = 0x4E55'1000;
+
+/// The tile with a block of keys.
+ShownTile key_block(Frame& frame, const HeadSubject& subject, std::uint32_t block) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  const std::uint32_t row = block * kBlockRows;
+  return find_tile(frame, {.quantity = Stage::K,
+                           .block = subject.block,
+                           .batch = frame.state.selection.batch,
+                           .head = frame.state.selection.head,
+                           .row = row,
+                           .rows = std::min(kBlockRows, shape.keys - row),
+                           .column = 0,
+                           .columns = shape.d_k,
+                           .pool = 1});
+}
+
+/// One row of K; empty while it is being computed.
+std::span<const float> key_vector(const ShownTile& block, std::uint32_t key, std::uint32_t d_k) {
+  const std::uint32_t row = key % kBlockRows;
+  if (!block.tile || row >= block.tile->request.rows || block.tile->request.columns != d_k) return {};
+  return std::span(block.tile->values).subspan(std::size_t{row} * d_k, d_k);
+}
+
+std::vector<float> query_vector(const NeuronPair& pair) {
+  std::vector<float> query;
+  query.reserve(pair.chain.products.size());
+  for (const Product& product : pair.chain.products) query.push_back(product.left);
+  return query;
+}
+
+std::uint64_t revision_of(std::span<const float> values, std::uint64_t seed) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL ^ seed;  // FNV-1a
+  for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3ULL;
+  return hash;
+}
+
+/// Draws the visible part of the map.
+class KeyRows {
+ public:
+  KeyRows(Frame& frame, const HeadSubject& subject, const NeuronPair& pair, KeyRowsMemory& memory)
+      : frame_(frame), subject_(subject), pair_(pair), memory_(memory), shape_(subject.geometry.shape) {}
+
+  KeyRowsEvents draw() {
+    draw_head();
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
+    ImGui::BeginChild("keys", ImVec2(0.0F, 0.0F), false);
+    origin_ = to_glm(ImGui::GetCursorScreenPos());
+    width_ = ImGui::GetContentRegionAvail().x;
+    scroll_to_chosen();
+    const float scrolled = ImGui::GetScrollY();
+    const float height = ImGui::GetWindowHeight();
+    first_ = std::min(static_cast<std::uint32_t>(scrolled / kRowHeight), shape_.keys);
+    end_ = std::min(static_cast<std::uint32_t>((scrolled + height) / kRowHeight) + 1, shape_.keys);
+    draw_products();
+    draw_rows();
+    ImGui::SetCursorScreenPos(to_imgui(origin_));
+    ImGui::Dummy(ImVec2(1.0F, kRowHeight * static_cast<float>(shape_.keys)));
+    ImGui::EndChild();
+    ImGui::PopStyleVar(2);
+    return events_;
+  }
+
+ private:
+  void draw_head() const {
+    const shell::Theme& theme = frame_.ui.theme();
+    ImFont* font = frame_.ui.fonts().small;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+    const float right = at.x + ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
+    list->AddText(font, font_size(font), to_imgui(at), theme.key, "key ↓");
+    const std::string columns = fmt::format("qᵢ · kᵢ of {} components →", shape_.d_k);
+    list->AddText(font, font_size(font), ImVec2(at.x + kLabelWidth, at.y), theme.output, columns.c_str());
+    list->AddText(font, font_size(font), ImVec2(right - kNumbersWidth + 8.0F, at.y), theme.text_dim, "score");
+    list->AddText(font, font_size(font), ImVec2(right - text_width(font, "weight"), at.y), theme.output, "weight");
+    ImGui::Dummy(ImVec2(1.0F, kHeaderHeight - ImGui::GetStyle().ItemSpacing.y));
+  }
+
+  void scroll_to_chosen() {
+    if (memory_.in_view == pair_.cell.key) return;
+    memory_.in_view = pair_.cell.key;
+    const float top = static_cast<float>(pair_.cell.key) * kRowHeight;
+    const float height = ImGui::GetWindowHeight();
+    if (top < ImGui::GetScrollY() || top + kRowHeight > ImGui::GetScrollY() + height) {
+      ImGui::SetScrollY(std::max(top - height * 0.5F, 0.0F));
+    }
+  }
+
+  view::Rect map_area() const {
+    return {.origin = {origin_.x + kLabelWidth, origin_.y + static_cast<float>(first_) * kRowHeight},
+            .size = {std::max(width_ - kLabelWidth - kNumbersWidth, 8.0F), static_cast<float>(end_ - first_) * kRowHeight}};
+  }
+
+  void draw_products() {
+    const view::Rect area = map_area();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const std::vector<float> query = query_vector(pair_);
+    memory_.products.assign(std::size_t{end_ - first_} * shape_.d_k, std::nanf(""));
+    float reach = 1e-12F;
+    bool has_all = !query.empty();
+    ShownTile block;
+    for (std::uint32_t key = first_; key < end_; ++key) {
+      if (key == first_ || key % kBlockRows == 0) block = key_block(frame_, subject_, key / kBlockRows);
+      const std::span<const float> vector = key_vector(block, key, shape_.d_k);
+      has_all = has_all && !vector.empty();
+      if (vector.empty() || query.empty()) continue;
+      for (std::uint32_t column = 0; column < shape_.d_k; ++column) {
+        const std::size_t component = pair_.order[column];
+        const float product = query[component] * vector[component];
+        memory_.products[std::size_t{key - first_} * shape_.d_k + column] = product;
+        reach = std::max(reach, std::abs(product));
+      }
+    }
+    frame_.mark("neuron.keys", area);
+    if (!has_all || end_ == first_) {
+      list->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), frame_.ui.theme().missing);
+      return;
+    }
+    shell::HeatmapImage image;
+    shell::use_theme(image, frame_.ui.theme());
+    image.key = kPlace;
+    image.rows = end_ - first_;
+    image.columns = shape_.d_k;
+    image.values = memory_.products;
+    image.revision = revision_of(memory_.products, first_);
+    image.color_map = signed_colors();
+    image.low = -reach;
+    image.high = reach;
+    image.area = area;
+    image.grid_from = 1e6F;
+    frame_.ui.heatmaps().draw(list, image);
+  }
+
+  void draw_rows() {
+    const Selection& selection = frame_.state.selection;
+    TileNumbers numbers(frame_, selection.block, selection.batch, selection.head);
+    const NumberSource::Numbers scores = numbers.row(Stage::Scaled, pair_.cell.query);
+    const ShownTile weights = find_tile(frame_, {.quantity = Stage::Weights,
+                                                 .block = selection.block,
+                                                 .batch = selection.batch,
+                                                 .head = selection.head,
+                                                 .row = pair_.cell.query,
+                                                 .rows = 1,
+                                                 .column = 0,
+                                                 .columns = shape_.keys,
+                                                 .pool = 1});
+    for (std::uint32_t key = first_; key < end_; ++key) {
+      const view::Rect row{.origin = {origin_.x, origin_.y + static_cast<float>(key) * kRowHeight},
+                           .size = {width_, kRowHeight}};
+      ImGui::SetCursorScreenPos(to_imgui(row.origin));
+      if (ImGui::InvisibleButton(fmt::format("{}", key).c_str(), to_imgui(row.size))) events_.clicked = key;
+      mark_last_item(frame_, fmt::format("neuron.key row.{}", key),
+                     "The products of the query with this key; a click pins it.");
+      if (ImGui::IsItemHovered()) events_.hovered = key;
+      const bool is_masked = weights.tile && weights.tile->is_masked(0, key);
+      draw_label(row, key, is_masked);
+      draw_numbers(row, scores ? std::optional((*scores)[key]) : std::nullopt,
+                   weights.tile ? std::optional(weights.tile->at(0, key)) : std::nullopt, is_masked);
+    }
+  }
+
+  void draw_label(const view::Rect& row, std::uint32_t key, bool is_masked) {
+    const shell::Theme& theme = frame_.ui.theme();
+    const shell::FontSet& fonts = frame_.ui.fonts();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    if (key == pair_.cell.key) {
+      list->AddRect(to_imgui(row.origin + 0.5F), to_imgui(row.end() - 0.5F), theme.key, 2.0F, 0, 1.5F);
+    }
+    const std::string index = fmt::format("{}", key);
+    list->AddText(fonts.mono_small, font_size(fonts.mono_small), ImVec2(row.origin.x + 6.0F, row.origin.y + 2.0F), theme.key,
+                  index.c_str());
+    if (!frame_.result.input) return;
+    const std::string token = token_name(frame_, frame_.result.input->keys(subject_.block.kind), key);
+    const std::string fitted = fit_text(fonts.small, token, kLabelWidth - 46.0F);
+    list->AddText(fonts.small, font_size(fonts.small), ImVec2(row.origin.x + 38.0F, row.origin.y + 1.0F),
+                  is_masked ? theme.text_dim : theme.text, fitted.c_str());
+  }
+
+  void draw_numbers(const view::Rect& row, std::optional<float> score, std::optional<float> weight, bool is_masked) {
+    const shell::Theme& theme = frame_.ui.theme();
+    ImFont* font = frame_.ui.fonts().mono_small;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const float right = row.end().x;
+    const auto put = [&](float end, const std::string& text, shell::Color color) {
+      list->AddText(font, font_size(font), ImVec2(std::round(end - text_width(font, text)), row.origin.y + 3.0F), color,
+                    text.c_str());
+    };
+    put(right - kNumbersWidth + 66.0F, score ? write_number(double{*score}) : "…", theme.text_dim);
+    if (!weight) return put(right - 4.0F, "…", theme.text_dim);
+    const float bar = std::clamp(*weight, 0.0F, 1.0F) * 78.0F;
+    list->AddRectFilled(ImVec2(right - 80.0F, row.origin.y + 3.0F), ImVec2(right - 80.0F + bar, row.end().y - 3.0F),
+                        shell::with_alpha(theme.output, 110), 2.0F);
+    const bool tells_mask = is_masked && *weight == 0.0F;
+    put(right - 4.0F, tells_mask ? "masked" : cell_number(*weight, 3), tells_mask ? theme.text_dim : theme.text);
+  }
+
+  Frame& frame_;
+  const HeadSubject& subject_;
+  const NeuronPair& pair_;
+  KeyRowsMemory& memory_;
+  inference::BlockShape shape_;
+  glm::vec2 origin_{0.0F};
+  float width_ = 0.0F;
+  std::uint32_t first_ = 0, end_ = 0;
+  KeyRowsEvents events_;
+};
+
+}  // namespace
+
+KeyRowsEvents draw_key_rows(Frame& frame, const HeadSubject& subject, const NeuronPair& pair, KeyRowsMemory& memory) {
+  return KeyRows(frame, subject, pair, memory).draw();
+}
+
+std::optional<std::string> write_key_rows(Frame& frame, const HeadSubject& subject, std::uint32_t query,
+                                          std::uint32_t most_keys) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  const Selection& selection = frame.state.selection;
+  if (!frame.result.input) return std::nullopt;
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  const NumberSource::Numbers vector = numbers.row(Stage::Q, query);
+  const NumberSource::Numbers scores = numbers.row(Stage::Scaled, query);
+  const NumberSource::Numbers weights = numbers.row(Stage::Weights, query);
+  std::string text = "key\ttoken";
+  for (std::uint32_t i = 0; i < shape.d_k; ++i) text += fmt::format("\tq·k {}", i);
+  text += "\tscore\tweight\n";
+  bool has_all = vector && scores && weights;
+  ShownTile block;
+  for (std::uint32_t key = 0; key < std::min(shape.keys, most_keys); ++key) {
+    if (key % kBlockRows == 0) block = key_block(frame, subject, key / kBlockRows);
+    const std::span<const float> row = key_vector(block, key, shape.d_k);
+    has_all = has_all && !row.empty() && block.run == frame.result.run;
+    if (!has_all) continue;
+    text += fmt::format("{}\t{}", key, table_cell(token_name(frame, frame.result.input->keys(subject.block.kind), key)));
+    for (std::uint32_t i = 0; i < shape.d_k; ++i) text += fmt::format("\t{:.9g}", double{(*vector)[i]} * double{row[i]});
+    text += fmt::format("\t{:.9g}\t{:.9g}\n", (*scores)[key], (*weights)[key]);
+  }
+  if (!has_all) return std::nullopt;
+  return text;
+}
+
+}  // namespace headlight::app

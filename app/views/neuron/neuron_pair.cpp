@@ -1,0 +1,64 @@
+#include "app/views/neuron/neuron_pair.h"
+
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "app/widgets/tile_numbers.h"
+
+namespace headlight::app {
+namespace {
+
+/// A vector of a token before RoPE.
+std::vector<float> unrotated(const Frame& frame, const model::Rotary& rotary, const model::TokenBatch& tokens,
+                             std::uint32_t token, std::span<const float> rotated) {
+  return before_rotation(rotary, rotated, tokens.position(frame.state.selection.batch, token), tokens.position_count());
+}
+
+}  // namespace
+
+std::vector<std::size_t> order_products(std::span<const Product> products, ProductOrder order) {
+  if (order == ProductOrder::BySize) return largest_first(products);
+  std::vector<std::size_t> components(products.size());
+  std::iota(components.begin(), components.end(), std::size_t{0});
+  return components;
+}
+
+std::string describe_products(std::span<const Product> products) {
+  if (products.empty()) return {};
+  double above = 0.0;
+  double below = 0.0;
+  for (const Product& product : products) (product.value() > 0.0 ? above : below) += product.value();
+  const std::size_t largest = largest_first(products).front();
+  return fmt::format("Largest: component {} with {}. All positive ones: {}, all negative ones: {}.", largest,
+                     write_number(products[largest].value()), write_number(above), write_number(below));
+}
+
+NeuronPair read_pair(Frame& frame, const HeadSubject& subject, attention::Cell cell) {
+  NeuronPair pair;
+  pair.cell = cell;
+  const Selection& selection = frame.state.selection;
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  const CellQuestion question = question_about(frame, subject, attention::Stage::Weights, cell);
+  const model::Layers* layers = frame.result.network ? frame.result.network->layers.get() : nullptr;
+  pair.chain = explain_score(question, layers, numbers);
+  pair.order = order_products(pair.chain.products, frame.state.neuron.order);
+  if (!frame.result.input) return pair;
+  const model::TokenBatch& queries = frame.result.input->queries(subject.block.kind);
+  const model::TokenBatch& keys = frame.result.input->keys(subject.block.kind);
+  pair.query_name = token_name(frame, queries, cell.query);
+  pair.key_name = token_name(frame, keys, cell.key);
+  pair.rotary = subject.rotary(frame);
+  if (!pair.rotary || !pair.is_known()) return pair;
+  std::vector<float> query;
+  std::vector<float> key;
+  for (const Product& product : pair.chain.products) {
+    query.push_back(product.left);
+    key.push_back(product.right);
+  }
+  pair.query_before = unrotated(frame, *pair.rotary, queries, cell.query, query);
+  pair.key_before = unrotated(frame, *pair.rotary, keys, cell.key, key);
+  return pair;
+}
+
+}  // namespace headlight::app

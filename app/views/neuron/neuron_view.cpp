@@ -1,0 +1,228 @@
+#include "app/views/neuron/neuron_view.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "app/cells/stage_text.h"
+#include "app/views/neuron/chain_panel.h"
+#include "app/views/neuron/product_table.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/segmented.h"
+#include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kChainWidth = 300.0F;
+constexpr float kLeastTable = 330.0F;      // narrower: the chain goes below the table
+constexpr float kRotatedColumns = 122.0F;  // two more columns, before RoPE
+constexpr float kGap = 20.0F;
+constexpr float kToolGap = 12.0F;
+
+const std::vector<std::string>& form_labels() {
+  static const std::vector<std::string> kLabels = {"one key", "all keys"};
+  return kLabels;
+}
+
+const std::vector<std::string>& order_labels() {
+  static const std::vector<std::string> kLabels = {"by component", "by size"};
+  return kLabels;
+}
+
+/// Small text, broken at spaces, so that no number is.
+void write_small(const Frame& frame, const std::string& text) {
+  ImFont* font = frame.ui.fonts().small;
+  const Ink ink(font, frame.ui.theme().text_dim);
+  for (const std::string& line : break_lines(font, text, ImGui::GetContentRegionAvail().x)) {
+    ImGui::TextUnformatted(line.c_str());
+  }
+}
+
+/// The pinned cell, else the last token of the line and the key that it looks at most.
+attention::Cell chosen_cell(Frame& frame, const HeadSubject& subject) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  if (frame.state.view.pinned) return *frame.state.view.pinned;
+  const attention::KeyRange queries = query_range(frame, subject.block.kind);
+  attention::Cell cell{.query = std::min(std::max(queries.end, 1U), shape.queries) - 1, .key = 0};
+  const Selection& selection = frame.state.selection;
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  if (const auto row = numbers.weights_row(cell.query)) {
+    cell.key = static_cast<std::uint32_t>(std::ranges::max_element(row->weights) - row->weights.begin());
+  }
+  return cell;
+}
+
+/// "encoder self-attention · queries and keys of 64 numbers · K of KV head 1, which 4 heads read · RoPE".
+std::string about(const Frame& frame, const HeadSubject& subject) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  std::string text = fmt::format("{} · d_k = {}", kind_name(frame, subject.block.kind), shape.d_k);
+  const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
+  if (kv_heads < shape.heads) {
+    text += fmt::format(" · k is of KV head {}, which {} heads share", subject.kv_head(), shape.heads / kv_heads);
+  }
+  if (subject.rotary(frame)) text += " · RoPE turns q and k by their positions";
+  if (subject.layer && subject.layer->weights && subject.layer->weights->query_norm) text += " · q and k are normed";
+  return text;
+}
+
+void draw_tools(Frame& frame, NeuronMemory& memory) {
+  const float copy = ImGui::CalcTextSize("Copy").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float width =
+      segmented_width(frame, form_labels()) + segmented_width(frame, order_labels()) + copy + 2.0F * kToolGap;
+  const float at = ImGui::GetContentRegionMax().x - width;
+  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
+  auto form = static_cast<std::size_t>(frame.state.neuron.form);
+  if (draw_segmented(frame, "neuron.form", form_labels(), form)) frame.state.neuron.form = static_cast<NeuronForm>(form);
+  ImGui::SameLine(0.0F, kToolGap);
+  auto order = static_cast<std::size_t>(frame.state.neuron.order);
+  if (draw_segmented(frame, "neuron.order", order_labels(), order)) {
+    frame.state.neuron.order = static_cast<ProductOrder>(order);
+  }
+  ImGui::SameLine(0.0F, kToolGap);
+  if (ImGui::Button("Copy")) memory.copies = true;
+  mark_last_item(frame, "neuron.copy");
+}
+
+void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory) {
+  {
+    const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(fmt::format("Layer {} · head {}", subject.block.layer.value, subject.geometry.head).c_str());
+  }
+  draw_tools(frame, memory);
+  write_small(frame, about(frame, subject));
+}
+
+/// Both lines of chips. Pins the pair that is clicked; a hovered key is shown while the pointer is on it.
+void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cell, NeuronMemory& memory) {
+  const shell::Theme& theme = frame.ui.theme();
+  if (!frame.result.input) return;
+  const Selection& selection = frame.state.selection;
+  const TokenLine queries{.name = "neuron.query",
+                          .title = "query",
+                          .explanation = "The token that looks. Ctrl+Up and Ctrl+Down choose the one before and behind.",
+                          .tokens = &frame.result.input->queries(subject.block.kind),
+                          .item = selection.batch,
+                          .chosen = cell.query,
+                          .color = theme.query,
+                          .fill = theme.query_fill};
+  const TokenLineEvents of_queries = draw_token_line(frame, queries, memory.queries);
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  const std::optional<TileNumbers::WeightsRow> weights = numbers.weights_row(cell.query);
+  const TokenLine keys{.name = "neuron.key",
+                       .title = "key",
+                       .explanation =
+                           "The token that is looked at; its tint is the weight. Ctrl+Left and Ctrl+Right "
+                           "choose the one before and behind.",
+                       .tokens = &frame.result.input->keys(subject.block.kind),
+                       .item = selection.batch,
+                       .chosen = cell.key,
+                       .color = theme.key,
+                       .fill = theme.key_fill,
+                       .shades = weights ? weights->weights : std::span<const float>()};
+  const TokenLineEvents of_keys = draw_token_line(frame, keys, memory.keys);
+  if (of_keys.hovered) memory.pointed = of_keys.hovered;
+  const attention::Cell chosen{.query = of_queries.chosen.value_or(cell.query), .key = of_keys.chosen.value_or(cell.key)};
+  if (of_queries.chosen || of_keys.chosen) frame.state.view.pinned = chosen;
+}
+
+void draw_pair_title(Frame& frame, const NeuronPair& pair) {
+  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text);
+  const std::string text =
+      fmt::format("query {} “{}” · key {} “{}”", pair.cell.query, pair.query_name, pair.cell.key, pair.key_name);
+  ImGui::TextUnformatted(fit_text(frame.ui.fonts().body, text, ImGui::GetContentRegionAvail().x).c_str());
+  write_small(frame, describe_products(pair.chain.products));
+}
+
+void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
+  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
+  const float least = kLeastTable + (pair.query_before.empty() ? 0.0F : kRotatedColumns);
+  const bool is_wide = room.x >= least + kGap + kChainWidth;
+  const std::optional<std::uint32_t> before = memory.hovered;
+  memory.hovered.reset();
+  std::optional<std::uint32_t> hovered = before;
+  const glm::vec2 size = is_wide ? glm::vec2(room.x - kGap - kChainWidth, 0.0F) : glm::vec2(0.0F, room.y * 0.55F);
+  ImGui::BeginChild("parts", to_imgui(size), false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  draw_pair_title(frame, pair);
+  const std::optional<std::uint32_t> last = hovered;
+  bool is_hovered = ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows);
+  draw_product_strips(frame, pair, hovered);
+  draw_product_table(frame, pair, hovered);
+  ImGui::EndChild();
+  // The mark follows the pointer into the strips and the table, and goes with it.
+  if (is_hovered) memory.hovered = hovered;
+  if (memory.hovered != last) frame.ui.request_redraw();
+  if (is_wide) ImGui::SameLine(0.0F, kGap);
+  ImGui::BeginChild("chain", ImVec2(0.0F, 0.0F), false);
+  draw_chain(frame, pair.chain);
+  ImGui::EndChild();
+}
+
+void draw_all_keys(Frame& frame, const HeadSubject& subject, const NeuronPair& pair, NeuronMemory& memory) {
+  const KeyRowsEvents events = draw_key_rows(frame, subject, pair, memory.key_rows);
+  if (events.clicked) frame.state.view.pinned = attention::Cell{.query = pair.cell.query, .key = *events.clicked};
+}
+
+void copy_when_known(Frame& frame, const HeadSubject& subject, const NeuronPair& pair, NeuronMemory& memory) {
+  if (!memory.copies || !pair.is_known() || !pair.chain.weight) return;
+  std::string text;
+  if (frame.state.neuron.form == NeuronForm::Pair) {
+    text = write_score_table(pair.chain, fmt::format("{} {}", pair.cell.query, table_cell(pair.query_name)),
+                             fmt::format("{} {}", pair.cell.key, table_cell(pair.key_name)));
+  } else {
+    const std::uint32_t most = std::max(kMostCopiedProducts / std::max(subject.geometry.shape.d_k, 1U), 1U);
+    const std::optional<std::string> rows = write_key_rows(frame, subject, pair.cell.query, most);
+    if (!rows) return frame.ui.request_redraw();  // its numbers come with a later frame
+    text = *rows;
+  }
+  memory.copies = false;
+  ImGui::SetClipboardText(frame.ui.unshaped(text).c_str());
+}
+
+}  // namespace
+
+void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
+  if (!frame.result.shapes.contains(frame.state.selection.block)) return;
+  const HeadSubject subject = selected_subject(frame);
+  if (memory.selection != frame.state.selection) {
+    memory.shown = {};
+    memory.pointed.reset();
+  }
+  memory.selection = frame.state.selection;
+  draw_header(frame, subject, memory);
+  const attention::Cell chosen = chosen_cell(frame, subject);
+  attention::Cell cell = chosen;
+  const std::optional<std::uint32_t> pointed = std::exchange(memory.pointed, std::nullopt);
+  if (pointed && *pointed < subject.geometry.shape.keys) cell.key = *pointed;
+  choose_tokens(frame, subject, chosen, memory);
+  if (memory.pointed != pointed) frame.ui.request_redraw();
+  NeuronPair pair = read_pair(frame, subject, cell);
+  copy_when_known(frame, subject, pair, memory);
+  if (pair.is_known()) memory.shown = std::move(pair);
+  frame.transient.hovered = chosen;
+  frame.transient.hovered_stage = attention::Stage::Weights;
+  if (!memory.shown.is_known()) {
+    const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
+    ImGui::TextUnformatted("The query and the key are being computed.");
+    return;
+  }
+  if (frame.state.neuron.form == NeuronForm::AllKeys) {
+    draw_all_keys(frame, subject, memory.shown, memory);
+  } else {
+    draw_one_key(frame, memory.shown, memory);
+  }
+}
+
+std::unique_ptr<ViewPanel> open_neuron_view() {
+  class NeuronView final : public ViewPanel {
+    void draw(Frame& frame) override { draw_neuron_panel(frame, memory_); }
+    NeuronMemory memory_;
+  };
+  return std::make_unique<NeuronView>();
+}
+
+}  // namespace headlight::app

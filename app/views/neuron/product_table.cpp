@@ -1,0 +1,253 @@
+#include "app/views/neuron/product_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/shell/heatmap_renderer.h"
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/shown_tile.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kStripHeight = 15.0F;
+constexpr float kStripGap = 3.0F;
+constexpr float kStripLabel = 112.0F;
+constexpr float kRowHeight = 20.0F;
+constexpr float kIndexWidth = 34.0F;
+constexpr float kCellWidth = 58.0F;
+constexpr float kHeaderHeight = 22.0F;
+constexpr float kNumberWidth = 62.0F;  // beside a bar
+constexpr std::uint64_t kStripPlace = 0x4E55'0000;
+
+/// One vector [d_k] of the pair.
+struct Vector {
+  const char* label;   ///< "q before RoPE"
+  const char* column;  ///< as the table's head has room for it: "q before"
+  shell::Color color;
+  std::vector<float> values;
+  float reach = 0.0F;  ///< largest magnitude
+};
+
+std::vector<Vector> vectors_of(const Frame& frame, const NeuronPair& pair, bool has_products) {
+  const shell::Theme& theme = frame.ui.theme();
+  std::vector<Vector> vectors;
+  const auto add = [&](const char* label, const char* column, shell::Color color, std::vector<float> values) {
+    float reach = 1e-12F;
+    for (const float value : values) reach = std::max(reach, std::abs(value));
+    vectors.push_back({.label = label, .column = column, .color = color, .values = std::move(values), .reach = reach});
+  };
+  const std::vector<Product>& products = pair.chain.products;
+  const auto numbers = [&](auto&& number) {
+    std::vector<float> values(products.size());
+    for (std::size_t i = 0; i < products.size(); ++i) values[i] = number(products[i]);
+    return values;
+  };
+  const bool is_rotated = !pair.query_before.empty();
+  if (is_rotated) add("q before RoPE", "q before", theme.query, pair.query_before);
+  add(is_rotated ? "q after RoPE" : "q, the query", "q", theme.query, numbers([](const Product& p) { return p.left; }));
+  if (is_rotated) add("k before RoPE", "k before", theme.key, pair.key_before);
+  add(is_rotated ? "k after RoPE" : "k, the key", "k", theme.key, numbers([](const Product& p) { return p.right; }));
+  if (has_products) {
+    add("q · k, each product", "q·k", theme.output, numbers([](const Product& p) { return static_cast<float>(p.value()); }));
+  }
+  return vectors;
+}
+
+/// Changes with the values.
+std::uint64_t revision_of(std::span<const float> values) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+  for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3ULL;
+  return hash;
+}
+
+shell::HeatmapImage image_of(const Frame& frame, const Vector& vector) {
+  shell::HeatmapImage image;
+  shell::use_theme(image, frame.ui.theme());
+  image.rows = 1;
+  image.columns = static_cast<std::uint32_t>(vector.values.size());
+  image.values = vector.values;
+  image.color_map = signed_colors();
+  image.low = -vector.reach;
+  image.high = vector.reach;
+  image.revision = revision_of(vector.values);
+  return image;
+}
+
+/// "component 3 · q −0.124 · k 0.552 · product −0.068", and which component RoPE turns it with.
+std::string describe(const NeuronPair& pair, std::uint32_t component) {
+  const Product& product = pair.chain.products[component];
+  std::string text = fmt::format("component {}\nq {}\nk {}\nproduct {}", component, write_number(double{product.left}),
+                                 write_number(double{product.right}), write_number(product.value()));
+  if (!pair.rotary) return text;
+  const std::optional<std::uint32_t> partner = rotation_partner(*pair.rotary, component);
+  return text + (partner ? fmt::format("\nRoPE turns it together with component {}.", *partner)
+                         : std::string("\nRoPE leaves this component as it is."));
+}
+
+void show_component_tooltip(Frame& frame, const NeuronPair& pair, std::uint32_t component) {
+  ImGui::BeginTooltip();
+  {
+    const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text);
+    ImGui::TextUnformatted(describe(pair, component).c_str());
+  }
+  ImGui::EndTooltip();
+}
+
+/// The range of bars: always with zero in it, so that a bar's length is its value.
+struct BarRange {
+  double low = 0.0, high = 0.0;
+
+  explicit BarRange(std::span<const Product> products) {
+    for (const Product& product : products) {
+      low = std::min(low, product.value());
+      high = std::max(high, product.value());
+    }
+    if (high - low < 1e-12) high = low + 1e-12;
+  }
+  /// Where a value is, 0 … 1.
+  float place(double value) const { return static_cast<float>((value - low) / (high - low)); }
+};
+
+/// A bar from zero, to the right for positive products, with its number at the right end of the area.
+void draw_bar(const Frame& frame, const view::Rect& area, double value, const BarRange& range) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  ImFont* font = frame.ui.fonts().mono_small;
+  const float bars = std::max(area.size.x - kNumberWidth, 8.0F);
+  const float zero = area.origin.x + range.place(0.0) * bars;
+  const float end = area.origin.x + range.place(value) * bars;
+  const float top = area.origin.y + 4.0F;
+  const float bottom = area.end().y - 4.0F;
+  list->AddRectFilled(ImVec2(std::min(zero, end), top), ImVec2(std::max(zero, end), bottom),
+                      signed_colors()[value < 0.0 ? 48 : 207], 1.5F);
+  list->AddLine(ImVec2(zero, area.origin.y), ImVec2(zero, area.end().y), theme.border);
+  const std::string number = write_number(value);
+  list->AddText(font, font_size(font),
+                ImVec2(std::round(area.end().x - text_width(font, number)),
+                       std::round(area.origin.y + (area.size.y - font_size(font)) * 0.5F)),
+                theme.text, number.c_str());
+}
+
+void draw_number_cell(const Frame& frame, const view::Rect& cell, const Vector& vector, const shell::HeatmapImage& image,
+                      std::uint32_t component) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  ImFont* font = frame.ui.fonts().mono_small;
+  const float value = vector.values[component];
+  const shell::Color ground = color_of(image, value);
+  list->AddRectFilled(to_imgui(cell.origin), to_imgui(cell.end()), ground, 2.0F);
+  const std::string number = cell_number(value, 3);
+  const glm::vec2 at = cell.origin + (cell.size - glm::vec2(text_width(font, number), font_size(font))) * 0.5F;
+  list->AddText(font, font_size(font), to_imgui(glm::round(at)), readable_on(ground), number.c_str());
+}
+
+void draw_table_head(const Frame& frame, const std::vector<Vector>& vectors, glm::vec2 at, float width) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddText(font, font_size(font), to_imgui(at), theme.text_dim, "i");
+  float x = at.x + kIndexWidth;
+  for (const Vector& vector : vectors) {
+    list->AddText(font, font_size(font), ImVec2(x + 2.0F, at.y), vector.color, vector.column);
+    x += kCellWidth + 3.0F;
+  }
+  const char* title = "product qᵢ · kᵢ";
+  list->AddText(font, font_size(font), ImVec2(at.x + width - text_width(font, title), at.y), theme.output, title);
+}
+
+}  // namespace
+
+float product_strips_height(const NeuronPair& pair) {
+  return (pair.query_before.empty() ? 3.0F : 5.0F) * (kStripHeight + kStripGap);
+}
+
+void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std::uint32_t>& hovered) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const float width = ImGui::GetContentRegionAvail().x;
+  const view::Rect all{.origin = at + glm::vec2(kStripLabel, 0.0F),
+                       .size = {std::max(width - kStripLabel, 8.0F), product_strips_height(pair) - kStripGap}};
+  std::uint64_t place = kStripPlace;
+  for (const Vector& vector : vectors_of(frame, pair, true)) {
+    list->AddText(font, font_size(font), ImVec2(at.x, at.y), vector.color, vector.label);
+    shell::HeatmapImage image = image_of(frame, vector);
+    image.key = place++;
+    image.area = {.origin = {all.origin.x, at.y}, .size = {all.size.x, kStripHeight}};
+    frame.ui.heatmaps().draw(list, image);
+    at.y += kStripHeight + kStripGap;
+  }
+  const auto components = static_cast<float>(pair.chain.products.size());
+  const float cell = all.size.x / components;
+  frame.mark("neuron.strips", all);
+  const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
+  if (ImGui::IsWindowHovered() && all.contains(mouse)) {
+    hovered = static_cast<std::uint32_t>(std::min((mouse.x - all.origin.x) / cell, components - 1.0F));
+    show_component_tooltip(frame, pair, *hovered);
+  }
+  if (hovered && *hovered < pair.chain.products.size()) {
+    const float left = all.origin.x + static_cast<float>(*hovered) * cell;
+    list->AddRect(ImVec2(left - 1.0F, all.origin.y - 1.0F), ImVec2(left + cell + 1.0F, all.end().y + 1.0F), theme.text,
+                  2.0F);
+  }
+  ImGui::Dummy(ImVec2(width, product_strips_height(pair)));
+}
+
+void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std::uint32_t>& hovered) {
+  const shell::Theme& theme = frame.ui.theme();
+  const std::vector<Vector> vectors = vectors_of(frame, pair, false);
+  std::vector<shell::HeatmapImage> images;
+  for (const Vector& vector : vectors) images.push_back(image_of(frame, vector));
+  const BarRange range(pair.chain.products);
+
+  const glm::vec2 head = to_glm(ImGui::GetCursorScreenPos());
+  const float inner = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
+  draw_table_head(frame, vectors, head, inner);
+  ImGui::Dummy(ImVec2(1.0F, kHeaderHeight - ImGui::GetStyle().ItemSpacing.y));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
+  ImGui::BeginChild("products", ImVec2(0.0F, 0.0F), false);
+  frame.mark("neuron.products", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  ImFont* digits = frame.ui.fonts().mono_small;
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(pair.order.size()), kRowHeight);
+  while (clipper.Step()) {
+    for (int line = clipper.DisplayStart; line < clipper.DisplayEnd; ++line) {
+      const auto component = static_cast<std::uint32_t>(pair.order[static_cast<std::size_t>(line)]);
+      const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+      const view::Rect row{.origin = at, .size = {inner, kRowHeight}};
+      frame.mark(fmt::format("neuron.product.{}", line), row);
+      const bool is_pointed = ImGui::IsWindowHovered() && row.contains(to_glm(ImGui::GetIO().MousePos));
+      if (is_pointed) {
+        hovered = component;
+        show_component_tooltip(frame, pair, component);
+      }
+      if (hovered == component) list->AddRectFilled(to_imgui(row.origin), to_imgui(row.end()), theme.hover);
+      const std::string index = fmt::format("{}", component);
+      list->AddText(digits, font_size(digits),
+                    ImVec2(std::round(at.x + kIndexWidth - 8.0F - text_width(digits, index)), at.y + 3.0F), theme.text_dim,
+                    index.c_str());
+      float x = at.x + kIndexWidth;
+      for (std::size_t i = 0; i < vectors.size(); ++i) {
+        const view::Rect cell{.origin = {x, at.y + 1.0F}, .size = {kCellWidth, kRowHeight - 2.0F}};
+        draw_number_cell(frame, cell, vectors[i], images[i], component);
+        x += kCellWidth + 3.0F;
+      }
+      draw_bar(frame, {.origin = {x + 6.0F, at.y}, .size = {std::max(at.x + inner - x - 6.0F, 1.0F), kRowHeight}},
+               pair.chain.products[component].value(), range);
+      ImGui::Dummy(ImVec2(1.0F, kRowHeight));
+    }
+  }
+  ImGui::EndChild();
+  ImGui::PopStyleVar(2);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,113 @@
+// The neuron view in the window: pairs are chosen by chips, keys and rows, and their numbers are copied.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include <imgui.h>
+
+#include "app/ui_driver.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+State neuron_state(const std::string& text) {
+  State state;
+  state.view.tab = "neuron";
+  state.text() = text;
+  return state;
+}
+
+std::string clipboard() {
+  const char* text = ImGui::GetClipboardText();
+  return text ? text : "";
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("chips and Ctrl with the arrows choose the pair of the neuron view") {
+    UiDriver ui(neuron_state("one two three four five"));
+    REQUIRE(ui.sees("neuron.products"));
+    CHECK(ui.sees("neuron.chain.0"));
+    CHECK_FALSE(ui.state().view.pinned.has_value());
+    ui.click("neuron.query.2");
+    REQUIRE(ui.state().view.pinned.has_value());
+    CHECK(ui.state().view.pinned->query == 2);
+    CHECK(ui.window().undo().undo_label() == "Pin cell");
+    ui.click("neuron.key.4");
+    CHECK(ui.state().view.pinned == attention::Cell{.query = 2, .key = 4});
+    ui.press(shell::Key::Up, shell::kControl);
+    CHECK(ui.state().view.pinned == attention::Cell{.query = 1, .key = 4});
+    ui.press(shell::Key::Right, shell::kControl);
+    CHECK(ui.state().view.pinned == attention::Cell{.query = 1, .key = 4});  // the last one
+    ui.press(shell::Key::Left, shell::kControl);
+    ui.press(shell::Key::Down, shell::kControl);
+    CHECK(ui.state().view.pinned == attention::Cell{.query = 2, .key = 3});
+    ui.click("neuron.key.previous");
+    CHECK(ui.state().view.pinned == attention::Cell{.query = 2, .key = 2});
+    ui.press(shell::Key::Right);
+    CHECK(ui.state().selection.head == 1);  // arrows alone choose the head, as everywhere
+  }
+
+  TEST_CASE("the neuron view copies a pair, and the rows of all keys") {
+    UiDriver ui(neuron_state("one two three four five"));
+    ui.click("neuron.copy");
+    CHECK(clipboard().starts_with("query\t4 five\nkey\t"));
+    CHECK(clipboard().find("\nweight\t") != std::string::npos);
+    const std::uint32_t d_k = ui.result().shapes.begin()->second.d_k;
+    CHECK(lines_of(clipboard()) == 3 + d_k + 6);  // sum, scale, mask, m, l, weight
+    ui.click("neuron.form.1");
+    CHECK(ui.state().neuron.form == NeuronForm::AllKeys);
+    CHECK(ui.window().undo().undo_label() == "Choose neuron view's keys");
+    CHECK(ui.sees("neuron.keys"));
+    ui.click("neuron.copy");
+    CHECK(clipboard().starts_with("key\ttoken\tq·k 0\t"));
+    CHECK(lines_of(clipboard()) == 6);
+    ui.click("neuron.key row.1");
+    CHECK(ui.state().view.pinned == attention::Cell{.query = 4, .key = 1});
+    ui.click("neuron.order.1");
+    CHECK(ui.state().neuron.order == ProductOrder::BySize);
+  }
+
+  TEST_CASE("the neuron view draws grouped and rotated heads, position biases and cross-attention") {
+    UiDriver ui(neuron_state("one two three"));
+    for (const char* model : {"llama", "qwen3", "bloom", "t5"}) {
+      CAPTURE(model);
+      show_golden_model(ui, model);
+      CHECK(ui.state().view.tab == "neuron");
+      CHECK(ui.sees("neuron.products"));
+      CHECK(ui.sees("neuron.chain.3"));
+    }
+  }
+
+  TEST_CASE("the neuron view draws queries and keys that are given as numbers") {
+    State notebook = neuron_state("");
+    select_preset(notebook, "notebook-000");
+    UiDriver given(notebook);
+    CHECK(given.sees("neuron.chain.5"));
+  }
+
+  TEST_CASE("the rows of all keys of a long text are asked for where they are in sight") {
+    State many = neuron_state("");
+    for (int i = 0; i < 300; ++i) many.text() += "word ";
+    many.playground().settings.d_model = 16;
+    many.playground().settings.layers = 1;
+    many.neuron.form = NeuronForm::AllKeys;
+    UiDriver long_text(many);
+    long_text.click("neuron.query.299");
+    for (int i = 0; i < 2; ++i) long_text.press(shell::Key::Right, shell::kControl);
+    CHECK_FALSE((long_text.sees("neuron.key row.0") && long_text.sees("neuron.key row.299")));
+    std::uint32_t asked = 0;
+    for (const auto& [query, tile] : long_text.result().tiles) {
+      if (query.quantity == QuantityId(attention::Stage::K)) asked += query.rows;
+    }
+    CHECK(asked < 300);
+  }
+}
