@@ -21,7 +21,7 @@ struct CommandContext {
 
 /// Where a command is in the menu bar. Lines separate the sections of a menu and the parts of a submenu; both are in
 /// ascending order, and inside them commands keep the order of the table.
-struct MenuPlace {
+struct MenuEntry {
   std::string menu = {};     ///< "View"; empty: in no menu
   std::string submenu = {};  ///< "Map"; empty: in the menu itself
   std::string label = {};    ///< shorter than Command::label where the menu says the rest: "Raw scores"
@@ -36,7 +36,7 @@ struct Command {
   std::string group;  ///< heading of the list under F1: "Mask"
   std::string help;   ///< one sentence: the menu entry's tooltip
   std::vector<shell::Shortcut> keys = {};
-  MenuPlace menu = {};
+  MenuEntry menu = {};
   bool works_while_loading = false;  ///< also while the model on screen isn't yet the one that the state names
   bool works_in_popups = false;      ///< its keys work while a dialog or a menu is open
 

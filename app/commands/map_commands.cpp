@@ -10,7 +10,7 @@ namespace {
 /// A command that gives one of the view's choices one of its values.
 template <typename Value>
 // NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved, which clang-tidy 14 doesn't see in a template
-Command choice(std::string id, std::string label, std::string help, MenuPlace menu, Value ViewChoices::*member,
+Command choice(std::string id, std::string label, std::string help, MenuEntry menu, Value ViewChoices::*member,
                Value value) {
   return {.id = std::move(id),
           .label = std::move(label),
@@ -50,31 +50,31 @@ void add_color_maps(std::vector<Command>& list) {
 }
 
 void add_ranges(std::vector<Command>& list) {
-  const auto place = [](const char* label, int part) {
-    return MenuPlace{.menu = "View", .submenu = "Colour range", .label = label, .section = 1, .part = part};
+  const auto entry = [](const char* label, int part) {
+    return MenuEntry{.menu = "View", .submenu = "Colour range", .label = label, .section = 1, .part = part};
   };
   list.push_back(choice("map.range.absolute", "Colour range: absolute",
                         "Colours compare all cells of a map: the strongest colour is the map's largest weight.",
-                        place("Absolute", 0), &ViewChoices::color_range, ColorRange::Absolute));
+                        entry("Absolute", 0), &ViewChoices::color_range, ColorRange::Absolute));
   list.push_back(choice("map.range.row", "Colour range: each row its own",
                         "Colours compare the cells of a row: the strongest colour is the row's largest weight.",
-                        place("Each row its own", 0), &ViewChoices::color_range, ColorRange::PerRow));
-  list.push_back(choice("map.spread.linear", "Colour scale: linear", "Colours follow the weights.", place("Linear", 1),
+                        entry("Each row its own", 0), &ViewChoices::color_range, ColorRange::PerRow));
+  list.push_back(choice("map.spread.linear", "Colour scale: linear", "Colours follow the weights.", entry("Linear", 1),
                         &ViewChoices::color_spread, view::ScaleSpread::Linear));
   list.push_back(choice("map.spread.log", "Colour scale: logarithmic",
                         "Colours follow the logarithms of the weights, so that small ones can be told apart.",
-                        place("Logarithmic", 1), &ViewChoices::color_spread, view::ScaleSpread::Log));
+                        entry("Logarithmic", 1), &ViewChoices::color_spread, view::ScaleSpread::Log));
   list.push_back(choice("map.pool.max", "Where a pixel covers several cells: their largest weight",
                         "A pixel of a long text's map shows the largest weight of the cells under it: no peak vanishes.",
-                        place("Pixels show the largest weight", 2), &ViewChoices::pooling, attention::Pooling::Max));
+                        entry("Pixels show the largest weight", 2), &ViewChoices::pooling, attention::Pooling::Max));
   list.push_back(choice("map.pool.mean", "Where a pixel covers several cells: their mean weight",
                         "A pixel of a long text's map shows the mean weight of the cells under it.",
-                        place("Pixels show the mean weight", 2), &ViewChoices::pooling, attention::Pooling::Mean));
+                        entry("Pixels show the mean weight", 2), &ViewChoices::pooling, attention::Pooling::Mean));
   list.push_back({.id = "map.fit",
                   .label = "Fit the colour range to every map",
                   .group = "Map",
                   .help = "Forgets the colour ranges that were dragged: each map has its own again.",
-                  .menu = place("Fit every map", 3),
+                  .menu = entry("Fit every map", 3),
                   .works_while_loading = true,
                   .run = [](const CommandContext& context) { context.state.view.color_limits.clear(); },
                   .is_enabled = [](const CommandContext& context) { return !context.state.view.color_limits.empty(); }});

@@ -20,15 +20,15 @@ constexpr float kWidth = 720.0F;
 constexpr float kListHeight = 400.0F;
 constexpr float kRowHeight = 46.0F;
 
-const char* heading_of(ListedModel::Place place) {
-  switch (place) {
-    case ListedModel::Place::Bundled:
+const char* heading_of(ListedModel::Origin origin) {
+  switch (origin) {
+    case ListedModel::Origin::Bundled:
       return "Bundled";
-    case ListedModel::Place::Recent:
+    case ListedModel::Origin::Recent:
       return "Recent";
-    case ListedModel::Place::Folder:
+    case ListedModel::Origin::Folder:
       return "In the folder looked into last";
-    case ListedModel::Place::HubCache:
+    case ListedModel::Origin::HubCache:
       return "Hugging Face cache";
   }
   return "";
@@ -167,13 +167,13 @@ void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, M
   const shell::Theme& theme = frame.ui.theme();
   const float most = std::max(frame.ui.size().y - 260.0F, 120.0F);
   ImGui::BeginChild("models", {0.0F, std::min(kListHeight, most)});
-  std::optional<ListedModel::Place> place;
+  std::optional<ListedModel::Origin> origin;
   for (std::size_t i = 0; i < context.models.size(); ++i) {
     const ListedModel& model = context.models[i];
-    if (place != model.place) {
-      if (place) ImGui::Dummy({1.0F, 6.0F});
-      draw_small(frame, heading_of(model.place), theme.text_dim);
-      place = model.place;
+    if (origin != model.origin) {
+      if (origin) ImGui::Dummy({1.0F, 6.0F});
+      draw_small(frame, heading_of(model.origin), theme.text_dim);
+      origin = model.origin;
     }
     const std::string path = model.path.string();
     if (draw_row(frame, model, i, path == context.shown, path == context.opening)) choice.path = path;

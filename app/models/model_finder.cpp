@@ -25,15 +25,15 @@ std::string name_of(const fs::path& path) {
   return folder.filename().string();
 }
 
-ListedModel describe(const model::FoundModel& found, ListedModel::Place place) {
+ListedModel describe(const model::FoundModel& found, ListedModel::Origin origin) {
   ListedModel listed;
-  listed.place = place;
+  listed.origin = origin;
   listed.path = found.path;
   listed.name = found.name;
   listed.bytes = found.bytes;
   try {
     const model::ModelDescription description = model::load_network(found.path).description;
-    if (place == ListedModel::Place::Recent && !description.name.empty()) listed.name = description.name;
+    if (origin == ListedModel::Origin::Recent && !description.name.empty()) listed.name = description.name;
     listed.family = description.family;
     listed.layers = description.layers;
     listed.heads = description.heads;
@@ -51,15 +51,15 @@ class Search {
  public:
   explicit Search(const std::atomic<bool>& stops) : stops_(stops) {}
 
-  void add_folder(const fs::path& folder, ListedModel::Place place) {
+  void add_folder(const fs::path& folder, ListedModel::Origin origin) {
     std::error_code failure;
     if (!fs::is_directory(folder, failure)) return;
-    for (const model::FoundModel& found : model::find_models(folder)) add(found, place);
+    for (const model::FoundModel& found : model::find_models(folder)) add(found, origin);
   }
 
-  void add(const model::FoundModel& found, ListedModel::Place place) {
+  void add(const model::FoundModel& found, ListedModel::Origin origin) {
     if (stops_ || !seen_.insert(real_path(found.path)).second) return;
-    models_.push_back(describe(found, place));
+    models_.push_back(describe(found, origin));
   }
 
   std::vector<ListedModel> take() { return std::move(models_); }
@@ -72,16 +72,16 @@ class Search {
 
 }  // namespace
 
-std::vector<ListedModel> list_models(const ModelPlaces& places, const std::atomic<bool>& stops) {
+std::vector<ListedModel> list_models(const ModelSearch& wanted, const std::atomic<bool>& stops) {
   Search search(stops);
-  for (const fs::path& folder : bundled_folders()) search.add_folder(folder, ListedModel::Place::Bundled);
-  for (const std::string& recent : places.recent) {
+  for (const fs::path& folder : bundled_folders()) search.add_folder(folder, ListedModel::Origin::Bundled);
+  for (const std::string& recent : wanted.recent) {
     std::error_code failure;
     if (!fs::exists(recent, failure)) continue;
-    search.add({.name = name_of(recent), .path = recent, .bytes = 0}, ListedModel::Place::Recent);
+    search.add({.name = name_of(recent), .path = recent, .bytes = 0}, ListedModel::Origin::Recent);
   }
-  if (!places.folder.empty()) search.add_folder(places.folder, ListedModel::Place::Folder);
-  search.add_folder(model::hub_cache_folder(), ListedModel::Place::HubCache);
+  if (!wanted.folder.empty()) search.add_folder(wanted.folder, ListedModel::Origin::Folder);
+  search.add_folder(model::hub_cache_folder(), ListedModel::Origin::HubCache);
   return search.take();
 }
 

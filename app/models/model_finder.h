@@ -11,8 +11,8 @@ namespace headlight::app {
 
 /// A model on this machine, as the browser lists it.
 struct ListedModel {
-  enum class Place : std::uint8_t { Bundled, Recent, Folder, HubCache };
-  Place place = Place::Recent;
+  enum class Origin : std::uint8_t { Bundled, Recent, Folder, HubCache };
+  Origin origin = Origin::Recent;
   std::filesystem::path path;
   std::string name;                         ///< "openai-community/gpt2", or the folder's name
   std::string family;                       ///< "GPT-2"; empty when it can't be shown
@@ -23,16 +23,16 @@ struct ListedModel {
 };
 
 /// Folders to search besides the bundled models and the local Hugging Face cache.
-struct ModelPlaces {
+struct ModelSearch {
   std::vector<std::string> recent;  ///< missing ones are skipped
   std::string folder;               ///< a folder with models in it; empty: none
 
-  bool operator==(const ModelPlaces&) const = default;
+  bool operator==(const ModelSearch&) const = default;
 };
 
-/// Lists the models that can be opened, each once, at its first place in the order of ListedModel::Place. Opens each model's
-/// headers: seconds when there are many. Ends early when `stops` is set.
-using ModelFinder = std::function<std::vector<ListedModel>(const ModelPlaces& places, const std::atomic<bool>& stops)>;
-std::vector<ListedModel> list_models(const ModelPlaces& places, const std::atomic<bool>& stops);
+/// Lists the models that can be opened, each once, with its first origin in the order of ListedModel::Origin. Opens each
+/// model's headers: seconds when there are many. Ends early when `stops` is set.
+using ModelFinder = std::function<std::vector<ListedModel>(const ModelSearch& wanted, const std::atomic<bool>& stops)>;
+std::vector<ListedModel> list_models(const ModelSearch& wanted, const std::atomic<bool>& stops);
 
 }  // namespace headlight::app

@@ -31,10 +31,10 @@ ModelJobs::ModelJobs(std::shared_ptr<ModelCache> models, ModelFinder find, std::
 
 ModelJobs::~ModelJobs() { stops_ = true; }
 
-void ModelJobs::look_for_models(const ModelPlaces& places) {
+void ModelJobs::look_for_models(const ModelSearch& search) {
   if (is_looking() || !find_) return;
-  search_ = std::async(std::launch::async, [this, places] {
-    std::vector<ListedModel> found = find_(places, stops_);
+  search_ = std::async(std::launch::async, [this, search] {
+    std::vector<ListedModel> found = find_(search, stops_);
     if (wake_) wake_();
     return found;
   });

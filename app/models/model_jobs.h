@@ -32,7 +32,7 @@ class ModelJobs {
   ModelJobs& operator=(const ModelJobs&) = delete;
 
   /// Lists models again; does nothing while a listing is in progress.
-  void look_for_models(const ModelPlaces& places);
+  void look_for_models(const ModelSearch& search);
   bool is_looking() const { return search_.valid(); }
   /// The newest list.
   const std::vector<ListedModel>& found() const { return found_; }

@@ -11,7 +11,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kPreviewEdge = 220.0F;
-constexpr std::uint32_t kPreviewPlace = 0x9E;
+constexpr std::uint32_t kPreviewId = 0x9E;
 
 /// llvmpipe ends a shader's loops after 65,536 iterations, which squares of 128 cells and more exceed; the renderer takes
 /// the largest of several cells per pixel as well. Without pooling, tiles of very long texts would be too large.
@@ -95,7 +95,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
     const glm::vec2 size = kPreviewEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F));
     draw_thumbnail(frame, thumbnail_request(frame, block, head, kPreviewEdge),
-                   {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = size}, kPreviewPlace);
+                   {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = size}, kPreviewId);
     ImGui::Dummy(to_imgui(size));
     const ShownTile preview = find_tile(frame, thumbnail_request(frame, block, head, kPreviewEdge));
     if (preview.tile) {

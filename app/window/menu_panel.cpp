@@ -24,7 +24,7 @@ std::vector<const Command*> commands_of(std::string_view menu) {
   return list;
 }
 
-/// File, Edit, View and Help are the commands that name them as their place, and what only this installation or this
+/// File, Edit, View and Help are the commands that name them as their menu, and what only this installation or this
 /// computer knows: models, notebooks, devices.
 class Menus {
  public:
@@ -69,13 +69,13 @@ class Menus {
     const std::vector<const Command*> list = commands_of(title);
     std::vector<std::string_view> submenus;  // that are drawn already
     for (std::size_t i = 0; i < list.size(); ++i) {
-      const MenuPlace& place = list[i]->menu;
-      if (i > 0 && place.section != list[i - 1]->menu.section) end_section(title, list[i - 1]->menu.section);
-      if (place.submenu.empty()) {
+      const MenuEntry& shown = list[i]->menu;
+      if (i > 0 && shown.section != list[i - 1]->menu.section) end_section(title, list[i - 1]->menu.section);
+      if (shown.submenu.empty()) {
         entry(*list[i]);
-      } else if (std::ranges::find(submenus, place.submenu) == submenus.end()) {
-        submenus.push_back(place.submenu);
-        menu(place.submenu.c_str(), [&] { draw_submenu(list, place.submenu); });
+      } else if (std::ranges::find(submenus, shown.submenu) == submenus.end()) {
+        submenus.push_back(shown.submenu);
+        menu(shown.submenu.c_str(), [&] { draw_submenu(list, shown.submenu); });
       }
     }
   }

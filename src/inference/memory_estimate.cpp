@@ -23,15 +23,16 @@ std::uint64_t block_numbers(const model::AttentionLayer& layer) {
 }
 
 /// Bytes of scores and weights of some queries, where attention goes by blocks.
-std::uint64_t scratch_bytes(const model::AttentionLayer& layer, std::uint32_t tokens, const std::optional<RunPlace>& place) {
-  if (place && !ops::needs_scratch(place->attention)) return 0;
+std::uint64_t scratch_bytes(const model::AttentionLayer& layer, std::uint32_t tokens,
+                            const std::optional<RunDevice>& device) {
+  if (device && !ops::needs_scratch(device->attention)) return 0;
   gpu::DeviceInfo vast;
   vast.max_storage_range = std::numeric_limits<std::size_t>::max();
   vast.max_texel_elements = std::numeric_limits<std::uint32_t>::max();
-  return 2 * ops::scratch_size(place ? place->device : vast, layer.config.heads, tokens, tokens).buffer_bytes;
+  return 2 * ops::scratch_size(device ? device->device : vast, layer.config.heads, tokens, tokens).buffer_bytes;
 }
 
-/// Numbers of the feed-forward, which all layers of a kind compute in the same place, one after the other.
+/// Numbers of the feed-forward, which all layers of a kind compute in the same memory, one after the other.
 std::uint64_t shared_numbers(const model::AttentionLayer& layer, std::uint32_t tokens) {
   const std::uint64_t inner = layer.feed_forward ? layer.feed_forward->in.out() : 0;
   return tokens * (3 * std::uint64_t{layer.config.d_model} + 2 * inner);
@@ -40,14 +41,14 @@ std::uint64_t shared_numbers(const model::AttentionLayer& layer, std::uint32_t t
 }  // namespace
 
 MemoryEstimate estimate_memory(const model::Network& network, Precision precision, std::uint32_t tokens,
-                               const std::optional<RunPlace>& place) {
+                               const std::optional<RunDevice>& device) {
   std::uint64_t numbers = 0;
   std::array<std::uint64_t, model::kBlockKinds> shared_bytes = {};
   for (const model::BlockRef block : network.blocks()) {
     const model::AttentionLayer& layer = network.layer(block);
     numbers += tokens * (block_numbers(layer) + layer.config.d_model);  // and the state that the layer returns
     std::uint64_t& of_kind = shared_bytes[static_cast<std::size_t>(block.kind)];
-    of_kind = std::max(of_kind, shared_numbers(layer, tokens) * sizeof(float) + scratch_bytes(layer, tokens, place));
+    of_kind = std::max(of_kind, shared_numbers(layer, tokens) * sizeof(float) + scratch_bytes(layer, tokens, device));
   }
   return {.weights = device_bytes(*network.layers, precision == Precision::F16),
           .run = numbers * sizeof(float) + std::accumulate(shared_bytes.begin(), shared_bytes.end(), std::uint64_t{0})};

@@ -20,14 +20,14 @@ struct MemoryEstimate {
 };
 
 /// Where a run computes, as far as its memory depends on it.
-struct RunPlace {
+struct RunDevice {
   const gpu::DeviceInfo& device;
   ops::AttentionKernel attention = ops::AttentionKernel::Blocks;
 };
 
-/// Of a text of `tokens` tokens; the decoder of an encoder–decoder has as many. Without a place: what the device and the
-/// attention kernel that take the most need. Throws Error when the place can't compute so many tokens.
+/// Of a text of `tokens` tokens; the decoder of an encoder–decoder has as many. Without a device: what the device and the
+/// attention kernel that take the most need. Throws Error when the device can't compute so many tokens.
 MemoryEstimate estimate_memory(const model::Network& network, Precision precision, std::uint32_t tokens,
-                               const std::optional<RunPlace>& place = std::nullopt);
+                               const std::optional<RunDevice>& device = std::nullopt);
 
 }  // namespace headlight::inference

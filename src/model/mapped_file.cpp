@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/lfs_pointer.h"
-#include "model/mapped_places.h"
+#include "model/mapped_addresses.h"
 
 namespace headlight::model {
 namespace {
@@ -58,7 +58,7 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
     ::munmap(address, size);
     throw;
   }
-  add_mapped_place(path_, bytes_);
+  add_mapped_address(path_, bytes_);
 }
 
 void MappedFile::expect_intact(Check how) const {
@@ -80,7 +80,7 @@ void MappedFile::release(std::span<const std::byte> part) const {
 }
 
 MappedFile::~MappedFile() {
-  remove_mapped_place(bytes_);
+  remove_mapped_address(bytes_);
   guard_.reset();
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "model/gguf.h"
-#include "model/mapped_places.h"
+#include "model/mapped_addresses.h"
 #include "model/safetensors.h"
 
 namespace headlight::model {
@@ -19,14 +19,14 @@ std::string name_at(const TensorTable& tensors, std::size_t offset) {
 }  // namespace
 
 StoredName stored_name(const std::byte* address) {
-  const std::optional<MappedPlace> place = find_mapped_place(address);
-  if (!place) return {};
+  const std::optional<MappedAddress> mapped = find_mapped_address(address);
+  if (!mapped) return {};
   try {
-    const bool is_gguf = GgufFile::is_gguf(place->path);
-    return {place->path, is_gguf ? name_at(GgufFile(place->path).tensors(), place->offset)
-                                 : name_at(SafetensorsFile(place->path).tensors(), place->offset)};
+    const bool is_gguf = GgufFile::is_gguf(mapped->path);
+    return {mapped->path, is_gguf ? name_at(GgufFile(mapped->path).tensors(), mapped->offset)
+                                  : name_at(SafetensorsFile(mapped->path).tensors(), mapped->offset)};
   } catch (const Error&) {
-    return {place->path, {}};  // the file has changed since it was mapped
+    return {mapped->path, {}};  // the file has changed since it was mapped
   }
 }
 

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "core/json.h"
-#include "text/json_place.h"
+#include "text/json_node.h"
 
 namespace headlight::text {
 namespace {
@@ -24,15 +24,15 @@ constexpr std::array<Role, 7> kRoles = {{{"bos_token", &SpecialTokenStrings::beg
                                          {"mask_token", &SpecialTokenStrings::mask}}};
 
 /// "<s>" or {"content": "<s>", "lstrip": false, …}.
-std::optional<AddedToken> read_token(const JsonPlace& place) {
-  if (place.value().is_string()) return AddedToken{.content = place.string(), .is_normalized = false, .is_special = true};
-  if (!place.value().is_object()) return std::nullopt;
-  return AddedToken{.content = place.at("content").string(),
-                    .single_word = place.boolean_or("single_word", false),
-                    .left_strip = place.boolean_or("lstrip", false),
-                    .right_strip = place.boolean_or("rstrip", false),
-                    .is_normalized = place.boolean_or("normalized", false),
-                    .is_special = place.boolean_or("special", true)};
+std::optional<AddedToken> read_token(const JsonNode& node) {
+  if (node.value().is_string()) return AddedToken{.content = node.string(), .is_normalized = false, .is_special = true};
+  if (!node.value().is_object()) return std::nullopt;
+  return AddedToken{.content = node.at("content").string(),
+                    .single_word = node.boolean_or("single_word", false),
+                    .left_strip = node.boolean_or("lstrip", false),
+                    .right_strip = node.boolean_or("rstrip", false),
+                    .is_normalized = node.boolean_or("normalized", false),
+                    .is_special = node.boolean_or("special", true)};
 }
 
 /// The notes while they are being read.
@@ -46,45 +46,45 @@ struct Reading {
 };
 
 /// {"32000": {"content": "<pad>", …}, …}: sorted by id, so that tokens beyond the vocabulary get the ids listed here.
-void read_added(const JsonPlace& root, Reading& reading) {
-  const std::optional<JsonPlace> place = root.find("added_tokens_decoder");
-  if (!place || !place->value().is_object()) return;
+void read_added(const JsonNode& root, Reading& reading) {
+  const std::optional<JsonNode> node = root.find("added_tokens_decoder");
+  if (!node || !node->value().is_object()) return;
   std::map<std::uint64_t, AddedToken> tokens;
-  for (const auto& [id, value] : place->value().items()) {
+  for (const auto& [id, value] : node->value().items()) {
     if (id.empty() || id.size() > 10 || id.find_first_not_of("0123456789") != std::string::npos)
-      place->at(id).fail("must be the value of an id");
-    if (std::optional<AddedToken> token = read_token(place->at(id))) tokens.emplace(std::stoull(id), std::move(*token));
+      node->at(id).fail("must be the value of an id");
+    if (std::optional<AddedToken> token = read_token(node->at(id))) tokens.emplace(std::stoull(id), std::move(*token));
   }
   for (auto& [id, token] : tokens) reading.add(std::move(token));
 }
 
-void read_special(const JsonPlace& root, Reading& reading) {
+void read_special(const JsonNode& root, Reading& reading) {
   for (const Role& role : kRoles) {
-    const std::optional<JsonPlace> place = root.find(role.key);
-    const std::optional<AddedToken> token = place ? read_token(*place) : std::nullopt;
+    const std::optional<JsonNode> node = root.find(role.key);
+    const std::optional<AddedToken> token = node ? read_token(*node) : std::nullopt;
     if (!token) continue;
     if (!(reading.notes.special.*role.token_string)) reading.notes.special.*role.token_string = token->content;
     reading.add(*token);
   }
-  const std::optional<JsonPlace> more = root.find("additional_special_tokens");
+  const std::optional<JsonNode> more = root.find("additional_special_tokens");
   if (!more || !more->value().is_array()) return;
-  for (const JsonPlace& item : more->items()) {
+  for (const JsonNode& item : more->items()) {
     if (std::optional<AddedToken> token = read_token(item)) reading.add(std::move(*token));
   }
 }
 
-std::optional<bool> flag(const JsonPlace& root, std::string_view key) {
-  const std::optional<JsonPlace> place = root.find(key);
-  return place && place->value().is_boolean() ? std::optional(place->boolean()) : std::nullopt;
+std::optional<bool> flag(const JsonNode& root, std::string_view key) {
+  const std::optional<JsonNode> node = root.find(key);
+  return node && node->value().is_boolean() ? std::optional(node->boolean()) : std::nullopt;
 }
 
 /// A number of tokens that the tokenizer adds itself.
-std::optional<std::uint32_t> small_count(const JsonPlace& root, std::string_view key) {
+std::optional<std::uint32_t> small_count(const JsonNode& root, std::string_view key) {
   constexpr std::uint32_t kMost = 65'536;
-  const std::optional<JsonPlace> place = root.find(key);
-  if (!place) return std::nullopt;
-  const std::uint32_t count = place->id();
-  if (count > kMost) place->fail(fmt::format("is {}, more than {}", count, kMost));
+  const std::optional<JsonNode> node = root.find(key);
+  if (!node) return std::nullopt;
+  const std::uint32_t count = node->id();
+  if (count > kMost) node->fail(fmt::format("is {}, more than {}", count, kMost));
   return count;
 }
 
@@ -93,7 +93,7 @@ template <typename Read>
 void read_if_there(const std::filesystem::path& file, Read read) {
   if (!std::filesystem::exists(file)) return;
   const nlohmann::json document = read_json(file);
-  const JsonPlace root(document, fmt::format("{}: ", file.string()));
+  const JsonNode root(document, fmt::format("{}: ", file.string()));
   read(root);
 }
 
@@ -112,8 +112,8 @@ bool FolderNotes::is(std::string_view family) const {
 FolderNotes read_folder_notes(const std::filesystem::path& folder) {
   Reading reading;
   FolderNotes& notes = reading.notes;
-  read_if_there(folder / "config.json", [&](const JsonPlace& root) { notes.model_type = root.string_or("model_type", ""); });
-  read_if_there(folder / "tokenizer_config.json", [&](const JsonPlace& root) {
+  read_if_there(folder / "config.json", [&](const JsonNode& root) { notes.model_type = root.string_or("model_type", ""); });
+  read_if_there(folder / "tokenizer_config.json", [&](const JsonNode& root) {
     read_added(root, reading);
     read_special(root, reading);
     notes.tokenizer_class = root.string_or("tokenizer_class", "");
@@ -131,7 +131,7 @@ FolderNotes read_folder_notes(const std::filesystem::path& folder) {
     const auto language = root.find("src_lang");
     if (language && language->value().is_string()) notes.source_language = language->string();
   });
-  read_if_there(folder / "special_tokens_map.json", [&](const JsonPlace& root) { read_special(root, reading); });
+  read_if_there(folder / "special_tokens_map.json", [&](const JsonNode& root) { read_special(root, reading); });
   return std::move(reading.notes);
 }
 

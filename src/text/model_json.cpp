@@ -10,17 +10,17 @@ namespace headlight::text {
 namespace {
 
 /// A merge is "left right" or ["left", "right"].
-Merges read_merges(const JsonPlace& place) {
-  if (!place.value().is_array()) place.items();  // throws
+Merges read_merges(const JsonNode& node) {
+  if (!node.value().is_array()) node.items();  // throws
   Merges merges;
-  merges.reserve(place.value().size());
-  for (std::size_t i = 0; i < place.value().size(); ++i) {
-    const nlohmann::json& item = place.value()[i];
+  merges.reserve(node.value().size());
+  for (std::size_t i = 0; i < node.value().size(); ++i) {
+    const nlohmann::json& item = node.value()[i];
     if (item.is_array() && item.size() == 2 && item[0].is_string() && item[1].is_string()) {
       merges.emplace_back(item[0].get_ref<const std::string&>(), item[1].get_ref<const std::string&>());
       continue;
     }
-    const JsonPlace merge = place.item(i);
+    const JsonNode merge = node.item(i);
     const std::string& both = merge.string();
     const std::size_t space = both.find(' ');
     if (both.starts_with("#version")) continue;
@@ -31,27 +31,27 @@ Merges read_merges(const JsonPlace& place) {
   return merges;
 }
 
-WordModelPointer read_bpe(const JsonPlace& place) {
+WordModelPointer read_bpe(const JsonNode& node) {
   BpeOptions options;
-  if (const auto unknown = place.find("unk_token")) options.unknown = unknown->string();
-  options.continuing_subword_prefix = place.string_or("continuing_subword_prefix", "");
-  options.end_of_word_suffix = place.string_or("end_of_word_suffix", "");
-  options.fuses_unknown = place.boolean_or("fuse_unk", false);
-  options.falls_back_to_bytes = place.boolean_or("byte_fallback", false);
-  options.ignores_merges = place.boolean_or("ignore_merges", false);
-  return make_bpe(read_vocabulary(place.at("vocab")), read_merges(place.at("merges")), std::move(options));
+  if (const auto unknown = node.find("unk_token")) options.unknown = unknown->string();
+  options.continuing_subword_prefix = node.string_or("continuing_subword_prefix", "");
+  options.end_of_word_suffix = node.string_or("end_of_word_suffix", "");
+  options.fuses_unknown = node.boolean_or("fuse_unk", false);
+  options.falls_back_to_bytes = node.boolean_or("byte_fallback", false);
+  options.ignores_merges = node.boolean_or("ignore_merges", false);
+  return make_bpe(read_vocabulary(node.at("vocab")), read_merges(node.at("merges")), std::move(options));
 }
 
-WordModelPointer read_word_piece(const JsonPlace& place) {
+WordModelPointer read_word_piece(const JsonNode& node) {
   WordPieceOptions options;
-  options.unknown = place.string_or("unk_token", "[UNK]");
-  options.continuing_subword_prefix = place.string_or("continuing_subword_prefix", "##");
-  options.longest_word = place.id_or("max_input_chars_per_word", 100);
-  return make_word_piece(read_vocabulary(place.at("vocab")), std::move(options));
+  options.unknown = node.string_or("unk_token", "[UNK]");
+  options.continuing_subword_prefix = node.string_or("continuing_subword_prefix", "##");
+  options.longest_word = node.id_or("max_input_chars_per_word", 100);
+  return make_word_piece(read_vocabulary(node.at("vocab")), std::move(options));
 }
 
-WordModelPointer read_unigram(const JsonPlace& place) {
-  const JsonPlace vocabulary = place.at("vocab");
+WordModelPointer read_unigram(const JsonNode& node) {
+  const JsonNode vocabulary = node.at("vocab");
   if (!vocabulary.value().is_array()) vocabulary.items();  // throws
   ScoredTokens tokens;
   tokens.reserve(vocabulary.value().size());
@@ -62,47 +62,46 @@ WordModelPointer read_unigram(const JsonPlace& place) {
     tokens.emplace_back(item[0].get_ref<const std::string&>(), item[1].get<double>());
   }
   std::optional<std::uint32_t> unknown;
-  if (const auto id = place.find("unk_id")) unknown = id->id();
-  return make_unigram(std::move(tokens), unknown, place.boolean_or("byte_fallback", false));
+  if (const auto id = node.find("unk_id")) unknown = id->id();
+  return make_unigram(std::move(tokens), unknown, node.boolean_or("byte_fallback", false));
 }
 
 /// Older files have no "type".
-std::string guess_type(const JsonPlace& place) {
-  if (place.find("type")) return place.at("type").string();
-  if (place.find("merges")) return "BPE";
-  if (place.at("vocab").value().is_array()) return "Unigram";
-  return place.find("continuing_subword_prefix") ? "WordPiece" : "WordLevel";
+std::string guess_type(const JsonNode& node) {
+  if (node.find("type")) return node.at("type").string();
+  if (node.find("merges")) return "BPE";
+  if (node.at("vocab").value().is_array()) return "Unigram";
+  return node.find("continuing_subword_prefix") ? "WordPiece" : "WordLevel";
 }
 
 }  // namespace
 
-Vocabulary read_vocabulary(const JsonPlace& place) {
-  if (!place.value().is_object()) place.fail(fmt::format("must be an object, but is {}", place.value().type_name()));
+Vocabulary read_vocabulary(const JsonNode& node) {
+  if (!node.value().is_object()) node.fail(fmt::format("must be an object, but is {}", node.value().type_name()));
   std::vector<std::pair<std::string, std::uint32_t>> entries;
-  entries.reserve(place.value().size());
+  entries.reserve(node.value().size());
   constexpr std::uint32_t kMost = 1U << 22U;  // no vocabulary is larger, and a gap costs memory
-  for (const auto& [token_string, id] : place.value().items()) {
+  for (const auto& [token_string, id] : node.value().items()) {
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= kMost)
-      place.at(token_string).fail(fmt::format("must be an id below {}, but is {}", kMost, shown(id)));
+      node.at(token_string).fail(fmt::format("must be an id below {}, but is {}", kMost, shown(id)));
     entries.emplace_back(token_string, id.get<std::uint32_t>());
   }
   return Vocabulary(std::move(entries));
 }
 
-WordModelPointer read_word_model(const JsonPlace& place) {
-  const std::string type = guess_type(place);
+WordModelPointer read_word_model(const JsonNode& node) {
+  const std::string type = guess_type(node);
   try {
-    if (type == "BPE") return read_bpe(place);
-    if (type == "WordPiece") return read_word_piece(place);
-    if (type == "Unigram") return read_unigram(place);
-    if (type == "WordLevel")
-      return make_word_level(read_vocabulary(place.at("vocab")), place.string_or("unk_token", "<unk>"));
-  } catch (const PlacedError&) {
+    if (type == "BPE") return read_bpe(node);
+    if (type == "WordPiece") return read_word_piece(node);
+    if (type == "Unigram") return read_unigram(node);
+    if (type == "WordLevel") return make_word_level(read_vocabulary(node.at("vocab")), node.string_or("unk_token", "<unk>"));
+  } catch (const LocatedError&) {
     throw;
   } catch (const Error& error) {
-    place.fail(fmt::format("is unusable: {}", error.what()));
+    node.fail(fmt::format("is unusable: {}", error.what()));
   }
-  place.at("type").fail(fmt::format("is \"{}\": Headlight knows BPE, WordPiece, Unigram and WordLevel", type));
+  node.at("type").fail(fmt::format("is \"{}\": Headlight knows BPE, WordPiece, Unigram and WordLevel", type));
 }
 
 }  // namespace headlight::text

@@ -9,7 +9,7 @@
 
 #include "core/atomic_file.h"
 #include "core/json.h"
-#include "text/json_place.h"
+#include "text/json_node.h"
 #include "text/marian_model.h"
 #include "text/model_json.h"
 #include "text/renumbered_pieces.h"
@@ -289,7 +289,7 @@ Stages read_sentence_piece(const std::filesystem::path& file, const FolderNotes&
 Stages read_marian(const std::filesystem::path& folder, const std::string& name, const FolderNotes& notes) {
   const std::filesystem::path file = folder / "vocab.json";
   const nlohmann::json document = read_json(file);
-  Vocabulary vocabulary = read_vocabulary(JsonPlace(document, fmt::format("{}: ", file.string())));
+  Vocabulary vocabulary = read_vocabulary(JsonNode(document, fmt::format("{}: ", file.string())));
   const auto end = vocabulary.find(notes.special.end.value_or("</s>"));
   const auto unknown = vocabulary.find(notes.special.unknown.value_or("<unk>"));
   if (!end || !unknown) throw Error("{}: the tokens </s> and <unk> must be in it", file.string());
@@ -305,7 +305,7 @@ Stages read_marian(const std::filesystem::path& folder, const std::string& name,
   const std::filesystem::path pieces = folder / name;
   try {
     stages.model = make_marian_model(read_file(pieces), std::move(vocabulary), *unknown);
-  } catch (const PlacedError&) {
+  } catch (const LocatedError&) {
     throw;
   } catch (const Error& error) {
     throw Error("{}: {}", pieces.string(), error.what());

@@ -5,7 +5,7 @@
 #include "core/utf8.h"
 #include "text/bpe.h"
 #include "text/gguf_words.h"
-#include "text/json_place.h"
+#include "text/json_node.h"
 #include "text/model_json.h"
 #include "text/unicode.h"
 #include "text/word_piece.h"
@@ -65,7 +65,7 @@ template <typename Build>
 auto build_from(const std::filesystem::path& file, Build build) {
   try {
     return build();
-  } catch (const PlacedError&) {
+  } catch (const LocatedError&) {
     throw;
   } catch (const Error& error) {
     throw Error("{}: {}", file.string(), error.what());
@@ -139,7 +139,7 @@ Stages read_bert_folder(const std::filesystem::path& folder, const FolderNotes& 
 Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderNotes& notes) {
   const std::filesystem::path file = folder / "vocab.json";
   const nlohmann::json document = read_json(file);
-  Vocabulary vocabulary = read_vocabulary(JsonPlace(document, fmt::format("{}: ", file.string())));
+  Vocabulary vocabulary = read_vocabulary(JsonNode(document, fmt::format("{}: ", file.string())));
   const Merges merges = read_merges(folder / "merges.txt");
   const bool adds_space = notes.adds_prefix_space.value_or(false);
   // BART, Longformer and LED share RoBERTa's vocabulary; without notes, its special tokens identify it.

@@ -116,7 +116,7 @@ TEST_SUITE("gpu") {
              .warning = {},
              .renderer = device.name(),
              .may_use_another_device = true,
-             .find_models = [](const ModelPlaces&, const std::atomic<bool>&) { return std::vector<ListedModel>(); }});
+             .find_models = [](const ModelSearch&, const std::atomic<bool>&) { return std::vector<ListedModel>(); }});
     RandomInput input(7);
     const double seconds = soak_seconds();
     const auto start = Clock::now();

@@ -38,7 +38,7 @@ double estimated_share(gpu::Context& context, const char* name, ops::AttentionKe
   test::RunningSession session(context, folder.path() / "kernels.json");
   const RunTiming timing = session.run(model->network, make_prompt(*model, text).input, model->masks);
   const MemoryEstimate estimate =
-      estimate_memory(*model->network, Precision::F32, tokens, RunPlace{context.device(), attention});
+      estimate_memory(*model->network, Precision::F32, tokens, RunDevice{context.device(), attention});
   CHECK(estimate.run <= estimate_memory(*model->network, Precision::F32, tokens).run);
   return static_cast<double>(estimate.total()) / static_cast<double>(timing.device_bytes);
 }

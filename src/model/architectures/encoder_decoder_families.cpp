@@ -44,7 +44,7 @@ constexpr Family bart() {
           .decoder = kBartDecoder,
           .head = {.linear = "lm_head", .bias = "final_logits_bias"},
           .ignored = "*shared.weight|classification_head.*",
-          .place = NormPlace::After,
+          .norm_position = NormPosition::After,
           .position_offset = 2};
 }
 
@@ -54,7 +54,7 @@ constexpr Family mbart() {
   family.types = "mbart";
   family.encoder.final_norm = "encoder.layer_norm";
   family.decoder.final_norm = "decoder.layer_norm";
-  family.place = NormPlace::Before;
+  family.norm_position = NormPosition::Before;
   return family;
 }
 

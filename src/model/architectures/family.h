@@ -63,7 +63,7 @@ struct Keys {
 };
 
 enum class StackKind : std::uint8_t { Encoder, Decoder, EncoderDecoder };
-enum class NormPlace : std::uint8_t { Before, After };
+enum class NormPosition : std::uint8_t { Before, After };
 enum class Positions : std::uint8_t {
   Learned,
   Sinusoidal,  ///< sines in the first half, cosines in the second: computed unless stored
@@ -94,7 +94,7 @@ struct Family {
   std::string_view defaults = "{}";  ///< defaults of keys that config.json omits, as JSON
   float norm_offset = 0.0f;
   float epsilon = 1e-5f;  ///< when config.json has none
-  NormPlace place = NormPlace::Before;
+  NormPosition norm_position = NormPosition::Before;
   Biases biases = {};
   bool is_transposed = false;       ///< linear weights are [in, out]: GPT-2's Conv1D
   bool is_projected_first = false;  ///< Embedding::is_projected_first; such projections have no bias

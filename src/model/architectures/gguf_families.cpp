@@ -100,7 +100,7 @@ constexpr Family bert() {
   family.encoder.feed_forward.norm = "layer_output_norm";
   family.encoder.final_norm = "";
   family.epsilon = 1e-12f;
-  family.place = NormPlace::After;
+  family.norm_position = NormPosition::After;
   return family;
 }
 

@@ -25,7 +25,8 @@ Norm LayerBuilder::norm(const std::string& name, std::uint32_t width) const {
 
 BranchNorms LayerBuilder::norms(const StackNames& stack, std::uint32_t number, Names outer, Names inside) const {
   BranchNorms norms;
-  (sizes_.place == NormPlace::Before ? norms.before : norms.after) = norm(in_layer(stack, number, outer), sizes_.d_model);
+  (sizes_.norm_position == NormPosition::Before ? norms.before : norms.after) =
+      norm(in_layer(stack, number, outer), sizes_.d_model);
   if (!inside.empty()) norms.inside = norm(in_layer(stack, number, inside), sizes_.d_model);
   return norms;
 }

@@ -174,8 +174,8 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
   sizes.epsilon = static_cast<float>(settings.number(family.keys.epsilon, static_cast<double>(family.epsilon), 0.0, 1.0));
   sizes.is_parallel = family.is_parallel && settings.flag("use_parallel_residual", true);
   sizes.is_tied = settings.flag("tie_word_embeddings", family.is_tied);
-  sizes.place = settings.flag("do_layer_norm_before", true) ? family.place : NormPlace::After;
-  sizes.has_final_norm = sizes.place == NormPlace::Before && !settings.flag("_remove_final_layer_norm", false);
+  sizes.norm_position = settings.flag("do_layer_norm_before", true) ? family.norm_position : NormPosition::After;
+  sizes.has_final_norm = sizes.norm_position == NormPosition::Before && !settings.flag("_remove_final_layer_norm", false);
   sizes.is_causal =
       family.kind == StackKind::EncoderDecoder ||
       (family.kind == StackKind::Decoder ? settings.flag("is_causal", true) : settings.flag("is_decoder", false));

@@ -26,7 +26,7 @@ struct Sizes {
   float epsilon = 1e-5f;
   Activation activation = Activation::Gelu, head_activation = Activation::None;
   bool is_gated = false, is_parallel = false, is_tied = true, is_causal = true;
-  NormPlace place = NormPlace::Before;
+  NormPosition norm_position = NormPosition::Before;
   bool has_final_norm = true;
   Biases biases;
   float embedding_scale = 1.0f, head_scale = 1.0f;

@@ -12,28 +12,28 @@
 
 namespace headlight::text {
 
-/// An Error that already names file and place.
-class PlacedError : public Error {
+/// An Error that already names the file and the path in it.
+class LocatedError : public Error {
  public:
   using Error::Error;
 };
 
-/// A JSON value with its path in the file, so that every error names file and place:
+/// A JSON value with its path in the file, so that every error names both:
 /// "tokenizer.json: model.merges[3] must be a string, but is number". The document must outlive it.
-class JsonPlace {
+class JsonNode {
  public:
-  JsonPlace(const nlohmann::json& value, std::string path) : value_(&value), path_(std::move(path)) {}
+  JsonNode(const nlohmann::json& value, std::string path) : value_(&value), path_(std::move(path)) {}
 
   const nlohmann::json& value() const { return *value_; }
 
   /// A member that must be there.
-  JsonPlace at(std::string_view key) const;
+  JsonNode at(std::string_view key) const;
   /// A member that may be absent or null.
-  std::optional<JsonPlace> find(std::string_view key) const;
+  std::optional<JsonNode> find(std::string_view key) const;
   /// The elements of an array.
-  std::vector<JsonPlace> items() const;
+  std::vector<JsonNode> items() const;
   /// One element of an array; `index` must be inside it.
-  JsonPlace item(std::size_t index) const;
+  JsonNode item(std::size_t index) const;
 
   const std::string& string() const;
   bool boolean() const;
@@ -43,7 +43,7 @@ class JsonPlace {
   bool boolean_or(std::string_view key, bool fallback) const;
   std::uint32_t id_or(std::string_view key, std::uint32_t fallback) const;
 
-  /// Throws PlacedError: "<file>: <path> <reason>".
+  /// Throws LocatedError: "<file>: <path> <reason>".
   [[noreturn]] void fail(std::string_view reason) const;
 
  private:

@@ -1,4 +1,4 @@
-#include "text/json_place.h"
+#include "text/json_node.h"
 
 #include <limits>
 
@@ -16,65 +16,65 @@ std::string join(const std::string& path, std::string_view key) {
 
 }  // namespace
 
-void JsonPlace::fail(std::string_view reason) const {
-  if (path_.ends_with(kRootEnd)) throw PlacedError("{}{}", path_, reason);
-  throw PlacedError("{} {}", path_, reason);
+void JsonNode::fail(std::string_view reason) const {
+  if (path_.ends_with(kRootEnd)) throw LocatedError("{}{}", path_, reason);
+  throw LocatedError("{} {}", path_, reason);
 }
 
-JsonPlace JsonPlace::at(std::string_view key) const {
+JsonNode JsonNode::at(std::string_view key) const {
   if (!value_->is_object()) fail(fmt::format("must be an object, but is {}", value_->type_name()));
   const auto member = value_->find(key);
-  if (member == value_->end()) JsonPlace(*value_, join(path_, key)).fail("is missing");
+  if (member == value_->end()) JsonNode(*value_, join(path_, key)).fail("is missing");
   return {*member, join(path_, key)};
 }
 
-std::optional<JsonPlace> JsonPlace::find(std::string_view key) const {
+std::optional<JsonNode> JsonNode::find(std::string_view key) const {
   if (!value_->is_object()) fail(fmt::format("must be an object, but is {}", value_->type_name()));
   const auto member = value_->find(key);
   if (member == value_->end() || member->is_null()) return std::nullopt;
-  return JsonPlace(*member, join(path_, key));
+  return JsonNode(*member, join(path_, key));
 }
 
-std::vector<JsonPlace> JsonPlace::items() const {
+std::vector<JsonNode> JsonNode::items() const {
   if (!value_->is_array()) fail(fmt::format("must be an array, but is {}", value_->type_name()));
-  std::vector<JsonPlace> places;
-  places.reserve(value_->size());
-  for (std::size_t i = 0; i < value_->size(); ++i) places.push_back(item(i));
-  return places;
+  std::vector<JsonNode> nodes;
+  nodes.reserve(value_->size());
+  for (std::size_t i = 0; i < value_->size(); ++i) nodes.push_back(item(i));
+  return nodes;
 }
 
-JsonPlace JsonPlace::item(std::size_t index) const { return {(*value_)[index], fmt::format("{}[{}]", path_, index)}; }
+JsonNode JsonNode::item(std::size_t index) const { return {(*value_)[index], fmt::format("{}[{}]", path_, index)}; }
 
-const std::string& JsonPlace::string() const {
+const std::string& JsonNode::string() const {
   const auto* text = value_->get_ptr<const std::string*>();
   if (text == nullptr) fail(fmt::format("must be a string, but is {}", value_->type_name()));
   return *text;
 }
 
-bool JsonPlace::boolean() const {
+bool JsonNode::boolean() const {
   if (!value_->is_boolean()) fail(fmt::format("must be true or false, but is {}", value_->type_name()));
   return value_->get<bool>();
 }
 
-std::uint32_t JsonPlace::id() const {
+std::uint32_t JsonNode::id() const {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (!value_->is_number_unsigned() || value_->get<std::uint64_t>() > kMost)
     fail(fmt::format("must be a whole number from 0 to {}, but is {}", kMost, shown(*value_)));
   return value_->get<std::uint32_t>();
 }
 
-std::string JsonPlace::string_or(std::string_view key, std::string_view fallback) const {
-  const std::optional<JsonPlace> member = find(key);
+std::string JsonNode::string_or(std::string_view key, std::string_view fallback) const {
+  const std::optional<JsonNode> member = find(key);
   return member ? member->string() : std::string(fallback);
 }
 
-bool JsonPlace::boolean_or(std::string_view key, bool fallback) const {
-  const std::optional<JsonPlace> member = find(key);
+bool JsonNode::boolean_or(std::string_view key, bool fallback) const {
+  const std::optional<JsonNode> member = find(key);
   return member ? member->boolean() : fallback;
 }
 
-std::uint32_t JsonPlace::id_or(std::string_view key, std::uint32_t fallback) const {
-  const std::optional<JsonPlace> member = find(key);
+std::uint32_t JsonNode::id_or(std::string_view key, std::uint32_t fallback) const {
+  const std::optional<JsonNode> member = find(key);
   return member ? member->id() : fallback;
 }
 
