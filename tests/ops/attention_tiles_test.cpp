@@ -7,23 +7,15 @@
 #include <utility>
 
 #include "ops/attention_case.h"
+#include "ops/device_with_cores.h"
 #include "support/gpu_tensors.h"
 
 using namespace headlight;
 using namespace headlight::ops;
 using test::AttentionCase;
+using test::device_with_cores;
 
 namespace {
-
-gpu::DeviceInfo device(std::uint32_t cores) {
-  gpu::DeviceInfo info;
-  info.cores = cores;
-  info.max_invocations = 1'024;
-  info.shared_memory_bytes = 32'768;
-  info.max_storage_range = std::size_t{1} << 30;
-  for (std::uint32_t& limit : info.max_groups) limit = 65'535;
-  return info;
-}
 
 /// Shapes with whole and partly filled tiles, hidden and open ones, and rows that see nothing.
 std::vector<AttentionCase> cases() {
@@ -63,19 +55,19 @@ std::vector<AttentionCase> cases() {
 
 TEST_SUITE("gpu") {
   TEST_CASE("attention tiles: large ones where they are enough, then small ones, then parts of the keys") {
-    const AttentionTiles long_text = choose_attention_tiles(device(40), 1'024, 12, 1'024, 16);
+    const AttentionTiles long_text = choose_attention_tiles(device_with_cores(40), 1'024, 12, 1'024, 16);
     CHECK(long_text == AttentionTiles{.lanes = 256, .rows = 64, .parts = 1});
-    const AttentionTiles short_text = choose_attention_tiles(device(40), 64, 12, 64, 16);
+    const AttentionTiles short_text = choose_attention_tiles(device_with_cores(40), 64, 12, 64, 16);
     CHECK(short_text == AttentionTiles{.lanes = 64, .rows = 32, .parts = 1});
-    const AttentionTiles token = choose_attention_tiles(device(40), 1, 12, 1'024, 16);
+    const AttentionTiles token = choose_attention_tiles(device_with_cores(40), 1, 12, 1'024, 16);
     CHECK(token == AttentionTiles{.lanes = 64, .rows = 32, .parts = 13});
   }
 
   TEST_CASE("attention tiles: limits of the device") {
-    gpu::DeviceInfo small = device(1);
+    gpu::DeviceInfo small = device_with_cores(1);
     small.max_invocations = 128;
     CHECK(choose_attention_tiles(small, 1'024, 12, 1'024, 16).lanes == 64);
-    gpu::DeviceInfo narrow = device(1'000);
+    gpu::DeviceInfo narrow = device_with_cores(1'000);
     CHECK(choose_attention_tiles(narrow, 1, 2, 4'096, 32).parts == 16);
     narrow.max_groups[2] = 7;
     CHECK(choose_attention_tiles(narrow, 1, 2, 4'096, 32).parts == 3);
