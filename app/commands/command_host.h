@@ -25,9 +25,10 @@ class CommandHost {
   virtual void browse_models() = 0;
   /// Writes the session under its name, or asks for one where it has none.
   virtual void save_session() = 0;
-  /// Both open a dialog.
+  /// These open a dialog.
   virtual void save_session_as() = 0;
   virtual void open_session() = 0;
+  virtual void open_text() = 0;
   virtual void open_export_dialog() = 0;
   /// `area`: what the dialog proposes.
   virtual void open_screenshot_dialog(ScreenshotArea area) = 0;

@@ -99,7 +99,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   tips_.clear();
   handle_keys();
   run_posted();
-  take_session_choice();
+  take_file_choice();
   const auto frame_of = [&](State& state) {
     return Frame{.ui = ui_,
                  .state = state,

@@ -12,10 +12,10 @@
 #include "app/commands/command.h"
 #include "app/dialogs/command_palette.h"
 #include "app/dialogs/export_dialog.h"
+#include "app/dialogs/file_dialog.h"
 #include "app/dialogs/help_dialogs.h"
 #include "app/dialogs/model_browser.h"
 #include "app/dialogs/screenshot_dialog.h"
-#include "app/dialogs/session_dialog.h"
 #include "app/dialogs/welcome_panel.h"
 #include "app/engine/engine.h"
 #include "app/engine/generation.h"
@@ -96,7 +96,7 @@ class Workspace final : private CommandHost {
   const Toast& toast() const { return toast_; }
   const CommandPalette& palette() const { return palette_; }
   bool is_painting() const { return transient_.paints; }
-  const SessionDialog& session_dialog() const { return session_dialog_; }
+  const FileDialog& file_dialog() const { return file_dialog_; }
   const ModelBrowser& model_browser() const { return model_browser_; }
   /// The token under the pointer, among the chips or in the text, as a row of the map.
   std::optional<std::uint32_t> pointed_query() const { return transient_.pointed_query; }
@@ -153,6 +153,7 @@ class Workspace final : private CommandHost {
   void save_session() override;
   void save_session_as() override;
   void open_session() override;
+  void open_text() override;
   void copy_figure() override;
   void copy_cell() override;
   void quit() override { wants_to_quit_ = true; }
@@ -174,9 +175,9 @@ class Workspace final : private CommandHost {
   /// Throws Error, as the next one: the session that is open stays.
   void show_session(const std::filesystem::path& path);
   void write_session(const std::filesystem::path& path);
-  void draw_session_dialog(Frame& frame);
+  void draw_file_dialog(Frame& frame);
   /// Saves or opens what was confirmed while the last frame was drawn.
-  void take_session_choice();
+  void take_file_choice();
 
   // workspace_palette.cpp
   std::vector<PaletteEntry> palette_entries();
@@ -285,8 +286,8 @@ class Workspace final : private CommandHost {
   WelcomeMemory welcome_memory_;
   ExportDialog export_dialog_;
   ScreenshotDialog screenshot_dialog_;
-  SessionDialog session_dialog_;
-  std::optional<SessionDialog::Choice> chosen_session_;  ///< in the last frame
+  FileDialog file_dialog_;
+  std::optional<FileDialog::Choice> chosen_file_;  ///< in the last frame
   CommandPalette palette_;
   std::function<void()> chosen_;    ///< in the palette, in the last frame
   std::uint64_t palette_run_ = 0;   ///< whose heads the palette lists

@@ -78,12 +78,12 @@ void Workspace::write_text() {
 
 void Workspace::dismiss() {
   const bool has_dialog = shows_help_ || shows_about_ || palette_.is_open() || export_dialog_.is_open() ||
-                          screenshot_dialog_.is_open() || session_dialog_.is_open() || model_browser_.is_open();
+                          screenshot_dialog_.is_open() || file_dialog_.is_open() || model_browser_.is_open();
   shows_help_ = shows_about_ = false;
   palette_.close();
   export_dialog_.close();
   screenshot_dialog_.close();
-  session_dialog_.close();
+  file_dialog_.close();
   model_browser_.close();
   if (close_popups() || has_dialog) return;
   if (is_arriving()) return give_up_loading();

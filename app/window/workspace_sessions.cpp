@@ -26,7 +26,7 @@ void Workspace::open_files(const std::vector<std::string>& paths) {
 }
 
 void Workspace::show_text(const fs::path& path) {
-  open_text(path, state_);
+  app::open_text(path, state_);
   notice_ = {};
   ui_.ensure_glyphs(state_.text());
 }
@@ -63,28 +63,40 @@ void Workspace::save_session() {
 }
 
 void Workspace::save_session_as() {
-  session_dialog_.open_to_save(session_ ? session_->path : fs::path(), settings_.export_directory);
+  file_dialog_.open(FilePurpose::SaveSession, session_ ? session_->path : fs::path(), settings_.export_directory);
 }
 
 void Workspace::open_session() {
-  session_dialog_.open_to_load(session_ ? session_->path : fs::path(), settings_.export_directory);
+  file_dialog_.open(FilePurpose::OpenSession, session_ ? session_->path : fs::path(), settings_.export_directory);
 }
 
-void Workspace::draw_session_dialog(Frame& frame) {
-  const std::optional<SessionDialog::Choice> choice = session_dialog_.draw(frame);
+void Workspace::open_text() { file_dialog_.open(FilePurpose::OpenText, {}, settings_.export_directory); }
+
+void Workspace::draw_file_dialog(Frame& frame) {
+  const std::optional<FileDialog::Choice> choice = file_dialog_.draw(frame);
   if (!choice) return;
-  chosen_session_ = choice;
+  chosen_file_ = choice;
   ui_.request_redraw();  // the next frame does it
 }
 
-void Workspace::take_session_choice() {
-  const std::optional<SessionDialog::Choice> choice = std::exchange(chosen_session_, std::nullopt);
+void Workspace::take_file_choice() {
+  const std::optional<FileDialog::Choice> choice = std::exchange(chosen_file_, std::nullopt);
   if (!choice) return;
   try {
-    choice->saves ? write_session(choice->path) : show_session(choice->path);
-    session_dialog_.close();
+    switch (choice->purpose) {
+      case FilePurpose::SaveSession:
+        write_session(choice->path);
+        break;
+      case FilePurpose::OpenSession:
+        show_session(choice->path);
+        break;
+      case FilePurpose::OpenText:
+        show_text(choice->path);
+        break;
+    }
+    file_dialog_.close();
   } catch (const std::exception& error) {
-    session_dialog_.refuse(error.what());
+    file_dialog_.refuse(error.what());
   }
   ui_.request_redraw(2);
 }

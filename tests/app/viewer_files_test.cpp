@@ -163,6 +163,31 @@ TEST_SUITE("gpu") {
     CHECK(view.y < drawn.y);
   }
 
+  TEST_CASE("File, Open text reads a text file; one that can't be read keeps the dialog and the text") {
+    const TemporaryDirectory folder;
+    UiDriver ui;
+    const auto open = [&](const std::string& name) {
+      ui.click("menu.File");
+      ui.click("menu.Open text\u2026");
+      REQUIRE(ui.sees("text_file.path"));
+      ui.click("text_file.path");
+      ui.press(shell::Key::A, shell::kControl);
+      ui.type((folder.path() / name).string());
+      ui.click("text_file.open");
+    };
+    write(folder.path() / "text.txt", "alpha beta\ngamma\n");
+    open("text.txt");
+    CHECK_FALSE(ui.window().file_dialog().is_open());
+    CHECK(ui.state().text() == "alpha beta\ngamma");
+    open("nowhere.txt");
+    CHECK(ui.window().file_dialog().is_open());
+    CHECK(ui.sees("text_file.trouble"));
+    ui.click("text_file.cancel");
+    CHECK(ui.state().text() == "alpha beta\ngamma");
+    ui.press(shell::Key::Z, shell::kControl);
+    CHECK(ui.state().text() == State{}.text());
+  }
+
   TEST_CASE("dropped files: a text, a session, and what is neither") {
     const TemporaryDirectory folder;
     UiDriver ui;

@@ -39,7 +39,7 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.sees("session.save"));
     type_path(ui, folder.path() / "notes");
     ui.click("session.save");
-    CHECK_FALSE(ui.window().session_dialog().is_open());
+    CHECK_FALSE(ui.window().file_dialog().is_open());
     CHECK(ui.window().notice().text == "Saved " + file.string());
     CHECK(ui.window().title() == "notes \u2013 Headlight");
     CHECK(load_session(file).value() == ui.state());
@@ -77,7 +77,7 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.sees("session.open"));
     type_path(ui, file);
     ui.click("session.open");
-    CHECK_FALSE(ui.window().session_dialog().is_open());
+    CHECK_FALSE(ui.window().file_dialog().is_open());
     CHECK(ui.state() == saved);
     CHECK(ui.window().title() == "model \u2013 Headlight");
     CHECK(ui.window().notice().text == "model.headlight.json: 1 head knocked out \u00B7 padding off");
@@ -94,7 +94,7 @@ TEST_SUITE("gpu") {
     type_path(ui, other);
     ui.click("session.save");
     CHECK(ui.sees("session.trouble"));
-    CHECK(ui.window().session_dialog().is_open());
+    CHECK(ui.window().file_dialog().is_open());
     CHECK(fs::file_size(other) == 8);
     ui.click("session.path");
     ui.type("x");  // another name: the question is gone
@@ -103,7 +103,7 @@ TEST_SUITE("gpu") {
     ui.click("session.save");
     CHECK(fs::file_size(other) == 8);
     ui.click("session.save");
-    CHECK_FALSE(ui.window().session_dialog().is_open());
+    CHECK_FALSE(ui.window().file_dialog().is_open());
     CHECK(load_session(other).value() == ui.state());
 
     save_session(own, ui.state());
@@ -114,7 +114,7 @@ TEST_SUITE("gpu") {
     ui.click("menu.Save session as\u2026");
     REQUIRE(ui.sees("session.save"));
     ui.click("session.save");  // proposes the session's own name
-    CHECK_FALSE(ui.window().session_dialog().is_open());
+    CHECK_FALSE(ui.window().file_dialog().is_open());
   }
 
   TEST_CASE("what can't be opened or written is said in the dialog, and nothing changes") {
@@ -130,13 +130,13 @@ TEST_SUITE("gpu") {
       CHECK(ui.state() == before);
     }
     ui.click("session.cancel");
-    CHECK_FALSE(ui.window().session_dialog().is_open());
+    CHECK_FALSE(ui.window().file_dialog().is_open());
     ui.press(Key::S, kControl);
     type_path(ui, folder.path() / "newer.headlight.json" / "below a file");
     ui.click("session.save");
     CHECK(ui.sees("session.trouble"));
     CHECK(ui.window().title() == "Headlight");
     ui.press(Key::Escape);
-    CHECK_FALSE(ui.window().session_dialog().is_open());
+    CHECK_FALSE(ui.window().file_dialog().is_open());
   }
 }

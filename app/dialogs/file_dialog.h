@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,19 +11,21 @@
 
 namespace headlight::app {
 
-/// Asks under which name to save a session, or which one to open. Before another file is overwritten it asks.
-class SessionDialog {
+/// What a file is asked for.
+enum class FilePurpose : std::uint8_t { SaveSession, OpenSession, OpenText };
+
+/// Asks under which name to save a session, or which session or text to open. Before another file is overwritten it asks.
+class FileDialog {
  public:
   /// `current`: the file of the open session, which may be overwritten without a question; empty: none. `folder`: where a
   /// new one is proposed; empty: the home folder.
-  void open_to_save(const std::filesystem::path& current, const std::string& folder);
-  void open_to_load(const std::filesystem::path& current, const std::string& folder);
+  void open(FilePurpose purpose, const std::filesystem::path& current, const std::string& folder);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
 
   struct Choice {
     std::filesystem::path path;
-    bool saves = false;  ///< to write, else to read
+    FilePurpose purpose = FilePurpose::OpenText;
   };
   /// What the user confirmed, once. The dialog stays open until close(), so that a failure can be shown.
   std::optional<Choice> draw(Frame& frame);
@@ -30,19 +33,19 @@ class SessionDialog {
   void refuse(const std::string& trouble) { trouble_ = trouble; }
 
  private:
-  void open(bool saves, const std::filesystem::path& current);
+  bool saves() const { return purpose_ == FilePurpose::SaveSession; }
   void draw_path(Frame& frame, bool& is_confirmed);
   /// The file that the field names; nullopt, with the reason or the question below the field, when it can't be used yet.
   std::optional<std::filesystem::path> confirm();
   void browse();
 
   bool is_open_ = false;
-  bool saves_ = false;
+  FilePurpose purpose_ = FilePurpose::OpenText;
   std::filesystem::path current_;
   std::string typed_;
   std::string trouble_;
   std::optional<std::filesystem::path> asked_;  ///< whether it may be replaced
-  FolderList files_{{".json"}};
+  FolderList files_;
   shell::FieldFocus focus_ = shell::FieldFocus::None;
 };
 

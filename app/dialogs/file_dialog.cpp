@@ -1,0 +1,178 @@
+#include "app/dialogs/file_dialog.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/state/opened_file.h"
+#include "app/state/session_file.h"
+#include "app/widgets/dialog.h"
+#include "app/widgets/ink.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr float kWidth = 560.0F;
+constexpr const char* kNewSession = "session.headlight.json";
+
+/// What the dialog says for a purpose.
+struct Words {
+  const char* title;
+  const char* help;
+  const char* button;
+  std::string prefix;  ///< of the controls' names
+  const char* hint;
+  const char* new_name;  ///< that is proposed
+  std::vector<std::string> extensions;
+};
+
+const Words& words_of(FilePurpose purpose) {
+  static const Words kSave{.title = "Save session",
+                           .help = "Texts, model, masks, heads' gains, what is selected and how it is shown",
+                           .button = "Save",
+                           .prefix = "session.",
+                           .hint = "~/session.headlight.json",
+                           .new_name = kNewSession,
+                           .extensions = {".json"}};
+  static const Words kOpenSession{.title = "Open session",
+                                  .help = "A .headlight.json file; what is shown now can be brought back with Undo",
+                                  .button = "Open",
+                                  .prefix = "session.",
+                                  .hint = kSave.hint,
+                                  .new_name = kNewSession,
+                                  .extensions = {".json"}};
+  static const Words kOpenText{.title = "Open text",
+                               .help =
+                                   "A text file in UTF-8, of 1 MiB at most. Its lines are a batch, or one text where the "
+                                   "sidebar says so; Undo brings back the text that is shown now",
+                               .button = "Open",
+                               .prefix = "text_file.",
+                               .hint = "~/text.txt",
+                               .new_name = "",
+                               .extensions = {".txt", ".md", ".text", ".csv", ".tsv", ".py", ".cpp", ".h"}};
+  switch (purpose) {
+    case FilePurpose::SaveSession:
+      return kSave;
+    case FilePurpose::OpenSession:
+      return kOpenSession;
+    case FilePurpose::OpenText:
+      break;
+  }
+  return kOpenText;
+}
+
+void draw_small(Frame& frame, const std::string& text, shell::Color color) {
+  frame.ui.ensure_glyphs(text);
+  const Ink ink(frame.ui.fonts().small, color);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+}
+
+std::string in_folder(const std::string& folder, const std::string& name) {
+  return (folder.empty() ? std::string("~") : folder) + "/" + name;
+}
+
+}  // namespace
+
+void FileDialog::open(FilePurpose purpose, const fs::path& current, const std::string& folder) {
+  is_open_ = true;
+  purpose_ = purpose;
+  current_ = current;
+  trouble_.clear();
+  asked_.reset();
+  files_ = FolderList(words_of(purpose).extensions);
+  focus_ = shell::FieldFocus::SelectAll;
+  typed_ = current.empty() ? in_folder(folder, words_of(purpose).new_name) : current.string();
+}
+
+std::optional<FileDialog::Choice> FileDialog::draw(Frame& frame) {
+  const Words& words = words_of(purpose_);
+  const Dialog dialog(frame, words.title, is_open_, kWidth);
+  if (!dialog.is_visible()) return std::nullopt;
+  if (files_.is_open()) {
+    const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, 420.0F);
+    if (const std::optional<fs::path> chosen = files_.draw(frame, height)) {
+      std::error_code failure;
+      typed_ = (saves() && fs::is_directory(*chosen, failure) ? *chosen / kNewSession : *chosen).string();
+      asked_.reset();
+      trouble_.clear();
+    }
+    return std::nullopt;
+  }
+  bool is_confirmed = false;
+  draw_path(frame, is_confirmed);
+  if (!trouble_.empty()) {
+    draw_small(frame, trouble_, frame.ui.theme().warning);
+    frame.mark(words.prefix + "trouble", last_item_rect());
+  }
+  ImGui::Spacing();
+  const char* label = asked_ ? "Replace" : words.button;
+  ImGui::BeginDisabled(typed_.empty());
+  is_confirmed = ImGui::Button(label, {96.0F, 0.0F}) || is_confirmed;
+  ImGui::EndDisabled();
+  mark_last_item(frame, words.prefix + (saves() ? "save" : "open"));
+  ImGui::SameLine();
+  if (ImGui::Button("Cancel", {96.0F, 0.0F})) {
+    is_open_ = false;
+    ImGui::CloseCurrentPopup();
+  }
+  mark_last_item(frame, words.prefix + "cancel");
+  if (!is_confirmed || typed_.empty()) return std::nullopt;
+  const std::optional<fs::path> path = confirm();
+  if (!path) return std::nullopt;
+  return Choice{.path = *path, .purpose = purpose_};
+}
+
+void FileDialog::draw_path(Frame& frame, bool& is_confirmed) {
+  const Words& words = words_of(purpose_);
+  draw_small(frame, words.help, frame.ui.theme().text_dim);
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float button = ImGui::CalcTextSize("Browse").x + 2.0F * style.FramePadding.x;
+  const std::string before = typed_;
+  is_confirmed = frame.ui.text_field("##path", typed_,
+                                     {.width = ImGui::GetContentRegionAvail().x - button - style.ItemSpacing.x,
+                                      .focus = std::exchange(focus_, shell::FieldFocus::None),
+                                      .passes_escape = true,
+                                      .hint = words.hint,
+                                      .enter_confirms = true});
+  mark_last_item(frame, words.prefix + "path");
+  if (typed_ != before) {  // a question or a problem was about another file
+    asked_.reset();
+    trouble_.clear();
+  }
+  ImGui::SameLine();
+  if (ImGui::Button("Browse")) browse();
+  mark_last_item(frame, words.prefix + "browse");
+}
+
+std::optional<fs::path> FileDialog::confirm() {
+  try {
+    if (!saves()) return expand_home(typed_);
+    const fs::path path = session_path(typed_);
+    std::error_code failure;
+    const bool is_current = !current_.empty() && (path == current_ || fs::equivalent(path, current_, failure));
+    if (is_current || !fs::exists(path, failure) || asked_ == path) return path;
+    asked_ = path;
+    trouble_ = fmt::format("{} is there already: replace it?", path.string());
+  } catch (const Error& error) {
+    trouble_ = error.what();
+  }
+  return std::nullopt;
+}
+
+void FileDialog::browse() {
+  try {
+    files_.open(expand_home(typed_.empty() ? "~" : typed_));
+  } catch (const Error& error) {
+    trouble_ = error.what();
+  }
+}
+
+}  // namespace headlight::app
