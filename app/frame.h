@@ -59,6 +59,11 @@ struct Frame {
     return result.memory.get();
   }
 
+  const Analysed* ask(const AnalysisQuery& query) {
+    queries.emplace_back(query);
+    return result.analysed(query);
+  }
+
   /// Starts a command with the next frame, if it is enabled then. `id` must outlive this frame.
   void start_command(std::string_view id) {
     if (!commands) return;

@@ -22,6 +22,11 @@ bool EngineResult::is_current(const TileQuery& query) const {
   return found != tiles.end() && found->second.run == run;
 }
 
+const Analysed* EngineResult::analysed(const AnalysisQuery& query) const {
+  const auto known = analyses.find(query);
+  return known == analyses.end() ? nullptr : &known->second;
+}
+
 const Prediction* EngineResult::prediction(const PredictionQuery& request) const {
   const auto found = predictions.find(request);
   return found == predictions.end() ? nullptr : &found->second;

@@ -75,6 +75,8 @@ struct EngineResult {
   /// The memory [batch, token, d_model] from which cross-attention's keys and values are projected: the encoder's output. Of
   /// this run, and only on request; none without an encoder.
   std::shared_ptr<const Tensor> memory;
+  /// The requested ones; like tiles possibly of the previous run.
+  std::map<AnalysisQuery, Analysed> analyses;
   /// One line when the newest request fails; then everything above is the last valid run and `is_stale`.
   std::string error;
   bool is_stale = false;
@@ -89,6 +91,8 @@ struct EngineResult {
   bool is_current(const TileQuery& query) const;
   /// The prediction, possibly of the previous run; nullptr while there is none.
   const Prediction* prediction(const PredictionQuery& request) const;
+  /// The answer, possibly of the previous run; nullptr while there is none.
+  const Analysed* analysed(const AnalysisQuery& query) const;
 };
 
 inline constexpr std::size_t kDefaultTileBytes = std::size_t{256} << 20;

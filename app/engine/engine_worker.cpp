@@ -139,6 +139,8 @@ void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs)
                        .masks = inputs.masks,
                        .interventions = inference::interventions_of(inputs.gains, *source.network)},
                       std::move(run_));
+  const bool is_other_network = !result_.network || result_.network->layers != source.network->layers;
+  if (is_other_network) result_.analyses.clear();
   result_.timing = run_->timing();
   result_.network = source.network;
   result_.input = source.input;
@@ -243,12 +245,29 @@ bool EngineWorker::misses_memory() const {
          std::ranges::find(request_->queries, Query(MemoryQuery())) != request_->queries.end();
 }
 
+std::vector<AnalysisQuery> EngineWorker::missing_analyses() {
+  std::vector<AnalysisQuery> missing;
+  std::map<AnalysisQuery, Analysed> kept;
+  for (const Query& query : request_->queries) {
+    const AnalysisQuery* wanted = std::get_if<AnalysisQuery>(&query);
+    if (!wanted) continue;
+    const auto known = result_.analyses.find(*wanted);
+    if (known != result_.analyses.end()) kept.insert(*known);
+    const bool is_answered = known != result_.analyses.end() && known->second.run == result_.run && known->second.is_done;
+    if (!is_answered) missing.push_back(*wanted);
+  }
+  result_.analyses = std::move(kept);
+  return missing;
+}
+
 void EngineWorker::collect() {
   if (!request_ || !run_) return queue_.clear();
   const std::vector<TileQuery> tiles = missing_tiles();
   const std::vector<PredictionQuery> predictions = missing_predictions();
   std::set<Query> wanted(tiles.begin(), tiles.end());
   wanted.insert(predictions.begin(), predictions.end());
+  const std::vector<AnalysisQuery> analyses = missing_analyses();
+  wanted.insert(analyses.begin(), analyses.end());
   if (misses_memory()) wanted.insert(MemoryQuery());
   const bool is_compared_anew = compared_number_ != std::exchange(compared_number_, compared_.number());
   // What is still wanted goes on where it is: a mean may have taken long to come so far.
@@ -274,10 +293,29 @@ void EngineWorker::collect() {
     queue_.ask(MemoryQuery(), QueryPriority::Selected, ++position,
                [&] { return make_memory_task([this](Tensor output) { keep_memory(std::move(output)); }); });
   }
+  for (const AnalysisQuery& query : analyses) {
+    queue_.ask(query, QueryPriority::Background, ++position, [&] {
+      const AnalysisSubject subject{.network = result_.network,
+                                    .input = result_.input,
+                                    .inputs = result_.inputs,
+                                    .shapes = result_.shapes,
+                                    .has_logits = result_.has_logits};
+      const std::size_t vocabulary = result_.has_logits ? result_.network->layers->unembedding->linear.out() : 0;
+      return make_analysis_task(query, subject, vocabulary,
+                                [this, query](Analysed answer) { keep_analysis(query, std::move(answer)); });
+    });
+  }
 }
 
 void EngineWorker::keep_prediction(const PredictionQuery& query, std::span<const float> logits) {
   result_.predictions.insert_or_assign(query, predict(logits, query.keeps_logits, result_.run));
+}
+
+void EngineWorker::keep_analysis(const AnalysisQuery& query, Analysed answer) {
+  answer.run = result_.run;
+  // What the previous run's analysis found stays on screen until there is something of this run.
+  if (!answer.result && !answer.is_done) return;
+  result_.analyses.insert_or_assign(query, std::move(answer));
 }
 
 void EngineWorker::keep_memory(Tensor encoder_output) {

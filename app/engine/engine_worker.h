@@ -80,8 +80,10 @@ class EngineWorker {
   bool reduce_tile(const TileQuery& query);
   std::vector<PredictionQuery> missing_predictions();
   bool misses_memory() const;
+  std::vector<AnalysisQuery> missing_analyses();
   void keep_prediction(const PredictionQuery& query, std::span<const float> logits);
   void keep_memory(Tensor encoder_output);
+  void keep_analysis(const AnalysisQuery& query, Analysed answer);
   /// Frees the run and closes the device.
   void close();
   /// Tells the error; a lost device is opened again instead, and the request repeated there.

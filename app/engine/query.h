@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <variant>
 
+#include "app/analyses/analysis.h"
 #include "app/engine/predictions.h"
 #include "app/quantities/tile_query.h"
 
@@ -16,7 +17,7 @@ struct MemoryQuery {
 
 /// One question about the newest run. Those that name nothing in the run are ignored: the caller may lay out a run that it
 /// hasn't seen.
-using Query = std::variant<TileQuery, PredictionQuery, MemoryQuery>;
+using Query = std::variant<TileQuery, PredictionQuery, MemoryQuery, AnalysisQuery>;
 
 /// Queries that are answered, and all that were asked.
 struct QueryProgress {

@@ -49,7 +49,8 @@ void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget) {
     QueryStep step;
     QueryTask::Cost cost;
     for (const Waitings::iterator entry : order) {
-      const bool is_next = fits || entry->second.priority == order.front()->second.priority;
+      const QueryPriority priority = entry->second.priority, first = order.front()->second.priority;
+      const bool is_next = priority == first || (fits && priority != QueryPriority::Background);
       const QueryTask::Cost own = entry->second.task->cost();
       const bool has_room = cost.cells < budget.cells && cost.logits + own.logits <= budget.logits;
       if (!batch.empty() && (!is_next || !has_room)) break;
@@ -58,12 +59,14 @@ void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget) {
       batch.push_back({.waiting = entry,
                        .tiles = part.tiles.size(),
                        .states = part.states.size(),
+                       .residuals = part.residuals.size(),
                        .reads_encoder_output = part.reads_encoder_output});
       step.of = part.of;
       for (const attention::TileRequest& tile : part.tiles) cost.cells += std::size_t{tile.rows} * tile.columns;
       cost.logits += own.logits;
       std::ranges::move(part.tiles, std::back_inserter(step.tiles));
       std::ranges::move(part.states, std::back_inserter(step.states));
+      std::ranges::move(part.residuals, std::back_inserter(step.residuals));
       step.reads_encoder_output = step.reads_encoder_output || part.reads_encoder_output;
     }
     answer(runs, batch, step);
@@ -79,19 +82,22 @@ void QueryQueue::answer(const Runs& runs, std::vector<Part>& batch, const QueryS
   if (is_of_reference) {
     if (runs.reference == nullptr) throw Error("there is no run to compare with");
     answers.tiles = runs.reference->evaluate(step.tiles);
-  } else if (!step.tiles.empty() || !step.states.empty()) {
-    answers = runs.run.answer({.tiles = step.tiles, .states = step.states});
+  } else if (!step.tiles.empty() || !step.states.empty() || !step.residuals.empty()) {
+    answers = runs.run.answer({.tiles = step.tiles, .states = step.states, .residuals = step.residuals});
   }
   const std::size_t width = step.states.empty() ? 0 : answers.logits.values.size() / step.states.size();
   std::span<attention::Tile> tiles = answers.tiles;
   std::span<const float> logits = answers.logits.values;
+  std::span<const Tensor> residuals = answers.residuals;
   for (const Part& part : batch) {
     QueryTask& task = *part.waiting->second.task;
     task.take({.tiles = tiles.first(part.tiles),
                .logits = logits.first(part.states * width),
-               .encoder_output = part.reads_encoder_output ? runs.run.encoder_output() : Tensor()});
+               .encoder_output = part.reads_encoder_output ? runs.run.encoder_output() : Tensor(),
+               .residuals = residuals.first(part.residuals)});
     tiles = tiles.subspan(part.tiles);
     logits = logits.subspan(part.states * width);
+    residuals = residuals.subspan(part.residuals);
     if (!task.is_done()) continue;
     waiting_.erase(part.waiting);
     ++done_;

@@ -20,8 +20,9 @@ namespace headlight::app {
 struct QueryStep {
   Evaluation::Of of = Evaluation::Of::Run;
   std::vector<attention::TileRequest> tiles = {};
-  std::vector<inference::StateRef> states = {};  ///< whose logits are read; of the newest run
-  bool reads_encoder_output = false;             ///< of the newest run
+  std::vector<inference::StateRef> states = {};         ///< whose logits are read; of the newest run
+  bool reads_encoder_output = false;                    ///< of the newest run
+  std::vector<inference::ResidualRows> residuals = {};  ///< of the newest run
 };
 
 /// The answers to one step.
@@ -29,6 +30,7 @@ struct QueryAnswer {
   std::span<attention::Tile> tiles;
   std::span<const float> logits;  ///< [state, vocabulary]
   Tensor encoder_output = {};
+  std::span<const Tensor> residuals = {};  ///< [row, d_model] each
 };
 
 /// A query while it is answered. A new kind of query is an alternative of Query and a class of this interface, which hands
@@ -49,7 +51,7 @@ class QueryTask {
   virtual bool is_done() const = 0;
 };
 
-/// What is on screen with the selected head, what else is on screen, and what may wait.
+/// What is on screen with the selected head, what else is on screen, and what may wait until all of that is answered.
 enum class QueryPriority : std::uint8_t { Selected, OnScreen, Background };
 
 /// The queries that aren't answered yet, for one newest run and one reference. All of them are answered together where they
@@ -82,7 +84,7 @@ class QueryQueue {
   /// One entry of a batch, and its part of the answers.
   struct Part {
     Waitings::iterator waiting;
-    std::size_t tiles = 0, states = 0;
+    std::size_t tiles = 0, states = 0, residuals = 0;
     bool reads_encoder_output = false;
   };
   std::vector<Waitings::iterator> in_order();
@@ -92,12 +94,16 @@ class QueryQueue {
   std::size_t done_ = 0;
 };
 
-/// Tasks of the three kinds of queries; `sink` gets the result.
+/// Tasks of the kinds of queries; `sink` gets the result.
 std::unique_ptr<QueryTask> make_tile_task(const TileQuery& query, const BlockShapes& shapes,
                                           std::function<void(attention::Tile tile)> sink);
 /// `vocabulary`: numbers in a row of logits.
 std::unique_ptr<QueryTask> make_prediction_task(const PredictionQuery& query, std::size_t vocabulary,
                                                 std::function<void(std::span<const float> logits)> sink);
 std::unique_ptr<QueryTask> make_memory_task(std::function<void(Tensor encoder_output)> sink);
+/// `sink` gets each result on the way, and the last with `is_done`; of an analysis that throws Error its message.
+/// `vocabulary`: numbers in a row of logits.
+std::unique_ptr<QueryTask> make_analysis_task(const AnalysisQuery& query, const AnalysisSubject& subject,
+                                              std::size_t vocabulary, std::function<void(Analysed answer)> sink);
 
 }  // namespace headlight::app

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/engine/query_queue.h"
+#include "core/error.h"
 
 namespace headlight::app {
 namespace {
@@ -72,6 +73,48 @@ class MemoryTask final : public QueryTask {
   bool is_done_ = false;
 };
 
+class AnalysisQueryTask final : public QueryTask {
+ public:
+  AnalysisQueryTask(const AnalysisQuery& query, const AnalysisSubject& subject, std::size_t vocabulary,
+                    std::function<void(Analysed)> sink)
+      : vocabulary_(vocabulary), sink_(std::move(sink)) {
+    try {
+      task_ = query.analysis->begin(query, subject);
+    } catch (const Error& error) {
+      error_ = error.what();
+    }
+  }
+
+  Cost cost() const override {
+    Cost cost;
+    if (is_done()) return cost;
+    const AnalysisTask::Reads reads = task_->next(1);
+    for (const attention::TileRequest& tile : reads.tiles) cost.cells += std::size_t{tile.rows} * tile.columns;
+    cost.logits = reads.logits.size() * vocabulary_;
+    return cost;
+  }
+  QueryStep next(std::size_t most_cells) override {
+    if (is_done()) return {};
+    AnalysisTask::Reads reads = task_->next(most_cells);
+    return {.tiles = std::move(reads.tiles), .states = std::move(reads.logits), .residuals = std::move(reads.residuals)};
+  }
+  void take(const QueryAnswer& answer) override {
+    try {
+      if (!is_done()) task_->take({.tiles = answer.tiles, .logits = answer.logits, .residuals = answer.residuals});
+    } catch (const Error& error) {
+      error_ = error.what();
+    }
+    sink_({.result = error_.empty() ? task_->result() : nullptr, .error = error_, .is_done = is_done()});
+  }
+  bool is_done() const override { return !error_.empty() || task_->is_done(); }
+
+ private:
+  std::size_t vocabulary_;
+  std::function<void(Analysed)> sink_;
+  std::unique_ptr<AnalysisTask> task_;
+  std::string error_;  ///< of an analysis that can't be done
+};
+
 }  // namespace
 
 std::unique_ptr<QueryTask> make_tile_task(const TileQuery& query, const BlockShapes& shapes,
@@ -86,6 +129,11 @@ std::unique_ptr<QueryTask> make_prediction_task(const PredictionQuery& query, st
 
 std::unique_ptr<QueryTask> make_memory_task(std::function<void(Tensor encoder_output)> sink) {
   return std::make_unique<MemoryTask>(std::move(sink));
+}
+
+std::unique_ptr<QueryTask> make_analysis_task(const AnalysisQuery& query, const AnalysisSubject& subject,
+                                              std::size_t vocabulary, std::function<void(Analysed answer)> sink) {
+  return std::make_unique<AnalysisQueryTask>(query, subject, vocabulary, std::move(sink));
 }
 
 }  // namespace headlight::app

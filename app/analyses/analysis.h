@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/state/state.h"
+#include "attention/stage.h"
+#include "core/tensor.h"
+#include "inference/run.h"
+#include "model/network.h"
+
+namespace headlight::app {
+
+struct Analysis;
+
+/// Asks for what an analysis finds in a run. An analysis says which members it heeds; the others are 0, so that equal
+/// questions are equal values.
+struct AnalysisQuery {
+  const Analysis* analysis = nullptr;
+  model::BlockRef block = {};
+  std::uint32_t batch = 0;
+  std::uint32_t head = 0, query = 0, key = 0;
+  std::array<std::uint32_t, 2> tokens = {};   ///< ids of the vocabulary
+  std::array<std::uint32_t, 2> options = {};  ///< with a meaning of the analysis' own
+
+  auto operator<=>(const AnalysisQuery&) const = default;
+};
+
+/// What an analysis found; each has a type of its own.
+struct AnalysisResult {
+  AnalysisResult() = default;
+  virtual ~AnalysisResult() = default;
+
+ protected:
+  AnalysisResult(const AnalysisResult&) = default;
+  AnalysisResult& operator=(const AnalysisResult&) = default;
+};
+
+/// The run that is analysed, without what only the device has.
+struct AnalysisSubject {
+  std::shared_ptr<const model::Network> network;
+  std::shared_ptr<const model::ModelInput> input;
+  std::shared_ptr<const RunInputs> inputs;
+  BlockShapes shapes;
+  bool has_logits = false;
+};
+
+/// An analysis while it is computed, on the engine's thread. It reads from the run what it needs, some at a time, and
+/// between two of its steps newer requests win. So one take() computes for 20 ms at most.
+class AnalysisTask {
+ public:
+  /// What is read next of the run.
+  struct Reads {
+    std::vector<attention::TileRequest> tiles = {};
+    std::vector<inference::StateRef> logits = {};  ///< whose logits are read, where the run has any
+    std::vector<inference::ResidualRows> residuals = {};
+  };
+  struct Answers {
+    std::span<attention::Tile> tiles;
+    std::span<const float> logits;      ///< [state, vocabulary]
+    std::span<const Tensor> residuals;  ///< [row, d_model] each
+  };
+
+  virtual ~AnalysisTask() = default;
+  /// Of about `most_cells` cells of tiles, at least one thing in all; the same again until take(). Not once it is done.
+  virtual Reads next(std::size_t most_cells) = 0;
+  /// Throws Error where what was read can't be analysed; its message is shown in place of a result.
+  virtual void take(const Answers& answers) = 0;
+  virtual bool is_done() const = 0;
+  /// What is known so far, a value that no later step changes; null: nothing yet.
+  virtual std::shared_ptr<const AnalysisResult> result() const = 0;
+};
+
+/// A finding about a whole run or a head that is more than a matrix of numbers: a line of analyses().
+struct Analysis {
+  std::string_view id;     ///< lower-case words: "residual-sizes"
+  std::string_view title;  ///< "sizes of the residual stream"
+  /// Throws Error in one line where the network can't be analysed, or the query names nothing in it.
+  std::unique_ptr<AnalysisTask> (*begin)(const AnalysisQuery& query, const AnalysisSubject& subject);
+};
+
+/// A query's answer.
+struct Analysed {
+  std::shared_ptr<const AnalysisResult> result;  ///< so far; null: nothing yet, or `error`
+  std::string error;                             ///< one line: why there is none
+  bool is_done = false;
+  std::uint64_t run = 0;  ///< of the engine; an older one's until the newest run is analysed
+
+  /// The result as the type that its analysis has; null where there is none.
+  template <typename Result>
+  const Result* as() const {
+    return dynamic_cast<const Result*>(result.get());
+  }
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,18 @@
+#include "app/analyses/analysis_table.h"
+
+#include <array>
+
+#include "app/analyses/residual_sizes.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::array kAnalyses = {
+    &kResidualSizes,
+};
+
+}  // namespace
+
+std::span<const Analysis* const> analyses() { return kAnalyses; }
+
+}  // namespace headlight::app

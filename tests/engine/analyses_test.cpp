@@ -1,0 +1,146 @@
+// Analyses: how the engine answers them, and what each finds.
+#include "app/analyses/analysis_table.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "app/analyses/residual_sizes.h"
+#include "app/engine/engine_worker.h"
+#include "core/error.h"
+#include "engine/fake_runner.h"
+#include "engine/reference_runner.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+State playground() {
+  State state;
+  state.text() = "one two three four five";
+  state.playground().settings.d_model = 12;
+  state.playground().settings.heads = 3;
+  state.playground().settings.layers = 2;
+  return state;
+}
+
+EngineRequest request(std::uint64_t revision, const State& state, std::vector<Query> queries) {
+  return {.revision = revision, .inputs = run_inputs(state), .queries = std::move(queries)};
+}
+
+EngineWorker worker_of(RunnerFactory open) {
+  return EngineWorker({.open = std::move(open),
+                       .tile_bytes = kDefaultTileBytes,
+                       .models = std::make_shared<ModelCache>(),
+                       .watch_load = [](std::size_t, std::size_t) { return true; }});
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("analyses have ids of their own") {
+    std::set<std::string_view> ids;
+    for (const Analysis* analysis : analyses()) {
+      CHECK(ids.insert(analysis->id).second);
+      CHECK(!analysis->title.empty());
+    }
+    CHECK(!ids.empty());
+  }
+
+  TEST_CASE("the sizes of the residual stream are those of the states, layer by layer") {
+    const AnalysisQuery sizes{.analysis = &kResidualSizes};
+    EngineWorker worker = worker_of(open_reference_runner);
+    worker.open("");
+    worker.begin(request(1, playground(), {sizes}));
+    std::size_t known = 0;
+    while (worker.has_more()) {
+      worker.evaluate_some();
+      const Analysed* answer = worker.snapshot().analysed(sizes);
+      REQUIRE(answer);
+      const auto* found = answer->as<ResidualSizes>();
+      REQUIRE(found);
+      CHECK(found->lengths.size() == known + 5);  // a layer more
+      known = found->lengths.size();
+      CHECK(answer->is_done == !worker.has_more());
+    }
+    const EngineResult result = worker.snapshot();
+    const Analysed* answer = result.analysed(sizes);
+    REQUIRE(answer);
+    CHECK(answer->run == result.run);
+    const auto* found = answer->as<ResidualSizes>();
+    REQUIRE(found);
+    REQUIRE(found->lengths.size() == 3 * 5);
+    RunSource sources;
+    const RunSource::Source& source = sources.build(run_inputs(playground()));
+    const ReferenceRun run(inference::PassInputs{
+        .network = source.network, .input = *source.input, .masks = playground().masks, .interventions = {}});
+    for (std::uint32_t layer = 0; layer <= 2; ++layer) {
+      const inference::ResidualRows rows{.layer = layer, .count = 5};
+      const Tensor states = run.residuals({&rows, 1}).front();
+      for (std::size_t token = 0; token < 5; ++token) {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < 12; ++i) sum += std::pow(double{states.values[token * 12 + i]}, 2.0);
+        CHECK(std::abs(double{found->lengths[layer * 5 + token]} - std::sqrt(sum)) <= 1e-6 * std::sqrt(sum));
+      }
+    }
+  }
+
+  TEST_CASE("an analysis that can't be done says why, and nothing else fails") {
+    const AnalysisQuery of_no_item{.analysis = &kResidualSizes, .batch = 7};
+    const AnalysisQuery of_no_decoder{.analysis = &kResidualSizes, .block = {.kind = model::BlockKind::DecoderSelf}};
+    const TileQuery tile{.rows = 5, .columns = 5};
+    EngineWorker worker = worker_of(open_reference_runner);
+    worker.open("");
+    worker.begin(request(1, playground(), {of_no_item, tile, of_no_decoder}));
+    while (worker.has_more()) worker.evaluate_some();
+    const EngineResult result = worker.snapshot();
+    CHECK(result.error == "");
+    CHECK(result.tile(tile) != nullptr);
+    for (const AnalysisQuery& query : {of_no_item, of_no_decoder}) {
+      const Analysed* answer = result.analysed(query);
+      REQUIRE(answer);
+      CHECK(answer->error == "this run has no such layers");
+      CHECK(answer->result == nullptr);
+      CHECK(answer->is_done);
+    }
+  }
+
+  TEST_CASE("findings of the previous run stay until there are new ones, of another network they go") {
+    const AnalysisQuery sizes{.analysis = &kResidualSizes};
+    EngineWorker worker = worker_of(open_reference_runner);
+    worker.open("");
+    State state = playground();
+    worker.begin(request(1, state, {sizes}));
+    while (worker.has_more()) worker.evaluate_some();
+    state.text() += " six";
+    worker.begin(request(2, state, {sizes}));
+    const EngineResult later = worker.snapshot();
+    REQUIRE(later.analysed(sizes));
+    CHECK(later.analysed(sizes)->run == 1);
+    CHECK(later.run == 2);
+    while (worker.has_more()) worker.evaluate_some();
+    CHECK(worker.snapshot().analysed(sizes)->run == 2);
+    CHECK(worker.snapshot().analysed(sizes)->as<ResidualSizes>()->tokens == 6);
+    state.playground().settings.seed += 1;
+    worker.begin(request(3, state, {sizes}));
+    CHECK(worker.snapshot().analysed(sizes) == nullptr);
+    worker.begin(request(4, state, {}));
+    CHECK(!worker.has_more());
+  }
+
+  TEST_CASE("what is on screen is answered before any analysis") {
+    const AnalysisQuery sizes{.analysis = &kResidualSizes};
+    const TileQuery tile{.rows = 5, .columns = 5};
+    EngineWorker worker = worker_of(open_reference_runner);
+    worker.open("");
+    worker.begin(request(1, playground(), {sizes, tile}));
+    worker.evaluate_some();
+    CHECK(worker.snapshot().tile(tile) != nullptr);
+    CHECK(worker.snapshot().analysed(sizes) == nullptr);
+  }
+}
