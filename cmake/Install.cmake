@@ -1,4 +1,4 @@
-# `cmake --install build/release [--prefix …]`: the program, the bundled models and example texts, the menu entry and icons, the
+# `cmake --install build/release [--prefix …]`: the program, the bundled models, lessons and example texts, the menu entry and icons, the
 # licence. Shaders are inside the program, which finds the models relative to its path (app/models/bundled_models.cpp).
 include(GNUInstallDirs)
 install(TARGETS headlight RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -8,7 +8,7 @@ foreach(size 16 32 48 64 128 256)
   install(FILES assets/icon/headlight-${size}.png
     DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/${size}x${size}/apps RENAME headlight.png)
 endforeach()
-foreach(folder models examples)
+foreach(folder models examples lessons)
   install(DIRECTORY assets/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight)
 endforeach()
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -42,6 +42,12 @@ class CommandHost {
   virtual void toggle_grid() = 0;
   virtual void toggle_welcome() = 0;
   virtual void toggle_help() = 0;
+  /// Opens the list of lessons in the sidebar, or closes lessons.
+  virtual void toggle_lessons() = 0;
+  /// Is a lesson's card open?
+  virtual bool plays_lesson() const = 0;
+  virtual void go_on_in_lesson() = 0;
+  virtual void go_back_in_lesson() = 0;
   virtual void toggle_palette() = 0;
   virtual void show_about() = 0;
   /// Opens the sidebar's text section and gives the first text box the keyboard.

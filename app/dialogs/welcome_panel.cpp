@@ -43,6 +43,8 @@ shell::Color role_of(WelcomeCard::Kind kind, const shell::Theme& theme) {
       return theme.query;
     case WelcomeCard::Kind::Translator:
       return theme.output;
+    case WelcomeCard::Kind::Lessons:
+      return theme.value;
     case WelcomeCard::Kind::Preset:
       return theme.key;
     case WelcomeCard::Kind::Browse:

@@ -11,7 +11,7 @@ namespace headlight::app {
 
 /// Something to begin with.
 struct WelcomeCard {
-  enum class Kind : std::uint8_t { Captions, Translator, Preset, Browse };
+  enum class Kind : std::uint8_t { Captions, Translator, Lessons, Preset, Browse };
   Kind kind = Kind::Browse;
   std::string title, summary;  ///< one line each
   std::string preset = {};     ///< of Kind::Preset

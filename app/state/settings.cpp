@@ -73,6 +73,28 @@ Panes panes_from_json(const json& value, const std::string& path) {
   return panes;
 }
 
+json to_json(const LessonProgress& lessons) { return {{"cards", lessons.cards}, {"completed", lessons.completed}}; }
+
+LessonProgress lessons_from_json(const json& value, const std::string& path) {
+  constexpr std::uint32_t kLastCard = 1'000;
+  const JsonReader reader(value, path);
+  LessonProgress lessons;
+  if (const json* cards = reader.find("cards")) {
+    const JsonReader by_id(*cards, reader.path("cards"));
+    for (const auto& [id, card] : cards->items()) {
+      lessons.cards[id] = JsonReader::integer(by_id.path(id), card, std::uint32_t{0}, kLastCard);
+    }
+  }
+  if (const json* completed = reader.find("completed")) {
+    if (!completed->is_array()) reader.fail("completed", "a list of names", *completed);
+    for (const json& id : *completed) {
+      if (!id.is_string()) reader.fail("completed", "a list of names", *completed);
+      lessons.completed.insert(id.get<std::string>());
+    }
+  }
+  return lessons;
+}
+
 /// At most `most` of a list of texts; `of`: what they are.
 std::vector<std::string> recent_from_json(const JsonReader& reader, const char* key, const char* of, std::size_t most) {
   std::vector<std::string> recent;
@@ -104,6 +126,7 @@ Settings settings_from_json(const json& value) {
   settings.recent_models = recent_from_json(reader, "recent_models", "paths", kMostRecentModels);
   settings.recent_choices = recent_from_json(reader, "recent_choices", "names", kMostRecentChoices);
   if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
+  if (const json* lessons = reader.find("lessons")) settings.lessons = lessons_from_json(*lessons, "lessons");
   if (const json* panes = reader.find("panes")) settings.panes = panes_from_json(*panes, "panes");
   if (const json* state = reader.find("state")) {
     const Result<State> read = state_from_json(*state);
@@ -192,6 +215,7 @@ void save_settings(const fs::path& path, const Settings& settings) {
                       {"recent_choices", settings.recent_choices},
                       {"model_folder", settings.model_folder},
                       {"shows_welcome", settings.shows_welcome},
+                      {"lessons", to_json(settings.lessons)},
                       {"window", to_json(settings.window)},
                       {"panes", to_json(settings.panes)},
                       {"state", to_json(settings.state)}};

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +42,14 @@ struct Panes {
   bool operator==(const Panes&) const = default;
 };
 
+/// How far lessons were played, by their ids.
+struct LessonProgress {
+  std::map<std::string, std::uint32_t> cards;  ///< the card at which one was left
+  std::set<std::string> completed;
+
+  bool operator==(const LessonProgress&) const = default;
+};
+
 /// The program's settings, kept between two starts. Theme, colour map and UI scale are in the state's view choices.
 struct Settings {
   WindowPlacement window;
@@ -49,7 +60,8 @@ struct Settings {
   std::vector<std::string> recent_choices;  ///< ids of the palette's entries, the newest first, at most kMostRecentChoices
   std::string model_folder;                 ///< where the model browser looks besides; empty: nowhere
   std::string export_directory;             ///< where the Export dialog wrote last; empty: none yet
-  bool shows_welcome = true;                ///< until the user closes the welcome panel
+  LessonProgress lessons;
+  bool shows_welcome = true;  ///< until the user closes the welcome panel
 
   bool operator==(const Settings&) const = default;
 };

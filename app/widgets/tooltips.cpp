@@ -77,6 +77,12 @@ constexpr std::array kLines = {
     Line{"head.title", "Which layer and head the map is of; arrow keys choose others."},
     Line{"help.0", "All keys, by what they do."},
     Line{"help.1", "What the words on screen mean."},
+    Line{"lesson.again", "Opens this card's text, model and masks once more."},
+    Line{"lesson.back", "The card before (Ctrl+,)."},
+    Line{"lesson.close", "Leaves the lesson; it is kept where it is (F4)."},
+    Line{"lesson.list", "All lessons."},
+    Line{"lesson.next", "The next card (Ctrl+.), whether the task is done or not."},
+    Line{"lesson.restart", "Begins this lesson again."},
     Line{"loading.cancel", "Stops loading and keeps the model that was open."},
     Line{"mask.fill.0",
          "Masked scores become \u2212\u221E: their weight is exactly 0, and a row that is all masked has no weights."},
@@ -141,6 +147,7 @@ constexpr std::array kFamilies = {
     Line{"grid.line.", "Which line of the batch is shown (Page Up, Page Down)."},
     Line{"menu.device.", "Computes on this device from now on."},
     Line{"menu.notebook-", "A notebook's exact computation, with its tokens, weights and masks."},
+    Line{"lesson.start.", "Opens the lesson in this panel."},
     Line{"text.example.", "Puts this text into the box."},
 };
 

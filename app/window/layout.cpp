@@ -91,6 +91,11 @@ Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes) {
   layout.welcome = {.origin = {0.0F, strips.menu + notice}, .size = {width, welcome}};
   layout.texts = {.origin = {0.0F, top - texts}, .size = {width, texts}};
   (sides.has_sidebar ? layout.sidebar : layout.sidebar_rail) = {.origin = {0.0F, top}, .size = {sidebar, body}};
+  if (sides.has_sidebar) {
+    const float lesson = std::round(std::min(strips.lesson, kLessonMost * body));
+    layout.lesson = {.origin = {0.0F, top}, .size = {sidebar, lesson}};
+    layout.sidebar = {.origin = {0.0F, top + lesson}, .size = {sidebar, body - lesson}};
+  }
   layout.tabs = {.origin = {sidebar, top}, .size = {center, tabs}};
   layout.center = {.origin = {sidebar, top + tabs}, .size = {center, body - tabs}};
   (sides.has_grid ? layout.grid : layout.grid_rail) = {.origin = {sidebar + center, top}, .size = {grid, body}};

@@ -10,8 +10,8 @@ namespace headlight::app {
 ///   menu bar
 ///   welcome
 ///   texts
-///   sidebar │ tabs     │ grid
-///           │ centre   │
+///   lesson  │ tabs     │ grid
+///   sidebar │ centre   │
 ///   status line
 ///
 /// The map comes first: a side panel that would leave it too little room folds into a rail at the window's edge, the grid
@@ -20,6 +20,7 @@ struct Layout {
   view::Rect notice;   ///< a line under the menu bar; no height when there is nothing to say
   view::Rect welcome;  ///< what to begin with; no height once it was closed
   view::Rect texts;    ///< a translator's two texts side by side; no height otherwise
+  view::Rect lesson;   ///< above the sidebar, as wide; no height without a lesson, or where the sidebar is folded
   view::Rect sidebar;  ///< no width: folded
   view::Rect tabs;
   view::Rect center;
@@ -45,6 +46,7 @@ inline constexpr float kStatusHeight = 28.0F;
 inline constexpr float kNoticeHeight = 36.0F;
 inline constexpr float kBodyMin = 460.0F;    ///< of the panes and the status line, before the welcome gives way
 inline constexpr float kBodyLeast = 280.0F;  ///< before the texts give way
+inline constexpr float kLessonMost = 0.6F;   ///< part of the sidebar's column that a lesson takes
 
 /// Heights of the strips above the panes; 0: not there.
 struct Strips {
@@ -52,6 +54,7 @@ struct Strips {
   bool has_notice = false;
   float welcome = 0.0F;
   float texts = 0.0F;
+  float lesson = 0.0F;  ///< of the sidebar's column
 };
 
 /// The panes' widths and the strips' heights are upper limits: they are cut to what fits, and the strips leave the map some

@@ -100,6 +100,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   handle_keys();
   run_posted();
   take_file_choice();
+  take_lesson_choice();
   const auto frame_of = [&](State& state) {
     return Frame{.ui = ui_,
                  .state = state,
@@ -205,6 +206,7 @@ void Workspace::settle_device() {
 
 void Workspace::remember(double now_s) {
   // All tokens of one continuation are one step.
+  if (lessons_.observe(state_)) ui_.request_redraw(2);
   if (undo_.observe(state_, now_s, is_mouse_held_ || generation_.is_running())) ui_.request_redraw(2);
   forget_toast(now_s);
 }

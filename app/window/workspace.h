@@ -20,7 +20,9 @@
 #include "app/engine/engine.h"
 #include "app/engine/generation.h"
 #include "app/frame.h"
+#include "app/lessons/lesson_player.h"
 #include "app/models/model_jobs.h"
+#include "app/sidebar/lesson_panel.h"
 #include "app/sidebar/text_panel.h"
 #include "app/state/error_section.h"
 #include "app/state/session_file.h"
@@ -97,6 +99,7 @@ class Workspace final : private CommandHost {
   const CommandPalette& palette() const { return palette_; }
   bool is_painting() const { return transient_.paints; }
   const FileDialog& file_dialog() const { return file_dialog_; }
+  const LessonPlayer& lessons() const { return lessons_; }
   const ModelBrowser& model_browser() const { return model_browser_; }
   /// The token under the pointer, among the chips or in the text, as a row of the map.
   std::optional<std::uint32_t> pointed_query() const { return transient_.pointed_query; }
@@ -160,6 +163,10 @@ class Workspace final : private CommandHost {
   void toggle_sidebar() override { app::toggle_sidebar(settings_.panes, layout_); }
   void toggle_grid() override { app::toggle_grid(settings_.panes, layout_); }
   void toggle_welcome() override;
+  void toggle_lessons() override;
+  bool plays_lesson() const override { return lessons_.is_open() && lessons_.lesson(); }
+  void go_on_in_lesson() override;
+  void go_back_in_lesson() override;
   void toggle_help() override { shows_help_ = !shows_help_; }
   void toggle_palette() override;
   void show_about() override { shows_about_ = true; }
@@ -179,12 +186,25 @@ class Workspace final : private CommandHost {
   /// Saves or opens what was confirmed while the last frame was drawn.
   void take_file_choice();
 
+  // workspace_lessons.cpp
+  /// Reads the files, once.
+  void read_lessons();
+  /// Makes room for the panel.
+  void show_lessons();
+  void start_lesson(const std::string& id);
+  /// Changes the state as `change` does, which returns one line where it can't.
+  template <typename Change>
+  void change_by_lesson(Change&& change);
+  /// Does what was clicked while the last frame was drawn.
+  void take_lesson_choice();
+
   // workspace_palette.cpp
   std::vector<PaletteEntry> palette_entries();
   void add_commands(std::vector<PaletteEntry>& entries);
   void add_models(std::vector<PaletteEntry>& entries);
   void add_presets(std::vector<PaletteEntry>& entries);
   void add_examples(std::vector<PaletteEntry>& entries);
+  void add_lessons(std::vector<PaletteEntry>& entries);
   void add_heads(std::vector<PaletteEntry>& entries);
   void draw_palette(Frame& frame);
 
@@ -196,6 +216,7 @@ class Workspace final : private CommandHost {
   void draw_welcome(Frame& frame);
   /// Are the two texts of an encoder–decoder above the panes, instead of in the sidebar?
   bool has_two_texts(const State& state) const;
+  void draw_lesson(Frame& frame);
   void draw_sidebar(Frame& frame);
   void draw_tabs(Frame& frame);
   void draw_center(Frame& frame);
@@ -277,6 +298,10 @@ class Workspace final : private CommandHost {
   Generation generation_;
   std::map<std::string_view, std::unique_ptr<ViewPanel>> open_views_;  ///< by id; those that were shown
   std::vector<std::string_view> posted_;  ///< commands that views have asked for in the last frame
+  LessonPlayer lessons_;
+  LessonPanelMemory lesson_memory_;
+  LessonChoice lesson_choice_;  ///< in the last frame
+  bool has_read_lessons_ = false;
   NumberBeingTyped typed_;
   Notice notice_;
   Toast toast_;

@@ -78,7 +78,8 @@ void Workspace::draw(Frame& menus, Frame& frame) {
                           {.menu = ImGui::GetFrameHeight(),
                            .has_notice = notice_.is_shown(),
                            .welcome = settings_.shows_welcome ? welcome_height(welcome_cards().size(), ui_.size().x) : 0.0F,
-                           .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F},
+                           .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F,
+                           .lesson = lessons_.is_open() ? lesson_memory_.wanted : 0.0F},
                           settings_.panes);
   const shell::Theme& theme = ui_.theme();
   pane("notice", layout_.notice, theme.popup, false, [&] { draw_notice_panel(frame, notice_); });
@@ -95,6 +96,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
     if (is_growing) wanted = std::max(wanted, texts_height_);
     if (wanted != std::exchange(texts_height_, wanted)) ui_.request_redraw();
   });
+  draw_lesson(frame);
   draw_sidebar(frame);
   draw_rails(frame);
   draw_status(frame);
@@ -154,6 +156,17 @@ void Workspace::draw_center(Frame& frame) {
     } else if (!engine_->load_progress()) {
       draw_empty_panel(frame, engine_->is_busy());
     }
+  });
+}
+
+void Workspace::draw_lesson(Frame& frame) {
+  if (!lessons_.is_open()) return;
+  pane("lesson", layout_.lesson, ui_.theme().panel, true, [&] {
+    const float before = lesson_memory_.wanted;
+    const LessonChoice choice = draw_lesson_panel(frame, lessons_, settings_.lessons, lesson_memory_);
+    if (choice.what != LessonChoice::What::None) lesson_choice_ = choice;
+    const bool is_new = before != lesson_memory_.wanted || choice.what != LessonChoice::What::None;
+    if (is_new) ui_.request_redraw(2);
   });
 }
 

@@ -29,6 +29,7 @@ std::vector<WelcomeCard> Workspace::welcome_cards() {
   };
   add_model(Kind::Captions, kCaptionsStarter, "Repeated captions", "A head that finds repeats");
   add_model(Kind::Translator, kTranslatorStarter, "Translate German", "Type it, read English");
+  cards.push_back({.kind = Kind::Lessons, .title = "Lessons", .summary = "A course, and the five notebooks"});
   for (const PresetInfo& preset : catalog_.presets()) {
     const std::size_t split = preset.title.find(" · ");
     const bool is_numbered = split != std::string::npos;
@@ -54,6 +55,9 @@ void Workspace::begin_with(const WelcomeCard& card) {
       return show(kCaptionsStarter);
     case WelcomeCard::Kind::Translator:
       return show(kTranslatorStarter);
+    case WelcomeCard::Kind::Lessons:
+      if (!lessons_.is_open()) toggle_lessons();
+      break;
     case WelcomeCard::Kind::Preset:
       undo_.seal();
       select_preset(state_, card.preset);

@@ -50,6 +50,7 @@ std::vector<PaletteEntry> Workspace::palette_entries() {
   add_models(entries);
   add_presets(entries);
   add_examples(entries);
+  add_lessons(entries);
   add_heads(entries);
   put_recent_first(entries, settings_.recent_choices);
   return entries;
@@ -117,6 +118,17 @@ void Workspace::add_examples(std::vector<PaletteEntry>& entries) {
         {.id = "example " + card.title, .title = card.title, .kind = "Example", .help = card.summary, .run = [this, card] {
            begin_with(card);
          }});
+  }
+}
+
+void Workspace::add_lessons(std::vector<PaletteEntry>& entries) {
+  read_lessons();
+  for (const Lesson& lesson : lessons_.list().lessons) {
+    entries.push_back({.id = "lesson " + lesson.id,
+                       .title = "Lesson: " + lesson.title,
+                       .kind = "Lesson",
+                       .help = lesson.summary,
+                       .run = [this, id = lesson.id] { start_lesson(id); }});
   }
 }
 

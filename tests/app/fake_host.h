@@ -12,7 +12,7 @@ class FakeHost final : public CommandHost {
  public:
   std::vector<std::string> calls;
   std::string undoes, redoes;
-  bool loads = false, generates = false, may_generate = false;
+  bool loads = false, generates = false, may_generate = false, plays = false;
 
   std::string undo_label() const override { return undoes; }
   std::string redo_label() const override { return redoes; }
@@ -34,6 +34,10 @@ class FakeHost final : public CommandHost {
   void toggle_sidebar() override { calls.emplace_back("sidebar"); }
   void toggle_grid() override { calls.emplace_back("grid"); }
   void toggle_welcome() override { calls.emplace_back("welcome"); }
+  void toggle_lessons() override { calls.emplace_back("lessons"); }
+  bool plays_lesson() const override { return plays; }
+  void go_on_in_lesson() override { calls.emplace_back("next card"); }
+  void go_back_in_lesson() override { calls.emplace_back("previous card"); }
   void toggle_help() override { calls.emplace_back("help"); }
   void toggle_palette() override { calls.emplace_back("palette"); }
   void show_about() override { calls.emplace_back("about"); }

@@ -103,7 +103,7 @@ TEST_SUITE("gpu") {
       ui.resize(width, height);
       CAPTURE(width);
       CHECK(ui.sees("head.map"));
-      const view::Rect last = ui.rect("welcome.9");
+      const view::Rect last = ui.rect("welcome.10");
       CHECK(last.origin.x + last.size.x <= static_cast<float>(width));
       CHECK(last.origin.y + last.size.y < ui.rect("head.map").origin.y);
     }
@@ -137,7 +137,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::Tab, kShift);
     ui.press(Key::Space);
     CHECK(notebook_name(ui.state().source) == "notebook-000");
-    ui.click("welcome.9");
+    ui.click("welcome.10");
     CHECK(ui.window().model_browser().is_open());
   }
 

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "app/lessons/lesson.h"
+
+namespace headlight::app {
+
+/// Reads one lesson (docs/LESSONS.md has the format). Throws Error in one line that names the file, the member and what was
+/// expected; also where a card names a setting that there isn't.
+Lesson read_lesson(const std::filesystem::path& path);
+
+/// The lessons that can be played.
+struct LessonList {
+  std::vector<Lesson> lessons;        ///< in the order of their files' names, those that come along first
+  std::vector<std::string> problems;  ///< one line for each file that isn't a lesson
+};
+
+/// Reads every .json file of the folders; of two with one name the first. Folders that aren't there are skipped.
+LessonList read_lessons(const std::vector<std::filesystem::path>& folders);
+
+/// assets/lessons as installed or in the source tree, then lessons/ in the user's configuration folder.
+std::vector<std::filesystem::path> lesson_folders();
+
+}  // namespace headlight::app

@@ -1,0 +1,217 @@
+#include "app/sidebar/lesson_panel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+
+namespace headlight::app {
+namespace {
+
+using What = LessonChoice::What;
+
+/// Larger tables of printed numbers are only compared.
+constexpr std::uint32_t kMostShown = 8;
+constexpr const char* kDone = "\u2713";
+
+void draw_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color) {
+  frame.ui.ensure_glyphs(text);
+  const Ink ink(font, color);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+}
+
+void draw_note(Frame& frame, const std::string& text) {
+  draw_text(frame, text, frame.ui.fonts().small, frame.ui.theme().text_dim);
+}
+
+/// Where the lesson was left, or that it is completed.
+std::string progress_text(const Lesson& lesson, const LessonProgress& progress) {
+  const auto left = progress.cards.find(lesson.id);
+  if (left != progress.cards.end() && left->second < lesson.cards.size()) {
+    return fmt::format("card {} of {}", left->second + 1, lesson.cards.size());
+  }
+  return progress.completed.contains(lesson.id) ? fmt::format("{} done", kDone) : fmt::format("{} min", lesson.minutes);
+}
+
+void draw_list(Frame& frame, const LessonPlayer& player, const LessonProgress& progress, LessonChoice& choice) {
+  const shell::Theme& theme = frame.ui.theme();
+  draw_note(frame, "Each lesson is played beside the live views and completed by doing.");
+  for (std::size_t i = 0; i < player.list().lessons.size(); ++i) {
+    const Lesson& lesson = player.list().lessons[i];
+    const std::string state = progress_text(lesson, progress);
+    ImGui::PushID(static_cast<int>(i));
+    const float right = ImGui::GetContentRegionAvail().x;
+    const ImVec2 from = ImGui::GetCursorScreenPos();
+    const float height = ImGui::GetTextLineHeight() + font_size(frame.ui.fonts().small) + 8.0F;
+    if (ImGui::Selectable("##lesson", false, 0, {right, height})) choice = {.what = What::Start, .lesson = i};
+    mark_last_item(frame, "lesson.start." + lesson.id, lesson.summary.c_str());
+    ImGui::PopID();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ImFont* small = frame.ui.fonts().small;
+    const ImVec2 end = {from.x + right, from.y + height};
+    list->PushClipRect(from, end, true);
+    list->AddText({from.x, from.y + 2.0F}, theme.text, lesson.title.c_str());
+    const float below = from.y + 4.0F + ImGui::GetTextLineHeight();
+    list->AddText(small, font_size(small), {from.x, below}, theme.text_dim, state.c_str());
+    list->PopClipRect();
+  }
+  for (const std::string& problem : player.list().problems) {
+    draw_text(frame, problem, frame.ui.fonts().small, theme.warning);
+  }
+  if (player.list().lessons.empty()) draw_note(frame, "This installation has no lessons.");
+}
+
+/// Rows of numbers in columns of one width, with as many decimals as fit; nothing where not even two do.
+void draw_table(Frame& frame, const std::string& title, const PrintedNumbers& numbers, std::span<const float> values) {
+  constexpr float kGap = 8.0F;
+  constexpr int kFewestDecimals = 2;
+  const std::uint32_t columns = numbers.query.columns;
+  const float room = ImGui::GetContentRegionAvail().x + kGap;
+  std::vector<std::string> texts;
+  float step = room;
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  for (int decimals = numbers.decimals; static_cast<float>(columns) * step >= room && decimals >= kFewestDecimals;
+       --decimals) {
+    texts.clear();
+    step = 0.0F;
+    for (const float value : values) {
+      texts.push_back(fmt::format("{:.{}f}", value, decimals));
+      step = std::max(step, std::ceil(ImGui::CalcTextSize(texts.back().c_str()).x + kGap));
+    }
+  }
+  if (static_cast<float>(columns) * step > room) return;
+  draw_note(frame, title);
+  const float indent = ImGui::GetCursorPosX();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (i % columns != 0) ImGui::SameLine();
+    const float width = ImGui::CalcTextSize(texts[i].c_str()).x;
+    ImGui::SetCursorPosX(indent + static_cast<float>(i % columns + 1) * step - kGap - width);
+    ImGui::TextUnformatted(texts[i].c_str());
+  }
+}
+
+void draw_numbers(Frame& frame, const PrintedNumbers& numbers) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImGui::Spacing();
+  const bool is_small = numbers.query.columns <= kMostShown && numbers.query.rows <= kMostShown;
+  if (is_small) draw_table(frame, fmt::format("Printed by {}", numbers.source), numbers, numbers.values);
+  const Quantity& shown = quantity(numbers.query.quantity);
+  const auto shape = frame.result.shapes.find(numbers.query.block);
+  const auto extent = shape == frame.result.shapes.end() ? std::nullopt : shown.shape(shape->second);
+  const bool is_inside = extent && numbers.query.batch < shape->second.batch && numbers.query.head < shape->second.heads &&
+                         numbers.query.row + numbers.query.rows <= extent->rows &&
+                         numbers.query.column + numbers.query.columns <= extent->columns;
+  const EngineTile* tile = is_inside ? frame.ask(numbers.query) : nullptr;
+  if (!tile || tile->tile->values.size() != numbers.values.size()) {
+    draw_note(frame,
+              is_inside ? "Headlight computes them\u2026" : "What is on screen has no such numbers: see the card again.");
+    return;
+  }
+  const std::vector<float>& ours = tile->tile->values;
+  if (is_small) draw_table(frame, "Computed here", numbers, ours);
+  double largest = 0.0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const double difference = std::abs(double{ours[i]} - double{numbers.values[i]});
+    largest = std::isnan(difference) ? difference : std::max(largest, difference);
+  }
+  const bool agrees = largest <= numbers.tolerance();  // NaN never does
+  draw_text(frame,
+            agrees
+                ? fmt::format("{} They agree: the largest difference is {:.1e}, printed were {} decimals.", kDone, largest,
+                              numbers.decimals)
+                : fmt::format("They differ by {:.3g}: the model, its mask or its text isn't the card's any more.", largest),
+            frame.ui.fonts().small, agrees ? theme.accent : theme.warning);
+  frame.mark(agrees ? "lesson.numbers.agree" : "lesson.numbers.differ", last_item_rect());
+}
+
+void draw_card(Frame& frame, const LessonPlayer& player) {
+  const shell::Theme& theme = frame.ui.theme();
+  const Lesson& lesson = player.played();
+  const LessonCard& card = player.card();
+  draw_note(frame, fmt::format("{} \u00B7 {} of {}", lesson.title, player.card_index() + 1, lesson.cards.size()));
+  draw_text(frame, card.title, frame.ui.fonts().strong, theme.text);
+  for (const std::string& paragraph : card.paragraphs) {
+    draw_text(frame, paragraph, ImGui::GetFont(), theme.text);
+    ImGui::Dummy({1.0F, 2.0F});
+  }
+  if (card.numbers) draw_numbers(frame, *card.numbers);
+}
+
+/// A button of this part of the row's width.
+bool draw_button(Frame& frame, const char* label, const char* name, float width) {
+  const bool was_clicked = ImGui::Button(label, {width, 0.0F});
+  mark_last_item(frame, name);
+  return was_clicked;
+}
+
+void draw_card_footer(Frame& frame, const LessonPlayer& player, LessonChoice& choice) {
+  const shell::Theme& theme = frame.ui.theme();
+  const Lesson& lesson = player.played();
+  const LessonCard& card = player.card();
+  const bool is_done = player.is_card_done();
+  if (!card.task.empty()) {
+    draw_text(frame, fmt::format("{} {}", is_done ? kDone : "\u2192", card.task), frame.ui.fonts().strong,
+              is_done ? theme.accent : theme.text);
+    frame.mark(is_done ? "lesson.task.done" : "lesson.task", last_item_rect());
+    ImGui::Dummy({1.0F, 2.0F});
+  }
+  const float gap = ImGui::GetStyle().ItemSpacing.x;
+  const float width = std::floor((ImGui::GetContentRegionAvail().x - 2.0F * gap) / 3.0F);
+  if (draw_button(frame, "Back", "lesson.back", width)) choice = {.what = What::GoBack};
+  ImGui::SameLine();
+  if (draw_button(frame, "Again", "lesson.again", width)) choice = {.what = What::Reopen};
+  ImGui::SameLine();
+  const bool is_last = player.card_index() + 1 == lesson.cards.size();
+  if (is_done) ImGui::PushStyleColor(ImGuiCol_Button, theme.active);
+  if (draw_button(frame, !is_done ? "Skip" : is_last ? "Finish" : "Next", "lesson.next", width)) {
+    choice = {.what = What::GoOn};
+  }
+  if (is_done) ImGui::PopStyleColor();
+  if (draw_button(frame, "Lessons", "lesson.list", width)) choice = {.what = What::ShowList};
+  ImGui::SameLine();
+  if (draw_button(frame, "Restart", "lesson.restart", width)) {
+    const auto index = static_cast<std::size_t>(&lesson - player.list().lessons.data());
+    choice = {.what = What::Restart, .lesson = index};
+  }
+  ImGui::SameLine();
+  if (draw_button(frame, "Close", "lesson.close", width)) choice = {.what = What::Close};
+}
+
+}  // namespace
+
+LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const LessonProgress& progress,
+                               LessonPanelMemory& memory) {
+  LessonChoice choice;
+  const float top = ImGui::GetCursorPosY();
+  const float room = std::max(ImGui::GetContentRegionAvail().y - memory.footer, 40.0F);
+  float content = 0.0F;
+  if (ImGui::BeginChild("lesson content", {0.0F, room}, false, ImGuiWindowFlags_NoBackground)) {
+    if (player.lesson()) {
+      draw_card(frame, player);
+    } else {
+      draw_list(frame, player, progress, choice);
+    }
+    content = ImGui::GetCursorPosY();
+  }
+  ImGui::EndChild();
+  const float footer = ImGui::GetCursorPosY();
+  if (player.lesson()) {
+    draw_card_footer(frame, player, choice);
+  } else if (draw_button(frame, "Close", "lesson.close", 96.0F)) {
+    choice = {.what = What::Close};
+  }
+  memory.footer = ImGui::GetCursorPosY() - footer + ImGui::GetStyle().ItemSpacing.y;
+  if (content > 0.0F) memory.wanted = std::ceil(2.0F * top + content + memory.footer);
+  // A line below, as between the sidebar's sections.
+  const ImVec2 origin = ImGui::GetWindowPos();
+  const float bottom = origin.y + ImGui::GetWindowHeight() - 0.5F;
+  ImGui::GetWindowDrawList()->AddLine({origin.x, bottom}, {origin.x + ImGui::GetWindowWidth(), bottom},
+                                      frame.ui.theme().border);
+  return choice;
+}
+
+}  // namespace headlight::app

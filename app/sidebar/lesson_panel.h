@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "app/frame.h"
+#include "app/lessons/lesson_player.h"
+
+namespace headlight::app {
+
+/// What the user wants of the lessons. It happens with the next frame: a card may change what this one shows.
+struct LessonChoice {
+  enum class What : std::uint8_t { None, Start, Restart, GoOn, GoBack, Reopen, ShowList, Close };
+  What what = What::None;
+  std::size_t lesson = 0;  ///< of Start and Restart
+};
+
+/// What the panel keeps from frame to frame.
+struct LessonPanelMemory {
+  float wanted = 360.0F;  ///< height at which nothing scrolls, in UI units
+  float footer = 64.0F;   ///< height of the task and the buttons, which never scroll
+};
+
+/// The list of lessons, or a card: its sentences, its task, printed numbers beside the program's own, and buttons. Draws
+/// into the whole current pane.
+LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const LessonProgress& progress,
+                               LessonPanelMemory& memory);
+
+}  // namespace headlight::app
