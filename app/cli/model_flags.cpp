@@ -190,9 +190,8 @@ void ModelFlags::apply_masks(State& state) const {
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
     attention::MaskSpec& mask = state.masks.by_kind[kind];
     for (const MaskEdit& edit : mask_edits_) edit(mask);
-    // The masks of the model's training stay applied.
     const bool is_trained_causal = is_model(state.source) && state.model().trained_masks.by_kind[kind].rule.causal;
-    if (is_trained_causal && !mask_edits_.empty()) mask.rule.causal = true;
+    if (is_trained_causal && joins_trained_mask_) mask.rule.causal = true;
   }
   if (mask_file_.empty()) return;
   const SharedValue<attention::BooleanMask> matrix = load_mask(mask_file_);

@@ -22,10 +22,11 @@ void ModelFlags::add_playground_flags(CLI::App& app, const std::string& score_sc
 void ModelFlags::add_mask_flags(CLI::App& app) {
   add_flag(app, "--mask", "RULE",
            "none, causal, window:N (N tokens to each side, itself included), prefix:N, or several joined by +, as "
-           "causal+window:4; replaces a preset's own mask and joins a model's (default none)",
+           "causal+window:4; replaces a preset's own mask and joins a model's, which none takes away (default: the own one)",
            "Mask", [this](const std::string& text) {
              const Result<attention::MaskRule> rule = attention::parse_rule(text);
              if (!rule) throw UsageError("--mask: {}", rule.error());
+             joins_trained_mask_ = *rule != attention::MaskRule();
              mask_edits_.push_back([rule = *rule](attention::MaskSpec& mask) {
                const bool key_padding = mask.rule.key_padding;
                mask.rule = rule;

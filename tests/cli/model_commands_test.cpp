@@ -293,6 +293,11 @@ TEST_SUITE("gpu") {
         CHECK((weights.at({1, 0, 5, query, key}) > 0.0f) == is_visible);
       }
     }
+    const Exported open("gpt2", {"--ids", "5,6,7,8", "--mask", "none"});
+    const Tensor seen = open.npy("weights");  // [layer, batch, head, query, key]
+    const std::size_t row = seen.shape.back();
+    CHECK(seen.values[row - 1] > 0.0F);  // the first token's weight of the last: the model's own mask is gone
+    CHECK(open.run_json()["masks"]["encoder"]["rule"] == "none");
     const Exported bert("bert", {"--ids", "5,6,7", "--mask", "causal", "--fill", "-1e9"});
     CHECK(bert.npy("weights").at({0, 0, 0, 0, 2}) == 0.0f);
     CHECK(bert.npy("weights").at({0, 0, 0, 2, 0}) > 0.0f);
