@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,19 +15,51 @@ namespace {
 
 constexpr float kLeft = 16.0F;
 constexpr float kGap = 24.0F;
+constexpr float kLeastGap = 12.0F;
+constexpr float kMoreWidth = 34.0F;  // of the button behind the last tab, for those that don't fit
+
+/// As wide as in the heavier font, so that nothing moves when the tab changes.
+float width_of(const Frame& frame, const View& view) {
+  const ImFont* font = frame.ui.fonts().strong;
+  return std::ceil(font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, std::string(view.title).c_str()).x);
+}
+
+/// Which tabs are drawn, and how far apart: all of them where there is room, else the first ones and the shown one.
+struct TabRow {
+  std::vector<const View*> drawn, hidden;
+  float gap = kGap;
+};
+
+TabRow lay_out(const Frame& frame, float room) {
+  TabRow row;
+  float widths = 0.0F;
+  for (const View& view : views()) widths += width_of(frame, view);
+  const auto count = static_cast<float>(views().size());
+  row.gap = std::clamp(std::floor((room - widths) / count), kLeastGap, kGap);
+  const bool fits = widths + count * row.gap <= room;
+  const View& shown = find_view(frame.state.view.tab);
+  float left = fits ? room : room - kMoreWidth - width_of(frame, shown) - row.gap;
+  for (const View& view : views()) {
+    const float needed = width_of(frame, view) + row.gap;
+    const bool is_shown = &view == &shown;  // whose room is kept
+    const bool is_drawn = fits || is_shown || (row.hidden.empty() && needed <= left);
+    (is_drawn ? row.drawn : row.hidden).push_back(&view);
+    if (is_drawn && !is_shown) left -= needed;
+  }
+  return row;
+}
 
 /// Draws a tab at `x` and returns where the next one begins.
-float draw_tab(Frame& frame, const View& view, float x) {
+float draw_tab(Frame& frame, const View& view, float x, float gap) {
   const shell::Theme& theme = frame.ui.theme();
   const bool is_shown = &find_view(frame.state.view.tab) == &view;
   const std::string title(view.title);
   const std::string name = fmt::format("tab.{}", view.id);
   ImFont* font = is_shown ? frame.ui.fonts().strong : frame.ui.fonts().body;
-  // As wide as in the heavier font, so that nothing moves when the tab changes.
-  const float width = std::ceil(frame.ui.fonts().strong->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, title.c_str()).x);
+  const float width = width_of(frame, view);
   const float height = ImGui::GetWindowHeight();
-  ImGui::SetCursorPos({x - kGap * 0.5F, 0.0F});
-  if (ImGui::InvisibleButton(name.c_str(), {width + kGap, height})) frame.state.view.tab = view.id;
+  ImGui::SetCursorPos({x - gap * 0.5F, 0.0F});
+  if (ImGui::InvisibleButton(name.c_str(), {width + gap, height})) frame.state.view.tab = view.id;
   mark_last_item(frame, name, std::string(view.help).c_str());
   const bool is_hovered = ImGui::IsItemHovered();
   const ImVec2 origin = ImGui::GetWindowPos();
@@ -37,7 +70,33 @@ float draw_tab(Frame& frame, const View& view, float x) {
     list->AddRectFilled({origin.x + x, origin.y + height - 3.0F}, {origin.x + x + width, origin.y + height}, theme.accent,
                         1.5F);
   }
-  return x + width + kGap;
+  return x + width + gap;
+}
+
+/// A button whose menu has the tabs that don't fit. Returns where the next thing begins.
+float draw_hidden_tabs(Frame& frame, const std::vector<const View*>& hidden, float x, float gap) {
+  const shell::Theme& theme = frame.ui.theme();
+  const float height = ImGui::GetWindowHeight();
+  ImGui::SetCursorPos({x - gap * 0.5F, 0.0F});
+  if (ImGui::InvisibleButton("tabs.more", {kMoreWidth, height})) ImGui::OpenPopup("hidden tabs");
+  mark_last_item(frame, "tabs.more", "The other views: the window is too narrow for their tabs.");
+  const glm::vec2 middle = last_item_rect().center();
+  const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;
+  for (const float across : {-6.0F, 0.0F, 6.0F}) {
+    ImGui::GetWindowDrawList()->AddCircleFilled({middle.x + across, middle.y}, 1.75F, ink);
+  }
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8.0F, 8.0F));
+  if (ImGui::BeginPopup("hidden tabs")) {
+    for (const View* view : hidden) {
+      if (ImGui::MenuItem(std::string(view->title).c_str(), std::string(view->key.text).c_str())) {
+        frame.state.view.tab = view->id;
+      }
+      mark_last_item(frame, fmt::format("tab.{}", view->id), std::string(view->help).c_str());
+    }
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
+  return x + kMoreWidth;
 }
 
 }  // namespace
@@ -45,7 +104,9 @@ float draw_tab(Frame& frame, const View& view, float x) {
 void draw_tabs_panel(Frame& frame, float left_inset, float right_inset) {
   const shell::Theme& theme = frame.ui.theme();
   float end = kLeft + left_inset;
-  for (const View& view : views()) end = draw_tab(frame, view, end);
+  const TabRow row = lay_out(frame, ImGui::GetWindowWidth() - end - right_inset);
+  for (const View* view : row.drawn) end = draw_tab(frame, *view, end, row.gap);
+  if (!row.hidden.empty()) end = draw_hidden_tabs(frame, row.hidden, end, row.gap);
   const ImVec2 origin = ImGui::GetWindowPos();
   const float width = ImGui::GetWindowWidth();
   const float height = ImGui::GetWindowHeight();

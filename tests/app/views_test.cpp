@@ -107,6 +107,23 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE("tabs that a narrow window has no room for are behind a button, the shown one never") {
+    UiDriver ui;
+    ui.resize(640, 640, 2.0F);
+    const std::string last = "tab." + std::string(views().back().id);
+    REQUIRE(ui.sees("tabs.more"));
+    CHECK(ui.sees("tab." + std::string(views().front().id)));
+    CHECK_FALSE(ui.sees(last));
+    ui.click("tabs.more");
+    ui.click(last);
+    CHECK(ui.state().view.tab == views().back().id);
+    REQUIRE(ui.sees(last));
+    CHECK(ui.rect(last).end().x <= ui.rect("tabs.more").origin.x + 0.5F);
+    ui.resize(2400, 1000);
+    CHECK_FALSE(ui.sees("tabs.more"));
+    for (const View& view : views()) CHECK(ui.sees("tab." + std::string(view.id)));
+  }
+
   TEST_CASE("a view that this version lacks: the first one is shown, and its tab leads back") {
     State state;
     state.view.tab = "no such view";
