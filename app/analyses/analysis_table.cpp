@@ -2,12 +2,14 @@
 
 #include <array>
 
+#include "app/analyses/head_metrics.h"
 #include "app/analyses/residual_sizes.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr std::array kAnalyses = {
+    &kHeadMetricAnalysis,
     &kResidualSizes,
 };
 

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "app/analyses/analysis.h"
+#include "attention/mask.h"
+#include "evaluation/head_meter.h"
+
+namespace headlight::app {
+
+/// What every head of one kind of attention does with a batch item (evaluation/head_metric.h). Heeds the query's
+/// `block.kind` and `batch`. Maps are read in strips of rows, layer by layer; of a short text everything is told at once,
+/// so that numbers of the previous run stay until those of the new one are complete.
+extern const Analysis kHeadMetricAnalysis;
+
+struct HeadMetricsFound final : AnalysisResult {
+  std::map<HeadRef, evaluation::HeadMetrics> heads;  ///< those that are measured
+  std::size_t all_heads = 0;                         ///< of this kind of attention
+  std::uint32_t queries = 0;                         ///< of the text, without padding
+  std::uint32_t measured_queries = 0;                ///< fewer for a long text
+
+  bool is_complete() const { return heads.size() == all_heads; }
+  /// Null where it isn't measured yet.
+  const evaluation::HeadMetrics* find(const HeadRef& head) const {
+    const auto found = heads.find(head);
+    return found == heads.end() ? nullptr : &found->second;
+  }
+};
+
+/// Rows of a map that are read together.
+struct RowStrip {
+  std::uint32_t first = 0, count = 0;
+
+  bool operator==(const RowStrip&) const = default;
+};
+/// The most cells of one map that are measured: all of 2,048 × 2,048.
+inline constexpr std::size_t kMostMeasuredCells = std::size_t{2'048} * 2'048;
+/// The queries that are measured: all of them, or where their map has more than kMostMeasuredCells cells, 32 strips at
+/// equal distances with about as many cells together.
+std::vector<RowStrip> measured_rows(attention::KeyRange queries, std::uint32_t keys);
+
+/// The tokens of a batch item without padding, as numbers that are equal where tokens are: their ids, or numbers of their
+/// texts where the input has vectors instead of ids.
+std::vector<std::uint32_t> token_numbers(const model::TokenBatch& tokens, std::uint32_t item);
+
+}  // namespace headlight::app
