@@ -15,6 +15,7 @@ std::vector<Command> file_commands();
 std::vector<Command> view_commands();
 std::vector<Command> map_commands();
 std::vector<Command> search_commands();
+std::vector<Command> find_commands();
 std::vector<Command> generation_commands();
 std::vector<Command> help_commands();
 

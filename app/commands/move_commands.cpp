@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "app/commands/command_groups.h"
+#include "app/views/view_table.h"
 
 namespace headlight::app {
 namespace {
@@ -15,6 +16,11 @@ const inference::BlockShape* selected_shape(const CommandContext& context) {
 }
 
 bool has_run(const CommandContext& context) { return selected_shape(context) != nullptr; }
+
+/// Where the view on screen doesn't take the arrow keys for itself.
+bool has_arrows(const CommandContext& context) {
+  return has_run(context) && !find_view(context.state.view.tab).takes_arrows;
+}
 
 bool has_lines(const CommandContext& context) {
   const inference::BlockShape* shape = selected_shape(context);
@@ -89,28 +95,28 @@ std::vector<Command> move_commands() {
        .help = "Shows the head before, of the same layer.",
        .keys = {{Key::Left, {}, "Left"}},
        .run = [](const CommandContext& context) { move_head(context, -1); },
-       .is_enabled = has_run},
+       .is_enabled = has_arrows},
       {.id = "move.next_head",
        .label = "Next head",
        .group = "Move",
        .help = "Shows the next head of the same layer.",
        .keys = {{Key::Right, {}, "Right"}},
        .run = [](const CommandContext& context) { move_head(context, 1); },
-       .is_enabled = has_run},
+       .is_enabled = has_arrows},
       {.id = "move.previous_layer",
        .label = "Previous layer",
        .group = "Move",
        .help = "Shows the same head of the layer before.",
        .keys = {{Key::Up, {}, "Up"}},
        .run = [](const CommandContext& context) { move_layer(context, -1); },
-       .is_enabled = has_run},
+       .is_enabled = has_arrows},
       {.id = "move.next_layer",
        .label = "Next layer",
        .group = "Move",
        .help = "Shows the same head of the next layer.",
        .keys = {{Key::Down, {}, "Down"}},
        .run = [](const CommandContext& context) { move_layer(context, 1); },
-       .is_enabled = has_run},
+       .is_enabled = has_arrows},
       {.id = "move.previous_token",
        .label = "Lock the previous token",
        .group = "Move",

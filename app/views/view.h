@@ -36,6 +36,8 @@ struct View {
   std::unique_ptr<ViewPanel> (*open)();
   /// The matrices that it shows: what the export dialog proposes.
   ExportContents (*exported)(const State&);
+  /// Do the arrow keys move in the view itself, instead of through layers and heads?
+  bool takes_arrows = false;
 };
 
 }  // namespace headlight::app

@@ -5,6 +5,8 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/views/head/head_view.h"
+#include "app/views/heads/heads_view.h"
+#include "app/views/model/model_view.h"
 #include "app/views/neuron/neuron_view.h"
 #include "app/views/predictions/predictions_view.h"
 #include "app/views/steps/steps_view.h"
@@ -18,6 +20,9 @@ constexpr std::array<std::string_view, 10> kHeadSettings = {
     "selection.mean",    "view.heatmap_stage", "view.color_range", "view.color_spread", "view.color_limits",
     "view.show_numbers", "view.row_names",     "view.paint_reach", "view.pinned",       "view.pooling"};
 constexpr std::array<std::string_view, 3> kStepsSettings = {"view.show_numbers", "view.color_limits", "view.pinned"};
+constexpr std::array<std::string_view, 9> kHeadsSettings = {
+    "heads.measure", "heads.excludes_first", "heads.excludes_current", "heads.order", "heads.lowest_first",
+    "heads.filter",  "heads.least",          "heads.only_pinned",      "heads.pinned"};
 constexpr std::array<std::string_view, 2> kPredictionsSettings = {"generation", "view.pinned"};
 constexpr std::array<std::string_view, 3> kNeuronSettings = {"neuron.form", "neuron.order", "view.pinned"};
 
@@ -63,6 +68,24 @@ constexpr std::array kViews = {
          &has_run,
          &open_predictions_view,
          &only_logits},
+    View{"model",
+         "Model",
+         "Every head of every layer, large enough to read, in the order of what they do.",
+         {Key::Digit6, {}, "6"},
+         kHeadsSettings,
+         &has_run,
+         &open_model_view,
+         &shown_map,
+         true},
+    View{"heads",
+         "Heads",
+         "What every head does with the text, measured: who looks at the previous token, who copies, who rests.",
+         {Key::Digit7, {}, "7"},
+         kHeadsSettings,
+         &has_run,
+         &open_heads_view,
+         &shown_map,
+         true},
     View{"neuron",
          "Neuron",
          "One query and one key of a head, product by product, and how their sum becomes a weight.",

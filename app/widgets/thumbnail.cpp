@@ -6,6 +6,7 @@
 
 #include "app/cells/stage_text.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
 
 namespace headlight::app {
 namespace {
@@ -77,7 +78,22 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& bo
   frame.ui.heatmaps().draw(list, image);
 }
 
-void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head) {
+void draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& box, const std::string& text) {
+  constexpr float kInset = 4.0F;
+  ImFont* font = frame.ui.fonts().small;
+  std::string shown = text;
+  if (text_width(font, shown) + 2.0F * kInset > box.size.x) shown.resize(std::min(shown.find(' '), shown.size()));
+  const glm::vec2 size(text_width(font, shown) + 2.0F * kInset, font_size(font) + 3.0F);
+  if (shown.empty() || size.x > box.size.x || 2.5F * size.y > box.size.y) return;
+  const shell::Theme& theme = frame.ui.theme();
+  const glm::vec2 low(box.origin.x, box.end().y - size.y);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(to_imgui(low), to_imgui(low + size), theme.popup, 2.0F);
+  list->AddText(font, font_size(font), {low.x + kInset, low.y + 1.0F}, theme.text, shown.c_str());
+  frame.mark(thumbnail + ".badge", {.origin = low, .size = size});
+}
+
+void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head, const std::string& sentence) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const inference::BlockShape& shape = frame.result.shapes.at(block);
@@ -88,6 +104,11 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   {
     const Ink ink(fonts.strong, theme.text);
     ImGui::Text("Layer %u · head %u", block.layer.value, head);
+  }
+  if (!sentence.empty()) {
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + kPreviewEdge);
+    ImGui::TextUnformatted(sentence.c_str());
+    ImGui::PopTextWrapPos();
   }
   {
     const Ink ink(fonts.small, theme.text_dim);

@@ -98,6 +98,7 @@ constexpr std::array kLines = {
     Line{"menu.Device", "The Vulkan device that computes."},
     Line{"menu.Edit", "Takes back what was done, and puts masks and gains back."},
     Line{"menu.File", "Models, exports, screenshots, and the way out."},
+    Line{"menu.Find a head", "Goes to the head that does something more than all others do."},
     Line{"menu.Help", "Where to begin, what keys and words mean, and what this program is."},
     Line{"menu.Interface scale", "How large letters and everything else are."},
     Line{"menu.Map", "Which step of the calculation the map shows."},

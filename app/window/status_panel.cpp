@@ -77,6 +77,7 @@ Remark remark_of(const Frame& frame, const StatusContext& context) {
   if (!frame.result.error.empty()) return {frame.result.error, theme.warning};
   if (!context.job.empty()) return {context.job, theme.accent};
   if (frame.transient.seeks_strongest) return {"looking for the next strongest cell\u2026", theme.accent};
+  if (frame.transient.seeks_head) return {"measuring what the heads do\u2026", theme.accent};
   if (context.is_computing) return {"computing\u2026", theme.accent};
   return {"", theme.text_dim};
 }

@@ -16,6 +16,7 @@
 #include "app/views/view_table.h"
 #include "app/widgets/cell_text.h"
 #include "app/widgets/fold_button.h"
+#include "app/widgets/head_list.h"
 #include "app/window/frame_guard.h"
 #include "app/window/loading_panel.h"
 #include "app/window/menu_panel.h"
@@ -105,6 +106,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_welcome(menus);  // behind the panes: a card may choose something else than they have shown
   draw_dialogs(frame);
   copy_pinned_cell(frame);
+  if (std::optional<std::string> told = seek_head(frame)) tell(std::move(*told), state_);
 }
 
 void Workspace::draw_menu(Frame& frame) {

@@ -9,6 +9,8 @@
 
 #include "app/views/grid/grid_header.h"
 #include "app/widgets/gain_control.h"
+#include "app/widgets/head_list.h"
+#include "app/widgets/head_metric_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/thumbnail.h"
@@ -92,6 +94,7 @@ void draw_caption(Frame& frame, const Head& head, const view::Rect& box, bool is
 struct HeadStyle {
   float caption = 0.0F;  ///< height below the map; 0: none
   bool names_layer = false;
+  const evaluation::HeadMetrics* metrics = nullptr;  ///< for badge and tooltip; null: not measured
 };
 
 /// One head: heatmap, frame, caption, click and tooltip.
@@ -110,6 +113,9 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y)), box,
                  kThumbnailPlace);
   draw_gain_mark(frame, head.block, head.head, box);
+  const evaluation::PatternScoring& scoring = frame.state.heads.scoring;
+  const std::string badge = style.metrics ? badge_text(*style.metrics, scoring) : std::string();
+  if (!badge.empty()) draw_badge(frame, name, box, badge);
   if (is_selected || is_hovered) {
     const float margin = is_selected ? 2.5F : 1.5F;
     list->AddRect(to_imgui(box.origin - margin), to_imgui(box.end() + margin), is_selected ? theme.accent : theme.text_dim,
@@ -117,7 +123,10 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   }
   if (style.caption > 0.0F) draw_caption(frame, head, box, is_selected, style.names_layer);
   frame.mark(name, box);
-  if (is_hovered) draw_thumbnail_tooltip(frame, head.block, head.head);
+  if (!is_hovered) return;
+  const HeadRef shown{.block = head.block, .head = head.head};
+  draw_thumbnail_tooltip(frame, head.block, head.head,
+                         style.metrics ? head_sentence(shown, *style.metrics, scoring) : std::string());
 }
 
 void draw_layer_label(Frame& frame, model::BlockRef block, ImVec2 at, float map_height, bool is_selected) {
@@ -163,6 +172,13 @@ ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockSh
   return ThumbnailLayout(request);
 }
 
+/// What heads do, for their badges. Of a long text it takes seconds of the device, and isn't asked for a badge alone.
+ShownMetrics badge_metrics(Frame& frame, const inference::BlockShape& shape) {
+  constexpr std::uint32_t kMostTokens = 2'048;
+  const bool is_asked = frame.state.heads.shows_badges && std::max(shape.queries, shape.keys) <= kMostTokens;
+  return is_asked ? ask_metrics(frame) : ShownMetrics();
+}
+
 void draw_thumbnails(Frame& frame) {
   const bool is_sorted = frame.state.view.grid_order == GridOrder::ByConcentration;
   Arrangement arrangement = arrange(frame);
@@ -173,6 +189,7 @@ void draw_thumbnails(Frame& frame) {
   ImGui::BeginChild("thumbnails");
   const float edge = glm::max(layout.map_size().x, layout.map_size().y);
   if (is_sorted) sort_by_concentration(frame, arrangement.heads, edge);
+  const ShownMetrics metrics = badge_metrics(frame, shape);
 
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float top_margin = 4.0F;  // room for the selected one's frame
@@ -189,7 +206,10 @@ void draw_thumbnails(Frame& frame) {
     const std::uint32_t end = std::min(first + layout.per_line(), per_group);
     for (std::uint32_t index = first; index < end; ++index) {
       const Head& head = arrangement.heads[std::size_t{group} * per_group + index];
-      draw_head(frame, head, box_of(group, index), {.caption = layout.caption(), .names_layer = is_sorted});
+      draw_head(frame, head, box_of(group, index),
+                {.caption = layout.caption(),
+                 .names_layer = is_sorted,
+                 .metrics = metrics.of({.block = head.block, .head = head.head})});
     }
     const bool is_first_seen = line == lines.first || first == 0;
     if (is_sorted || !is_first_seen) continue;

@@ -1,0 +1,66 @@
+#include <array>
+
+#include "app/commands/command_groups.h"
+
+namespace headlight::app {
+namespace {
+
+using evaluation::HeadMetric;
+
+struct Wanted {
+  HeadMetric metric;
+  const char* id;
+  const char* label;
+  const char* menu_label;
+  const char* help;
+};
+constexpr std::array kWanted = {
+    Wanted{HeadMetric::PreviousToken, "head.find.previous", "Find the previous-token head", "Previous-token head",
+           "Selects the head that gives the most of its attention to the token before each query."},
+    Wanted{HeadMetric::Induction, "head.find.induction", "Find the induction head", "Induction head",
+           "Selects the head that looks most at what followed an earlier occurrence of the query's token."},
+    Wanted{HeadMetric::DuplicateToken, "head.find.duplicate", "Find the duplicate-token head", "Duplicate-token head",
+           "Selects the head that looks most at earlier occurrences of the query's token."},
+    Wanted{HeadMetric::Sink, "head.find.sink", "Find the head that rests on the first token",
+           "Head that rests on the first token",
+           "Selects the head that gives the most of its attention to the first token, where heads rest that have nothing to "
+           "do."},
+};
+
+/// Patterns are defined inside one text.
+bool is_defined(const CommandContext& context, HeadMetric metric) {
+  return !context.shapes.empty() &&
+         (!evaluation::is_of_pattern(metric) || context.state.selection.block.kind != model::BlockKind::Cross);
+}
+
+}  // namespace
+
+std::vector<Command> find_commands() {
+  std::vector<Command> list;
+  for (const Wanted& wanted : kWanted) {
+    const HeadMetric metric = wanted.metric;
+    Command& command = list.emplace_back();
+    command.id = wanted.id;
+    command.label = wanted.label;
+    command.group = "Find a head";
+    command.help = wanted.help;
+    command.menu.menu = "View";
+    command.menu.submenu = "Find a head";
+    command.menu.label = wanted.menu_label;
+    command.menu.section = 1;
+    command.run = [metric](const CommandContext& context) { context.transient.seeks_head = metric; };
+    command.is_enabled = [metric](const CommandContext& context) { return is_defined(context, metric); };
+    command.refusal = "Attention between two texts has no previous, equal or repeated tokens";
+  }
+  list.push_back({.id = "head.badges",
+                  .label = "Badges of heads on or off",
+                  .group = "Find a head",
+                  .help = "Writes on thumbnails what a head does, where it does it clearly: prev 0.98.",
+                  .menu = {.menu = "View", .label = "Badges of heads", .section = 1},
+                  .works_while_loading = true,
+                  .run = [](const CommandContext& context) { context.state.heads.shows_badges ^= true; },
+                  .is_checked = [](const CommandContext& context) { return context.state.heads.shows_badges; }});
+  return list;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,155 @@
+#include "app/views/model/film_strip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/thumbnail.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kLeastRoomForMap = 560.0F;  // height of a view whose strip has a map
+constexpr float kMapEdge = 132.0F;
+constexpr float kLabel = 52.0F;
+constexpr std::uint32_t kPlace = 0x7D;
+
+std::uint32_t layers_of(const Frame& frame) {
+  std::uint32_t layers = 0;
+  for (const auto& [block, shape] : frame.result.shapes) layers += block.kind == frame.state.selection.block.kind ? 1 : 0;
+  return layers;
+}
+
+const inference::BlockShape& selected_shape(const Frame& frame) {
+  return frame.result.shapes.at(frame.state.selection.block);
+}
+
+/// A slider from 0 to count − 1 behind its label, with the number in words.
+bool draw_slider(Frame& frame, const char* name, const char* label, std::uint32_t& value, std::uint32_t count,
+                 const std::string& text, float width, const char* explanation) {
+  ImGui::AlignTextToFramePadding();
+  const float left = ImGui::GetCursorPosX();
+  {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::TextUnformatted(label);
+  }
+  ImGui::SameLine(left + kLabel);
+  ImGui::SetNextItemWidth(std::max(width - kLabel, 40.0F));
+  auto position = static_cast<int>(value);
+  // ImGui reads the text as a format.
+  std::string format;
+  for (const char c : text) format += c == '%' ? std::string("%%") : std::string(1, c);
+  ImGui::BeginDisabled(count < 2);
+  const bool is_moved =
+      ImGui::SliderInt((std::string("##") + name).c_str(), &position, 0, static_cast<int>(std::max(count, 2U)) - 1,
+                       format.c_str(), ImGuiSliderFlags_AlwaysClamp);
+  ImGui::EndDisabled();
+  mark_last_item(frame, name, explanation);
+  if (is_moved) value = static_cast<std::uint32_t>(position);
+  return is_moved;
+}
+
+std::string token_text(const Frame& frame, std::uint32_t token) {
+  if (!frame.result.input) return {};
+  const model::TokenBatch& tokens = frame.result.input->queries(frame.state.selection.block.kind);
+  const std::uint32_t item = frame.state.selection.batch;
+  if (item >= tokens.texts.size() || token >= tokens.texts[item].size()) return {};
+  return tokens.texts[item][token];
+}
+
+}  // namespace
+
+float FilmStrip::height(float room) {
+  const float line = ImGui::GetFrameHeightWithSpacing();
+  return room >= kLeastRoomForMap ? std::max(kMapEdge, 3.0F * line) : line;
+}
+
+void FilmStrip::follow_text(const Frame& frame) {
+  if (token_ && *token_ + 1 >= selected_shape(frame).queries) token_.reset();
+}
+
+void FilmStrip::handle_keys(Frame& frame) {
+  follow_text(frame);
+  const bool has_popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
+  if (has_popup) return;
+  const std::uint32_t last = selected_shape(frame).queries - 1;
+  if (frame.ui.is_pressed(shell::Key::Comma)) token_ = std::max(token_.value_or(last), 1U) - 1;
+  if (frame.ui.is_pressed(shell::Key::Period)) token_ = std::min(token_.value_or(last) + 1, last);
+  follow_text(frame);
+}
+
+void FilmStrip::draw_token_slider(Frame& frame, float width) {
+  const std::uint32_t count = selected_shape(frame).queries;
+  std::uint32_t token = token_.value_or(count - 1);
+  const std::string text = token_text(frame, token);
+  frame.ui.ensure_glyphs(text);
+  const std::string shown = token_ ? fmt::format("up to token {} of {}  \u201C{}\u201D", token, count, frame.ui.shaped(text))
+                                   : fmt::format("all {} tokens", count);
+  if (draw_slider(frame, "model.token", "Token", token, count, shown, width,
+                  "Covers the rows after a token: the maps as they were when the text ended there (comma, full stop).")) {
+    token_ = token;
+    follow_text(frame);
+  }
+}
+
+void FilmStrip::draw(Frame& frame, float height) {
+  Selection& selection = frame.state.selection;
+  const ImVec2 start = ImGui::GetCursorScreenPos();
+  float left = 0.0F;
+  if (height >= kMapEdge) {
+    const inference::BlockShape& shape = selected_shape(frame);
+    const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
+    const glm::vec2 size = glm::floor(kMapEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F)));
+    const view::Rect box{.origin = glm::round(to_glm(start)), .size = size};
+    draw_thumbnail(frame, thumbnail_request(frame, selection.block, selection.head, kMapEdge), box, kPlace);
+    cover(frame, selection.block, box);
+    frame.mark("model.film", box);
+    left = kMapEdge + 18.0F;
+  }
+  // Below each other beside the map, else beside each other.
+  constexpr float kGap = 14.0F;
+  const bool is_one_line = left == 0.0F;
+  const float room = ImGui::GetContentRegionAvail().x - left;
+  const float width = is_one_line ? std::floor((room - 2.0F * kGap) / 3.0F) : room;
+  const float line = ImGui::GetFrameHeightWithSpacing();
+  const ImVec2 first(ImGui::GetCursorPosX() + left,
+                     ImGui::GetCursorPosY() + (is_one_line ? 0.0F : std::max((height - 3.0F * line) * 0.5F, 0.0F)));
+  const auto place = [&](float index) {
+    ImGui::SetCursorPos(is_one_line ? ImVec2(first.x + index * (width + kGap), first.y)
+                                    : ImVec2(first.x, first.y + index * line));
+  };
+  std::uint32_t layer = selection.block.layer.value, head = selection.head;
+  place(0.0F);
+  bool is_moved = draw_slider(frame, "model.layer", "Layer", layer, layers_of(frame), fmt::format("layer {}", layer), width,
+                              "Goes through the layers, with the same head.");
+  place(1.0F);
+  is_moved = draw_slider(frame, "model.head", "Head", head, selected_shape(frame).heads, fmt::format("head {}", head), width,
+                         "Goes through the heads of the layer.") ||
+             is_moved;
+  place(2.0F);
+  draw_token_slider(frame, width);
+  if (is_moved) {
+    model::BlockRef block = selection.block;
+    block.layer.value = layer;
+    select_head(selection, block, head);
+    clamp_selection(frame.state, frame.result.shapes);
+  }
+}
+
+void FilmStrip::cover(Frame& frame, model::BlockRef block, const view::Rect& box) const {
+  if (!token_) return;
+  const std::uint32_t rows = frame.result.shapes.at(block).queries;
+  const float y = box.origin.y + std::round(box.size.y * static_cast<float>(*token_ + 1) / static_cast<float>(rows));
+  if (y >= box.end().y) return;
+  const shell::Theme& theme = frame.ui.theme();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled({box.origin.x, y}, to_imgui(box.end()), theme.field);
+  list->AddLine({box.origin.x, y}, {box.end().x, y}, theme.query, 1.5F);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "app/widgets/head_list.h"
+
+namespace headlight::app {
+
+/// Sliders through layers, heads and tokens beside the selected head's map: a film of the model. Moving one computes
+/// nothing: a map's rows below the chosen token are covered, which shows what the model had attended to when the text ended
+/// there.
+class FilmStrip {
+ public:
+  /// Height of the strip in a view with so much room, UI units.
+  static float height(float room);
+  /// Draws at the cursor, as wide as the region.
+  void draw(Frame& frame, float height);
+  /// Keys: comma and full stop go to the token before and behind.
+  void handle_keys(Frame& frame);
+  /// Covers the rows of a thumbnail that come after the chosen token.
+  void cover(Frame& frame, model::BlockRef block, const view::Rect& box) const;
+
+ private:
+  /// Forgets a token that the text no longer has.
+  void follow_text(const Frame& frame);
+  void draw_token_slider(Frame& frame, float width);
+
+  std::optional<std::uint32_t> token_;  ///< the last row that is shown; none: all are
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,242 @@
+#include "app/views/model/model_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <glm/geometric.hpp>
+
+#include "app/views/model/film_strip.h"
+#include "app/widgets/gain_control.h"
+#include "app/widgets/head_metric_text.h"
+#include "app/widgets/head_tools.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/thumbnail.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kLeastEdge = 64.0F, kMostEdge = 320.0F;
+constexpr float kGap = 10.0F;
+constexpr float kCaption = 20.0F;
+constexpr float kLayerGap = 8.0F;
+constexpr float kMostGrowth = 1.6F;  // of the chosen size, to fill a line
+constexpr float kPin = 9.0F;
+constexpr std::uint32_t kPlace = 0x7C;
+/// So many heads are evaluated before they are scrolled to, for the film strip.
+constexpr std::size_t kMostPrefetched = 512;
+constexpr std::uint32_t kMostPrefetchedTokens = 2'048;
+
+/// Where each thumbnail is, from the upper left corner of all: lines of equal boxes, each layer beginning one where they are
+/// in the order of layers.
+struct Lines {
+  glm::vec2 map{0.0F};      ///< width and height of a map
+  std::size_t columns = 1;  ///< on a line
+  std::vector<float> tops;  ///< of each head
+  float height = 0.0F;
+
+  /// Maps of about `edge`, which fill the width. `per_layer`: the heads of a layer, whose lines are equally long; 0: all
+  /// heads are in one order.
+  Lines(const std::vector<HeadRef>& heads, float width, float edge, float aspect, std::size_t per_layer) {
+    columns = static_cast<std::size_t>(std::max((width + kGap) / (edge + kGap), 1.0F));
+    if (per_layer > 0) {
+      const std::size_t lines = (per_layer + columns - 1) / columns;
+      columns = (per_layer + lines - 1) / lines;
+    }
+    const auto count = static_cast<float>(columns);
+    const float filling = std::min((width - kGap * (count - 1.0F)) / count, kMostGrowth * edge);
+    map.x = std::floor(std::max(filling, 1.0F));
+    map.y = std::floor(map.x * std::clamp(aspect, 0.4F, 1.5F));
+    const bool is_by_layer = per_layer > 0;
+    const float line = map.y + kCaption + kGap;
+    std::size_t in_line = 0;
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      const bool begins_layer = is_by_layer && i > 0 && heads[i].block != heads[i - 1].block;
+      if (in_line == columns || begins_layer) {
+        height += line + (begins_layer ? kLayerGap : 0.0F);
+        in_line = 0;
+      }
+      tops.push_back(height);
+      places.push_back(in_line++);
+    }
+    if (!heads.empty()) height += line;
+  }
+  glm::vec2 origin(std::size_t head) const { return {static_cast<float>(places[head]) * (map.x + kGap), tops[head]}; }
+
+ private:
+  std::vector<std::size_t> places;  ///< on its line
+};
+
+class ModelView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override {
+    const ShownMetrics metrics = ask_metrics(frame);
+    const model::BlockKind kind = frame.state.selection.block.kind;
+    const std::vector<HeadRef> heads = listed_heads(frame.result.shapes, kind, frame.state.heads, metrics.found);
+    reveals_ = move_through_heads(frame, heads, columns_) || reveals_;
+    film_.handle_keys(frame);
+    draw_title(frame, heads.size());
+    draw_head_tools(frame, "model", metrics);
+    draw_head_sentence(frame, "model", metrics, hovered_, true);
+    const float room = ImGui::GetContentRegionAvail().y;
+    const float strip = FilmStrip::height(room);
+    ImGui::BeginChild("heads", {0.0F, std::max(room - strip - 12.0F, 60.0F)});
+    hovered_.reset();
+    if (has_heads_to_show(frame, "model", metrics, heads.empty())) draw_heads(frame, heads, metrics);
+    ImGui::EndChild();
+    ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
+    film_.draw(frame, strip);
+  }
+
+ private:
+  /// Title, order, and the thumbnails' size.
+  void draw_title(Frame& frame, std::size_t listed) {
+    constexpr float kOrder = 130.0F, kSize = 110.0F;
+    HeadChoices& choices = frame.state.heads;
+    {
+      const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
+      ImGui::AlignTextToFramePadding();
+      ImGui::TextUnformatted("Model");
+    }
+    frame.mark("model.title", last_item_rect());
+    ImGui::SameLine(0.0F, 12.0F);
+    {
+      const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+      ImGui::TextUnformatted(fmt::format("{} {}", listed, listed == 1 ? "head" : "heads").c_str());
+    }
+    const float arrow = ImGui::GetFrameHeight();
+    const float width = kOrder + arrow + kSize + 2.0F * ImGui::GetStyle().ItemSpacing.x;
+    const float at = ImGui::GetContentRegionMax().x - width;
+    if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + 12.0F <= at) ImGui::SameLine(at);
+    ImGui::SetNextItemWidth(kOrder);
+    choose_metric(frame, "model.order", "by layer", choices.order, "The order of the heads: by layer, or by a metric.");
+    ImGui::SameLine();
+    ImGui::BeginDisabled(!choices.order);
+    if (ImGui::ArrowButton("##turn", choices.lowest_first ? ImGuiDir_Up : ImGuiDir_Down)) choices.lowest_first ^= true;
+    ImGui::EndDisabled();
+    mark_last_item(frame, "model.turn", "Turns the order round: the highest or the lowest first.");
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(kSize);
+    ImGui::SliderFloat("##size", &edge_, kLeastEdge, kMostEdge, "size %.0f", ImGuiSliderFlags_AlwaysClamp);
+    mark_last_item(frame, "model.size", "The size of the maps.");
+  }
+
+  void draw_heads(Frame& frame, const std::vector<HeadRef>& heads, const ShownMetrics& metrics) {
+    const inference::BlockShape& shape = frame.result.shapes.at(heads.front().block);
+    const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
+    const float width = ImGui::GetContentRegionAvail().x - 4.0F - ImGui::GetStyle().ScrollbarSize;
+    const Lines lines(heads, width, std::min(edge_, width), aspect, frame.state.heads.order ? 0 : shape.heads);
+    columns_ = lines.columns;
+    reveal_selected(frame, heads, lines);
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const float top = ImGui::GetScrollY(), bottom = top + ImGui::GetWindowHeight();
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      if (lines.tops[i] + lines.map.y + kCaption < top || lines.tops[i] > bottom) continue;
+      const view::Rect box{.origin = glm::round(to_glm(origin) + lines.origin(i) + 3.0F), .size = lines.map};
+      draw_head(frame, heads[i], box, metrics.of(heads[i]));
+    }
+    prefetch(frame, heads, shape, std::max(lines.map.x, lines.map.y));
+    ImGui::SetCursorScreenPos(origin);
+    ImGui::Dummy({1.0F, lines.height + 6.0F});
+  }
+
+  /// Scrolls to the selected head when the keyboard, the film strip or another panel has chosen another one.
+  void reveal_selected(const Frame& frame, const std::vector<HeadRef>& heads, const Lines& lines) {
+    const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
+    const bool is_moved = std::exchange(selected_, selected) != selected;
+    if (!std::exchange(reveals_, false) && !is_moved) return;
+    const auto at = static_cast<std::size_t>(std::ranges::find(heads, selected) - heads.begin());
+    if (at >= heads.size()) return;
+    const float top = lines.tops[at], bottom = top + lines.map.y + kCaption + 6.0F;
+    if (top < ImGui::GetScrollY()) ImGui::SetScrollY(top);
+    if (bottom > ImGui::GetScrollY() + ImGui::GetWindowHeight()) ImGui::SetScrollY(bottom - ImGui::GetWindowHeight());
+  }
+
+  void draw_head(Frame& frame, const HeadRef& head, const view::Rect& box, const evaluation::HeadMetrics* metrics) {
+    const shell::Theme& theme = frame.ui.theme();
+    const Selection& selection = frame.state.selection;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const std::string name = fmt::format("model.map.{}.{}", head.block.layer.value, head.head);
+    ImGui::SetCursorScreenPos(to_imgui(box.origin));
+    const bool is_clicked = ImGui::InvisibleButton(name.c_str(), {box.size.x, box.size.y + kCaption});
+    const bool is_hovered = ImGui::IsItemHovered();
+    frame.mark(name, box);
+    const bool is_selected = selection.block == head.block && selection.head == head.head;
+    draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y)), box, kPlace);
+    film_.cover(frame, head.block, box);
+    draw_gain_mark(frame, head.block, head.head, box);
+    if (is_selected || is_hovered) {
+      const float margin = is_selected ? 2.5F : 1.5F;
+      list->AddRect(to_imgui(box.origin - margin), to_imgui(box.end() + margin), is_selected ? theme.accent : theme.text_dim,
+                    3.0F, 0, is_selected ? 2.5F : 1.0F);
+    }
+    draw_caption(frame, head, box, metrics, is_selected);
+    const bool is_pin = draw_pin(frame, head, box, is_clicked, is_hovered);
+    if (is_clicked && !is_pin) {
+      select_head(frame.state.selection, head.block, head.head);
+      selected_ = head;  // stays where it is, for a double click
+    }
+    if (is_hovered) hovered_ = head;
+    if (is_hovered && !is_pin && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) open_head(frame, head);
+  }
+
+  /// "L3 H1" and what it does, or the metric by which heads are ordered.
+  static void draw_caption(Frame& frame, const HeadRef& head, const view::Rect& box, const evaluation::HeadMetrics* metrics,
+                           bool is_selected) {
+    const shell::Theme& theme = frame.ui.theme();
+    ImFont* font = frame.ui.fonts().small;
+    const HeadChoices& choices = frame.state.heads;
+    std::string text = fmt::format("L{} H{}", head.block.layer.value, head.head);
+    if (metrics && choices.order) {
+      text += "  " + metric_number(*choices.order, metrics->value(*choices.order, choices.scoring));
+    } else if (metrics && choices.shows_badges) {
+      const std::string badge = badge_text(*metrics, choices.scoring);
+      if (!badge.empty()) text += "  " + badge;
+    }
+    ImGui::GetWindowDrawList()->AddText(font, font_size(font), {box.origin.x, box.end().y + 4.0F},
+                                        is_selected ? theme.accent : theme.text_dim,
+                                        fit_text(font, text, box.size.x).c_str());
+  }
+
+  /// The ring in the upper right corner; returns whether the pointer is on it.
+  static bool draw_pin(Frame& frame, const HeadRef& head, const view::Rect& box, bool is_clicked, bool is_hovered) {
+    const bool is_pinned_head = is_pinned(frame.state.heads, head);
+    if (!is_pinned_head && !is_hovered) return false;
+    const shell::Theme& theme = frame.ui.theme();
+    const glm::vec2 center(box.end().x - kPin - 3.0F, box.origin.y + kPin + 3.0F);
+    const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
+    const bool is_on_pin = is_hovered && glm::distance(pointer, center) <= kPin + 2.0F;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->AddCircleFilled(to_imgui(center), kPin, theme.popup);
+    if (is_pinned_head) {
+      list->AddCircleFilled(to_imgui(center), 5.0F, theme.accent);
+    } else {
+      list->AddCircle(to_imgui(center), 5.0F, is_on_pin ? theme.text : theme.text_dim, 0, 1.5F);
+    }
+    if (is_clicked && is_on_pin) toggle_pin(frame.state.heads, head);
+    if (is_on_pin) explain_last_item(frame, "Pins the head, or unpins it (Space): pinned heads can be shown alone.");
+    return is_on_pin;
+  }
+
+  static void prefetch(Frame& frame, const std::vector<HeadRef>& heads, const inference::BlockShape& shape, float edge) {
+    if (heads.size() > kMostPrefetched || std::max(shape.queries, shape.keys) > kMostPrefetchedTokens) return;
+    for (const HeadRef& head : heads) frame.ask(thumbnail_request(frame, head.block, head.head, edge));
+  }
+
+  FilmStrip film_;
+  float edge_ = 104.0F;
+  std::size_t columns_ = 1;  ///< in the previous frame
+  bool reveals_ = false;
+  std::optional<HeadRef> hovered_;   ///< in the previous frame
+  std::optional<HeadRef> selected_;  ///< likewise
+};
+
+}  // namespace
+
+std::unique_ptr<ViewPanel> open_model_view() { return std::make_unique<ModelView>(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,116 @@
+#include "app/widgets/head_list.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/widgets/head_metric_text.h"
+
+namespace headlight::app {
+namespace {
+
+using evaluation::HeadMetric;
+using evaluation::HeadMetrics;
+
+std::optional<double> value_of(const HeadMetricsFound* found, const HeadRef& head, HeadMetric metric,
+                               const evaluation::PatternScoring& scoring) {
+  const HeadMetrics* metrics = found ? found->find(head) : nullptr;
+  return metrics ? metrics->value(metric, scoring) : std::nullopt;
+}
+
+/// "8,192".
+std::string grouped(std::uint32_t number) {
+  if (number < 1'000) return std::to_string(number);
+  return fmt::format("{},{:03}", grouped(number / 1'000), number % 1'000);
+}
+
+}  // namespace
+
+ShownMetrics ask_metrics(Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  const Analysed* answer = frame.ask(AnalysisQuery{
+      .analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch});
+  if (!answer) return {};
+  return {.found = answer->as<HeadMetricsFound>(),
+          .error = answer->error,
+          .is_current = answer->is_done && answer->run == frame.result.run};
+}
+
+std::string coverage_text(const ShownMetrics& metrics) {
+  if (!metrics.found) return metrics.error.empty() ? "measuring\u2026" : metrics.error;
+  const HeadMetricsFound& found = *metrics.found;
+  std::string text;
+  if (!found.is_complete()) text = fmt::format("{} of {} heads measured", found.heads.size(), found.all_heads);
+  if (found.measured_queries < found.queries) {
+    if (!text.empty()) text += " \u00B7 ";
+    text += fmt::format("sampled: {} of {} queries, in strips at equal distances", grouped(found.measured_queries),
+                        grouped(found.queries));
+  }
+  return text;
+}
+
+std::vector<HeadRef> heads_of_kind(const BlockShapes& shapes, model::BlockKind kind) {
+  std::vector<HeadRef> heads;
+  for (const auto& [block, shape] : shapes) {
+    if (block.kind != kind) continue;
+    for (std::uint32_t head = 0; head < shape.heads; ++head) heads.push_back({.block = block, .head = head});
+  }
+  return heads;
+}
+
+std::vector<HeadRef> listed_heads(const BlockShapes& shapes, model::BlockKind kind, const HeadChoices& choices,
+                                  const HeadMetricsFound* found) {
+  std::vector<HeadRef> heads = heads_of_kind(shapes, kind);
+  if (choices.only_pinned) std::erase_if(heads, [&](const HeadRef& head) { return !is_pinned(choices, head); });
+  if (const std::optional<HeadMetric> filter = choices.filter) {
+    std::erase_if(heads, [&](const HeadRef& head) {
+      const std::optional<double> value = value_of(found, head, *filter, choices.scoring);
+      return !value || *value < double{choices.least};
+    });
+  }
+  if (!choices.order) return heads;
+  std::vector<std::pair<std::optional<double>, HeadRef>> keyed;
+  for (const HeadRef& head : heads) keyed.emplace_back(value_of(found, head, *choices.order, choices.scoring), head);
+  std::ranges::stable_sort(keyed, [&](const auto& a, const auto& b) {
+    if (!a.first || !b.first) return a.first.has_value() && !b.first.has_value();
+    const double one = a.first.value(), other = b.first.value();
+    return choices.lowest_first ? one < other : one > other;
+  });
+  std::ranges::transform(keyed, heads.begin(), [](const auto& entry) { return entry.second; });
+  return heads;
+}
+
+std::optional<HeadRef> best_head(const HeadMetricsFound& found, HeadMetric metric,
+                                 const evaluation::PatternScoring& scoring) {
+  std::optional<HeadRef> best;
+  double most = 0.0;
+  for (const auto& [head, metrics] : found.heads) {
+    const std::optional<double> value = metrics.value(metric, scoring);
+    if (!value || (best && *value <= most)) continue;
+    best = head;
+    most = *value;
+  }
+  return best;
+}
+
+std::optional<std::string> seek_head(Frame& frame) {
+  if (!frame.transient.seeks_head || frame.result.run == 0) return std::nullopt;
+  const ShownMetrics metrics = ask_metrics(frame);
+  if (!metrics.is_current) return std::nullopt;  // they come with a later frame
+  const HeadMetric metric = *std::exchange(frame.transient.seeks_head, std::nullopt);
+  if (!metrics.found) return metrics.error;
+  const evaluation::PatternScoring& scoring = frame.state.heads.scoring;
+  const std::optional<HeadRef> best = best_head(*metrics.found, metric, scoring);
+  if (!best) {
+    return metric == HeadMetric::PreviousToken
+               ? "This text has one token: nothing comes before it"
+               : "No token comes twice in this text: type one that repeats itself, for instance the same sentence twice";
+  }
+  select_head(frame.state.selection, best->block, best->head);
+  frame.ui.request_redraw(2);
+  return fmt::format("L{}H{} {}: {}", best->block.layer.value, best->head, text_of(metric).sentence,
+                     metric_number(metric, metrics.of(*best)->value(metric, scoring)));
+}
+
+}  // namespace headlight::app

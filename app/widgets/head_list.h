@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/analyses/head_metrics.h"
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// The metrics of the heads of the selected kind of attention, in the selected line.
+struct ShownMetrics {
+  const HeadMetricsFound* found = nullptr;  ///< possibly of the previous run, or not of all heads yet; null: none yet
+  std::string error = {};                   ///< why there are none
+  bool is_current = false;                  ///< of the newest run, and of all heads
+
+  const evaluation::HeadMetrics* of(const HeadRef& head) const { return found ? found->find(head) : nullptr; }
+};
+/// Asks for them.
+ShownMetrics ask_metrics(Frame& frame);
+
+/// "3 of 144 heads measured", "sampled: 512 of 8,192 queries, in strips at equal distances": what the numbers don't cover
+/// yet; empty where they are of everything.
+std::string coverage_text(const ShownMetrics& metrics);
+
+/// All heads of a kind, layer by layer.
+std::vector<HeadRef> heads_of_kind(const BlockShapes& shapes, model::BlockKind kind);
+
+/// The heads of a kind that the choices show, in their order. Heads that aren't measured yet come last and pass no filter by
+/// a metric; heads whose metric isn't defined come last as well.
+std::vector<HeadRef> listed_heads(const BlockShapes& shapes, model::BlockKind kind, const HeadChoices& choices,
+                                  const HeadMetricsFound* found);
+
+/// The head with the largest value; none: it is defined for none.
+std::optional<HeadRef> best_head(const HeadMetricsFound& found, evaluation::HeadMetric metric,
+                                 const evaluation::PatternScoring& scoring);
+
+/// What Transient::seeks_head asks: asks for the metrics, and when they are known selects the head and clears the question.
+/// Returns what to tell the user then: "L3H1 looks at the previous token: 0.98".
+std::optional<std::string> seek_head(Frame& frame);
+
+}  // namespace headlight::app

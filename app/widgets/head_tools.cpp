@@ -1,0 +1,224 @@
+#include "app/widgets/head_tools.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/widgets/head_metric_text.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/kind_choice.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/segmented.h"
+
+namespace headlight::app {
+namespace {
+
+using evaluation::HeadMetric;
+using evaluation::kHeadMetrics;
+
+constexpr float kGap = 14.0F;
+constexpr float kMetricWidth = 150.0F;
+constexpr float kLeastWidth = 110.0F;
+constexpr float kFindsWidth = 160.0F;  // at least
+
+struct Find {
+  const char* label;
+  const char* command;
+  HeadMetric metric;
+};
+constexpr std::array kFinds = {Find{"previous token", "head.find.previous", HeadMetric::PreviousToken},
+                               Find{"induction", "head.find.induction", HeadMetric::Induction},
+                               Find{"duplicate token", "head.find.duplicate", HeadMetric::DuplicateToken},
+                               Find{"first token", "head.find.sink", HeadMetric::Sink}};
+
+/// Goes on in the line that is being laid out, or begins another one where `width` has no room in it.
+void flow(float width) {
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+  if (end + kGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
+}
+
+void draw_label(Frame& frame, const char* text) {
+  ImGui::AlignTextToFramePadding();
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(text);
+  ImGui::SameLine(0.0F, 6.0F);
+}
+
+float label_width(const Frame& frame, const char* text) { return text_width(frame.ui.fonts().small, text) + 6.0F; }
+
+void draw_finds(Frame& frame, const std::string& name) {
+  const bool has_patterns = frame.state.selection.block.kind != model::BlockKind::Cross;
+  draw_label(frame, "Find");
+  bool is_first = true;
+  for (std::size_t i = 0; i < kFinds.size(); ++i) {
+    if (!has_patterns && evaluation::is_of_pattern(kFinds[i].metric)) continue;
+    const float width = ImGui::CalcTextSize(kFinds[i].label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+    const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+    if (!std::exchange(is_first, false) && end + 4.0F + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, 4.0F);
+    if (ImGui::Button(kFinds[i].label)) frame.start_command(kFinds[i].command);
+    mark_last_item(frame, fmt::format("{}.find.{}", name, i),
+                   fmt::format("Selects the head with the largest value. {}", text_of(kFinds[i].metric).help).c_str());
+  }
+}
+
+void choose_scoring(Frame& frame, const std::string& name) {
+  if (frame.state.selection.block.kind == model::BlockKind::Cross) return;  // no patterns
+  evaluation::PatternScoring& scoring = frame.state.heads.scoring;
+  const std::vector<std::string> measures = {"share", "agreement"};
+  const std::vector<std::string> exclusions = {"all", "no first", "no current", "neither"};
+  flow(label_width(frame, "Score") + segmented_width(frame, measures));
+  draw_label(frame, "Score");
+  auto measure = static_cast<std::size_t>(scoring.measure);
+  if (draw_segmented(frame, (name + ".measure").c_str(), measures, measure)) {
+    scoring.measure = static_cast<evaluation::PatternMeasure>(measure);
+  }
+  flow(label_width(frame, "Keys") + segmented_width(frame, exclusions));
+  draw_label(frame, "Keys");
+  std::size_t bits = (scoring.exclusions.first_token ? 1U : 0U) + (scoring.exclusions.current_token ? 2U : 0U);
+  if (draw_segmented(frame, (name + ".exclude").c_str(), exclusions, bits)) {
+    scoring.exclusions = {.first_token = (bits & 1U) != 0, .current_token = (bits & 2U) != 0};
+  }
+}
+
+/// The largest value that a filter may ask for.
+float most_of(HeadMetric metric, const ShownMetrics& metrics, const evaluation::PatternScoring& scoring) {
+  if (text_of(metric).is_share || !metrics.found) return 1.0F;
+  const std::optional<HeadRef> best = best_head(*metrics.found, metric, scoring);
+  return best ? static_cast<float>(metrics.of(*best)->value(metric, scoring).value_or(1.0)) : 1.0F;
+}
+
+void choose_filter(Frame& frame, const std::string& name, const ShownMetrics& metrics) {
+  HeadChoices& choices = frame.state.heads;
+  flow(label_width(frame, "Show") + kMetricWidth);
+  draw_label(frame, "Show");
+  ImGui::SetNextItemWidth(kMetricWidth);
+  choose_metric(frame, name + ".filter", "all heads", choices.filter,
+                "Shows only heads with at least the value beside of one metric.");
+  if (choices.filter) {
+    flow(kLeastWidth);
+    ImGui::SetNextItemWidth(kLeastWidth);
+    const float most = most_of(*choices.filter, metrics, choices.scoring);
+    ImGui::SliderFloat(("##" + name + ".least").c_str(), &choices.least, 0.0F, std::max(most, 1e-3F), "at least %.2f");
+    mark_last_item(frame, name + ".least", "The least value of the heads that are shown; Ctrl+click types it.");
+  }
+  flow(ImGui::CalcTextSize("pinned only").x + ImGui::GetFrameHeight() + 8.0F);
+  ImGui::Checkbox("pinned only", &choices.only_pinned);
+  mark_last_item(frame, name + ".pinned", "Shows only heads that are pinned: by Space, or by the ring beside a head.");
+}
+
+void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selection, head.block, head.head); }
+
+}  // namespace
+
+bool choose_metric(Frame& frame, const std::string& name, const char* none, std::optional<HeadMetric>& metric,
+                   const char* explanation) {
+  const std::optional<HeadMetric> before = metric;
+  const bool is_open = ImGui::BeginCombo(("##" + name).c_str(), metric ? text_of(*metric).title : none);
+  mark_last_item(frame, name, explanation);
+  if (!is_open) return false;
+  const auto entry = [&](const char* title, std::optional<HeadMetric> value, const char* help) {
+    if (ImGui::Selectable(title, metric == value)) metric = value;
+    mark_last_item(frame, fmt::format("{}.{}", name, title), help);
+  };
+  entry(none, std::nullopt, "Without a metric.");
+  for (std::size_t i = 0; i < kHeadMetrics; ++i) {
+    const auto value = static_cast<HeadMetric>(i);
+    entry(text_of(value).title, value, text_of(value).help);
+  }
+  ImGui::EndCombo();
+  return metric != before;
+}
+
+void draw_head_tools(Frame& frame, const char* name, const ShownMetrics& metrics) {
+  const float before = ImGui::GetCursorPosY();
+  choose_kind(frame, std::string(name) + ".kind");
+  if (ImGui::GetCursorPosY() > before) flow(kFindsWidth);
+  draw_finds(frame, name);
+  choose_scoring(frame, name);
+  choose_filter(frame, name, metrics);
+}
+
+void draw_head_sentence(Frame& frame, const char* name, const ShownMetrics& metrics, const std::optional<HeadRef>& hovered,
+                        bool tells_metrics) {
+  const shell::Theme& theme = frame.ui.theme();
+  const Selection& selection = frame.state.selection;
+  const HeadRef head = hovered.value_or(HeadRef{.block = selection.block, .head = selection.head});
+  const evaluation::HeadMetrics* known = metrics.of(head);
+  const std::string sentence = known ? head_sentence(head, *known, frame.state.heads.scoring) : std::string("\u2013");
+  const std::string coverage = coverage_text(metrics);
+  {
+    const Ink ink(frame.ui.fonts().strong, theme.text);
+    ImGui::TextUnformatted(fit_text(frame.ui.fonts().strong, sentence, ImGui::GetContentRegionAvail().x).c_str());
+  }
+  frame.mark(std::string(name) + ".sentence", last_item_rect());
+  const Ink ink(frame.ui.fonts().small, theme.text_dim);
+  std::string how = coverage;
+  if (how.empty() && tells_metrics && known) how = metrics_text(*known, frame.state.heads.scoring);
+  if (how.empty() && selection.block.kind == model::BlockKind::Cross) {
+    how = "Between two texts no token is the previous one or an equal one, and there is no distance: these have no numbers.";
+  }
+  if (how.empty()) how = "Measured on the text in view. Enter or a double click opens a head, Space pins it.";
+  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, how, ImGui::GetContentRegionAvail().x).c_str());
+  frame.mark(std::string(name) + ".coverage", last_item_rect());
+}
+
+bool has_heads_to_show(Frame& frame, const char* name, const ShownMetrics& metrics, bool is_list_empty) {
+  if (!is_list_empty) return true;
+  const HeadChoices& choices = frame.state.heads;
+  const bool waits = choices.filter && !metrics.found && metrics.error.empty();
+  const char* text = waits                 ? "The heads are being measured\u2026"
+                     : choices.only_pinned ? "No head of this kind is pinned. Space pins the selected head."
+                                           : "No head passes the filter. Lower its value, or show all heads.";
+  ImGui::Dummy({1.0F, std::round(ImGui::GetContentRegionAvail().y * 0.3F)});
+  {
+    const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
+    ImGui::PushTextWrapPos(ImGui::GetContentRegionMax().x);
+    ImGui::TextUnformatted(text);
+    ImGui::PopTextWrapPos();
+  }
+  frame.mark(std::string(name) + ".empty", last_item_rect());
+  if (waits) return false;
+  if (ImGui::Button("Show all heads")) {
+    frame.state.heads.filter.reset();
+    frame.state.heads.only_pinned = false;
+  }
+  mark_last_item(frame, std::string(name) + ".show_all", "Shows every head again.");
+  return false;
+}
+
+bool move_through_heads(Frame& frame, const std::vector<HeadRef>& heads, std::size_t columns) {
+  const bool has_popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
+  if (has_popup || heads.empty()) return false;
+  const Selection& selection = frame.state.selection;
+  const HeadRef selected{.block = selection.block, .head = selection.head};
+  if (frame.ui.is_pressed(shell::Key::Enter)) open_head(frame, selected);
+  if (frame.ui.is_pressed(shell::Key::Space)) toggle_pin(frame.state.heads, selected);
+  const auto at = static_cast<std::size_t>(std::ranges::find(heads, selected) - heads.begin());
+  std::size_t next = at;
+  const std::size_t last = heads.size() - 1;
+  const bool is_listed = at <= last;
+  const auto forwards = [&](std::size_t steps) { next = !is_listed ? 0 : at + steps <= last ? at + steps : at; };
+  const auto backwards = [&](std::size_t steps) { next = !is_listed ? last : at >= steps ? at - steps : at; };
+  if (frame.ui.is_pressed(shell::Key::Down)) forwards(columns);
+  if (frame.ui.is_pressed(shell::Key::Up)) backwards(columns);
+  if (columns > 1 && frame.ui.is_pressed(shell::Key::Right)) forwards(1);
+  if (columns > 1 && frame.ui.is_pressed(shell::Key::Left)) backwards(1);
+  if (frame.ui.is_pressed(shell::Key::Home)) next = 0;
+  if (frame.ui.is_pressed(shell::Key::End)) next = last;
+  if (next == at) return false;
+  select(frame, heads[next]);
+  frame.ui.request_redraw(2);
+  return true;
+}
+
+void open_head(Frame& frame, const HeadRef& head) {
+  select(frame, head);
+  frame.state.view.tab = kHeadView;
+  frame.ui.request_redraw(2);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,119 @@
+// The list of heads and what is said of them, without a window.
+#include "app/widgets/head_list.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "app/views/heads/head_table.h"
+#include "app/widgets/head_metric_text.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using evaluation::HeadMetric;
+
+namespace {
+
+constexpr model::BlockRef kFirst{.kind = model::BlockKind::EncoderSelf, .layer = {0}};
+constexpr model::BlockRef kSecond{.kind = model::BlockKind::EncoderSelf, .layer = {1}};
+constexpr model::BlockRef kCross{.kind = model::BlockKind::Cross, .layer = {0}};
+
+BlockShapes shapes() {
+  const inference::BlockShape shape{.batch = 1, .heads = 2, .queries = 3, .keys = 3};
+  return {{kFirst, shape}, {kSecond, shape}, {kCross, shape}};
+}
+
+/// A head of three tokens, of which the last two give this weight to the token before and the rest to themselves.
+evaluation::HeadMetrics head_with(double previous) {
+  static const evaluation::TokenRepeats kTokens(std::vector<std::uint32_t>{1, 2, 3});
+  evaluation::HeadMeter meter(kTokens);
+  meter.add(0, std::vector<double>{1.0, 0.0, 0.0}, 1);
+  meter.add(1, std::vector<double>{previous, 1.0 - previous, 0.0}, 2);
+  meter.add(2, std::vector<double>{0.0, previous, 1.0 - previous}, 3);
+  return meter.metrics();
+}
+
+HeadMetricsFound found() {
+  HeadMetricsFound found;
+  found.all_heads = 4;
+  found.queries = found.measured_queries = 3;
+  found.heads = {{{kFirst, 0}, head_with(0.3)}, {{kFirst, 1}, head_with(1.0)}, {{kSecond, 0}, head_with(0.6)}};
+  return found;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("heads are listed by layer, by a metric from either end, filtered, and pinned alone") {
+    const HeadMetricsFound known = found();
+    using Heads = std::vector<HeadRef>;
+    HeadChoices choices;
+    const auto list = [&](const HeadMetricsFound* metrics) {
+      return listed_heads(shapes(), model::BlockKind::EncoderSelf, choices, metrics);
+    };
+    const Heads by_layer = {{kFirst, 0}, {kFirst, 1}, {kSecond, 0}, {kSecond, 1}};
+    CHECK(list(&known) == by_layer);
+    choices.order = HeadMetric::PreviousToken;
+    CHECK(list(&known) == Heads{{kFirst, 1}, {kSecond, 0}, {kFirst, 0}, {kSecond, 1}});  // the last isn't measured
+    CHECK(list(nullptr) == by_layer);
+    choices.lowest_first = true;
+    CHECK(list(&known) == Heads{{kFirst, 0}, {kSecond, 0}, {kFirst, 1}, {kSecond, 1}});
+    choices.order = HeadMetric::DuplicateToken;  // no token comes twice
+    CHECK(list(&known) == by_layer);
+    choices.order.reset();
+    choices.filter = HeadMetric::PreviousToken;
+    choices.least = 0.3f;
+    CHECK(list(&known) == Heads{{kFirst, 1}, {kSecond, 0}});
+    CHECK(list(nullptr).empty());
+    choices.filter.reset();
+    choices.only_pinned = true;
+    toggle_pin(choices, {kSecond, 1});
+    toggle_pin(choices, {kCross, 0});
+    CHECK(list(&known) == Heads{{kSecond, 1}});
+  }
+
+  TEST_CASE("the best head of a metric, and none where it is defined for none") {
+    CHECK(best_head(found(), HeadMetric::PreviousToken, {}) == HeadRef{kFirst, 1});
+    CHECK_FALSE(best_head(found(), HeadMetric::Induction, {}).has_value());
+    CHECK_FALSE(best_head(HeadMetricsFound(), HeadMetric::Sink, {}).has_value());
+  }
+
+  TEST_CASE("what is said of a head names what it does most, and where it does nothing clearly says so") {
+    // Two of three queries give all to the token before: 2 / 3 of the attention.
+    CHECK(head_sentence({kFirst, 1}, head_with(1.0), {}) == "L0H1 looks at the previous token: 0.67");
+    CHECK(badge_text(head_with(1.0), {}) == "prev 0.67");
+    CHECK(head_sentence({kFirst, 0}, head_with(0.3), {}) ==
+          "L0H0 shows no clear pattern: previous token 0.20, first token 0.43");
+    CHECK(badge_text(head_with(0.3), {}).empty());
+    const evaluation::PatternScoring without_current{.exclusions = {.current_token = true}};
+    CHECK(badge_text(head_with(0.3), without_current) == "prev 1.00");
+    CHECK(metrics_text(head_with(1.0), {}) ==
+          "previous 0.67 \u00B7 duplicate \u2013 \u00B7 induction \u2013 \u00B7 sink 0.67 \u00B7 peak 1.00 \u00B7 evenness "
+          "0.00 "
+          "\u00B7 entropy 0.00 nats \u00B7 distance 0.7 tokens");
+    CHECK(metric_number(HeadMetric::Distance, 12.345) == "12.3");
+    CHECK(metric_number(HeadMetric::Sink, -0.001) == "0.00");
+    CHECK(metric_number(HeadMetric::Sink, std::nullopt) == "\u2013");
+  }
+
+  TEST_CASE("coverage says what isn't measured") {
+    HeadMetricsFound known = found();
+    CHECK(coverage_text({}) == "measuring\u2026");
+    CHECK(coverage_text({.error = "no"}) == "no");
+    CHECK(coverage_text({.found = &known}) == "3 of 4 heads measured");
+    known.heads[{kSecond, 1}] = head_with(0.0);
+    CHECK(coverage_text({.found = &known}).empty());
+    known.queries = 8'192;
+    known.measured_queries = 512;
+    CHECK(coverage_text({.found = &known}) == "sampled: 512 of 8,192 queries, in strips at equal distances");
+  }
+
+  TEST_CASE("the table as CSV has every metric, and nothing where one isn't defined") {
+    const std::string csv = head_table_csv({{kFirst, 1}, {kSecond, 1}}, found(), {});
+    CHECK(csv ==
+          "kind,layer,head,previous,duplicate,induction,sink,peak,evenness,entropy,distance\n"
+          "encoder,0,1,0.666667,,,0.666667,1.000000,0.000000,0.000000,0.666667\n"
+          "encoder,1,1,,,,,,,,\n");
+  }
+}
