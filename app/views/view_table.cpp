@@ -6,10 +6,12 @@
 #include "app/quantities/shown_map.h"
 #include "app/views/head/head_view.h"
 #include "app/views/heads/heads_view.h"
+#include "app/views/lines/lines_view.h"
 #include "app/views/model/model_view.h"
 #include "app/views/neuron/neuron_view.h"
 #include "app/views/predictions/predictions_view.h"
 #include "app/views/steps/steps_view.h"
+#include "app/views/text/text_view.h"
 
 namespace headlight::app {
 namespace {
@@ -20,6 +22,9 @@ constexpr std::array<std::string_view, 10> kHeadSettings = {
     "selection.mean",    "view.heatmap_stage", "view.color_range", "view.color_spread", "view.color_limits",
     "view.show_numbers", "view.row_names",     "view.paint_reach", "view.pinned",       "view.pooling"};
 constexpr std::array<std::string_view, 3> kStepsSettings = {"view.show_numbers", "view.color_limits", "view.pinned"};
+constexpr std::array<std::string_view, 4> kLinesSettings = {"lines.hidden_heads", "lines.threshold", "lines.pair_part",
+                                                            "view.locked"};
+constexpr std::array<std::string_view, 3> kTextSettings = {"selection.mean", "view.text_side", "view.locked"};
 constexpr std::array<std::string_view, 9> kHeadsSettings = {
     "heads.measure", "heads.excludes_first", "heads.excludes_current", "heads.order", "heads.lowest_first",
     "heads.filter",  "heads.least",          "heads.only_pinned",      "heads.pinned"};
@@ -29,6 +34,8 @@ constexpr std::array<std::string_view, 3> kNeuronSettings = {"neuron.form", "neu
 bool has_run(const Frame& frame) { return frame.result.run != 0; }
 
 ExportContents shown_map(const State& state) { return {.stages = {shown_stage(state)}}; }
+
+ExportContents only_weights(const State&) { return {.stages = {attention::Stage::Weights}}; }
 
 ExportContents every_stage(const State&) {
   ExportContents contents{.stages = {}};
@@ -68,6 +75,22 @@ constexpr std::array kViews = {
          &has_run,
          &open_predictions_view,
          &only_logits},
+    View{"lines",
+         "Lines",
+         "The heads of a layer as lines from queries to keys, as opaque as the weights are large.",
+         {Key::Digit4, {}, "4"},
+         kLinesSettings,
+         &has_run,
+         &open_lines_view,
+         &only_weights},
+    View{"text",
+         "Text",
+         "The text itself, shaded by what one of its tokens attends to, or by what attends to it.",
+         {Key::Digit5, {}, "5"},
+         kTextSettings,
+         &has_run,
+         &open_text_view,
+         &only_weights},
     View{"model",
          "Model",
          "Every head of every layer, large enough to read, in the order of what they do.",

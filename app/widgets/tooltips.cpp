@@ -83,6 +83,11 @@ constexpr std::array kLines = {
     Line{"lesson.list", "All lessons."},
     Line{"lesson.next", "The next card (Ctrl+.), whether the task is done or not."},
     Line{"lesson.restart", "Begins this lesson again."},
+    Line{"lines.pair.0", "All lines, within both sentences and between them."},
+    Line{"lines.pair.1", "Only lines from tokens of the first sentence to tokens of the first."},
+    Line{"lines.pair.2", "Only lines from tokens of the first sentence to tokens of the second."},
+    Line{"lines.pair.3", "Only lines from tokens of the second sentence to tokens of the first."},
+    Line{"lines.pair.4", "Only lines from tokens of the second sentence to tokens of the second."},
     Line{"loading.cancel", "Stops loading and keeps the model that was open."},
     Line{"mask.fill.0",
          "Masked scores become \u2212\u221E: their weight is exactly 0, and a row that is all masked has no weights."},
@@ -136,6 +141,11 @@ constexpr std::array kLines = {
     Line{"text.examples", "Texts that are worth a look."},
     Line{"text.from_text", "Goes back from the ids to the text."},
     Line{"text.ids", "Token ids, with anything between them; each line is one item of the batch."},
+    Line{"text.mean.0", "The weights of the selected head alone."},
+    Line{"text.mean.1", "The mean of the weights of this layer's heads."},
+    Line{"text.mean.2", "The mean of the weights of all heads of this kind of attention, over all layers."},
+    Line{"text.side.0", "Shades each token by the weight that the chosen token gives to it."},
+    Line{"text.side.1", "Shades each token by the weight that it gives to the chosen token."},
     Line{"toast.button", "Takes back what the key has just changed."},
 };
 static_assert(std::ranges::is_sorted(kLines, {}, &Line::first));

@@ -56,7 +56,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("files of every version name views as they always did") {
     CHECK(State{}.view.tab == views().front().id);
-    for (const char* tab : {"head", "steps", "predictions", "model", "heads"}) {
+    for (const char* tab : {"head", "steps", "predictions", "lines", "text", "model", "heads"}) {
       const Result<State> read = state_from_json(session_with_tab(tab));
       REQUIRE(read);
       CHECK(read->view.tab == tab);

@@ -1,0 +1,101 @@
+#include "app/views/lines/line_set.h"
+
+#include <algorithm>
+
+namespace headlight::app {
+namespace {
+
+bool is_stronger(const WeightLine& a, const WeightLine& b) { return a.weight > b.weight; }
+
+/// Ascending by weight; where weights are equal the order doesn't depend on the tiles' order.
+bool comes_before(const WeightLine& a, const WeightLine& b) {
+  if (a.weight != b.weight) return a.weight < b.weight;
+  if (a.head != b.head) return a.head < b.head;
+  return a.query != b.query ? a.query < b.query : a.key < b.key;
+}
+
+/// Rows and columns of a tile that a filter's token leaves.
+struct Part {
+  std::uint32_t row = 0, end_row = 0, column = 0, end_column = 0;
+};
+
+Part part_of(const attention::TileRequest& request, const std::optional<LockedToken>& token) {
+  Part part{.row = 0, .end_row = request.rows, .column = 0, .end_column = request.columns};
+  if (!token) return part;
+  const bool is_query = token->side == MapSide::Query;
+  const std::uint32_t first = is_query ? request.row : request.column;
+  const std::uint32_t count = is_query ? request.rows : request.columns;
+  const bool is_inside = token->token >= first && token->token - first < count;
+  std::uint32_t& begin = is_query ? part.row : part.column;
+  std::uint32_t& end = is_query ? part.end_row : part.end_column;
+  begin = is_inside ? token->token - first : 0;
+  end = is_inside ? begin + 1 : 0;
+  return part;
+}
+
+}  // namespace
+
+bool is_in_part(PairPart part, std::uint8_t query_sentence, std::uint8_t key_sentence) {
+  switch (part) {
+    case PairPart::All:
+      return true;
+    case PairPart::FirstToFirst:
+      return query_sentence == 0 && key_sentence == 0;
+    case PairPart::FirstToSecond:
+      return query_sentence == 0 && key_sentence == 1;
+    case PairPart::SecondToFirst:
+      return query_sentence == 1 && key_sentence == 0;
+    case PairPart::SecondToSecond:
+      return query_sentence == 1 && key_sentence == 1;
+  }
+  return true;
+}
+
+LineSet select_lines(std::span<const attention::Tile* const> tiles, const LineFilter& filter) {
+  LineSet set;
+  const bool has_pair = !filter.query_sentences.empty() && !filter.key_sentences.empty();
+  const auto sentence = [](std::span<const std::uint8_t> sentences, std::uint32_t token) {
+    return token < sentences.size() ? sentences[token] : kNoSentence;
+  };
+  for (const attention::Tile* tile : tiles) {
+    const attention::TileRequest& request = tile->request;
+    const Part part = part_of(request, filter.token);
+    for (std::uint32_t row = part.row; row < part.end_row; ++row) {
+      const std::uint32_t query = request.row + row;
+      const std::uint8_t query_sentence = sentence(filter.query_sentences, query);
+      for (std::uint32_t column = part.column; column < part.end_column; ++column) {
+        const float weight = tile->at(row, column);
+        if (!(weight >= filter.threshold) || tile->is_masked(row, column)) continue;
+        const std::uint32_t key = request.column + column;
+        if (has_pair && !is_in_part(filter.part, query_sentence, sentence(filter.key_sentences, key))) continue;
+        set.lines.push_back({.query = query, .key = key, .head = request.head, .weight = weight});
+      }
+    }
+  }
+  set.found = set.lines.size();
+  if (set.lines.size() > filter.most) {
+    const auto end = set.lines.begin() + static_cast<std::ptrdiff_t>(filter.most);
+    std::ranges::nth_element(set.lines, end, is_stronger);
+    set.lines.erase(end, set.lines.end());
+  }
+  std::ranges::sort(set.lines, comes_before);
+  return set;
+}
+
+std::vector<std::vector<WeightLine>> lines_by_end(std::span<const WeightLine> lines, LockedToken token, std::uint32_t ends,
+                                                  std::size_t most) {
+  std::vector<std::vector<WeightLine>> by_end(ends);
+  const bool is_query = token.side == MapSide::Query;
+  for (const WeightLine& line : lines) {
+    if ((is_query ? line.query : line.key) != token.token) continue;
+    const std::uint32_t end = is_query ? line.key : line.query;
+    if (end < ends) by_end[end].push_back(line);
+  }
+  for (std::vector<WeightLine>& some : by_end) {
+    std::ranges::stable_sort(some, is_stronger);
+    if (some.size() > most) some.resize(most);
+  }
+  return by_end;
+}
+
+}  // namespace headlight::app

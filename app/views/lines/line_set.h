@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "app/state/state.h"
+#include "attention/stage.h"
+
+namespace headlight::app {
+
+/// A weight drawn as a line from its query to its key.
+struct WeightLine {
+  std::uint32_t query = 0, key = 0, head = 0;
+  float weight = 0.0F;
+
+  bool operator==(const WeightLine&) const = default;
+};
+
+/// Which weights are drawn.
+struct LineFilter {
+  float threshold = 0.0F;                 ///< the least
+  std::optional<LockedToken> token = {};  ///< only those of its row or column
+  /// [query] and [key]: 0 for tokens of sentence A, 1 for those of B, kNoSentence for padding. Empty: there is no pair, and
+  /// `part` is ignored.
+  std::span<const std::uint8_t> query_sentences = {}, key_sentences = {};
+  PairPart part = PairPart::All;
+  std::size_t most = 8'000;  ///< of more, only the strongest are kept
+};
+inline constexpr std::uint8_t kNoSentence = 2;
+
+struct LineSet {
+  std::vector<WeightLine> lines;  ///< ascending by weight, so that strong ones are drawn over weak ones
+  std::size_t found = 0;          ///< that pass the filter, kept or not
+};
+
+/// The lines of exact tiles of weights, of one head each, that don't overlap within a head. Masked cells and NaN have none.
+LineSet select_lines(std::span<const attention::Tile* const> tiles, const LineFilter& filter);
+
+/// Does a weight between tokens of these sentences belong to the part?
+bool is_in_part(PairPart part, std::uint8_t query_sentence, std::uint8_t key_sentence);
+
+/// The lines of one token, for printing: of each token at their other ends the strongest, descending by weight.
+/// [tokens of the other side][at most `most`].
+std::vector<std::vector<WeightLine>> lines_by_end(std::span<const WeightLine> lines, LockedToken token, std::uint32_t ends,
+                                                  std::size_t most);
+
+}  // namespace headlight::app

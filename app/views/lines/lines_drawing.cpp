@@ -1,0 +1,131 @@
+#include "app/views/lines/lines_drawing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "view/head_palette.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kThickness = 2.0F;
+constexpr float kNumberGap = 6.0F;
+constexpr std::uint32_t kMostDigits = 5;
+constexpr float kDeepestShade = 140.0F;  // of 255: the text stays readable
+
+shell::Color color_of_head(std::uint32_t head, float opacity) {
+  const view::Rgb color = view::head_color(head);
+  const auto alpha = static_cast<std::uint32_t>(std::lround(std::clamp(opacity, 0.0F, 1.0F) * 255.0F));
+  return IM_COL32(color.r, color.g, color.b, alpha);
+}
+
+float number_width(const Frame& frame) { return std::ceil(text_width(frame.ui.fonts().mono_small, "0.000")); }
+
+/// The labels of one side, and what is printed beyond them.
+class SidePainter {
+ public:
+  SidePainter(Frame& frame, const DrawnLines& drawn, MapSide side)
+      : frame_(frame),
+        drawn_(drawn),
+        side_(side),
+        tokens_(side == MapSide::Query ? drawn.sides.queries : drawn.sides.keys),
+        theme_(frame.ui.theme()),
+        list_(ImGui::GetWindowDrawList()) {
+    const bool is_other_end = drawn.token && drawn.token->side != side;
+    if (!is_other_end) return;
+    weights_ = lines_by_end(drawn.set.lines, *drawn.token, static_cast<std::uint32_t>(tokens_.labels.size()),
+                            std::max<std::size_t>(drawn.printed, 1));
+  }
+
+  void draw() const {
+    const TokenSpan visible = drawn_.layout.visible(side_);
+    for (std::uint32_t token = visible.begin; token < visible.end; ++token) {
+      view::Rect label = drawn_.layout.label(side_, token);
+      label.origin += drawn_.origin;
+      draw_label(token, label);
+      if (drawn_.printed > 0 && token < weights_.size() && !weights_[token].empty()) draw_weights(token, label);
+    }
+  }
+
+ private:
+  const char* name() const { return side_ == MapSide::Query ? "query" : "key"; }
+
+  void draw_label(std::uint32_t token, const view::Rect& rect) const {
+    const LockedToken self{.side = side_, .token = token};
+    const ImVec2 low = to_imgui(rect.origin);
+    const ImVec2 high = to_imgui(rect.end());
+    const shell::Color role = side_ == MapSide::Query ? theme_.query : theme_.key;
+    if (drawn_.token == self || drawn_.hovered == self) {
+      list_->AddRectFilled(low, high, side_ == MapSide::Query ? theme_.query_fill : theme_.key_fill, 4.0F);
+    } else if (token < weights_.size() && !weights_[token].empty()) {
+      const float strongest = std::clamp(weights_[token].front().weight, 0.0F, 1.0F);
+      list_->AddRectFilled(low, high, shell::with_alpha(role, static_cast<std::uint32_t>(kDeepestShade * strongest)), 4.0F);
+    }
+    if (drawn_.locked == self) list_->AddRect(low, high, theme_.accent, 4.0F, 0, 1.5F);
+    ImFont* font = frame_.ui.fonts().small;
+    constexpr float kPadding = 8.0F;
+    const std::string text = fit_text(font, tokens_.labels[token], rect.size.x - 2.0F * kPadding);
+    const float x = side_ == MapSide::Query ? rect.end().x - kPadding - text_width(font, text) : rect.origin.x + kPadding;
+    list_->AddText(font, font_size(font), {std::round(x), std::round(rect.center().y - font_size(font) * 0.5F)},
+                   tokens_.real.holds(token) ? theme_.text : theme_.text_dim, text.c_str());
+    frame_.mark(fmt::format("lines.{}.{}", name(), token), rect);
+  }
+
+  /// From the label outwards, the largest first, each behind a square in its head's colour.
+  void draw_weights(std::uint32_t token, const view::Rect& label) const {
+    ImFont* font = frame_.ui.fonts().mono_small;
+    constexpr float kSquare = 6.0F;
+    const float step = kSquare + 3.0F + number_width(frame_) + kNumberGap;
+    const float outwards = side_ == MapSide::Query ? -step : step;
+    float x = drawn_.origin.x + drawn_.layout.number_x(side_) + (side_ == MapSide::Query ? -step : 0.0F);
+    const float y = label.center().y;
+    const float first_x = x;
+    for (const WeightLine& line : weights_[token]) {
+      list_->AddRectFilled({x, y - kSquare * 0.5F}, {x + kSquare, y + kSquare * 0.5F}, color_of_head(line.head, 1.0F), 1.0F);
+      list_->AddText(font, font_size(font), {x + kSquare + 3.0F, std::round(y - font_size(font) * 0.5F)}, theme_.text,
+                     view::format_number(line.weight, kMostDigits).c_str());
+      x += outwards;
+    }
+    const float low = std::min(first_x, x - outwards);
+    frame_.mark(
+        fmt::format("lines.weights.{}.{}", name(), token),
+        {.origin = {low, label.origin.y}, .size = {step * static_cast<float>(weights_[token].size()), label.size.y}});
+  }
+
+  Frame& frame_;
+  const DrawnLines& drawn_;
+  MapSide side_;
+  const LineSide& tokens_;
+  const shell::Theme& theme_;
+  ImDrawList* list_;
+  std::vector<std::vector<WeightLine>> weights_;
+};
+
+}  // namespace
+
+float printed_width(const Frame& frame, std::size_t count) {
+  constexpr float kSquareRoom = 9.0F;
+  return static_cast<float>(count) * (number_width(frame) + kNumberGap + kSquareRoom);
+}
+
+void draw_lines(Frame& frame, const DrawnLines& drawn) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const LineLayout& layout = drawn.layout;
+  for (const WeightLine& line : drawn.set.lines) {
+    if (!layout.is_visible(line)) continue;
+    const glm::vec2 from = drawn.origin + glm::vec2(layout.query_x(), layout.y_of(line.query));
+    const glm::vec2 to = drawn.origin + glm::vec2(layout.key_x(), layout.y_of(line.key));
+    list->AddLine(to_imgui(from), to_imgui(to), color_of_head(line.head, line.weight), kThickness);
+  }
+  SidePainter(frame, drawn, MapSide::Query).draw();
+  SidePainter(frame, drawn, MapSide::Key).draw();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+
+#include "app/frame.h"
+#include "app/views/lines/line_layout.h"
+#include "app/views/lines/line_set.h"
+#include "app/views/lines/line_sides.h"
+
+namespace headlight::app {
+
+/// What is drawn in the area of the lines.
+struct DrawnLines {
+  const LineLayout& layout;
+  const LineSides& sides;
+  const LineSet& set;
+  std::optional<LockedToken> token = {};    ///< whose lines alone are drawn: hovered or locked
+  std::optional<LockedToken> locked = {};   ///< outlined
+  std::optional<LockedToken> hovered = {};  ///< its label is tinted
+  std::size_t printed = 0;                  ///< weights beside a label, at most
+  glm::vec2 origin{0.0F};                   ///< of the layout, on screen
+};
+
+/// Room for so many weights beside a label.
+float printed_width(const Frame& frame, std::size_t count);
+
+/// The lines that are visible, in the colours of their heads, then the labels, and beside them the weights of `token`.
+/// Visible labels are marked "lines.query.3", "lines.key.0", printed weights "lines.weights.key.0".
+void draw_lines(Frame& frame, const DrawnLines& drawn);
+
+}  // namespace headlight::app

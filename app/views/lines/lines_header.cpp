@@ -1,0 +1,226 @@
+#include "app/views/lines/lines_header.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/segmented.h"
+#include "app/widgets/thumbnail.h"
+#include "view/head_palette.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kGap = 16.0F;
+constexpr float kSliderWidth = 150.0F;
+constexpr float kChipHeight = 22.0F;
+constexpr float kSwatch = 10.0F;
+constexpr float kChipGap = 4.0F;
+constexpr float kMostChipRows = 3.0F;
+
+/// Continues the line where `width` fits, else begins the next one.
+void continue_line(float width) {
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+  if (end + kGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
+}
+
+std::uint32_t shown_heads(const LineChoices& choices, std::uint32_t heads) {
+  std::uint32_t count = 0;
+  for (std::uint32_t head = 0; head < heads; ++head) count += shows_head(choices, head) ? 1U : 0U;
+  return count;
+}
+
+void draw_title(Frame& frame, const inference::BlockShape& shape) {
+  const Selection& selection = frame.state.selection;
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const std::uint32_t shown = shown_heads(frame.state.view.lines, shape.heads);
+  {
+    const Ink ink(fonts.title, frame.ui.theme().text);
+    ImGui::TextUnformatted(fmt::format("Layer {} · {} of {} head{}", selection.block.layer.value, shown, shape.heads,
+                                       shape.heads == 1 ? "" : "s")
+                               .c_str());
+  }
+  frame.mark("lines.title", last_item_rect());
+  std::string about = fmt::format("{} · {} × {}", kind_name(frame, selection.block.kind), shape.queries, shape.keys);
+  if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
+  const Ink ink(fonts.small, frame.ui.theme().text_dim);
+  continue_line(text_width(fonts.small, about));
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
+  ImGui::TextUnformatted(about.c_str());
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(
+      "Each line is a weight, from the query at the left to the key at the right: the larger it is, the more opaque.");
+  ImGui::PopTextWrapPos();
+}
+
+void draw_threshold(Frame& frame) {
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted("from weight");
+  ImGui::SameLine(0.0F, 8.0F);
+  ImGui::SetNextItemWidth(kSliderWidth);
+  ImGui::SliderFloat("##threshold", &frame.state.view.lines.threshold, kLeastLineWeight, kMostLineWeight, "%.4f",
+                     ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
+  mark_last_item(frame, "lines.threshold", "Smaller weights have no line. Ctrl and click to type.");
+}
+
+void choose_part(Frame& frame) {
+  const std::array<std::string, 5> labels = {"all", "A → A", "A → B", "B → A", "B → B"};
+  continue_line(segmented_width(frame, labels));
+  auto chosen = static_cast<std::size_t>(frame.state.view.lines.pair_part);
+  if (draw_segmented(frame, "lines.pair", labels, chosen)) {
+    frame.state.view.lines.pair_part = static_cast<PairPart>(chosen);
+  }
+}
+
+void draw_count(Frame& frame, const LineSet& shown) {
+  const auto counted = [](std::size_t count) { return fmt::format("{} line{}", count, count == 1 ? "" : "s"); };
+  const std::string text = shown.found > shown.lines.size()
+                               ? fmt::format("the strongest {} of {} lines", shown.lines.size(), shown.found)
+                               : counted(shown.found);
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  continue_line(text_width(frame.ui.fonts().small, text));
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted(text.c_str());
+  frame.mark("lines.count", last_item_rect());
+}
+
+class Legend {
+ public:
+  Legend(Frame& frame, std::uint32_t heads)
+      : frame_(frame),
+        choices_(frame.state.view.lines),
+        heads_(heads),
+        font_(frame.ui.fonts().small),
+        number_width_(text_width(font_, fmt::format("{}", heads > 0 ? heads - 1 : 0))) {}
+
+  std::optional<std::uint32_t> draw() {
+    const float width = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
+    const auto across = std::max(std::floor((width + kChipGap) / (chip_width() + kChipGap)), 1.0F);
+    // "all" and "none" are as wide as two chips each at most.
+    const float rows = std::ceil((static_cast<float>(heads_) + 4.0F) / across);
+    const float height = std::min(rows, kMostChipRows) * (kChipHeight + kChipGap);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+    ImGui::BeginChild("legend", {0.0F, height}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
+    ImGui::PopStyleVar();
+    origin_ = at_ = to_glm(ImGui::GetCursorScreenPos());
+    end_x_ = origin_.x + width;
+    for (std::uint32_t head = 0; head < heads_; ++head) draw_chip(head);
+    if (heads_ > 1) {
+      if (draw_word("all", "lines.all", "Draws all heads of the layer.")) choices_.hidden_heads.clear();
+      if (draw_word("none", "lines.none", "Draws no head.")) {
+        choices_.hidden_heads.clear();
+        for (std::uint32_t head = 0; head < heads_; ++head) choices_.hidden_heads.push_back(head);
+      }
+    }
+    ImGui::EndChild();
+    return hovered_;
+  }
+
+ private:
+  float chip_width() const { return std::ceil(6.0F + kSwatch + 5.0F + number_width_ + 7.0F); }
+
+  /// The next place of this width, on a line of its own where the present one is full.
+  view::Rect place(float width) {
+    if (at_.x > origin_.x && at_.x + width > end_x_) at_ = {origin_.x, at_.y + (kChipHeight + kChipGap)};
+    const view::Rect rect{.origin = at_, .size = {width, kChipHeight}};
+    at_.x += width + kChipGap;
+    ImGui::SetCursorScreenPos(to_imgui(rect.origin));
+    return rect;
+  }
+
+  void draw_chip(std::uint32_t head) {
+    const view::Rect rect = place(chip_width());
+    const std::string name = fmt::format("lines.head.{}", head);
+    const bool is_clicked = ImGui::InvisibleButton(name.c_str(), to_imgui(rect.size));
+    const bool is_hovered = ImGui::IsItemHovered();
+    mark_last_item(frame_, name, "A click hides the head or shows it, a double click shows it alone.");
+    if (is_hovered) hovered_ = head;
+    // The release that ends a double click is no click of its own.
+    int& ends_double_click = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("double click"), 0);
+    if (is_clicked && ends_double_click == 0) toggle_head(choices_, head);
+    if (is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+      ends_double_click = ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) ? 1 : 0;
+      if (ends_double_click != 0) show_only(choices_, head, heads_);
+    }
+    const shell::Theme& theme = frame_.ui.theme();
+    const bool is_shown = shows_head(choices_, head);
+    const bool is_selected = frame_.state.selection.head == head && frame_.state.selection.mean == HeadMean::None;
+    const view::Rgb color = view::head_color(head);
+    const shell::Color packed = IM_COL32(color.r, color.g, color.b, 255);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const ImVec2 low = to_imgui(rect.origin);
+    const ImVec2 high = to_imgui(rect.end());
+    list->AddRectFilled(low, high, is_hovered ? theme.hover : is_shown ? theme.field : theme.background, 4.0F);
+    list->AddRect(low, high, is_selected ? theme.accent : theme.border, 4.0F);
+    const ImVec2 swatch(low.x + 6.0F, low.y + (kChipHeight - kSwatch) * 0.5F);
+    const ImVec2 swatch_end(swatch.x + kSwatch, swatch.y + kSwatch);
+    // Filled or hollow: the colour alone doesn't say whether the head is shown.
+    if (is_shown) {
+      list->AddRectFilled(swatch, swatch_end, packed, 2.0F);
+    } else {
+      list->AddRect(swatch, swatch_end, packed, 2.0F);
+    }
+    list->AddText(font_, font_size(font_),
+                  {swatch_end.x + 5.0F, low.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
+                  is_shown ? theme.text : theme.text_dim, fmt::format("{}", head).c_str());
+  }
+
+  bool draw_word(const char* word, const char* name, const char* tip) {
+    const view::Rect rect = place(std::ceil(text_width(font_, word)) + 12.0F);
+    const bool is_clicked = ImGui::InvisibleButton(name, to_imgui(rect.size));
+    mark_last_item(frame_, name, tip);
+    const shell::Theme& theme = frame_.ui.theme();
+    ImGui::GetWindowDrawList()->AddText(
+        font_, font_size(font_), {rect.origin.x + 6.0F, rect.origin.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
+        ImGui::IsItemHovered() ? theme.accent_hover : theme.accent, word);
+    return is_clicked;
+  }
+
+  Frame& frame_;
+  LineChoices& choices_;
+  std::uint32_t heads_;
+  ImFont* font_;
+  float number_width_;
+  glm::vec2 origin_{0.0F}, at_{0.0F};
+  float end_x_ = 0.0F;
+  std::optional<std::uint32_t> hovered_;
+};
+
+}  // namespace
+
+bool shows_head(const LineChoices& choices, std::uint32_t head) {
+  return !std::ranges::binary_search(choices.hidden_heads, head);
+}
+
+void toggle_head(LineChoices& choices, std::uint32_t head) {
+  const auto at = std::ranges::lower_bound(choices.hidden_heads, head);
+  if (at != choices.hidden_heads.end() && *at == head) {
+    choices.hidden_heads.erase(at);
+  } else {
+    choices.hidden_heads.insert(at, head);
+  }
+}
+
+void show_only(LineChoices& choices, std::uint32_t head, std::uint32_t heads) {
+  choices.hidden_heads.clear();
+  for (std::uint32_t other = 0; other < heads; ++other) {
+    if (other != head) choices.hidden_heads.push_back(other);
+  }
+}
+
+std::optional<std::uint32_t> draw_lines_header(Frame& frame, bool has_pair, const LineSet& shown) {
+  const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
+  draw_title(frame, shape);
+  draw_threshold(frame);
+  if (has_pair) choose_part(frame);
+  draw_count(frame, shown);
+  return Legend(frame, shape.heads).draw();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,262 @@
+#include "app/views/lines/lines_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/views/lines/line_layout.h"
+#include "app/views/lines/line_set.h"
+#include "app/views/lines/line_sides.h"
+#include "app/views/lines/lines_drawing.h"
+#include "app/views/lines/lines_header.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/row_names.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kNameHeight = 20.0F;
+
+using Tiles = std::vector<std::shared_ptr<const attention::Tile>>;
+
+/// Everything that the lines follow from: they are found anew when it changes.
+struct LineInputs {
+  Tiles tiles;
+  float threshold = 0.0F;
+  PairPart part = PairPart::All;
+  std::optional<LockedToken> token;
+  bool has_pair = false;
+
+  bool operator==(const LineInputs&) const = default;
+};
+
+/// What labels depend on.
+struct SidesOf {
+  std::uint64_t run = 0;
+  model::BlockRef block;
+  std::uint32_t batch = 0;
+  float scale = 1.0F;
+
+  bool operator==(const SidesOf&) const = default;
+};
+
+class LinesView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override {
+    if (!frame.result.shapes.contains(frame.state.selection.block) || !frame.result.input) return;
+    const LineSides& sides = sides_of(frame);
+    const bool has_pair = !sides.queries.sentences.empty() && !sides.keys.sentences.empty();
+    const std::optional<std::uint32_t> hovered_head = draw_lines_header(frame, has_pair, set_);
+    frame.transient.hovered.reset();
+    draw_names(frame, sides);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+    ImGui::BeginChild("lines", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
+    ImGui::PopStyleVar();
+    draw_area(frame, sides, has_pair, hovered_head);
+    ImGui::EndChild();
+  }
+
+ private:
+  /// Labels are measured once for each run and selection; those of a target in every frame, because a prediction names the
+  /// last one.
+  const LineSides& sides_of(Frame& frame) {
+    const Selection& selection = frame.state.selection;
+    const SidesOf now{
+        .run = frame.result.run, .block = selection.block, .batch = selection.batch, .scale = frame.ui.scale()};
+    if (rows_write_tokens(frame, selection.block.kind) || std::exchange(sides_of_, now) != now) sides_ = line_sides(frame);
+    return sides_;
+  }
+
+  /// How many weights have room beside a label.
+  static std::size_t printed(float width) {
+    constexpr float kForThree = 620.0F;
+    constexpr float kForOne = 360.0F;
+    return width >= kForThree ? 3 : width >= kForOne ? 1 : 0;
+  }
+
+  static LineLayout layout_of(const Frame& frame, const LineSides& sides, glm::vec2 room, float scroll) {
+    return LineLayout({.queries = static_cast<std::uint32_t>(sides.queries.labels.size()),
+                       .keys = static_cast<std::uint32_t>(sides.keys.labels.size()),
+                       .room = room,
+                       .line_height = font_size(frame.ui.fonts().small),
+                       .query_width = sides.queries.width,
+                       .key_width = sides.keys.width,
+                       .number_width = printed_width(frame, printed(room.x)),
+                       .scroll = scroll});
+  }
+
+  /// "query" over the left column and "key" over the right one.
+  static void draw_names(Frame& frame, const LineSides& sides) {
+    const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
+    const float width = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
+    const LineLayout layout = layout_of(frame, sides, {width, 100.0F}, 0.0F);
+    const shell::Theme& theme = frame.ui.theme();
+    ImFont* font = frame.ui.fonts().small;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    constexpr float kPadding = 8.0F;
+    const std::string left = std::string(sides.queries.name) + " →";
+    const std::string right = std::string("→ ") + sides.keys.name;
+    list->AddText(font, font_size(font),
+                  {std::round(origin.x + layout.query_x() - kPadding - text_width(font, left)), origin.y}, theme.query,
+                  left.c_str());
+    list->AddText(font, font_size(font), {std::round(origin.x + layout.key_x() + kPadding), origin.y}, theme.key,
+                  right.c_str());
+    ImGui::Dummy({width, kNameHeight - ImGui::GetStyle().ItemSpacing.y});
+  }
+
+  void draw_area(Frame& frame, const LineSides& sides, bool has_pair, std::optional<std::uint32_t> hovered_head) {
+    const glm::vec2 origin = to_glm(ImGui::GetWindowPos());
+    const glm::vec2 room = {ImGui::GetWindowWidth() - ImGui::GetStyle().ScrollbarSize, ImGui::GetWindowHeight()};
+    const LineLayout layout = layout_of(frame, sides, room, ImGui::GetScrollY());
+    frame.mark("lines.area", {.origin = origin, .size = room});
+    follow_locked(frame, layout);
+    forget_pointed(frame);
+    const std::optional<LockedToken> hovered = handle_pointer(frame, layout, origin);
+    const std::optional<LockedToken> token = hovered ? hovered : pointed_elsewhere(frame);
+    LineInputs inputs{.tiles = {},
+                      .threshold = frame.state.view.lines.threshold,
+                      .part = frame.state.view.lines.pair_part,
+                      .token = token ? token : frame.state.view.locked,
+                      .has_pair = has_pair};
+    const bool asks_nothing = ask(frame, layout, inputs, hovered_head);
+    update(frame, std::move(inputs), sides);
+    draw_lines(frame, {.layout = layout,
+                       .sides = sides,
+                       .set = set_,
+                       .token = inputs_.token,
+                       .locked = frame.state.view.locked,
+                       .hovered = hovered,
+                       .printed = printed(room.x),
+                       .origin = origin});
+    draw_empty(frame, layout, origin, room, asks_nothing);
+    ImGui::SetCursorPos({0.0F, 0.0F});
+    ImGui::Dummy({1.0F, layout.content_height()});
+  }
+
+  /// A locked token that the keyboard has moved is brought into view.
+  void follow_locked(const Frame& frame, const LineLayout& layout) {
+    const std::optional<LockedToken>& locked = frame.state.view.locked;
+    if (locked != std::exchange(locked_, locked) && locked) ImGui::SetScrollY(layout.scroll_to(locked->token));
+  }
+
+  /// What this view pointed at in the last frame is over, also where no panel with chips clears it.
+  void forget_pointed(Frame& frame) {
+    const std::optional<LockedToken> before = std::exchange(pointed_, std::nullopt);
+    if (!before || before != pointed_elsewhere(frame)) return;
+    frame.transient.pointed_query.reset();
+    frame.transient.pointed_key.reset();
+  }
+
+  /// Locks the token that is clicked, and releases it when it is clicked again. Returns the one under the pointer.
+  std::optional<LockedToken> handle_pointer(Frame& frame, const LineLayout& layout, glm::vec2 origin) {
+    if (!ImGui::IsWindowHovered()) return std::nullopt;
+    const std::optional<LockedToken> hovered = layout.token_at(to_glm(ImGui::GetIO().MousePos) - origin);
+    if (!hovered) return std::nullopt;
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    auto& pointed = hovered->side == MapSide::Query ? frame.transient.pointed_query : frame.transient.pointed_key;
+    pointed = hovered->token;
+    pointed_ = hovered;
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+      std::optional<LockedToken>& locked = frame.state.view.locked;
+      locked = locked == hovered ? std::nullopt : hovered;
+      locked_ = locked;
+    }
+    return hovered;
+  }
+
+  /// The token whose chip the pointer is over.
+  static std::optional<LockedToken> pointed_elsewhere(const Frame& frame) {
+    if (frame.transient.pointed_query) return LockedToken{MapSide::Query, *frame.transient.pointed_query};
+    if (frame.transient.pointed_key) return LockedToken{MapSide::Key, *frame.transient.pointed_key};
+    return std::nullopt;
+  }
+
+  /// Asks for the tiles of the heads that are drawn. Returns whether there are none.
+  bool ask(Frame& frame, const LineLayout& layout, LineInputs& inputs, std::optional<std::uint32_t> hovered_head) {
+    const Selection& selection = frame.state.selection;
+    const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
+    LineRegion region =
+        region_to_ask(shape.queries, shape.keys, layout.visible(MapSide::Query), layout.visible(MapSide::Key));
+    const bool is_whole = region.queries.count() == shape.queries && region.keys.count() == shape.keys;
+    if (!is_whole && inputs.token) {  // of one token all lines are known, however long the text is
+      const std::uint32_t token = inputs.token->token;
+      const bool is_query = inputs.token->side == MapSide::Query;
+      region.queries = is_query ? TokenSpan{token, token + 1} : TokenSpan{0, shape.queries};
+      region.keys = is_query ? TokenSpan{0, shape.keys} : TokenSpan{token, token + 1};
+    }
+    bool asks_nothing = true;
+    largest_ = 0.0F;
+    if (region.queries.count() == 0 || region.keys.count() == 0) return asks_nothing;
+    for (std::uint32_t head = 0; head < shape.heads; ++head) {
+      const bool is_drawn = hovered_head ? head == *hovered_head : shows_head(frame.state.view.lines, head);
+      if (!is_drawn) continue;
+      asks_nothing = false;
+      const EngineTile* known = frame.ask(TileQuery{.quantity = attention::Stage::Weights,
+                                                    .block = selection.block,
+                                                    .batch = selection.batch,
+                                                    .head = head,
+                                                    .row = region.queries.begin,
+                                                    .rows = region.queries.count(),
+                                                    .column = region.keys.begin,
+                                                    .columns = region.keys.count()});
+      if (!known) continue;
+      inputs.tiles.push_back(known->tile);
+      largest_ = std::max(largest_, known->facts->largest_weight);
+    }
+    return asks_nothing;
+  }
+
+  void update(Frame& frame, LineInputs inputs, const LineSides& sides) {
+    if (inputs == inputs_) return;
+    frame.ui.request_redraw(2);  // the header has counted the lines of before
+    inputs_ = std::move(inputs);
+    std::vector<const attention::Tile*> tiles;
+    for (const auto& tile : inputs_.tiles) tiles.push_back(tile.get());
+    set_ = select_lines(tiles, {.threshold = inputs_.threshold,
+                                .token = inputs_.token,
+                                .query_sentences = sides.queries.sentences,
+                                .key_sentences = sides.keys.sentences,
+                                .part = inputs_.part});
+  }
+
+  /// Between the columns, what to do where there are no lines.
+  void draw_empty(Frame& frame, const LineLayout& layout, glm::vec2 origin, glm::vec2 room, bool asks_nothing) const {
+    if (!set_.lines.empty()) return;
+    const std::string text =
+        asks_nothing            ? "No head is chosen: click one above."
+        : inputs_.tiles.empty() ? "computing…"
+        : largest_ < inputs_.threshold
+            ? fmt::format("The largest weight is {}: choose a smaller one above.", view::format_number(largest_, 6))
+            : "No weight here is that large: choose a smaller one above.";
+    ImFont* font = frame.ui.fonts().small;
+    const std::vector<std::string> lines = break_lines(font, text, layout.key_x() - layout.query_x() - 24.0F);
+    const float middle = (layout.query_x() + layout.key_x()) * 0.5F;
+    float y = std::min(room.y, layout.content_height()) * 0.5F - font_size(font) * 0.6F * static_cast<float>(lines.size());
+    for (const std::string& line : lines) {
+      ImGui::GetWindowDrawList()->AddText(
+          font, font_size(font), {std::round(origin.x + middle - text_width(font, line) * 0.5F), std::round(origin.y + y)},
+          frame.ui.theme().text_dim, line.c_str());
+      y += font_size(font) * 1.2F;
+    }
+    frame.mark("lines.empty", {.origin = {origin.x + layout.query_x(), origin.y}, .size = {1.0F, 1.0F}});
+  }
+
+  LineSides sides_;
+  std::optional<SidesOf> sides_of_;
+  LineInputs inputs_;
+  LineSet set_;
+  std::optional<LockedToken> locked_, pointed_;
+  float largest_ = 0.0F;  ///< weight of the tiles that are shown
+};
+
+}  // namespace
+
+std::unique_ptr<ViewPanel> open_lines_view() { return std::make_unique<LinesView>(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,196 @@
+#include "app/views/text/text_side.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "app/quantities/shown_map.h"
+#include "app/shell/shaped_text.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/thumbnail.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kTokenPadding = 2.0F;
+constexpr float kLineGap = 6.0F;
+constexpr float kDeepestShade = 170.0F;  // of 255: the text stays readable
+constexpr float kNumberGap = 4.0F;
+constexpr float kLeastPrinted = 0.0005F;  // smaller weights have a colour only
+constexpr float kLeastPart = 0.1F;        // of the largest, likewise
+constexpr std::uint32_t kMostDigits = 5;
+
+const std::vector<text::Token>* prompt_of(const EngineResult& result, const model::TokenBatch& tokens, std::uint32_t batch) {
+  if (!result.prompt) return nullptr;
+  const auto& prompt = &tokens == &result.input->source ? result.prompt->tokens : result.prompt->target_tokens;
+  return batch < prompt.size() ? &prompt[batch] : nullptr;
+}
+
+/// Is most of a text, without what the model's template added, in a right-to-left script?
+bool is_right_to_left(const std::vector<RunningToken>& tokens) {
+  std::size_t typed = 0;
+  std::size_t backwards = 0;
+  for (const RunningToken& token : tokens) {
+    if (token.place.is_special) continue;
+    ++typed;
+    backwards += shell::is_right_to_left(token.place.text) ? 1U : 0U;
+  }
+  return backwards * 2 > typed;
+}
+
+class BlockPainter {
+ public:
+  BlockPainter(Frame& frame, const TextBlock& block, const TextMarks& marks)
+      : frame_(frame),
+        block_(block),
+        marks_(marks),
+        theme_(frame.ui.theme()),
+        list_(ImGui::GetWindowDrawList()),
+        origin_(to_glm(ImGui::GetCursorScreenPos())) {}
+
+  std::optional<std::uint32_t> draw() {
+    const float top = ImGui::GetWindowPos().y - origin_.y;
+    const TextLines& lines = block_.lines;
+    const auto part = lines.between(top, top + ImGui::GetWindowHeight(), block_.measures.line_height);
+    std::optional<std::uint32_t> hovered;
+    const bool is_pointed_at = ImGui::IsWindowHovered();
+    const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
+    for (std::uint32_t token = part.begin; token < part.end; ++token) {
+      const view::Rect rect{.origin = origin_ + lines.tokens[token].origin, .size = lines.tokens[token].size};
+      draw_token(token, rect);
+      if (is_pointed_at && rect.contains(pointer)) hovered = token;
+    }
+    if (has_weights() && part.end > part.begin) draw_numbers(part);
+    ImGui::Dummy({block_.measures.width, lines.height});
+    return hovered;
+  }
+
+ private:
+  bool has_weights() const { return marks_.shades && !marks_.shades->weights.empty(); }
+  float weight(std::uint32_t token) const {
+    return token < marks_.shades->weights.size() ? marks_.shades->weights[token] : 0.0F;
+  }
+
+  void draw_token(std::uint32_t token, const view::Rect& rect) const {
+    const RunningToken& shown = block_.tokens[token];
+    const ImVec2 low = to_imgui(rect.origin);
+    const ImVec2 high = to_imgui(rect.end());
+    const bool is_query = marks_.side == MapSide::Query;
+    if (has_weights() && marks_.shades->largest > 0.0F) {
+      const float part = std::clamp(weight(token) / marks_.shades->largest, 0.0F, 1.0F);
+      const auto alpha = static_cast<std::uint32_t>(kDeepestShade * part);
+      list_->AddRectFilled(low, high, shell::with_alpha(is_query ? theme_.query : theme_.key, alpha), 3.0F);
+    }
+    if (marks_.chosen == token) list_->AddRect(low, high, is_query ? theme_.query : theme_.key, 3.0F, 0, 1.5F);
+    if (marks_.locked == token) {
+      list_->AddRect({low.x - 1.5F, low.y - 1.5F}, {high.x + 1.5F, high.y + 1.5F}, theme_.accent, 4.0F, 0, 1.5F);
+    }
+    ImFont* font = frame_.ui.fonts().body;
+    const std::string text = fit_text(font, shown.place.text, rect.size.x - 2.0F * kTokenPadding + 1.0F);
+    list_->AddText(font, font_size(font),
+                   {rect.origin.x + kTokenPadding, std::round(rect.center().y - font_size(font) * 0.5F)},
+                   shown.place.is_special ? theme_.text_dim : theme_.text, text.c_str());
+    frame_.mark(fmt::format("{}.{}", marks_.name, token), rect);
+  }
+
+  void draw_numbers(const TextLines::Part& part) const {
+    ImFont* font = frame_.ui.fonts().mono_small;
+    const TextLines& lines = block_.lines;
+    std::vector<float> values(lines.tokens.size(), 0.0F);
+    std::vector<float> widths(lines.tokens.size(), 0.0F);
+    std::vector<std::string> texts(part.end - part.begin);
+    const float least = std::max(kLeastPrinted, kLeastPart * marks_.shades->largest);
+    for (std::uint32_t token = part.begin; token < part.end; ++token) {
+      values[token] = weight(token);
+      if (!(values[token] > least)) continue;
+      texts[token - part.begin] = view::format_number(values[token], kMostDigits);
+      widths[token] = std::ceil(text_width(font, texts[token - part.begin]));
+    }
+    for (std::uint32_t line = lines.line_of[part.begin]; line <= lines.line_of[part.end - 1]; ++line) {
+      for (const PlacedNumber& number :
+           place_numbers(lines, line, values, widths, block_.measures.width, kNumberGap, least)) {
+        const view::Rect& token = lines.tokens[number.token];
+        const glm::vec2 at = origin_ + glm::vec2(number.x, token.origin.y - font_size(font));
+        list_->AddText(font, font_size(font), to_imgui(at), theme_.text_dim, texts[number.token - part.begin].c_str());
+        frame_.mark(fmt::format("{}.{}.weight", marks_.name, number.token),
+                    {.origin = at, .size = {widths[number.token], font_size(font)}});
+      }
+    }
+  }
+
+  Frame& frame_;
+  const TextBlock& block_;
+  const TextMarks& marks_;
+  const shell::Theme& theme_;
+  ImDrawList* list_;
+  glm::vec2 origin_;
+};
+
+}  // namespace
+
+TextBlock make_text_block(Frame& frame, MapSide side, float width) {
+  const Selection& selection = frame.state.selection;
+  const bool is_query = side == MapSide::Query;
+  const model::TokenBatch& tokens =
+      is_query ? frame.result.input->queries(selection.block.kind) : frame.result.input->keys(selection.block.kind);
+  const attention::KeyRange real =
+      is_query ? query_range(frame, selection.block.kind) : key_range(frame, selection.block.kind);
+  TextBlock block;
+  if (selection.batch < tokens.texts.size()) block.labels = tokens.texts[selection.batch];
+  const std::vector<text::Token>* prompt = prompt_of(frame.result, tokens, selection.batch);
+  // Texts that are drawn as one image each are spelled out again, because the space before them is no part of them here.
+  std::vector<std::string> labels;
+  for (const std::string& label : block.labels) labels.push_back(frame.ui.unshaped(label));
+  labels.resize(std::min<std::size_t>(labels.size(), real.end));
+  block.tokens =
+      running_tokens(labels, prompt ? std::span(*prompt) : std::span<const text::Token>(), tokens.start(selection.batch));
+  ImFont* font = frame.ui.fonts().body;
+  block.measures = {.width = std::max(width, 40.0F),
+                    .line_height = font_size(font) + font_size(frame.ui.fonts().mono_small) + kLineGap + 4.0F,
+                    .token_height = font_size(font) + 4.0F,
+                    .space = text_width(font, " "),
+                    .padding = kTokenPadding,
+                    .is_right_to_left = is_right_to_left(block.tokens)};
+  std::vector<float> widths;
+  for (RunningToken& token : block.tokens) {
+    token.place.text = frame.ui.shaped(token.place.text);
+    widths.push_back(text_width(font, token.place.text));
+  }
+  block.lines = lay_out_text(block.tokens, widths, block.measures);
+  return block;
+}
+
+TextShades shades_of(Frame& frame, LockedToken chosen) {
+  const Selection& selection = frame.state.selection;
+  const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
+  const bool is_row = chosen.side == MapSide::Query;
+  if (chosen.token >= (is_row ? shape.queries : shape.keys)) return {};
+  const TileQuery wanted = shown_map(selection, {.quantity = attention::Stage::Weights,
+                                                 .block = selection.block,
+                                                 .batch = selection.batch,
+                                                 .head = selection.head,
+                                                 .row = is_row ? chosen.token : 0,
+                                                 .rows = is_row ? 1 : shape.queries,
+                                                 .column = is_row ? 0 : chosen.token,
+                                                 .columns = is_row ? shape.keys : 1});
+  const EngineTile* known = frame.ask(wanted);
+  TextShades shades;
+  if (!known) return shades;
+  shades.weights = known->tile->values;
+  for (float& weight : shades.weights) {
+    if (!(weight > 0.0F)) weight = 0.0F;  // NaN too
+    shades.largest = std::max(shades.largest, weight);
+  }
+  return shades;
+}
+
+std::optional<std::uint32_t> draw_text_block(Frame& frame, const TextBlock& block, const TextMarks& marks) {
+  return BlockPainter(frame, block, marks).draw();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "app/frame.h"
+#include "app/views/text/running_text.h"
+
+namespace headlight::app {
+
+/// One side of the selected map as running text, laid out for a width. Kept from frame to frame.
+struct TextBlock {
+  std::vector<RunningToken> tokens;  ///< [token]; padding is left out at the end, and is empty at the start
+  std::vector<std::string> labels;   ///< [token] as in other views
+  TextLines lines;
+  TextMeasures measures;
+};
+
+/// Makes the block of a side anew: the queries' or the keys' tokens of the selected line of the batch.
+TextBlock make_text_block(Frame& frame, MapSide side, float width);
+
+/// A block's weights: [token], empty while they aren't known.
+struct TextShades {
+  std::vector<float> weights;
+  float largest = 0.0F;
+};
+/// What the chosen token gives to, or receives from, the tokens of the other side; asks for a row or a column of the map.
+TextShades shades_of(Frame& frame, LockedToken chosen);
+
+/// What is marked in a block.
+struct TextMarks {
+  MapSide side = MapSide::Query;       ///< of the block
+  const char* name = "";               ///< of the items: "text.token" for "text.token.3"
+  const TextShades* shades = nullptr;  ///< null: not shaded
+  std::optional<std::uint32_t> chosen, locked = {};
+};
+
+/// Draws the visible part at the cursor of the current child region. Returns the token under the pointer.
+std::optional<std::uint32_t> draw_text_block(Frame& frame, const TextBlock& block, const TextMarks& marks);
+
+}  // namespace headlight::app

@@ -1,0 +1,217 @@
+#include "app/views/text/text_view.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/views/text/text_side.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/segmented.h"
+#include "app/widgets/thumbnail.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kGap = 16.0F;
+
+/// Continues the line where `width` fits, else begins the next one.
+void continue_line(float width) {
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+  if (end + kGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
+}
+
+std::string title(const Selection& selection) {
+  switch (selection.mean) {
+    case HeadMean::Layer:
+      return fmt::format("Layer {} · mean of its heads", selection.block.layer.value);
+    case HeadMean::Kind:
+      return "Mean of all heads";
+    case HeadMean::None:
+      break;
+  }
+  return fmt::format("Layer {} · head {}", selection.block.layer.value, selection.head);
+}
+
+/// What the two blocks are laid out for: they are made anew when it changes.
+struct BlocksOf {
+  std::uint64_t run = 0;
+  model::BlockRef block;
+  std::uint32_t batch = 0;
+  float width = 0.0F, scale = 1.0F;
+
+  bool operator==(const BlocksOf&) const = default;
+};
+
+class TextView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override {
+    if (!frame.result.shapes.contains(frame.state.selection.block) || !frame.result.input) return;
+    const model::BlockKind kind = frame.state.selection.block.kind;
+    const bool is_cross = &frame.result.input->queries(kind) != &frame.result.input->keys(kind);
+    lay_out(frame, is_cross);
+    const LockedToken chosen = choose(frame, is_cross);
+    const TextShades shades = shades_of(frame, chosen);
+    draw_header(frame, is_cross, chosen, shades);
+    frame.transient.hovered.reset();
+    const bool was_pointed_at = std::exchange(hovered_, std::nullopt).has_value();
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+    ImGui::BeginChild("text", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
+    ImGui::PopStyleVar();
+    frame.mark("text.area", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
+    follow_locked(frame, chosen, is_cross);
+    if (is_cross) {
+      draw_caption(frame, "keys: the source", frame.ui.theme().key);
+      draw_block(frame, MapSide::Key, keys_, "text.source", chosen, shades);
+      ImGui::Dummy({1.0F, 8.0F});
+      draw_caption(frame, "queries: what the decoder reads", frame.ui.theme().query);
+      draw_block(frame, MapSide::Query, queries_, "text.target", chosen, shades);
+    } else {
+      draw_only_block(frame, chosen, shades);
+    }
+    ImGui::EndChild();
+    if (was_pointed_at && !hovered_) frame.ui.request_redraw(2);  // this frame has shown what it pointed at
+  }
+
+ private:
+  void lay_out(Frame& frame, bool is_cross) {
+    const Selection& selection = frame.state.selection;
+    const float width = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize - 4.0F;
+    const BlocksOf now{.run = frame.result.run,
+                       .block = selection.block,
+                       .batch = selection.batch,
+                       .width = width,
+                       .scale = frame.ui.scale()};
+    if (std::exchange(made_for_, now) == now) return;
+    queries_ = make_text_block(frame, MapSide::Query, width);
+    keys_ = is_cross ? make_text_block(frame, MapSide::Key, width) : TextBlock();
+  }
+
+  /// The token that the text is shaded by: under the pointer, here or on its chip, else the locked one, else the last one.
+  LockedToken choose(Frame& frame, bool is_cross) {
+    const State& state = frame.state;
+    const auto of_text = [&](LockedToken token) {  // a self-attention's text is both sides
+      return is_cross ? token : LockedToken{.side = state.view.text_side, .token = token.token};
+    };
+    if (hovered_) return *hovered_;
+    if (frame.transient.pointed_query) return of_text({MapSide::Query, *frame.transient.pointed_query});
+    if (frame.transient.pointed_key) return of_text({MapSide::Key, *frame.transient.pointed_key});
+    if (state.view.locked) return of_text(*state.view.locked);
+    const std::uint32_t end = query_range(frame, state.selection.block.kind).end;
+    return of_text({MapSide::Query, end > 0 ? end - 1 : 0});
+  }
+
+  static const TextBlock& block_with(const TextBlock& queries, const TextBlock& keys, bool is_cross, LockedToken token) {
+    return is_cross && token.side == MapSide::Key ? keys : queries;
+  }
+
+  void draw_header(Frame& frame, bool is_cross, LockedToken chosen, const TextShades& shades) {
+    const shell::FontSet& fonts = frame.ui.fonts();
+    const Selection& selection = frame.state.selection;
+    {
+      const Ink ink(fonts.title, frame.ui.theme().text);
+      ImGui::TextUnformatted(title(selection).c_str());
+    }
+    frame.mark("text.title", last_item_rect());
+    choose_mean(frame);
+    if (!is_cross) choose_side(frame);
+    const TextBlock& block = block_with(queries_, keys_, is_cross, chosen);
+    const std::string name = chosen.token < block.tokens.size() ? block.tokens[chosen.token].place.text : "";
+    const char* does = chosen.side == MapSide::Query ? "attends to" : "is attended by";
+    std::string text = fmt::format("What “{}” (token {}) {}", name, chosen.token, does);
+    text += shades.weights.empty()
+                ? ": computing…"
+                : fmt::format(": the strongest colour is a weight of {}.", view::format_number(shades.largest, 5));
+    text += frame.state.view.locked ? " Esc releases it." : " Point at another token, or click to keep it.";
+    const Ink ink(fonts.small, frame.ui.theme().text_dim);
+    ImGui::PushTextWrapPos(0.0F);
+    ImGui::TextUnformatted(text.c_str());
+    ImGui::PopTextWrapPos();
+    frame.mark("text.about", last_item_rect());
+  }
+
+  static void choose_mean(Frame& frame) {
+    const std::array<std::string, 3> labels = {"head", "layer's mean", "mean of all"};
+    continue_line(segmented_width(frame, labels));
+    HeadMean& mean = frame.state.selection.mean;
+    auto chosen = static_cast<std::size_t>(mean);
+    if (draw_segmented(frame, "text.mean", labels, chosen)) mean = static_cast<HeadMean>(chosen);
+  }
+
+  static void choose_side(Frame& frame) {
+    const std::array<std::string, 2> labels = {"attends to", "is attended by"};
+    continue_line(segmented_width(frame, labels));
+    auto chosen = static_cast<std::size_t>(frame.state.view.text_side);
+    if (draw_segmented(frame, "text.side", labels, chosen)) frame.state.view.text_side = static_cast<MapSide>(chosen);
+  }
+
+  static void draw_caption(Frame& frame, const char* text, shell::Color color) {
+    const Ink ink(frame.ui.fonts().small, color);
+    ImGui::TextUnformatted(text);
+  }
+
+  void draw_block(Frame& frame, MapSide side, const TextBlock& block, const char* name, LockedToken chosen,
+                  const TextShades& shades) {
+    const std::optional<LockedToken>& locked = frame.state.view.locked;
+    const auto on_this_side = [&](const std::optional<LockedToken>& token) {
+      return token && token->side == side ? std::optional(token->token) : std::nullopt;
+    };
+    const TextMarks marks{.side = side,
+                          .name = name,
+                          .shades = chosen.side == side ? nullptr : &shades,
+                          .chosen = on_this_side(chosen),
+                          .locked = on_this_side(locked)};
+    if (const auto hovered = draw_text_block(frame, block, marks)) point_at(frame, {side, *hovered});
+  }
+
+  /// Self-attention: the same text is the queries and the keys.
+  void draw_only_block(Frame& frame, LockedToken chosen, const TextShades& shades) {
+    const std::optional<LockedToken>& locked = frame.state.view.locked;
+    const MapSide shaded = chosen.side == MapSide::Query ? MapSide::Key : MapSide::Query;
+    const TextMarks marks{.side = shaded,
+                          .name = "text.token",
+                          .shades = &shades,
+                          .chosen = chosen.token,
+                          .locked = locked ? std::optional(locked->token) : std::nullopt};
+    if (const auto hovered = draw_text_block(frame, queries_, marks)) {
+      point_at(frame, {frame.state.view.text_side, *hovered});
+    }
+  }
+
+  /// The next frame shades the text by the token under the pointer; a click locks or releases it.
+  void point_at(Frame& frame, LockedToken token) {
+    if (hovered_ != token) frame.ui.request_redraw(2);
+    hovered_ = token;
+    ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    if (!ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
+    std::optional<LockedToken>& locked = frame.state.view.locked;
+    locked = locked == token ? std::nullopt : std::optional(token);
+    locked_ = locked;
+  }
+
+  /// A locked token that the keyboard has moved is brought into view.
+  void follow_locked(const Frame& frame, LockedToken chosen, bool is_cross) {
+    const std::optional<LockedToken>& locked = frame.state.view.locked;
+    if (locked == std::exchange(locked_, locked) || !locked || is_cross) return;
+    if (chosen.token >= queries_.lines.tokens.size()) return;
+    const view::Rect& rect = queries_.lines.tokens[chosen.token];
+    const float bottom = rect.end().y + 8.0F - ImGui::GetWindowHeight();
+    const float top = rect.end().y - queries_.measures.line_height;
+    if (ImGui::GetScrollY() > top) ImGui::SetScrollY(top);
+    if (ImGui::GetScrollY() < bottom) ImGui::SetScrollY(bottom);
+  }
+
+  std::optional<BlocksOf> made_for_;
+  TextBlock queries_, keys_;
+  std::optional<LockedToken> hovered_, locked_;
+};
+
+}  // namespace
+
+std::unique_ptr<ViewPanel> open_text_view() { return std::make_unique<TextView>(); }
+
+}  // namespace headlight::app

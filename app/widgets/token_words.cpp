@@ -1,0 +1,43 @@
+#include "app/widgets/token_words.h"
+
+#include <string_view>
+#include <utility>
+
+namespace headlight::app {
+namespace {
+
+constexpr std::string_view kSpace = "·";
+constexpr std::string_view kContinues = "##";
+
+/// Does a token go on where the one before it ends, without a space between?
+bool goes_on(const text::Token& before, const text::Token& token) {
+  const bool are_both_typed = !before.bytes.is_empty() && !token.bytes.is_empty();
+  return are_both_typed && before.source == token.source && before.bytes.end == token.bytes.begin;
+}
+
+}  // namespace
+
+std::vector<TokenPlace> token_places(std::span<const std::string> labels, std::span<const text::Token> tokens,
+                                     std::uint32_t start) {
+  std::vector<TokenPlace> places;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    std::string_view label = labels[i];
+    const bool is_real = i >= start && i - start < tokens.size();
+    const bool has_before = is_real && i > start;
+    TokenPlace place;
+    place.is_special = is_real && tokens[i - start].is_special;
+    place.begins_word = !has_before || !goes_on(tokens[i - start - 1], tokens[i - start]);
+    if (label.starts_with(kSpace)) {
+      label.remove_prefix(kSpace.size());
+      place.begins_word = true;
+    } else if (has_before && !place.is_special && label.starts_with(kContinues) && label.size() > kContinues.size()) {
+      label.remove_prefix(kContinues.size());
+      place.begins_word = false;
+    }
+    place.text = label.empty() ? std::string(kSpace) : std::string(label);
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+}  // namespace headlight::app

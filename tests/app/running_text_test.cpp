@@ -1,0 +1,109 @@
+// Running text: which tokens have a space before them, and where they and their numbers are.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "app/views/text/running_text.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+text::Token token_at(std::uint32_t begin, std::uint32_t end, std::uint32_t source = 0) {
+  return {.id = 0, .text = {}, .bytes = {begin, end}, .sequence = source, .is_special = begin == end, .source = source};
+}
+
+/// The text that a line of tokens reads as; "|" where a line ends.
+std::string read_aloud(const std::vector<RunningToken>& tokens) {
+  std::string text;
+  for (const RunningToken& token : tokens) {
+    if (!text.empty() && token.place.begins_word) text += ' ';
+    text += token.place.text;
+    if (token.ends_line) text += '|';
+  }
+  return text;
+}
+
+constexpr TextMeasures kMeasures{
+    .width = 200.0F, .line_height = 30.0F, .token_height = 18.0F, .space = 4.0F, .padding = 2.0F};
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("the space before a word is no part of its token, and pieces of a word follow each other") {
+    const std::vector<text::Token> gpt = {token_at(0, 3), token_at(3, 8), token_at(8, 9), token_at(9, 10), token_at(10, 11)};
+    CHECK(read_aloud(running_tokens(std::vector<std::string>{"The", "·lamp", "s", "⏎", "x"}, gpt, 0)) == "The lamps⏎|x");
+    const std::vector<text::Token> bert = {token_at(0, 0), token_at(0, 5),   token_at(5, 8),
+                                           token_at(8, 9), token_at(10, 13), token_at(0, 0)};
+    CHECK(read_aloud(running_tokens(std::vector<std::string>{"[CLS]", "embed", "##ded", ",", "yes", "[SEP]"}, bert, 0)) ==
+          "[CLS] embedded, yes [SEP]");
+    // Without a model every token is a word; a token of nothing but a space is seen.
+    CHECK(read_aloud(running_tokens(std::vector<std::string>{"one", "##two", "·"}, {}, 0)) == "one ##two ·");
+    // Sentences of a pair count bytes on their own.
+    const std::vector<text::Token> pair = {token_at(0, 3), token_at(3, 6, 1)};
+    CHECK(read_aloud(running_tokens(std::vector<std::string>{"one", "two"}, pair, 0)) == "one two");
+    // Padding at the start has no token of the prompt.
+    const std::vector<RunningToken> padded = running_tokens(std::vector<std::string>{"<pad>", "one"}, pair, 1);
+    REQUIRE(padded.size() == 2);
+    CHECK(padded[1].place.text == "one");
+    CHECK(padded[1].place.begins_word);
+  }
+
+  TEST_CASE("words that fit are never broken, tokens never, and no token overlaps another or leaves its line") {
+    std::vector<RunningToken> tokens;
+    std::vector<float> widths;
+    for (std::uint32_t i = 0; i < 2000; ++i) {
+      tokens.push_back({.place = {.text = "x", .begins_word = i % 3 != 1}, .ends_line = i % 41 == 7});
+      widths.push_back(i % 97 == 5 ? 500.0F : static_cast<float>(3 + (i * 29) % 53));
+    }
+    for (const bool is_right_to_left : {false, true}) {
+      TextMeasures measures = kMeasures;
+      measures.is_right_to_left = is_right_to_left;
+      const TextLines lines = lay_out_text(tokens, widths, measures);
+      REQUIRE(lines.tokens.size() == tokens.size());
+      CHECK(lines.first_of.front() == 0);
+      CHECK(lines.first_of.back() == tokens.size());
+      for (std::uint32_t i = 0; i < tokens.size(); ++i) {
+        const view::Rect& rect = lines.tokens[i];
+        CHECK(rect.origin.x >= 0.0F);
+        CHECK(rect.end().x <= measures.width);
+        CHECK(rect.end().y <= lines.height);
+        if (i == 0) continue;
+        const bool same_line = lines.line_of[i] == lines.line_of[i - 1];
+        const view::Rect& before = lines.tokens[i - 1];
+        if (same_line) CHECK((is_right_to_left ? rect.end().x <= before.origin.x : rect.origin.x >= before.end().x));
+        if (!same_line) CHECK(rect.origin.y >= before.end().y);
+        if (tokens[i - 1].ends_line) CHECK_FALSE(same_line);
+        const bool fits = widths[i] < 90.0F && widths[i - 1] < 90.0F;
+        if (!tokens[i].place.begins_word && !tokens[i - 1].ends_line && fits) CHECK(same_line);
+      }
+      const TextLines::Part part = lines.between(61.0F, 119.0F, measures.line_height);
+      CHECK(part.begin == lines.first_of[2]);
+      CHECK(part.end == lines.first_of[4]);
+      CHECK(lines.between(1e6F, 2e6F, measures.line_height).begin == lines.between(1e6F, 2e6F, measures.line_height).end);
+    }
+    CHECK(lay_out_text({}, {}, kMeasures).height == 30.0F);
+    CHECK(lay_out_text({}, {}, kMeasures).between(0.0F, 100.0F, 30.0F).end == 0);
+  }
+
+  TEST_CASE("the largest numbers of a line have room first, and no two overlap") {
+    const std::vector<RunningToken> tokens(8, {.place = {.text = "a"}});
+    const std::vector<float> widths(8, 10.0F);
+    const TextLines lines = lay_out_text(tokens, widths, kMeasures);
+    REQUIRE(lines.line_of.back() == 0);
+    const std::vector<float> values = {0.3F, 0.1F, 0.9F, 0.2F, 0.001F, 0.05F, 0.4F, 0.35F};
+    const std::vector<float> number_widths(8, 24.0F);
+    const std::vector<PlacedNumber> placed = place_numbers(lines, 0, values, number_widths, kMeasures.width, 4.0F, 0.005F);
+    REQUIRE(placed.size() >= 3);
+    CHECK(placed[0].token == 2);
+    CHECK(placed[1].token == 6);
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      CHECK(placed[i].token != 4);
+      CHECK(placed[i].x >= 0.0F);
+      CHECK(placed[i].x + 24.0F <= kMeasures.width);
+      for (std::size_t j = i + 1; j < placed.size(); ++j) CHECK(std::abs(placed[i].x - placed[j].x) >= 28.0F);
+    }
+  }
+}

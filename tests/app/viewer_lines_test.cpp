@@ -1,0 +1,215 @@
+// The views of lines and of running text in the window.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/ui_driver.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using shell::Key;
+
+namespace {
+
+State of_tokens(const std::string& tab, std::uint32_t tokens) {
+  State state;
+  state.view.tab = tab;
+  state.text().clear();
+  for (std::uint32_t i = 0; i < tokens; ++i) state.text() += fmt::format("word{} ", i % 97);
+  return state;
+}
+
+bool asks_for_heads(UiDriver& ui, std::uint32_t count) {
+  std::size_t whole = 0;
+  for (const auto& [query, known] : ui.result().tiles) {
+    whole += query.quantity == QuantityId(attention::Stage::Weights) && query.pool == 1 && query.row == 0 &&
+                     query.block == ui.state().selection.block && ui.result().is_current(query)
+                 ? 1U
+                 : 0U;
+  }
+  return whole >= count;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("lines: all heads of the layer, a legend that hides, shows and solos them") {
+    UiDriver ui(of_tokens("lines", 6));
+    REQUIRE(ui.sees("lines.area"));
+    const std::uint32_t heads = ui.result().shapes.at(ui.state().selection.block).heads;
+    CHECK(asks_for_heads(ui, heads));
+    CHECK(ui.sees("lines.query.5"));
+    CHECK(ui.sees("lines.key.5"));
+    ui.click("lines.head.1");
+    CHECK(ui.state().view.lines.hidden_heads == std::vector<std::uint32_t>{1});
+    CHECK(ui.window().undo().undo_label() == "Choose heads of the lines");
+    ui.wait(2.0);
+    ui.click("lines.head.1");
+    CHECK(ui.state().view.lines.hidden_heads.empty());
+    ui.wait(2.0);
+    ui.click("lines.head.2");
+    ui.click("lines.head.2");
+    CHECK(ui.state().view.lines.hidden_heads.size() == heads - 1);
+    CHECK_FALSE(std::ranges::binary_search(ui.state().view.lines.hidden_heads, 2U));
+    ui.click("lines.none");
+    CHECK(ui.state().view.lines.hidden_heads.size() == heads);
+    CHECK(ui.sees("lines.empty"));
+    ui.click("lines.all");
+    CHECK(ui.state().view.lines.hidden_heads.empty());
+    CHECK_FALSE(ui.sees("lines.empty"));
+  }
+
+  TEST_CASE("lines: a click locks a token, the keyboard moves it, Esc releases it") {
+    UiDriver ui(of_tokens("lines", 12));
+    ui.click("lines.threshold");  // somewhere else
+    const float threshold = ui.state().view.lines.threshold;
+    CHECK(threshold >= kLeastLineWeight);
+    ui.click("lines.query.3");
+    CHECK(ui.state().view.locked == LockedToken{MapSide::Query, 3});
+    ui.press(Key::Down, shell::kShift);
+    CHECK(ui.state().view.locked == LockedToken{MapSide::Query, 4});
+    ui.press(Key::Up, shell::kShift);
+    ui.press(Key::Up, shell::kShift);
+    CHECK(ui.state().view.locked == LockedToken{MapSide::Query, 2});
+    ui.click("lines.key.7");
+    CHECK(ui.state().view.locked == LockedToken{MapSide::Key, 7});
+    ui.click("lines.key.7");
+    CHECK_FALSE(ui.state().view.locked);
+    ui.click("lines.key.7");
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.state().view.locked);
+  }
+
+  TEST_CASE("lines: the weights of a locked query are printed at its keys") {
+    State state = of_tokens("lines", 5);
+    state.view.lines.threshold = 1e-4F;
+    state.view.locked = LockedToken{MapSide::Query, 2};
+    UiDriver ui(state);
+    for (int key = 0; key < 5; ++key) CHECK(ui.sees(fmt::format("lines.weights.key.{}", key)));
+    CHECK_FALSE(ui.sees("lines.weights.query.2"));
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.sees("lines.weights.key.0"));
+  }
+
+  TEST_CASE("lines: labels and weights don't overlap at three sizes with 1, 12 and 300 tokens, and stay in their area") {
+    for (const std::uint32_t tokens : {1U, 12U, 300U}) {
+      State state = of_tokens("lines", tokens);
+      state.view.lines.threshold = 1e-4F;
+      state.view.locked = LockedToken{MapSide::Query, 0};
+      UiDriver ui(state);
+      for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
+        ui.resize(size.x, size.y);
+        CAPTURE(tokens);
+        CAPTURE(size.x);
+        const view::Rect area = ui.rect("lines.area");
+        std::vector<view::Rect> rects;
+        for (const char* what : {"lines.query.{}", "lines.key.{}", "lines.weights.key.{}"}) {
+          for (std::uint32_t token = 0; token < tokens; ++token) {
+            const std::string name = fmt::format(fmt::runtime(what), token);
+            if (ui.sees(name)) rects.push_back(ui.rect(name));
+          }
+        }
+        CHECK(rects.size() >= 2);
+        for (std::size_t i = 0; i < rects.size(); ++i) {
+          CHECK(rects[i].origin.x >= area.origin.x);
+          CHECK(rects[i].end().x <= area.end().x);
+          for (std::size_t j = i + 1; j < rects.size(); ++j) CHECK(view::intersection(rects[i], rects[j]).is_empty());
+        }
+      }
+    }
+  }
+
+  TEST_CASE("lines: only the visible rows of a long text are asked for") {
+    UiDriver ui(of_tokens("lines", 700));
+    bool has_part = false;
+    for (const auto& [query, known] : ui.result().tiles) {
+      const bool is_whole = query.rows == 700 && query.columns == 700 && query.pool == 1;
+      CHECK_FALSE(is_whole);
+      has_part = has_part || (query.row == 0 && query.rows <= 128 && query.columns == 700 && query.pool == 1);
+    }
+    CHECK(has_part);
+  }
+
+  TEST_CASE("text: a click locks a token, its row or its column shades the text, and a mean of heads can do so") {
+    UiDriver ui(of_tokens("text", 12));
+    REQUIRE(ui.sees("text.token.11"));
+    ui.click("text.token.3");
+    CHECK(ui.state().view.locked == LockedToken{MapSide::Query, 3});
+    const auto has = [&](QuantityId quantity, std::uint32_t row, std::uint32_t rows, std::uint32_t column) {
+      return std::ranges::any_of(ui.result().tiles, [&](const auto& known) {
+        const TileQuery& query = known.first;
+        return query.quantity == quantity && query.row == row && query.rows == rows && query.column == column &&
+               query.pool == 1;
+      });
+    };
+    CHECK(has(attention::Stage::Weights, 3, 1, 0));
+    ui.click("text.side.1");
+    CHECK(ui.state().view.text_side == MapSide::Key);
+    CHECK(has(attention::Stage::Weights, 0, 12, 3));
+    ui.click("text.mean.1");
+    CHECK(ui.state().selection.mean == HeadMean::Layer);
+    CHECK(has(kMeanOfLayer, 0, 12, 3));
+    ui.press(Key::Right, shell::kShift);
+    CHECK(ui.state().view.locked->token == 4);
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.state().view.locked);
+  }
+
+  TEST_CASE("text: cross-attention has two blocks, and a token of either shades the other") {
+    State state = of_tokens("text", 5);
+    state.playground().cross = true;
+    state.playground().key_text = "a b c";
+    UiDriver ui(state);
+    CHECK(ui.sees("text.source.2"));
+    CHECK(ui.sees("text.target.4"));
+    CHECK_FALSE(ui.sees("text.side.0"));
+    ui.click("text.source.1");
+    CHECK(ui.state().view.locked == LockedToken{MapSide::Key, 1});
+    // Over some of the other side's tokens, the largest weight's in any case, there is room for a number.
+    const auto prints = [&](const std::string& side, std::uint32_t tokens) {
+      bool is_seen = false;
+      for (std::uint32_t i = 0; i < tokens; ++i) is_seen = is_seen || ui.sees(fmt::format("text.{}.{}.weight", side, i));
+      return is_seen;
+    };
+    CHECK(prints("target", 5));
+    CHECK_FALSE(prints("source", 3));
+    ui.click("text.target.2");
+    CHECK(ui.state().view.locked == LockedToken{MapSide::Query, 2});
+    CHECK(prints("source", 3));
+    CHECK_FALSE(prints("target", 5));
+  }
+
+  TEST_CASE("text: tokens and numbers don't overlap at three sizes with 1, 12 and 300 tokens") {
+    for (const std::uint32_t tokens : {1U, 12U, 300U}) {
+      UiDriver ui(of_tokens("text", tokens));
+      for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
+        ui.resize(size.x, size.y);
+        CAPTURE(tokens);
+        CAPTURE(size.x);
+        const view::Rect area = ui.rect("text.area");
+        std::vector<view::Rect> rects;
+        for (std::uint32_t token = 0; token < tokens; ++token) {
+          for (const std::string& name : {fmt::format("text.token.{}", token), fmt::format("text.token.{}.weight", token)}) {
+            if (ui.sees(name)) rects.push_back(ui.rect(name));
+          }
+        }
+        CHECK(rects.size() >= 1);
+        for (std::size_t i = 0; i < rects.size(); ++i) {
+          CHECK(rects[i].origin.x >= area.origin.x);
+          CHECK(rects[i].end().x <= area.end().x);
+          for (std::size_t j = i + 1; j < rects.size(); ++j) CHECK(view::intersection(rects[i], rects[j]).is_empty());
+        }
+      }
+    }
+  }
+
+  TEST_CASE("text: two thousand tokens ask for one row of the map") {
+    UiDriver ui(of_tokens("text", 2000));
+    for (const auto& [query, known] : ui.result().tiles) {
+      if (query.pool == 1) CHECK(std::uint64_t{query.rows} * query.columns <= 2000);
+    }
+  }
+}
