@@ -34,9 +34,10 @@ constexpr std::uint32_t kMostPrefetchedTokens = 2'048;
 /// Where each thumbnail is, from the upper left corner of all: lines of equal boxes, each layer beginning one where they are
 /// in the order of layers.
 struct Lines {
-  glm::vec2 map{0.0F};      ///< width and height of a map
-  std::size_t columns = 1;  ///< on a line
-  std::vector<float> tops;  ///< of each head
+  glm::vec2 map{0.0F};              ///< width and height of a map
+  std::size_t columns = 1;          ///< on a line
+  std::vector<float> tops;          ///< of each head
+  std::vector<std::size_t> places;  ///< of each head on its line
   float height = 0.0F;
 
   /// Maps of about `edge`, which fill the width. `per_layer`: the heads of a layer, whose lines are equally long; 0: all
@@ -66,9 +67,6 @@ struct Lines {
     if (!heads.empty()) height += line;
   }
   glm::vec2 origin(std::size_t head) const { return {static_cast<float>(places[head]) * (map.x + kGap), tops[head]}; }
-
- private:
-  std::vector<std::size_t> places;  ///< on its line
 };
 
 class ModelView final : public ViewPanel {
