@@ -1,4 +1,5 @@
 // Head metrics against TransformerLens' definitions by hand, against whole matrices, and against another program's numbers.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
