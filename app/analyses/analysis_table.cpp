@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "app/analyses/block_states.h"
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/residual_sizes.h"
 
@@ -9,6 +10,7 @@ namespace headlight::app {
 namespace {
 
 constexpr std::array kAnalyses = {
+    &kBlockStates,
     &kHeadMetricAnalysis,
     &kResidualSizes,
 };
