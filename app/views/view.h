@@ -38,6 +38,8 @@ struct View {
   ExportContents (*exported)(const State&);
   /// Do the arrow keys move in the view itself, instead of through layers and heads?
   bool takes_arrows = false;
+  /// What Esc takes back in it: folds what is unfolded. Returns whether there was something. Null: Esc does nothing in it.
+  bool (*fold)(State&) = nullptr;
 };
 
 }  // namespace headlight::app

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/quantities/shown_map.h"
+#include "app/views/block/block_view.h"
 #include "app/views/head/head_view.h"
 #include "app/views/heads/heads_view.h"
 #include "app/views/lines/lines_view.h"
@@ -29,6 +30,8 @@ constexpr std::array<std::string_view, 9> kHeadsSettings = {
     "heads.measure", "heads.excludes_first", "heads.excludes_current", "heads.order", "heads.lowest_first",
     "heads.filter",  "heads.least",          "heads.only_pinned",      "heads.pinned"};
 constexpr std::array<std::string_view, 2> kPredictionsSettings = {"generation", "view.pinned"};
+constexpr std::array<std::string_view, 4> kBlockSettings = {"block.opened", "block.reduces_motion", "block.speed",
+                                                            "view.pinned"};
 constexpr std::array<std::string_view, 3> kNeuronSettings = {"neuron.form", "neuron.order", "view.pinned"};
 
 bool has_run(const Frame& frame) { return frame.result.run != 0; }
@@ -117,6 +120,16 @@ constexpr std::array kViews = {
          &has_run,
          &open_neuron_view,
          &parts_of_scores},
+    View{"block",
+         "Block",
+         "A whole layer as data flow, from the residual stream through attention and the MLP back to it.",
+         {Key::Digit9, {}, "9"},
+         kBlockSettings,
+         &has_run,
+         &open_block_view,
+         &every_stage,
+         false,
+         &fold_block},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <imgui.h>
 
 #include "app/commands/command_list.h"
+#include "app/views/view_table.h"
 #include "app/window/frame_guard.h"
 #include "app/window/workspace.h"
 
@@ -17,6 +18,12 @@ constexpr double kToast_s = 6.0;  // that a toast is there
 bool has_other_model(const State& a, const State& b) {
   return a.gains != b.gains || a.masks != b.masks || model_path(a.source) != model_path(b.source) ||
          notebook_name(a.source) != notebook_name(b.source);
+}
+
+/// Folds what the view on screen has unfolded; false: nothing.
+bool fold_view(State& state) {
+  const View& view = find_view(state.view.tab);
+  return view.fold && view.fold(state);
 }
 
 }  // namespace
@@ -99,6 +106,8 @@ void Workspace::dismiss() {
     notice_ = {};
   } else if (settings_.shows_welcome) {
     settings_.shows_welcome = false;
+  } else if (fold_view(state_)) {
+    return;
   } else if (transient_.range) {
     transient_.range.reset();
   } else if (state_.view.locked) {

@@ -1,0 +1,86 @@
+#include "app/views/block/block_header.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "app/views/block/residual_chart.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/thumbnail.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kHeaderHeight = 64.0F;
+constexpr float kChartWidth = 230.0F;
+constexpr float kLeastChartRoom = 620.0F;  // narrower: no chart
+
+/// One square for each query head over the KV heads that they read, the selected one filled; a click selects.
+void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float width) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const inference::BlockShape& shape = source.subject.geometry.shape;
+  const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
+  const float edge = std::clamp(width / static_cast<float>(std::max(shape.heads, 1U)), 3.0F, 15.0F);
+  const float square = std::max(edge - 2.0F, 1.0F);
+  for (std::uint32_t head = 0; head < shape.heads; ++head) {
+    const glm::vec2 low = at + glm::vec2(static_cast<float>(head) * edge, 0.0F);
+    const bool is_selected = head == source.subject.geometry.head;
+    list->AddRectFilled(to_imgui(low), to_imgui(low + square), is_selected ? theme.query : theme.query_fill, 2.0F);
+  }
+  const std::uint32_t heads_of_one = shape.heads / kv_heads;
+  const float shared = edge * static_cast<float>(heads_of_one);
+  for (std::uint32_t head = 0; head < kv_heads; ++head) {
+    const glm::vec2 low = at + glm::vec2(static_cast<float>(head) * shared, square + 2.0F);
+    const bool is_selected = head == source.subject.kv_head();
+    const float half = (shared - 2.0F) * 0.5F;
+    list->AddRectFilled(to_imgui(low), ImVec2(low.x + half, low.y + 5.0F), is_selected ? theme.key : theme.key_fill, 1.0F);
+    list->AddRectFilled(ImVec2(low.x + half, low.y), ImVec2(low.x + shared - 2.0F, low.y + 5.0F),
+                        is_selected ? theme.value : theme.value_fill, 1.0F);
+  }
+  ImGui::SetCursorScreenPos(to_imgui(at));
+  if (ImGui::InvisibleButton("heads", ImVec2(edge * static_cast<float>(shape.heads), square + 8.0F))) {
+    const float across = (ImGui::GetIO().MousePos.x - at.x) / edge;
+    const auto head = static_cast<std::uint32_t>(std::clamp(across, 0.0F, static_cast<float>(shape.heads - 1)));
+    select_head(frame.state.selection, source.subject.block, head);
+  }
+  mark_last_item(
+      frame, "block.heads",
+      "Query heads over the KV heads that they read: blue queries, red keys, green values. A click selects a head.");
+}
+
+}  // namespace
+
+void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t token) {
+  const shell::Theme& theme = frame.ui.theme();
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const float width = ImGui::GetContentRegionAvail().x;
+  const bool has_chart = width >= kLeastChartRoom;
+  const inference::BlockShape& shape = source.subject.geometry.shape;
+  {
+    const Ink ink(frame.ui.fonts().title, theme.text);
+    ImGui::TextUnformatted(
+        fmt::format("Layer {} · head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads)
+            .c_str());
+  }
+  const model::AttentionLayer* layer = source.subject.layer;
+  std::string about = kind_name(frame, source.subject.block.kind);
+  if (layer && !layer->norms.is_empty()) about += layer->norms.after ? " · post-norm" : " · pre-norm";
+  if (layer && layer->is_parallel) about += " · MLP parallel to attention";
+  const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
+  if (kv_heads < shape.heads) about += fmt::format(" · {} heads share {} KV heads", shape.heads, kv_heads);
+  const float text_room = width - (has_chart ? kChartWidth + 16.0F : 0.0F);
+  {
+    const Ink ink(frame.ui.fonts().small, theme.text_dim);
+    ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, about, text_room).c_str());
+  }
+  draw_head_row(frame, source, at + glm::vec2(0.0F, kHeaderHeight - 19.0F), text_room);
+  if (has_chart) {
+    draw_residual_chart(frame, {.origin = {at.x + width - kChartWidth, at.y}, .size = {kChartWidth, kHeaderHeight}}, token);
+  }
+  ImGui::SetCursorScreenPos(to_imgui(at));
+  ImGui::Dummy(ImVec2(width, kHeaderHeight));
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <glm/vec2.hpp>
+
+#include "app/views/block/block_plan.h"
+#include "view/rect.h"
+
+namespace headlight::app {
+
+/// A matrix of the flow on screen, UI units.
+struct PlacedNode {
+  std::size_t node = 0;  ///< in BlockPlan::nodes
+  view::Rect box;        ///< with its title
+  view::Rect cells;      ///< of the heatmap, inside of the box
+};
+
+/// What leads from one matrix to another: corners of a line that ends with an arrow head.
+struct PlacedArrow {
+  std::size_t from = 0, to = 0;  ///< in BlockPlan::nodes
+  std::vector<glm::vec2> points;
+  bool is_residual = false;  ///< carries the residual stream past a branch
+};
+
+struct BlockLayout {
+  std::vector<PlacedNode> nodes;
+  std::vector<PlacedArrow> arrows;
+};
+
+/// Places every matrix in its cell of the grid, with lines in the gutters between.
+BlockLayout lay_out_block(const BlockPlan& plan, const view::Rect& room);
+
+/// A rectangle with the matrix' proportions, as large as `room` lets it be, but never thinner than a tenth.
+view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rect& room);
+
+}  // namespace headlight::app

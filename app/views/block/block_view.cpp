@@ -1,0 +1,182 @@
+#include "app/views/block/block_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/views/block/block_arithmetic.h"
+#include "app/views/block/block_flow.h"
+#include "app/views/block/block_header.h"
+#include "app/views/block/walk_controls.h"
+#include "app/widgets/arithmetic_strip.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/thumbnail.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kLowStrip = 84.0F;
+
+/// The row that the residual stream's numbers are shown around: the pinned query, else the last token.
+std::uint32_t token_of_interest(const Frame& frame) {
+  if (frame.state.view.pinned) return frame.state.view.pinned->query;
+  const attention::KeyRange queries = query_range(frame, frame.state.selection.block.kind);
+  return std::max(queries.end, 1U) - 1;
+}
+
+/// Where the number of a matrix was computed: the view that shows it, and the map's stage.
+struct Destination {
+  std::string_view command;
+  const char* label;
+  const char* tip;
+};
+std::vector<Destination> destinations(const BlockNode& node) {
+  if (!node.stage) return {};
+  std::vector<Destination> list;
+  if (attention::is_map(*node.stage)) {
+    list.push_back({"view.head", "Head", "Shows this map in the Head view."});
+    list.push_back({"view.neuron", "Neuron", "Takes the score of the cell apart in the Neuron view."});
+  }
+  list.push_back({"view.steps", "Steps", "Shows this matrix among all steps of the head."});
+  return list;
+}
+
+void go_to(Frame& frame, const BlockNode& node, const Destination& destination) {
+  if (node.stage && attention::is_map(*node.stage)) frame.state.view.heatmap_stage = *node.stage;
+  frame.start_command(destination.command);
+}
+
+/// "softmax → attention weights".
+std::string describe_step(const BlockPlan& plan, std::size_t step) {
+  if (step >= plan.nodes.size()) return {};
+  const BlockNode& node = plan.nodes[step];
+  return node.operation.empty() ? node.title : fmt::format("{} → {}", node.operation, node.title);
+}
+
+void draw_strip(Frame& frame, const BlockSource& source, const BlockNode* node, attention::Cell cell, float height,
+                BlockMemory& memory) {
+  if (!node) return draw_arithmetic_strip(frame, {.height = height}, memory.shows_all_terms);
+  const Arithmetic arithmetic = explain_node(frame, source, *node, cell);
+  draw_arithmetic_strip(frame,
+                        {.arithmetic = &arithmetic,
+                         .title = node->title.c_str(),
+                         .color = color_of_node(*node, frame.ui.theme()),
+                         .tokens = describe_cell(frame, *node, cell),
+                         .height = height},
+                        memory.shows_all_terms);
+}
+
+void draw_unfolded_header(Frame& frame, const BlockNode& node) {
+  const shell::Theme& theme = frame.ui.theme();
+  if (ImGui::Button("Fold")) frame.state.block.opened.clear();
+  mark_last_item(frame, "block.fold", "Goes back to the whole layer (Esc).");
+  ImGui::SameLine();
+  {
+    const Ink ink(frame.ui.fonts().strong, color_of_node(node, theme));
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(node.title.c_str());
+  }
+  ImGui::SameLine();
+  {
+    const Ink ink(frame.ui.fonts().small, theme.text_dim);
+    ImGui::TextUnformatted(fmt::format("{} × {}", node.rows, node.columns).c_str());
+  }
+  for (const Destination& destination : destinations(node)) {
+    ImGui::SameLine();
+    if (ImGui::Button(destination.label)) go_to(frame, node, destination);
+    mark_last_item(frame, fmt::format("block.to {}", destination.command.substr(5)), destination.tip);
+  }
+}
+
+/// One matrix, large, with its numbers.
+void draw_opened(Frame& frame, const BlockSource& source, const BlockNode& node, BlockMemory& memory) {
+  draw_unfolded_header(frame, node);
+  const float strip = kLowStrip;
+  ImGui::BeginChild("unfolded", ImVec2(0.0F, -strip - ImGui::GetStyle().ItemSpacing.y), false,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  const std::optional<attention::Cell> hovered = draw_unfolded(frame, source, node, memory.held);
+  const bool is_map = node.stage && attention::is_map(*node.stage);
+  if (hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+    memory.held = memory.held == hovered ? std::nullopt : hovered;
+    if (is_map) frame.state.view.pinned = memory.held;
+  }
+  if (hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && is_map) {
+    memory.held = frame.state.view.pinned = hovered;
+    frame.start_command("view.neuron");
+  }
+  if (hovered && node.stage) {
+    frame.transient.hovered = hovered;
+    frame.transient.hovered_stage = *node.stage;
+  }
+  ImGui::EndChild();
+  const std::optional<attention::Cell> cell = hovered ? hovered : memory.held;
+  draw_strip(frame, source, cell ? &node : nullptr, cell.value_or(attention::Cell{}), strip, memory);
+}
+
+void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, BlockMemory& memory) {
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
+  const float strip = memory.shows_all_terms ? std::max(room.y * 0.42F, kLowStrip) : kLowStrip;
+  const float spacing = ImGui::GetStyle().ItemSpacing.y;
+  const float flow_height = std::max(room.y - strip - kWalkControlsHeight - 2.0F * spacing, 40.0F);
+  const PointedCell pointed = draw_block_flow(frame, source, plan, {.origin = at, .size = {room.x, flow_height - 8.0F}},
+                                              memory.walk, memory.hovered);
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + flow_height));
+  draw_walk_controls(frame, memory.walk, describe_step(plan, memory.walk.step()));
+  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + room.y - strip));
+  if (!pointed.node && frame.state.view.pinned) {
+    return draw_strip(frame, source, plan.find("weights"), *frame.state.view.pinned, strip, memory);
+  }
+  draw_strip(frame, source, pointed.node, pointed.cell, strip, memory);
+}
+
+/// Keys and time.
+void walk_on(Frame& frame, const BlockSource& source, const BlockPlan& plan, BlockMemory& memory) {
+  memory.walk.set_steps(plan.nodes.size());
+  using shell::Key;
+  if (frame.ui.is_pressed(Key::Space)) memory.walk.is_playing() ? memory.walk.pause() : memory.walk.play();
+  if (frame.ui.is_pressed(Key::Comma)) memory.walk.go(-1);
+  if (frame.ui.is_pressed(Key::Period)) memory.walk.go(1);
+  const BlockNode& shown = plan.nodes[memory.walk.step()];
+  if (frame.ui.is_pressed(Key::Enter) && why_empty(source, shown).empty()) frame.state.block.opened = std::string(shown.id);
+  memory.walk.advance(ImGui::GetIO().DeltaTime, frame.state.block.speed);
+  if (memory.walk.is_playing()) frame.ui.request_redraw();
+}
+
+}  // namespace
+
+bool fold_block(State& state) {
+  if (state.block.opened.empty()) return false;
+  state.block.opened.clear();
+  return true;
+}
+
+void draw_block_panel(Frame& frame, BlockMemory& memory) {
+  if (!frame.result.shapes.contains(frame.state.selection.block)) return;
+  if (memory.selection != frame.state.selection) memory.held.reset();
+  memory.selection = frame.state.selection;
+  const std::uint32_t token = token_of_interest(frame);
+  const BlockSource source = read_block(frame, token);
+  const BlockPlan plan = plan_block(source.subject.block, source.subject.layer, source.subject.geometry.shape);
+  draw_block_header(frame, source, token);
+  if (plan.nodes.empty()) return;
+  const BlockNode* opened = plan.find(frame.state.block.opened);
+  if (opened) {
+    draw_opened(frame, source, *opened, memory);
+    return;
+  }
+  walk_on(frame, source, plan, memory);
+  draw_whole(frame, source, plan, memory);
+}
+
+std::unique_ptr<ViewPanel> open_block_view() {
+  class BlockView final : public ViewPanel {
+    void draw(Frame& frame) override { draw_block_panel(frame, memory_); }
+    BlockMemory memory_;
+  };
+  return std::make_unique<BlockView>();
+}
+
+}  // namespace headlight::app

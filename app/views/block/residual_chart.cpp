@@ -1,0 +1,122 @@
+#include "app/views/block/residual_chart.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/analyses/residual_sizes.h"
+#include "app/cells/arithmetic.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/thumbnail.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kTitle = 17.0F;
+
+/// The point of a layer in the chart.
+glm::vec2 point_of(const view::Rect& plot, std::size_t layer, std::size_t layers, float value, float most) {
+  const float across = layers > 1 ? static_cast<float>(layer) / static_cast<float>(layers - 1) : 0.5F;
+  return plot.origin + plot.size * glm::vec2(across, 1.0F - value / most);
+}
+
+void draw_curve(const view::Rect& plot, std::span<const float> values, float most, shell::Color color) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const glm::vec2 at = point_of(plot, i, values.size(), values[i], most);
+    list->AddCircleFilled(to_imgui(at), 2.0F, color);
+    if (i > 0) {
+      list->AddLine(to_imgui(point_of(plot, i - 1, values.size(), values[i - 1], most)), to_imgui(at), color, 1.5F);
+    }
+  }
+}
+
+void show_tooltip(Frame& frame, const ResidualCurve& curve, std::size_t layer, std::uint32_t token) {
+  ImGui::BeginTooltip();
+  {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+    const std::string where = layer == 0 ? std::string("token vectors") : fmt::format("behind layer {}", layer - 1);
+    ImGui::TextUnformatted(fmt::format("{}\nmean over tokens: {}\ntoken {}: {}", where,
+                                       write_number(double{curve.mean[layer]}), token,
+                                       write_number(double{curve.token[layer]}))
+                               .c_str());
+  }
+  ImGui::EndTooltip();
+}
+
+void draw_text(const Frame& frame, glm::vec2 at, const std::string& text, shell::Color color) {
+  ImFont* font = frame.ui.fonts().small;
+  ImGui::GetWindowDrawList()->AddText(font, font_size(font), to_imgui(at), color, text.c_str());
+}
+
+}  // namespace
+
+ResidualCurve residual_curve(std::span<const float> lengths, std::uint32_t tokens, std::uint32_t first, std::uint32_t end,
+                             std::uint32_t token) {
+  ResidualCurve curve;
+  if (tokens == 0 || first >= end || end > tokens) return curve;
+  for (std::size_t begin = 0; begin + tokens <= lengths.size(); begin += tokens) {
+    double sum = 0.0;
+    for (std::uint32_t i = first; i < end; ++i) sum += double{lengths[begin + i]};
+    curve.mean.push_back(static_cast<float>(sum / (end - first)));
+    curve.token.push_back(lengths[begin + std::min(token, tokens - 1)]);
+  }
+  return curve;
+}
+
+void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t token) {
+  const shell::Theme& theme = frame.ui.theme();
+  const Selection& selection = frame.state.selection;
+  const bool is_encoder = selection.block.kind == model::BlockKind::EncoderSelf;
+  const AnalysisQuery query{.analysis = &kResidualSizes,
+                            .block = {.kind = is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf},
+                            .batch = selection.batch};
+  const Analysed* known = frame.ask(query);
+  draw_text(frame, area.origin, "size of the residual stream", theme.text_dim);
+  const view::Rect plot{.origin = area.origin + glm::vec2(4.0F, kTitle + 4.0F),
+                        .size = area.size - glm::vec2(8.0F, kTitle + 8.0F)};
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(to_imgui(plot.origin - 4.0F), to_imgui(plot.end() + 4.0F), theme.panel, 3.0F);
+  frame.mark("block.residual", plot);
+  const ResidualSizes* sizes = known ? known->as<ResidualSizes>() : nullptr;
+  if (!sizes) {
+    if (known && !known->error.empty()) {
+      ImFont* font = frame.ui.fonts().small;
+      draw_text(frame, plot.origin, fit_text(font, known->error, plot.size.x), theme.text_dim);
+    }
+    return;
+  }
+  const attention::KeyRange real = query_range(frame, selection.block.kind);
+  const ResidualCurve curve = residual_curve(sizes->lengths, sizes->tokens, std::min(real.begin, sizes->tokens),
+                                             std::min(real.end, sizes->tokens), token);
+  if (curve.mean.empty()) return;
+  float most = 1e-9F;
+  for (const float value : curve.mean) most = std::max(most, value);
+  for (const float value : curve.token) most = std::max(most, value);
+  const std::size_t count = curve.mean.size();
+  const std::uint32_t layer = selection.block.layer.value;
+  if (layer + 1 < count) {
+    const float left = point_of(plot, layer, count, 0.0F, most).x;
+    const float right = point_of(plot, layer + 1, count, 0.0F, most).x;
+    list->AddRectFilled(ImVec2(left, plot.origin.y - 4.0F), ImVec2(right, plot.end().y + 4.0F), theme.active);
+  }
+  draw_curve(plot, curve.token, most, theme.query);
+  draw_curve(plot, curve.mean, most, theme.text);
+  ImGui::SetCursorScreenPos(to_imgui(plot.origin - 4.0F));
+  const bool is_clicked = ImGui::InvisibleButton("residual", to_imgui(plot.size + 8.0F));
+  mark_last_item(frame, "block.residual chart", "The lengths of the residual stream's vectors. A click selects a layer.");
+  if (!ImGui::IsItemHovered()) return;
+  const float across = (ImGui::GetIO().MousePos.x - plot.origin.x) / std::max(plot.size.x, 1.0F);
+  const auto nearest = static_cast<std::size_t>(
+      std::clamp(std::round(across * static_cast<float>(count - 1)), 0.0F, static_cast<float>(count - 1)));
+  show_tooltip(frame, curve, nearest, token);
+  if (is_clicked && nearest > 0) {
+    model::BlockRef block = selection.block;
+    block.layer.value = static_cast<std::uint32_t>(nearest - 1);
+    if (frame.result.shapes.contains(block)) select_head(frame.state.selection, block, frame.state.selection.head);
+  }
+}
+
+}  // namespace headlight::app

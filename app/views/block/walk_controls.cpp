@@ -1,0 +1,71 @@
+#include "app/views/block/walk_controls.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::array kSpeeds = {0.25F, 0.5F, 1.0F, 2.0F, 4.0F};
+
+bool button(Frame& frame, const char* label, const char* name, const char* tip, float width) {
+  const bool is_pressed = ImGui::Button(label, ImVec2(width, 0.0F));
+  mark_last_item(frame, name, tip);
+  return is_pressed;
+}
+
+void choose_speed(Frame& frame) {
+  ImGui::SetNextItemWidth(72.0F);
+  const std::string label = fmt::format("{:g} ×", frame.state.block.speed);
+  const bool is_open = ImGui::BeginCombo("##speed", label.c_str());
+  mark_last_item(frame, "block.speed", "How fast the steps follow each other.");
+  if (!is_open) return;
+  for (const float speed : kSpeeds) {
+    if (ImGui::Selectable(fmt::format("{:g} ×", speed).c_str(), frame.state.block.speed == speed)) {
+      frame.state.block.speed = speed;
+    }
+    mark_last_item(frame, fmt::format("block.speed.{:g}", speed), "How fast the steps follow each other.");
+  }
+  ImGui::EndCombo();
+}
+
+}  // namespace
+
+void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) {
+  const float room = ImGui::GetContentRegionAvail().x;
+  const bool is_wide = room >= 560.0F;
+  if (walk.is_playing()) {
+    if (button(frame, "Pause", "block.pause", "Stops the walk here (Space).", 56.0F)) walk.pause();
+  } else if (button(frame, "Play", "block.play", "Walks through the layer step by step (Space).", 56.0F)) {
+    walk.play();
+  }
+  ImGui::SameLine(0.0F, 4.0F);
+  if (ImGui::ArrowButton("back", ImGuiDir_Left)) walk.go(-1);
+  mark_last_item(frame, "block.back", "One step back (comma). Enter unfolds the matrix of a step.");
+  ImGui::SameLine(0.0F, 4.0F);
+  if (ImGui::ArrowButton("on", ImGuiDir_Right)) walk.go(1);
+  mark_last_item(frame, "block.on", "One step on (full stop). Enter unfolds the matrix of a step.");
+  ImGui::SameLine();
+  float position = walk.position();
+  ImGui::SetNextItemWidth(is_wide ? 140.0F : 80.0F);
+  if (ImGui::SliderFloat("##position", &position, 0.0F, static_cast<float>(walk.steps()), "")) walk.scrub(position);
+  mark_last_item(frame, "block.position", "Where the walk is; at the right end the whole layer is shown.");
+  ImGui::SameLine();
+  choose_speed(frame);
+  ImGui::SameLine();
+  ImGui::Checkbox(is_wide ? "reduce motion" : "still", &frame.state.block.reduces_motion);
+  mark_last_item(frame, "block.reduce motion", "Steps are shown one after the other, without matrices that move.");
+  if (!is_wide) return;
+  ImGui::SameLine();
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const std::string text = walk.is_at_end() ? "the whole layer" : step;
+  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x).c_str());
+}
+
+}  // namespace headlight::app

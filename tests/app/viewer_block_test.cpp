@@ -1,0 +1,84 @@
+// The block view in the window: matrices unfold and fold, the walk is scrubbed, and numbers lead to where they are computed.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "app/ui_driver.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+State block_state() {
+  State state;
+  state.view.tab = "block";
+  state.text() = "one two three four five";
+  state.playground().settings.layers = 1;
+  return state;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("a matrix of the layer unfolds by a click and folds by Esc, with undo") {
+    UiDriver ui(block_state());
+    REQUIRE(ui.sees("block.scores"));
+    CHECK_FALSE(ui.sees("block.before"));  // a playground of one layer has no residual stream
+    ui.click("block.scores");
+    CHECK(ui.state().block.opened == "scores");
+    CHECK(ui.window().undo().undo_label() == "Unfold scores");
+    CHECK(ui.sees("block.cells"));
+    CHECK_FALSE(ui.sees("block.flow"));
+    ui.press(shell::Key::Escape);
+    CHECK(ui.state().block.opened.empty());
+    CHECK(ui.sees("block.flow"));
+    ui.press(shell::Key::Z, shell::kControl);
+    CHECK(ui.state().block.opened == "scores");
+    ui.click("block.fold");
+    CHECK(ui.state().block.opened.empty());
+  }
+
+  TEST_CASE("a number leads to the view where it is computed") {
+    UiDriver ui(block_state());
+    ui.click("block.scaled");
+    ui.click_within("block.cells", 0.05F, 0.05F);
+    CHECK(ui.state().view.pinned.has_value());
+    ui.click("block.to head");
+    CHECK(ui.state().view.tab == "head");
+    CHECK(ui.state().view.heatmap_stage == attention::Stage::Scaled);
+    ui.click("tab.block");
+    ui.click("block.to neuron");
+    CHECK(ui.state().view.tab == "neuron");
+  }
+
+  TEST_CASE("the walk is scrubbed and stepped, still or moving") {
+    UiDriver ui(block_state());
+    ui.click_within("block.position", 0.3F, 0.5F);
+    CHECK(ui.sees("block.play"));
+    ui.click("block.on");
+    ui.click("block.back");
+    ui.click("block.reduce motion");
+    CHECK(ui.state().block.reduces_motion);
+    CHECK(ui.window().undo().undo_label() == "Switch motion");
+    ui.click_within("block.position", 0.6F, 0.5F);
+    CHECK(ui.sees("block.weights"));
+    ui.press(shell::Key::Comma);
+    ui.press(shell::Key::Period);
+    ui.press(shell::Key::Enter);
+    CHECK_FALSE(ui.state().block.opened.empty());
+  }
+
+  TEST_CASE("the block view draws every family's layer") {
+    UiDriver ui(block_state());
+    for (const char* model : {"gpt2", "bert", "llama", "gpt_neox", "t5", "marian"}) {
+      CAPTURE(model);
+      show_golden_model(ui, model);
+      CHECK(ui.state().view.tab == "block");
+      CHECK(ui.sees("block.attended"));
+      CHECK(ui.sees("block.residual"));
+      ui.move_to("block.attended");
+      CHECK(ui.sees("arithmetic.copy"));
+    }
+  }
+}
