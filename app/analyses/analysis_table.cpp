@@ -4,15 +4,16 @@
 
 #include "app/analyses/block_states.h"
 #include "app/analyses/head_metrics.h"
+#include "app/analyses/logit_attribution.h"
 #include "app/analyses/residual_sizes.h"
+#include "app/analyses/token_flow.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr std::array kAnalyses = {
-    &kBlockStates,
-    &kHeadMetricAnalysis,
-    &kResidualSizes,
+    &kBlockStates,  &kHeadMetricAnalysis, &kResidualSizes,    &kLogitAttribution,
+    &kLogitSources, &kFlowRoutes,         &kAttentionRollout, &kAttentionFlow,
 };
 
 }  // namespace

@@ -5,9 +5,11 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/views/block/block_view.h"
+#include "app/views/flow/flow_view.h"
 #include "app/views/head/head_view.h"
 #include "app/views/heads/heads_view.h"
 #include "app/views/lines/lines_view.h"
+#include "app/views/logits/logits_view.h"
 #include "app/views/model/model_view.h"
 #include "app/views/neuron/neuron_view.h"
 #include "app/views/predictions/predictions_view.h"
@@ -33,6 +35,10 @@ constexpr std::array<std::string_view, 2> kPredictionsSettings = {"generation", 
 constexpr std::array<std::string_view, 4> kBlockSettings = {"block.opened", "block.reduces_motion", "block.speed",
                                                             "view.pinned"};
 constexpr std::array<std::string_view, 3> kNeuronSettings = {"neuron.form", "neuron.order", "view.pinned"};
+constexpr std::array<std::string_view, 4> kLogitsSettings = {"logits.token", "logits.other", "logits.sums_heads",
+                                                             "view.pinned"};
+constexpr std::array<std::string_view, 4> kFlowSettings = {"flow.method", "flow.threshold", "flow.residual_weight",
+                                                           "view.pinned"};
 
 bool has_run(const Frame& frame) { return frame.result.run != 0; }
 
@@ -130,6 +136,22 @@ constexpr std::array kViews = {
          &every_stage,
          false,
          &fold_block},
+    View{"logits",
+         "Logits",
+         "What a prediction is made of: the logit by layer, by head and by source token.",
+         {Key::L, {}, "L"},
+         kLogitsSettings,
+         &has_run,
+         &open_logits_view,
+         &only_logits},
+    View{"flow",
+         "Flow",
+         "Which tokens, layers and heads a prediction comes from: routes, rollout or flow.",
+         {Key::F, {}, "F"},
+         kFlowSettings,
+         &has_run,
+         &open_flow_view,
+         &shown_map},
 };
 
 }  // namespace

@@ -46,7 +46,7 @@ class Pipes {
     for (std::size_t at = 0; at < queue.size() && level_[to] < 0; ++at) {
       for (const std::size_t end : of_node_[queue[at]]) {
         const End& pipe = ends_[end];
-        if (pipe.left <= kNone || level_[pipe.to] >= 0) continue;
+        if (!(pipe.left > kNone) || level_[pipe.to] >= 0) continue;
         level_[pipe.to] = level_[queue[at]] + 1;
         queue.push_back(pipe.to);
       }
@@ -60,7 +60,7 @@ class Pipes {
     for (std::size_t& next = next_[from]; next < of_node_[from].size(); ++next) {
       const std::size_t end = of_node_[from][next];
       const End& pipe = ends_[end];
-      if (pipe.left <= kNone || level_[pipe.to] != level_[from] + 1) continue;
+      if (!(pipe.left > kNone) || level_[pipe.to] != level_[from] + 1) continue;
       const double pushed = push(pipe.to, to, std::min(most, pipe.left));
       if (pushed <= 0.0) continue;
       ends_[end].left -= pushed;
@@ -101,7 +101,7 @@ TokenFlow largest_flow(const FlowCapacities& capacities, std::uint32_t from, std
     for (std::uint32_t query = 0; query < tokens; ++query) {
       for (std::uint32_t key = 0; key < tokens; ++key) {
         const double capacity = capacities.layers[layer][std::size_t{query} * tokens + key];
-        if (capacity <= kNone) continue;
+        if (!(capacity > kNone)) continue;  // NaN is none
         pipes.add((layer + 1) * tokens + query, layer * tokens + key, capacity);
         edges.push_back({.layer = layer, .from = key, .to = query, .is_residual = query == key});
       }

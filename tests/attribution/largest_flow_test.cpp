@@ -1,6 +1,8 @@
 // Largest flows whose values are known.
 #include <doctest/doctest.h>
 
+#include <limits>
+
 #include "attribution/rollout.h"
 
 using namespace headlight::attribution;
@@ -27,6 +29,12 @@ TEST_SUITE("cpu") {
     CHECK(largest_flow(capacities, 2, 0, 0.0).value == doctest::Approx(0.6));
     CHECK(largest_flow(capacities, 2, 1, 0.0).value == doctest::Approx(0.4));
     CHECK(largest_flow(capacities, 2, 2, 0.0).value == doctest::Approx(0.1));
+  }
+
+  TEST_CASE("a capacity that is no number is none") {
+    FlowCapacities capacities{.tokens = 2, .layers = {{1.0, 0.0, std::numeric_limits<double>::quiet_NaN(), 0.75}}};
+    CHECK(largest_flow(capacities, 1, 0, 0.01).value == 0.0);
+    CHECK(largest_flow(capacities, 1, 1, 0.01).value == doctest::Approx(0.75));
   }
 
   TEST_CASE("rollout's step keeps the mass and lists edges from the least share on") {

@@ -1,0 +1,183 @@
+#include "app/views/flow/flow_graph_panel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/position_header.h"
+#include "app/widgets/size_text.h"
+#include "view/head_palette.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kGutter = 64.0F;  // of the layers' names
+constexpr float kTop = 14.0F;
+constexpr float kLeastColumn = 26.0F, kMostColumn = 170.0F;
+constexpr float kLeastRow = 24.0F, kMostRow = 120.0F;
+constexpr float kWrittenColumn = 52.0F;  // narrower: names are turned
+constexpr float kTurnedNames = 84.0F, kNames = 26.0F;
+constexpr float kRadius = 4.5F;
+constexpr float kReach = 5.0F;  // of the pointer, from a line
+
+/// Pixels of the graph.
+struct Geometry {
+  glm::vec2 origin{0.0F};
+  float column = 0.0F, row = 0.0F;
+  std::uint32_t layers = 0;
+
+  glm::vec2 at(const FlowLayout& layout, const FlowNode& node) const {
+    const auto column_number = static_cast<float>(layout.columns.at(node.token));
+    return {origin.x + kGutter + (column_number + 0.5F) * column,
+            origin.y + kTop + static_cast<float>(layers - node.layer) * row};
+  }
+};
+
+float distance(glm::vec2 point, glm::vec2 from, glm::vec2 to) {
+  const glm::vec2 along = to - from;
+  const float length = along.x * along.x + along.y * along.y;
+  const glm::vec2 off = point - from;
+  const float share = length > 0.0F ? std::clamp((off.x * along.x + off.y * along.y) / length, 0.0F, 1.0F) : 0.0F;
+  const glm::vec2 rest = off - along * share;
+  return std::sqrt(rest.x * rest.x + rest.y * rest.y);
+}
+
+shell::Color color_of(const Frame& frame, const attribution::FlowEdge& edge) {
+  if (edge.is_residual) return frame.ui.theme().text_dim;
+  if (edge.heads.empty()) return frame.ui.theme().output;
+  return view::pack(view::head_color(edge.heads.front().head));
+}
+
+void draw_edge(const Frame& frame, const attribution::FlowEdge& edge, glm::vec2 from, glm::vec2 to, bool is_hovered) {
+  const auto share = static_cast<float>(std::clamp(edge.share, 0.0, 1.0));
+  const auto alpha = static_cast<std::uint32_t>(110.0F + 145.0F * std::sqrt(share));
+  ImGui::GetWindowDrawList()->AddLine(
+      to_imgui(from), to_imgui(to),
+      is_hovered ? frame.ui.theme().crosshair : shell::with_alpha(color_of(frame, edge), alpha),
+      1.0F + 5.0F * share + (is_hovered ? 1.0F : 0.0F));
+}
+
+void draw_layer_names(Frame& frame, const Geometry& geometry, float width) {
+  ImFont* font = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const auto step = static_cast<std::uint32_t>(std::ceil((font_size(font) + 2.0F) / geometry.row));
+  for (std::uint32_t layer = 0; layer <= geometry.layers; ++layer) {
+    const float y = geometry.origin.y + kTop + static_cast<float>(geometry.layers - layer) * geometry.row;
+    list->AddLine({geometry.origin.x + kGutter, y}, {geometry.origin.x + width, y}, frame.ui.theme().grid);
+    if (layer % step != 0 && layer != geometry.layers) continue;
+    const std::string name = layer == 0 ? "input" : fmt::format("layer {}", layer - 1);
+    list->AddText(font, font_size(font), {geometry.origin.x, std::round(y - font_size(font) * 0.5F)},
+                  frame.ui.theme().text_dim, name.c_str());
+  }
+}
+
+void draw_token_names(Frame& frame, const FlowLayout& layout, const Geometry& geometry, std::uint32_t batch) {
+  ImFont* font = frame.ui.fonts().small;
+  const float y = geometry.origin.y + kTop + static_cast<float>(geometry.layers) * geometry.row + 12.0F;
+  for (const auto& [token, column] : layout.columns) {
+    const std::string name = predicted_token_text(frame.result, batch, token);
+    frame.ui.ensure_glyphs(name);
+    const float x = geometry.at(layout, {.layer = 0, .token = token}).x;
+    if (geometry.column >= kWrittenColumn) {
+      const std::string fitted = fit_text(font, name, geometry.column - 6.0F);
+      ImGui::GetWindowDrawList()->AddText(font, font_size(font), {std::round(x - text_width(font, fitted) * 0.5F), y},
+                                          frame.ui.theme().text, fitted.c_str());
+    } else {
+      const std::string fitted = fit_text(font, name, kTurnedNames - 8.0F);
+      draw_turned_text(ImGui::GetWindowDrawList(), font, {x, y + text_width(font, fitted)}, {0.0F, -1.0F},
+                       frame.ui.theme().text, fitted);
+    }
+  }
+}
+
+/// The edge nearest to the pointer, if it is near enough; of equal ones the strongest, which is drawn last.
+std::optional<std::size_t> edge_under(const FlowLayout& layout, const Geometry& geometry, glm::vec2 pointer) {
+  std::optional<std::size_t> nearest;
+  float least = kReach;
+  for (std::size_t i = 0; i < layout.edges.size(); ++i) {
+    const attribution::FlowEdge& edge = layout.edges[i];
+    const float away = distance(pointer, geometry.at(layout, {.layer = edge.layer, .token = edge.from}),
+                                geometry.at(layout, {.layer = edge.layer + 1, .token = edge.to}));
+    if (away > least) continue;
+    least = away;
+    nearest = i;
+  }
+  return nearest;
+}
+
+}  // namespace
+
+FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch) {
+  FlowEvents events;
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const auto columns = static_cast<float>(std::max<std::size_t>(layout.columns.size(), 1));
+  const auto rows = static_cast<float>(std::max(layout.layers, 1U));
+  Geometry geometry{.origin = to_glm(ImGui::GetCursorScreenPos()), .layers = layout.layers};
+  geometry.column = std::clamp(std::floor((room.x - kGutter) / columns), kLeastColumn, kMostColumn);
+  const float names = geometry.column >= kWrittenColumn ? kNames : kTurnedNames;
+  geometry.row = std::clamp(std::floor((room.y - kTop - names - 12.0F) / rows), kLeastRow, kMostRow);
+  const glm::vec2 size{kGutter + columns * geometry.column, kTop + rows * geometry.row + 12.0F + names};
+  ImGui::InvisibleButton("graph", to_imgui(size));
+  frame.mark("flow.graph", {.origin = geometry.origin, .size = size});
+  const bool is_hovered = ImGui::IsItemHovered();
+  const bool is_clicked = ImGui::IsItemClicked();
+  draw_layer_names(frame, geometry, size.x);
+  const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
+  for (const FlowNode& node : layout.nodes) {
+    if (!is_hovered) break;
+    const glm::vec2 off = pointer - geometry.at(layout, node);
+    if (std::abs(off.x) <= kRadius + 2.0F && std::abs(off.y) <= kRadius + 2.0F) events.hovered_node = node;
+  }
+  if (is_hovered && !events.hovered_node) events.hovered_edge = edge_under(layout, geometry, pointer);
+  if (is_clicked) events.clicked_edge = events.hovered_edge;
+  for (std::size_t i = 0; i < layout.edges.size(); ++i) {
+    const attribution::FlowEdge& edge = layout.edges[i];
+    const glm::vec2 from = geometry.at(layout, {.layer = edge.layer, .token = edge.from});
+    const glm::vec2 to = geometry.at(layout, {.layer = edge.layer + 1, .token = edge.to});
+    draw_edge(frame, edge, from, to, events.hovered_edge == i);
+    if (frame.items == nullptr || edge.is_residual) continue;
+    frame.mark(fmt::format("flow.edge.{}.{}.{}", edge.layer, edge.from, edge.to),
+               {.origin = (from + to) * 0.5F - 1.0F, .size = glm::vec2(2.0F)});
+  }
+  for (const FlowNode& node : layout.nodes) {
+    const glm::vec2 at = geometry.at(layout, node);
+    const bool is_pointed = events.hovered_node == node;
+    ImGui::GetWindowDrawList()->AddCircleFilled(to_imgui(at), kRadius + (is_pointed ? 1.5F : 0.0F),
+                                                is_pointed ? frame.ui.theme().crosshair : frame.ui.theme().accent);
+    if (frame.items) {
+      frame.mark(fmt::format("flow.node.{}.{}", node.layer, node.token), {.origin = at - 2.0F, .size = glm::vec2(4.0F)});
+    }
+  }
+  draw_token_names(frame, layout, geometry, batch);
+  if (events.hovered_edge) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+  return events;
+}
+
+std::string edge_text(const Frame& frame, const attribution::FlowEdge& edge, std::uint32_t batch) {
+  const std::string to = predicted_token_text(frame.result, batch, edge.to);
+  if (edge.is_residual) {
+    return fmt::format("layer {}: {} is the residual stream of \u201C{}\u201D", edge.layer, percent_text(edge.share), to);
+  }
+  std::string text = fmt::format("layer {}: {} from \u201C{}\u201D to \u201C{}\u201D", edge.layer, percent_text(edge.share),
+                                 predicted_token_text(frame.result, batch, edge.from), to);
+  for (std::size_t i = 0; i < edge.heads.size(); ++i) {
+    text += fmt::format("{}{} ({})", i == 0 ? (edge.heads.size() == 1 ? ", by head " : ", by heads ") : ", ",
+                        edge.heads[i].head, percent_text(edge.heads[i].share));
+  }
+  return text;
+}
+
+void open_edge(Frame& frame, const attribution::FlowEdge& edge) {
+  State& state = frame.state;
+  const model::BlockRef block{.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{edge.layer}};
+  select_head(state.selection, block, edge.heads.empty() ? state.selection.head : edge.heads.front().head);
+  state.selection.mean = edge.heads.empty() && !edge.is_residual ? HeadMean::Layer : HeadMean::None;
+  state.view.pinned = attention::Cell{.query = edge.to, .key = edge.from};
+  state.view.heatmap_stage = attention::Stage::Weights;
+  state.view.tab = kHeadView;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/frame.h"
+#include "app/views/flow/flow_layout.h"
+
+namespace headlight::app {
+
+/// What happened on the graph in a frame.
+struct FlowEvents {
+  std::optional<FlowNode> hovered_node;
+  std::optional<std::size_t> hovered_edge, clicked_edge;  ///< of FlowLayout::edges
+};
+
+/// Draws nodes, edges, layers and the tokens' names into the region, which scrolls where the columns are wider.
+/// `batch`: whose tokens are named.
+FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch);
+
+/// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)".
+std::string edge_text(const Frame& frame, const attribution::FlowEdge& edge, std::uint32_t batch);
+
+/// Shows the map of the edge's first head, or the layer's mean where heads were averaged, with the edge's cell pinned.
+void open_edge(Frame& frame, const attribution::FlowEdge& edge);
+
+}  // namespace headlight::app

@@ -1,0 +1,215 @@
+#include "app/views/flow/flow_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/analyses/token_flow.h"
+#include "app/views/flow/flow_graph_panel.h"
+#include "app/views/flow/flow_layout.h"
+#include "app/views/flow/node_tooltip.h"
+#include "app/widgets/empty_note.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/position_header.h"
+#include "app/widgets/segmented.h"
+#include "attribution/additive_stack.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kSlider = 150.0F;
+
+/// The least share that routes are followed from, in thousandths: the graph at any higher threshold is part of the same
+/// finding, so that the slider needn't wait.
+std::uint32_t least_share(float threshold) {
+  for (const std::uint32_t least : {40U, 20U}) {
+    if (threshold * 1000.0F >= static_cast<float>(least)) return least;
+  }
+  return 10;
+}
+
+AnalysisQuery question(const State& state, const PredictionPosition& position) {
+  AnalysisQuery query{.analysis = &kFlowRoutes, .batch = position.batch, .query = position.token};
+  query.options[0] = least_share(state.flow.threshold);
+  if (state.flow.method == FlowMethod::Routes) return query;
+  query.options[0] = static_cast<std::uint32_t>(std::lround(state.flow.residual_weight * 1000.0F));
+  query.analysis = state.flow.method == FlowMethod::Rollout ? &kAttentionRollout : &kAttentionFlow;
+  if (state.flow.method != FlowMethod::MaximumFlow) return query;
+  const std::uint32_t key = state.view.pinned ? state.view.pinned->key : position.first;
+  query.options[1] = key < position.end ? key : position.first;
+  return query;
+}
+
+std::string why_none(const Frame& frame) {
+  const model::Network& network = *frame.result.network;
+  if (network.layers->encoder.empty() || !network.layers->decoder.empty()) {
+    return "it has two texts or two stacks; this view follows one stack";
+  }
+  return frame.state.flow.method == FlowMethod::Routes ? attribution::why_not_additive(network) : std::string();
+}
+
+const char* about(FlowMethod method) {
+  switch (method) {
+    case FlowMethod::Routes:
+      return "Information-flow routes: an edge is the share of a head's weighted values, or of the residual stream, in what "
+             "a "
+             "layer leaves of a token (Ferrando & Voita 2024).";
+    case FlowMethod::Rollout:
+      return "Attention rollout, a heuristic: mean weights of the heads, mixed with the residual stream and multiplied "
+             "layer "
+             "by layer; values and MLPs don't count (Abnar & Zuidema 2020).";
+    case FlowMethod::MaximumFlow:
+      return "Attention flow, a heuristic: the largest flow to the pinned key (else to the first token) through mean "
+             "weights "
+             "as capacities; values and MLPs don't count (Abnar & Zuidema 2020).";
+  }
+  return "";
+}
+
+void draw_small(Frame& frame, const std::string& text, shell::Color color) {
+  const Ink ink(frame.ui.fonts().small, color);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+}
+
+void slide(Frame& frame, const char* name, const char* format, float& value, float low, float high,
+           const char* explanation) {
+  ImGui::SetNextItemWidth(std::min(kSlider, ImGui::GetContentRegionAvail().x));
+  const std::string id = fmt::format("##{}", name);
+  ImGui::SliderFloat(id.c_str(), &value, low, high, format, ImGuiSliderFlags_AlwaysClamp);
+  mark_last_item(frame, name, explanation);
+}
+
+/// On the same line where `width` fits there.
+void go_on(float width) {
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + 12.0F + width;
+  if (end <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, 12.0F);
+}
+
+void choose(Frame& frame) {
+  FlowChoices& flow = frame.state.flow;
+  const std::vector<std::string> labels = {"routes", "rollout", "flow"};
+  auto chosen = static_cast<std::size_t>(flow.method);
+  if (draw_segmented(frame, "flow.method", labels, chosen)) flow.method = static_cast<FlowMethod>(chosen);
+  go_on(kSlider);
+  slide(frame, "flow.threshold", "threshold %.2f", flow.threshold, kLeastFlowThreshold, kMostFlowThreshold,
+        "Edges with a smaller share are left out.");
+  if (flow.method == FlowMethod::Routes) return;
+  go_on(kSlider);
+  slide(frame, "flow.residual", "residual %.2f", flow.residual_weight, 0.0F, 1.0F,
+        "The residual stream's share of every layer; heads have the rest.");
+}
+
+std::string csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch) {
+  std::string text = "layer,from,to,kind,share,heads\n";
+  for (const attribution::FlowEdge& edge : layout.edges) {
+    std::string heads;
+    for (const attribution::HeadShare& head : edge.heads) {
+      heads += fmt::format("{}{}:{:.6g}", heads.empty() ? "" : " ", head.head, head.share);
+    }
+    text += fmt::format("{},{},{},{},{:.9g},{}\n", edge.layer, edge.from, edge.to,
+                        edge.is_residual ? "residual" : "attention", edge.share, heads);
+  }
+  text += "token,text\n";
+  for (const auto& [token, column] : layout.columns) {
+    std::string name = predicted_token_text(frame.result, batch, token);
+    std::ranges::replace(name, '"', '\'');
+    text += fmt::format("{},\"{}\"\n", token, name);
+  }
+  return text;
+}
+
+class FlowView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override {
+    if (!frame.result.input || !frame.result.network) return;
+    const PredictionPosition position = prediction_position(frame.state, frame.result);
+    draw_position_header(
+        frame, "flow", frame.result.has_logits ? "What flows into this prediction" : "What flows into this token", position);
+    choose(frame);
+    const std::string why = why_none(frame);
+    if (!why.empty()) {
+      return draw_empty_note(
+          frame, "flow.none", "Nothing is followed here",
+          fmt::format("This model's states can't be traced back this way: {}. Rollout needs one stack only; "
+                      "captions-gpt2 (Ctrl+O) has routes too.",
+                      why));
+    }
+    draw_small(frame, about(frame.state.flow.method), frame.ui.theme().text_dim);
+    const Analysed* answer = frame.ask(question(frame.state, position));
+    if (answer && !answer->error.empty()) {
+      return draw_empty_note(frame, "flow.none", "This can't be computed here", answer->error + ".");
+    }
+    const TokenFlowFound* found = answer ? answer->as<TokenFlowFound>() : nullptr;
+    if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    lay_out(frame, answer->result, *found);
+    draw_graph(frame, position, *found);
+  }
+
+ private:
+  void lay_out(const Frame& frame, const std::shared_ptr<const AnalysisResult>& result, const TokenFlowFound& found) {
+    const FlowChoices& flow = frame.state.flow;
+    if (of_ == result && choices_ == flow) return;
+    of_ = result;
+    choices_ = flow;
+    const auto threshold = static_cast<double>(flow.threshold);
+    layout_ = FlowLayout(flow.method == FlowMethod::Routes ? attribution::routes(found.shares, found.start, threshold)
+                                                           : connected(found.edges, found.layers, found.start, threshold),
+                         found.layers, found.start);
+  }
+
+  void draw_graph(Frame& frame, const PredictionPosition& position, const TokenFlowFound& found) {
+    std::string summary = fmt::format("{} edges, {} of {} tokens", layout_.edges.size(), layout_.columns.size(),
+                                      position.end - position.first);
+    const AnalysisQuery asked = question(frame.state, position);
+    if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.options[1] < found.inputs.size()) {
+      summary +=
+          fmt::format("; largest flow to \u201C{}\u201D: {:.3f}",
+                      predicted_token_text(frame.result, position.batch, asked.options[1]), found.inputs[asked.options[1]]);
+    }
+    const char* label = "Copy CSV";
+    if (ImGui::SmallButton(label)) ImGui::SetClipboardText(csv(frame, layout_, position.batch).c_str());
+    mark_last_item(frame, "flow.copy", "Copies the edges on screen and their heads as CSV.");
+    ImGui::SameLine(0.0F, 12.0F);
+    draw_small(frame, summary + ". Point at a node or an edge; a click opens the edge's head.", frame.ui.theme().text_dim);
+    frame.mark("flow.summary", last_item_rect());
+    ImGui::BeginChild("flow", {0.0F, 0.0F}, false, ImGuiWindowFlags_HorizontalScrollbar);
+    const FlowEvents events = draw_flow_graph(frame, layout_, position.batch);
+    if (events.hovered_edge) {
+      const std::string text = edge_text(frame, layout_.edges[*events.hovered_edge], position.batch);
+      frame.ui.ensure_glyphs(text);
+      ImGui::BeginTooltip();
+      ImGui::PushTextWrapPos(360.0F);
+      ImGui::TextUnformatted(text.c_str());
+      ImGui::PopTextWrapPos();
+      ImGui::EndTooltip();
+    }
+    if (events.hovered_node) {
+      draw_node_tooltip(frame, *events.hovered_node, position.batch, mlp_of(found, *events.hovered_node));
+    }
+    ImGui::EndChild();
+    if (events.clicked_edge) open_edge(frame, layout_.edges[*events.clicked_edge]);
+  }
+
+  static std::optional<double> mlp_of(const TokenFlowFound& found, const FlowNode& node) {
+    if (node.layer == 0 || node.layer > found.shares.size()) return std::nullopt;
+    const std::vector<attribution::TokenShares>& layer = found.shares[node.layer - 1];
+    const auto token = std::ranges::find(layer, node.token, &attribution::TokenShares::token);
+    return token == layer.end() ? std::nullopt : std::optional(token->mlp);
+  }
+
+  std::shared_ptr<const AnalysisResult> of_;  ///< what `layout_` shows
+  FlowChoices choices_;
+  FlowLayout layout_;
+};
+
+}  // namespace
+
+std::unique_ptr<ViewPanel> open_flow_view() { return std::make_unique<FlowView>(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,196 @@
+#include "app/views/logits/logits_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/views/logits/explained_logit.h"
+#include "app/views/logits/head_effects.h"
+#include "app/widgets/empty_note.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/position_header.h"
+#include "app/widgets/prediction_bars.h"
+#include "app/widgets/segmented.h"
+#include "app/widgets/signed_bars.h"
+#include "attribution/additive_stack.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kColumnGap = 28.0F;
+constexpr float kLeastColumns = 600.0F;  // narrower: one column
+constexpr float kMostHeadsShare = 0.5F;  // of the right column's height
+
+void draw_small(Frame& frame, const std::string& text, shell::Color color) {
+  const Ink ink(frame.ui.fonts().small, color);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+}
+
+void draw_heading(Frame& frame, const char* text) {
+  const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted(text);
+}
+
+const Analysed* ask_if_valid(Frame& frame, const AnalysisQuery& query) {
+  const Analysed* answer = frame.ask(query);
+  return answer && answer->result ? answer : nullptr;
+}
+
+/// "logit +13.702 = the sum of its 27 parts", or by how much they miss it.
+void draw_sum(Frame& frame, const ExplainedLogit& logit, const LogitAttribution& found) {
+  const double off = std::abs(found.sum() - found.logit), size = std::max(std::abs(found.logit), 1.0);
+  const bool is_right = off <= 1e-3 * size;  // NaN isn't
+  const std::string of =
+      logit.other ? fmt::format("logit of \u201C{}\u201D minus that of \u201C{}\u201D",
+                                candidate_label(frame.result, logit.token), candidate_label(frame.result, *logit.other))
+                  : fmt::format("logit of \u201C{}\u201D", candidate_label(frame.result, logit.token));
+  const std::string text =
+      is_right ? fmt::format("{}: {} = sum of all parts {} (off by {:.0e})", of, signed_text(found.logit),
+                             signed_text(found.sum()), off)
+               : fmt::format("{}: {}, but the parts sum to {}", of, signed_text(found.logit), signed_text(found.sum()));
+  frame.ui.ensure_glyphs(text);
+  draw_small(frame, text, is_right ? frame.ui.theme().text_dim : frame.ui.theme().warning);
+  frame.mark("logits.sum", last_item_rect());
+}
+
+void draw_components(Frame& frame, const LogitAttribution& found) {
+  const std::vector<LogitComponent> components = components_of(found);
+  std::vector<double> values;
+  std::optional<std::size_t> chosen;
+  for (const LogitComponent& component : components) values.push_back(component.value);
+  const auto clicked = draw_signed_bars(frame, {.name = "logits.part",
+                                                .values = values,
+                                                .label = [&](std::size_t row) { return components[row].title; },
+                                                .about =
+                                                    [&](std::size_t row) {
+                                                      const LogitComponent& part = components[row];
+                                                      return fmt::format("{}: {} of the logit {}.{}", part.title,
+                                                                         signed_text(part.value), signed_text(found.logit),
+                                                                         part.layer ? " Click: selects the layer." : "");
+                                                    },
+                                                .chosen = chosen});
+  if (clicked && components[*clicked].layer) {
+    const std::uint32_t head = frame.state.selection.head;
+    select_head(frame.state.selection,
+                {.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{*components[*clicked].layer}}, head);
+    clamp_selection(frame.state, frame.result.shapes);
+  }
+}
+
+void draw_sources(Frame& frame, const ExplainedLogit& logit, const LogitSources* found) {
+  draw_heading(frame, "By source token");
+  const Selection& selection = frame.state.selection;
+  const std::vector<std::string> labels = {"all heads", fmt::format("L{} H{}", selection.block.layer.value, selection.head)};
+  std::size_t chosen = frame.state.logits.sums_heads ? 0 : 1;
+  ImGui::SameLine(0.0F, 12.0F);
+  if (draw_segmented(frame, "logits.heads", labels, chosen)) frame.state.logits.sums_heads = chosen == 0;
+  if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+  const PredictionPosition& position = logit.position;
+  const std::size_t first = position.first;
+  const std::size_t end = std::min<std::size_t>(found->tokens.size(), position.end);
+  if (first >= end) return;
+  ImGui::BeginChild("sources", {0.0F, 0.0F});
+  const auto token_of = [&](std::size_t row) {
+    return predicted_token_text(frame.result, position.batch, static_cast<std::uint32_t>(first + row));
+  };
+  const auto clicked = draw_signed_bars(
+      frame, {.name = "logits.source",
+              .values = std::span(found->tokens).subspan(first, end - first),
+              .label = [&](std::size_t row) { return fmt::format("{}  {}", token_of(row), row); },
+              .about =
+                  [&](std::size_t row) {
+                    return fmt::format("What the heads bring from \u201C{}\u201D (token {}): {}. Click: pins this key.",
+                                       token_of(row), row, signed_text(found->tokens[first + row]));
+                  }});
+  ImGui::EndChild();
+  if (clicked) {
+    frame.state.view.pinned = attention::Cell{.query = position.token, .key = static_cast<std::uint32_t>(first + *clicked)};
+  }
+}
+
+void draw_copy(Frame& frame, const ExplainedLogit& logit, const LogitAttribution& found, const LogitSources* sources) {
+  const char* label = "Copy CSV";
+  const float width = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float at = ImGui::GetContentRegionMax().x - width;
+  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + 12.0F <= at) ImGui::SameLine(at);
+  if (ImGui::Button(label)) {
+    const auto& texts = predicted_tokens(frame.result).texts;
+    const std::vector<std::string> none;
+    ImGui::SetClipboardText(
+        logit_csv(found, sources, logit.position.batch < texts.size() ? texts[logit.position.batch] : none).c_str());
+  }
+  mark_last_item(frame, "logits.copy", "Copies every number of this view as CSV: parts, heads and source tokens.");
+}
+
+void draw_heads(Frame& frame, const LogitAttribution& found, float most_height) {
+  draw_heading(frame, "By head");
+  const float all = 22.0F + static_cast<float>(found.layers.size()) * 26.0F;
+  ImGui::BeginChild("heads", {0.0F, std::min(all, most_height)}, false);
+  draw_head_effects(frame, found);
+  ImGui::EndChild();
+}
+
+void draw_columns(Frame& frame, const ExplainedLogit& logit, const LogitAttribution& found, const LogitSources* sources) {
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const bool has_columns = room.x >= kLeastColumns;
+  const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.46F) : room.x;
+  ImGui::BeginChild("components", {left, has_columns ? 0.0F : std::floor(room.y * 0.4F)});
+  draw_heading(frame, "By component");
+  draw_components(frame, found);
+  ImGui::EndChild();
+  if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
+  ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  draw_heads(frame, found, std::floor(ImGui::GetContentRegionAvail().y * kMostHeadsShare));
+  ImGui::Spacing();
+  draw_sources(frame, logit, sources);
+  ImGui::EndChild();
+}
+
+class LogitsView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override {
+    const EngineResult& result = frame.result;
+    if (!result.input || !result.network) return;
+    const std::string why = attribution::why_not_attributable(*result.network);
+    if (!why.empty()) {
+      return draw_empty_note(frame, "logits.none", "A logit of this model has no parts",
+                             fmt::format("The reason: {}. Open a decoder with norms before its branches, such as "
+                                         "captions-gpt2 (Ctrl+O), to see what its predictions are made of.",
+                                         why));
+    }
+    const std::optional<ExplainedLogit> logit = explained_logit(frame);
+    if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    const std::string token = candidate_label(result, logit->token);
+    frame.ui.ensure_glyphs(token);
+    draw_position_header(frame, "logits", fmt::format("Why \u201C{}\u201D?", token), logit->position);
+    draw_small(
+        frame,
+        "Direct logit attribution: what each part writes into the residual stream, times the final norm's scale and the "
+        "token's row of the unembedding.",
+        frame.ui.theme().text_dim);
+    choose_tokens(frame, *logit);
+    const Analysed* parts = frame.ask(logit->parts());
+    if (parts && !parts->error.empty()) return draw_small(frame, parts->error, frame.ui.theme().warning);
+    const LogitAttribution* found = parts ? parts->as<LogitAttribution>() : nullptr;
+    const Analysed* sources = ask_if_valid(frame, logit->sources(frame.state));
+    if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    const LogitSources* tokens = sources ? sources->as<LogitSources>() : nullptr;
+    draw_copy(frame, *logit, *found, tokens);
+    draw_sum(frame, *logit, *found);
+    ImGui::Spacing();
+    draw_columns(frame, *logit, *found, tokens);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ViewPanel> open_logits_view() { return std::make_unique<LogitsView>(); }
+
+}  // namespace headlight::app

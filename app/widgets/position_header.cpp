@@ -1,0 +1,77 @@
+#include "app/widgets/position_header.h"
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+
+namespace headlight::app {
+namespace {
+
+/// Pins the row, in a kind of attention whose queries are the predicted sequence.
+void choose_position(Frame& frame, std::uint32_t token) {
+  State& state = frame.state;
+  if (&frame.result.input->queries(state.selection.block.kind) != &predicted_tokens(frame.result)) {
+    state.selection.block.kind = model::BlockKind::DecoderSelf;
+    clamp_selection(state, frame.result.shapes);
+  }
+  attention::Cell cell = state.view.pinned.value_or(attention::Cell{});
+  cell.query = token;
+  state.view.pinned = cell;
+}
+
+void draw_arrow(Frame& frame, const std::string& name, const char* side, ImGuiDir direction, bool is_enabled,
+                std::uint32_t token) {
+  const std::string mark = fmt::format("{}.{}", name, side);
+  ImGui::BeginDisabled(!is_enabled);
+  if (ImGui::ArrowButton(side, direction)) choose_position(frame, token);
+  ImGui::EndDisabled();
+  mark_last_item(frame, mark,
+                 direction == ImGuiDir_Left ? "The prediction one token earlier." : "The prediction one token later.");
+}
+
+}  // namespace
+
+const model::TokenBatch& predicted_tokens(const EngineResult& result) {
+  return result.input->target ? *result.input->target : result.input->source;
+}
+
+std::string predicted_token_text(const EngineResult& result, std::uint32_t batch, std::uint32_t token) {
+  const model::TokenBatch& tokens = predicted_tokens(result);
+  const bool has_text = batch < tokens.texts.size() && token < tokens.texts[batch].size();
+  return has_text ? tokens.texts[batch][token] : std::to_string(token);
+}
+
+void draw_position_header(Frame& frame, const std::string& name, const std::string& title,
+                          const PredictionPosition& position) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const shell::Theme& theme = frame.ui.theme();
+  const float button = ImGui::GetFrameHeight();
+  const float spacing = ImGui::GetStyle().ItemSpacing.x;
+  const float automatic = ImGui::CalcTextSize("Automatic").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float controls = 2.0F * button + spacing + (position.is_chosen ? automatic + spacing : 0.0F);
+  const float right = ImGui::GetContentRegionMax().x - controls;
+  {
+    const Ink ink(fonts.title, theme.text);
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(fit_text(fonts.title, title, right - spacing - ImGui::GetCursorPosX()).c_str());
+  }
+  ImGui::SameLine(right);
+  if (position.is_chosen) {
+    if (ImGui::Button("Automatic")) frame.state.view.pinned.reset();
+    mark_last_item(frame, name + ".automatic", "Back to the end of the text.");
+    ImGui::SameLine();
+  }
+  draw_arrow(frame, name, "previous", ImGuiDir_Left, position.token > position.first, position.token - 1);
+  ImGui::SameLine();
+  draw_arrow(frame, name, "next", ImGuiDir_Right, position.token + 1 < position.end, position.token + 1);
+  const std::string token = predicted_token_text(frame.result, position.batch, position.token);
+  frame.ui.ensure_glyphs(token);
+  const std::string about =
+      fmt::format("{} \u201C{}\u201D, token {} of {}", position.kind == PredictionPosition::Kind::Next ? "after" : "at",
+                  token, position.token - position.first, position.end - position.first);
+  const Ink ink(fonts.body, theme.text_dim);
+  ImGui::TextUnformatted(fit_text(fonts.body, about, ImGui::GetContentRegionAvail().x).c_str());
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "app/engine/predictions.h"
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// The sequence in which the last stack predicts.
+const model::TokenBatch& predicted_tokens(const EngineResult& result);
+/// The text of one of its tokens; its number where it has none.
+std::string predicted_token_text(const EngineResult& result, std::uint32_t batch, std::uint32_t token);
+
+/// A title with the arrows that choose the position before and behind, and below it "after “the”, token 4 of 12". The arrows
+/// pin the row, as a click on the map does. `name` is the view's: "logits.previous", "logits.next", "logits.automatic".
+void draw_position_header(Frame& frame, const std::string& name, const std::string& title,
+                          const PredictionPosition& position);
+
+}  // namespace headlight::app

@@ -1,0 +1,103 @@
+#include "app/widgets/signed_bars.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/shown_tile.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kRowHeight = 22.0F;
+constexpr float kGap = 8.0F;
+constexpr float kNumberRoom = 62.0F;
+constexpr float kMostLabelShare = 0.42F;  // of the width
+constexpr float kLeastLabel = 60.0F;
+
+/// Where the parts of every row are.
+struct Columns {
+  float label = 0.0F;            ///< width
+  float zero = 0.0F;             ///< x of the zero line, from the left edge
+  double units_per_value = 0.0;  ///< UI units
+};
+
+Columns measure(std::span<const double> values, float width) {
+  double low = 0.0, high = 0.0;
+  for (const double value : values) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  Columns columns;
+  columns.label = std::max(std::floor(std::min(width * kMostLabelShare, 190.0F)), kLeastLabel);
+  const float room = std::max(width - columns.label - kNumberRoom - 2.0F * kGap, 20.0F);
+  columns.units_per_value = high - low > 0.0 ? static_cast<double>(room) / (high - low) : 0.0;
+  columns.zero = columns.label + kGap + static_cast<float>(-low * columns.units_per_value);
+  return columns;
+}
+
+void draw_row(Frame& frame, const SignedBars& bars, std::size_t row, const Columns& columns, const view::Rect& box,
+              bool is_hovered) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (is_hovered || bars.chosen == row) {
+    list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), bars.chosen == row ? theme.active : theme.hover, 3.0F);
+  }
+  const float y = box.origin.y + std::round((box.size.y - font_size(font)) * 0.5F);
+  const std::string label = bars.label(row);
+  frame.ui.ensure_glyphs(label);
+  const std::string fitted = fit_text(font, label, columns.label);
+  list->AddText(font, font_size(font), {box.origin.x + columns.label - text_width(font, fitted), y}, theme.text,
+                fitted.c_str());
+  const double value = bars.values[row];
+  const float zero = box.origin.x + columns.zero;
+  const float end = zero + static_cast<float>(value * columns.units_per_value);
+  const shell::Color color = signed_colors()[value < 0.0 ? 40 : 215] | 0xFF000000U;
+  if (std::abs(end - zero) >= 0.5F) {
+    list->AddRectFilled({std::min(zero, end), box.origin.y + 4.0F}, {std::max(zero, end), box.end().y - 4.0F}, color, 2.0F);
+  }
+  const std::string number = signed_text(value);
+  list->AddText(font, font_size(font), {box.end().x - text_width(font, number) - 2.0F, y}, theme.text, number.c_str());
+}
+
+}  // namespace
+
+std::string signed_text(double value) {
+  const std::string text = view::format_fixed(static_cast<float>(value), 3);
+  return value > 0.0 ? "+" + text : text;
+}
+
+std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars) {
+  const float width = ImGui::GetContentRegionAvail().x;
+  const Columns columns = measure(bars.values, width);
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float height = static_cast<float>(bars.values.size()) * kRowHeight;
+  const float above = ImGui::GetWindowPos().y - origin.y;
+  const auto row_at = [&](float y) {
+    return static_cast<std::size_t>(std::clamp(y / kRowHeight, 0.0F, static_cast<float>(bars.values.size())));
+  };
+  const std::size_t first = row_at(above), end = std::min(row_at(above + ImGui::GetWindowHeight()) + 1, bars.values.size());
+  std::optional<std::size_t> clicked;
+  const float zero = std::round(origin.x + columns.zero) + 0.5F;
+  ImGui::GetWindowDrawList()->AddLine({zero, origin.y}, {zero, origin.y + height}, frame.ui.theme().border);
+  for (std::size_t row = first; row < end; ++row) {
+    const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(row) * kRowHeight}, .size = {width, kRowHeight}};
+    ImGui::SetCursorScreenPos(to_imgui(box.origin));
+    ImGui::PushID(static_cast<int>(row));
+    if (ImGui::InvisibleButton("bar", to_imgui(box.size))) clicked = row;
+    ImGui::PopID();
+    const std::string name = fmt::format("{}.{}", bars.name, row);
+    mark_last_item(frame, name, bars.about(row).c_str());
+    draw_row(frame, bars, row, columns, box, ImGui::IsItemHovered());
+  }
+  ImGui::SetCursorScreenPos(origin);
+  ImGui::Dummy({width, height});
+  return clicked;
+}
+
+}  // namespace headlight::app
