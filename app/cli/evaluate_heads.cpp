@@ -166,7 +166,7 @@ void add_random_flags(CLI::App& app, HeadsFlags* flags) {
 void add_text_flags(CLI::App& app, HeadsFlags* flags) {
   add_flag(app, "--text-file", "FILE", "texts, one a line, plain or .gz, instead of random tokens", "Text",
            [=](const std::string& text) { flags->text = text; });
-  const auto add = [&](const char* flag, const char* value, const char* help, std::vector<std::string> names,
+  const auto add = [&](const char* flag, const char* value, const char* help, const std::vector<std::string>& names,
                        const std::function<void(std::size_t)>& use) {
     add_flag(app, flag, value, help, "Text", [=](const std::string& text) {
       use(parse_choice(flag, text, names));

@@ -143,7 +143,7 @@ void read_heads(const JsonReader& object, const char* key, std::vector<HeadRef>&
     reader.read("head", read.head, 0u, kLastIndex);
   }
   std::ranges::sort(value);
-  value.erase(std::ranges::unique(value).begin(), value.end());
+  value.erase(std::unique(value.begin(), value.end()), value.end());
 }
 
 json write_metric(const std::optional<evaluation::HeadMetric>& metric) {
@@ -183,8 +183,7 @@ void read_head_numbers(const JsonReader& object, const char* key, std::vector<st
   value.clear();
   for (const json& head : *found) value.push_back(JsonReader::integer(object.path(key), head, 0u, kLastIndex));
   std::ranges::sort(value);
-  const auto repeated = std::ranges::unique(value);
-  value.erase(repeated.begin(), repeated.end());
+  value.erase(std::unique(value.begin(), value.end()), value.end());
 }
 
 json write_token(std::optional<std::uint32_t> token) { return token ? json(*token) : json(nullptr); }
