@@ -88,9 +88,9 @@ class HandNumbers final : public NumberSource {
   std::optional<float> value(Stage /*stage*/, std::uint32_t /*row*/, std::uint32_t /*column*/) override {
     return std::nullopt;
   }
-  std::optional<Softmax> softmax(std::uint32_t /*row*/) override { return softmax_; }
+  std::optional<Softmax> softmax(std::uint32_t /*row*/) override { return statistics; }
 
-  Softmax softmax_{.max = 2.0F, .sum = 1.5F};
+  Softmax statistics{.max = 2.0F, .sum = 1.5F};
 };
 
 }  // namespace
@@ -205,7 +205,7 @@ TEST_SUITE("cpu") {
     CHECK(*masked.score == doctest::Approx(capped - 0.75));  // before the mask
     CHECK(*masked.weight == 0.0);
     CHECK(masked.lines[4].note == "Masked by causal rule: the score becomes −∞.");
-    numbers.softmax_ = {.max = -std::numeric_limits<float>::infinity(), .sum = 0.0F};
+    numbers.statistics = {.max = -std::numeric_limits<float>::infinity(), .sum = 0.0F};
     CHECK(*explain_score(question, &layers, numbers).weight == 0.0);
 
     const std::string table = write_score_table(chain, "5 five", "2 two");
