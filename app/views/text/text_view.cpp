@@ -58,7 +58,7 @@ class TextView final : public ViewPanel {
     const TextShades shades = shades_of(frame, chosen);
     draw_header(frame, is_cross, chosen, shades);
     frame.transient.hovered.reset();
-    const bool was_pointed_at = std::exchange(hovered_, std::nullopt).has_value();
+    const std::optional<LockedToken> before = std::exchange(hovered_, std::nullopt);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
     ImGui::BeginChild("text", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
     ImGui::PopStyleVar();
@@ -74,7 +74,7 @@ class TextView final : public ViewPanel {
       draw_only_block(frame, chosen, shades);
     }
     ImGui::EndChild();
-    if (was_pointed_at && !hovered_) frame.ui.request_redraw(2);  // this frame has shown what it pointed at
+    if (before != hovered_) frame.ui.request_redraw(2);  // this frame has shown what was pointed at before
   }
 
  private:
@@ -184,7 +184,6 @@ class TextView final : public ViewPanel {
 
   /// The next frame shades the text by the token under the pointer; a click locks or releases it.
   void point_at(Frame& frame, LockedToken token) {
-    if (hovered_ != token) frame.ui.request_redraw(2);
     hovered_ = token;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     if (!ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
