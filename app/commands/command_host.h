@@ -40,6 +40,8 @@ class CommandHost {
 
   virtual void toggle_sidebar() = 0;
   virtual void toggle_grid() = 0;
+  virtual bool is_presenting() const = 0;
+  virtual void toggle_presentation() = 0;
   virtual void toggle_welcome() = 0;
   virtual void toggle_help() = 0;
   /// Opens the list of lessons in the sidebar, or closes lessons.

@@ -125,17 +125,28 @@ std::vector<Command> view_commands() {
                   .works_while_loading = true,
                   .run = [](const CommandContext& context) { context.window.toggle_grid(); }});
   list.push_back({.id = "view.theme",
-                  .label = "Light or dark",
+                  .label = "Dark, light or high contrast",
                   .group = "View",
-                  .help = "Changes from the dark window to the light one, or back.",
+                  .help = "Changes from the dark window to the light one, to the one of high contrast, and back.",
                   .keys = {{Key::T, {}, "T"}},
                   .works_while_loading = true,
                   .run = [](const CommandContext& context) {
                     Theme& theme = context.state.view.theme;
-                    theme = theme == Theme::Dark ? Theme::Light : Theme::Dark;
+                    theme = theme == Theme::Dark ? Theme::Light : theme == Theme::Light ? Theme::HighContrast : Theme::Dark;
                   }});
   list.push_back(theme_command("view.theme.dark", "Dark window", "A dark window.", "Dark", Theme::Dark));
   list.push_back(theme_command("view.theme.light", "Light window", "A light window.", "Light", Theme::Light));
+  list.push_back(theme_command("view.theme.high_contrast", "Window of high contrast",
+                               "Black grounds, white lines and text: for projectors.", "High contrast",
+                               Theme::HighContrast));
+  list.push_back({.id = "view.presentation",
+                  .label = "Presentation on or off",
+                  .group = "View",
+                  .help = "Shows the view alone, in large type, for a class; Esc or F5 leaves it.",
+                  .keys = {{Key::F5, {}, "F5"}},
+                  .menu = {.menu = "View", .label = "Presentation", .section = 2},
+                  .run = [](const CommandContext& context) { context.window.toggle_presentation(); },
+                  .is_checked = [](const CommandContext& context) { return context.window.is_presenting(); }});
   add_scales(list);
   return list;
 }

@@ -146,7 +146,7 @@ void ExportDialog::copy_figure(const State& state, const EngineResult& result, c
   wanted.batch = state.selection.batch;
   if (!is_open_) apply(figure_choices(state.view), wanted);
   take_ranges(state.view, wanted);
-  wanted.is_dark = state.view.theme == Theme::Dark;
+  wanted.is_dark = state.view.theme != Theme::Light;
   wanted.directory = passing_folder();
   is_copying_ = true;
   outcome_ = {};

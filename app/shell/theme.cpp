@@ -69,6 +69,36 @@ constexpr Theme kDark{.kind = ThemeKind::Dark,
                       .grid = with_alpha(rgb(0x1C2027), 150),
                       .crosshair = rgb(0xFFB347)};
 
+/// For projectors and eyes that need it: black grounds, white lines around everything, no muted text.
+constexpr Theme kHighContrast{.kind = ThemeKind::HighContrast,
+                              .background = rgb(0x000000),
+                              .panel = rgb(0x000000),
+                              .field = rgb(0x0A0A0A),
+                              .popup = rgb(0x000000),
+                              .hover = rgb(0x2E2E2E),
+                              .active = rgb(0x003A70),
+                              .border = rgb(0xB8B8B8),
+                              .text = rgb(0xFFFFFF),
+                              .text_dim = rgb(0xD6D6D6),
+                              .text_on_accent = rgb(0x000000),
+                              .accent = rgb(0xFFD400),
+                              .accent_hover = rgb(0xFFE766),
+                              .warning = rgb(0xFFB070),
+                              .query = rgb(0x8FC4FF),
+                              .key = rgb(0xFFA59C),
+                              .value = rgb(0x86E8A2),
+                              .output = rgb(0xDCBBFF),
+                              .query_fill = rgb(0x00264D),
+                              .key_fill = rgb(0x4A0D08),
+                              .value_fill = rgb(0x003314),
+                              .output_fill = rgb(0x2E1152),
+                              .padding = rgb(0x1C1C1C),
+                              .hatch = rgb(0x9A9A9A),
+                              .hatch_ground = rgb(0x1A1A1A),
+                              .missing = rgb(0x262626),
+                              .grid = with_alpha(rgb(0x000000), 200),
+                              .crosshair = rgb(0xFFFFFF)};
+
 double luminance(Color color) {
   return glm::dot(glm::convertSRGBToLinear(glm::dvec3(view::unpack(color)) / 255.0), glm::dvec3(0.2126, 0.7152, 0.0722));
 }
@@ -101,7 +131,17 @@ void apply_sizes(ImGuiStyle& style) {
 
 }  // namespace
 
-const Theme& theme_of(ThemeKind kind) { return kind == ThemeKind::Dark ? kDark : kLight; }
+const Theme& theme_of(ThemeKind kind) {
+  switch (kind) {
+    case ThemeKind::Light:
+      return kLight;
+    case ThemeKind::Dark:
+      return kDark;
+    case ThemeKind::HighContrast:
+      break;
+  }
+  return kHighContrast;
+}
 
 double contrast(Color a, Color b) {
   const double first = luminance(a);
@@ -166,7 +206,7 @@ void apply(const Theme& theme, ImGuiStyle& style) {
   set(ImGuiCol_NavHighlight, theme.accent);
   set(ImGuiCol_NavWindowingHighlight, theme.accent);
   set(ImGuiCol_NavWindowingDimBg, with_alpha(theme.background, 150));
-  set(ImGuiCol_ModalWindowDimBg, with_alpha(rgb(0x0B0D10), theme.kind == ThemeKind::Dark ? 150 : 90));
+  set(ImGuiCol_ModalWindowDimBg, with_alpha(rgb(0x0B0D10), theme.kind == ThemeKind::Light ? 90 : 150));
 }
 
 }  // namespace headlight::shell

@@ -15,10 +15,10 @@ constexpr Color rgb(std::uint32_t hex) {  // 0xRRGGBB as in CSS
 /// The colour with another alpha, 0 … 255.
 constexpr Color with_alpha(Color color, std::uint32_t alpha) { return (color & 0x00FFFFFFU) | alpha << 24; }
 
-enum class ThemeKind : std::uint8_t { Light, Dark };
+enum class ThemeKind : std::uint8_t { Light, Dark, HighContrast };
 
-/// Every colour of the interface by its use. Text colours have a contrast of at least 4.5 : 1 on `background`,
-/// `panel` and `field`; a role colour (query, key, value, output) is never the only cue.
+/// Every colour of the interface by its use. Text colours have a contrast of at least 4.5 : 1 (HighContrast: 7 : 1) on
+/// `background`, `panel` and `field`; a role colour (query, key, value, output) is never the only cue.
 struct Theme {
   ThemeKind kind;
   Color background;  ///< behind all panels

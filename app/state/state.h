@@ -24,7 +24,7 @@ namespace headlight::app {
 /// The view that a new state shows: one head's heatmap. It has the brush and the means over heads.
 inline constexpr const char* kHeadView = "head";
 
-enum class Theme : std::uint8_t { Dark, Light };
+enum class Theme : std::uint8_t { Dark, Light, HighContrast };
 /// The top of the colour bar: the whole map's range, or each row's own largest value.
 enum class ColorRange : std::uint8_t { Absolute, PerRow };
 /// Order of the thumbnails: layer by layer and head by head, or the most concentrated heads first (mean of the rows'

@@ -14,7 +14,8 @@ inline constexpr std::array<EnumName<inference::Precision>, 2> kPrecisions = {
     {{inference::Precision::F32, "f32"}, {inference::Precision::F16, "f16"}}};
 inline constexpr std::array<EnumName<inference::SamplingMethod>, 2> kMethods = {
     {{inference::SamplingMethod::Greedy, "greedy"}, {inference::SamplingMethod::Random, "random"}}};
-inline constexpr std::array<EnumName<Theme>, 2> kThemes = {{{Theme::Dark, "dark"}, {Theme::Light, "light"}}};
+inline constexpr std::array<EnumName<Theme>, 3> kThemes = {
+    {{Theme::Dark, "dark"}, {Theme::Light, "light"}, {Theme::HighContrast, "high-contrast"}}};
 inline constexpr std::array<EnumName<ColorRange>, 2> kRanges = {
     {{ColorRange::Absolute, "absolute"}, {ColorRange::PerRow, "row"}}};
 inline constexpr std::array<EnumName<view::ScaleSpread>, 3> kSpreads = {

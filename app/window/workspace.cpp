@@ -21,6 +21,18 @@ namespace {
 /// How long a frame waits for the engine's answer to what was just typed.
 constexpr std::chrono::microseconds kPatience{15'000};
 
+shell::ThemeKind theme_kind(Theme theme) {
+  switch (theme) {
+    case Theme::Dark:
+      return shell::ThemeKind::Dark;
+    case Theme::Light:
+      return shell::ThemeKind::Light;
+    case Theme::HighContrast:
+      break;
+  }
+  return shell::ThemeKind::HighContrast;
+}
+
 }  // namespace
 
 std::unique_ptr<Engine> start_engine(const EngineOptions& options, const State& state) {
@@ -72,8 +84,10 @@ void Workspace::frame(glm::uvec2 size, float content_scale, double now_s) {
 }
 
 void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
-  const float zoom = state_.view.ui_scale > 0.0F ? state_.view.ui_scale : 1.0F;
-  ui_.set_theme(state_.view.theme == Theme::Dark ? shell::ThemeKind::Dark : shell::ThemeKind::Light);
+  constexpr float kPresentationScale = 1.4F;
+  const float zoom =
+      (state_.view.ui_scale > 0.0F ? state_.view.ui_scale : 1.0F) * (is_presenting_ ? kPresentationScale : 1.0F);
+  ui_.set_theme(theme_kind(state_.view.theme));
   take_engine_update();  // first: the fonts of this frame have what its tokens need
   ui_.begin_frame(size, content_scale * zoom, std::max(now_s - last_frame_s_, 0.0));
   last_frame_s_ = now_s;

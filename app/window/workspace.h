@@ -160,8 +160,10 @@ class Workspace final : private CommandHost {
   void copy_figure() override;
   void copy_cell() override;
   void quit() override { wants_to_quit_ = true; }
-  void toggle_sidebar() override { app::toggle_sidebar(settings_.panes, layout_); }
-  void toggle_grid() override { app::toggle_grid(settings_.panes, layout_); }
+  void toggle_sidebar() override;
+  void toggle_grid() override;
+  bool is_presenting() const override { return is_presenting_; }
+  void toggle_presentation() override { is_presenting_ = !is_presenting_; }
   void toggle_welcome() override;
   void toggle_lessons() override;
   bool plays_lesson() const override { return lessons_.is_open() && lessons_.lesson(); }
@@ -317,6 +319,7 @@ class Workspace final : private CommandHost {
   std::function<void()> chosen_;    ///< in the palette, in the last frame
   std::uint64_t palette_run_ = 0;   ///< whose heads the palette lists
   std::size_t palette_models_ = 0;  ///< found, when it was filled
+  bool is_presenting_ = false;      ///< the view alone, in large type
   bool shows_help_ = false;
   HelpPage help_page_ = HelpPage::Keys;
   bool shows_about_ = false;

@@ -71,6 +71,16 @@ void Workspace::copy_cell() { copies_cell_ = true; }
 
 void Workspace::copy_figure() { export_dialog_.copy_figure(state_, result_, result_.device); }
 
+void Workspace::toggle_sidebar() {
+  if (std::exchange(is_presenting_, false)) return;  // which folds it
+  app::toggle_sidebar(settings_.panes, layout_);
+}
+
+void Workspace::toggle_grid() {
+  if (std::exchange(is_presenting_, false)) return;
+  app::toggle_grid(settings_.panes, layout_);
+}
+
 void Workspace::toggle_welcome() {
   settings_.shows_welcome = !settings_.shows_welcome;
   welcome_memory_ = {};
@@ -78,6 +88,7 @@ void Workspace::toggle_welcome() {
 
 void Workspace::write_text() {
   settings_.panes.is_text_open = true;
+  is_presenting_ = false;
   if (!layout_.has_sidebar()) toggle_sidebar();
   transient_.text_focus = TextFocus::AtEnd;
   ui_.skip_text_of_key();
@@ -108,6 +119,8 @@ void Workspace::dismiss() {
     settings_.shows_welcome = false;
   } else if (fold_view(state_)) {
     return;
+  } else if (is_presenting_) {
+    is_presenting_ = false;
   } else if (transient_.range) {
     transient_.range.reset();
   } else if (state_.view.locked) {

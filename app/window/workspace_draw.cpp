@@ -75,13 +75,16 @@ void Workspace::pane(const char* name, const view::Rect& rect, shell::Color grou
 }
 
 void Workspace::draw(Frame& menus, Frame& frame) {
-  layout_ = layout_window(ui_.size(),
-                          {.menu = ImGui::GetFrameHeight(),
-                           .has_notice = notice_.is_shown(),
-                           .welcome = settings_.shows_welcome ? welcome_height(welcome_cards().size(), ui_.size().x) : 0.0F,
-                           .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F,
-                           .lesson = lessons_.is_open() ? lesson_memory_.wanted : 0.0F},
-                          settings_.panes);
+  Panes panes = settings_.panes;
+  if (is_presenting_) panes.sidebar_fold = panes.grid_fold = Fold::Folded;
+  layout_ = layout_window(
+      ui_.size(),
+      {.menu = ImGui::GetFrameHeight(),
+       .has_notice = notice_.is_shown(),
+       .welcome = settings_.shows_welcome && !is_presenting_ ? welcome_height(welcome_cards().size(), ui_.size().x) : 0.0F,
+       .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F,
+       .lesson = lessons_.is_open() ? lesson_memory_.wanted : 0.0F},
+      panes);
   const shell::Theme& theme = ui_.theme();
   pane("notice", layout_.notice, theme.popup, false, [&] { draw_notice_panel(frame, notice_); });
   draw_tabs(frame);

@@ -19,6 +19,7 @@ void Workspace::toggle_lessons() {
 
 void Workspace::show_lessons() {
   settings_.shows_welcome = false;
+  is_presenting_ = false;
   if (!layout_.has_sidebar()) toggle_sidebar();
   ui_.request_redraw(2);
 }

@@ -12,7 +12,7 @@ class FakeHost final : public CommandHost {
  public:
   std::vector<std::string> calls;
   std::string undoes, redoes;
-  bool loads = false, generates = false, may_generate = false, plays = false;
+  bool loads = false, generates = false, may_generate = false, plays = false, presents = false;
 
   std::string undo_label() const override { return undoes; }
   std::string redo_label() const override { return redoes; }
@@ -33,6 +33,8 @@ class FakeHost final : public CommandHost {
   void quit() override { calls.emplace_back("quit"); }
   void toggle_sidebar() override { calls.emplace_back("sidebar"); }
   void toggle_grid() override { calls.emplace_back("grid"); }
+  bool is_presenting() const override { return presents; }
+  void toggle_presentation() override { calls.emplace_back("presentation"); }
   void toggle_welcome() override { calls.emplace_back("welcome"); }
   void toggle_lessons() override { calls.emplace_back("lessons"); }
   bool plays_lesson() const override { return plays; }

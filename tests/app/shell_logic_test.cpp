@@ -76,15 +76,16 @@ TEST_CASE("black on white has WCAG's largest contrast") {
 }
 
 TEST_CASE("every text colour can be read on every ground it stands on") {
-  for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+  for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark, ThemeKind::HighContrast}) {
     const Theme& theme = theme_of(kind);
+    const double least = kind == ThemeKind::HighContrast ? 7.0 : 4.5;
     CAPTURE(static_cast<int>(kind));
     for (const Color ground : {theme.background, theme.panel, theme.field, theme.popup}) {
       for (const Color text :
            {theme.text, theme.text_dim, theme.accent, theme.warning, theme.query, theme.key, theme.value, theme.output}) {
         CAPTURE(text);
         CAPTURE(ground);
-        CHECK(contrast(text, ground) >= 4.5);
+        CHECK(contrast(text, ground) >= least);
       }
     }
     for (const Color ground :

@@ -163,11 +163,37 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE("a presentation shows the view alone, in larger type, and gives the panels back") {
+    UiDriver ui;
+    const view::Rect map = ui.rect("head.map");
+    const float scale = ui.ui().scale();
+    REQUIRE(ui.sees("text.edit"));
+    const Settings before = ui.window().settings();
+    ui.press(Key::F5);
+    CHECK(ui.ui().scale() > 1.3F * scale);
+    CHECK_FALSE(ui.sees("text.edit"));
+    CHECK_FALSE(ui.sees("grid.encoder.0.0"));
+    CHECK(ui.rect("head.map").size.y * ui.ui().scale() >= map.size.y * scale);
+    ui.press(Key::Escape);
+    CHECK(ui.sees("text.edit"));
+    CHECK(ui.ui().scale() == scale);
+    ui.press(Key::F5);
+    ui.press(Key::B, kControl);  // the sidebar is there again
+    CHECK(ui.sees("text.edit"));
+    CHECK(ui.window().settings().panes == before.panes);
+    CHECK_FALSE(ui.window().undo().can_undo());
+  }
+
   TEST_CASE("theme, tabs, scale and the list of shortcuts by key") {
     UiDriver ui;
     ui.press(Key::T);
     CHECK(ui.state().view.theme == Theme::Light);
     CHECK(ui.ui().theme().kind == shell::ThemeKind::Light);
+    ui.press(Key::T);
+    CHECK(ui.ui().theme().kind == shell::ThemeKind::HighContrast);
+    ui.press(Key::T);
+    CHECK(ui.ui().theme().kind == shell::ThemeKind::Dark);
+    ui.press(Key::T);
     ui.press(Key::Digit2);
     CHECK(ui.state().view.tab == "steps");
     CHECK(ui.sees("steps.weights"));
