@@ -174,6 +174,10 @@ int run_viewer_bench(const BenchFlags& flags) {
           "\"frame_ms\": {:.2f}, \"drawn\": {}}}\n",
           cost.maps_ms, cost.typed_ms, cost.map_ms, cost.run_ms, cost.frame_ms, cost.drawn);
     }
+    for (const ViewCost& view : result.views) {
+      std::cout << fmt::format("{{\"op\": \"view-{}\", \"n\": {}, \"wall_ms\": {:.2f}}}\n", view.id, result.tokens,
+                               view.frame_ms);
+    }
     return 0;
   }
   std::cout << fmt::format("launch to the first heatmap   {:>7.0f} ms\nlaunch to all heatmaps        {:>7.0f} ms\n",
@@ -187,6 +191,8 @@ int run_viewer_bench(const BenchFlags& flags) {
       {"of it: forward pass", &KeystrokeCost::run_ms},
       {"of it: one frame", &KeystrokeCost::frame_ms}};
   for (const auto& [name, cost] : rows) std::cout << fmt::format("{:<24} {}\n", name, spread(result.keystrokes, cost));
+  std::cout << fmt::format("\na frame of each view at {} tokens, processor time outside of the driver, ms\n", result.tokens);
+  for (const ViewCost& view : result.views) std::cout << fmt::format("{:<24} {:>10.2f}\n", view.id, view.frame_ms);
   return 0;
 }
 
@@ -266,7 +272,7 @@ void add_effort_flags(CLI::App& app, BenchFlags& flags) {
   add_plain_flag(
       app, "--viewer",
       "instead: open the window offscreen and type into it (--rounds N characters): from launch to the first heatmap, "
-      "from a keystroke to its maps",
+      "from a keystroke to its maps, and what a frame of each view costs",
       kGroup, [&flags] { flags.is_viewer = true; });
   add_plain_flag(app, "--check", "instead: check a few ratios that hold on any machine; exit status 1 when one doesn't",
                  kGroup, [&flags] { flags.is_check = true; });

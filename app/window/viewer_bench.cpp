@@ -9,6 +9,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "app/views/view_table.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/error.h"
 
@@ -122,6 +123,39 @@ KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, cha
   return cost;
 }
 
+/// Frames of one view in which the pointer moves along its diagonal.
+ViewCost show(const View& view, shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop) {
+  constexpr int kFrames = 40;
+  ui.feed(shell::tap(view.key.key, view.key.modifiers));
+  loop.draw();
+  loop.rest();
+  const view::Rect center = workspace.center();
+  std::vector<double> costs;
+  for (int i = 0; i < kFrames; ++i) {
+    const float part = (static_cast<float>(i) + 0.5F) / kFrames;
+    ui.feed({shell::MouseMove{(center.origin + part * center.size) * ui.scale()}});
+    loop.draw();
+    costs.push_back(workspace.build_cpu_ms());
+  }
+  std::ranges::nth_element(costs, costs.begin() + kFrames / 2);
+  return {.id = std::string(view.id), .frame_ms = costs[kFrames / 2]};
+}
+
+std::vector<ViewCost> show_views(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop) {
+  constexpr std::size_t kTokens = 128;
+  const auto tokens = [&] { return workspace.result().input->source.length; };
+  for (int i = 0; i < kMostFrames && tokens() < kTokens && workspace.result().error.empty(); ++i) {
+    ui.feed(shell::TextInput{std::string(kTyped.substr(0, kTyped.size() - 1))});
+    loop.draw();
+    loop.rest();
+  }
+  ui.feed(shell::tap(shell::Key::Escape));  // leaves the text, so that keys are commands
+  loop.draw();
+  std::vector<ViewCost> costs;
+  for (const View& view : views()) costs.push_back(show(view, ui, workspace, loop));
+  return costs;
+}
+
 }  // namespace
 
 ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes) {
@@ -148,6 +182,8 @@ ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystro
     bench.keystrokes.push_back(type(ui, workspace, loop, kTyped[i % kTyped.size()]));
     loop.rest();
   }
+  bench.views = show_views(ui, workspace, loop);
+  bench.tokens = workspace.result().input->source.length;
   return bench;
 }
 

@@ -18,14 +18,24 @@ struct KeystrokeCost {
   std::uint32_t frames = 0, drawn = 0;
 };
 
+/// What a frame of one view costs this thread outside of the graphics driver: input, layout, draw lists. Median of frames in
+/// which the pointer moves over the view.
+struct ViewCost {
+  std::string id;
+  double frame_ms = 0.0;  ///< of processor time
+};
+
 struct ViewerBench {
   double launch_ms = 0.0;       ///< from the start of the process to the frame with the first heatmap
   double launch_maps_ms = 0.0;  ///< … with all maps on screen
   std::vector<KeystrokeCost> keystrokes;
+  std::uint32_t tokens = 0;     ///< of the text that the views show
+  std::vector<ViewCost> views;  ///< in the order of their tabs
 };
 
 /// Opens the viewer offscreen as run_viewer() does, types so many characters behind the text, one after the other, and
-/// says how long each took to be on screen. Throws Error in one line.
+/// says how long each took to be on screen. Then it makes the text at least 128 tokens long, or as long as the model takes,
+/// and opens every view in turn. Throws Error in one line.
 ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes);
 
 }  // namespace headlight::app

@@ -1,5 +1,7 @@
 #include "app/window/workspace.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -20,6 +22,13 @@ namespace {
 
 /// How long a frame waits for the engine's answer to what was just typed.
 constexpr std::chrono::microseconds kPatience{15'000};
+
+/// Processor time of the calling thread.
+double thread_cpu_ms() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
+}
 
 shell::ThemeKind theme_kind(Theme theme) {
   switch (theme) {
@@ -71,7 +80,9 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
 
 void Workspace::frame(glm::uvec2 size, float content_scale, double now_s) {
   const std::uint64_t asked = inputs_revision_;
+  const double began_ms = thread_cpu_ms();
   build(size, content_scale, now_s);
+  build_cpu_ms_ = thread_cpu_ms() - began_ms;
   // What was typed and its maps in one frame, where the engine is that fast: two would take twice as long to draw.
   const bool may_be_fast =
       result_.run != 0 && !result_.translated && result_.timing.wall_ms < 1e-3 * static_cast<double>(kPatience.count());

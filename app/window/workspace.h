@@ -87,6 +87,11 @@ class Workspace final : private CommandHost {
   /// … and all others on screen, and the whole translation?
   bool shows_all_maps() const;
 
+  /// Processor time of this thread for the last frame, before anything is given to the graphics driver.
+  double build_cpu_ms() const { return build_cpu_ms_; }
+  /// Where the view in the middle is, in UI units.
+  view::Rect center() const { return layout_.center; }
+
   bool wants_to_quit() const { return wants_to_quit_; }
   /// Of the window: "notes* – Headlight", where the star says that the session has changes that aren't saved.
   std::string title() const;
@@ -327,6 +332,7 @@ class Workspace final : private CommandHost {
   bool copies_cell_ = false;  ///< the pinned one, as soon as its numbers are there
   bool is_mouse_held_ = false;
   double last_frame_s_ = 0.0;
+  double build_cpu_ms_ = 0.0;
 };
 
 }  // namespace headlight::app
