@@ -97,7 +97,12 @@ else
   session "QueuePresentKHR 4 -4" no          # … by the window
   session "WaitForFences 9 -4" no
   session "CreateBuffer 40 -1" no            # a vertex buffer of the interface, among others
-  session "AcquireNextImageKHR 3 -4 always" yes
+  # SwiftShader attaches shared memory to the X server for each swapchain, and when that is refused Xlib ends the program.
+  if VK_INSTANCE_LAYERS= "$program" devices 2>/dev/null | grep -q SwiftShader; then
+    echo "left out: fault 'AcquireNextImageKHR 3 -4 always', on SwiftShader"
+  else
+    session "AcquireNextImageKHR 3 -4 always" yes
+  fi
   session "QueueSubmit 25 -4 always" yes
   session "CreateSwapchainKHR 1 -2" yes
 fi
