@@ -114,7 +114,6 @@ struct ViewChoices {
   ColorRange color_range = ColorRange::Absolute;
   view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights; scores have both signs
   std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< of map stages; others fit their maps
-  bool weighs_values = false;  ///< weights are shown as the norms of what they add: the quantity "norm-weighted"
   RowNames row_names = RowNames::Written;
   attention::Pooling pooling = attention::Pooling::Max;  ///< of weights, where a pixel covers several cells
   GridOrder grid_order = GridOrder::ByLayer;

@@ -253,7 +253,6 @@ void add_view(std::vector<Field>& fields) {
   const auto text = [](const std::string& value) { return nlohmann::json(value); };
   fields.push_back(described(value_field("view", "tab", "", in_view(&ViewChoices::tab), text, read_view_id),
                              [](const State&, const State& after) { return Change{.label = "Show " + after.view.tab}; }));
-  fields.push_back(switch_field("view", "weighs_values", "Switch norms of values", in_view(&ViewChoices::weighs_values)));
   fields.push_back(choice_field("view", "heatmap_stage", "Choose stage", in_view(&ViewChoices::heatmap_stage), kMapStages,
                                 {.name = "--stage", .help = "what the heatmap shows", .tells_default = false}));
   fields.push_back(color_map_field());

@@ -72,7 +72,6 @@ State unusual_state() {
                 .color_range = ColorRange::PerRow,
                 .color_spread = view::ScaleSpread::Log,
                 .color_limits = {{attention::Stage::Weights, {.low = 0.001f, .high = 0.25f}}},
-                .weighs_values = true,
                 .row_names = RowNames::Read,
                 .pooling = attention::Pooling::Mean,
                 .grid_order = GridOrder::ByConcentration,
