@@ -60,10 +60,15 @@ bool is_met(const LessonCondition& condition, const json& state) {
          std::ranges::any_of(*value, [&](const json& element) { return covers(element, condition.value); });
 }
 
+/// Does a card open a model?
+bool names_model(const json& opens) {
+  const auto model = opens.find("model");
+  return model != opens.end() && model->is_object() && model->contains("path");
+}
+
 /// A source begins with its own masks and with nothing changed; how the window looks stays.
 void begin_source(State& state, const json& opens) {
-  const auto model = opens.find("model");
-  const bool opens_model = model != opens.end() && model->is_object() && model->contains("path");
+  const bool opens_model = names_model(opens);
   const auto preset = opens.find("preset");
   const bool opens_preset = preset != opens.end() && preset->is_string();
   if (!opens_model && !opens_preset) return;
@@ -75,7 +80,8 @@ void begin_source(State& state, const json& opens) {
   state.selection = {};
   state.generation = {};
   if (opens_model) {
-    select_model(state, named_model(model->at("path").is_string() ? model->at("path").get<std::string>() : ""), {});
+    const json& path = opens.at("model").at("path");
+    select_model(state, named_model(path.is_string() ? path.get<std::string>() : ""), {});
     state.model().ids.clear();
     state.model().target_ids.clear();
     state.model().target_text.clear();
@@ -98,6 +104,8 @@ void open_card(const LessonCard& card, State& state) {
   if (const auto model = patch.find("model"); model != patch.end() && model->is_object()) model->erase("path");
   json merged = to_json(opened);
   merged.merge_patch(patch);
+  // The masks of the card that opens a model are those of its training.
+  if (names_model(card.opens) && !card.opens.contains("model_masks")) merged["model_masks"] = merged["masks"];
   const Result<State> read = state_from_json(merged);
   if (!read) throw Error("{}", read.error());
   State next = *read;
