@@ -172,10 +172,10 @@ TEST_SUITE("gpu") {
     UiDriver ui;
     look_for(ui, "l1h2");
     ui.press(Key::Enter);
-    look_for(ui, "light or dark");
+    look_for(ui, "dark, light or");
     ui.press(Key::Enter);
     ui.press(Key::P, kControl);
-    CHECK(titles(ui)[0] == "Light or dark");
+    CHECK(titles(ui)[0] == "Dark, light or high contrast");
     CHECK(titles(ui)[1] == "Layer 1 · head 2");
     CHECK(palette(ui).entry(1).is_recent);
     CHECK_FALSE(palette(ui).entry(2).is_recent);

@@ -90,7 +90,7 @@ TEST_SUITE("cpu") {
     }
     CHECK(failure_of("[]").find("is no Headlight session") != std::string::npos);
     CHECK(failure_of(R"({"headlight": 1, "version": 1, "state": {"view": {"theme": 3}}})") ==
-          ": view.theme: expected one of dark, light, found 3");
+          ": view.theme: expected one of dark, light, high-contrast, found 3");
   }
 
   TEST_CASE("names as they are typed, and as titles show them") {

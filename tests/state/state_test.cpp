@@ -215,7 +215,8 @@ TEST_SUITE("cpu") {
     };
     CHECK(failure(R"([1, 2])") == "the file: expected an object, found [1,2]");
     CHECK(failure(R"({"text": 3})") == "text: expected a text, found 3");
-    CHECK(failure(R"({"view": {"theme": "pink"}})") == "view.theme: expected one of dark, light, found \"pink\"");
+    CHECK(failure(R"({"view": {"theme": "pink"}})") ==
+          "view.theme: expected one of dark, light, high-contrast, found \"pink\"");
     CHECK(failure(R"({"view": 1})") == "view: expected an object, found 1");
     CHECK(failure(R"({"playground": {"heads": 65}})") == "playground.heads: expected a whole number from 1 to 64, found 65");
     CHECK(failure(R"({"playground": {"seed": -1}})").find("playground.seed: expected a whole number") == 0);
