@@ -72,7 +72,7 @@ TEST_SUITE("cpu") {
         REQUIRE(answer.error == "");
         const auto& found = found_in<LogitAttribution>(answer);
         REQUIRE(found.is_complete());
-        CHECK(std::abs(found.sum() - found.logit) <= 1e-4 * std::max(std::abs(found.logit), 1.0));  // observed 4e-6
+        CHECK(std::abs(found.sum() - found.logit) <= 1e-4 * std::max(std::abs(found.logit), 1.0));
         double heads = 0.0;
         for (const attribution::LayerLogits& layer : found.layers) heads += sum_of(layer.heads);
         const double one = found.layers[1].heads[2];
