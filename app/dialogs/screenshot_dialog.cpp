@@ -36,7 +36,7 @@ void ScreenshotDialog::draw(Frame& frame) {
   if (ImGui::Button("Save")) {
     try {
       path_ = expand_home(typed_);
-      if (path_->extension() != ".png") *path_ += ".png";
+      if (path_->extension() != ".png" && path_->extension() != ".svg") *path_ += ".png";
       constexpr int kDialogFades = 3;  // the frame being built still shows it
       frames_to_wait_ = kDialogFades;
       is_open_ = false;

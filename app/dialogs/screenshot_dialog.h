@@ -14,8 +14,8 @@ struct Screenshot {
   ScreenshotArea area = ScreenshotArea::Window;
 };
 
-/// Asks what of the window to save as a PNG, and where. The screenshot is taken a few frames later, when the dialog is gone
-/// from the window.
+/// Asks what of the window to save as a PNG, or whether the view as an SVG, and where. The screenshot is taken a few frames
+/// later, when the dialog is gone from the window.
 class ScreenshotDialog {
  public:
   /// Proposes a name in `folder`; in the user's home folder when that is empty.

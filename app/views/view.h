@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "app/exports/job.h"
@@ -16,6 +17,8 @@ class ViewPanel {
   virtual ~ViewPanel() = default;
   /// Draws into the whole current child region. Called only while View::is_available().
   virtual void draw(Frame& frame) = 0;
+  /// What was drawn last as an SVG; empty: this view has none. May throw Error.
+  virtual std::string vector_image() const { return {}; }
 
  protected:
   ViewPanel() = default;

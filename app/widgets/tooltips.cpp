@@ -132,7 +132,7 @@ constexpr std::array kLines = {
     Line{"screenshot.area.0", "The window as it is without this dialog."},
     Line{"screenshot.area.1", "What is between the panels: the view under its tab."},
     Line{"screenshot.cancel", "Writes nothing (Esc)."},
-    Line{"screenshot.path", "The .png file to write."},
+    Line{"screenshot.path", "The .png file to write. A name that ends in .svg saves the view of lines as a vector image."},
     Line{"screenshot.save", "Writes the file; an older one of that name is replaced."},
     Line{"section.mask", "Folds or opens the mask: which tokens may see which."},
     Line{"section.model", "Folds or opens the model and its settings."},

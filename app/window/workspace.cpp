@@ -1,10 +1,9 @@
 #include "app/window/workspace.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <exception>
 #include <utility>
 
@@ -13,7 +12,9 @@
 
 #include "app/models/starter_view.h"
 #include "app/shell/shaped_text.h"
+#include "app/views/view_table.h"
 #include "app/window/png_file.h"
+#include "core/atomic_file.h"
 #include "core/error.h"
 #include "inference/weight_findings.h"
 
@@ -279,6 +280,14 @@ void Workspace::save_screenshot() {
   const std::optional<Screenshot> screenshot = screenshot_dialog_.take();
   if (!screenshot) return;
   try {
+    if (screenshot->path.extension() == ".svg") {
+      const auto panel = open_views_.find(find_view(state_.view.tab).id);
+      const std::string image = panel == open_views_.end() ? std::string() : panel->second->vector_image();
+      if (image.empty()) throw Error("this view can't be saved as SVG: let the name end in .png, or choose Export");
+      write_file_atomically(screenshot->path, image);
+      notice_ = {.text = fmt::format("Saved {}", screenshot->path.string())};
+      return ui_.request_redraw();
+    }
     const shell::PixelImage window = ui_.read_pixels();
     const bool is_view = screenshot->area == ScreenshotArea::View;
     write_png(screenshot->path, is_view ? cropped(window, layout_.center, ui_.scale()) : window);

@@ -236,4 +236,28 @@ TEST_SUITE("gpu") {
     CHECK(read_file(folder.path() / "new" / "shot.png").substr(1, 3) == "PNG");
     CHECK_THROWS_AS(write_png(folder.path() / "new" / "shot.png" / "x.png", before), Error);
   }
+
+  TEST_CASE("lines are saved as SVG; a view that has no lines refuses") {
+    const TemporaryDirectory folder;
+    State state;
+    state.text() = "one two three";
+    state.view.tab = "lines";
+    UiDriver ui(state);
+    const auto save = [&](const std::string& name) {
+      ui.press(Key::S, kControlShift);
+      ui.fill_in("screenshot.path", (folder.path() / name).string());
+      ui.click("screenshot.save");
+    };
+    save("lines.svg");
+    CHECK_FALSE(ui.window().notice().is_warning);
+    const std::string svg = read_file(folder.path() / "lines.svg");
+    CHECK(svg.find("<svg") != std::string::npos);
+    CHECK(svg.find(">three</text>") != std::string::npos);
+    ui.click("notice.close");
+    ui.click("tab.head");
+    save("head.svg");
+    CHECK(ui.window().notice().is_warning);
+    CHECK(ui.window().notice().text.find("SVG") != std::string::npos);
+    CHECK_FALSE(fs::exists(folder.path() / "head.svg"));
+  }
 }

@@ -16,6 +16,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/row_names.h"
+#include "export/lines_figure.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -51,6 +52,9 @@ class LinesView final : public ViewPanel {
   void draw(Frame& frame) override {
     if (!frame.result.shapes.contains(frame.state.selection.block) || !frame.result.input) return;
     const LineSides& sides = sides_of(frame);
+    ui_ = &frame.ui;
+    is_dark_ = frame.state.view.theme != Theme::Light;
+    title_ = fmt::format("Layer {}", frame.state.selection.block.layer.value);
     const bool has_pair = !sides.queries.sentences.empty() && !sides.keys.sentences.empty();
     const std::optional<std::uint32_t> hovered_head = draw_lines_header(frame, has_pair, set_);
     frame.transient.hovered.reset();
@@ -62,7 +66,30 @@ class LinesView final : public ViewPanel {
     ImGui::EndChild();
   }
 
+  std::string vector_image() const override {
+    exporting::LinesFigure figure{.title = title_,
+                                  .subtitle = fmt::format("weights from {} on", view::format_exact(inputs_.threshold)),
+                                  .query_title = sides_.queries.name,
+                                  .key_title = sides_.keys.name,
+                                  .queries = figure_labels(sides_.queries),
+                                  .keys = figure_labels(sides_.keys),
+                                  .lines = {},
+                                  .heads = heads_,
+                                  .is_dark = is_dark_};
+    for (const WeightLine& line : set_.lines) {
+      figure.lines.push_back({.query = line.query, .key = line.key, .head = line.head, .weight = line.weight});
+    }
+    return exporting::encode_svg(figure);
+  }
+
  private:
+  /// Labels as text, where they are drawn as one image each.
+  std::vector<std::string> figure_labels(const LineSide& side) const {
+    std::vector<std::string> labels;
+    for (const std::string& label : side.labels) labels.push_back(ui_ ? ui_->unshaped(label) : label);
+    return labels;
+  }
+
   /// Labels are measured once for each run and selection; those of a target in every frame, because a prediction names the
   /// last one.
   const LineSides& sides_of(Frame& frame) {
@@ -192,11 +219,13 @@ class LinesView final : public ViewPanel {
     }
     bool asks_nothing = true;
     largest_ = 0.0F;
+    heads_.clear();
     if (region.queries.count() == 0 || region.keys.count() == 0) return asks_nothing;
     for (std::uint32_t head = 0; head < shape.heads; ++head) {
       const bool is_drawn = hovered_head ? head == *hovered_head : shows_head(frame.state.view.lines, head);
       if (!is_drawn) continue;
       asks_nothing = false;
+      heads_.push_back(head);
       const EngineTile* known = frame.ask(TileQuery{.quantity = attention::Stage::Weights,
                                                     .block = selection.block,
                                                     .batch = selection.batch,
@@ -253,6 +282,11 @@ class LinesView final : public ViewPanel {
   LineSet set_;
   std::optional<LockedToken> locked_, pointed_;
   float largest_ = 0.0F;  ///< weight of the tiles that are shown
+  // Of the last frame, for the vector image.
+  std::vector<std::uint32_t> heads_;
+  std::string title_;
+  bool is_dark_ = false;
+  const shell::Ui* ui_ = nullptr;
 };
 
 }  // namespace

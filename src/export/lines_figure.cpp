@@ -1,0 +1,129 @@
+#include "export/lines_figure.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "export/figure_frame.h"
+#include "export/svg_canvas.h"
+#include "export/text_metrics.h"
+#include "view/ellipsis.h"
+#include "view/head_palette.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr float kPitch = 18.0F;     // from one token to the next
+constexpr float kBetween = 320.0F;  // of the lines
+constexpr float kMostLabel = 180.0F;
+constexpr float kGap = 6.0F;  // between a label and its lines
+constexpr float kLineWidth = 1.6F;
+constexpr float kSwatch = 10.0F;
+constexpr float kSwatchGap = 5.0F;
+constexpr float kLegendStep = 18.0F;
+constexpr std::size_t kMostTokens = 2000;
+
+Rgb mixed(Rgb paper, Rgb color, float opacity) {
+  const float part = std::clamp(opacity, 0.0F, 1.0F);
+  const auto channel = [part](std::uint8_t below, std::uint8_t above) {
+    const float value = static_cast<float>(below) + (static_cast<float>(above) - static_cast<float>(below)) * part;
+    return static_cast<std::uint8_t>(std::lround(value));
+  };
+  return {channel(paper.r, color.r), channel(paper.g, color.g), channel(paper.b, color.b)};
+}
+
+/// Where everything is.
+class Drawing {
+ public:
+  explicit Drawing(const LinesFigure& figure)
+      : figure_(figure),
+        paper_(paper_of({.is_dark = figure.is_dark})),
+        query_width_(widest(figure.queries, figure.query_title)),
+        key_width_(widest(figure.keys, figure.key_title)),
+        width_(2.0F * kMargin + query_width_ + key_width_ + 2.0F * kGap + kBetween),
+        titles_(figure.title, figure.subtitle, width_ - 2.0F * kMargin, metrics_) {
+    const std::size_t tokens = std::max(figure.queries.size(), figure.keys.size());
+    if (tokens > kMostTokens) throw Error("a figure of lines has at most {} tokens a side, not {}", kMostTokens, tokens);
+    for (const LinesFigure::Line& line : figure.lines) {
+      if (line.query >= figure.queries.size() || line.key >= figure.keys.size()) {
+        throw Error("a line joins query {} and key {}, which the figure lacks", line.query, line.key);
+      }
+    }
+    legend_top_ = kMargin + titles_.height();
+    const float across = std::max(std::floor((width_ - 2.0F * kMargin) / legend_width()), 1.0F);
+    legend_across_ = static_cast<std::size_t>(across);
+    const std::size_t legend_rows = (figure.heads.size() + legend_across_ - 1) / legend_across_;
+    names_y_ = legend_top_ + static_cast<float>(legend_rows) * kLegendStep + (legend_rows > 0 ? kGap : 0.0F);
+    first_y_ = names_y_ + kPitch;
+    height_ = first_y_ + static_cast<float>(tokens) * kPitch + kMargin;
+  }
+
+  glm::vec2 size() const { return {width_, height_}; }
+  Rgb ground() const { return paper_.ground; }
+
+  void draw(Canvas& canvas) const {
+    titles_.draw(canvas, {kMargin, kMargin}, paper_);
+    draw_legend(canvas);
+    for (const LinesFigure::Line& line : figure_.lines) {
+      canvas.line({query_x() + kGap, y_of(line.query)}, {key_x() - kGap, y_of(line.key)},
+                  mixed(paper_.ground, view::head_color(line.head), line.weight), kLineWidth);
+    }
+    draw_column(canvas, figure_.queries, figure_.query_title, query_x(), TextAlign::End, query_width_);
+    draw_column(canvas, figure_.keys, figure_.key_title, key_x(), TextAlign::Start, key_width_);
+  }
+
+ private:
+  float widest(const std::vector<std::string>& tokens, const std::string& title) const {
+    float width = metrics_.width(title, kTextSize, true);
+    for (const std::string& token : tokens) width = std::max(width, metrics_.width(printable(token), kTextSize));
+    return std::min(std::ceil(width), kMostLabel);
+  }
+
+  float query_x() const { return kMargin + query_width_; }
+  float key_x() const { return width_ - kMargin - key_width_; }
+  float y_of(std::uint32_t token) const { return first_y_ + (static_cast<float>(token) + 0.5F) * kPitch; }
+  float legend_width() const { return kSwatch + kSwatchGap + metrics_.width("head 000", kTextSize) + 2.0F * kGap; }
+
+  void draw_legend(Canvas& canvas) const {
+    for (std::size_t i = 0; i < figure_.heads.size(); ++i) {
+      const float x = kMargin + static_cast<float>(i % legend_across_) * legend_width();
+      const std::size_t row = i / legend_across_;
+      const float y = legend_top_ + static_cast<float>(row) * kLegendStep;
+      canvas.fill({.origin = {x, y}, .size = {kSwatch, kSwatch}}, view::head_color(figure_.heads[i]));
+      canvas.text({x + kSwatch + kSwatchGap, y + kSwatch * 0.5F + kHalfCapital * kTextSize},
+                  fmt::format("head {}", figure_.heads[i]), {.size = kTextSize, .color = paper_.ink});
+    }
+  }
+
+  void draw_column(Canvas& canvas, const std::vector<std::string>& tokens, const std::string& title, float x,
+                   TextAlign align, float width) const {
+    const float down = kHalfCapital * kTextSize;
+    canvas.text({x, names_y_ + kPitch * 0.5F + down}, title,
+                {.size = kTextSize, .is_bold = true, .color = paper_.ink, .align = align});
+    for (std::uint32_t token = 0; token < tokens.size(); ++token) {
+      const std::string text = view::shorten(printable(tokens[token]), width, metrics_.measure(kTextSize));
+      canvas.text({x, y_of(token) + down}, text, {.size = kTextSize, .color = paper_.ink, .align = align});
+    }
+  }
+
+  const LinesFigure& figure_;
+  TextMetrics metrics_;
+  Paper paper_;
+  float query_width_, key_width_, width_;
+  TitleBlock titles_;
+  float legend_top_ = 0.0F, names_y_ = 0.0F, first_y_ = 0.0F, height_ = 0.0F;
+  std::size_t legend_across_ = 1;
+};
+
+}  // namespace
+
+std::string encode_svg(const LinesFigure& figure) {
+  const Drawing drawing(figure);
+  SvgCanvas canvas(drawing.size().x, drawing.size().y, drawing.ground(), figure.title);
+  drawing.draw(canvas);
+  return canvas.finish();
+}
+
+}  // namespace headlight::exporting

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headlight::exporting {
+
+/// Weights as lines between two columns of tokens, as a figure for a paper: queries left, keys right. A line has the colour
+/// of its head (view/head_palette.h), mixed with the paper's by its weight, as if it were that opaque over paper alone.
+struct LinesFigure {
+  struct Line {
+    std::uint32_t query = 0, key = 0, head = 0;
+    float weight = 0.0F;  ///< 0 … 1
+  };
+
+  std::string title;
+  std::string subtitle;  ///< long ones are wrapped
+  std::string query_title = "query";
+  std::string key_title = "key";
+  std::vector<std::string> queries, keys;  ///< tokens; every line's are among them
+  std::vector<Line> lines;                 ///< ascending by weight: later ones are drawn over earlier ones
+  std::vector<std::uint32_t> heads;        ///< of the legend
+  bool is_dark = false;
+};
+
+/// The bytes of an SVG with text as text. Throws Error where a line's token doesn't exist or the figure would be too large.
+std::string encode_svg(const LinesFigure& figure);
+
+}  // namespace headlight::exporting

@@ -1,0 +1,60 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "core/error.h"
+#include "export/lines_figure.h"
+
+using namespace headlight;
+using namespace headlight::exporting;
+
+namespace {
+
+LinesFigure figure_of(std::size_t tokens) {
+  LinesFigure figure;
+  figure.title = "Layer 3";
+  figure.queries.assign(tokens, "quick & \"brown\"");
+  figure.keys.assign(tokens, "fox");
+  figure.heads = {0, 5};
+  return figure;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a figure of lines has a line for each weight, labels as text and a legend") {
+    LinesFigure figure = figure_of(3);
+    const std::string without = encode_svg(figure);
+    figure.lines = {{0, 1, 0, 0.25F}, {2, 2, 5, 1.0F}};
+    const std::string svg = encode_svg(figure);
+    CHECK(count(svg, "<line") == count(without, "<line") + 2);
+    CHECK(count(svg, ">fox</text>") == 3);
+    CHECK(count(svg, "&amp;") == 3);
+    CHECK(count(svg, ">head 5</text>") == 1);
+    CHECK(count(svg, ">query</text>") == 1);
+  }
+
+  TEST_CASE("a weight of 1 has its head's colour, and one of 0 the paper's") {
+    LinesFigure figure = figure_of(1);
+    figure.lines = {{0, 0, 0, 1.0F}};
+    const std::string full = encode_svg(figure);
+    figure.lines = {{0, 0, 0, 0.0F}};
+    const std::string none = encode_svg(figure);
+    CHECK(count(full, "#0072b2") + count(full, "#0072B2") == 2);  // its line and its legend
+    CHECK(count(none, "#0072b2") + count(none, "#0072B2") == 1);
+  }
+
+  TEST_CASE("a line of a token that isn't there, and too many tokens, are refused in one line") {
+    LinesFigure figure = figure_of(2);
+    figure.lines = {{0, 2, 0, 0.5F}};
+    CHECK_THROWS_AS(encode_svg(figure), Error);
+    CHECK_THROWS_AS(encode_svg(figure_of(2001)), Error);
+    CHECK_NOTHROW(encode_svg(figure_of(0)));
+  }
+}
