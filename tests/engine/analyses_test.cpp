@@ -60,7 +60,8 @@ TEST_SUITE("cpu") {
     std::size_t known = 0;
     while (worker.has_more()) {
       worker.evaluate_some();
-      const Analysed* answer = worker.snapshot().analysed(sizes);
+      const EngineResult so_far = worker.snapshot();
+      const Analysed* answer = so_far.analysed(sizes);
       REQUIRE(answer);
       const auto* found = answer->as<ResidualSizes>();
       REQUIRE(found);
