@@ -157,7 +157,7 @@ StateEdit parse_scale(const std::string& flag, const std::string& text) {
 void add_playground(std::vector<Field>& fields) {
   const auto add = [&](Field field) { fields.push_back(continuous(std::move(field))); };
   const auto add_size = [&](const char* key, std::uint32_t PlaygroundSettings::*size, std::uint32_t low, std::uint32_t high,
-                            FlagText flag) {
+                            const FlagText& flag) {
     add(number_field("playground", key, std::string("Change ") + key, in_playground(size), low, high, flag));
   };
   add_size("d_model", &PlaygroundSettings::d_model, 1, inference::kMaxWidth,
@@ -243,7 +243,7 @@ Field color_map_field() {
                 .value_name = fmt::format("{}", fmt::join(names, "|")),
                 .help = "colours of the heatmaps",
                 .parse = [names](const std::string& flag, const std::string& text) -> StateEdit {
-                  const std::string name = names[parse_choice(flag, text, names)];
+                  const std::string& name = names[parse_choice(flag, text, names)];
                   return [name](State& state) { state.view.color_map = name; };
                 }};
   return field;

@@ -20,7 +20,7 @@ struct Cases {
 
   Listener listener() {
     return {.measured = [this](const Result& result) { measured.push_back(result); },
-            .skipped = [this](const Skipped& case_) { skipped.push_back(case_); }};
+            .skipped = [this](const Skipped& one) { skipped.push_back(one); }};
   }
 };
 

@@ -51,7 +51,8 @@ TEST_CASE("Arabic is joined and runs from right to left") {
   const auto ink = [&](int from, int to) {
     int sum = 0;
     for (int y = 0; y < image.height / 4; ++y) {
-      for (int x = from; x < to; ++x) sum += image.coverage[static_cast<std::size_t>(y * image.width + x)];
+      const std::size_t row = static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width);
+      for (int x = from; x < to; ++x) sum += image.coverage[row + static_cast<std::size_t>(x)];
     }
     return sum;
   };

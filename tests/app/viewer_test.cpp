@@ -13,7 +13,6 @@
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
-using shell::kControlShift;
 using shell::Key;
 
 TEST_SUITE("gpu") {
