@@ -193,7 +193,7 @@ double PrintedNumbers::tolerance() const {
   if (within) return *within;
   double largest = 0.0;
   for (const float value : values) largest = std::max(largest, std::abs(double{value}));
-  // Half of the last decimal, and the printed numbers' own rounding to float32 and its kin.
+  // Half of the last printed decimal, and the rounding of float32, in which both programs compute.
   return 0.5 * std::pow(10.0, -decimals) + 1e-6 * std::max(largest, 1.0);
 }
 

@@ -112,6 +112,35 @@ TEST_SUITE("cpu") {
     CHECK(compared > 200);
   }
 
+  TEST_CASE("the losses that the lesson without the mask names are the model's") {
+    const LessonList list = bundled();
+    const auto lesson = std::ranges::find(list.lessons, "8-without-the-mask", &Lesson::id);
+    REQUIRE(lesson != list.lessons.end());
+    State state;
+    RunSource sources;
+    /// Mean surprise at the next token, in nats.
+    const auto loss_of_card = [&](std::size_t card) {
+      open_card(lesson->cards[card], state);
+      const RunSource::Source& source = sources.build(run_inputs(state));
+      const ReferenceRun run(inference::PassInputs{
+          .network = source.network, .input = *source.input, .masks = state.masks, .interventions = {}});
+      const std::vector<std::uint32_t>& ids = source.input->source.ids;
+      std::vector<inference::StateRef> states;
+      for (std::uint32_t token = 0; token + 1 < ids.size(); ++token) states.push_back({.token = token, .layer = 4});
+      const Tensor logits = run.logits(states);
+      const std::size_t vocabulary = logits.values.size() / states.size();
+      double loss = 0.0;
+      for (std::size_t i = 0; i < states.size(); ++i) {
+        double sum = 0.0;
+        for (std::size_t id = 0; id < vocabulary; ++id) sum += std::exp(double{logits.values[i * vocabulary + id]});
+        loss += std::log(sum) - double{logits.values[i * vocabulary + ids[i + 1]]};
+      }
+      return loss / static_cast<double>(states.size());
+    };
+    CHECK(std::abs(loss_of_card(0) - 2.42) < 0.005);  // as printed: two decimals
+    CHECK(std::abs(loss_of_card(1) - 0.51) < 0.005);
+  }
+
   TEST_CASE("a card opens its own source with its own masks, and leaves what it doesn't name") {
     const LessonFile file(small_lesson());
     const Lesson lesson = read_lesson(file.path);

@@ -4,56 +4,16 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
 
-#include "app/engine/engine_worker.h"
-#include "core/error.h"
-#include "engine/reference_runner.h"
+#include "engine/asked_analysis.h"
 
 using namespace headlight;
 using namespace headlight::app;
 
 namespace {
-
-/// What the engine says of one model and text.
-struct Asked {
-  explicit Asked(const std::string& model, const std::string& text = "the cat sat on the mat") {
-    worker.open("");
-    state.text() = text;
-    change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model);
-    state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
-  }
-
-  Analysed ask(const AnalysisQuery& query) {
-    worker.begin({.revision = ++revision, .inputs = run_inputs(state), .queries = {query}});
-    while (worker.has_more()) worker.evaluate_some();
-    result = worker.snapshot();
-    REQUIRE(result.error == "");
-    const Analysed* answer = result.analysed(query);
-    REQUIRE(answer);
-    REQUIRE(answer->is_done);
-    return *answer;
-  }
-
-  EngineWorker worker{{.open = open_reference_runner,
-                       .tile_bytes = kDefaultTileBytes,
-                       .models = std::make_shared<ModelCache>(),
-                       .watch_load = [](std::size_t, std::size_t) { return true; }}};
-  State state;
-  EngineResult result;
-  std::uint64_t revision = 0;
-};
-
-/// What was found; throws Error where nothing was.
-template <typename Result>
-const Result& found_in(const Analysed& answer) {
-  const Result* found = answer.as<Result>();
-  if (!found) throw Error("nothing was found: {}", answer.error);
-  return *found;
-}
 
 double sum_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
@@ -63,7 +23,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("the parts sum to the logit, and source tokens to the heads that bring them") {
     for (const std::string model : {"gpt2", "llama"}) {
       CAPTURE(model);
-      Asked asked(model);
+      AskedAnalysis asked(model);
       for (const std::uint32_t other : {0U, 5U}) {
         CAPTURE(other);
         AnalysisQuery parts{.analysis = &kLogitAttribution, .query = 3, .tokens = {9, other}};
@@ -93,10 +53,10 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("what has no parts and what there isn't is said in words") {
-    Asked bert("bert");
+    AskedAnalysis bert("bert");
     const AnalysisQuery parts{.analysis = &kLogitAttribution, .query = 1, .tokens = {3, 0}};
     CHECK(bert.ask(parts).error.find("post-norm") != std::string::npos);
-    Asked gpt2("gpt2");
+    AskedAnalysis gpt2("gpt2");
     AnalysisQuery wrong = parts;
     wrong.query = 10'000;
     CHECK(gpt2.ask(wrong).error == "this run has no such prediction");

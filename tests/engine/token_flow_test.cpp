@@ -5,55 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
 #include <string>
 
-#include "app/engine/engine_worker.h"
-#include "core/error.h"
-#include "engine/reference_runner.h"
+#include "engine/asked_analysis.h"
 
 using namespace headlight;
 using namespace headlight::app;
 
 namespace {
-
-/// Runs a model's text, and answers questions of it.
-struct Asked {
-  Asked(const std::string& model, const std::string& text) {
-    worker.open("");
-    state.text() = text;
-    change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model);
-    state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
-  }
-
-  Analysed ask(const AnalysisQuery& query) {
-    worker.begin({.revision = ++revision, .inputs = run_inputs(state), .queries = {query}});
-    while (worker.has_more()) worker.evaluate_some();
-    result = worker.snapshot();
-    REQUIRE(result.error == "");
-    const Analysed* answer = result.analysed(query);
-    REQUIRE(answer);
-    REQUIRE(answer->is_done);
-    return *answer;
-  }
-
-  EngineWorker worker{{.open = open_reference_runner,
-                       .tile_bytes = kDefaultTileBytes,
-                       .models = std::make_shared<ModelCache>(),
-                       .watch_load = [](std::size_t, std::size_t) { return true; }}};
-  State state;
-  EngineResult result;
-  std::uint64_t revision = 0;
-};
-
-/// What was found; throws Error where nothing was.
-template <typename Result>
-const Result& found_in(const Analysed& answer) {
-  const Result* found = answer.as<Result>();
-  if (!found) throw Error("nothing was found: {}", answer.error);
-  return *found;
-}
 
 constexpr std::uint32_t kToken = 4;
 
@@ -63,7 +23,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("routes: every token that is reached is split, and nothing else") {
     for (const std::string model : {"gpt2", "llama"}) {
       CAPTURE(model);
-      Asked asked(model, "the cat sat on the mat");
+      AskedAnalysis asked(model, "the cat sat on the mat");
       AnalysisQuery query{.analysis = &kFlowRoutes, .query = kToken};
       query.options[0] = 40;
       const Analysed answer = asked.ask(query);
@@ -93,7 +53,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("rollout and flow: mass is kept, and both are those of the mean weights") {
-    Asked asked("gpt2", "the cat sat on the mat");
+    AskedAnalysis asked("gpt2", "the cat sat on the mat");
     AnalysisQuery query{.analysis = &kAttentionRollout, .query = kToken};
     query.options[0] = 500;
     const Analysed rollout = asked.ask(query);
@@ -122,12 +82,12 @@ TEST_SUITE("cpu") {
   TEST_CASE("what can't be followed is said in words") {
     AnalysisQuery query{.analysis = &kFlowRoutes, .query = 1};
     query.options[0] = 40;
-    CHECK(Asked("bert", "the cat").ask(query).error.find("post-norm") != std::string::npos);
-    CHECK(Asked("marian", "a b a").ask(query).error.find("an encoder and a decoder") != std::string::npos);
+    CHECK(AskedAnalysis("bert", "the cat").ask(query).error.find("post-norm") != std::string::npos);
+    CHECK(AskedAnalysis("marian", "a b a").ask(query).error.find("an encoder and a decoder") != std::string::npos);
     query.analysis = &kAttentionRollout;
-    CHECK(Asked("bert", "the cat").ask(query).error == "");
-    CHECK(Asked("marian", "a b a").ask(query).error == "only models with one stack are followed");
+    CHECK(AskedAnalysis("bert", "the cat").ask(query).error == "");
+    CHECK(AskedAnalysis("marian", "a b a").ask(query).error == "only models with one stack are followed");
     query.query = 500;
-    CHECK(Asked("gpt2", "the cat").ask(query).error == "this run has no such token");
+    CHECK(AskedAnalysis("gpt2", "the cat").ask(query).error == "this run has no such token");
   }
 }
