@@ -8,6 +8,9 @@ namespace headlight::app {
 /// What a screenshot shows: the window, or the view in its middle alone.
 enum class ScreenshotArea : std::uint8_t { Window, View };
 
+/// Which of the shown map's numbers are copied: those of the dragged range, else all; or a row or a column.
+enum class CopiedNumbers : std::uint8_t { Map, Row, Column };
+
 /// What commands need of the window besides the state. The window implements it, so that commands know nothing of the
 /// window.
 class CommandHost {
@@ -36,6 +39,8 @@ class CommandHost {
   virtual void copy_figure() = 0;
   /// Puts the pinned cell's numbers on the clipboard, as soon as they are computed.
   virtual void copy_cell() = 0;
+  /// Puts numbers on the clipboard with the tokens that they belong to, as soon as they are computed.
+  virtual void copy_numbers(CopiedNumbers what) = 0;
   virtual void quit() = 0;
 
   virtual void toggle_sidebar() = 0;

@@ -1,4 +1,5 @@
 #include "app/commands/command_groups.h"
+#include "app/state/chosen_token.h"
 
 namespace headlight::app {
 namespace {
@@ -75,6 +76,31 @@ std::vector<Command> file_commands() {
        .run = [](const CommandContext& context) { context.window.copy_cell(); },
        .is_enabled = [](const CommandContext& context) { return context.state.view.pinned.has_value(); },
        .refusal = "No cell is pinned: click one, then copy it."},
+      {.id = "file.copy_map",
+       .label = "Copy the map's numbers as a table",
+       .group = "File",
+       .help = "Puts the dragged range, or the whole map, on the clipboard: a line for each query, with tabs between keys.",
+       .menu = {.menu = "Edit", .label = "Copy map as a table", .section = 1},
+       .run = [](const CommandContext& context) { context.window.copy_numbers(CopiedNumbers::Map); },
+       .is_enabled = has_run},
+      {.id = "file.copy_row",
+       .label = "Copy the row's numbers",
+       .group = "File",
+       .help = "Puts the weights of the locked or pinned query on the clipboard, a line for each key.",
+       .menu = {.menu = "Edit", .label = "Copy row", .section = 1},
+       .run = [](const CommandContext& context) { context.window.copy_numbers(CopiedNumbers::Row); },
+       .is_enabled =
+           [](const CommandContext& context) { return chosen_token(context.state.view, MapSide::Query).has_value(); },
+       .refusal = "No row is chosen: click a label or a cell, then copy."},
+      {.id = "file.copy_column",
+       .label = "Copy the column's numbers",
+       .group = "File",
+       .help = "Puts the weights that the locked or pinned key receives on the clipboard, a line for each query.",
+       .menu = {.menu = "Edit", .label = "Copy column", .section = 1},
+       .run = [](const CommandContext& context) { context.window.copy_numbers(CopiedNumbers::Column); },
+       .is_enabled =
+           [](const CommandContext& context) { return chosen_token(context.state.view, MapSide::Key).has_value(); },
+       .refusal = "No column is chosen: click a label or a cell, then copy."},
       {.id = "file.save_screenshot",
        .label = "Save a screenshot",
        .group = "File",

@@ -22,6 +22,24 @@ Command choice(std::string id, std::string label, std::string help, MenuEntry me
           .is_checked = [member, value](const CommandContext& context) { return context.state.view.*member == value; }};
 }
 
+/// A command that switches one of the view's choices on or off.
+// NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved, which clang-tidy 14 doesn't see through an aggregate
+Command toggle(std::string id, std::string label, std::string help, std::string menu_label, bool ViewChoices::*member) {
+  return {.id = std::move(id),
+          .label = std::move(label),
+          .group = "Map",
+          .help = std::move(help),
+          .menu = {.menu = "View", .submenu = "Words and bars", .label = std::move(menu_label), .section = 1},
+          .works_while_loading = true,
+          .run = [member](const CommandContext& context) { context.state.view.*member ^= true; },
+          .is_checked = [member](const CommandContext& context) { return context.state.view.*member; }};
+}
+
+Command special_tokens(const char* id, const char* label, const char* help, SpecialTokens value) {
+  return choice(id, label, help, {.menu = "View", .submenu = "Words and bars", .label = label, .section = 1, .part = 1},
+                &ViewChoices::special_tokens, value);
+}
+
 Command stage(attention::Stage stage, const char* label, const char* menu_label, const char* meaning) {
   const std::string name(attention::to_string(stage));
   return choice("map.stage." + name, label, meaning, {.menu = "View", .submenu = "Map", .label = menu_label, .section = 1},
@@ -61,6 +79,9 @@ void add_ranges(std::vector<Command>& list) {
                         entry("Each row its own", 0), &ViewChoices::color_range, ColorRange::PerRow));
   list.push_back(choice("map.spread.linear", "Colour scale: linear", "Colours follow the weights.", entry("Linear", 1),
                         &ViewChoices::color_spread, view::ScaleSpread::Linear));
+  list.push_back(choice("map.spread.sqrt", "Colour scale: square root",
+                        "Colours follow the square roots of the weights, so that small ones can be told apart.",
+                        entry("Square root", 1), &ViewChoices::color_spread, view::ScaleSpread::Root));
   list.push_back(choice("map.spread.log", "Colour scale: logarithmic",
                         "Colours follow the logarithms of the weights, so that small ones can be told apart.",
                         entry("Logarithmic", 1), &ViewChoices::color_spread, view::ScaleSpread::Log));
@@ -120,6 +141,19 @@ std::vector<Command> map_commands() {
                         "Heads that look at few tokens come before heads that look at many.",
                         {.menu = "View", .submenu = "Order of the grid", .label = "Most concentrated first", .section = 1},
                         &ViewChoices::grid_order, GridOrder::ByConcentration));
+  list.push_back(toggle("map.words", "Map of words instead of tokens",
+                        "Weights to a word's tokens are added up, weights from them averaged.", "Words instead of tokens",
+                        &ViewChoices::groups_words));
+  list.push_back(toggle("map.bars", "Bars of attention given and received",
+                        "Bars beside the map: what queries give to other tokens, and what keys receive on average.",
+                        "Bars of attention given and received", &ViewChoices::shows_marginals));
+  list.push_back(special_tokens("map.special.shown", "Map of all tokens",
+                                "Special tokens have rows and columns like others.", SpecialTokens::Shown));
+  list.push_back(special_tokens("map.special.hidden", "Map without special tokens",
+                                "Special tokens are left out; what is left of a row isn't changed.", SpecialTokens::Hidden));
+  list.push_back(special_tokens("map.special.renormalized", "Map without special tokens, renormalised",
+                                "Special tokens are left out, and each row is divided by what is left of it.",
+                                SpecialTokens::Renormalized));
   list.push_back({.id = "map.numbers",
                   .label = "Numbers in cells on or off",
                   .group = "Map",

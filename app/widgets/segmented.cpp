@@ -10,32 +10,35 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kPadding = 10.0F;
-
-float label_width(ImFont* font, const std::string& label) { return std::ceil(text_width(font, label)) + 2.0F * kPadding; }
+float label_width(ImFont* font, const std::string& label, float padding) {
+  return std::ceil(text_width(font, label)) + 2.0F * padding;
+}
 
 }  // namespace
 
 float segmented_width(const Frame& frame, std::span<const std::string> labels) {
   float width = 0.0F;
-  for (const std::string& label : labels) width += label_width(frame.ui.fonts().small, label);
+  for (const std::string& label : labels) width += label_width(frame.ui.fonts().small, label, kSegmentPadding);
   return width;
 }
 
-bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen) {
+bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen,
+                    float padding) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 start = ImGui::GetCursorScreenPos();
   const float height = ImGui::GetFrameHeight();
   const float rounding = ImGui::GetStyle().FrameRounding;
-  const ImVec2 end(start.x + segmented_width(frame, labels), start.y + height);
+  float whole = 0.0F;
+  for (const std::string& label : labels) whole += label_width(font, label, padding);
+  const ImVec2 end(start.x + whole, start.y + height);
   list->AddRectFilled(start, end, theme.field, rounding);
   bool has_changed = false;
   float x = start.x;
   ImGui::PushID(name);
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    const float width = label_width(font, labels[i]);
+    const float width = label_width(font, labels[i], padding);
     ImGui::SetCursorScreenPos(ImVec2(x, start.y));
     const bool is_clicked = ImGui::InvisibleButton(labels[i].c_str(), ImVec2(width, height));
     mark_last_item(frame, fmt::format("{}.{}", name, i));
@@ -48,7 +51,7 @@ bool draw_segmented(Frame& frame, const char* name, std::span<const std::string>
       list->AddRectFilled(ImVec2(x + 2.0F, start.y + 2.0F), ImVec2(x + width - 2.0F, end.y - 2.0F),
                           is_chosen ? theme.active : theme.hover, rounding - 1.0F);
     }
-    list->AddText(font, font_size(font), ImVec2(x + kPadding, std::round(start.y + (height - font_size(font)) * 0.5F)),
+    list->AddText(font, font_size(font), ImVec2(x + padding, std::round(start.y + (height - font_size(font)) * 0.5F)),
                   is_chosen ? theme.text : theme.text_dim, labels[i].c_str());
     x += width;
   }

@@ -7,9 +7,13 @@
 
 namespace headlight::app {
 
+/// Left and right of a label.
+inline constexpr float kSegmentPadding = 10.0F;
+
 /// A row of joined buttons as wide as their labels, one of which is chosen: "scores | scaled | masked | weights". Returns
 /// true when the user chose another one. Each button is marked for tests: "name.0", "name.1", ….
-bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen);
+bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen,
+                    float padding = kSegmentPadding);
 /// Its width in UI units, to place it before drawing.
 float segmented_width(const Frame& frame, std::span<const std::string> labels);
 

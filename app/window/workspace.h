@@ -164,6 +164,7 @@ class Workspace final : private CommandHost {
   void open_text() override;
   void copy_figure() override;
   void copy_cell() override;
+  void copy_numbers(CopiedNumbers what) override { copied_numbers_ = what; }
   void quit() override { wants_to_quit_ = true; }
   void toggle_sidebar() override;
   void toggle_grid() override;
@@ -233,6 +234,7 @@ class Workspace final : private CommandHost {
   void draw_splitters(Frame& frame);
   void draw_rails(Frame& frame);
   void copy_pinned_cell(Frame& frame);
+  void copy_wanted_numbers(Frame& frame);
   void draw_dialogs(Frame& frame);
   void remember(double now_s);
   void request_what_is_seen();
@@ -329,7 +331,8 @@ class Workspace final : private CommandHost {
   HelpPage help_page_ = HelpPage::Keys;
   bool shows_about_ = false;
   bool wants_to_quit_ = false;
-  bool copies_cell_ = false;  ///< the pinned one, as soon as its numbers are there
+  bool copies_cell_ = false;                     ///< the pinned one, as soon as its numbers are there
+  std::optional<CopiedNumbers> copied_numbers_;  ///< asked for, and on their way
   bool is_mouse_held_ = false;
   double last_frame_s_ = 0.0;
   double build_cpu_ms_ = 0.0;

@@ -19,6 +19,7 @@
 #include "app/widgets/head_list.h"
 #include "app/window/frame_guard.h"
 #include "app/window/loading_panel.h"
+#include "app/window/map_text.h"
 #include "app/window/menu_panel.h"
 #include "app/window/status_panel.h"
 #include "app/window/tabs_panel.h"
@@ -109,6 +110,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_welcome(menus);  // behind the panes: a card may choose something else than they have shown
   draw_dialogs(frame);
   copy_pinned_cell(frame);
+  copy_wanted_numbers(frame);
   if (std::optional<std::string> told = seek_head(frame)) tell(std::move(*told), state_);
 }
 
@@ -268,6 +270,15 @@ void Workspace::copy_pinned_cell(Frame& frame) {
   copies_cell_ = false;
   ImGui::SetClipboardText(ui_.unshaped(*text).c_str());
   notice_ = {.text = "The pinned cell's numbers are on the clipboard."};
+}
+
+void Workspace::copy_wanted_numbers(Frame& frame) {
+  if (!copied_numbers_) return;
+  const MapText text = map_text(frame, *copied_numbers_);
+  if (text.is_pending) return;  // the numbers come with a later frame
+  copied_numbers_.reset();
+  if (!text.table.empty()) ImGui::SetClipboardText(ui_.unshaped(text.table).c_str());
+  notice_ = {.text = text.message, .is_warning = text.table.empty()};
 }
 
 void Workspace::draw_dialogs(Frame& frame) {

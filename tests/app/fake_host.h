@@ -30,6 +30,9 @@ class FakeHost final : public CommandHost {
   }
   void copy_figure() override { calls.emplace_back("copy figure"); }
   void copy_cell() override { calls.emplace_back("copy cell"); }
+  void copy_numbers(CopiedNumbers what) override {
+    calls.emplace_back(what == CopiedNumbers::Map ? "copy map" : what == CopiedNumbers::Row ? "copy row" : "copy column");
+  }
   void quit() override { calls.emplace_back("quit"); }
   void toggle_sidebar() override { calls.emplace_back("sidebar"); }
   void toggle_grid() override { calls.emplace_back("grid"); }

@@ -121,13 +121,13 @@ TEST_CASE("the hint reads a tile's cells once, not in every frame") {
   stage.state.text() = words(30);
   stage.state.playground().settings.layers = 1;
   stage.settle();
-  const std::uint64_t first = stage.high_weight.evaluations();
+  const std::uint64_t first = stage.head.high_weight.evaluations();
   CHECK(first >= 1);
   for (int i = 0; i < 5; ++i) stage.frame();
-  CHECK(stage.high_weight.evaluations() == first);
+  CHECK(stage.head.high_weight.evaluations() == first);
   stage.state.text() = words(31);
   stage.settle();
-  CHECK(stage.high_weight.evaluations() > first);
+  CHECK(stage.head.high_weight.evaluations() > first);
 }
 
 TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it") {
@@ -143,7 +143,7 @@ TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it"
     return stage.shell.ui.read_pixels().at(static_cast<std::uint32_t>(cell.x), static_cast<std::uint32_t>(cell.y));
   };
   const std::uint32_t linear = color();
-  const glm::vec2 box = in(stage.rect("head.log"), 0.1F, 0.5F);
+  const glm::vec2 box = in(stage.rect("head.spread.2"), 0.5F, 0.5F);
   stage.feed(shell::click_at(box));
   CHECK(stage.state.view.color_spread == view::ScaleSpread::Log);
   const std::uint32_t logarithmic = color();

@@ -33,7 +33,7 @@ struct PanelStage {
   EngineResult result;
   ItemRects items;
   StepsMemory steps;
-  HighWeight high_weight;
+  HeadMemory head;
   std::vector<Query> queries;           ///< of the last frame
   std::vector<TileQuery> tile_queries;  ///< those for tiles
   std::uint32_t evaluated = 0;          ///< tiles since the construction
@@ -79,7 +79,7 @@ struct PanelStage {
     const float width = shell.ui.size().x;
     pane("center", 0.0F, width - grid, shell.ui.theme().background, [&] {
       if (state.view.tab == "head") {
-        draw_head_panel(shown, high_weight);
+        draw_head_panel(shown, head);
       } else {
         draw_steps_panel(shown, steps);
       }

@@ -7,6 +7,7 @@
 
 #include "app/cells/stage_text.h"
 #include "app/quantities/shown_map.h"
+#include "app/views/head/grouped_head.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/gain_control.h"
 #include "app/widgets/ink.h"
@@ -22,6 +23,7 @@ using attention::Stage;
 
 constexpr float kGainGap = 24.0F;
 constexpr float kToolGap = 12.0F;
+constexpr float kShownWidth = 92.0F;
 constexpr Stage kMapStages[] = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights};
 
 /// The map as one formula from Q and K, with the switches of its layer.
@@ -111,6 +113,17 @@ void choose_stage(Frame& frame) {
   if (draw_segmented(frame, "head.stage", labels, chosen)) frame.state.view.heatmap_stage = kMapStages[chosen];
 }
 
+/// What the numbers of a grouped map are, added to what it is of; in few words where there is no room for all.
+std::string with_grouping(const Frame& frame, const std::string& about) {
+  std::string whole = about + " · " + grouping_text(frame);
+  if (ImGui::CalcTextSize(whole.c_str()).x <= ImGui::GetContentRegionAvail().x) return whole;
+  const ViewChoices& view = frame.state.view;
+  std::string text = about;
+  if (view.groups_words) text += " · words";
+  if (view.special_tokens != SpecialTokens::Shown) text += " · no special tokens";
+  return view.special_tokens == SpecialTokens::Renormalized ? text + ", renormalised" : text;
+}
+
 /// Kind and size of the map and its formula, on one line where there is room. While the brush is on, its hint takes their
 /// place, so that the map stays where it is.
 void draw_subtitle(Frame& frame, const std::string& about, const std::string& formula, float tools_width) {
@@ -141,7 +154,7 @@ std::vector<std::string> range_labels() { return {"absolute", "per row"}; }
 /// What is beside the map's formula: what names the rows, where each writes a token; the brush; and what the top of the
 /// colour bar means.
 struct Tools {
-  bool rows = false, brush = false, range = false;
+  bool rows = false, brush = false, range = false, shown = false;
 
   float width(const Frame& frame) const {
     float sum = 0.0F;
@@ -149,6 +162,7 @@ struct Tools {
     if (rows) add(segmented_width(frame, row_labels()));
     if (brush) add(brush_toggle_width(frame));
     if (range) add(segmented_width(frame, range_labels()));
+    if (shown) add(kShownWidth);
     return sum;
   }
 };
@@ -156,9 +170,10 @@ struct Tools {
 /// A mean has no mask of its own, and scores always have the whole map's range.
 Tools tools_of(const Frame& frame) {
   const Selection& selection = frame.state.selection;
-  return {.rows = rows_write_tokens(frame, selection.block.kind),
-          .brush = selection.mean == HeadMean::None,
-          .range = shown_stage(frame.state) == Stage::Weights};
+  return {.rows = rows_write_tokens(frame, selection.block.kind) && !is_grouped(frame),
+          .brush = selection.mean == HeadMean::None && !is_grouped(frame),
+          .range = shown_stage(frame.state) == Stage::Weights,
+          .shown = can_group(frame)};
 }
 
 void choose_row_names(Frame& frame) {
@@ -172,8 +187,33 @@ void choose_range(Frame& frame) {
     frame.state.view.color_range = static_cast<ColorRange>(chosen);
 }
 
+/// Words or tokens, special tokens, and bars: a list that opens.
+void choose_shown(Frame& frame) {
+  ViewChoices& view = frame.state.view;
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  ImGui::SetNextItemWidth(kShownWidth);
+  const bool is_open = ImGui::BeginCombo("##shown", view.groups_words ? "words" : "tokens");
+  mark_last_item(frame, "head.shown");
+  if (!is_open) return;
+  const auto toggle = [&](const char* label, const char* name, bool& value) {
+    if (ImGui::Selectable(label, value)) value = !value;
+    mark_last_item(frame, name);
+  };
+  toggle("Words instead of tokens", "head.shown.words", view.groups_words);
+  toggle("Bars of attention given and received", "head.shown.bars", view.shows_marginals);
+  ImGui::Separator();
+  const auto choose = [&](const char* label, const char* name, SpecialTokens value) {
+    if (ImGui::Selectable(label, view.special_tokens == value)) view.special_tokens = value;
+    mark_last_item(frame, name);
+  };
+  choose("All tokens", "head.shown.shown", SpecialTokens::Shown);
+  choose("Without special tokens", "head.shown.hidden", SpecialTokens::Hidden);
+  choose("Without special tokens, renormalised", "head.shown.renormalized", SpecialTokens::Renormalized);
+  ImGui::EndCombo();
+}
+
 void draw_tools(Frame& frame, const Tools& tools) {
-  if (!tools.rows && !tools.brush && !tools.range) return;
+  if (!tools.rows && !tools.brush && !tools.range && !tools.shown) return;
   place_right(tools.width(frame));
   bool is_first = true;
   const auto next = [&] {
@@ -191,6 +231,10 @@ void draw_tools(Frame& frame, const Tools& tools) {
   if (tools.range) {
     next();
     choose_range(frame);
+  }
+  if (tools.shown) {
+    next();
+    choose_shown(frame);
   }
 }
 
@@ -223,6 +267,7 @@ void draw_head_header(Frame& frame) {
   const std::string formula = map_formula(frame, layer);
   std::string about = fmt::format("{} · {} × {}", kind_name(frame, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
+  if (is_grouped(frame)) about = with_grouping(frame, about);
   const Tools tools = tools_of(frame);
   draw_subtitle(frame, about, formula, tools.width(frame));
   draw_tools(frame, tools);

@@ -1,11 +1,13 @@
 #include "app/views/head/head_view.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "app/quantities/shown_map.h"
+#include "app/views/head/axis_locks.h"
 #include "app/views/head/head_header.h"
 #include "app/views/head/map_heatmap.h"
 #include "app/views/head/map_input.h"
@@ -16,7 +18,9 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/map_axes.h"
+#include "app/widgets/marginal_bars.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/segmented.h"
 #include "app/widgets/thumbnail.h"
 #include "view/not_finite.h"
 
@@ -41,6 +45,10 @@ MarkedLabels marked_labels(const Frame& frame) {
     return {.query = transient.pointed_query, .key = transient.pointed_key};
   }
   const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+  if (const std::optional<LockedToken>& locked = frame.state.view.locked; locked && !pinned) {
+    return locked->side == MapSide::Query ? MarkedLabels{.query = locked->token, .key = {}}
+                                          : MarkedLabels{.query = {}, .key = locked->token};
+  }
   return pinned ? MarkedLabels{.query = pinned->query, .key = pinned->key} : MarkedLabels{};
 }
 
@@ -63,6 +71,26 @@ void draw_crosshair(const view::Viewport& viewport, std::optional<std::uint32_t>
   ImGui::PopClipRect();
 }
 
+/// The locked row or column, and the dragged range.
+void draw_choices(const Frame& frame, const view::Viewport& viewport) {
+  const shell::Color color = frame.ui.theme().accent;
+  if (const std::optional<LockedToken>& locked = frame.state.view.locked) {
+    const bool is_row = locked->side == MapSide::Query;
+    draw_crosshair(viewport, is_row ? std::optional(locked->token) : std::nullopt,
+                   is_row ? std::nullopt : std::optional(locked->token), color);
+  }
+  const std::optional<CellRange>& range = frame.transient.range;
+  if (!range) return;
+  const view::Rect cells = viewport.visible();
+  const view::Rect first = viewport.rect_of({.row = range->first.query, .column = range->first.key});
+  const view::Rect last = viewport.rect_of({.row = range->last.query, .column = range->last.key});
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  ImGui::PushClipRect(to_imgui(cells.origin - 2.0F), to_imgui(cells.end() + 2.0F), true);
+  list->AddRectFilled(to_imgui(first.origin), to_imgui(last.end()), shell::with_alpha(color, 40));
+  list->AddRect(to_imgui(first.origin), to_imgui(last.end()), color, 0.0F, 0, 2.0F);
+  ImGui::PopClipRect();
+}
+
 void draw_hatched_sample(const shell::Theme& theme, ImVec2 low) {
   constexpr float kEdge = 14.0F;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -76,6 +104,7 @@ void draw_hatched_sample(const shell::Theme& theme, ImVec2 low) {
   list->AddRect(low, high, theme.border);
 }
 
+constexpr float kScalePadding = 6.0F;   // of the scale's buttons
 constexpr float kSwitchHeight = 26.0F;  // of the scale's switch, and of the line that explains stripes
 constexpr float kOddHeight = 40.0F;     // of the two lines that explain the colour of what isn't a number
 constexpr float kZoomHeight = 40.0F;
@@ -133,18 +162,16 @@ class Legend {
  private:
   bool is_zoomed() const { return zoom_ > 1.001F; }
 
-  /// "log": on or off.
+  /// How colours follow the weights.
   void draw_scale(ImVec2 at) {
-    view::ScaleSpread& spread = frame_.state.view.color_spread;
-    bool is_log = spread == view::ScaleSpread::Log;
+    const std::array<std::string, 3> labels = {"lin", "√", "log"};
+    auto chosen = static_cast<std::size_t>(frame_.state.view.color_spread);
     ImGui::SetCursorScreenPos(at);
-    const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(1.0F, 1.0F));
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemInnerSpacing, ImVec2(5.0F, 0.0F));
-    if (ImGui::Checkbox("log scale", &is_log)) spread = is_log ? view::ScaleSpread::Log : view::ScaleSpread::Linear;
-    ImGui::PopStyleVar(2);
-    mark_last_item(frame_, "head.log");
-    explain_last_item(frame_, "Colours follow the logarithms of the weights, so that small ones can be told apart");
+    if (draw_segmented(frame_, "head.spread", labels, chosen, kScalePadding)) {
+      frame_.state.view.color_spread = static_cast<view::ScaleSpread>(chosen);
+    }
+    ImGui::PopStyleVar();
   }
 
   float draw_hint(ImVec2 at) {
@@ -176,8 +203,9 @@ class Legend {
   float zoom_;
 };
 
-void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, HighWeight& high_weight) {
-  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F);
+void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, HeadMemory& memory) {
+  const float bars = frame.state.view.shows_marginals && can_group(frame) ? kMarginalRoom : 0.0F;
+  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F) - bars;
   const glm::vec2 margins = measure_axes(frame, queries, keys, room);
   const MapRoom map_room{
       .area = {.origin = glm::round(to_glm(ImGui::GetCursorScreenPos()) + margins), .size = glm::max(room - margins, 16.0F)},
@@ -188,23 +216,27 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   const view::Viewport viewport = handle_map_input(frame, map_room, minimap.area());
   const view::Rect cells = viewport.visible();
   frame.mark("head.map", cells);
+  handle_axis_clicks(frame, viewport, margins);
 
   MapHeatmap heatmap(frame, viewport);
   heatmap.draw();
   const std::optional<attention::Cell>& hovered = frame.transient.hovered;
   const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
+  draw_choices(frame, viewport);
   if (pinned) draw_crosshair(viewport, pinned->query, pinned->key, frame.ui.theme().accent);
   if (hovered) draw_crosshair(viewport, hovered->query, hovered->key, frame.ui.theme().crosshair);
   if (!hovered) {
     draw_crosshair(viewport, frame.transient.pointed_query, frame.transient.pointed_key, frame.ui.theme().crosshair);
   }
+  const Marginals* marginals = bars > 0.0F ? memory.grouped.marginals(frame) : nullptr;
+  if (marginals) draw_marginals(frame, viewport, *marginals);
   if (minimap.is_shown()) heatmap.draw_small(minimap);
   draw_axes(frame, viewport, margins, queries, keys, marked_labels(frame));
   if (heatmap.is_known()) {
-    const float x = std::round(cells.end().x + 18.0F);
+    const float x = std::round(cells.end().x + 18.0F + bars);
     const float top = cells.origin.y + kBarDrop;
     constexpr float kLegendDrop = 14.0F;
-    Legend legend(frame, heatmap, viewport, high_weight);
+    Legend legend(frame, heatmap, viewport, memory.high_weight);
     // As high as the map, but the legend stays in the window.
     const float room_below = map_room.area.end().y - top - kLegendDrop - legend.height();
     const float height = std::clamp(std::min(cells.size.y - kBarDrop, room_below), 60.0F, 340.0F);
@@ -217,7 +249,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
 
 }  // namespace
 
-void draw_head_panel(Frame& frame, HighWeight& high_weight) {
+void draw_head_panel(Frame& frame, HeadMemory& memory) {
   const Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);
   if (shape == frame.result.shapes.end() || !frame.result.input) return;
@@ -225,6 +257,7 @@ void draw_head_panel(Frame& frame, HighWeight& high_weight) {
   draw_head_header(frame);
   AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), shape->second.queries, query_range(frame, kind));
   rows.name = rows_write_tokens(frame, kind) ? "reads" : "query";
+  if (is_grouped(frame)) return draw_grouped_map(frame, memory.grouped, rows.name);  // words are those that are read
   const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
   if (written) {
     rows.texts = &*written;
@@ -234,13 +267,13 @@ void draw_head_panel(Frame& frame, HighWeight& high_weight) {
   draw_token_search(frame, {.queries = rows.texts,
                             .keys = keys.texts,
                             .are_same = &frame.result.input->queries(kind) == &frame.result.input->keys(kind)});
-  draw_map(frame, rows, keys, high_weight);
+  draw_map(frame, rows, keys, memory);
 }
 
 std::unique_ptr<ViewPanel> open_head_view() {
   class HeadView final : public ViewPanel {
-    void draw(Frame& frame) override { draw_head_panel(frame, high_weight_); }
-    HighWeight high_weight_;
+    void draw(Frame& frame) override { draw_head_panel(frame, memory_); }
+    HeadMemory memory_;
   };
   return std::make_unique<HeadView>();
 }

@@ -2,14 +2,21 @@
 
 #include <memory>
 
+#include "app/views/head/grouped_head.h"
 #include "app/views/view.h"
 #include "app/widgets/range_bar.h"
 
 namespace headlight::app {
 
+/// What the view keeps from frame to frame.
+struct HeadMemory {
+  HighWeight high_weight;
+  GroupedHead grouped;
+};
+
 /// The selected head's map over queries and keys, at the stage chosen: tokens on both axes, crosshair and tooltip, zoom and
-/// pan, painting, colour bar. Draws into the whole current child region. `high_weight` is kept from frame to frame.
-void draw_head_panel(Frame& frame, HighWeight& high_weight);
+/// pan, painting, colour bar. Draws into the whole current child region. `memory` is kept from frame to frame.
+void draw_head_panel(Frame& frame, HeadMemory& memory);
 
 std::unique_ptr<ViewPanel> open_head_view();
 

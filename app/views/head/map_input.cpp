@@ -19,7 +19,7 @@ constexpr float kZoomStep = 1.2F;   // a step of the wheel
 constexpr float kDragSlack = 4.0F;  // UI units that the pointer may move during a click
 
 /// What a held left button is doing; lives in ImGui's storage of the window, because it is over with the next frame or so.
-enum class Stroke : int { None, Mask, Unmask, Pan, Pin };
+enum class Stroke : int { None, Mask, Unmask, Pan, Pin, Range };
 
 /// The map's cell under a point.
 std::optional<attention::Cell> cell_at(const view::Viewport& viewport, glm::vec2 point) {
@@ -43,6 +43,7 @@ class MapInput {
       viewport_ = viewport_.revealing(
           {.row = std::min(cell->query, room_.rows - 1), .column = std::min(cell->key, room_.columns - 1)});
     }
+    clamp_range();
     const view::Rect seen = viewport_.visible();
     ImGui::SetCursorScreenPos(to_imgui(seen.origin));
     ImGui::InvisibleButton("map", to_imgui(glm::max(seen.size, 1.0F)));
@@ -109,7 +110,9 @@ class MapInput {
   /// A press that pins when it is released, unless the pointer moves on: then it moves the map.
   void continue_pin(bool is_held) {
     if (glm::length(to_glm(ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0.0F))) > kDragSlack) {
-      memory("stroke") = static_cast<int>(is_held ? Stroke::Pan : Stroke::None);
+      // A map that isn't enlarged has nothing to be moved: a drag chooses a range of it.
+      const Stroke dragged = viewport_.zoom() > 1.0F && !io_.KeyCtrl ? Stroke::Pan : Stroke::Range;
+      memory("stroke") = static_cast<int>(is_held ? dragged : Stroke::None);
     } else if (!is_held) {
       toggle_pin(remembered_cell());
       memory("has_toggled_pin") = 1;
@@ -121,6 +124,17 @@ class MapInput {
     return {.query = static_cast<std::uint32_t>(memory("row")), .key = static_cast<std::uint32_t>(memory("column"))};
   }
 
+  static CellRange range_between(attention::Cell a, attention::Cell b) {
+    return {.first = {.query = std::min(a.query, b.query), .key = std::min(a.key, b.key)},
+            .last = {.query = std::max(a.query, b.query), .key = std::max(a.key, b.key)}};
+  }
+
+  /// A range of another map may be larger than this one.
+  void clamp_range() {
+    std::optional<CellRange>& range = frame_.transient.range;
+    if (range && (range->last.query >= room_.rows || range->last.key >= room_.columns)) range.reset();
+  }
+
   void continue_stroke() {
     const bool is_held = ImGui::IsMouseDown(ImGuiMouseButton_Left);
     if (static_cast<Stroke>(memory("stroke")) == Stroke::Pin) continue_pin(is_held);
@@ -128,10 +142,16 @@ class MapInput {
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Middle)) memory("middle") = 0;
     const auto stroke = static_cast<Stroke>(memory("stroke"));
     if (memory("middle") != 0 || stroke == Stroke::Pan) viewport_ = viewport_.moved(to_glm(io_.MouseDelta));
-    if (stroke != Stroke::Mask && stroke != Stroke::Unmask) return;
+    if (stroke != Stroke::Mask && stroke != Stroke::Unmask && stroke != Stroke::Range) return;
     const view::Rect seen = viewport_.visible();
     const glm::vec2 nearest = glm::clamp(pointer(), seen.origin, glm::max(seen.end() - 0.5F, seen.origin));
-    if (const auto cell = cell_at(viewport_, nearest)) paint_line(*cell, stroke == Stroke::Unmask);
+    const std::optional<attention::Cell> cell = cell_at(viewport_, nearest);
+    if (!cell) return;
+    if (stroke == Stroke::Range) {
+      frame_.transient.range = range_between(remembered_cell(), *cell);
+    } else {
+      paint_line(*cell, stroke == Stroke::Unmask);
+    }
   }
 
   bool is_visible_now(attention::Cell cell) const {

@@ -1,0 +1,237 @@
+#include "app/views/head/grouped_head.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/quantities/shown_map.h"
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/color_bar.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/marginal_bars.h"
+#include "app/widgets/shown_tile.h"
+#include "app/widgets/thumbnail.h"
+#include "app/widgets/token_words.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::uint32_t kGroupedPlace = 0x57;
+constexpr float kBarRoom = 104.0F;  // right of the map, as of the map of tokens
+constexpr float kBarWidth = 14.0F;
+constexpr float kBarDrop = 24.0F;
+
+/// All weights that the selection shows, exact.
+TileQuery whole_map(const Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
+  return shown_map(selection, {.quantity = attention::Stage::Weights,
+                               .block = selection.block,
+                               .batch = selection.batch,
+                               .head = selection.head,
+                               .rows = shape.queries,
+                               .columns = shape.keys});
+}
+
+GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
+  const Selection& selection = frame.state.selection;
+  const ViewChoices& view = frame.state.view;
+  const model::ModelInput& input = *frame.result.input;
+  const model::TokenBatch& tokens = is_query ? input.queries(selection.block.kind) : input.keys(selection.block.kind);
+  const attention::KeyRange real =
+      is_query ? query_range(frame, selection.block.kind) : key_range(frame, selection.block.kind);
+  std::span<const text::Token> prompt;
+  if (frame.result.prompt) {
+    const auto& lines = &tokens == &input.source ? frame.result.prompt->tokens : frame.result.prompt->target_tokens;
+    if (selection.batch < lines.size()) prompt = lines[selection.batch];
+  }
+  std::vector<std::string> labels;
+  if (selection.batch < tokens.texts.size()) {
+    for (const std::string& label : tokens.texts[selection.batch]) labels.push_back(frame.ui.unshaped(label));
+  }
+  for (auto i = static_cast<std::uint32_t>(labels.size()); i < count; ++i) labels.push_back(fmt::format("{}", i));
+  const std::vector<TokenPlace> places = token_places(labels, prompt, tokens.start(selection.batch));
+  std::vector<GroupedToken> grouped;
+  for (std::uint32_t token = 0; token < count; ++token) {
+    grouped.push_back(
+        {.begins_word = places[token].begins_word, .is_special = places[token].is_special || !real.holds(token)});
+  }
+  GroupedHead::Side side{.groups = group_tokens(grouped, view.groups_words, view.special_tokens != SpecialTokens::Shown),
+                         .labels = {}};
+  side.labels.resize(side.groups.count);
+  for (std::uint32_t token = 0; token < count; ++token) {
+    const std::uint32_t group = side.groups.of_token[token];
+    if (group != TokenGroups::kLeftOut) side.labels[group] += view.groups_words ? places[token].text : labels[token];
+  }
+  for (std::string& label : side.labels) {
+    label = frame.ui.shaped(label);
+    frame.ui.ensure_glyphs(label);
+  }
+  return side;
+}
+
+/// As an exact tile of weights, so that it is drawn like one.
+attention::Tile tile_of(GroupedMap map) {
+  attention::Tile tile;
+  tile.request = {.stage = attention::Stage::Weights, .rows = map.rows, .columns = map.columns};
+  for (std::uint32_t row = 0; row < map.rows; ++row) {
+    const auto begin = map.values.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * map.columns);
+    const float largest = *std::max_element(begin, begin + map.columns);
+    tile.row_max.push_back(0.0F);
+    tile.row_sum.push_back(largest > 0.0F ? 1.0F / largest : 0.0F);
+  }
+  tile.values = std::move(map.values);
+  tile.masked = std::move(map.masked);
+  return tile;
+}
+
+void draw_tooltip(Frame& frame, const GroupedHead& head, view::CellPosition cell, const char* row_name) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImGui::BeginTooltip();
+  const auto line = [&](const char* role, shell::Color color, const std::string& text) {
+    {
+      const Ink ink(frame.ui.fonts().small, color);
+      ImGui::TextUnformatted(role);
+    }
+    ImGui::SameLine(80.0F);
+    ImGui::TextUnformatted(text.c_str());
+  };
+  line(row_name, theme.query, head.queries().labels[cell.row]);
+  line("key", theme.key, head.keys().labels[cell.column]);
+  line("weight", theme.text_dim, view::format_exact(head.map().tile->at(cell.row, cell.column)));
+  {
+    const Ink ink(frame.ui.fonts().small, theme.text_dim);
+    ImGui::TextUnformatted(grouping_text(frame).c_str());
+  }
+  ImGui::EndTooltip();
+}
+
+void draw_note(const Frame& frame, const char* text) {
+  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(text);
+}
+
+}  // namespace
+
+bool can_group(const Frame& frame) {
+  const auto shape = frame.result.shapes.find(frame.state.selection.block);
+  return shape != frame.result.shapes.end() && frame.result.input && shown_stage(frame.state) == attention::Stage::Weights &&
+         std::max(shape->second.queries, shape->second.keys) <= kMostGroupedTokens;
+}
+
+bool is_grouped(const Frame& frame) {
+  const ViewChoices& view = frame.state.view;
+  return (view.groups_words || view.special_tokens != SpecialTokens::Shown) && can_group(frame);
+}
+
+std::string grouping_text(const Frame& frame) {
+  if (!is_grouped(frame)) return {};
+  const ViewChoices& view = frame.state.view;
+  std::string text = view.groups_words ? "words: sums over keys, means over queries" : "";
+  if (view.special_tokens == SpecialTokens::Shown) return text;
+  if (!text.empty()) text += " · ";
+  text += "special tokens hidden, ";
+  return text + (view.special_tokens == SpecialTokens::Renormalized ? "rows renormalised" : "rows not renormalised");
+}
+
+bool GroupedHead::update(Frame& frame) {
+  const TileQuery wanted = whole_map(frame);
+  const EngineTile* known = frame.ask(wanted);
+  if (!known) return false;
+  Choices now{.tile = known->tile, .special = frame.state.view.special_tokens, .joins_words = frame.state.view.groups_words};
+  if (now == grouped_) return map_.tile != nullptr;
+  grouped_ = std::move(now);
+  queries_ = side_of(frame, true, wanted.rows);
+  keys_ = side_of(frame, false, wanted.columns);
+  map_ = {};
+  if (queries_.groups.count == 0 || keys_.groups.count == 0) return false;
+  const bool renormalizes = frame.state.view.special_tokens == SpecialTokens::Renormalized;
+  map_ = make_engine_tile(tile_of(group_weights(*known->tile, queries_.groups, keys_.groups, renormalizes)), known->run,
+                          ++version_);
+  query_ = wanted;
+  query_.rows = queries_.groups.count;
+  query_.columns = keys_.groups.count;
+  return true;
+}
+
+const Marginals* GroupedHead::marginals(Frame& frame) {
+  if (!can_group(frame)) return nullptr;
+  const bool groups = is_grouped(frame);
+  const TileQuery whole = whole_map(frame);
+  Choices now;
+  if (groups) {
+    if (!update(frame)) return nullptr;
+    now = {.tile = map_.tile};
+  } else {
+    const EngineTile* known = frame.ask(whole);
+    if (!known) return nullptr;
+    now = {.tile = known->tile};
+  }
+  if (std::exchange(barred_, now) == now) return &marginals_;
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  const bool has_self = &frame.result.input->queries(kind) == &frame.result.input->keys(kind);
+  const attention::KeyRange real = query_range(frame, kind);
+  const attention::Tile& tile = *now.tile;
+  marginals_ = marginals_of(tile.values, tile.request.rows, tile.request.columns, groups ? 0 : real.begin,
+                            groups ? tile.request.rows : real.end, has_self);
+  return &marginals_;
+}
+
+void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
+  frame.transient.hovered.reset();
+  if (!head.update(frame)) {
+    const bool is_empty = head.queries().groups.count == 0 || head.keys().groups.count == 0;
+    return draw_note(frame, is_empty && frame.state.view.special_tokens != SpecialTokens::Shown
+                                ? "All tokens are special ones: show them to see the map."
+                                : "computing…");
+  }
+  const attention::Tile& tile = *head.map().tile;
+  const auto axis = [](const GroupedHead::Side& side, const char* name) {
+    return AxisTokens{.texts = &side.labels, .count = side.groups.count, .real = side.groups.count, .name = name};
+  };
+  const AxisTokens rows = axis(head.queries(), row_name);
+  const AxisTokens columns = axis(head.keys(), "key");
+  const bool has_bars = frame.state.view.shows_marginals;
+  const glm::vec2 room =
+      to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F) - (has_bars ? kMarginalRoom : 0.0F);
+  const glm::vec2 margins = measure_axes(frame, rows, columns, room);
+  const view::Viewport viewport(
+      {.origin = glm::round(to_glm(ImGui::GetCursorScreenPos()) + margins), .size = glm::max(room - margins, 16.0F)},
+      rows.count, columns.count);
+  const view::Rect cells = viewport.visible();
+  frame.mark("head.words", cells);
+  const ShownTile shown{.query = head.query(),
+                        .tile = &tile,
+                        .run = head.map().run,
+                        .version = head.map().version,
+                        .facts = head.map().facts.get()};
+  const bool is_per_row = frame.state.view.color_range == ColorRange::PerRow;
+  shell::HeatmapImage image = heatmap_of(shown, kGroupedPlace, frame.ui.theme());
+  set_weight_colors(image, frame.state, shown, is_per_row);
+  image.area = viewport.matrix();
+  if (is_per_row) image.row_scale = shown.facts->row_scales;
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  const glm::vec2 cell = viewport.cell_size();
+  const bool has_room = cell.x >= kLeastNumberCellWidth && cell.y >= kNumberCellHeight;
+  if (has_room && frame.state.view.show_numbers) draw_cell_numbers(frame, image, tile);
+  if (has_bars) {
+    if (const Marginals* marginals = head.marginals(frame)) draw_marginals(frame, viewport, *marginals);
+  }
+  std::optional<view::CellPosition> hovered;
+  if (ImGui::IsWindowHovered()) hovered = viewport.cell_at(to_glm(ImGui::GetIO().MousePos));
+  MarkedLabels marked;
+  if (hovered) marked = {.query = hovered->row, .key = hovered->column};
+  draw_axes(frame, viewport, margins, rows, columns, marked);
+  const float x = std::round(cells.end().x + 18.0F + (has_bars ? kMarginalRoom : 0.0F));
+  const float height = std::clamp(cells.size.y - kBarDrop, 60.0F, 340.0F);
+  draw_color_bar(frame, {.origin = {x, cells.origin.y + kBarDrop}, .size = {kBarWidth, height}}, image,
+                 {.low = image.low, .high = image.high}, is_per_row ? "of row's largest" : "weight");
+  if (hovered) draw_tooltip(frame, head, *hovered, row_name);
+}
+
+}  // namespace headlight::app
