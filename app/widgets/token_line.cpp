@@ -39,7 +39,9 @@ void lay_out(const Frame& frame, const TokenLine& line, TokenLineMemory& memory)
   }
 }
 
-void draw_chip(Frame& frame, const TokenLine& line, const view::Rect& chip, std::uint32_t token, bool is_hovered) {
+/// Half of a token would read as another one, so a chip that the line's border cuts has no text.
+void draw_chip(Frame& frame, const TokenLine& line, const view::Rect& chip, std::uint32_t token, bool is_hovered,
+               bool is_whole) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -56,6 +58,7 @@ void draw_chip(Frame& frame, const TokenLine& line, const view::Rect& chip, std:
   }
   const shell::Color border = is_chosen ? line.color : is_hovered ? theme.accent_hover : theme.border;
   list->AddRect(to_imgui(chip.origin), to_imgui(chip.end()), border, 4.0F, 0, is_chosen ? 1.5F : 1.0F);
+  if (!is_whole) return;
   const std::string text = fit_text(font, text_of(line, token), chip.size.x - 2.0F * kPadding + 1.0F);
   const glm::vec2 at = chip.origin + glm::vec2(kPadding, (chip.size.y - font_size(font)) * 0.5F);
   list->AddText(font, font_size(font), to_imgui(glm::round(at)), is_padding && !is_chosen ? theme.text_dim : theme.text,
@@ -82,7 +85,8 @@ void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, To
     mark_last_item(frame, fmt::format("{}.{}", line.name, token), line.explanation);
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered) events.hovered = token;
-    draw_chip(frame, line, chip, token, is_hovered);
+    const bool is_whole = begin_of(token) >= scrolled - 1.0F && *at - kGap <= scrolled + room + 1.0F;
+    draw_chip(frame, line, chip, token, is_hovered, is_whole);
   }
   ImGui::SetCursorScreenPos(to_imgui(origin));
   ImGui::Dummy(ImVec2(memory.ends.empty() ? 1.0F : memory.ends.back(), kChipHeight));

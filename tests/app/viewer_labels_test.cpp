@@ -1,0 +1,116 @@
+// No label covers another or is cut off at its side: every view, at three sizes, with texts of three lengths.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/models/bundled_models.h"
+#include "app/text_on_screen.h"
+#include "app/ui_driver.h"
+#include "app/views/view_table.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using shell::Key;
+
+namespace {
+
+/// Glyphs of neighbouring characters and of slanted labels touch; what can't be read covers more.
+constexpr float kMostCovered = 0.4F;
+constexpr float kMostCut = 0.3F;
+
+std::string text_of(std::uint32_t words) {
+  constexpr std::array<const char*, 12> kWords = {"a",    "girl", "with",     "red",  "hair", "and",
+                                                  "blue", "eyes", "watching", "five", "dogs", "running"};
+  std::string text;
+  for (std::uint32_t i = 0; i < words; ++i) text += fmt::format("{}{}", i == 0 ? "" : " ", kWords[i % kWords.size()]);
+  return text;
+}
+
+void check_labels() {
+  const std::vector<DrawnGlyph> glyphs = glyphs_on_screen();
+  CHECK(glyphs.size() > 100);
+  constexpr std::size_t kMostTold = 4;
+  std::size_t told = 0;
+  for (const auto& [one, other] : overlapping(glyphs, kMostCovered)) {
+    if (++told > kMostTold) break;
+    FAIL_CHECK(fmt::format("\"{}\" and \"{}\" overlap at {:.0f}, {:.0f}", text_around(glyphs, one),
+                           text_around(glyphs, other), glyphs[one].low.x, glyphs[one].low.y));
+  }
+  told = 0;
+  for (const std::size_t cut : cut_at_the_side(glyphs, kMostCut)) {
+    if (++told > kMostTold) break;
+    FAIL_CHECK(
+        fmt::format("\"{}\" is cut off at {:.0f}, {:.0f}", text_around(glyphs, cut), glyphs[cut].low.x, glyphs[cut].low.y));
+  }
+}
+
+/// All views of what the window shows now, at three sizes, in two themes.
+void check_views(UiDriver& ui, const std::string& what) {
+  for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
+    ui.resize(size.x, size.y);
+    for (const Theme theme : {Theme::Dark, Theme::Light, Theme::HighContrast}) {
+      REQUIRE(ui.state().view.theme == theme);
+      for (const View& view : views()) {
+        ui.press(view.key.key, view.key.modifiers);
+        REQUIRE(ui.state().view.tab == view.id);
+        INFO(fmt::format("{}, {} × {}, theme {}, {}", what, size.x, size.y, static_cast<int>(theme), view.id));
+        ui.settle();  // of a frame that is drawn only the changed rectangles are left
+        check_labels();
+      }
+      ui.press(Key::T);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("glyphs that cover each other, and those that a border cuts, are found") {
+    const auto glyph = [](std::size_t number, glm::vec2 at) {
+      return DrawnGlyph{.outline = {at, at + glm::vec2(8, 0), at + glm::vec2(8, 10), at + glm::vec2(0, 10)},
+                        .area = 80.0F,
+                        .clip_low = {0, 0},
+                        .clip_high = {100, 100},
+                        .low = at,
+                        .high = at + glm::vec2(8, 10),
+                        .number = number};
+    };
+    const std::vector<DrawnGlyph> glyphs = {glyph(0, {10, 10}), glyph(1, {11, 10}),  glyph(2, {20, 10}),
+                                            glyph(9, {12, 13}), glyph(20, {95, 40}), glyph(30, {98, 60})};
+    // 6 × 7 and 7 × 7 of 80 pixels; those of numbers 0 and 1 are neighbours.
+    CHECK(overlapping(glyphs, 0.4F) == std::vector<std::array<std::size_t, 2>>{{0, 3}, {1, 3}});
+    CHECK(overlapping(glyphs, 0.6F) == std::vector<std::array<std::size_t, 2>>{{1, 3}});
+    CHECK(overlapping(glyphs, 0.62F).empty());
+    CHECK(cut_at_the_side(glyphs, 0.3F) == std::vector<std::size_t>{4, 5});
+    CHECK(cut_at_the_side(glyphs, 0.5F) == std::vector<std::size_t>{5});
+  }
+}
+
+TEST_SUITE("gpu") {
+  TEST_CASE("labels of the playground neither overlap nor are cut off") {
+    for (const std::uint32_t words : {1U, 12U, 300U}) {
+      State state;
+      state.text() = text_of(words);
+      UiDriver ui(state, open_gpu_runner);
+      check_views(ui, fmt::format("{} words", words));
+    }
+  }
+
+  TEST_CASE("labels of a language model neither overlap nor are cut off") {
+    for (const std::uint32_t words : {1U, 12U, 300U}) {
+      State state;
+      change_to_model(state, find_bundled_model("captions-gpt2")->string());
+      state.text() = text_of(words);
+      std::get<Model>(state.source).stretches_positions = words > 256;
+      UiDriver ui(state, open_gpu_runner);
+      REQUIRE(ui.result().input);
+      REQUIRE(ui.result().input->source.length >= words);
+      check_views(ui, fmt::format("captions-gpt2, {} words", words));
+    }
+  }
+}
