@@ -2,12 +2,15 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "app/cli/model_flags.h"
 #include "app/cli/state_flags.h"
 #include "app/models/starter_view.h"
 #include "app/state/model_changes.h"
+#include "app/state/recovery.h"
 #include "app/state/usage.h"
 #include "app/window/viewer.h"
 #include "core/error.h"
@@ -24,12 +27,28 @@ struct ViewFlags {
   bool is_fresh = false;
 };
 
+/// Goes on where a window ended that wasn't closed. Says so, or returns nothing where there is none.
+std::optional<std::string> recover(ViewOptions& options) {
+  std::optional<OpenWindow> lost = take_lost_window(options.recovery_folder);
+  if (!lost) return std::nullopt;
+  if (!lost->session.empty()) {
+    if (Result<State> saved = load_session(lost->session)) {
+      options.session = OpenSession{.path = lost->session, .saved = std::move(saved).value()};
+    }
+  }
+  options.settings.state = std::move(lost->state);
+  const std::string changed = model_changes(options.settings.state);
+  return fmt::format("Headlight was not closed the last time: its texts, masks and views are as they were{}{}.",
+                     changed.empty() ? "" : ", ", changed);
+}
+
 int run_view(ViewFlags& flags) {
   ViewOptions options;
   LoadedSettings loaded;
   try {
     options.settings_file = settings_path();
     loaded = load_settings(options.settings_file);
+    options.recovery_folder = recovery_folder();
   } catch (const Error& error) {  // no folder for settings: the window starts without them
     loaded.warning = error.what();
   }
@@ -38,8 +57,14 @@ int run_view(ViewFlags& flags) {
   options.warning = std::move(loaded.warning);
   State& state = options.settings.state;
   if (flags.is_fresh) state = {};
+  bool is_first = flags.is_fresh || !loaded.has_state;
+  if (!flags.is_fresh && !flags.model.chooses_model() && !options.recovery_folder.empty()) {
+    if (std::optional<std::string> recovered = recover(options)) {
+      if (!options.warning) options.warning = std::move(recovered);
+      is_first = false;
+    }
+  }
   find_moved_model(state);
-  const bool is_first = flags.is_fresh || !loaded.has_state;
   options.models = flags.model.models();
   if (is_first && !flags.model.chooses_model()) {
     FirstState first = first_state(*options.models);
@@ -48,8 +73,8 @@ int run_view(ViewFlags& flags) {
     if (!options.warning) options.warning = std::move(first.warning);
   }
   flags.model.apply(state);
-  options.session = flags.model.session();
-  if (options.session) {
+  if (std::optional<OpenSession> session = flags.model.session()) {
+    options.session = std::move(session);
     const std::string changed = model_changes(options.session->saved);
     if (!changed.empty() && !options.warning) {
       options.warning = fmt::format("{}: {}", options.session->path.filename().string(), changed);
@@ -82,7 +107,9 @@ Subcommand add_view_command(CLI::App& app) {
   command->footer(
       "Files:\n"
       "  $XDG_CONFIG_HOME/headlight/settings.json   window, device and everything chosen, from one start to the next\n"
-      "                                             (~/.config where the variable isn't set)\n\n"
+      "                                             (~/.config where the variable isn't set)\n"
+      "  $XDG_CONFIG_HOME/headlight/recovery        the open window, for the next start when it ends without being "
+      "closed\n\n"
       "Examples:\n"
       "  headlight\n"
       "  headlight view --text \"The animal didn't cross the street because it was too tired\" --mask causal\n"

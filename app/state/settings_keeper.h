@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "app/state/quiet_change.h"
 #include "app/state/settings.h"
 
 namespace headlight::app {
@@ -21,8 +22,7 @@ class SettingsKeeper {
 
  private:
   std::filesystem::path path_;
-  Settings saved_, seen_;
-  double changed_at_s_ = 0.0;
+  QuietChange<Settings> change_;
 };
 
 }  // namespace headlight::app

@@ -12,6 +12,7 @@
 
 #include "app/shell/render_device.h"
 #include "app/shell/window.h"
+#include "app/state/recovery.h"
 #include "app/state/settings_keeper.h"
 #include "app/window/workspace.h"
 #include "core/error.h"
@@ -32,8 +33,10 @@ WindowPlacement from_shell(const shell::WindowPlacement& placement) {
 /// Draws when there is something new and sleeps otherwise.
 class ViewerLoop {
  public:
-  ViewerLoop(shell::RenderDevice& device, shell::Ui& ui, shell::Window& window, Workspace& workspace, SettingsKeeper& keeper)
-      : device_(device), ui_(ui), window_(window), workspace_(workspace), keeper_(keeper) {}
+  /// `recovery`: null where nothing is kept.
+  ViewerLoop(shell::RenderDevice& device, shell::Ui& ui, shell::Window& window, Workspace& workspace, SettingsKeeper& keeper,
+             Recovery* recovery)
+      : device_(device), ui_(ui), window_(window), workspace_(workspace), keeper_(keeper), recovery_(recovery) {}
 
   void run() {
     double next_frame_s = 0.0;
@@ -48,6 +51,7 @@ class ViewerLoop {
         next_frame_s = now_s + workspace_.redraw_after_s();
       }
       next_keeping_s = now_s + keeper_.keep(settings(), now_s);
+      if (recovery_) next_keeping_s = std::min(next_keeping_s, now_s + recovery_->keep(workspace_.open_window(), now_s));
     }
   }
 
@@ -100,9 +104,20 @@ class ViewerLoop {
   shell::Window& window_;
   Workspace& workspace_;
   SettingsKeeper& keeper_;
+  Recovery* recovery_;
   int failures_ = 0;
   std::string title_;
 };
+
+/// Null without a folder, or where it can't be written to: saving the settings tells of that.
+std::unique_ptr<Recovery> open_recovery(const ViewOptions& options, const Workspace& workspace) {
+  if (options.recovery_folder.empty()) return nullptr;
+  try {
+    return std::make_unique<Recovery>(options.recovery_folder, workspace.open_window());
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
 
 }  // namespace
 
@@ -134,13 +149,15 @@ int run_viewer(const ViewOptions& options) {
   window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
 
   SettingsKeeper keeper(options.settings_file, options.settings);
-  ViewerLoop loop(device, ui, *window, workspace, keeper);
+  const std::unique_ptr<Recovery> recovery = open_recovery(options, workspace);
+  ViewerLoop loop(device, ui, *window, workspace, keeper, recovery.get());
   try {
     loop.run();
   } catch (...) {
     static_cast<void>(keeper.save(loop.settings()));  // the error that ends the program is the one to tell
     throw;
   }
+  if (recovery) recovery->discard();
   int status = 0;
   if (const std::optional<std::string> trouble = keeper.save(loop.settings())) {
     fmt::print(stderr, "headlight: the settings are not saved: {}\n", *trouble);

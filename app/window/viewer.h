@@ -15,10 +15,11 @@ namespace headlight::app {
 
 /// How `headlight view` was started.
 struct ViewOptions {
-  Settings settings;                    ///< loaded from `settings_file`, with the flags of the command line applied
-  std::filesystem::path settings_file;  ///< where to save them on closing; empty: don't
-  std::optional<std::string> warning;   ///< to show in the window once
-  std::string device;                   ///< --device; empty: settings.device
+  Settings settings;                           ///< loaded from `settings_file`, with the flags of the command line applied
+  std::filesystem::path settings_file;         ///< where to save them on closing; empty: don't
+  std::filesystem::path recovery_folder = {};  ///< where the open window is kept until it is closed; empty: nowhere
+  std::optional<std::string> warning;          ///< to show in the window once
+  std::string device;                          ///< --device; empty: settings.device
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
   std::optional<OpenSession> session = {};                     ///< that the state comes from

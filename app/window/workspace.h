@@ -25,6 +25,7 @@
 #include "app/sidebar/lesson_panel.h"
 #include "app/sidebar/text_panel.h"
 #include "app/state/error_section.h"
+#include "app/state/recovery.h"
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
 #include "app/state/undo.h"
@@ -96,6 +97,10 @@ class Workspace final : private CommandHost {
   /// Of the window: "notes* – Headlight", where the star says that the session has changes that aren't saved.
   std::string title() const;
   const State& state() const { return state_; }
+  /// What a crash would lose.
+  OpenWindow open_window() const {
+    return {.state = state_, .session = session_ ? session_->path : std::filesystem::path()};
+  }
   const EngineResult& result() const { return result_; }
   const Undo& undo() const { return undo_; }
   const ExportDialog& export_dialog() const { return export_dialog_; }

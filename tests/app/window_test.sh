@@ -161,6 +161,33 @@ close_window
 [ -z "$drop" ] || grep -q '"text": "dropped on the window"' "$settings" || fail "the dropped text is not in settings.json: $(cat "$settings")"
 grep -q '/captions-gpt2"' "$settings" || fail "the model is gone after files were dropped: $(cat "$settings")"
 
+# A window that is killed goes on at the next start, with the mask that settings.json leaves out; one that is closed does not.
+kept_windows() { find "$folder/config/headlight/recovery" -name '*.json' | wc -l; }
+wait_for_kept_window() {
+  for _ in $(seq 100); do
+    [ "$(kept_windows)" = 1 ] && return
+    sleep 0.2
+  done
+  fail "the changed window is not kept on disk"
+}
+[ "$(kept_windows)" = 0 ] || fail "a closed window is kept for the next start"
+open_window
+xdotool key Escape  # leaves the text
+sleep 0.3
+xdotool key p  # padding off
+wait_for_kept_window
+kill -9 "$viewer"
+wait "$viewer" 2>/dev/null || true
+open_window
+[ "$(kept_windows)" = 0 ] || fail "what a killed window left is not taken"
+xdotool key Escape
+sleep 0.3
+xdotool key t
+wait_for_kept_window
+grep -q '"key_padding": false' "$folder"/config/headlight/recovery/*.json || fail "the killed window's mask is not there again"
+close_window
+[ "$(kept_windows)" = 0 ] || fail "a closed window is kept for the next start"
+
 # A settings file that is garbage costs nothing but itself.
 echo 'not json' >"$settings"
 open_window

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <limits>
+#include <utility>
+
+namespace headlight::app {
+
+/// When to save a value that changes often: once it has been quiet for a moment.
+template <typename Value>
+class QuietChange {
+ public:
+  explicit QuietChange(Value saved) : saved_(std::move(saved)), seen_(saved_) {}
+
+  /// Seconds from `now_s` (any steady clock) until `value` is to be saved; 0: now; infinity: it is.
+  double wait_s(const Value& value, double now_s) {
+    if (value != seen_) {
+      seen_ = value;
+      changed_at_s_ = now_s;
+    }
+    if (seen_ == saved_) return std::numeric_limits<double>::infinity();
+    const double left_s = changed_at_s_ + kQuiet_s - now_s;
+    return left_s > 0.0 ? left_s : 0.0;
+  }
+  /// `value` is saved, or another attempt is not to be made.
+  void settle(const Value& value) { saved_ = seen_ = value; }
+
+ private:
+  static constexpr double kQuiet_s = 2.0;
+
+  Value saved_, seen_;
+  double changed_at_s_ = 0.0;
+};
+
+}  // namespace headlight::app
