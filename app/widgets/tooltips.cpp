@@ -169,6 +169,7 @@ constexpr std::array kFamilies = {
     Line{"grid.line.", "Which line of the batch is shown (Page Up, Page Down)."},
     Line{"menu.device.", "Computes on this device from now on."},
     Line{"menu.notebook-", "A notebook's exact computation, with its tokens, weights and masks."},
+    Line{"menu.Words and bars", "What the map joins or leaves out, and the bars beside it."},
     Line{"lesson.start.", "Opens the lesson in this panel."},
     Line{"text.example.", "Puts this text into the box."},
 };
