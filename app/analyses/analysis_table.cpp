@@ -6,14 +6,15 @@
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/logit_attribution.h"
 #include "app/analyses/residual_sizes.h"
+#include "app/analyses/run_sample.h"
 #include "app/analyses/token_flow.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr std::array kAnalyses = {
-    &kBlockStates,  &kHeadMetricAnalysis, &kResidualSizes,    &kLogitAttribution,
-    &kLogitSources, &kFlowRoutes,         &kAttentionRollout, &kAttentionFlow,
+    &kBlockStates, &kHeadMetricAnalysis, &kResidualSizes, &kLogitAttribution, &kLogitSources,
+    &kFlowRoutes,  &kAttentionRollout,   &kAttentionFlow, &kRunSample,
 };
 
 }  // namespace

@@ -45,8 +45,8 @@ std::string full_name(const CLI::App& app) {
 class ManualFormatter final : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool /*is_positional*/) const override {
-    std::string head = "  " + option->get_name(false, true);
-    if (option->get_type_size() > 0) head += " " + option->get_type_name();
+    std::string head = "  " + (option->get_positional() ? option->get_type_name() : option->get_name(false, true));
+    if (option->get_type_size() > 0 && !option->get_positional()) head += " " + option->get_type_name();
     return head + wrapped(option->get_description(), head.size());
   }
 
@@ -59,8 +59,8 @@ class ManualFormatter final : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
     std::string text = make_description(app) + make_usage(app, name);
     for (const std::string& group : app->get_groups()) {
-      const std::vector<const CLI::Option*> options = app->get_options(
-          [&](const CLI::Option* option) { return option->get_group() == group && option->nonpositional(); });
+      const std::vector<const CLI::Option*> options =
+          app->get_options([&](const CLI::Option* option) { return option->get_group() == group; });
       if (!options.empty()) text += make_group(group, false, options);
     }
     return text + make_subcommands(app, mode) + "\n" + make_footer(app);
@@ -68,7 +68,11 @@ class ManualFormatter final : public CLI::Formatter {
 
   std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
     const bool has_commands = !app->get_subcommands([](const CLI::App*) { return true; }).empty();
-    return "\nUsage: " + full_name(*app) + (has_commands ? " [COMMAND] [FLAG VALUE]...\n" : " [FLAG VALUE]...\n");
+    std::string usage = "\nUsage: " + full_name(*app) + (has_commands ? " [COMMAND]" : "");
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->get_positional()) usage += " " + option->get_type_name();
+    }
+    return usage + " [FLAG VALUE]...\n";
   }
 
   std::string make_subcommand(const CLI::App* command) const override {

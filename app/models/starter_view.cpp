@@ -5,6 +5,7 @@
 
 #include "app/models/bundled_models.h"
 #include "core/error.h"
+#include "inference/language_model.h"
 
 namespace headlight::app {
 namespace {
@@ -68,6 +69,11 @@ void find_moved_model(State& state) {
   for (const StarterView* starter : kStarterViews) {
     if (starter->model != name) continue;
     if (const std::optional<fs::path> path = find_bundled_model(name)) model->path = path->string();
+    return;
+  }
+  try {  // a name as on the Hugging Face hub, whose cache may have the model
+    model->path = fs::absolute(inference::find_model(model->path)).lexically_normal().string();
+  } catch (const Error&) {  // opening it says what is missing
   }
 }
 

@@ -49,7 +49,8 @@ struct FirstState {
 /// kCaptionsStarter; the playground where the model is missing or broken.
 FirstState first_state(ModelCache& models);
 
-/// A remembered state may name a bundled model where an older installation had it: finds it where it is now.
+/// A remembered state may name a bundled model where an older installation had it, a shared session one as the Hugging Face
+/// hub does: finds it where it is on this computer.
 void find_moved_model(State& state);
 
 }  // namespace headlight::app

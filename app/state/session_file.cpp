@@ -32,8 +32,9 @@ std::string version_problem(const json& session) {
 
 }  // namespace
 
-void save_session(const std::filesystem::path& path, const State& state) {
-  const json session = {{"headlight", 1}, {"version", kSessionVersion}, {"state", to_json(state)}};
+void save_session(const std::filesystem::path& path, const State& state, const SessionRecord* record) {
+  json session = {{"headlight", 1}, {"version", kSessionVersion}, {"state", to_json(state)}};
+  if (record) session["record"] = to_json(*record);
   write_file_atomically(path, session.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
@@ -48,10 +49,23 @@ Result<State> load_session(const std::filesystem::path& path) {
     }
     Result<State> state = state_from_json(session.at("state"));
     if (!state) return Failure{path.string() + ": " + state.error()};
+    if (session.contains("record")) {
+      try {
+        static_cast<void>(record_from_json(session.at("record")));
+      } catch (const Error& error) {
+        return Failure{path.string() + ": " + error.what()};
+      }
+    }
     return state;
   } catch (const Error& error) {
     return Failure{error.what()};
   }
+}
+
+std::optional<SessionRecord> load_record(const std::filesystem::path& path) {
+  const json session = read_json(path);
+  if (!session.is_object() || !session.contains("record")) return std::nullopt;
+  return record_from_json(session.at("record"));
 }
 
 std::filesystem::path session_path(const std::string& typed) {

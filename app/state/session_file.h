@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "app/state/session_record.h"
 #include "app/state/state.h"
 #include "core/result.h"
 
@@ -19,10 +21,14 @@ struct OpenSession {
   State saved;
 };
 
-/// Writes a session file, {"headlight": 1, "version": 1, "state": …}, atomically. Throws Error naming the file.
-void save_session(const std::filesystem::path& path, const State& state);
-/// Fails in one line naming the file and, in an invalid one, the place; also for a session of a newer version.
+/// Writes a session file, {"headlight": 1, "version": 1, "state": …, "record": …}, atomically. `record`: numbers of the
+/// state's run; null: the file has none. Throws Error naming the file.
+void save_session(const std::filesystem::path& path, const State& state, const SessionRecord* record = nullptr);
+/// Fails in one line naming the file and, in an invalid one, the place; also for a session of a newer version, and for an
+/// invalid record.
 Result<State> load_session(const std::filesystem::path& path);
+/// The record of a file that load_session() reads; none: it has none.
+std::optional<SessionRecord> load_record(const std::filesystem::path& path);
 
 /// The file that a typed name means: "~" is the home folder, and without ".json" at its end ".headlight.json" is added.
 /// Throws Error when HOME isn't set.

@@ -65,6 +65,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       session_(std::move(options.session)),
       export_dialog_(engine_->shared_device(), options.engine.wake) {
   if (options.warning) notice_ = {.text = *options.warning, .is_warning = true};
+  if (session_) record_use_ = RecordUse::Compare;
   ui_.ensure_glyphs(state_.text());
   ui_.ensure_glyphs(state_.playground().key_text);
   ui_.ensure_glyphs(state_.model().pair_text);

@@ -195,6 +195,9 @@ class Workspace final : private CommandHost {
   /// Throws Error, as the next one: the session that is open stays.
   void show_session(const std::filesystem::path& path);
   void write_session(const std::filesystem::path& path);
+  /// Once the run is sampled: adds the record to a session file that was saved, or tells how far an opened one's numbers are
+  /// from its record.
+  void use_record(Frame& frame);
   void draw_file_dialog(Frame& frame);
   /// Saves or opens what was confirmed while the last frame was drawn.
   void take_file_choice();
@@ -305,6 +308,9 @@ class Workspace final : private CommandHost {
   std::shared_ptr<const inference::LanguageModel> opened_model_;  ///< held until the engine has it
   std::optional<std::string> text_to_show_;                       ///< with the model that is being opened
   std::optional<OpenSession> session_;
+  /// What waits for numbers of the session's run; dropped when the inputs change.
+  enum class RecordUse : std::uint8_t { None, Write, Compare };
+  RecordUse record_use_ = RecordUse::None;
   bool is_load_cancelled_ = false;
   State held_;                             ///< of the last frame that no model was arriving in
   std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded

@@ -111,6 +111,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_dialogs(frame);
   copy_pinned_cell(frame);
   copy_wanted_numbers(frame);
+  use_record(frame);
   if (std::optional<std::string> told = seek_head(frame)) tell(std::move(*told), state_);
 }
 

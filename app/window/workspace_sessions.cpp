@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "app/analyses/run_sample.h"
 #include "app/models/starter_view.h"
 #include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
@@ -38,6 +39,7 @@ void Workspace::show_session(const fs::path& path) {
   state_ = *loaded;
   find_moved_model(state_);
   session_ = OpenSession{.path = path, .saved = state_};
+  record_use_ = RecordUse::Compare;
   const std::string changed = model_changes(state_);
   notice_ = {};
   if (!changed.empty()) notice_ = {.text = fmt::format("{}: {}", path.filename().string(), changed)};
@@ -50,7 +52,34 @@ void Workspace::show_session(const fs::path& path) {
 void Workspace::write_session(const fs::path& path) {
   app::save_session(path, state_);
   session_ = OpenSession{.path = path, .saved = state_};
+  record_use_ = RecordUse::Write;
   notice_ = {.text = fmt::format("Saved {}", path.string())};
+}
+
+void Workspace::use_record(Frame& frame) {
+  if (record_use_ == RecordUse::None) return;
+  if (!session_ || run_inputs(state_) != run_inputs(session_->saved)) {
+    record_use_ = RecordUse::None;
+    return;
+  }
+  if (!is_current()) return;
+  const Analysed* sampled = frame.ask(AnalysisQuery{.analysis = &kRunSample});
+  if (!sampled || !sampled->is_done || sampled->run != result_.run) return;
+  const RecordUse use = std::exchange(record_use_, RecordUse::None);
+  const auto* numbers = sampled->as<RunSample>();
+  if (!numbers) return;  // the run can't be sampled: the session stays without a record
+  const SessionRecord computed = record_of(*numbers, result_.device);
+  try {
+    if (use == RecordUse::Write) return app::save_session(session_->path, session_->saved, &computed);
+    const std::optional<SessionRecord> saved = load_record(session_->path);
+    if (!saved) return;
+    const RecordAgreement agreement = compare(*saved, computed);
+    if (!notice_.text.empty()) notice_.text += " · ";
+    notice_.text += describe(agreement, *saved);
+    notice_.is_warning |= !agrees(agreement) || !agreement.is_same_model;
+  } catch (const std::exception& error) {
+    notice_ = {.text = error.what(), .is_warning = true};
+  }
 }
 
 void Workspace::save_session() {

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <string>
 
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
@@ -54,6 +56,36 @@ TEST_SUITE("gpu") {
     CHECK(load_session(file).value() == ui.state());
     ui.press(Key::Z, kControl);
     CHECK(ui.window().title() == "notes* \u2013 Headlight");
+  }
+
+  TEST_CASE("a saved session gets its run's numbers as a record, and opening it tells whether they are the same") {
+    const TemporaryDirectory folder;
+    const fs::path file = folder.path() / "notes.headlight.json";
+    UiDriver ui;
+    ui.press(Key::K);
+    ui.press(Key::S, kControl);
+    type_path(ui, file);
+    ui.click("session.save");
+    const std::optional<SessionRecord> record = load_record(file);
+    REQUIRE(record.has_value());
+    CHECK(record->weights.size() > 8);
+    CHECK(record->device == ui.result().device);
+    CHECK(load_session(file).value() == ui.state());
+
+    ui.window().open_files({file.string()});
+    ui.settle();
+    CHECK(ui.window().notice().text.find("compared numbers are as saved, bit for bit") != std::string::npos);
+    CHECK_FALSE(ui.window().notice().is_warning);
+
+    SessionRecord other = *record;
+    other.weights.front() += 0.25F;
+    other.weights_crc += 1;
+    save_session(file, ui.state(), &other);
+    ui.window().open_files({file.string()});
+    ui.settle();
+    CHECK(ui.window().notice().is_warning);
+    CHECK(ui.window().notice().text.find("1 of ") != std::string::npos);
+    CHECK(ui.window().notice().text.find("the model's weights are not those it was saved with") != std::string::npos);
   }
 
   TEST_CASE("Ctrl+Shift+O opens a session: model, masks, gains and precision are as they were, and Undo goes back") {

@@ -133,6 +133,11 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     nlohmann::json manifest = nlohmann::json::parse(read_file(*driver));
     manifest["ICD"]["is_portability_driver"] = true;
+    // A relative path with a folder in it, as SwiftShader's, is seen from the manifest's folder.
+    const std::filesystem::path library = manifest["ICD"]["library_path"].get<std::string>();
+    if (library.is_relative() && library.has_parent_path()) {
+      manifest["ICD"]["library_path"] = std::filesystem::absolute(driver->parent_path() / library).string();
+    }
     const std::string file = (folder.path() / "driver.json").string();
     write_file_atomically(file, manifest.dump());
     const Outcome outcome = run_headlight(

@@ -1,0 +1,138 @@
+#include "app/cli/subcommands.h"
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "app/analyses/run_sample.h"
+#include "app/cli/progress_bar.h"
+#include "app/engine/engine_worker.h"
+#include "app/exports/job.h"
+#include "app/models/starter_view.h"
+#include "app/state/model_changes.h"
+#include "app/state/session_file.h"
+#include "app/state/usage.h"
+#include "app/views/view_table.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr const char* kSession = "Session";
+constexpr const char* kOutput = "Output";
+
+struct RunFlags {
+  std::string file;
+  std::string device;
+  std::filesystem::path out;
+  bool writes_record = false;
+};
+
+/// What the engine knows of the session when its record's numbers are there.
+EngineResult compute(const RunInputs& inputs, const AnalysisQuery& sample, const std::string& device,
+                     const std::shared_ptr<ModelCache>& models) {
+  ProgressBar bar = ProgressBar::on_terminal("MiB of weights");
+  EngineWorker worker({.open = open_gpu_runner,
+                       .tile_bytes = kDefaultTileBytes,
+                       .models = models,
+                       .watch_load =
+                           [&](std::size_t done, std::size_t total) {
+                             bar.show(done >> 20, total >> 20);
+                             return true;
+                           },
+                       .watch_compiling = compile_bar()});
+  worker.open(device);
+  worker.begin({.revision = 1, .inputs = inputs, .queries = {sample}});
+  while (worker.has_more()) worker.evaluate_some();
+  EngineResult result = worker.snapshot();
+  if (!result.error.empty()) throw Error("{}", result.error);
+  return result;
+}
+
+void export_view(const RunFlags& flags, const State& state, const std::shared_ptr<ModelCache>& models) {
+  ExportOptions options;
+  static_cast<ExportContents&>(options) = find_view(state.view.tab).exported(state);
+  options.inputs = run_inputs(state);
+  options.models = models;
+  options.formats = {ExportFormat::Png, ExportFormat::Npy};
+  options.directory = flags.out;
+  options.color_map = state.view.color_map;
+  options.is_row_normalized = state.view.color_range == ColorRange::PerRow;
+  options.color_spread = state.view.color_spread;
+  options.is_dark = state.view.theme != Theme::Light;
+  const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
+  runner->watch_compiling(compile_bar());
+  const ExportReport report = run_export(*runner, options);
+  for (const std::string& note : report.notes) std::cerr << "headlight: note: " << note << '\n';
+  std::cout << fmt::format("{} files in {}\n", report.files.size(), options.directory.string());
+}
+
+int run_session(const RunFlags& flags) {
+  if (flags.file.empty()) throw UsageError("a session file is missing: headlight run notes.headlight.json");
+  const std::filesystem::path path = flags.file;
+  const Result<State> loaded = load_session(path);
+  if (!loaded) throw Error("{}", loaded.error());
+  State state = *loaded;
+  find_moved_model(state);
+  const std::optional<SessionRecord> saved = load_record(path);
+
+  const auto models = std::make_shared<ModelCache>();
+  const AnalysisQuery sample{.analysis = &kRunSample};
+  const EngineResult result = compute(run_inputs(state), sample, flags.device, models);
+  const Analysed* found = result.analysed(sample);
+  const RunSample* numbers = found ? found->as<RunSample>() : nullptr;
+  if (!numbers) throw Error("{}: its numbers can't be read{}", path.string(), found ? ": " + found->error : "");
+  const SessionRecord computed = record_of(*numbers, result.device);
+
+  const std::string changed = model_changes(state);
+  std::cout << fmt::format("{}: {} tokens{}{}\n", session_name(path),
+                           result.input->queries(result.blocks.back().kind).length, changed.empty() ? "" : ", ", changed);
+  std::cout << fmt::format("device: {}\n", result.device);
+  bool is_as_saved = true;
+  if (saved) {
+    const RecordAgreement agreement = compare(*saved, computed);
+    is_as_saved = agrees(agreement);
+    std::cout << fmt::format("record: {}\n", describe(agreement, *saved));
+  } else if (!flags.writes_record) {
+    std::cout << "record: the file has none; --record writes one\n";
+  }
+  if (flags.writes_record) {
+    save_session(path, *loaded, &computed);
+    std::cout << fmt::format("record: {} numbers written\n", computed.weights.size() + computed.logits.size());
+    is_as_saved = true;
+  }
+  if (!flags.out.empty()) export_view(flags, state, models);
+  return is_as_saved ? 0 : 1;
+}
+
+}  // namespace
+
+Subcommand add_run_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "run",
+      "Compute a session anew, without a window, and compare it with its record\n\n"
+      "A session that the window saved has a record: numbers of its run, the device and a checksum of the model. The same\n"
+      "device computes the same bits; on another one the largest differences are told. Exits with 1 when they are more "
+      "than\n"
+      "rounding explains.");
+  const auto flags = std::make_shared<RunFlags>();
+  RunFlags* into = flags.get();
+  command->add_option("session", into->file, "a session file (File, Save session); needed")
+      ->type_name("FILE")
+      ->group(kSession);
+  add_plain_flag(*command, "--record", "write the computed numbers into the file, as its record", kSession,
+                 [=] { into->writes_record = true; });
+  add_flag(*command, "--out", "DIR", "folder for what the session's view shows, as figures (png) and numbers (npy)", kOutput,
+           [=](const std::string& text) { into->out = text; });
+  add_device_flag(*command, into->device);
+  command->footer(
+      "Examples:\n"
+      "  headlight run notes.headlight.json\n"
+      "  headlight run notes.headlight.json --out figures");
+  return {.app = command, .run = [flags] { return run_session(*flags); }};
+}
+
+}  // namespace headlight::app

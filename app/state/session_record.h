@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace headlight::app {
+
+/// Some numbers of a session's run, chosen by its shapes alone, and what computed them: whoever opens the session learns
+/// whether it computes the same.
+struct SessionRecord {
+  std::string program;              ///< "headlight 0.2.0"
+  std::string device;               ///< its name and driver
+  std::uint32_t weights_crc = 0;    ///< CRC-32 of rows of the attention's weights: equal for the same model
+  std::vector<float> weights = {};  ///< of attention, from many heads
+  std::vector<float> logits = {};   ///< of the last token; empty without an unembedding
+
+  bool operator==(const SessionRecord&) const = default;
+};
+
+inline constexpr std::size_t kMostRecordedNumbers = 4'096;  ///< of each kind
+
+/// How far a session's numbers are from its record.
+struct RecordAgreement {
+  bool is_comparable = false;  ///< there are as many numbers of each kind
+  bool is_same_model = false;
+  std::size_t numbers = 0, equal = 0;  ///< equal to the last bit
+  double weights_off = 0.0;            ///< largest difference of a weight; infinite where one isn't finite
+  double logits_off = 0.0;             ///< largest difference of a logit, as a part of the largest logit's size, likewise
+};
+RecordAgreement compare(const SessionRecord& saved, const SessionRecord& computed);
+
+/// Largest differences that rounding explains: other devices and drivers add in another order.
+inline constexpr double kRecordTolerance = 1e-3;
+/// Are the numbers the saved ones, but for rounding?
+bool agrees(const RecordAgreement& agreement);
+/// In one line: "all 320 compared numbers are as saved, bit for bit".
+std::string describe(const RecordAgreement& agreement, const SessionRecord& saved);
+
+nlohmann::json to_json(const SessionRecord& record);
+/// Throws Error in one line naming the wrong member.
+SessionRecord record_from_json(const nlohmann::json& value);
+
+}  // namespace headlight::app

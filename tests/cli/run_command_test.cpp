@@ -1,0 +1,83 @@
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <string>
+
+#include "app/state/session_file.h"
+#include "core/atomic_file.h"
+#include "support/program.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+TEST_SUITE("gpu") {
+  TEST_CASE("a session without a record gets one, and is then computed to the same bits") {
+    const TemporaryDirectory folder;
+    const std::string file = (folder.path() / "notes.headlight.json").string();
+    app::State state;
+    state.text() = "one two three";
+    app::save_session(file, state);
+    Outcome outcome = run_headlight({"run", file});
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out.find("record: the file has none") != std::string::npos);
+    CHECK_FALSE(app::load_record(file).has_value());
+    outcome = run_headlight({"run", file, "--record"});
+    CHECK(outcome.status == 0);
+    REQUIRE(app::load_record(file).has_value());
+    CHECK(app::load_session(file).value() == state);
+    const fs::path out = folder.path() / "out";
+    outcome = run_headlight({"run", file, "--out", out.string()});
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out.find("notes: 3 tokens\n") == 0);
+    CHECK(outcome.out.find("compared numbers are as saved, bit for bit") != std::string::npos);
+    CHECK(fs::exists(out / "weights.npy"));
+    CHECK(fs::exists(out / "run.json"));
+
+    app::SessionRecord other = app::load_record(file).value();
+    other.weights.front() += 0.25F;
+    app::save_session(file, state, &other);
+    outcome = run_headlight({"run", file});
+    CHECK(outcome.status == 1);
+    CHECK(outcome.out.find("1 of ") != std::string::npos);
+  }
+
+  TEST_CASE("the experiments among the examples compute what their records say") {
+    for (const char* name : {"induction", "mask_that_cheats"}) {
+      const fs::path file = fs::path(HEADLIGHT_EXAMPLES_DIR) / "experiments" / (std::string(name) + ".headlight.json");
+      const Outcome outcome = run_headlight({"run", file.string()});
+      CAPTURE(outcome.out);
+      CAPTURE(outcome.err);
+      CHECK(outcome.status == 0);
+      CHECK(outcome.out.find("compared numbers") != std::string::npos);
+      CHECK(outcome.out.find("are not those it was saved with") == std::string::npos);
+    }
+  }
+}
+
+TEST_SUITE("cpu") {
+  TEST_CASE("what can't be run is told in one line") {
+    const TemporaryDirectory folder;
+    CHECK(run_headlight({"run"}).err.find("a session file is missing") != std::string::npos);
+    CHECK(run_headlight({"run"}).status == 2);
+    const Outcome missing = run_headlight({"run", (folder.path() / "none.json").string()});
+    CHECK(missing.status == 1);
+    CHECK(missing.err.find("none.json") != std::string::npos);
+    const fs::path file = folder.path() / "broken.json";
+    write_file_atomically(file, json{{"headlight", 1}, {"state", json::object()}, {"record", 7}}.dump());
+    const Outcome broken = run_headlight({"run", file.string()});
+    CHECK(broken.status == 1);
+    CHECK(broken.err.find("record: expected an object") != std::string::npos);
+  }
+
+  TEST_CASE("the session written for GPT-2 opens wherever GPT-2 is, and says what is missing where it isn't") {
+    const TemporaryDirectory folder;
+    const fs::path file = fs::path(HEADLIGHT_EXAMPLES_DIR) / "experiments" / "indirect_object.headlight.json";
+    REQUIRE(app::load_session(file));
+    const Outcome outcome = run_headlight({"run", file.string()}, "HF_HUB_CACHE='" + folder.path().string() + "'");
+    CHECK(outcome.status == 1);
+    CHECK(outcome.err.find("openai-community/gpt2") != std::string::npos);
+  }
+}
