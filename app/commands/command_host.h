@@ -22,6 +22,8 @@ class CommandHost {
   virtual std::string redo_label() const = 0;
   virtual void undo_change() = 0;
   virtual void redo_change() = 0;
+  /// Opens or closes the list of all steps.
+  virtual void toggle_history() = 0;
 
   /// Is the model that the state names still on its way, and another one on screen?
   virtual bool is_loading_model() const = 0;

@@ -38,6 +38,14 @@ std::vector<Command> edit_commands() {
        .run = [](const CommandContext& context) { context.window.redo_change(); },
        .is_enabled = [](const CommandContext& context) { return !context.window.redo_label().empty(); },
        .object = [](const CommandContext& context) { return context.window.redo_label(); }},
+      {.id = "edit.history",
+       .label = "History",
+       .group = "Edit",
+       .help = "Lists every step and branch of what was changed, to go to any of them.",
+       .keys = {{Key::H, kControl, "Ctrl+H"}},
+       .menu = {.menu = "Edit", .label = "History", .section = 0},
+       .works_while_loading = true,
+       .run = [](const CommandContext& context) { context.window.toggle_history(); }},
   };
 }
 

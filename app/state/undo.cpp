@@ -1,5 +1,7 @@
 #include "app/state/undo.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace headlight::app {
@@ -47,7 +49,7 @@ bool Undo::observe(const State& state, double now_s, bool in_gesture) {
   if (state == steps_[position_].state) return false;
 
   Change change = describe_change(steps_[position_].state, state);
-  while (can_redo()) drop_last();
+  branch_off();
   const bool follows_quickly = change.is_continuous && now_s - last_change_s_ <= limits_.merge_seconds;
   const bool merges =
       !is_sealed_ && position_ > 0 && change.label == steps_.back().label && (continues_gesture || follows_quickly);
@@ -92,8 +94,91 @@ const State& Undo::redo() {
   return steps_[position_].state;
 }
 
+std::vector<HistoryStep> Undo::history() const {
+  std::vector<HistoryStep> list;
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    list.push_back(
+        {.id = step.id, .state = &step.state, .label = &step.label, .is_shown = i == position_, .is_undone = i > position_});
+    list_branches(step.id, 1, list);
+  }
+  return list;
+}
+
+void Undo::list_branches(std::uint64_t after, std::uint32_t depth, std::vector<HistoryStep>& list) const {
+  for (const Branch& branch : branches_) {
+    if (branch.after != after) continue;
+    for (const Step& step : branch.steps) {
+      list.push_back({.id = step.id, .state = &step.state, .label = &step.label, .depth = depth, .is_undone = true});
+      list_branches(step.id, depth + 1, list);
+    }
+  }
+}
+
+const State& Undo::go_to(std::uint64_t id) {
+  show(id);
+  seal();
+  return steps_[position_].state;
+}
+
+bool Undo::show(std::uint64_t id) {
+  const auto has_id = [id](const Step& step) { return step.id == id; };
+  if (const auto at = std::ranges::find_if(steps_, has_id); at != steps_.end()) {
+    position_ = static_cast<std::size_t>(at - steps_.begin());
+    return true;
+  }
+  const auto found =
+      std::ranges::find_if(branches_, [&](const Branch& branch) { return std::ranges::any_of(branch.steps, has_id); });
+  if (found == branches_.end()) return false;
+  Branch branch = std::move(*found);
+  branches_.erase(found);
+  for (const Step& step : branch.steps) bytes_ -= step.bytes;  // append() counts them again
+  show(branch.after);
+  branch_off();
+  for (Step& step : branch.steps) {
+    if (step.id == id) position_ = steps_.size();
+    step.bytes = 0;
+    append(std::move(step));
+  }
+  return true;
+}
+
+void Undo::branch_off() {
+  if (!can_redo()) return;
+  const auto first = steps_.begin() + static_cast<std::ptrdiff_t>(position_) + 1;
+  branches_.push_back(
+      {.after = steps_[position_].id, .steps = {std::make_move_iterator(first), std::make_move_iterator(steps_.end())}});
+  steps_.erase(first, steps_.end());
+}
+
+std::size_t Undo::all_steps() const {
+  std::size_t count = steps_.size();
+  for (const Branch& branch : branches_) count += branch.steps.size();
+  return count;
+}
+
+/// With the branches that leave it.
+void Undo::drop_oldest_branch() {
+  std::vector<std::uint64_t> gone;
+  const auto drop = [&](std::vector<Branch>::iterator at) {
+    for (const Step& step : at->steps) {
+      bytes_ -= step.bytes;
+      gone.push_back(step.id);
+    }
+    branches_.erase(at);
+  };
+  drop(branches_.begin());
+  const auto leaves_gone = [&](const Branch& branch) { return std::ranges::find(gone, branch.after) != gone.end(); };
+  for (auto at = std::ranges::find_if(branches_, leaves_gone); at != branches_.end();
+       at = std::ranges::find_if(branches_, leaves_gone)) {
+    drop(at);
+  }
+}
+
 void Undo::trim() {
-  while (position_ > 0 && (steps_.size() > limits_.steps || bytes_ > limits_.bytes)) {
+  const auto is_too_large = [this] { return all_steps() > limits_.steps || bytes_ > limits_.bytes; };
+  while (!branches_.empty() && is_too_large()) drop_oldest_branch();
+  while (position_ > 0 && is_too_large()) {
     bytes_ -= steps_.front().bytes;
     steps_.pop_front();
     --position_;
@@ -102,6 +187,7 @@ void Undo::trim() {
 }
 
 void Undo::append(Step step) {
+  if (step.id == 0) step.id = ++last_id_;
   steps_.push_back(std::move(step));
   count(steps_.size() - 1);
 }

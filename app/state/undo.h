@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <string>
+#include <vector>
 
 #include "app/state/state.h"
 
@@ -15,6 +17,16 @@ struct UndoLimits {
   double merge_seconds = 1.0;  ///< changes of one kind at most this far apart are one step
 };
 
+/// A step of the history as a list shows it; refers to the history, which must not change meanwhile.
+struct HistoryStep {
+  std::uint64_t id = 0;
+  const State* state = nullptr;
+  const std::string* label = nullptr;  ///< the change that led here; empty for the beginning
+  std::uint32_t depth = 0;             ///< 0: on the way that undo and redo go; n: on a branch that leaves depth n − 1
+  bool is_shown = false;               ///< the step whose state the window shows
+  bool is_undone = false;              ///< redo or a click brings it back
+};
+
 /// The history of a State. Panels just change the State; once a frame the app calls observe(), which compares and records,
 /// so that no change of the user is missed.
 ///
@@ -25,7 +37,7 @@ class Undo {
   explicit Undo(State initial, UndoLimits limits = {});
 
   /// Records `state` when it differs from the last one; `now_s` is any steady clock. Returns whether anything changed.
-  /// A change after undo() drops what could be redone.
+  /// A change after undo() makes what could be redone a branch, which go_to() finds.
   bool observe(const State& state, double now_s, bool in_gesture);
 
   /// Adopts a change that the user didn't make (a selection clamped to a new run) into the current step: nothing to undo.
@@ -44,6 +56,13 @@ class Undo {
   const State& undo();
   const State& redo();
 
+  /// All steps: those that undo and redo pass in their order, and after each the branches that leave it, the oldest first.
+  std::vector<HistoryStep> history() const;
+  /// The state of a step, to show from now on; its branch becomes the way that undo and redo go. Of an unknown step: the
+  /// shown state.
+  const State& go_to(std::uint64_t id);
+
+  /// Without those on branches.
   std::size_t step_count() const { return steps_.size(); }
   /// Steps before the shown one.
   std::size_t position() const { return position_; }
@@ -55,17 +74,32 @@ class Undo {
     State state;
     std::string label;      ///< the change from the previous step
     std::size_t bytes = 0;  ///< that the step before doesn't share
+    std::uint64_t id = 0;
+  };
+  /// Steps that undo and redo don't pass.
+  struct Branch {
+    std::uint64_t after = 0;  ///< the step that it leaves
+    std::vector<Step> steps;
   };
   void trim();
   void append(Step step);
+  /// Makes the steps behind the shown one a branch.
+  void branch_off();
+  /// Shows a step; false: there is none.
+  bool show(std::uint64_t id);
+  void list_branches(std::uint64_t after, std::uint32_t depth, std::vector<HistoryStep>& list) const;
+  void drop_oldest_branch();
+  std::size_t all_steps() const;
   void drop_last();
   /// Counts the bytes of a step, which is new or whose predecessor changed.
   void count(std::size_t index);
 
   UndoLimits limits_;
-  std::deque<Step> steps_;  ///< steps_[position_] is shown
+  std::deque<Step> steps_;        ///< steps_[position_] is shown
+  std::vector<Branch> branches_;  ///< in the order in which they were left
   std::size_t position_ = 0;
-  std::size_t bytes_ = 0;
+  std::uint64_t last_id_ = 0;
+  std::size_t bytes_ = 0;  ///< of steps_ and branches_
   double last_change_s_ = 0.0;
   bool gesture_is_open_ = false;  ///< the last change was inside a gesture that still lasts
   bool is_sealed_ = true;

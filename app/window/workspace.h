@@ -159,6 +159,7 @@ class Workspace final : private CommandHost {
   std::string redo_label() const override { return undo_.redo_label(); }
   void undo_change() override { state_ = undo_.undo(); }
   void redo_change() override { state_ = undo_.redo(); }
+  void toggle_history() override { shows_history_ = !shows_history_; }
   bool is_loading_model() const override { return is_arriving(); }
   void browse_models() override;
   void open_export_dialog() override { export_dialog_.open(state_.view, find_view(state_.view.tab).exported(state_)); }
@@ -338,6 +339,8 @@ class Workspace final : private CommandHost {
   std::uint64_t palette_run_ = 0;   ///< whose heads the palette lists
   std::size_t palette_models_ = 0;  ///< found, when it was filled
   bool is_presenting_ = false;      ///< the view alone, in large type
+  bool shows_history_ = false;
+  std::optional<std::uint64_t> chosen_step_;  ///< of the history, in the last frame
   bool shows_help_ = false;
   HelpPage help_page_ = HelpPage::Keys;
   bool shows_about_ = false;

@@ -6,6 +6,7 @@
 #include <imgui.h>
 
 #include "app/dialogs/help_dialogs.h"
+#include "app/dialogs/history_window.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/sidebar/language_model_panel.h"
 #include "app/sidebar/masks_panel.h"
@@ -291,6 +292,8 @@ void Workspace::draw_dialogs(Frame& frame) {
     draw_file_dialog(frame);
     draw_model_browser(frame);
     draw_palette(frame);
+    chosen_step_ = draw_history_window(frame, undo_, shows_history_);
+    if (chosen_step_) ui_.request_redraw();
   }));
 }
 

@@ -18,6 +18,7 @@ class FakeHost final : public CommandHost {
   std::string redo_label() const override { return redoes; }
   void undo_change() override { calls.emplace_back("undo"); }
   void redo_change() override { calls.emplace_back("redo"); }
+  void toggle_history() override { calls.emplace_back("history"); }
   bool is_loading_model() const override { return loads; }
   void browse_models() override { calls.emplace_back("browse models"); }
   void save_session() override { calls.emplace_back("save session"); }

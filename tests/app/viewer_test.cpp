@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include "app/ui_driver.h"
@@ -16,6 +18,36 @@ using shell::kControl;
 using shell::Key;
 
 TEST_SUITE("gpu") {
+  TEST_CASE("Ctrl+H lists the steps, and a click on one that was undone and left goes there") {
+    UiDriver ui;
+    ui.press(Key::K);  // the head is knocked out …
+    const State knocked_out = ui.state();
+    ui.wait(5.0);
+    ui.press(Key::Z, kControl);
+    ui.wait(5.0);
+    ui.press(Key::C);  // … in vain: a mask instead
+    const State masked = ui.state();
+    CHECK_FALSE(ui.sees("history.2"));
+    ui.press(Key::H, kControl);
+    std::uint64_t branch = 0;
+    for (const HistoryStep& step : ui.window().undo().history()) {
+      CHECK(ui.sees(fmt::format("history.{}", step.id)));
+      if (step.depth > 0) branch = step.id;
+    }
+    REQUIRE(branch != 0);
+    ui.click(fmt::format("history.{}", branch));
+    CHECK(ui.state() == knocked_out);
+    CHECK(ui.sees(fmt::format("history.{}", branch)));
+    ui.press(Key::Z, kControl);
+    CHECK(ui.state().gains.empty());
+    ui.press(Key::H, kControl);
+    CHECK_FALSE(ui.sees(fmt::format("history.{}", branch)));
+    ui.press(Key::H, kControl);
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.sees(fmt::format("history.{}", branch)));
+    CHECK(masked.masks != ui.state().masks);
+  }
+
   TEST_CASE("the window opens on a sentence with every head visible") {
     UiDriver ui;
     CHECK(ui.result().run != 0);

@@ -1,5 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
 #include "app/state/undo.h"
 
 using namespace headlight;
@@ -190,5 +195,81 @@ TEST_SUITE("cpu") {
     state.text() = "another branch";
     undo.observe(state, 12.0, false);
     CHECK(undo.bytes() < 2 * kCells);
+  }
+
+  TEST_CASE("a change after Undo keeps what was undone as a branch, and going there makes it the way of Undo and Redo") {
+    State state;
+    Undo undo(state);
+    double now_s = 0.0;
+    const auto change = [&](const std::string& text) {
+      state.text() = text;
+      undo.observe(state, now_s += 10.0, false);
+    };
+    const auto id_of = [&](const std::string& text) {
+      for (const HistoryStep& step : undo.history()) {
+        if (step.state->text() == text) return step.id;
+      }
+      return std::uint64_t{0};
+    };
+    const auto texts = [&] {
+      std::string all;
+      for (const HistoryStep& step : undo.history()) {
+        all += fmt::format("{}{}{} ", std::string(step.depth, '>'), step.state->text(), step.is_shown ? "*" : "");
+      }
+      return all;
+    };
+    change("a");
+    change("b");
+    change("c");
+    undo.undo();
+    state = undo.undo();
+    change("d");
+    change("e");
+    const std::string begin = State{}.text();
+    CHECK(texts() == begin + " a >b >c d e* ");
+    CHECK_FALSE(undo.can_redo());
+
+    state = undo.go_to(id_of("b"));
+    CHECK(state.text() == "b");
+    CHECK(texts() == begin + " a >d >e b* c ");
+    CHECK(undo.redo_label() == "Edit text");
+    change("f");  // leaves b, so c is a branch of it
+    CHECK(texts() == begin + " a >d >e b >c f* ");
+    state = undo.go_to(id_of("e"));
+    CHECK(texts() == begin + " a >b >>c >f d e* ");
+    state = undo.go_to(id_of("c"));  // on a branch of a branch
+    CHECK(texts() == begin + " a >d >e b >f c* ");
+    CHECK(undo.undo().text() == "b");
+    CHECK(undo.undo().text() == "a");
+    CHECK(undo.redo().text() == "b");
+    CHECK(undo.redo().text() == "c");
+    CHECK(undo.go_to(123'456).text() == "c");
+    CHECK(undo.go_to(id_of(begin)).text() == begin);
+    CHECK(undo.history().size() == 7);
+  }
+
+  TEST_CASE("branches count among the steps and bytes that are kept, and the oldest goes first") {
+    State state;
+    Undo undo(state, {.steps = 8});
+    double now_s = 0.0;
+    std::size_t largest = 0;
+    for (int round = 0; round < 20; ++round) {
+      for (int step = 0; step < 3; ++step) {
+        state.text() = fmt::format("{} {}", round, step);
+        undo.observe(state, now_s += 10.0, false);
+      }
+      for (int step = 0; step < 3; ++step) state = undo.undo();
+      largest = std::max(largest, undo.history().size());
+    }
+    CHECK(largest <= 8);
+    CHECK(undo.history().size() > undo.step_count());
+    // Bytes follow: of a history with one step they are that step's.
+    const Undo fresh(state);
+    while (undo.can_undo()) undo.undo();
+    Undo small(state, {.steps = 1});
+    state.text() = "other";
+    small.observe(state, 1.0, false);
+    CHECK(small.history().size() == 1);
+    CHECK(small.bytes() <= fresh.bytes() + 64);
   }
 }

@@ -1,0 +1,92 @@
+#include "app/dialogs/history_window.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/shell/imgui_vectors.h"
+#include "app/state/model_changes.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kWidth = 420.0F;
+constexpr float kHeight = 460.0F;
+constexpr float kRow = 24.0F;
+constexpr float kIndent = 18.0F;
+constexpr float kLabelShare = 0.5F;
+constexpr std::uint32_t kMostIndents = 6;
+
+/// What tells a step from its neighbours: masks and interventions, else the text.
+std::string detail_of(const State& state) {
+  std::string detail = model_changes(state);
+  if (detail.empty()) detail = state.text();
+  std::ranges::replace(detail, '\n', ' ');
+  return detail;
+}
+
+bool draw_step(Frame& frame, const HistoryStep& step) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const float width = ImGui::GetContentRegionAvail().x;
+  ImGui::PushID(static_cast<int>(step.id));
+  const bool is_clicked = ImGui::Selectable("##step", step.is_shown, 0, ImVec2(width, kRow));
+  mark_last_item(frame, fmt::format("history.{}", step.id), "A click goes to this step.");
+  ImGui::PopID();
+  const float indent = 8.0F + kIndent * static_cast<float>(std::min(step.depth, kMostIndents));
+  const float drop = (kRow - font_size(fonts.body)) * 0.5F;
+  const shell::Color color = step.is_shown ? theme.accent : step.is_undone ? theme.text_dim : theme.text;
+  if (step.depth > 0) {
+    const float x = at.x + indent - 10.0F;
+    list->AddLine({x, at.y}, {x, at.y + kRow}, theme.border, 1.5F);
+  }
+  const float label_room = width * kLabelShare - indent;
+  const std::string label = fit_text(fonts.body, step.label->empty() ? "Beginning" : *step.label, label_room);
+  list->AddText(fonts.body, font_size(fonts.body), {at.x + indent, at.y + drop}, color, label.c_str());
+  const std::string detail =
+      fit_text(fonts.small, frame.ui.shaped(detail_of(*step.state)), width * (1.0F - kLabelShare) - 16.0F);
+  list->AddText(fonts.small, font_size(fonts.small),
+                {at.x + width * kLabelShare + 8.0F, at.y + (kRow - font_size(fonts.small)) * 0.5F}, theme.text_dim,
+                detail.c_str());
+  return is_clicked;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> draw_history_window(Frame& frame, const Undo& undo, bool& is_open) {
+  if (!is_open) return std::nullopt;
+  std::optional<std::uint64_t> chosen;
+  const ImVec2 screen = ImGui::GetIO().DisplaySize;
+  ImGui::SetNextWindowPos({screen.x - kWidth - 24.0F, 88.0F}, ImGuiCond_Appearing);
+  ImGui::SetNextWindowSize({std::min(kWidth, screen.x - 48.0F), std::min(kHeight, screen.y - 140.0F)}, ImGuiCond_Appearing);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, frame.ui.theme().panel);
+  if (ImGui::Begin("History", &is_open, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings)) {
+    {
+      const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+      ImGui::TextWrapped("A click goes to a step. What is changed there begins another branch; none is lost.");
+    }
+    ImGui::Separator();
+    ImGui::BeginChild("steps");
+    const std::vector<HistoryStep> steps = undo.history();
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(steps.size()), kRow + ImGui::GetStyle().ItemSpacing.y);
+    while (clipper.Step()) {
+      for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+        const HistoryStep& step = steps[static_cast<std::size_t>(i)];
+        if (draw_step(frame, step)) chosen = step.id;
+      }
+    }
+    ImGui::EndChild();
+  }
+  ImGui::End();
+  ImGui::PopStyleColor();
+  return chosen;
+}
+
+}  // namespace headlight::app
