@@ -45,3 +45,32 @@ std::span<const KernelModule> kernel_modules() { return kModules; }
   target_sources(${target} PRIVATE ${file})
   target_include_directories(${target} PRIVATE ${HEADLIGHT_SHADER_OUT})
 endfunction()
+
+# headlight_embed_shaders(TARGET FILE PATHS…): writes FILE with the text of these files of shaders/, for kernels that are compiled at run time.
+function(headlight_embed_shaders target file)
+  set(rows)
+  foreach(path IN LISTS ARGN)
+    file(READ ${HEADLIGHT_SHADER_DIR}/${path} text)
+    string(APPEND rows "    ShaderText{\"${path}\", R\"GLSL(${text})GLSL\"},\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${HEADLIGHT_SHADER_DIR}/${path})
+  endforeach()
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT
+"// Made by cmake/Kernels.cmake from src/ops/CMakeLists.txt.
+#include \"ops/kernel_variant.h\"
+
+#include <array>
+
+namespace headlight::ops {
+namespace {
+
+constexpr std::array kTexts{
+@rows@};
+
+}  // namespace
+
+std::span<const ShaderText> shader_texts() { return kTexts; }
+
+}  // namespace headlight::ops
+")
+  target_sources(${target} PRIVATE ${file})
+endfunction()

@@ -15,21 +15,21 @@ layout(set = 0, binding = 3, std430) writeonly buffer stats_buffer { vec2 stats[
 #include "lib/mask.glsl"
 #include "lib/score.glsl"
 
-layout(constant_id = 0) const bool kHasExtras = false;  // softcap or position bias
+layout(constant_id = 0) const bool kHasExtras = false;  // softcap, position bias or an expression
 
 const uint kRows = 8u;
 
 // Four scaled scores of a row, with extras capped and with the position bias.
-vec4 scaled_scores(uint at, uint head, uint i, uint j4) {
+vec4 scaled_scores(uint at, MapMask map, uint i, uint j4) {
   vec4 s = LOAD(scores, at + j4);
   if (!kHasExtras) return s * p.scale;
-  [[unroll]] for (uint c = 0u; c < 4u; ++c) s[c] = scaled_score(s[c], head, i, j4 * 4u + c);
+  [[unroll]] for (uint c = 0u; c < 4u; ++c) s[c] = scaled_score(s[c], map, i, j4 * 4u + c);
   return s;
 }
 
 // Four masked scores of a row; masked ones are kHidden.
-vec4 masked_scores(uint at, MapMask map, uint head, uint i, uint j4) {
-  vec4 s = scaled_scores(at, head, i, j4);
+vec4 masked_scores(uint at, MapMask map, uint i, uint j4) {
+  vec4 s = scaled_scores(at, map, i, j4);
   // Unrolled: llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together, and texts may be long.
   [[unroll]] for (uint c = 0u; c < 4u; ++c) {
     uint j = j4 * 4u + c;
@@ -59,18 +59,18 @@ void main() {
   if (open_end > begin4 * 4u && all_visible(p.mask, map, first, last, begin4 * 4u, open_end - 1u)) open4 = open_end / 4u;
 
   vec4 tops = vec4(kHidden);
-  for (uint j4 = begin4; j4 < open4; ++j4) tops = max(tops, scaled_scores(at, head, i, j4));
-  for (uint j4 = open4; j4 < end4; ++j4) tops = max(tops, masked_scores(at, map, head, i, j4));
+  for (uint j4 = begin4; j4 < open4; ++j4) tops = max(tops, scaled_scores(at, map, i, j4));
+  for (uint j4 = open4; j4 < end4; ++j4) tops = max(tops, masked_scores(at, map, i, j4));
   float m = max(max(tops.x, tops.y), max(tops.z, tops.w));
   float shift = softmax_shift(m);
   vec4 sums = vec4(0.0);
   for (uint j4 = begin4; j4 < open4; ++j4) {
-    vec4 w = exp(scaled_scores(at, head, i, j4) - shift);
+    vec4 w = exp(scaled_scores(at, map, i, j4) - shift);
     weights[at + j4] = w;
     sums += w;
   }
   for (uint j4 = open4; j4 < end4; ++j4) {
-    vec4 w = exponential(masked_scores(at, map, head, i, j4), shift);
+    vec4 w = exponential(masked_scores(at, map, i, j4), shift);
     weights[at + j4] = w;
     sums += w;
   }

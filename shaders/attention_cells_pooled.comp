@@ -73,7 +73,7 @@ void main() {
         }
         vec4 value = p.stage == kScores ? scores[r] : scores[r] * p.scale;
         if (p.stage != kScores && has_extras()) {
-          [[dont_unroll]] for (uint t = 0u; t < kKeys; ++t) value[t] = scaled_score(scores[r][t], head, i, j + t);
+          [[dont_unroll]] for (uint t = 0u; t < kKeys; ++t) value[t] = scaled_score(scores[r][t], map, i, j + t);
         }
         if (p.stage >= kWeights) {
           value = mix(vec4(p.has_finite_fill != 0u ? p.fill : kHidden), value, equal(shows, vec4(1.0)));

@@ -7,11 +7,12 @@ layout(local_size_x = 16) in;
 #include "lib/attention.glsl"
 #include "lib/attention_io.glsl"
 
-float score(uint item, uint head, uint i, uint j) {
-  uint query_at = q_at(item, head, i), key_at = k_at(item, head, j);
+// The map's item counts from the batch's first, `item` from the dispatch's.
+float score(uint item, MapMask map, uint i, uint j) {
+  uint query_at = q_at(item, map.head, i), key_at = k_at(item, map.head, j);
   float sum = 0.0;
   for (uint c = 0u; c < p.d_k4; ++c) sum += dot(LOAD(q, query_at + c), LOAD(k, key_at + c));
-  return scaled_score(sum, head, i, j);
+  return scaled_score(sum, map, i, j);
 }
 
 void main() {
@@ -24,13 +25,13 @@ void main() {
 
   float m = kHidden;
   for (uint j = 0u; j < p.keys; ++j) {
-    if (is_visible(p.mask, map, i, j)) m = max(m, score(item, head, i, j));
+    if (is_visible(p.mask, map, i, j)) m = max(m, score(item, map, i, j));
   }
   float l = 0.0, shift = softmax_shift(m);
   vec4 sum = vec4(0.0);
   for (uint j = 0u; j < p.keys; ++j) {
     if (!is_visible(p.mask, map, i, j)) continue;
-    float weight = exp(score(item, head, i, j) - shift);
+    float weight = exp(score(item, map, i, j) - shift);
     l += weight;
     sum += weight * LOAD(v, v_at(item, head, j) + column4);
   }

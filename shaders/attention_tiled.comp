@@ -58,7 +58,7 @@ void main() {
       [[unroll]] for (uint r = 0u; r < 4u; ++r) scores[r] = vec4(s[r * 4u], s[r * 4u + 1u], s[r * 4u + 2u], s[r * 4u + 3u]);
       [[dont_unroll]] for (uint cell = 0u; cell < 16u; ++cell) {
         scores[cell / 4u][cell % 4u] =
-            scaled_score(scores[cell / 4u][cell % 4u], head, first + ty * 4u + cell / 4u, j0 + cell % 4u * kSide + tx);
+            scaled_score(scores[cell / 4u][cell % 4u], map, first + ty * 4u + cell / 4u, j0 + cell % 4u * kSide + tx);
       }
       [[unroll]] for (uint n = 0u; n < 16u; ++n) s[n] = scores[n / 4u][n % 4u];
     } else {

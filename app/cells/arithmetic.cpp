@@ -106,6 +106,16 @@ void explain_scores(const CellQuestion& question, Arithmetic& arithmetic, Number
   if (query && key) set_sum(arithmetic, products(*query, *key), std::nullopt);
 }
 
+void explain_bias(const CellQuestion& question, const std::optional<float>& score, Arithmetic& arithmetic) {
+  arithmetic.formula += " + bias";
+  if (score && arithmetic.result && question.layer->config.softcap == 0.0F && question.score_expression.empty()) {
+    const double bias = double{*arithmetic.result} -
+                        double{*score} * double{question.layer->config.scale.factor(question.geometry.shape.d_k)};
+    arithmetic.numbers += fmt::format(" + {}", write_factor(bias));
+  }
+  arithmetic.note = "The bias depends on head and distance alone (relative positions).";
+}
+
 void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
   const model::Scale scale = question.layer ? question.layer->config.scale : model::Scale{};
   const std::uint32_t d_k = question.geometry.shape.d_k;
@@ -134,13 +144,11 @@ void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, Number
     arithmetic.formula = fmt::format("{} · tanh({} / {})", cap, arithmetic.formula, cap);
     arithmetic.numbers = fmt::format("{} · tanh({} / {})", cap, arithmetic.numbers, cap);
   }
-  if (!config.position_bias) return;
-  arithmetic.formula += " + bias";
-  if (score && arithmetic.result && config.softcap == 0.0F) {
-    const double bias = double{*arithmetic.result} - double{*score} * double{scale.factor(d_k)};
-    arithmetic.numbers += fmt::format(" + {}", write_factor(bias));
-  }
-  arithmetic.note = "The bias depends on head and distance alone (relative positions).";
+  if (config.position_bias) explain_bias(question, score, arithmetic);
+  if (question.score_expression.empty()) return;
+  arithmetic.formula = fmt::format("{}, score = {}", question.score_expression, arithmetic.formula);
+  arithmetic.numbers.clear();
+  arithmetic.note = "The score expression that was typed changes the scaled score.";
 }
 
 void explain_masked(const CellQuestion& question, Arithmetic& arithmetic) {

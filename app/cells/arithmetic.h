@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,7 +41,10 @@ struct CellQuestion {
   const model::AttentionLayer* layer = nullptr;  ///< null while there is no network
   model::BlockKind kind = model::BlockKind::EncoderSelf;
   attention::MaskFill fill = attention::MaskFill::NegativeInfinity;
-  std::string mask_reason;  ///< of a cell of a map; empty: it is visible
+  std::string mask_reason;            ///< of a cell of a map; empty: it is visible
+  std::string score_expression = {};  ///< that the user typed; empty: none
+  /// What it makes of the cell's score; valid while what the question was made from is.
+  std::function<double(double score)> expressed = {};
   attention::Stage stage = attention::Stage::Scores;
   std::uint32_t row = 0, column = 0;
 };

@@ -8,8 +8,8 @@ namespace headlight::app {
 
 std::string mask_reason(const attention::MaskSpec& mask, const MapCell& where) {
   const auto [query, key] = where.cell;
-  if (mask.is_visible(where.layer, where.batch, where.head, query, key, where.keys)) return {};
-  if (mask.painted_state(where.layer, where.batch, where.head, where.cell)) return "paint";
+  if (mask.is_visible(where.map, where.batch, where.cell, where.keys)) return {};
+  if (mask.painted_state(where.map.layer, where.batch, where.map.head, where.cell)) return "paint";
 
   const attention::MaskRule& rule = mask.rule;
   std::vector<std::string> causes;
@@ -20,7 +20,8 @@ std::string mask_reason(const attention::MaskSpec& mask, const MapCell& where) {
     if (rule.window > 0 && distance >= rule.window) causes.push_back(fmt::format("window of {}", rule.window));
   }
   if (rule.key_padding && !where.keys.holds(key)) causes.emplace_back("padding");
-  if (mask.matrix && !mask.matrix->is_kept(where.batch, where.head, query, key)) causes.emplace_back("mask matrix");
+  if (mask.matrix && !mask.matrix->is_kept(where.batch, where.map.head, query, key)) causes.emplace_back("mask matrix");
+  if (!mask.mask_expression.shows(where.map, query, key, mask.sliders)) causes.emplace_back("mask expression");
   return causes.empty() ? "mask" : fmt::format("{}", fmt::join(causes, " and "));
 }
 
@@ -31,6 +32,7 @@ std::string mask_summary(const attention::MaskSpec& mask, bool has_padding) {
   if (mask.rule.prefix > 0) parts.push_back(fmt::format("prefix {}", mask.rule.prefix));
   if (mask.rule.key_padding && has_padding) parts.emplace_back("padding");
   if (mask.matrix) parts.emplace_back("matrix");
+  if (mask.mask_expression) parts.emplace_back("expression");
   if (!mask.painted.empty()) parts.emplace_back("paint");
   return fmt::format("{}", fmt::join(parts, ", "));
 }

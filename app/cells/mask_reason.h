@@ -9,12 +9,14 @@ namespace headlight::app {
 
 /// One map and one of its cells.
 struct MapCell {
-  std::uint32_t layer = 0, batch = 0, head = 0;
+  attention::ExpressionMap map = {};
+  std::uint32_t batch = 0;
   attention::Cell cell;
   attention::KeyRange keys = 0;  ///< of its sequence, without padding
 };
 
-/// Why the cell is masked: "causal rule", "padding", "window of 4 and mask matrix", "paint". Empty when it is visible.
+/// Why the cell is masked: "causal rule", "padding", "window of 4 and mask matrix", "mask expression",
+/// "paint". Empty when it is visible.
 std::string mask_reason(const attention::MaskSpec& mask, const MapCell& where);
 
 /// The parts of the mask: "causal, window 4, paint"; empty when it hides no cell. `has_padding`: are some of the

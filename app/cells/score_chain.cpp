@@ -87,6 +87,16 @@ class ChainWriter {
     add(std::move(line));
   }
 
+  void add_expression() {
+    ChainLine line{.name = "score expression",
+                   .formula = question_.score_expression,
+                   .numbers = {},
+                   .value = {},
+                   .note = "What was typed, with the line above as score."};
+    if (value_ && question_.expressed) line.value = question_.expressed(*value_);
+    add(std::move(line));
+  }
+
   void add_mask() {
     const bool is_masked = !question_.mask_reason.empty();
     ChainLine line{.name = "mask", .formula = is_masked ? "fill" : "score", .numbers = {}, .value = value_, .note = {}};
@@ -168,6 +178,7 @@ ScoreChain explain_score(const CellQuestion& question, const model::Layers* laye
   if (const std::optional<double> bias = position_bias(question, layers)) {
     writer.add_bias(*bias, layers->position_biases[*config.position_bias].kind == model::PositionBias::Kind::Slopes);
   }
+  if (!question.score_expression.empty()) writer.add_expression();
   chain.score = writer.value();
   writer.add_mask();
   writer.add_softmax(numbers.softmax(question.row));

@@ -22,11 +22,12 @@ struct ChainLine {
 
 /// A query's and a key's score, from its parts.
 struct ScoreChain {
-  std::vector<Product> products;   ///< [d_k] qᵢ · kᵢ, by component; empty while Q or K are being computed
-  std::vector<ChainLine> lines;    ///< sum, scale, soft cap, position bias, mask, m, l, weight: those that the layer has
-  std::optional<double> score;     ///< before the mask, computed from the products
-  std::optional<double> weight;    ///< computed from the score, m and l; 0 where the query sees no key
-  std::optional<float> evaluated;  ///< stage Scaled of the same cell, as the device computed it
+  std::vector<Product> products;  ///< [d_k] qᵢ · kᵢ, by component; empty while Q or K are being computed
+  std::vector<ChainLine>
+      lines;  ///< sum, scale, soft cap, position bias, expression, mask, m, l, weight: those that the layer has
+  std::optional<double> score;            ///< before the mask, computed from the products
+  std::optional<double> weight;           ///< computed from the score, m and l; 0 where the query sees no key
+  std::optional<float> evaluated;         ///< stage Scaled of the same cell, as the device computed it
   std::optional<float> evaluated_weight;  ///< stage Weights, likewise
 };
 

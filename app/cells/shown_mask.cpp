@@ -2,11 +2,19 @@
 
 namespace headlight::app {
 
-ShownMask::ShownMask(const Frame& frame) : chosen_(selected_mask(frame.state)) {
-  const model::BlockRef block = frame.state.selection.block;
+ShownMask::ShownMask(const Frame& frame) : selection_(frame.state.selection), chosen_(selected_mask(frame.state)) {
+  const model::BlockRef block = selection_.block;
   if (!frame.result.network || !frame.result.shapes.contains(block)) return;
   const model::AttentionConfig& config = frame.result.network->layer(block).config;
   if (config.window > 0) with_window_ = attention::in_layer(chosen_, config);
+  if (chosen_.has_expressions() && frame.result.input)
+    tokens_.emplace(*frame.result.network, *frame.result.input, block.kind, chosen_);
+}
+
+attention::ExpressionMap ShownMask::map() const {
+  const std::uint32_t layer = selection_.block.layer.value;
+  return tokens_ ? tokens_->map(layer, selection_.batch, selection_.head)
+                 : attention::ExpressionMap{.layer = layer, .head = selection_.head};
 }
 
 bool has_trained_window(const Frame& frame) { return frame.result.model && frame.result.model->description.window > 0; }

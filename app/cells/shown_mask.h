@@ -4,19 +4,25 @@
 
 #include "app/frame.h"
 #include "attention/mask.h"
+#include "inference/mask_tokens.h"
 
 namespace headlight::app {
 
-/// The selected block's mask as its layer applies it: the user's, and the window that the layer was trained with.
+/// The selected block's mask as its layer applies it: the user's, and the window that the layer was trained with; and what
+/// its expressions read in the selected map.
 class ShownMask {
  public:
   /// The frame must outlive it.
   explicit ShownMask(const Frame& frame);
   const attention::MaskSpec& spec() const { return with_window_ ? *with_window_ : chosen_; }
+  /// Tokens are known once there is a run; valid as long as this.
+  attention::ExpressionMap map() const;
 
  private:
+  const Selection& selection_;
   const attention::MaskSpec& chosen_;
   std::optional<attention::MaskSpec> with_window_;  ///< only where there is one: a copy may be large
+  std::optional<inference::MaskTokens> tokens_;
 };
 
 /// Do some layers of the model on screen have a sliding window?

@@ -19,6 +19,7 @@ void EvaluationFlags::add_to(CLI::App& app, const std::string& default_model) {
     writes_json = parse_choice("--format", text, kNames) == 1;
   });
   add_plain_flag(app, "--quiet", "no progress on standard error", "Output", [this] { is_quiet = true; });
+  expressions.add_to(app);
   add_device_flag(app, device);
 }
 
@@ -30,7 +31,7 @@ void EvaluationFlags::add_data_to(CLI::App& app) {
 }
 
 std::shared_ptr<const inference::LanguageModel> EvaluationFlags::open_model(std::string_view bundled) const {
-  return inference::open_model(chosen_model(model, bundled));
+  return with_expressions(inference::open_model(chosen_model(model, bundled)), expressions);
 }
 
 std::filesystem::path EvaluationFlags::multi30k(std::string_view text, std::string_view missing) const {

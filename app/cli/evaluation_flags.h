@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/expression_flags.h"
 #include "app/engine/gpu_runner.h"
 #include "inference/language_model.h"
 
@@ -17,13 +18,14 @@ namespace headlight::app {
 struct EvaluationFlags {
   std::string model, device, data;
   bool writes_json = false, is_quiet = false;
+  ExpressionFlags expressions;
 
   /// `default_model` is the default of --model in the help.
   void add_to(CLI::App& app, const std::string& default_model);
   /// --data, for commands whose texts may come from Multi30k.
   void add_data_to(CLI::App& app);
 
-  /// The model of --model, else the bundled one of this name. Throws Error in one line.
+  /// The model of --model, else the bundled one of this name, with the expressions in its masks. Throws Error in one line.
   std::shared_ptr<const inference::LanguageModel> open_model(std::string_view bundled) const;
 
   /// The device of --device with the model's weights as 32-bit floats.

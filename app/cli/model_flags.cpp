@@ -190,6 +190,7 @@ void ModelFlags::apply_masks(State& state) const {
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
     attention::MaskSpec& mask = state.masks.by_kind[kind];
     for (const MaskEdit& edit : mask_edits_) edit(mask);
+    expressions_.apply(mask);
     const bool is_trained_causal = is_model(state.source) && state.model().trained_masks.by_kind[kind].rule.causal;
     if (is_trained_causal && joins_trained_mask_) mask.rule.causal = true;
   }

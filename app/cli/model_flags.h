@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/expression_flags.h"
 #include "app/engine/model_cache.h"
 #include "app/state/field.h"
 #include "app/state/session_file.h"
@@ -66,6 +67,7 @@ class ModelFlags {
   std::string first_model_flag_;       ///< valid with a model only
   std::vector<StateEdit> playground_edits_, model_edits_;
   std::vector<MaskEdit> mask_edits_;
+  ExpressionFlags expressions_;
   bool joins_trained_mask_ = false;  ///< --mask names a rule, which a causal model's own stays beside
   std::string mask_file_;
   std::shared_ptr<ModelCache> models_ = std::make_shared<ModelCache>();

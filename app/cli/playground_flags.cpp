@@ -52,6 +52,7 @@ void ModelFlags::add_mask_flags(CLI::App& app) {
       "a boolean matrix from a .json (nested lists) or .npy file, true keeps: [queries, keys], [batch, queries, keys] or "
       "[batch, heads, queries, keys]; combined with the rule",
       "Mask", [this](const std::string& path) { mask_file_ = path; });
+  expressions_.add_to(app);
 }
 
 }  // namespace headlight::app

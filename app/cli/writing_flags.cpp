@@ -48,11 +48,14 @@ void WritingFlags::add_to(CLI::App& app, std::string_view bundled, const std::st
            [this](const std::string& value) {
              decoding.items_at_once = static_cast<std::uint32_t>(parse_integer("--batch", value, 1, kMostItems));
            });
+  expressions.add_to(app);
   add_device_flag(app, device);
 }
 
 Writer::Writer(const WritingFlags& flags, std::string_view bundled)
-    : flags_(flags), path_(chosen_model(flags.model, bundled)), model_(models_->open(path_)) {
+    : flags_(flags),
+      path_(chosen_model(flags.model, bundled)),
+      model_(with_expressions(models_->open(path_), flags.expressions)) {
   const model::ModelDescription& description = model_->description;
   if (!inference::can_write(description)) {
     throw UsageError("--model: {} ({}) fills gaps at most: it writes no text", description.name, description.family);

@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/expression_flags.h"
 #include "app/cli/progress_bar.h"
 #include "app/engine/gpu_runner.h"
 #include "app/engine/model_cache.h"
@@ -27,6 +28,7 @@ struct WritingFlags {
   inference::Precision precision = inference::Precision::F32;
   std::filesystem::path attention;  ///< empty: no maps are written
   inference::DecodingSettings decoding;
+  ExpressionFlags expressions;
 
   void add_to(CLI::App& app, std::string_view bundled, const std::string& text_help);
 };

@@ -96,6 +96,30 @@ attention::PaintedCells painted_from_json(const json& scopes, const std::string&
   return painted;
 }
 
+attention::Expression expression_from_json(const JsonReader& reader, const char* key, attention::ExpressionUse use) {
+  std::string text;
+  reader.read(key, text);
+  auto parsed = attention::parse_expression(text, use);
+  if (const auto* error = std::get_if<attention::ExpressionError>(&parsed))
+    throw Error("{}: {}", reader.path(key), to_string(*error));
+  return std::get<attention::Expression>(std::move(parsed));
+}
+
+void read_expressions(const JsonReader& reader, attention::MaskSpec& mask) {
+  mask.mask_expression = expression_from_json(reader, "mask_expression", attention::ExpressionUse::Mask);
+  mask.score_expression = expression_from_json(reader, "score_expression", attention::ExpressionUse::Score);
+  const json* values = reader.find("sliders");
+  if (values == nullptr) return;
+  const JsonReader sliders(*values, reader.path("sliders"));
+  for (const attention::Expression* expression : {&mask.mask_expression, &mask.score_expression}) {
+    for (const attention::Slider& slider : expression->sliders()) {
+      float value = attention::value_of(slider, mask.sliders);
+      sliders.read(slider.name.c_str(), value, slider.from, slider.to);
+      if (sliders.find(slider.name.c_str()) != nullptr) mask.sliders[slider.name] = value;
+    }
+  }
+}
+
 }  // namespace
 
 json to_json(const attention::MaskSpec& mask) {
@@ -104,6 +128,9 @@ json to_json(const attention::MaskSpec& mask) {
                 {"fill", attention::to_string(mask.fill)},
                 {"painted", painted_to_json(mask.painted)}};
   if (mask.matrix) value["matrix"] = matrix_to_json(*mask.matrix);
+  if (mask.mask_expression) value["mask_expression"] = mask.mask_expression.text();
+  if (mask.score_expression) value["score_expression"] = mask.score_expression.text();
+  if (!mask.sliders.empty()) value["sliders"] = mask.sliders;
   return value;
 }
 
@@ -126,6 +153,7 @@ attention::MaskSpec mask_from_json(const json& value, const std::string& path) {
     mask.matrix = matrix_from_json(*matrix, reader.path("matrix"));
   }
   if (const json* painted = reader.find("painted")) mask.painted = painted_from_json(*painted, reader.path("painted"));
+  read_expressions(reader, mask);
   return mask;
 }
 

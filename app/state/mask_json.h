@@ -9,7 +9,8 @@
 
 namespace headlight::app {
 
-/// {"rule": "causal+window:4", "key_padding": true, "fill": "-inf", "painted": […], "matrix": {"shape", "rows"}}.
+/// {"rule": "causal+window:4", "key_padding": true, "fill": "-inf", "painted": […], "matrix": {"shape", "rows"},
+/// "mask_expression": "k <= q", "score_expression": "score", "sliders": {"name": 1.5}}; what is none is left out.
 nlohmann::json to_json(const attention::MaskSpec& mask);
 /// Throws Error naming the key; `path` is the path of `value` in its file.
 attention::MaskSpec mask_from_json(const nlohmann::json& value, const std::string& path);

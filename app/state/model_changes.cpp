@@ -37,6 +37,13 @@ void compare(const MaskSpec& now, const MaskSpec& trained, std::vector<std::stri
   if (now.rule.prefix != trained.rule.prefix) add(limit_text("prefix", now.rule.prefix));
   if (now.fill != trained.fill) add(fill_name(now.fill));
   if (now.matrix != trained.matrix) add(now.matrix ? "mask matrix" : "mask matrix removed");
+  const auto add_expression = [&](const char* name, bool is_there) {
+    add(is_there ? std::string(name) : fmt::format("{} removed", name));
+  };
+  if (now.mask_expression != trained.mask_expression)
+    add_expression("mask expression", static_cast<bool>(now.mask_expression));
+  if (now.score_expression != trained.score_expression)
+    add_expression("score expression", static_cast<bool>(now.score_expression));
   if (now.painted != trained.painted) {
     const std::size_t count = attention::painted_count(now.painted);
     add(count == 0 ? std::string("paint removed") : counted(count, "cell") + " painted");

@@ -193,10 +193,12 @@ void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRa
     painted = painted->second.empty() ? mask.painted.erase(painted) : std::next(painted);
   }
   const Selection& selection = state.selection;
-  const bool heads_differ = mask.matrix && mask.matrix->heads > 1 && !scope.head;
+  // Where one cell of the map doesn't tell of the others that the scope names, paint stays even where it changes nothing.
+  const bool maps_differ =
+      (mask.matrix && mask.matrix->heads > 1 && !scope.head) || has_trained_window || mask.mask_expression;
   const bool is_visible_unpainted =
       mask.is_visible(selection.block.layer.value, selection.batch, selection.head, cell.query, cell.key, keys);
-  if (heads_differ || has_trained_window || is_visible_unpainted != is_visible) mask.painted[scope].paint(cell, is_visible);
+  if (maps_differ || is_visible_unpainted != is_visible) mask.painted[scope].paint(cell, is_visible);
 }
 
 const attention::MaskSet& trained_masks(const State& state) {

@@ -53,6 +53,15 @@ Change describe_mask_change(const attention::MaskSpec& before, const attention::
   if (before.matrix != after.matrix) return {.label = after.matrix ? "Load mask" : "Remove mask matrix"};
   if (before.painted != after.painted) return {.label = after.painted.empty() ? "Remove paint" : "Paint cells"};
   if (before.fill != after.fill) return {.label = "Choose fill"};
+  if (before.mask_expression != after.mask_expression) {
+    if (!after.mask_expression) return {.label = "Remove mask expression"};
+    return {.label = "Change mask expression", .is_continuous = true};
+  }
+  if (before.score_expression != after.score_expression) {
+    if (!after.score_expression) return {.label = "Remove score expression"};
+    return {.label = "Change score expression", .is_continuous = true};
+  }
+  if (before.sliders != after.sliders) return {.label = "Move slider", .is_continuous = true};
   if (before.rule.causal != after.rule.causal) return {.label = "Switch causal mask"};
   if (before.rule.key_padding != after.rule.key_padding) return {.label = "Switch padding mask"};
   if (before.rule.window != after.rule.window) return {.label = "Change window", .is_continuous = true};

@@ -44,15 +44,21 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
                         .kind = selection.block.kind,
                         .fill = mask.fill,
                         .mask_reason = {},
+                        .score_expression = {},
+                        .expressed = {},
                         .stage = stage,
                         .row = cell.query,
                         .column = cell.key};
   if (!attention::is_map(stage)) return question;
-  question.mask_reason = mask_reason(mask, {.layer = selection.block.layer.value,
-                                            .batch = selection.batch,
-                                            .head = selection.head,
-                                            .cell = cell,
-                                            .keys = key_range(frame, selection.block.kind)});
+  question.mask_reason = mask_reason(
+      mask, {.map = shown.map(), .batch = selection.batch, .cell = cell, .keys = key_range(frame, selection.block.kind)});
+  if (mask.score_expression) {
+    question.score_expression = mask.score_expression.text();
+    question.expressed = [shown, cell](double score) {
+      const attention::MaskSpec& spec = shown.spec();
+      return spec.score_expression.score(shown.map(), cell.query, cell.key, score, spec.sliders);
+    };
+  }
   return question;
 }
 

@@ -1,6 +1,6 @@
 // Which query sees which key. Needs params/mask.h; the including kernel declares MASK_WORDS(index) to read the mask buffer.
 //   buffer:    [batch, 2] first key and one past the last | [batch, heads] deny plane numbers | [batch, heads] allow plane numbers
-//              | planes | rows | position bias (lib/score.glsl)
+//              | planes | rows | position bias (lib/score.glsl) | what expressions read (lib/expression.glsl)
 //   plane:     its first row, how many rows, the word where its rows begin
 //   row:       the word where its bits begin; first word | words << 16: key j is bit j % 32 of word j / 32 − first word
 // A plane has only rows that hold a cell, and those between; a row only words that do. One cell is a few words.
@@ -39,8 +39,20 @@ bool plane_bit(uvec3 plane, uint i, uint j) {
 // Has the plane a row among [first, last]?
 bool has_rows(uvec3 plane, uint first, uint last) { return plane.y != 0u && last >= plane.x && first < plane.x + plane.y; }
 
+// Kernels with the user's expressions are compiled at run time, with EXPRESSIONS (ops/kernel_variant.h).
+#ifdef EXPRESSIONS
+#include "lib/expression.glsl"
+#else
+const bool kHasMaskExpression = false;
+const bool kHasScoreExpression = false;
+bool expression_shows(uint at, uint item, uint head, uint query, uint key) { return true; }
+float expression_score(float score, uint at, uint item, uint head, uint query, uint key) { return score; }
+#endif
+
 // What the mask knows about one map, read once per workgroup.
 struct MapMask {
+  uint item;
+  uint head;
   uint key_begin;  // keys that the padding rule keeps
   uint key_end;
   uvec3 deny;
@@ -49,6 +61,8 @@ struct MapMask {
 
 MapMask load_map_mask(MaskParameters mask, uint item, uint head, uint heads, uint keys) {
   MapMask map;
+  map.item = item;
+  map.head = head;
   map.key_begin = mask.key_padding != 0u ? MASK_WORDS(item * 2u) : 0u;
   map.key_end = mask.key_padding != 0u ? min(MASK_WORDS(item * 2u + 1u), keys) : keys;
   map.deny = load_plane(mask, mask.deny_at, item * heads + head);
@@ -58,12 +72,13 @@ MapMask load_map_mask(MaskParameters mask, uint item, uint head, uint heads, uin
 
 bool is_visible(MaskParameters mask, MapMask map, uint i, uint j) {
   bool shows = j >= map.key_begin && j < map.key_end && rule_shows(mask, i, j);
+  if (kHasMaskExpression && shows) shows = expression_shows(mask.expressions_at, map.item, map.head, i, j);
   if (plane_bit(map.deny, i, j)) shows = false;
   if (plane_bit(map.allow, i, j)) shows = true;
   return shows;
 }
 
-// Keys [x, y) that any query of [first, last] can see: the keys that a kernel has to process.
+// Keys [x, y) that any query of [first, last] can see: the keys that a kernel has to process. An expression only hides more.
 uvec2 visited_keys(MaskParameters mask, MapMask map, uint first, uint last, uint keys) {
   if (has_rows(map.allow, first, last)) return uvec2(0u, keys);
   uint end = map.key_end;
@@ -78,7 +93,7 @@ uvec2 visited_keys(MaskParameters mask, MapMask map, uint first, uint last, uint
 
 // Does every query of [i0, i1] see every key of [j0, j1]? Then no cell need be asked for.
 bool all_visible(MaskParameters mask, MapMask map, uint i0, uint i1, uint j0, uint j1) {
-  if (has_rows(map.deny, i0, i1) || j0 < map.key_begin || j1 >= map.key_end) return false;
+  if (kHasMaskExpression || has_rows(map.deny, i0, i1) || j0 < map.key_begin || j1 >= map.key_end) return false;
   if (j1 < mask.prefix) return true;
   bool is_past = mask.causal == 0u || j1 <= i0;
   bool is_near = mask.window == 0u || ((i1 < j0 || i1 - j0 < mask.window) && (j1 < i0 || j1 - i0 < mask.window));

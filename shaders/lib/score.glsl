@@ -1,9 +1,9 @@
-// From a raw score q·k to the input of mask and softmax: scaled, capped, with the position bias. Needs MASK_WORDS and push
-// constants p with scale, softcap and bias_at.
+// From a raw score q·k to the input of mask and softmax: scaled, capped, with the position bias, then what the user's expression makes
+// of it. Needs lib/mask.glsl and push constants p with scale, softcap, bias_at and mask.
 //   position bias at p.bias_at: reach, then [head, 2·reach + 1] floats by distance key − query, clamped to ±reach
 #include "lib/tanh.glsl"
 
-bool has_extras() { return p.softcap > 0.0 || p.bias_at != 0u; }
+bool has_extras() { return p.softcap > 0.0 || p.bias_at != 0u || kHasScoreExpression; }
 
 float position_bias(uint head, uint i, uint j) {
   int reach = int(MASK_WORDS(p.bias_at));
@@ -11,9 +11,9 @@ float position_bias(uint head, uint i, uint j) {
   return uintBitsToFloat(MASK_WORDS(p.bias_at + 1u + head * uint(2 * reach + 1) + uint(distance + reach)));
 }
 
-float scaled_score(float score, uint head, uint i, uint j) {
+float scaled_score(float score, MapMask map, uint i, uint j) {
   float s = score * p.scale;
   if (p.softcap > 0.0) s = p.softcap * safe_tanh(s / p.softcap);
-  if (p.bias_at != 0u) s += position_bias(head, i, j);
-  return s;
+  if (p.bias_at != 0u) s += position_bias(map.head, i, j);
+  return expression_score(s, p.mask.expressions_at, map.item, map.head, i, j);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -126,6 +127,22 @@ bool MaskSpec::is_visible(std::uint32_t layer, std::uint32_t batch_item, std::ui
                           std::uint32_t key, KeyRange keys) const {
   if (const std::optional<bool> state = painted_state(layer, batch_item, head, {query, key})) return *state;
   return rule.is_visible(query, key, keys) && (!matrix || matrix->is_kept(batch_item, head, query, key));
+}
+
+bool MaskSpec::is_visible(const ExpressionMap& map, std::uint32_t batch_item, Cell cell, KeyRange keys) const {
+  if (const std::optional<bool> state = painted_state(map.layer, batch_item, map.head, cell)) return *state;
+  return is_visible(map.layer, batch_item, map.head, cell.query, cell.key, keys) &&
+         mask_expression.shows(map, cell.query, cell.key, sliders);
+}
+
+void set_expression(MaskSpec& mask, ExpressionUse use, Expression expression) {
+  (use == ExpressionUse::Mask ? mask.mask_expression : mask.score_expression) = std::move(expression);
+  std::erase_if(mask.sliders, [&](const auto& value) {
+    const auto declares = [&](const Expression& one) {
+      return std::ranges::find(one.sliders(), value.first, &Slider::name) != one.sliders().end();
+    };
+    return !declares(mask.mask_expression) && !declares(mask.score_expression);
+  });
 }
 
 MaskSpec in_layer(const MaskSpec& mask, const model::AttentionConfig& config) {

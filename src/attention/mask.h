@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention/expression.h"
 #include "attention/painted_cells.h"
 #include "core/result.h"
 #include "core/shared_value.h"
@@ -62,14 +63,20 @@ struct BooleanMask {
   bool operator==(const BooleanMask&) const = default;
 };
 
-/// The mask of one kind of block: rule, padding, matrix and painted cells together, and the fill. A value: compared, saved,
-/// undone. Copies share the cells of matrix and paint.
+/// The mask of one kind of block: a cell is visible where rule, padding, matrix and mask expression all show it, or where it
+/// is painted so; and what masked scores become. The score expression changes scores before that: scaled, capped and with
+/// the model's position bias. A value: compared, saved, undone. Copies share the cells of matrix and paint.
 struct MaskSpec {
   MaskRule rule = {};
   MaskFill fill = MaskFill::NegativeInfinity;
   SharedValue<BooleanMask> matrix = {};
   PaintedCells painted = {};
+  Expression mask_expression = {}, score_expression = {};
+  SliderValues sliders = {};  ///< of both
 
+  bool has_expressions() const { return mask_expression || score_expression; }
+  bool is_visible(const ExpressionMap& map, std::uint32_t batch_item, Cell cell, KeyRange keys) const;
+  /// The same without the mask expression, which needs to know more.
   bool is_visible(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key,
                   KeyRange keys) const;
   /// The cell's painted state in this map: the narrowest scope that names it, or nullopt for an unpainted cell.
@@ -85,6 +92,9 @@ struct MaskSet {
   const MaskSpec& operator[](model::BlockKind kind) const { return by_kind[static_cast<std::size_t>(kind)]; }
   bool operator==(const MaskSet&) const = default;
 };
+
+/// Replaces one of a mask's expressions; values of sliders that neither has any more are forgotten.
+void set_expression(MaskSpec& mask, ExpressionUse use, Expression expression);
 
 /// The mask of one layer: what the user chose and, where the model was trained with a sliding window, that window too.
 MaskSpec in_layer(const MaskSpec& mask, const model::AttentionConfig& config);

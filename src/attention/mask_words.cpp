@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "attention/expression_glsl.h"
 #include "core/error.h"
 #include "gpu/context.h"
 
@@ -134,7 +135,8 @@ void append(std::vector<std::uint32_t>& words, std::span<const PlaneRows* const>
 }  // namespace
 
 DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExtent& extent,
-                       std::span<const std::uint32_t> key_ranges, std::span<const std::uint32_t> bias) {
+                       std::span<const std::uint32_t> key_ranges, std::span<const std::uint32_t> bias,
+                       const ExpressionTokens& tokens) {
   Planes deny(mask, extent), allow(mask, extent);
   deny.add_maps(false);
   allow.add_maps(true);
@@ -167,6 +169,19 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
   append(words, planes);
   if (!bias.empty()) data.bias_at = static_cast<std::uint32_t>(words.size());
   words.insert(words.end(), bias.begin(), bias.end());
+  if (mask.has_expressions()) {
+    data.expressions = std::make_shared<const ops::MaskExpressions>(
+        ops::MaskExpressions{.glsl = expressions_glsl(mask.mask_expression, mask.score_expression),
+                             .changes_scores = static_cast<bool>(mask.score_expression)});
+    data.expressions_at = static_cast<std::uint32_t>(words.size());
+    append_expression_words(words, mask.mask_expression, mask.score_expression, mask.sliders,
+                            {.layer = extent.layer,
+                             .layers = extent.layers,
+                             .heads = extent.heads,
+                             .queries = extent.queries,
+                             .keys = extent.keys,
+                             .tokens = tokens});
+  }
 
   const std::size_t bytes = words.size() * sizeof(std::uint32_t);
   const gpu::DeviceInfo& info = stream.context().device();

@@ -19,6 +19,7 @@ struct MaskExtent {
   std::uint32_t heads = 0;
   std::uint32_t queries = 0;
   std::uint32_t keys = 0;
+  std::uint32_t layers = 1;  ///< of the stack
 };
 
 /// A MaskSpec on the device: the rule stays numbers, key lengths and the cells of matrices and painted masks become words.
@@ -27,9 +28,11 @@ struct DeviceMask {
   gpu::Buffer words;
   ops::MaskData data;  ///< data.words is set by mask_data(), because the buffer may move
 };
-/// `key_ranges` [batch, 2]: first real key and one past the last. `bias`: position_bias_words(), or empty.
+/// `key_ranges` [batch, 2]: first real key and one past the last. `bias`: position_bias_words(), or empty. `tokens`: of all
+/// batch items, for expressions.
 DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExtent& extent,
-                       std::span<const std::uint32_t> key_ranges, std::span<const std::uint32_t> bias = {});
+                       std::span<const std::uint32_t> key_ranges, std::span<const std::uint32_t> bias = {},
+                       const ExpressionTokens& tokens = {});
 
 /// A position bias as shaders/lib/score.glsl reads it, for queries and keys up to this far apart.
 std::vector<std::uint32_t> position_bias_words(const model::PositionBias& bias, std::uint32_t farthest);

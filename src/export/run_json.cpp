@@ -60,11 +60,15 @@ Json describe_tokens(const model::TokenBatch& tokens) {
 }
 
 Json describe_mask(const attention::MaskSpec& mask) {
-  return {{"rule", attention::to_string(mask.rule)},
-          {"key_padding", mask.rule.key_padding},
-          {"fill", attention::to_string(mask.fill)},
-          {"matrix", mask.matrix ? describe_matrix(*mask.matrix) : Json(nullptr)},
-          {"painted", describe_painted(mask.painted)}};
+  Json described = {{"rule", attention::to_string(mask.rule)},
+                    {"key_padding", mask.rule.key_padding},
+                    {"fill", attention::to_string(mask.fill)},
+                    {"matrix", mask.matrix ? describe_matrix(*mask.matrix) : Json(nullptr)},
+                    {"painted", describe_painted(mask.painted)}};
+  if (mask.mask_expression) described["mask_expression"] = mask.mask_expression.text();
+  if (mask.score_expression) described["score_expression"] = mask.score_expression.text();
+  if (!mask.sliders.empty()) described["sliders"] = mask.sliders;
+  return described;
 }
 
 std::string encode_run_json(const RunDescription& run) {

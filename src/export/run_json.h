@@ -40,8 +40,8 @@ void write_run_json(const std::filesystem::path& path, const RunDescription& run
 /// {"length": n, "lengths": […], "texts": [[…]], "ids": [[…]]}: a list for each batch item, padding as "<pad>" and null;
 /// with padding on the left "starts", the index of each item's first token.
 Json describe_tokens(const model::TokenBatch& tokens);
-/// {"rule": "causal", "key_padding": true, "fill": "-inf", "matrix": …, "painted": […]}. A matrix' rows are strings of 1
-/// (kept) and 0 (masked), [batch][head][query].
+/// {"rule": "causal", "key_padding": true, "fill": "-inf", "matrix": …, "painted": […]}, and its expressions as in sessions.
+/// A matrix' rows are strings of 1 (kept) and 0 (masked), [batch][head][query].
 Json describe_mask(const attention::MaskSpec& mask);
 
 }  // namespace headlight::exporting

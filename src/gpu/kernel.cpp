@@ -17,7 +17,7 @@ Kernel::Kernel(Context& context, KernelSource source, Pipeline pipeline)
   const vk::raii::Device& device = context.handles().device;
   std::vector<std::uint32_t> compiled;
   std::span<const std::uint32_t> words = source_.spirv;
-  if (!context.options().shader_folder.empty()) {
+  if (!context.options().shader_folder.empty() && !source_.compiled) {
     compiled = compile_glsl(context.options().shader_folder, source_.file, source_.defines);
     words = compiled;
   }

@@ -14,13 +14,15 @@ namespace headlight::gpu {
 class Context;
 
 /// What a kernel is made from: a module as the build embeds it, with the file and defines it was compiled from, and the
-/// values of its specialization constants. Views are of static storage.
+/// values of its specialization constants. Views are of static storage, or of what `compiled` shares.
 struct KernelSource {
   std::string name;                           ///< for messages
   std::string_view file;                      ///< "linear_vec4.comp", under shaders/
   std::span<const std::string_view> defines;  ///< "TEXEL=1", …
   std::span<const std::uint32_t> spirv;
   std::vector<std::uint32_t> constants = {};  ///< number i is the value of constant_id i
+  /// The words that `spirv` is a view of, where they were compiled at run time.
+  std::shared_ptr<const std::vector<std::uint32_t>> compiled = {};
 };
 
 /// A compute pipeline, its layout taken from the SPIR-V. Several threads may make and compile kernels of one context at the

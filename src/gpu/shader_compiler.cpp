@@ -11,15 +11,15 @@
 namespace headlight::gpu {
 namespace {
 
-/// #include "lib/mask.glsl" and #include "params/linear.h", both relative to the shader folder.
-class FolderIncluder : public shaderc::CompileOptions::IncluderInterface {
+/// #include "lib/mask.glsl" and #include "params/linear.h", both relative to shaders/.
+class Includer : public shaderc::CompileOptions::IncluderInterface {
  public:
-  explicit FolderIncluder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit Includer(ShaderReader read) : read_(std::move(read)) {}
 
   shaderc_include_result* GetInclude(const char* requested, shaderc_include_type, const char*, std::size_t) override {
     auto include = std::make_unique<Include>();
     try {
-      include->content = read_file(folder_ / requested);
+      include->content = read_(requested);
       include->name = requested;
     } catch (const Error& error) {
       include->content = error.what();  // an empty name tells shaderc that the content is the reason
@@ -37,18 +37,27 @@ class FolderIncluder : public shaderc::CompileOptions::IncluderInterface {
     std::string name, content;
     shaderc_include_result result{};
   };
-  std::filesystem::path folder_;
+  ShaderReader read_;
 };
 
 }  // namespace
 
+ShaderReader shaders_of(const std::filesystem::path& folder) {
+  return [folder](std::string_view path) { return read_file(folder / path); };
+}
+
 std::vector<std::uint32_t> compile_glsl(const std::filesystem::path& folder, std::string_view file,
+                                        std::span<const std::string_view> defines) {
+  return compile_glsl(shaders_of(folder), file, defines);
+}
+
+std::vector<std::uint32_t> compile_glsl(const ShaderReader& read, std::string_view file,
                                         std::span<const std::string_view> defines) {
   shaderc::CompileOptions options;
   options.SetTargetEnvironment(shaderc_target_env_vulkan, shaderc_env_version_vulkan_1_1);
   options.SetOptimizationLevel(shaderc_optimization_level_performance);
   options.SetWarningsAsErrors();
-  options.SetIncluder(std::make_unique<FolderIncluder>(folder));
+  options.SetIncluder(std::make_unique<Includer>(read));
   for (const std::string_view define : defines) {
     const std::size_t equals = define.find('=');
     if (equals == std::string_view::npos) {
@@ -57,7 +66,7 @@ std::vector<std::uint32_t> compile_glsl(const std::filesystem::path& folder, std
       options.AddMacroDefinition(std::string(define.substr(0, equals)), std::string(define.substr(equals + 1)));
     }
   }
-  const std::string source = read_file(folder / file);
+  const std::string source = read(file);
   const shaderc::Compiler compiler;
   const auto result = compiler.CompileGlslToSpv(source, shaderc_compute_shader, std::string(file).c_str(), options);
   if (result.GetCompilationStatus() != shaderc_compilation_status_success) {

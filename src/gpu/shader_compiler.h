@@ -2,14 +2,25 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace headlight::gpu {
 
-/// Compiles `folder`/`file` with libshaderc as the build does with glslc: Vulkan 1.1, optimised, #include relative to
-/// `folder`, each define "NAME" or "NAME=VALUE". Throws Error with the compiler's first message.
+/// The text of a shader or of a file that one includes, by its path under shaders/: "lib/mask.glsl". Throws Error where
+/// there is none.
+using ShaderReader = std::function<std::string(std::string_view path)>;
+/// Files of a folder.
+ShaderReader shaders_of(const std::filesystem::path& folder);
+
+/// Compiles a shader with libshaderc as the build does with glslc: Vulkan 1.1, optimised, each define "NAME" or
+/// "NAME=VALUE". Throws Error with the compiler's first message.
+std::vector<std::uint32_t> compile_glsl(const ShaderReader& read, std::string_view file,
+                                        std::span<const std::string_view> defines);
+/// The same with #include relative to `folder`.
 std::vector<std::uint32_t> compile_glsl(const std::filesystem::path& folder, std::string_view file,
                                         std::span<const std::string_view> defines);
 

@@ -19,13 +19,26 @@ attention::MaskSet trained_masks(const model::ModelDescription& description) {
   return masks;
 }
 
+/// Of expressions' segments: what ends a text, and what BERT and its kin have between two.
+std::vector<std::uint32_t> separators(const LanguageModel& model) {
+  std::vector<std::uint32_t> ids = model.description.ids.eos;
+  if (model.description.ids.separator) ids.push_back(*model.description.ids.separator);
+  for (const text::Tokenizer* tokenizer : {model.tokenizer.get(), model.target_tokenizer.get()}) {
+    if (tokenizer == nullptr) continue;
+    if (tokenizer->special().end) ids.push_back(*tokenizer->special().end);
+    if (tokenizer->special().separator) ids.push_back(*tokenizer->special().separator);
+  }
+  std::ranges::sort(ids);
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
 }  // namespace
 
 std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
   auto model = std::make_shared<LanguageModel>();
   model->path = find_model(name);
   model::LoadedNetwork loaded = model::load_network(model->path);
-  model->network = std::make_shared<const model::Network>(std::move(loaded.network));
   model->description = std::move(loaded.description);
   model->masks = trained_masks(model->description);
   try {
@@ -38,6 +51,8 @@ std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
     model->tokenizer.reset();
     model->tokenizer_problem = error.what();  // the network can be shown nevertheless: ids do for it
   }
+  loaded.network.separators = separators(*model);
+  model->network = std::make_shared<const model::Network>(std::move(loaded.network));
   return model;
 }
 

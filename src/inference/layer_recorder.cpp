@@ -5,6 +5,7 @@
 
 #include "attention/mask_words.h"
 #include "inference/apply_operation.h"
+#include "inference/mask_tokens.h"
 
 namespace headlight::inference {
 namespace {
@@ -91,9 +92,12 @@ attention::BlockRun LayerRecorder::begin_block(const LayerPosition& place, const
       bias = attention::position_bias_words(pass_.network->layers->position_biases[*config.position_bias],
                                             std::max(queries.length, keys.length));
     }
+    const attention::MaskSpec mask = attention::in_layer(pass_.masks[ref.kind], config);
+    const MaskTokens tokens(*pass_.network, pass_.input, ref.kind, mask);
     block.mask = std::make_shared<const attention::DeviceMask>(attention::upload_mask(
-        stream_, attention::in_layer(pass_.masks[ref.kind], config),
-        {ref.layer.value, queries.batch, config.heads, queries.length, keys.length}, token_ranges(keys), bias));
+        stream_, mask,
+        {ref.layer.value, queries.batch, config.heads, queries.length, keys.length, layer_count(*pass_.network, ref.kind)},
+        token_ranges(keys), bias, tokens.all()));
     block.version = next_version();
   }
   const auto of_heads = [&](Role role, const TensorSize& size, ops::Rows rows, const char* purpose) {
@@ -206,7 +210,7 @@ void LayerRecorder::attend(const LayerPosition& place, attention::BlockRun& bloc
                                  "the rows' softmax statistics");
   if (place.rows.count == 0) return;
   const ops::AttentionScratch* scratch =
-      ops::needs_scratch(kernels_.tuning().attention)
+      ops::needs_scratch(ops::attention_kernel(kernels_, block.mask->data))
           ? tensors_.scratch.attention(stream_.context(), shape.heads, place.capacity, place.key_capacity, shape.batch)
           : nullptr;
   ops::attention(stream_, kernels_, block.inputs(place.rows), {*block.merged, *block.stats, block.layout}, scratch);

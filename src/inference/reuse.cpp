@@ -7,6 +7,11 @@ namespace {
 
 using model::BlockKind;
 
+/// Does the length of the text change what an expression makes of a cell?
+bool depends_on_length(const attention::MaskSpec& mask) {
+  return mask.mask_expression.needs().text_length || mask.score_expression.needs().text_length;
+}
+
 /// Rows that only ever see keys at or before themselves: computing more tokens behind them changes nothing.
 bool looks_back_only(const attention::MaskSpec& mask, const model::AttentionConfig& config) {
   const bool allows_later_keys = std::any_of(mask.painted.begin(), mask.painted.end(), [](const auto& scope) {
@@ -16,7 +21,7 @@ bool looks_back_only(const attention::MaskSpec& mask, const model::AttentionConf
   });
   // With a finite fill a row that sees nothing attends to all keys alike, also to those that come later.
   return mask.rule.causal && mask.rule.prefix == 0 && mask.fill == attention::MaskFill::NegativeInfinity &&
-         !allows_later_keys && config.merge == model::MergeOrder::Concatenate;
+         !allows_later_keys && !depends_on_length(mask) && config.merge == model::MergeOrder::Concatenate;
 }
 
 bool is_stack_causal(const PassInputs& pass, BlockKind kind) {
@@ -24,6 +29,7 @@ bool is_stack_causal(const PassInputs& pass, BlockKind kind) {
   const auto is_causal = [&](const model::AttentionLayer& layer) { return looks_back_only(pass.masks[kind], layer.config); };
   if (kind == BlockKind::EncoderSelf) return std::all_of(layers.encoder.begin(), layers.encoder.end(), is_causal);
   return std::all_of(layers.decoder.begin(), layers.decoder.end(), [&](const model::DecoderLayer& layer) {
+    if (depends_on_length(pass.masks[BlockKind::Cross])) return false;
     return layer.self ? is_causal(*layer.self) : layer.cross.config.merge == model::MergeOrder::Concatenate;
   });
 }
@@ -63,6 +69,10 @@ std::uint32_t first_difference(const model::TokenBatch& now, const model::TokenB
 bool is_same_attention(const PassInputs& now, const PassInputs& before, model::BlockRef block) {
   const attention::MaskSpec &left = now.masks[block.kind], &right = before.masks[block.kind];
   if (left.rule != right.rule || left.fill != right.fill || left.matrix != right.matrix) return false;
+  if (left.mask_expression != right.mask_expression || left.score_expression != right.score_expression ||
+      left.sliders != right.sliders) {
+    return false;
+  }
   const auto concerned = [&](const attention::MaskSpec& mask) {
     attention::PaintedCells cells;
     for (const auto& [scope, painted] : mask.painted) {

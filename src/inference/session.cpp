@@ -74,6 +74,7 @@ struct Session::State {
 
   /// Takes `pass` when it succeeds.
   std::shared_ptr<const Run> forward(PassInputs& pass, const Run* base, bool overwrites_base) {
+    kernels.forget_old_expressions();
     upload(pass.network->layers);
     std::shared_ptr<const Run> run = forward_if_compiled(pass, usable(base), overwrites_base);
     if (!run) {

@@ -81,6 +81,7 @@ struct Network {
   std::shared_ptr<const Embedding> source_embedding = {};  ///< none: the input has vectors (or Q, K and V)
   std::shared_ptr<const Embedding> target_embedding = {};  ///< may be the same object as the source's
   std::shared_ptr<const Layers> layers = {};               ///< never null in a network that passed check()
+  std::vector<std::uint32_t> separators = {};              ///< ids after which another document of a line begins
 
   /// Blocks in order of computation.
   std::vector<BlockRef> blocks() const;

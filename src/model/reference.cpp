@@ -30,6 +30,7 @@ struct Pass {
   const Visibility& is_visible;
   double fill;
   const SiteEdit& edit;
+  const ScoreEdit& score;
   Run run = {};
 
   AttentionStages project(const AttentionLayer& layer, BlockRef block, const Array& x, const Array& memory) const {
@@ -59,7 +60,7 @@ struct Pass {
   Array attention(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
     AttentionStages stages = project(layer, block, x, memory == nullptr ? x : *memory);
     const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
-    attend(layer.config, block, is_visible, fill, stages, bias, edit);
+    attend(layer.config, block, is_visible, fill, stages, bias, edit, score);
     if (layer.weights && layer.weights->output) stages.output = apply(*layer.weights->output, stages.merged);
     Array y = stages.output.values.empty() ? stages.merged : stages.output;
     run.blocks.push_back(block);
@@ -82,7 +83,7 @@ struct Pass {
 }  // namespace
 
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages, const PositionBias* bias, const SiteEdit& edit) {
+            AttentionStages& stages, const PositionBias* bias, const SiteEdit& edit, const ScoreEdit& score_edit) {
   if (edit) {
     edit(block, Site::Query, stages.q);
     edit(block, Site::Key, stages.k);
@@ -115,6 +116,7 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
           double scaled = score * scale;
           if (cap > 0.0) scaled = cap * std::tanh(scaled / cap);
           if (bias != nullptr) scaled += bias->value(h, std::int64_t{j} - std::int64_t{i});
+          if (score_edit) scaled = score_edit(block, b, h, i, j, scaled);
           const bool is_seen = is_within(config.window, i, j) && is_visible(block, b, h, i, j);
           has_weights = has_weights || is_seen;
           stages.scores.values[row * keys + j] = score;
@@ -137,10 +139,11 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
   stages.merged = merge_heads(stages.heads, config.merge);
 }
 
-Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill, const SiteEdit& edit) {
+Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill, const SiteEdit& edit,
+        const ScoreEdit& score) {
   check(network, input);
   const Layers& layers = *network.layers;
-  Pass pass{.layers = layers, .input = input, .is_visible = is_visible, .fill = fill, .edit = edit};
+  Pass pass{.layers = layers, .input = input, .is_visible = is_visible, .fill = fill, .edit = edit, .score = score};
 
   Array memory = embed(network.source_embedding.get(), input.source);
   if (!layers.encoder.empty()) {

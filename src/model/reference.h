@@ -22,7 +22,7 @@ struct Array {
 struct AttentionStages {
   Array x;        ///< [batch, n_q, d_model], projected (after the norm, if any); empty when Q, K, V were given
   Array q, k, v;  ///< [batch, head, token, d], normed and RoPE-rotated; k and v have config.kv_heads heads
-  Array scores, scaled, masked, weights;  ///< [batch, head, query, key]; `scaled` with softcap and position bias
+  Array scores, scaled, masked, weights;  ///< [batch, head, query, key]; `scaled` with softcap, position bias, ScoreEdit
   Array row_max, row_sum;  ///< [batch, head, query]: m and l of softmax; −inf and 0 where nothing is visible
   Array heads;             ///< [batch, head, query, d_v]
   Array merged;            ///< [batch, query, heads·d_v]
@@ -36,6 +36,10 @@ using Visibility =
 /// Changes the numbers of a site [batch, head, token, d] of a block where the pass has computed them.
 using SiteEdit = std::function<void(BlockRef block, Site site, Array& values)>;
 
+/// What becomes of a scaled score, softcap and position bias included, before the mask.
+using ScoreEdit = std::function<double(BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
+                                       std::uint32_t key, double score)>;
+
 struct Run {
   std::vector<BlockRef> blocks;
   std::vector<AttentionStages> stages;  ///< one for each of `blocks`
@@ -48,10 +52,11 @@ struct Run {
 
 /// A whole forward pass. `fill` replaces masked scores; −inf leaves fully masked rows without weights (zeros).
 Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill,
-        const SiteEdit& edit = {});
+        const SiteEdit& edit = {}, const ScoreEdit& score = {});
 
 /// One attention from given Q, K, V (the middle of the pass).
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages, const PositionBias* bias = nullptr, const SiteEdit& edit = {});
+            AttentionStages& stages, const PositionBias* bias = nullptr, const SiteEdit& edit = {},
+            const ScoreEdit& score = {});
 
 }  // namespace headlight::model::reference

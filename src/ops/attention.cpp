@@ -28,6 +28,12 @@ std::uint32_t items_per_slice(const Kernels& kernels, std::size_t in_range, cons
   return static_cast<std::uint32_t>(items);
 }
 
+/// The shader as the build compiled it, or with expressions.
+KernelVariant with_expressions(KernelVariant variant, const BlockInputs& inputs) {
+  if (inputs.expressions != nullptr) variant.expressions = inputs.expressions->glsl;
+  return variant;
+}
+
 /// The naive kernel: one dispatch, or several of consecutive rows where one would keep the device busy for too long.
 void record_naive(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, AttentionParameters parameters) {
   constexpr std::uint32_t kColumns4 = 16, kFewestRows = 32;
@@ -38,7 +44,7 @@ void record_naive(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inpu
   for (; parameters.block_row < end; parameters.block_row += step) {
     const std::uint32_t rows = std::min(step, end - parameters.block_row);
     parameters.queries = parameters.block_row + rows;
-    stream.dispatch(kernels[{.shader = Shader::AttentionNaive}],
+    stream.dispatch(kernels[with_expressions({.shader = Shader::AttentionNaive}, inputs)],
                     {inputs.q, inputs.k, inputs.v, inputs.mask, inputs.merged, inputs.stats}, parameters,
                     {divide_up(parameters.d_v4, kColumns4), rows, maps}, row_work * rows);
   }
@@ -55,7 +61,8 @@ void record_tiled(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inpu
   // Whole workgroups, so that each row is always computed with the same rows and gets the same bits.
   const std::uint32_t step =
       tiles.rows * kernels.parts_at_once(divide_up(end - parameters.block_row, tiles.rows), tiles.rows * row_work);
-  const gpu::Kernel& kernel = kernels[{.shader = Shader::AttentionTiled, .constants = {tiles.lanes}}];
+  const gpu::Kernel& kernel =
+      kernels[with_expressions({.shader = Shader::AttentionTiled, .constants = {tiles.lanes}}, inputs)];
   parameters.parts = tiles.parts;
   for (; parameters.block_row < end; parameters.block_row += step) {
     const std::uint32_t rows = std::min(step, end - parameters.block_row);
@@ -87,7 +94,16 @@ MaskParameters mask_parameters(const MaskData& mask) {
           .key_padding = mask.key_padding ? 1u : 0u,
           .deny_at = mask.deny_at,
           .allow_at = mask.allow_at,
-          .planes_at = mask.planes_at};
+          .planes_at = mask.planes_at,
+          .expressions_at = mask.expressions_at};
+}
+
+AttentionKernel attention_kernel(const Kernels& kernels, const MaskData& mask) {
+  const Tuning& tuning = kernels.tuning();
+  if (!is_host(tuning.attention) || !mask.expressions) return tuning.attention;
+  if (can_shuffle(kernels.context().device()))
+    return tuning.texel_reads ? AttentionKernel::BlocksShuffleTexel : AttentionKernel::BlocksShuffle;
+  return tuning.texel_reads ? AttentionKernel::BlocksTexel : AttentionKernel::Blocks;
 }
 
 MergedLayout concatenated(std::uint32_t heads, std::uint32_t d_v4) { return {heads * d_v4, d_v4}; }
@@ -129,7 +145,7 @@ AttentionParameters attention_parameters(const AttentionInputs& inputs, const At
 void attention(gpu::Stream& stream, Kernels& kernels, const AttentionInputs& inputs, const AttentionOutputs& outputs,
                const AttentionScratch* scratch) {
   const auto& [q, k, v] = std::tie(inputs.q, inputs.k, inputs.v);
-  AttentionKernel kind = kernels.tuning().attention;
+  AttentionKernel kind = attention_kernel(kernels, inputs.mask);
   if (is_host(kind) && can_run_on_host(kernels, inputs, outputs)) {
     return attention_on_host(stream, kernels, inputs, outputs);
   }
@@ -150,7 +166,8 @@ void attention(gpu::Stream& stream, Kernels& kernels, const AttentionInputs& inp
                            *inputs.mask.words,
                            outputs.merged.slice(item, items),
                            outputs.stats.buffer(),
-                           items};
+                           items,
+                           inputs.mask.expressions.get()};
     if (needs_scratch(kind)) {
       attention_blocks(stream, kernels, kind, *scratch, part, parameters);
     } else if (kind == AttentionKernel::Naive) {

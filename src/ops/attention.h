@@ -29,6 +29,10 @@ constexpr bool needs_scratch(AttentionKernel kind) {
   return kind != AttentionKernel::Naive && kind != AttentionKernel::Tiled && kind != AttentionKernel::Host;
 }
 
+/// The structure with which attention() computes under this mask: the fastest one, or where that is a function of the
+/// program and the mask has expressions, blocks of queries.
+AttentionKernel attention_kernel(const Kernels& kernels, const MaskData& mask);
+
 /// The inputs of an attention. Query heads share KV heads where there are fewer of those (grouped-query attention).
 ///   q [item, head, query, d_k], k [item, KV head, key, d_k], v [item, KV head, key, d_v]
 struct AttentionInputs {
@@ -56,7 +60,7 @@ AttentionParameters attention_parameters(const AttentionInputs& inputs, const At
 
 /// O = softmax(masked(scale · Q·Kᵀ)) · V, written straight into the merged matrix; no n × n matrix is stored
 /// ("Attention Is All You Need", eq. 1; torch.nn.functional.scaled_dot_product_attention).
-/// `scratch` is needed when needs_scratch(kernels.tuning().attention), made for at least these sizes.
+/// `scratch` is needed when needs_scratch(attention_kernel(kernels, inputs.mask)), made for at least these sizes.
 void attention(gpu::Stream& stream, Kernels& kernels, const AttentionInputs& inputs, const AttentionOutputs& outputs,
                const AttentionScratch* scratch);
 

@@ -50,9 +50,12 @@ void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kin
   constexpr std::uint32_t kScoreKeys = 32, kSoftmaxRows = 8, kValueColumns4 = 16;
   const std::uint32_t maps = inputs.items * parameters.heads;
   parameters.block_rows = scratch.rows();
-  const bool has_extras = parameters.softcap > 0.0f || parameters.bias_at != 0;
-  const KernelVariant softmax{
-      .shader = Shader::AttentionBlockSoftmax, .reads_texels = texel, .constants = {has_extras ? 1u : 0u}};
+  const bool has_extras = parameters.softcap > 0.0f || parameters.bias_at != 0 ||
+                          (inputs.expressions != nullptr && inputs.expressions->changes_scores);
+  const KernelVariant softmax{.shader = Shader::AttentionBlockSoftmax,
+                              .reads_texels = texel,
+                              .constants = {has_extras ? 1u : 0u},
+                              .expressions = inputs.expressions != nullptr ? inputs.expressions->glsl : std::string()};
   const double row_cost = kAttentionCost * maps * parameters.keys * 4.0;  // for each vec4 of a head
   for (; parameters.block_row < parameters.queries; parameters.block_row += scratch.rows()) {
     const std::uint32_t rows = std::min(scratch.rows(), parameters.queries - parameters.block_row);

@@ -44,6 +44,7 @@ struct BlockSteps {
 struct BlockInputs {
   gpu::Slice q, k, v, mask, merged, stats;
   std::uint32_t items = 0;
+  const MaskExpressions* expressions = nullptr;  ///< null: none
 };
 void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kind, const AttentionScratch& scratch,
                       const BlockInputs& inputs, AttentionParameters parameters, BlockSteps steps = {});

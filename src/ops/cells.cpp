@@ -62,7 +62,8 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   Tuning tuning = kernels.tuning();
   tuning.texel_reads =
       tuning.texel_reads && q.item_bytes() <= kernels.max_binding(true) && k.item_bytes() <= kernels.max_binding(true);
-  const Choice choice = choose(tuning, region.pool, parameters.d_k4);
+  Choice choice = choose(tuning, region.pool, parameters.d_k4);
+  if (inputs.mask.expressions) choice.variant.expressions = inputs.mask.expressions->glsl;
   const gpu::Kernel& kernel = kernels[choice.variant];
   const std::uint32_t group_columns = choice.columns, group_rows = choice.rows, strip = choice.strip;
   // Some heads per dispatch, or some rows of one head, where all of them would occupy the device for too long.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "gpu/shader_compiler.h"
 
 namespace headlight::ops {
 namespace {
@@ -60,7 +61,26 @@ KernelVariant variant_of(const KernelModule& module) {
           .reads_texels = has_define(module, "TEXEL=1"),
           .has_halves = has_define(module, "HALF=1"),
           .shuffles = has_define(module, "SHUFFLE=1"),
-          .constants = {}};
+          .constants = {},
+          .expressions = {}};
+}
+
+std::string embedded(std::string_view path) {
+  const auto texts = shader_texts();
+  const auto found = std::ranges::find(texts, path, &ShaderText::path);
+  if (found == texts.end()) throw Error("there is no shader '{}'", path);
+  return std::string(found->text);
+}
+
+/// With EXPRESSIONS, and expressions.glsl as the variant has it.
+void compile(const KernelVariant& variant, const std::filesystem::path& folder, gpu::KernelSource& source) {
+  static constexpr std::array<std::string_view, 2> kDefines{"EXPRESSIONS=1", "TEXEL=1"};
+  source.defines = std::span(kDefines).first(variant.reads_texels ? 2 : 1);
+  const gpu::ShaderReader read = folder.empty() ? gpu::ShaderReader(embedded) : gpu::shaders_of(folder);
+  source.compiled = std::make_shared<const std::vector<std::uint32_t>>(
+      gpu::compile_glsl([&](std::string_view path) { return path == "expressions.glsl" ? variant.expressions : read(path); },
+                        source.file, source.defines));
+  source.spirv = *source.compiled;
 }
 
 }  // namespace
@@ -71,24 +91,29 @@ std::string to_string(const KernelVariant& variant) {
   if (variant.reads_texels) name += ".texel";
   if (variant.has_halves) name += ".half";
   if (variant.shuffles) name += ".shuffle";
+  if (!variant.expressions.empty()) name += ".expressions";
   for (std::size_t id = 0; id < facts.constants.size(); ++id) {
     name += fmt::format(".{}={}", facts.constants[id].name, variant.constants.at(id));
   }
   return name;
 }
 
-gpu::KernelSource kernel_source(const KernelVariant& variant) {
+gpu::KernelSource kernel_source(const KernelVariant& variant, const std::filesystem::path& folder) {
   KernelVariant wanted = variant;
   wanted.constants = {};
+  wanted.expressions.clear();
   const auto modules = kernel_modules();
   const auto module = std::ranges::find(modules, wanted, variant_of);
   if (module == modules.end()) throw Error("there is no kernel '{}'", to_string(variant));
   const std::size_t count = facts_of(variant.shader).constants.size();
-  return {.name = to_string(variant),
-          .file = module->file,
-          .defines = module->defines,
-          .spirv = module->spirv,
-          .constants = {variant.constants.begin(), variant.constants.begin() + static_cast<std::ptrdiff_t>(count)}};
+  gpu::KernelSource source{
+      .name = to_string(variant),
+      .file = module->file,
+      .defines = module->defines,
+      .spirv = module->spirv,
+      .constants = {variant.constants.begin(), variant.constants.begin() + static_cast<std::ptrdiff_t>(count)}};
+  if (!variant.expressions.empty()) compile(variant, folder, source);
+  return source;
 }
 
 std::vector<KernelVariant> kernel_variants() {

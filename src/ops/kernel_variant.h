@@ -3,6 +3,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ struct KernelVariant {
   bool has_halves = false;                      ///< weights are float16 in a storage buffer
   bool shuffles = false;                        ///< lanes exchange rows by subgroup shuffles
   std::array<std::uint32_t, 2> constants = {};  ///< by constant_id, as many as the shader has; the rest is 0
+  /// MaskExpressions::glsl; with it the kernel is compiled at run time. Only of shaders that include lib/mask.glsl.
+  std::string expressions = {};
 
   auto operator<=>(const KernelVariant&) const = default;
 };
@@ -61,8 +64,17 @@ struct KernelModule {
 };
 std::span<const KernelModule> kernel_modules();
 
-/// Throws Error when the build has no such module.
-gpu::KernelSource kernel_source(const KernelVariant& variant);
+/// A shader, or a file that shaders include, as the build embeds it (cmake/Kernels.cmake): what kernels with expressions are
+/// compiled from.
+struct ShaderText {
+  std::string_view path;  ///< "lib/mask.glsl"
+  std::string_view text;
+};
+std::span<const ShaderText> shader_texts();
+
+/// Compiles the kernel where it has expressions: from `folder`, or from what the build embeds where that is empty. Throws
+/// Error when the build has no such module or it doesn't compile.
+gpu::KernelSource kernel_source(const KernelVariant& variant, const std::filesystem::path& folder = {});
 
 /// Every variant that the ops can ask for.
 std::vector<KernelVariant> kernel_variants();

@@ -11,9 +11,14 @@ Kernels::Kernels(gpu::Context& context) : context_(context), tuning_(default_tun
 const gpu::Kernel& Kernels::operator[](const KernelVariant& variant) {
   auto kernel = loaded_.find(variant);
   if (kernel == loaded_.end()) {
-    auto made = std::make_unique<gpu::Kernel>(context_, kernel_source(variant), gpu::Kernel::Pipeline::Later);
+    auto made = std::make_unique<gpu::Kernel>(context_, kernel_source(variant, context_.options().shader_folder),
+                                              gpu::Kernel::Pipeline::Later);
     if (is_listing_) listed_.push_back(made.get());
     kernel = loaded_.emplace(variant, std::move(made)).first;
+  }
+  if (!variant.expressions.empty() && (expressions_.empty() || expressions_.back() != variant.expressions)) {
+    std::erase(expressions_, variant.expressions);
+    expressions_.push_back(variant.expressions);
   }
   if (!is_listing_ && !kernel->second->is_compiled()) {
     kernel->second->compile();
@@ -31,6 +36,18 @@ std::vector<std::string> Kernels::listed() const {
 void Kernels::compile_listed(const CompileObserver& observer) {
   compile_in_order(context_, listed_, {.observer = observer});
   listed_.clear();
+}
+
+void Kernels::forget_old_expressions() {
+  constexpr std::size_t kKept = 8;  // of each kind of attention, now and a step before
+  if (expressions_.size() <= kKept) return;
+  expressions_.erase(expressions_.begin(), expressions_.end() - kKept);
+  for (auto kernel = loaded_.begin(); kernel != loaded_.end();) {
+    const std::string& text = kernel->first.expressions;
+    const bool is_kept = text.empty() || std::ranges::find(expressions_, text) != expressions_.end();
+    if (!is_kept) std::erase(listed_, kernel->second.get());
+    kernel = is_kept ? std::next(kernel) : loaded_.erase(kernel);
+  }
 }
 
 HostThreads& Kernels::host_threads() {

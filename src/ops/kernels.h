@@ -50,6 +50,9 @@ class Kernels {
   /// Compiles these, in their order, on as many threads as the processor has (ops/compile.h), and forgets the list.
   void compile_listed(const CompileObserver& observer = {});
 
+  /// Forgets kernels with expressions beyond those of the texts used last; no recorded stream may hold one.
+  void forget_old_expressions();
+
   const Tuning& tuning() const { return tuning_; }
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
@@ -75,6 +78,7 @@ class Kernels {
   std::map<KernelVariant, std::unique_ptr<gpu::Kernel>> loaded_;
   std::vector<gpu::Kernel*> listed_;
   bool is_listing_ = false;
+  std::vector<std::string> expressions_;  ///< of loaded kernels, in the order of their last use
   Tuning tuning_;
   std::unique_ptr<HostThreads> host_threads_;  ///< from the first use on
 };

@@ -1,11 +1,18 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <string>
 
 #include "gpu/buffer.h"
 
 namespace headlight::ops {
+
+/// Expressions that the user typed, for kernels that are compiled at run time.
+struct MaskExpressions {
+  std::string glsl;             ///< the functions of shaders/lib/expression.glsl
+  bool changes_scores = false;  ///< otherwise they hide cells only
+};
 
 /// A mask as the kernels read it: the rule as numbers and, in one buffer of words, the key lengths of each batch item and
 /// bit planes of cells that are denied or allowed regardless of the rule (shaders/lib/mask.glsl).
@@ -18,8 +25,10 @@ struct MaskData {
   std::uint32_t allow_at = 0;
   std::uint32_t planes_at = 0;
   bool has_finite_fill = false;
-  float fill = 0.0f;          ///< only with has_finite_fill
-  std::uint32_t bias_at = 0;  ///< word of the position bias (shaders/lib/score.glsl); 0: none
+  float fill = 0.0f;                 ///< only with has_finite_fill
+  std::uint32_t bias_at = 0;         ///< word of the position bias (shaders/lib/score.glsl); 0: none
+  std::uint32_t expressions_at = 0;  ///< word of what these read; only with them
+  std::shared_ptr<const MaskExpressions> expressions = nullptr;  ///< null: none
   const gpu::Buffer* words = nullptr;
 };
 

@@ -33,9 +33,9 @@ ChainErrors chain_errors(ReferenceScene& run, model::BlockRef block, std::uint32
   ChainErrors errors;
   for (question.row = 0; question.row < shape.queries; ++question.row) {
     for (question.column = 0; question.column < shape.keys; ++question.column) {
-      question.mask_reason = mask_reason(
-          run.masks[block.kind],
-          {.layer = 0, .head = head, .cell = {.query = question.row, .key = question.column}, .keys = shape.keys});
+      question.mask_reason =
+          mask_reason(run.masks[block.kind],
+                      {.map = {.head = head}, .cell = {.query = question.row, .key = question.column}, .keys = shape.keys});
       const ScoreChain chain = explain_score(question, run.source.network->layers.get(), numbers);
       REQUIRE(chain.score);
       REQUIRE(chain.weight);

@@ -166,6 +166,27 @@ TEST_SUITE("gpu") {
     CHECK(message.find("queries 3, keys 3") != std::string::npos);
   }
 
+  TEST_CASE("expressions hide cells and change scores, and the session has them") {
+    const std::vector<std::string> plain = {"--text",   "a b c d", "--stages", "weights,scaled",
+                                            "--format", "npy",     "--layer",  "0"};
+    std::vector<std::string> expressed = plain;
+    expressed.insert(expressed.end(), {"--mask-expr", "k <= q && q - k < slider(width, 1, 4)", "--slider", "width=2",
+                                       "--score-expr", "score + float(k)"});
+    const Exported without(plain), with(expressed);
+    const Tensor before = without.npy("scaled"), scaled = with.npy("scaled"), weights = with.npy("weights");
+    for (std::uint32_t query = 0; query < 4; ++query) {
+      for (std::uint32_t key = 0; key < 4; ++key) {
+        CHECK(scaled.at({0, 0, 0, query, key}) ==
+              doctest::Approx(before.at({0, 0, 0, query, key}) + static_cast<float>(key)).epsilon(1e-5));
+        CHECK((weights.at({0, 0, 0, query, key}) > 0.0f) == (key <= query && query - key < 2));
+      }
+    }
+    const nlohmann::json mask = with.json("run.json")["masks"]["encoder"];
+    CHECK(mask["mask_expression"] == "k <= q && q - k < slider(width, 1, 4)");
+    CHECK(mask["score_expression"] == "score + float(k)");
+    CHECK(mask["sliders"]["width"] == 2.0);
+  }
+
   TEST_CASE("a batch and a second text have their tokens in the files") {
     const Exported exported({"--text", "one two", "--text", "three", "--key-text", "k1 k2 k3\nk4", "--format", "csv,json",
                              "--layer", "0", "--head", "0", "--heads", "2"});

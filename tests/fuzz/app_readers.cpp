@@ -7,6 +7,7 @@
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
 #include "app/state/state_json.h"
+#include "attention/expression_glsl.h"
 #include "export/npy_header.h"
 #include "fuzz/readers.h"
 
@@ -44,8 +45,26 @@ void read_settings(std::string_view bytes) {
   fs::remove(scratch_folder() / "settings.json.bad");
 }
 
+/// An accepted expression is evaluated and written as GLSL in bounded time and size.
+void read_expression(std::string_view bytes) {
+  for (const attention::ExpressionUse use : {attention::ExpressionUse::Mask, attention::ExpressionUse::Score}) {
+    const auto parsed = attention::parse_expression(bytes, use);
+    if (const auto* error = std::get_if<attention::ExpressionError>(&parsed)) {
+      expect_printable(error->message);
+      if (error->column < 1 || error->column > bytes.size() + 1) std::abort();
+      continue;
+    }
+    const auto& expression = std::get<attention::Expression>(parsed);
+    const attention::ExpressionMap map{.layers = 2, .heads = 3, .queries = 9, .keys = 7};
+    const double score = expression.score(map, 8, 6, 0.5, {});
+    if (score < -1e30 || score > 1e30) std::abort();
+    constexpr std::size_t kMostGlsl = 100'000;
+    if (attention::expressions_glsl(expression, expression).size() > kMostGlsl) std::abort();
+  }
+}
+
 constexpr std::array kReaders{Reader{"npy", read_npy}, Reader{"mask", read_json_mask}, Reader{"session", read_session},
-                              Reader{"settings", read_settings}};
+                              Reader{"settings", read_settings}, Reader{"expression", read_expression}};
 
 }  // namespace
 

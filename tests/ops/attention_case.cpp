@@ -10,12 +10,14 @@
 #include "model/reference.h"
 #include "ops/attention.h"
 #include "ops/attention_blocks.h"
+#include "support/expressions.h"
 #include "support/gpu_tensors.h"
 
 namespace headlight::test {
 namespace {
 
 constexpr std::size_t kMostWork = 3'000'000;  // multiply-adds of one case
+constexpr std::uint32_t kLayers = 4;          // of the stack that a case is of
 
 attention::BooleanMask random_matrix(Random& random, const AttentionCase& one) {
   attention::BooleanMask matrix{.batch = random.pick({1u, one.batch}),
@@ -72,6 +74,19 @@ void fill_numbers(Random& random, AttentionCase& one, float range) {
 attention::KeyRange AttentionCase::keys_of(std::uint32_t item) const {
   const std::uint32_t start = key_starts.empty() ? 0 : key_starts[item];
   return {start, start + key_lengths[item]};
+}
+
+attention::ExpressionMap AttentionCase::map(std::uint32_t item, std::uint32_t head) const {
+  const auto of_item = [&](const std::vector<std::uint32_t>& ids, std::uint32_t tokens) {
+    return ids.empty() ? std::span<const std::uint32_t>() : std::span(ids).subspan(std::size_t{item} * tokens, tokens);
+  };
+  return {.layer = layer,
+          .layers = kLayers,
+          .head = head,
+          .heads = config.heads,
+          .queries = queries,
+          .keys = keys,
+          .tokens = {.query_ids = of_item(query_ids, queries), .key_ids = of_item(key_ids, keys)}};
 }
 
 AttentionCase random_attention(Random& random) {
@@ -132,6 +147,36 @@ AttentionCase plain_attention(Random& random, std::uint32_t batch, std::uint32_t
   return one;
 }
 
+AttentionCase expressed_attention(Random& random, std::uint32_t number) {
+  AttentionCase one = plain_attention(random, 2, 4, 45, 67, 9, 6);
+  one.config.kv_heads = 2;
+  fill_numbers(random, one, 1.0f);
+  one.key_lengths = {67, 50};
+  one.layer = 2;
+  for (std::uint32_t i = 0; i < 2 * one.queries; ++i) one.query_ids.push_back(random.below(20));
+  for (std::uint32_t i = 0; i < 2 * one.keys; ++i) one.key_ids.push_back(random.below(20));
+  const char* mask = "abs(q - k) < slider(width, 1, 256, 16) && (q - k) % int(slider(stride, 1, 8, 2)) == 0";
+  const char* score = "score - exp2(-8.0 * float(head + 1) / float(n_heads)) * float(abs(q - k))";
+  if (number == 1) {
+    mask = "id_q % 3 == id_k % 3 || k < q / 2 + layer";
+    score = "slider(cap, 1, 100, 3) * tanh(score / cap)";
+    one.mask.rule.causal = true;
+    one.mask.fill = attention::MaskFill::MinusOneBillion;
+    one.config.softcap = 2.0f;
+  } else if (number == 2) {
+    mask = "k < slider(sinks, 0, 16, 4) || abs(q - k) < n_k / n_layers || (q ^ k) % 5 == head";
+    score =
+        "mix(score, sqrt(abs(score)) + float(id_k - id_q) * 0.1, slider(part, 0, 1, 0.4)) + pow(float(k + 1), 0.3) - "
+        "log(float(n_q + layer)) + 0.2 * sin(float(k))";
+    one.mask.sliders = {{"part", 0.75f}, {"sinks", 2.0f}};
+    one.mask.painted[{}].paint({3, 60}, true);
+    one.mask.painted[{.head = 1}].paint({4, 4}, false);
+  }
+  one.mask.mask_expression = mask_expression(mask);
+  one.mask.score_expression = score_expression(score);
+  return one;
+}
+
 std::string describe(const AttentionCase& one) {
   return fmt::format(
       "batch {}, {} query heads, {} KV heads, {} × {} tokens from query {} on, d {} and {}, mask {}, padding {}, fill "
@@ -155,11 +200,14 @@ AttentionResult<double> expected(const AttentionCase& one) {
   stages.v = widened(one.v);
   const auto is_visible = [&](model::BlockRef, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
                               std::uint32_t key) {
-    return one.mask.is_visible(one.layer, batch, head, query, key, one.keys_of(batch));
+    return one.mask.is_visible(one.map(batch, head), batch, {query, key}, one.keys_of(batch));
   };
-  model::reference::attend(one.config, {.layer = LayerIndex{one.layer}}, is_visible,
-                           static_cast<double>(attention::fill_value(one.mask.fill)), stages,
-                           one.position_bias ? &*one.position_bias : nullptr);
+  model::reference::attend(
+      one.config, {.layer = LayerIndex{one.layer}}, is_visible, static_cast<double>(attention::fill_value(one.mask.fill)),
+      stages, one.position_bias ? &*one.position_bias : nullptr, {},
+      [&](model::BlockRef, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key, double score) {
+        return one.mask.score_expression.score(one.map(batch, head), query, key, score, one.mask.sliders);
+      });
   return {stages.heads.values, stages.row_max.values, stages.row_sum.values};
 }
 
@@ -172,8 +220,8 @@ attention::DeviceMask put_mask(gpu::Stream& stream, const AttentionCase& one) {
   const std::vector<std::uint32_t> bias =
       one.position_bias ? attention::position_bias_words(*one.position_bias, std::max(one.queries, one.keys))
                         : std::vector<std::uint32_t>();
-  return attention::upload_mask(stream, one.mask, {one.layer, one.batch, one.config.heads, one.queries, one.keys}, ranges,
-                                bias);
+  return attention::upload_mask(stream, one.mask, {one.layer, one.batch, one.config.heads, one.queries, one.keys, kLayers},
+                                ranges, bias, {.query_ids = one.query_ids, .key_ids = one.key_ids});
 }
 
 ops::AttentionInputs attention_inputs(const AttentionCase& one, const ops::DeviceTensor& q, const ops::DeviceTensor& k,
@@ -232,7 +280,7 @@ AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops:
   merged.upload(stream, marked({one.batch, 1, one.queries, merged.width}));
   stats.upload(stream, marked({1, 1, 1, stats.width}));
   ops::attention(stream, kernels, attention_inputs(one, q, k, v, mask), {merged, stats, layout},
-                 ops::needs_scratch(kind) ? &scratch : nullptr);
+                 ops::needs_scratch(ops::attention_kernel(kernels, mask.data)) ? &scratch : nullptr);
   const gpu::Download merged_bytes = stream.download(merged.buffer()), stats_bytes = stream.download(stats.buffer());
   gpu::Submission submission = std::move(stream).submit();
   submission.wait();

@@ -24,9 +24,11 @@ struct AttentionCase {
   std::optional<model::PositionBias> position_bias = {};
   std::uint32_t first_query = 0;  ///< queries before it are left unchanged
   attention::MaskSpec mask;
-  Tensor q, k, v;  ///< [batch, head or KV head, token, d]
+  std::vector<std::uint32_t> query_ids, key_ids;  ///< [batch · token], of expressions; empty: 0
+  Tensor q, k, v;                                 ///< [batch, head or KV head, token, d]
 
   attention::KeyRange keys_of(std::uint32_t item) const;
+  attention::ExpressionMap map(std::uint32_t item, std::uint32_t head) const;
 };
 
 /// Random sizes, grouped queries, rule, fill, matrix, painted cells, padding on both sides, scale, softcap, position bias,
@@ -35,6 +37,8 @@ AttentionCase random_attention(Random& random);
 /// No mask, random numbers, every key visible.
 AttentionCase plain_attention(Random& random, std::uint32_t batch, std::uint32_t heads, std::uint32_t queries,
                               std::uint32_t keys, std::uint32_t d_k, std::uint32_t d_v);
+/// Padded, grouped and with ids, under a mask and a score expression that read everything that a map has; `number` of three.
+AttentionCase expressed_attention(Random& random, std::uint32_t number);
 /// For messages: sizes, rule and fill.
 std::string describe(const AttentionCase& one);
 

@@ -2,10 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "ops/attention_case.h"
+#include "support/expressions.h"
+#include "support/golden.h"
 #include "support/gpu_tensors.h"
 
 using namespace headlight;
@@ -72,6 +75,56 @@ TEST_SUITE("gpu") {
     causal.mask.rule.causal = true;
     check_all(causal, worst);
     CHECK(worst.heads.max_abs < 1e-6);  // observed 1.1e-7
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "attention: every kernel under expressions that the user typed") {
+    test::Random random(29);
+    test::AttentionDeviation worst;
+    for (std::uint32_t number = 0; number < 3; ++number) {
+      AttentionCase one = test::expressed_attention(random, number);
+      check_all(one, worst);
+      one.first_query = 20;  // a part of the rows, as after typing
+      check_all(one, worst);
+    }
+    CAPTURE(worst.heads);
+    CHECK(worst.heads.max_abs < 1e-5);  // observed 1.7e-7
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "attention: expressions compute what PyTorch does for ALiBi, a window and a soft cap") {
+    const nlohmann::json golden = test::golden("expressions.json");
+    AttentionCase one;
+    one.config = {.d_model = 24, .heads = 4, .d_k = 6, .d_v = 6};
+    one.queries = one.keys = 12;
+    one.key_lengths = {12};
+    const auto tensor = [&](const char* name) {
+      Tensor values({1, 4, 12, 6});
+      const std::vector<double> numbers = test::flatten(golden[name]);
+      std::ranges::transform(numbers, values.values.begin(), [](double number) { return static_cast<float>(number); });
+      return values;
+    };
+    one.q = tensor("q");
+    one.k = tensor("k");
+    one.v = tensor("v");
+    double worst = 0.0;
+    struct Formula {
+      const char *name, *mask, *score;
+    };
+    for (const Formula& formula :
+         {Formula{"alibi", "k <= q", "score - exp2(-8.0 * float(head + 1) / float(n_heads)) * float(abs(q - k))"},
+          Formula{"window", "k <= q && q - k < 4", ""},
+          Formula{"softcap", "k <= q", "slider(cap, 1, 100, 1.5) * tanh(score / cap)"}}) {
+      one.mask.mask_expression = test::mask_expression(formula.mask);
+      one.mask.score_expression = test::score_expression(formula.score);
+      for (const AttentionKernel kind : {AttentionKernel::Tiled, AttentionKernel::Host}) {
+        const auto result = test::run(test::shared_kernels(), one, kind);
+        INFO(formula.name, " by ", to_string(kind));
+        const double off = test::max_difference(result.heads, test::flatten(golden[formula.name]["output"]));
+        CHECK(off < 1e-5);
+        test::raise_to(worst, off);
+      }
+    }
+    CAPTURE(worst);
+    CHECK(worst < 1e-5);
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "attention: large scores neither overflow nor underflow") {

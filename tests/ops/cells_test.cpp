@@ -50,6 +50,7 @@ double cell(const AttentionCase& one, const test::AttentionResult<double>& resul
     value = cap * std::tanh(value / cap);
   }
   if (one.position_bias) value += one.position_bias->value(head, std::int64_t{j} - std::int64_t{i});
+  value = one.mask.score_expression.score(one.map(look.item, head), i, j, value, one.mask.sliders);
   if (look.stage == MapStage::Scaled) return value;
   const bool has_fill = one.mask.fill != attention::MaskFill::NegativeInfinity;
   const double fill = has_fill ? static_cast<double>(attention::fill_value(one.mask.fill))
@@ -74,7 +75,7 @@ Cells expected(const AttentionCase& one, const Look& look) {
         for (std::uint32_t i = region.row + top; i < region.row + std::min(region.rows, top + region.pool); ++i) {
           for (std::uint32_t j = region.column + left; j < region.column + std::min(region.columns, left + region.pool);
                ++j) {
-            const bool is_visible = one.mask.is_visible(one.layer, look.item, head, i, j, one.keys_of(look.item));
+            const bool is_visible = one.mask.is_visible(one.map(look.item, head), look.item, {i, j}, one.keys_of(look.item));
             const double value = cell(one, result, look, head, i, j, is_visible);
             is_masked = is_masked && !is_visible;
             largest = std::isnan(largest) || std::isnan(value) ? kNan : std::max(largest, value);
@@ -186,6 +187,20 @@ TEST_SUITE("gpu") {
     }
     CAPTURE(worst);
     CHECK(worst.max_abs < 5e-5);  // observed 2.8e-6
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "regions of every map under expressions that the user typed") {
+    test::Random random(44);
+    test::Deviation worst;
+    for (std::uint32_t number = 0; number < 3; ++number) {
+      const AttentionCase one = test::expressed_attention(random, number);
+      for (const MapStage stage : {MapStage::Scores, MapStage::Scaled, MapStage::Masked, MapStage::Weights}) {
+        check(one, {.stage = stage, .item = 1, .first_head = 1, .heads = 3, .region = {0, 45, 0, 67, 1}}, worst);
+        check(one, {.stage = stage, .heads = 2, .region = {5, 33, 3, 60, 7}}, worst);
+      }
+    }
+    CAPTURE(worst);
+    CHECK(worst.max_abs < 5e-5);  // observed 1.2e-6
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "a region that a causal mask hides is masked and has weight 0, whatever Q and K are") {

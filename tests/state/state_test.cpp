@@ -12,6 +12,7 @@
 #include "app/state/state_json.h"
 #include "app/state/usage.h"
 #include "core/error.h"
+#include "support/expressions.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;
@@ -63,6 +64,9 @@ State unusual_state() {
   mask.fill = attention::MaskFill::MinusTenBillion;
   mask.matrix = attention::BooleanMask{.batch = 1, .heads = 2, .queries = 1, .keys = 3, .keep = {1, 0, 1, 0, 0, 1}};
   mask.painted[{.layer = 1, .batch = std::nullopt, .head = 2}].paint({.query = 3, .key = 4}, true);
+  mask.mask_expression = test::mask_expression("k <= q || id_k == 5");
+  mask.score_expression = test::score_expression("score * slider(gain, 0, 4)");
+  mask.sliders["gain"] = 0.75f;
   state.playground().kept_masks[model::BlockKind::EncoderSelf].rule.window = 9;
   state.selection = {
       .block = {.kind = model::BlockKind::Cross, .layer = {2}}, .batch = 1, .head = 2, .mean = HeadMean::Kind};
@@ -229,6 +233,13 @@ TEST_SUITE("cpu") {
           "flow.method: expected one of routes, rollout, flow, found \"river\"");
     CHECK(failure(R"({"flow": {"threshold": 0}})") == "flow.threshold: expected a number from 0.01 to 0.5, found 0");
     CHECK(failure(R"({"masks": {"cross": {"rule": "diagonal"}}})").find("masks.cross.rule: ") == 0);
+    CHECK(failure(R"({"masks": {"cross": {"mask_expression": "k <= sore"}}})")
+              .find("masks.cross.mask_expression: column 6: 'sore' is unknown") == 0);
+    CHECK(
+        failure(R"({"masks": {"cross": {"score_expression": 3}}})").find("masks.cross.score_expression: expected a text") ==
+        0);
+    CHECK(failure(R"({"masks": {"cross": {"score_expression": "slider(a, 0, 1) + 0.0", "sliders": {"a": 2}}}})") ==
+          "masks.cross.sliders.a: expected a number from 0 to 1, found 2");
     CHECK(failure(R"({"masks": {"cross": {"painted": [{"cells": [[1, 2]]}]}}})").find("masks.cross.painted.cells: ") == 0);
     CHECK(failure(R"({"masks": {"cross": {"matrix": {"shape": [1, 1, 1, 2], "rows": ["012"]}}}})")
               .find("masks.cross.matrix.rows: ") == 0);
@@ -361,6 +372,10 @@ TEST_SUITE("cpu") {
     paint(state, {.query = 1, .key = 0}, false, 5);
     state.masks[model::BlockKind::EncoderSelf].fill = attention::MaskFill::MinusOneBillion;
     CHECK(model_changes(state) == "fill \u22121e9 · 1 cell painted");
+    state = {};
+    selected_mask(state).mask_expression = test::mask_expression("k <= q");
+    selected_mask(state).score_expression = test::score_expression("2.0 * score");
+    CHECK(model_changes(state) == "mask expression · score expression");
   }
 
   TEST_CASE("the second text counts only while cross-attention is on") {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/state/undo.h"
+#include "support/expressions.h"
 
 using namespace headlight;
 using namespace headlight::app;
@@ -149,6 +150,11 @@ TEST_SUITE("cpu") {
     CHECK(label([](State& s) { selected_mask(s).rule.key_padding = false; }) == "Switch padding mask");
     CHECK(label([](State& s) { selected_mask(s).fill = attention::MaskFill::MinusOneBillion; }) == "Choose fill");
     CHECK(label([](State& s) { s.masks[model::BlockKind::Cross].rule.prefix = 2; }) == "Change prefix");
+    CHECK(label([](State& s) { selected_mask(s).mask_expression = test::mask_expression("k <= q"); }) ==
+          "Change mask expression");
+    CHECK(label([](State& s) { selected_mask(s).score_expression = test::score_expression("score"); }) ==
+          "Change score expression");
+    CHECK(label([](State& s) { selected_mask(s).sliders["a"] = 1.0F; }) == "Move slider");
     State painted;
     paint(painted, {.query = 0, .key = 1}, false, 4);
     CHECK(describe_change(painted, State{}).label == "Reset masks");

@@ -156,8 +156,8 @@ class MapInput {
 
   bool is_visible_now(attention::Cell cell) const {
     const Selection& selection = frame_.state.selection;
-    return ShownMask(frame_).spec().is_visible(selection.block.layer.value, selection.batch, selection.head, cell.query,
-                                               cell.key, key_range(frame_, selection.block.kind));
+    const ShownMask mask(frame_);
+    return mask.spec().is_visible(mask.map(), selection.batch, cell, key_range(frame_, selection.block.kind));
   }
 
   void paint_one(attention::Cell cell, bool is_visible) {

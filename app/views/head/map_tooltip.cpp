@@ -123,11 +123,9 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
               fonts.mono);
   draw_number(frame, "scaled score", number_text(scaled), fonts.mono);
   if (row) draw_sums(frame, kind, cell, row->statistics, numbers.received(cell.key));
-  const std::string reason = mask_reason(ShownMask(frame).spec(), {.layer = selection.block.layer.value,
-                                                                   .batch = selection.batch,
-                                                                   .head = selection.head,
-                                                                   .cell = cell,
-                                                                   .keys = key_range(frame, kind)});
+  const ShownMask mask(frame);
+  const std::string reason =
+      mask_reason(mask.spec(), {.map = mask.map(), .batch = selection.batch, .cell = cell, .keys = key_range(frame, kind)});
   if (!reason.empty()) draw_number(frame, "masked by", reason, fonts.body);
   if (softmax && !std::isfinite(softmax->sum)) {
     const Ink ink(fonts.small, theme.warning);

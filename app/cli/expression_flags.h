@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "attention/mask.h"
+#include "inference/language_model.h"
+
+namespace headlight::app {
+
+/// --mask-expr, --score-expr and --slider, of all commands that compute attention.
+class ExpressionFlags {
+ public:
+  void add_to(CLI::App& app);
+
+  bool empty() const { return edits_.empty() && sliders_.empty(); }
+  /// Throws UsageError when --slider names a slider that neither expression of the mask has.
+  void apply(attention::MaskSpec& mask) const;
+
+ private:
+  void add_expression(CLI::App& app, const char* flag, const char* help, attention::ExpressionUse use);
+
+  std::vector<std::function<void(attention::MaskSpec&)>> edits_;
+  std::vector<std::pair<std::string, float>> sliders_;
+};
+
+/// The model with the expressions in its masks; the same object without any.
+std::shared_ptr<const inference::LanguageModel> with_expressions(std::shared_ptr<const inference::LanguageModel> model,
+                                                                 const ExpressionFlags& expressions);
+
+}  // namespace headlight::app

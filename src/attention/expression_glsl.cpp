@@ -1,0 +1,246 @@
+#include "attention/expression_glsl.h"
+
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "attention/expression_tree.h"
+
+namespace headlight::attention {
+namespace {
+
+// Words of shaders/lib/expression.glsl, in their order.
+constexpr std::uint32_t kLayer = 0, kLayers = 1, kHeads = 2, kQueries = 3, kKeys = 4, kQueryIds = 5, kKeyIds = 6,
+                        kQueryTypes = 7, kKeyTypes = 8, kQuerySegments = 9, kKeySegments = 10, kSliders = 11;
+
+std::string literal(const ExpressionNode& node) {
+  switch (node.type) {
+    case ValueType::Bool:
+      return node.literal != 0.0 ? "true" : "false";
+    case ValueType::Int:
+      return fmt::format("{}", static_cast<std::int64_t>(node.literal));
+    case ValueType::Uint:
+      return fmt::format("{}u", static_cast<std::int64_t>(node.literal));
+    case ValueType::Float:
+      break;
+  }
+  const std::string digits = fmt::format("{:.9g}", node.literal);
+  return digits.find_first_of(".e") == std::string::npos ? digits + ".0" : digits;
+}
+
+std::string name(Name name) {
+  const auto word = [](std::uint32_t at) { return fmt::format("int(MASK_WORDS(at + {}u))", at); };
+  const auto of_query = [](std::uint32_t at) {
+    return fmt::format("expression_token(at, {}u, {}u, item, query)", at, kQueries);
+  };
+  const auto of_key = [](std::uint32_t at) { return fmt::format("expression_token(at, {}u, {}u, item, key)", at, kKeys); };
+  switch (name) {
+    case Name::Query:
+      return "int(query)";
+    case Name::Key:
+      return "int(key)";
+    case Name::Layer:
+      return word(kLayer);
+    case Name::Head:
+      return "int(head)";
+    case Name::Layers:
+      return word(kLayers);
+    case Name::Heads:
+      return word(kHeads);
+    case Name::Queries:
+      return word(kQueries);
+    case Name::Keys:
+      return word(kKeys);
+    case Name::QueryId:
+      return of_query(kQueryIds);
+    case Name::KeyId:
+      return of_key(kKeyIds);
+    case Name::QueryType:
+      return of_query(kQueryTypes);
+    case Name::KeyType:
+      return of_key(kKeyTypes);
+    case Name::QuerySegment:
+      return of_query(kQuerySegments);
+    case Name::KeySegment:
+      return of_key(kKeySegments);
+    case Name::Score:
+      break;
+  }
+  return "score";
+}
+
+/// An operation with a, b and c for its arguments.
+std::string_view form(const ExpressionNode& node) {
+  switch (node.operation) {
+    case Operation::Negate:
+      return "-a";
+    case Operation::Not:
+      return "!a";
+    case Operation::Complement:
+      return "~a";
+    case Operation::Add:
+      return "a + b";
+    case Operation::Subtract:
+      return "a - b";
+    case Operation::Multiply:
+      return "a * b";
+    case Operation::Divide:
+      return "expression_divide(a, b)";
+    case Operation::Modulo:
+      return "expression_modulo(a, b)";
+    case Operation::ShiftLeft:
+      return node.type == ValueType::Uint ? "a << (b & 31u)" : "a << (b & 31)";
+    case Operation::ShiftRight:
+      return node.type == ValueType::Uint ? "a >> (b & 31u)" : "a >> (b & 31)";
+    case Operation::BitAnd:
+      return "a & b";
+    case Operation::BitOr:
+      return "a | b";
+    case Operation::BitXor:
+      return "a ^ b";
+    case Operation::And:
+      return "a && b";
+    case Operation::Or:
+      return "a || b";
+    case Operation::Less:
+      return "a < b";
+    case Operation::LessEqual:
+      return "a <= b";
+    case Operation::Equal:
+      return "a == b";
+    case Operation::NotEqual:
+      return "a != b";
+    case Operation::Choose:
+      return "a ? b : c";
+    case Operation::Absolute:
+      return "abs(a)";
+    case Operation::Sign:
+      return "sign(a)";
+    case Operation::Smaller:
+      return "min(a, b)";
+    case Operation::Larger:
+      return "max(a, b)";
+    case Operation::Floor:
+      return "floor(a)";
+    case Operation::Ceiling:
+      return "ceil(a)";
+    case Operation::Exp:
+      return "expression_exp(a)";
+    case Operation::Exp2:
+      return "expression_exp2(a)";
+    case Operation::Log:
+      return "expression_log(a)";
+    case Operation::Log2:
+      return "expression_log2(a)";
+    case Operation::SquareRoot:
+      return "sqrt(max(a, 0.0))";
+    case Operation::Power:
+      return "expression_power(a, b)";
+    case Operation::Sine:
+      return "sin(a)";
+    case Operation::Cosine:
+      return "cos(a)";
+    case Operation::Tanh:
+      return "safe_tanh(a)";
+    default:
+      return "";
+  }
+}
+
+std::string conversion(ValueType to, ValueType from, std::uint16_t argument) {
+  const bool is_bounded = from == ValueType::Float && (to == ValueType::Int || to == ValueType::Uint);
+  return fmt::format("{}{}(v{})", is_bounded ? "expression_" : "", to_string(to), argument);
+}
+
+/// A letter that stands alone in a form is an argument.
+std::string filled(std::string_view form, const ExpressionNode& node) {
+  const auto is_letter = [&](std::size_t at) {
+    return at < form.size() && ((form[at] >= 'a' && form[at] <= 'z') || form[at] == '_');
+  };
+  std::string text;
+  for (std::size_t at = 0; at < form.size(); ++at) {
+    const bool is_argument = is_letter(at) && !is_letter(at + 1) && (at == 0 || !is_letter(at - 1)) && form[at] <= 'c';
+    if (is_argument) {
+      text += fmt::format("v{}", node.arguments.at(static_cast<std::size_t>(form[at] - 'a')));
+    } else {
+      text += form[at];
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+/// One statement for each node, so that the text needs no parentheses and no driver's parser goes deep.
+class ExpressionWriter {
+ public:
+  /// The function's body.
+  static std::string statements(const Expression& expression, std::size_t first_slider) {
+    std::string body;
+    const std::vector<ExpressionNode>& nodes = expression.tree_->nodes;
+    for (std::size_t at = 0; at < nodes.size(); ++at) {
+      const ExpressionNode& node = nodes[at];
+      // Without `precise`, the kernel of attention and that of its cells could get different bits.
+      body += fmt::format("  {}{} v{} = {};\n", node.type == ValueType::Float ? "precise " : "", to_string(node.type), at,
+                          value(nodes, node, first_slider));
+    }
+    return body;
+  }
+  static std::size_t result(const Expression& expression) { return expression.tree_->nodes.size() - 1; }
+
+ private:
+  static std::string value(const std::vector<ExpressionNode>& nodes, const ExpressionNode& node, std::size_t first_slider) {
+    switch (node.operation) {
+      case Operation::Literal:
+        return literal(node);
+      case Operation::Name:
+        return name(static_cast<Name>(node.index));
+      case Operation::Slider:
+        return fmt::format("uintBitsToFloat(MASK_WORDS(at + {}u))", kSliders + first_slider + node.index);
+      case Operation::Convert:
+        return conversion(node.type, nodes[node.arguments[0]].type, node.arguments[0]);
+      default:
+        return filled(form(node), node);
+    }
+  }
+};
+
+std::string expressions_glsl(const Expression& mask, const Expression& score) {
+  std::string text = fmt::format("const bool kHasMaskExpression = {};\nconst bool kHasScoreExpression = {};\n",
+                                 static_cast<bool>(mask), static_cast<bool>(score));
+  text += "bool expression_shows(uint at, uint item, uint head, uint query, uint key) {\n";
+  if (mask) text += ExpressionWriter::statements(mask, 0);
+  text += mask ? fmt::format("  return v{};\n}}\n", ExpressionWriter::result(mask)) : "  return true;\n}\n";
+  text += "float expression_score(float score, uint at, uint item, uint head, uint query, uint key) {\n";
+  if (score) text += ExpressionWriter::statements(score, mask.sliders().size());
+  text += score ? fmt::format("  return expression_bounded(v{});\n}}\n", ExpressionWriter::result(score))
+                : "  return score;\n}\n";
+  return text;
+}
+
+void append_expression_words(std::vector<std::uint32_t>& words, const Expression& mask, const Expression& score,
+                             const SliderValues& sliders, const ExpressionMap& block) {
+  const ExpressionNeeds of_mask = mask.needs(), of_score = score.needs();
+  const std::size_t at = words.size();
+  words.insert(words.end(), {block.layer, block.layers, block.heads, block.queries, block.keys, 0, 0, 0, 0, 0, 0});
+  for (const Expression* expression : {&mask, &score}) {
+    for (const Slider& slider : expression->sliders()) {
+      words.push_back(std::bit_cast<std::uint32_t>(value_of(slider, sliders)));
+    }
+  }
+  const auto append = [&](std::uint32_t word, bool is_needed, std::span<const std::uint32_t> of_tokens) {
+    if (!is_needed || of_tokens.empty()) return;
+    words[at + word] = static_cast<std::uint32_t>(words.size());
+    words.insert(words.end(), of_tokens.begin(), of_tokens.end());
+  };
+  const bool needs_ids = of_mask.ids || of_score.ids, needs_types = of_mask.types || of_score.types;
+  const bool needs_segments = of_mask.segments || of_score.segments;
+  append(kQueryIds, needs_ids, block.tokens.query_ids);
+  append(kKeyIds, needs_ids, block.tokens.key_ids);
+  append(kQueryTypes, needs_types, block.tokens.query_types);
+  append(kKeyTypes, needs_types, block.tokens.key_types);
+  append(kQuerySegments, needs_segments, block.tokens.query_segments);
+  append(kKeySegments, needs_segments, block.tokens.key_segments);
+}
+
+}  // namespace headlight::attention
