@@ -146,6 +146,9 @@ void add_selection_flags(CLI::App& app, ExportOptions* options) {
              static const std::vector<std::string> kNames = {"layer", "all"};
              options->mean = parse_choice("--mean", text, kNames) == 0 ? HeadMean::Layer : HeadMean::Kind;
            });
+  add_plain_flag(app, "--norms",
+                 "weights as the norms of what they add to the residual stream, ‖weight·v·W_O‖ (Kobayashi et al. 2020)",
+                 kSelection, [=] { options->weighs_values = true; });
   add_flag(app, "--block", "KIND", "only this kind of attention: encoder, decoder or cross (default: all there are)",
            kSelection, [=](const std::string& text) {
              static const std::vector<std::string> kNames = {"encoder", "decoder", "cross"};

@@ -40,10 +40,29 @@ Command special_tokens(const char* id, const char* label, const char* help, Spec
                 &ViewChoices::special_tokens, value);
 }
 
+Command map_of(std::string id, attention::Stage stage, bool is_norm, const char* label, const char* menu_label,
+               const char* meaning) {
+  return {.id = std::move(id),
+          .label = label,
+          .group = "Map",
+          .help = meaning,
+          .menu = {.menu = "View", .submenu = "Map", .label = menu_label, .section = 1},
+          .works_while_loading = true,
+          .run =
+              [stage, is_norm](const CommandContext& context) {
+                context.state.view.heatmap_stage = stage;
+                context.state.view.weighs_values = is_norm;
+              },
+          .is_checked =
+              [stage, is_norm](const CommandContext& context) {
+                const ViewChoices& view = context.state.view;
+                return view.heatmap_stage == stage && view.weighs_values == is_norm;
+              }};
+}
+
 Command stage(attention::Stage stage, const char* label, const char* menu_label, const char* meaning) {
   const std::string name(attention::to_string(stage));
-  return choice("map.stage." + name, label, meaning, {.menu = "View", .submenu = "Map", .label = menu_label, .section = 1},
-                &ViewChoices::heatmap_stage, stage);
+  return map_of("map.stage." + name, stage, false, label, menu_label, meaning);
 }
 
 void add_stages(std::vector<Command>& list) {
@@ -55,6 +74,9 @@ void add_stages(std::vector<Command>& list) {
       stage(Stage::Masked, "Map of masked scores", "Masked scores", "Scaled scores with the fill where the mask denies."));
   list.push_back(stage(Stage::Weights, "Map of weights", "Weights",
                        "Softmax of the masked scores: what each query takes from each key."));
+  list.push_back(map_of("map.stage.norms", Stage::Weights, true, "Map of norms", "Norms \u2016weight\u00b7v\u00b7W_O\u2016",
+                        "How much each key adds to the query's residual stream: the length of its value behind W_O, times "
+                        "its weight (Kobayashi et al. 2020)."));
 }
 
 void add_color_maps(std::vector<Command>& list) {

@@ -95,8 +95,9 @@ void select_shown(const Selection& selection, ExportOptions& options) {
   if (selection.mean == HeadMean::Kind) options.layer.reset();
 }
 
-/// The ends of the window's colour bars; those of weights are of absolute ones.
+/// What weights are shown as, and the ends of the window's colour bars; those of weights are of absolute ones.
 void take_ranges(const ViewChoices& view, ExportOptions& options) {
+  options.weighs_values = view.weighs_values;
   options.color_spread = view.color_spread;
   options.color_limits = view.color_limits;
   if (options.is_row_normalized) options.color_limits.erase(attention::Stage::Weights);

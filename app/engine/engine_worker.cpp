@@ -70,6 +70,7 @@ void EngineWorker::open(const std::string& device) {
   attempted_.reset();
   translation_.reset();
   queue_.clear();
+  norms_->clear();  // whose versions are of another session
   if (const std::optional<EngineRequest> again = request_) begin(*again);
 }
 
@@ -276,10 +277,11 @@ void EngineWorker::collect() {
     return !wanted.contains(query) || (is_compared_anew && tile && quantity(tile->quantity).base);
   });
   std::size_t position = 0;
+  const EvaluationSubject evaluated = subject_of({.run = *run_, .reference = compared_.run(), .norms = norms_});
   for (const TileQuery& tile : tiles) {
     const QueryPriority priority = position == 0 ? QueryPriority::Selected : QueryPriority::OnScreen;
     queue_.ask(tile, priority, position++, [&] {
-      return make_tile_task(tile, result_.shapes, [this, tile](attention::Tile made) { tiles_.add(tile, std::move(made)); });
+      return make_tile_task(tile, evaluated, [this, tile](attention::Tile made) { tiles_.add(tile, std::move(made)); });
     });
   }
   for (const PredictionQuery& query : predictions) {

@@ -112,6 +112,7 @@ class EngineWorker {
   BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
   EngineResult result_;       ///< all but the tiles
   TileCache tiles_;
+  std::shared_ptr<HeadNormsCache> norms_ = std::make_shared<HeadNormsCache>();
   std::optional<Translation> translation_;  ///< while it is being written
   QueryQueue queue_;
   std::uint64_t compared_number_ = 0;  ///< of the run that the queue's differences are taken from

@@ -10,8 +10,8 @@ namespace {
 
 class TileTask final : public QueryTask {
  public:
-  TileTask(const TileQuery& query, const BlockShapes& shapes, std::function<void(attention::Tile)> sink)
-      : evaluation_(quantity(query.quantity).begin(query, shapes)), sink_(std::move(sink)) {}
+  TileTask(const TileQuery& query, const EvaluationSubject& subject, std::function<void(attention::Tile)> sink)
+      : evaluation_(quantity(query.quantity).begin(query, subject)), sink_(std::move(sink)) {}
 
   /// Of what comes next, at most: a mean's strip from all heads.
   Cost cost() const override {
@@ -117,9 +117,9 @@ class AnalysisQueryTask final : public QueryTask {
 
 }  // namespace
 
-std::unique_ptr<QueryTask> make_tile_task(const TileQuery& query, const BlockShapes& shapes,
+std::unique_ptr<QueryTask> make_tile_task(const TileQuery& query, const EvaluationSubject& subject,
                                           std::function<void(attention::Tile tile)> sink) {
-  return std::make_unique<TileTask>(query, shapes, std::move(sink));
+  return std::make_unique<TileTask>(query, subject, std::move(sink));
 }
 
 std::unique_ptr<QueryTask> make_prediction_task(const PredictionQuery& query, std::size_t vocabulary,

@@ -34,7 +34,8 @@ exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
   style.color_map = *color_map;
   style.scale = options.is_row_normalized ? view::ScaleKind::PerRow : view::ScaleKind::Maximum;
   style.spread = options.color_spread;
-  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end())
+  const bool is_norm = stage == Stage::Weights && options.weighs_values;
+  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end() && !is_norm)
     style.limits = limits->second;
   style.is_dark = options.is_dark;
   style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;

@@ -52,6 +52,7 @@ struct ExportOptions : ExportContents {
   std::optional<std::uint32_t> layer, batch, head;
   std::optional<IndexRange> queries, keys;  ///< the part of every map that is written; other stages are written whole
   HeadMean mean = HeadMean::None;           ///< weights as the mean of a layer's heads, or of all; other stages are left out
+  bool weighs_values = false;               ///< weights as norms of what they add
   RowNames row_names = RowNames::Read;      ///< of figures of an encoder-decoder's decoder
   std::string color_map = "viridis";
   bool is_row_normalized = false;

@@ -22,8 +22,11 @@ class NameList {
 
   void add(model::BlockRef block, const inference::BlockShape& shape, Stage stage) {
     if (!shape.extent(stage)) return;
-    const exporting::FileNaming naming{
-        .layers = layers_.at(block.kind), .batch = shape.batch, .heads = shape.heads, .has_kinds = layers_.size() > 1};
+    const exporting::FileNaming naming{.layers = layers_.at(block.kind),
+                                       .batch = shape.batch,
+                                       .heads = shape.heads,
+                                       .has_kinds = layers_.size() > 1,
+                                       .has_norms = options_.weighs_values};
     if (options_.mean != HeadMean::None) return add_mean(naming, block, shape, stage);
     const bool is_of_keys = stage == Stage::K || stage == Stage::V;
     const std::uint32_t all_heads = is_of_keys && shape.kv_heads > 0 ? shape.kv_heads : shape.heads;

@@ -73,10 +73,8 @@ exporting::WrittenStage write_stage_npy(const inference::Run& run, const ExportB
     }
   }
   file.finish();
-  return {.file = path.filename().string(),
-          .stage = std::string(attention::to_string(stage)),
-          .shape = std::move(shape),
-          .axes = std::move(axes)};
+  return {
+      .file = path.filename().string(), .stage = path.stem().string(), .shape = std::move(shape), .axes = std::move(axes)};
 }
 
 void write_matrix_csv(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
@@ -99,7 +97,9 @@ void write_matrix_csv(const inference::Run& run, const model::ModelInput& input,
 void write_matrix_json(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
                        const MatrixRef& matrix, const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const MatrixAxes axes = matrix_axes(input, blocks, matrix);
-  exporting::Json head = {{"stage", attention::to_string(matrix.stage)}, {"attention", model::to_string(matrix.block.kind)}};
+  const Quantity& written = quantity(quantity_of(blocks, matrix.stage));
+  exporting::Json head = {{"stage", blocks.weighs_values ? written.id : std::string(attention::to_string(matrix.stage))},
+                          {"attention", model::to_string(matrix.block.kind)}};
   if (blocks.mean != HeadMean::Kind) head["layer"] = matrix.block.layer.value;
   head["batch"] = matrix.batch;
   if (blocks.mean != HeadMean::None) {

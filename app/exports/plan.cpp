@@ -80,6 +80,7 @@ std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::
     blocks.queries = select("--queries", "queries", options.queries, blocks.shape.queries);
     blocks.keys = select("--keys", "keys", options.keys, blocks.shape.keys);
     blocks.mean = options.mean;
+    blocks.weighs_values = options.weighs_values;
     if (options.mean == HeadMean::Kind) blocks.layers.resize(1);
     selected.push_back(std::move(blocks));
   }
@@ -97,7 +98,7 @@ AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage) {
 }
 
 QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage) {
-  return stage == attention::Stage::Weights ? weights_of(blocks.mean) : QuantityId(stage);
+  return stage == attention::Stage::Weights ? weights_of(blocks.mean, blocks.weighs_values) : QuantityId(stage);
 }
 
 inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::Stage stage) {
@@ -125,11 +126,12 @@ TileQuery selected_matrix(const ExportBlocks& blocks, model::BlockRef block, att
 void read_strips(const inference::Run& run, const TileQuery& matrix,
                  const std::function<void(const attention::Tile& strip)>& use) {
   const std::uint32_t rows_at_once = std::max(1u, kStripCells / matrix.columns);
+  const auto norms = std::make_shared<HeadNormsCache>();
   for (std::uint32_t row = 0; row < matrix.rows; row += rows_at_once) {
     TileQuery strip = matrix;
     strip.row = matrix.row + row;
     strip.rows = std::min(rows_at_once, matrix.rows - row);
-    use(evaluate({.run = run}, strip));
+    use(evaluate({.run = run, .norms = norms}, strip));
   }
 }
 

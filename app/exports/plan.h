@@ -26,6 +26,7 @@ struct ExportBlocks {
   AxisRange batch, heads;
   AxisRange queries, keys;         ///< of maps
   HeadMean mean = HeadMean::None;  ///< in place of `heads`; of all layers: `layers` has the first alone
+  bool weighs_values = false;      ///< weights are written as norms
   std::string prefix;              ///< of file names: "encoder_" where the network has several kinds, else empty
 };
 
@@ -41,7 +42,7 @@ AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage);
 /// block has no such stage.
 inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::Stage stage);
 
-/// What is written of a stage: itself, or the selected mean.
+/// What is written of a stage: itself; of weights the selected mean, or norms.
 QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage);
 
 /// The matrix of a stage in one batch item and one of the stage's heads, or the selected part of a map; exact.

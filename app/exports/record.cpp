@@ -72,6 +72,7 @@ Json describe_selection(const RunRecord& record) {
           {"queries", range(options.queries)},
           {"keys", range(options.keys)},
           {"mean", options.mean == HeadMean::None ? Json(nullptr) : Json(to_string(options.mean))},
+          {"norms", options.weighs_values},
           {"notes", record.notes}};
 }
 

@@ -207,7 +207,8 @@ class ExportRun {
     return {.layers = blocks.all_layers,
             .batch = blocks.shape.batch,
             .heads = blocks.shape.heads,
-            .has_kinds = !blocks.prefix.empty()};
+            .has_kinds = !blocks.prefix.empty(),
+            .has_norms = blocks.weighs_values};
   }
 
   void begin_file(const std::string& file) {

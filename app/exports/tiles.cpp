@@ -25,11 +25,17 @@ std::span<const std::uint32_t> colors_of(Stage stage, const ExportOptions& optio
   return view::table(*map);
 }
 
-/// The largest weight of the map's rows, 1 / l: one column has the statistics of all rows.
-float largest_weight(const inference::Run& run, const TileQuery& matrix) {
+/// The largest weight of the map's rows, 1 / l: one column has the statistics of all rows. The largest norm is looked for.
+float largest_weight(const inference::Run& run, const TileQuery& matrix, bool is_norm) {
   TileQuery column = matrix;
   column.columns = 1;
   float largest = 0.0F;
+  if (is_norm) {
+    read_strips(run, matrix, [&](const attention::Tile& strip) {
+      for (const float norm : strip.values) largest = std::isfinite(norm) ? std::max(largest, norm) : largest;
+    });
+    return largest > 0.0F ? largest : 1.0F;
+  }
   for (const float sum : evaluate({.run = run}, column).row_sum) {
     if (sum > 0.0F) largest = std::max(largest, 1.0F / sum);
   }
@@ -38,8 +44,9 @@ float largest_weight(const inference::Run& run, const TileQuery& matrix) {
 
 view::ValueLimits limits_of(const inference::Run& run, const TileQuery& matrix, Stage stage, const ExportOptions& options) {
   const auto chosen = options.color_limits.find(stage);
-  if (chosen != options.color_limits.end() && stage == Stage::Weights) return chosen->second;
-  if (stage == Stage::Weights) return {.low = 0.0F, .high = largest_weight(run, matrix)};
+  const bool is_norm = stage == Stage::Weights && options.weighs_values;
+  if (chosen != options.color_limits.end() && stage == Stage::Weights && !is_norm) return chosen->second;
+  if (stage == Stage::Weights) return {.low = 0.0F, .high = largest_weight(run, matrix, is_norm)};
   float reach = 0.0F;
   if (chosen != options.color_limits.end()) {
     reach = std::max(std::abs(chosen->second.low), std::abs(chosen->second.high));
@@ -89,16 +96,18 @@ void write_matrix_tiles(const inference::Run& run, const ExportBlocks& blocks, c
                         const ExportOptions& options, const std::filesystem::path& folder, const Checkpoint& checkpoint) {
   const TileQuery whole = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   const view::ValueLimits limits = limits_of(run, whole, matrix.stage, options);
+  const auto norms = std::make_shared<HeadNormsCache>();
   make_directories(folder);
-  exporting::Json index = {{"stage", attention::to_string(matrix.stage)},
-                           {"first_query", whole.row},
-                           {"first_key", whole.column},
-                           {"queries", whole.rows},
-                           {"keys", whole.columns},
-                           {"edge", kExportTileEdge},
-                           {"low", limits.low},
-                           {"high", limits.high},
-                           {"tiles", exporting::Json::array()}};
+  exporting::Json index = {
+      {"stage", blocks.weighs_values ? quantity(whole.quantity).id : std::string(attention::to_string(matrix.stage))},
+      {"first_query", whole.row},
+      {"first_key", whole.column},
+      {"queries", whole.rows},
+      {"keys", whole.columns},
+      {"edge", kExportTileEdge},
+      {"low", limits.low},
+      {"high", limits.high},
+      {"tiles", exporting::Json::array()}};
   for (std::uint32_t row = 0; row < whole.rows; row += kExportTileEdge) {
     for (std::uint32_t column = 0; column < whole.columns; column += kExportTileEdge) {
       const std::uint32_t rows = std::min(kExportTileEdge, whole.rows - row);
@@ -109,7 +118,7 @@ void write_matrix_tiles(const inference::Run& run, const ExportBlocks& blocks, c
       part.column += column;
       part.columns = std::min(kExportTileEdge, whole.columns - column);
       exporting::Pixels pixels;
-      if (!paint(evaluate({.run = run}, part), limits, options, pixels)) continue;
+      if (!paint(evaluate({.run = run, .norms = norms}, part), limits, options, pixels)) continue;
       const std::string name = fmt::format("y{:03}_x{:03}.png", row / kExportTileEdge, column / kExportTileEdge);
       write_file_atomically(folder / name, exporting::encode_png(pixels));
       index["tiles"].push_back({{"file", name}, {"y", row}, {"x", column}});

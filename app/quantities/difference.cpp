@@ -18,7 +18,7 @@ float difference(float value, float reference) {
 
 class Difference final : public Evaluation {
  public:
-  Difference(const TileQuery& query, const BlockShapes& shapes);
+  Difference(const TileQuery& query, const EvaluationSubject& subject);
 
   Step next(std::size_t most_cells) override;
   void take(std::vector<attention::Tile> tiles) override;
@@ -29,20 +29,22 @@ class Difference final : public Evaluation {
   void begin_strip();
   void end_strip(const attention::Tile& run, const attention::Tile& reference);
 
-  TileQuery query_;  ///< of the base
-  BlockShapes shapes_;
-  bool pools_itself_;  ///< the base's tiles are exact, their differences are pooled here
+  TileQuery query_;                    ///< of the base
+  EvaluationSubject run_, reference_;  ///< each as the run that the base is evaluated of
+  bool pools_itself_;                  ///< the base's tiles are exact, their differences are pooled here
   attention::Tile tile_;
   std::uint32_t row_ = 0;   ///< first row of the strip
   std::uint32_t rows_ = 0;  ///< of the strip
   std::unique_ptr<Evaluation> of_run_, of_reference_;
 };
 
-Difference::Difference(const TileQuery& query, const BlockShapes& shapes)
+Difference::Difference(const TileQuery& query, const EvaluationSubject& subject)
     : query_(query),
-      shapes_(shapes),
+      run_(subject),
+      reference_(subject),
       pools_itself_(query.pool > 1 && query.pooling == attention::Pooling::Max &&
                     quantity(query.quantity).stage == attention::Stage::Weights) {
+  reference_.run = subject.reference;
   query_.quantity = *quantity(query.quantity).base;
   tile_.request = stage_request(query_);
   row_ = query_.row;
@@ -58,8 +60,8 @@ void Difference::begin_strip() {
   strip.rows = rows_;
   if (pools_itself_) strip.pool = 1;
   const Quantity& base = quantity(query_.quantity);
-  of_run_ = base.begin(strip, shapes_);
-  of_reference_ = base.begin(strip, shapes_);
+  of_run_ = base.begin(strip, run_);
+  of_reference_ = base.begin(strip, reference_);
 }
 
 Evaluation::Step Difference::next(std::size_t most_cells) {
@@ -100,8 +102,8 @@ void Difference::end_strip(const attention::Tile& run, const attention::Tile& re
 
 }  // namespace
 
-std::unique_ptr<Evaluation> begin_difference(const TileQuery& query, const BlockShapes& shapes) {
-  return std::make_unique<Difference>(query, shapes);
+std::unique_ptr<Evaluation> begin_difference(const TileQuery& query, const EvaluationSubject& subject) {
+  return std::make_unique<Difference>(query, subject);
 }
 
 }  // namespace headlight::app

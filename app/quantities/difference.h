@@ -12,6 +12,6 @@ namespace headlight::app {
 ///
 /// A cell is masked where it is masked in both runs. Of a cell that only one of them masks, the difference of masked scores
 /// has the fill in it and may be infinite. There are no row statistics: row_max and row_sum are empty.
-std::unique_ptr<Evaluation> begin_difference(const TileQuery& query, const BlockShapes& shapes);
+std::unique_ptr<Evaluation> begin_difference(const TileQuery& query, const EvaluationSubject& subject);
 
 }  // namespace headlight::app

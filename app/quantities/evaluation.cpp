@@ -78,17 +78,30 @@ class StageEvaluation final : public Evaluation {
   std::uint32_t row_, column_;  ///< where the next piece begins
 };
 
+EvaluationSubject::Side side_of(const inference::Run& run) {
+  EvaluationSubject::Side side{.network = run.inputs().network, .interventions = run.inputs().interventions};
+  for (const model::BlockRef block : run.blocks()) side.versions[block] = run.version(block);
+  return side;
+}
+
 }  // namespace
 
-std::unique_ptr<Evaluation> begin_stage(const TileQuery& query, const BlockShapes& /*shapes*/) {
+std::unique_ptr<Evaluation> begin_stage(const TileQuery& query, const EvaluationSubject& /*subject*/) {
   return std::make_unique<StageEvaluation>(query);
+}
+
+EvaluationSubject subject_of(const Runs& runs) {
+  EvaluationSubject subject{.shapes = shapes_of(runs.run), .run = side_of(runs.run), .norms = runs.norms};
+  if (runs.reference != nullptr) subject.reference = side_of(*runs.reference);
+  if (!subject.norms) subject.norms = std::make_shared<HeadNormsCache>();
+  return subject;
 }
 
 attention::Tile evaluate(const Runs& runs, const TileQuery& query) {
   constexpr std::size_t kCellsAtOnce = std::size_t{1} << 21;
-  const BlockShapes shapes = shapes_of(runs.run);
-  if (!is_inside(query, shapes)) throw Error("the run has no such tile of {}", quantity(query.quantity).title);
-  const std::unique_ptr<Evaluation> evaluation = quantity(query.quantity).begin(query, shapes);
+  const EvaluationSubject subject = subject_of(runs);
+  if (!is_inside(query, subject.shapes)) throw Error("the run has no such tile of {}", quantity(query.quantity).title);
+  const std::unique_ptr<Evaluation> evaluation = quantity(query.quantity).begin(query, subject);
   while (!evaluation->is_done()) {
     const Evaluation::Step step = evaluation->next(kCellsAtOnce);
     const inference::Run* run = step.of == Evaluation::Of::Run ? &runs.run : runs.reference;

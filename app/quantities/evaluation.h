@@ -1,15 +1,31 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "app/quantities/head_norms.h"
 #include "app/quantities/tile_query.h"
 #include "attention/stage.h"
+#include "inference/intervention.h"
 #include "inference/run.h"
 
 namespace headlight::app {
+
+/// What an evaluation knows of the runs from its beginning. Their numbers are what its steps read.
+struct EvaluationSubject {
+  struct Side {
+    std::shared_ptr<const model::Network> network = {};
+    inference::Interventions interventions = {};
+    std::map<model::BlockRef, std::uint64_t> versions = {};  ///< Run::version
+  };
+  BlockShapes shapes = {};  ///< of both runs
+  Side run = {};
+  Side reference = {};  ///< without a network where there is none
+  std::shared_ptr<HeadNormsCache> norms = {};
+};
 
 /// A tile of a quantity while it is made from tiles of runs, some at a time: the caller of next() decides how long the
 /// device works at once, and which other tiles are evaluated in the same submission.
@@ -34,15 +50,18 @@ class Evaluation {
 };
 
 /// Evaluation of a tile that a run has as it is.
-std::unique_ptr<Evaluation> begin_stage(const TileQuery& query, const BlockShapes& shapes);
+std::unique_ptr<Evaluation> begin_stage(const TileQuery& query, const EvaluationSubject& subject);
 
 /// What quantities are evaluated of.
 struct Runs {
   const inference::Run& run;
-  const inference::Run* reference = nullptr;  ///< for differences; has the shapes of `run`
+  const inference::Run* reference = nullptr;        ///< for differences; has the shapes of `run`
+  std::shared_ptr<HeadNormsCache> norms = nullptr;  ///< of whoever evaluates several tiles; null: one is made
 };
+EvaluationSubject subject_of(const Runs& runs);
 
-/// A tile at once. Throws Error where the query isn't inside its matrix, or a difference has no reference.
+/// A tile at once. The runs' network is needed by norms alone. Throws Error where the query isn't inside its matrix, or a
+/// difference has no reference.
 attention::Tile evaluate(const Runs& runs, const TileQuery& query);
 
 BlockShapes shapes_of(const inference::Run& run);

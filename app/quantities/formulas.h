@@ -21,5 +21,8 @@ std::string output(const FormulaSubject& subject);
 
 /// Of kMeanOfLayer and kMeanOfKind.
 std::string mean(const FormulaSubject& subject);
+/// Of kNorms, and of kNormsOfLayer and kNormsOfKind.
+std::string norms(const FormulaSubject& subject);
+std::string mean_of_norms(const FormulaSubject& subject);
 
 }  // namespace headlight::app::formulas

@@ -17,6 +17,7 @@
 namespace headlight::app {
 
 class Evaluation;
+struct EvaluationSubject;
 struct TileQuery;
 
 /// What the rows or the columns of a matrix are.
@@ -62,6 +63,11 @@ class QuantityId {
 inline constexpr QuantityId kMeanOfLayer{attention::kStages};     ///< over the heads of a block
 inline constexpr QuantityId kMeanOfKind{attention::kStages + 1};  ///< over the heads of all blocks of a kind
 
+/// Norm-weighted attention (Kobayashi et al. 2020), and its means over heads like those of weights.
+inline constexpr QuantityId kNorms{attention::kStages + 2};
+inline constexpr QuantityId kNormsOfLayer{attention::kStages + 3};
+inline constexpr QuantityId kNormsOfKind{attention::kStages + 4};
+
 /// The attention of which a formula is written. `layer` may be null: its options aren't known.
 struct FormulaSubject {
   model::BlockRef block;
@@ -76,7 +82,7 @@ struct Quantity {
   std::string symbol = {};        ///< in formulas and cells, as math_text sets it: "A"
   std::string figure_title = {};  ///< in figures, which have no formula: "raw scores Q·Kᵀ"
   std::string value_title = {};   ///< of a figure's colour bar: "attention weight"
-  std::string unit = {};          ///< of one value: "weight", "score"; empty: a component of a vector
+  std::string unit = {};          ///< of one value: "weight", "score", "norm"; empty: a component of a vector
   Axis rows = Axis::Query, columns = Axis::Key;
   std::string width = {};  ///< of columns that are features, in the field's letters: "d_k"
   ColorKind colors = ColorKind::Diverging;
@@ -85,8 +91,8 @@ struct Quantity {
   Scope scope = Scope::Head;
   std::optional<QuantityId> base = {};  ///< of a difference of two runs: of what
   std::string (*formula)(const FormulaSubject& subject) = nullptr;
-  /// Begins to evaluate a tile of it; `shapes` are of the runs.
-  std::unique_ptr<Evaluation> (*begin)(const TileQuery& query, const BlockShapes& shapes) = nullptr;
+  /// Begins to evaluate a tile of it.
+  std::unique_ptr<Evaluation> (*begin)(const TileQuery& query, const EvaluationSubject& subject) = nullptr;
 
   /// [rows, columns] of one matrix; nullopt where the block has none.
   std::optional<inference::BlockShape::Extent> shape(const inference::BlockShape& block) const {
@@ -96,7 +102,8 @@ struct Quantity {
   bool is_map() const { return attention::is_map(stage); }
 };
 
-/// All of them: the stages in the order of computation, the means over heads, then the differences of two runs in each.
+/// All of them: the stages in the order of computation, the means over heads, norms, then the differences of two runs in
+/// each.
 std::span<const Quantity> quantities();
 const Quantity& quantity(QuantityId id);
 std::optional<QuantityId> find_quantity(std::string_view id);

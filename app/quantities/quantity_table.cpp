@@ -118,6 +118,22 @@ Quantity mean(const Quantity& weights, Scope scope) {
   return line;
 }
 
+/// What a weight adds to the residual stream, of the weights or of a mean of them.
+Quantity norms(const Quantity& weights) {
+  Quantity line = weights;
+  line.id = weights.scope == Scope::Head ? "norms" : weights.scope == Scope::Block ? "norms-layer" : "norms-all";
+  line.title = weights.scope == Scope::Head    ? "norms of weighted values"
+               : weights.scope == Scope::Block ? "mean norms of the layer's heads"
+                                               : "mean norms of all heads";
+  line.symbol = std::string("N");  // GCC 12 warns of a bound that the short literal does not have
+  line.figure_title = "norms ‖α·v·W_O‖";
+  line.value_title = "norm of what the key adds";
+  line.unit = "norm";
+  line.formula = weights.scope == Scope::Head ? formulas::norms : formulas::mean_of_norms;
+  line.begin = begin_norms;
+  return line;
+}
+
 Quantity difference(const Quantity& base, QuantityId id) {
   Quantity line = base;
   line.id = "difference-" + base.id;
@@ -137,6 +153,9 @@ std::vector<Quantity> all() {
   const Quantity weights = lines[static_cast<std::size_t>(Stage::Weights)];
   lines.push_back(mean(weights, Scope::Block));
   lines.push_back(mean(weights, Scope::Kind));
+  lines.push_back(norms(weights));
+  lines.push_back(norms(lines[kMeanOfLayer.index()]));
+  lines.push_back(norms(lines[kMeanOfKind.index()]));
   const std::size_t of_one_run = lines.size();
   for (std::size_t index = 0; index < of_one_run; ++index) lines.push_back(difference(lines[index], QuantityId(index)));
   return lines;

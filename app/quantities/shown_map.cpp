@@ -9,14 +9,16 @@ std::string_view to_string(HeadMean mean) {
   return kNames[static_cast<std::size_t>(mean)];
 }
 
-QuantityId weights_of(HeadMean mean) {
-  if (mean == HeadMean::None) return attention::Stage::Weights;
-  return mean == HeadMean::Layer ? kMeanOfLayer : kMeanOfKind;
+QuantityId weights_of(HeadMean mean, bool as_norms) {
+  if (mean == HeadMean::None) return as_norms ? kNorms : QuantityId(attention::Stage::Weights);
+  if (mean == HeadMean::Layer) return as_norms ? kNormsOfLayer : kMeanOfLayer;
+  return as_norms ? kNormsOfKind : kMeanOfKind;
 }
 
-TileQuery shown_map(const Selection& selection, TileQuery query) {
-  if (selection.mean == HeadMean::None || query.quantity != QuantityId(attention::Stage::Weights)) return query;
-  query.quantity = weights_of(selection.mean);
+TileQuery shown_map(const Selection& selection, TileQuery query, bool as_norms) {
+  if (query.quantity != QuantityId(attention::Stage::Weights)) return query;
+  query.quantity = weights_of(selection.mean, as_norms);
+  if (selection.mean == HeadMean::None) return query;
   query.head = 0;
   if (selection.mean == HeadMean::Kind) query.block.layer = LayerIndex{0};  // the same for every layer
   return query;
@@ -25,5 +27,7 @@ TileQuery shown_map(const Selection& selection, TileQuery query) {
 attention::Stage shown_stage(const State& state) {
   return state.selection.mean == HeadMean::None ? state.view.heatmap_stage : attention::Stage::Weights;
 }
+
+bool shows_norms(const State& state) { return state.view.weighs_values && shown_stage(state) == attention::Stage::Weights; }
 
 }  // namespace headlight::app

@@ -10,13 +10,16 @@ namespace headlight::app {
 /// "none", "layer", "all".
 std::string_view to_string(HeadMean mean);
 
-/// What a selection shows of weights: the head's, or a mean over heads.
-QuantityId weights_of(HeadMean mean);
+/// What a selection shows of weights: the head's, or a mean over heads; themselves, or as the norms of what they add.
+QuantityId weights_of(HeadMean mean, bool as_norms = false);
 
 /// Converts a query for the selected head to one for the selection: the head, or a mean of weights.
-TileQuery shown_map(const Selection& selection, TileQuery query);
+TileQuery shown_map(const Selection& selection, TileQuery query, bool as_norms = false);
 
 /// The stage on the big heatmap: a mean is always of weights.
 attention::Stage shown_stage(const State& state);
+
+/// Does the big heatmap show weights as norms?
+bool shows_norms(const State& state);
 
 }  // namespace headlight::app

@@ -8,6 +8,7 @@
 
 #include <glm/vec2.hpp>
 
+#include "app/state/number_ref.h"
 #include "app/state/source.h"
 #include "attention/mask.h"
 #include "attention/stage.h"
@@ -114,6 +115,7 @@ struct ViewChoices {
   ColorRange color_range = ColorRange::Absolute;
   view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights; scores have both signs
   std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< of map stages; others fit their maps
+  bool weighs_values = false;  ///< the big heatmap shows weights as the norms of what they add
   RowNames row_names = RowNames::Written;
   attention::Pooling pooling = attention::Pooling::Max;  ///< of weights, where a pixel covers several cells
   GridOrder grid_order = GridOrder::ByLayer;
@@ -268,8 +270,10 @@ struct Transient {
   /// The head with the highest value is selected as soon as it is known; set by commands, cleared by the window.
   std::optional<evaluation::HeadMetric> seeks_head;
   TokenSearch search;
-  bool paints = false;                     ///< the brush is on: the left button masks and unmasks cells of the big heatmap
-  TextFocus text_focus = TextFocus::None;  ///< cleared by the text box
+  std::optional<NumberRef> pointed_number;  ///< under the pointer, or held, in the view on screen; cleared each frame
+  std::optional<NumberRef> asked_number;    ///< where it is from is told in a window of its own, until that is closed
+  bool paints = false;                      ///< the brush is on: the left button masks and unmasks cells of the big heatmap
+  TextFocus text_focus = TextFocus::None;   ///< cleared by the text box
 };
 
 /// The inputs of a forward pass. Equal values give equal results.

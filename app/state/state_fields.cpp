@@ -258,12 +258,35 @@ Field color_map_field() {
   return field;
 }
 
+/// The flag knows one name more than the stages': weights as norms.
+Field heatmap_stage_field() {
+  const std::string kNorms = "norms";
+  Field field = choice_field("view", "heatmap_stage", "Choose stage", in_view(&ViewChoices::heatmap_stage), kMapStages,
+                             {.name = "--stage",
+                              .help = "what the heatmap shows; norms: how much each key adds, ‖weight·v·W_O‖",
+                              .tells_default = false});
+  field.flag.value_name += "|" + kNorms;
+  field.flag.parse = [kNorms](const std::string& flag, const std::string& text) -> StateEdit {
+    std::vector<std::string> choices;
+    for (const auto& [stage, name] : kMapStages) choices.emplace_back(name);
+    choices.push_back(kNorms);
+    const std::size_t chosen = parse_choice(flag, text, choices);
+    const bool is_norms = chosen == kMapStages.size();
+    const attention::Stage stage = is_norms ? attention::Stage::Weights : kMapStages[chosen].first;
+    return [stage, is_norms](State& state) {
+      state.view.heatmap_stage = stage;
+      state.view.weighs_values = is_norms;
+    };
+  };
+  return field;
+}
+
 void add_view(std::vector<Field>& fields) {
   const auto text = [](const std::string& value) { return nlohmann::json(value); };
   fields.push_back(described(value_field("view", "tab", "", in_view(&ViewChoices::tab), text, read_view_id),
                              [](const State&, const State& after) { return Change{.label = "Show " + after.view.tab}; }));
-  fields.push_back(choice_field("view", "heatmap_stage", "Choose stage", in_view(&ViewChoices::heatmap_stage), kMapStages,
-                                {.name = "--stage", .help = "what the heatmap shows", .tells_default = false}));
+  fields.push_back(heatmap_stage_field());
+  fields.push_back(switch_field("view", "weighs_values", "Choose weights or norms", in_view(&ViewChoices::weighs_values)));
   fields.push_back(color_map_field());
   fields.push_back(choice_field("view", "color_range", "Choose colour range", in_view(&ViewChoices::color_range), kRanges));
   fields.push_back(

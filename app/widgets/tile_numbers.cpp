@@ -61,9 +61,13 @@ NumberSource::Numbers TileNumbers::column(Stage stage, std::uint32_t column) {
 }
 
 std::optional<float> TileNumbers::value(Stage stage, std::uint32_t row, std::uint32_t column) {
-  const auto size = extent(stage);
+  return value(QuantityId(stage), row, column);
+}
+
+std::optional<float> TileNumbers::value(QuantityId map, std::uint32_t row, std::uint32_t column) {
+  const auto size = extent(quantity(map).stage);
   if (!size || row >= size->rows || column >= size->columns) return std::nullopt;
-  const attention::Tile* tile = tile_with(stage, row, 1, column, 1);
+  const attention::Tile* tile = exact_with(region(map, row, 1, column, 1)).tile;
   if (!tile) return std::nullopt;
   return tile->at(row - tile->request.row, column - tile->request.column);
 }

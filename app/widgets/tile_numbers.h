@@ -19,6 +19,8 @@ class TileNumbers final : public NumberSource {
   Numbers row(attention::Stage stage, std::uint32_t row) override;
   Numbers column(attention::Stage stage, std::uint32_t column) override;
   std::optional<float> value(attention::Stage stage, std::uint32_t row, std::uint32_t column) override;
+  /// Of any map of the block.
+  std::optional<float> value(QuantityId map, std::uint32_t row, std::uint32_t column);
   std::optional<Softmax> softmax(std::uint32_t row) override;
   Numbers memory(std::uint32_t row) override;
 

@@ -49,7 +49,7 @@ TileQuery wanted_tile(const Frame& frame, const inference::BlockShape& shape, Co
     query.column = range->first.key;
     query.columns = range->last.key - range->first.key + 1;
   }
-  return shown_map(state.selection, query);
+  return shown_map(state.selection, query, shows_norms(state));
 }
 
 void append_label(std::string& table, const std::string& label) {

@@ -7,19 +7,21 @@
 namespace headlight::attribution {
 namespace {
 
-/// Rows of W_O decoded at once.
-constexpr std::uint32_t kRows = 64;
+/// Rows of W_O decoded at once, and numbers read or multiplied in one call of prepare().
+constexpr std::uint32_t kRows = 16;
+constexpr std::size_t kWork = std::size_t{1} << 23;
 
-/// Calls use(row) with the head's d_v numbers of each row of W_O.
+/// Calls use(row) with the numbers [column, column + width) of rows [first, end).
 template <typename Use>
-void for_each_row(const model::AttentionLayer& layer, std::uint32_t head, const Use& use) {
-  const model::Parameter& weight = layer.weights->output->weight;
-  const std::uint32_t rows = weight.axis(0), width = weight.axis(1), d_v = layer.config.d_v;
-  std::vector<float> some(std::size_t{kRows} * width);
-  for (std::uint32_t first = 0; first < rows; first += kRows) {
-    const std::uint32_t count = std::min(kRows, rows - first);
-    weight.read(first, count, std::span(some).first(std::size_t{count} * width));
-    for (std::size_t row = 0; row < count; ++row) use(std::span(some).subspan(row * width + std::size_t{head} * d_v, d_v));
+void for_each_row(const model::Parameter& weight, std::uint32_t column, std::uint32_t width, std::uint32_t first,
+                  std::uint32_t end, const Use& use) {
+  const std::size_t stride = weight.axis(1);
+  std::vector<float> some(kRows * stride);
+  while (first < end) {
+    const std::uint32_t count = std::min(kRows, end - first);
+    weight.read(first, count, std::span(some).first(count * stride));
+    for (std::size_t row = 0; row < count; ++row) use(std::span<const float>(some).subspan(row * stride + column, width));
+    first += count;
   }
 }
 
@@ -29,44 +31,59 @@ double dot(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-/// vᵀ·gram·v with a symmetric matrix [d_v, d_v].
-double square(std::span<const double> gram, std::span<const float> v) {
+/// v·products·vᵀ with the upper triangle of a symmetric matrix [d_v, d_v].
+double square(std::span<const double> products, std::span<const float> v) {
   double sum = 0.0;
   for (std::size_t i = 0; i < v.size(); ++i) {
-    double row = 0.0;
-    for (std::size_t j = 0; j < v.size(); ++j) row += gram[i * v.size() + j] * double{v[j]};
-    sum += row * double{v[i]};
+    double right = 0.0;
+    for (std::size_t j = i + 1; j < v.size(); ++j) right += products[i * v.size() + j] * double{v[j]};
+    sum += (2.0 * right + products[i * v.size() + i] * double{v[i]}) * double{v[i]};
   }
   return sum;
 }
 
 }  // namespace
 
-std::vector<double> value_norms(const model::AttentionLayer& layer, std::uint32_t head, std::span<const float> values) {
-  const std::size_t d_v = layer.config.d_v, keys = values.size() / d_v;
-  std::vector<double> squares(keys);
-  const auto value = [&](std::size_t key) { return values.subspan(key * d_v, d_v); };
-  if (!layer.weights || !layer.weights->output) {
-    for (std::size_t key = 0; key < keys; ++key) squares[key] = dot(value(key), value(key));
-  } else if (keys <= d_v) {
-    for_each_row(layer, head, [&](std::span<const float> row) {
-      for (std::size_t key = 0; key < keys; ++key) {
-        const double component = dot(row, value(key));
-        squares[key] += component * component;
-      }
-    });
-  } else {
-    // ‖v W‖² = v (W Wᵀ) vᵀ: the product of W_O with itself once instead of with every value.
-    std::vector<double> gram(d_v * d_v);
-    for_each_row(layer, head, [&](std::span<const float> row) {
-      for (std::size_t i = 0; i < d_v; ++i) {
-        for (std::size_t j = 0; j < d_v; ++j) gram[i * d_v + j] += double{row[i]} * double{row[j]};
-      }
-    });
-    for (std::size_t key = 0; key < keys; ++key) squares[key] = square(gram, value(key));
-  }
-  for (double& norm : squares) norm = std::sqrt(std::max(norm, 0.0));
+ValueNorms::ValueNorms(const model::AttentionLayer& layer, std::uint32_t head) : head_(head), d_v_(layer.config.d_v) {
+  if (!layer.weights || !layer.weights->output) return;
+  weight_ = layer.weights->output->weight;
+  if (!is_wide()) products_.assign(std::size_t{d_v_} * d_v_, 0.0);
+}
+
+bool ValueNorms::prepare() {
+  if (weight_.is_empty() || is_wide()) return true;
+  const std::size_t at_once = std::max<std::size_t>(kWork / (weight_.axis(1) + work_per_key() / 2), 1);
+  const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(row_ + at_once, weight_.axis(0)));
+  for_each_row(weight_, head_ * d_v_, d_v_, row_, end, [&](std::span<const float> row) {
+    for (std::size_t i = 0; i < d_v_; ++i) {
+      const double left = double{row[i]};
+      for (std::size_t j = i; j < d_v_; ++j) products_[i * d_v_ + j] += left * double{row[j]};
+    }
+  });
+  row_ = end;
+  return row_ == weight_.axis(0);
+}
+
+std::vector<double> ValueNorms::squares_of_wide(std::span<const float> values) const {
+  std::vector<double> squares(values.size() / d_v_, 0.0);
+  for_each_row(weight_, head_ * d_v_, d_v_, 0, weight_.axis(0), [&](std::span<const float> row) {
+    for (std::size_t key = 0; key < squares.size(); ++key) {
+      const double component = dot(row, values.subspan(key * d_v_, d_v_));
+      squares[key] += component * component;
+    }
+  });
   return squares;
+}
+
+std::vector<double> ValueNorms::of(std::span<const float> values) const {
+  std::vector<double> norms(values.size() / d_v_);
+  if (is_wide()) norms = squares_of_wide(values);
+  for (std::size_t key = 0; key < norms.size() && !is_wide(); ++key) {
+    const std::span<const float> value = values.subspan(key * d_v_, d_v_);
+    norms[key] = weight_.is_empty() ? dot(value, value) : square(products_, value);
+  }
+  for (double& norm : norms) norm = norm < 0.0 ? 0.0 : std::sqrt(norm);  // rounding; NaN stays
+  return norms;
 }
 
 }  // namespace headlight::attribution

@@ -20,19 +20,24 @@ std::string layer(const FileNaming& naming, model::BlockRef block) {
   return fmt::format("{}layer-{:0{}}", prefix(naming, block.kind), block.layer.value, digits(naming.layers, 2));
 }
 
+std::string_view name_of(const FileNaming& naming, attention::Stage stage) {
+  return naming.has_norms && stage == attention::Stage::Weights ? "norms" : attention::to_string(stage);
+}
+
 }  // namespace
 
 std::string FileNaming::matrix(model::BlockRef block, std::uint32_t batch_item, std::uint32_t head, attention::Stage stage,
                                std::string_view extension) const {
   std::string name = fmt::format("{}_batch-{:0{}}", layer(*this, block), batch_item, digits(batch, 1));
   if (attention::is_per_head(stage)) name += fmt::format("_head-{:0{}}", head, digits(heads, 2));
-  return fmt::format("{}_{}.{}", name, attention::to_string(stage), extension);
+  return fmt::format("{}_{}.{}", name, name_of(*this, stage), extension);
 }
 
 std::string FileNaming::mean(model::BlockRef block, bool is_of_layer, std::uint32_t batch_item,
                              std::string_view extension) const {
   const std::string of = is_of_layer ? layer(*this, block) + "_" : prefix(*this, block.kind);
-  return fmt::format("{}batch-{:0{}}_mean_weights.{}", of, batch_item, digits(batch, 1), extension);
+  return fmt::format("{}batch-{:0{}}_mean_{}.{}", of, batch_item, digits(batch, 1),
+                     name_of(*this, attention::Stage::Weights), extension);
 }
 
 std::string FileNaming::contact_sheet(model::BlockRef block, std::uint32_t batch_item, attention::Stage stage,
@@ -40,12 +45,12 @@ std::string FileNaming::contact_sheet(model::BlockRef block, std::uint32_t batch
   std::string name = layer(*this, block);
   if (batch > 1) name += fmt::format("_batch-{:0{}}", batch_item, digits(batch, 1));
   name += "_heads";
-  if (stage != attention::Stage::Weights) name += fmt::format("_{}", attention::to_string(stage));
+  if (has_norms || stage != attention::Stage::Weights) name += fmt::format("_{}", name_of(*this, stage));
   return fmt::format("{}.{}", name, extension);
 }
 
 std::string FileNaming::stage(model::BlockKind kind, attention::Stage of_stage, std::string_view extension) const {
-  return fmt::format("{}{}.{}", prefix(*this, kind), attention::to_string(of_stage), extension);
+  return fmt::format("{}{}.{}", prefix(*this, kind), name_of(*this, of_stage), extension);
 }
 
 }  // namespace headlight::exporting

@@ -16,6 +16,7 @@ struct FileNaming {
   std::uint32_t batch = 1;
   std::uint32_t heads = 1;
   bool has_kinds = false;  ///< the network has blocks of several kinds: names begin with "encoder_", "decoder_", "cross_"
+  bool has_norms = false;  ///< weights are norms, and called so: "layer-00_batch-0_head-03_norms.png"
 
   /// One matrix: "encoder_layer-00_batch-0_head-03_weights.png". Stages that are not per head have no head.
   std::string matrix(model::BlockRef block, std::uint32_t batch_item, std::uint32_t head, attention::Stage stage,

@@ -158,7 +158,7 @@ TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it"
   stage.keep("range-log");
 }
 
-TEST_CASE("a mean over heads has its title, no gain and no stages, and a thumbnail ends it") {
+TEST_CASE("a mean over heads has its title, no gain, weights or norms, and a thumbnail ends it") {
   PanelStage stage;
   stage.settle();
   CHECK(stage.items.contains("head.gain"));
@@ -166,7 +166,8 @@ TEST_CASE("a mean over heads has its title, no gain and no stages, and a thumbna
   stage.state.view.heatmap_stage = Stage::Scores;
   stage.settle();
   CHECK_FALSE(stage.items.contains("head.gain"));
-  CHECK_FALSE(stage.items.contains("head.stage.0"));
+  CHECK(stage.items.contains("head.stage.1"));  // weights, and their norms
+  CHECK_FALSE(stage.items.contains("head.stage.2"));
   CHECK(std::ranges::any_of(stage.tile_queries, [](const TileQuery& query) { return query.quantity == kMeanOfLayer; }));
   const view::Rect map = stage.rect("head.map");
   stage.feed({shell::MouseMove{map.center()}});

@@ -190,8 +190,8 @@ TEST_CASE("a tile of many cells is evaluated in pieces, and is the same") {
     query.rows = kRows - query.row - random.below(3);
     query.column = random.below(7);
     query.columns = kWide - query.column;
-    const std::unique_ptr<Evaluation> whole = begin_stage(query, shapes());
-    const std::unique_ptr<Evaluation> pieces = begin_stage(query, shapes());
+    const std::unique_ptr<Evaluation> whole = begin_stage(query, {.shapes = shapes()});
+    const std::unique_ptr<Evaluation> pieces = begin_stage(query, {.shapes = shapes()});
     const auto answer = [&](Evaluation& evaluation, std::size_t most_cells) {
       int steps = 0;
       for (; !evaluation.is_done(); ++steps) {

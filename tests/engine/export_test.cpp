@@ -7,6 +7,7 @@
 #include "app/engine/engine.h"
 #include "app/exports/job.h"
 #include "app/exports/names.h"
+#include "app/quantities/evaluation.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "engine/fake_runner.h"
@@ -182,6 +183,39 @@ TEST_SUITE("cpu") {
     options.layer.reset();
     options.head = 1;
     CHECK(message_of([&] { run_export(exporter.runner, options); }) == "--mean is over all heads: leave out --head");
+  }
+
+  TEST_CASE("weights as norms have names of their own, in every format") {
+    for (const HeadMean mean : {HeadMean::None, HeadMean::Layer}) {
+      Exporter exporter;
+      ExportOptions options = small_options(exporter.directory.path());
+      options.formats = {ExportFormat::Npy, ExportFormat::Csv, ExportFormat::Json,
+                         ExportFormat::Svg, ExportFormat::Png, ExportFormat::Tiles};
+      options.weighs_values = true;
+      options.mean = mean;
+      options.batch = 1;
+      const std::vector<std::string> written = names_of(run_export(exporter.runner, options));
+      CHECK(written == exporter.told_names(options));
+      const bool is_mean = mean == HeadMean::Layer;
+      const TileQuery query{.quantity = is_mean ? kNormsOfLayer : kNorms,
+                            .block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}},
+                            .batch = 1,
+                            .head = is_mean ? 0U : 2U,
+                            .rows = 3,
+                            .columns = 3};
+      const attention::Tile tile = app::evaluate({.run = *exporter.runner.newest}, query);
+      const Tensor norms = exporter.npy("norms.npy");
+      CHECK((is_mean ? norms.at({1, 0, 1, 2}) : norms.at({1, 0, 2, 1, 2})) == tile.at(1, 2));
+      CHECK(tile.at(1, 2) > 0.0F);
+      const std::string name = is_mean ? "layer-01_batch-1_mean_norms" : "layer-01_batch-1_head-02_norms";
+      const nlohmann::json matrix = exporter.json(name + ".json");
+      CHECK(matrix["stage"] == (is_mean ? "norms-layer" : "norms"));
+      CHECK(read_file(exporter.path(name + ".svg")).find("norms ‖α·v·W_O‖") != std::string::npos);
+      const nlohmann::json tiles = exporter.json(name + ".tiles/index.json");
+      CHECK(tiles["low"] == 0.0F);
+      CHECK(tiles["high"].get<float>() == *std::ranges::max_element(tile.values));
+      CHECK(exporter.json("run.json")["selection"]["norms"] == true);
+    }
   }
 
   TEST_CASE("a part of every map, with its tokens, in each format; other stages are whole") {

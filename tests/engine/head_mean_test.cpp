@@ -31,7 +31,7 @@ struct Run {
   }
 
   attention::Tile mean(const TileQuery& query, std::size_t cells_at_once) {
-    const std::unique_ptr<Evaluation> evaluation = begin_head_mean(query, shapes);
+    const std::unique_ptr<Evaluation> evaluation = begin_head_mean(query, {.shapes = shapes});
     while (!evaluation->is_done()) evaluation->take(run->evaluate(evaluation->next(cells_at_once).requests));
     return evaluation->result();
   }

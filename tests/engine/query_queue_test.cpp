@@ -34,7 +34,7 @@ struct Desk {
   void ask(const std::string& name, const TileQuery& query, QueryPriority priority, std::size_t position) {
     queue.ask(query, priority, position, [&] {
       ++begun;
-      return make_tile_task(query, shapes_of(*run), [this, name](const attention::Tile& tile) {
+      return make_tile_task(query, subject_of({.run = *run}), [this, name](const attention::Tile& tile) {
         answered.push_back(name);
         last = tile;
       });

@@ -76,6 +76,7 @@ State unusual_state() {
                 .color_range = ColorRange::PerRow,
                 .color_spread = view::ScaleSpread::Log,
                 .color_limits = {{attention::Stage::Weights, {.low = 0.001f, .high = 0.25f}}},
+                .weighs_values = true,
                 .row_names = RowNames::Read,
                 .pooling = attention::Pooling::Mean,
                 .grid_order = GridOrder::ByConcentration,

@@ -44,7 +44,10 @@ std::vector<Destination> destinations(const BlockNode& node) {
 }
 
 void go_to(Frame& frame, const BlockNode& node, const Destination& destination) {
-  if (node.stage && attention::is_map(*node.stage)) frame.state.view.heatmap_stage = *node.stage;
+  if (node.stage && attention::is_map(*node.stage)) {
+    frame.state.view.heatmap_stage = *node.stage;
+    frame.state.view.weighs_values = false;
+  }
   frame.start_command(destination.command);
 }
 

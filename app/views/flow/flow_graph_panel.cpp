@@ -177,6 +177,7 @@ void open_edge(Frame& frame, const attribution::FlowEdge& edge) {
   state.selection.mean = edge.heads.empty() && !edge.is_residual ? HeadMean::Layer : HeadMean::None;
   state.view.pinned = attention::Cell{.query = edge.to, .key = edge.from};
   state.view.heatmap_stage = attention::Stage::Weights;
+  state.view.weighs_values = false;
   state.view.tab = kHeadView;
 }
 

@@ -121,7 +121,7 @@ void draw_note(const Frame& frame, const char* text) {
 bool can_group(const Frame& frame) {
   const auto shape = frame.result.shapes.find(frame.state.selection.block);
   return shape != frame.result.shapes.end() && frame.result.input && shown_stage(frame.state) == attention::Stage::Weights &&
-         std::max(shape->second.queries, shape->second.keys) <= kMostGroupedTokens;
+         !shows_norms(frame.state) && std::max(shape->second.queries, shape->second.keys) <= kMostGroupedTokens;
 }
 
 bool is_grouped(const Frame& frame) {

@@ -25,6 +25,7 @@ constexpr float kGainGap = 24.0F;
 constexpr float kToolGap = 12.0F;
 constexpr float kShownWidth = 92.0F;
 constexpr Stage kMapStages[] = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights};
+constexpr std::size_t kWeightsLabel = 3, kNormsLabel = 4;
 
 /// The map as one formula from Q and K, with the switches of its layer.
 std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) {
@@ -33,6 +34,10 @@ std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) 
   if (layer && layer->config.scale.kind == model::Scale::Kind::InverseSqrtKey) scaled = "QK^T / √d_k";
   if (layer && layer->config.scale.kind == model::Scale::Kind::Value) {
     scaled = fmt::format("{:.4g} · QK^T", layer->config.scale.value);
+  }
+  if (shows_norms(frame.state)) {
+    const bool is_mean = frame.state.selection.mean != HeadMean::None;
+    return quantity(is_mean ? kNormsOfLayer : kNorms).formula({.block = block, .layer = layer});
   }
   if (frame.state.selection.mean != HeadMean::None) return fmt::format("mean over heads of softmax( {} )", scaled);
   switch (frame.state.view.heatmap_stage) {
@@ -54,13 +59,19 @@ void place_right(float width) {
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
 }
 
-std::vector<std::string> stage_labels() {
+/// A mean is of weights, as they are or as norms.
+std::vector<std::string> stage_labels(const Frame& frame) {
   std::vector<std::string> labels;
-  for (const Stage stage : kMapStages) labels.emplace_back(attention::to_string(stage));
+  if (frame.state.selection.mean == HeadMean::None) {
+    for (const Stage stage : kMapStages) labels.emplace_back(attention::to_string(stage));
+  } else {
+    labels.emplace_back(attention::to_string(Stage::Weights));
+  }
+  labels.emplace_back(quantity(kNorms).id);
   return labels;
 }
 
-float stages_width(const Frame& frame) { return segmented_width(frame, stage_labels()); }
+float stages_width(const Frame& frame) { return segmented_width(frame, stage_labels(frame)); }
 
 /// "Layer 3 · head 5", "Layer 3 · mean of 8 heads", "Mean of 48 heads": what the map is of.
 std::string title(const Frame& frame) {
@@ -103,14 +114,21 @@ void choose_mean(Frame& frame) {
 }
 
 void choose_stage(Frame& frame) {
-  if (frame.state.selection.mean != HeadMean::None) return;  // a mean is of weights
-  const std::vector<std::string> labels = stage_labels();
-  std::size_t chosen = std::size(kMapStages) - 1;
+  const std::vector<std::string> labels = stage_labels(frame);
+  const std::size_t first = kNormsLabel + 1 - labels.size();  // of all labels, the first that is there
+  std::size_t chosen = kWeightsLabel;
   for (std::size_t i = 0; i < std::size(kMapStages); ++i) {
-    if (kMapStages[i] == frame.state.view.heatmap_stage) chosen = i;
+    if (kMapStages[i] == shown_stage(frame.state)) chosen = i;
   }
+  if (shows_norms(frame.state)) chosen = kNormsLabel;
+  chosen -= first;
   place_right(segmented_width(frame, labels));
-  if (draw_segmented(frame, "head.stage", labels, chosen)) frame.state.view.heatmap_stage = kMapStages[chosen];
+  if (draw_segmented(frame, "head.stage", labels, chosen)) {
+    ViewChoices& view = frame.state.view;
+    const std::size_t now = chosen + first;
+    view.weighs_values = now == kNormsLabel;
+    view.heatmap_stage = kMapStages[std::min(now, kWeightsLabel)];
+  }
 }
 
 /// What the numbers of a grouped map are, added to what it is of; in few words where there is no room for all.
@@ -172,7 +190,7 @@ Tools tools_of(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   return {.rows = rows_write_tokens(frame, selection.block.kind) && !is_grouped(frame),
           .brush = selection.mean == HeadMean::None && !is_grouped(frame),
-          .range = shown_stage(frame.state) == Stage::Weights,
+          .range = shown_stage(frame.state) == Stage::Weights && !shows_norms(frame.state),
           .shown = can_group(frame)};
 }
 

@@ -60,6 +60,7 @@ bool MapHeatmap::has_odd_cells() const { return known().tile && known().facts->h
 
 TileQuery MapHeatmap::query(const view::Region& region) const {
   const Selection& selection = frame_.state.selection;
+  const bool has_pooling = region.pool > 1 && shown_stage(frame_.state) == Stage::Weights;
   return shown_map(selection,
                    {.quantity = shown_stage(frame_.state),
                     .block = selection.block,
@@ -70,10 +71,11 @@ TileQuery MapHeatmap::query(const view::Region& region) const {
                     .column = region.column,
                     .columns = std::max(region.columns, 1U),
                     .pool = region.pool,
-                    .pooling = region.pool > 1 && shows_weights() ? frame_.state.view.pooling : attention::Pooling::Max});
+                    .pooling = has_pooling ? frame_.state.view.pooling : attention::Pooling::Max},
+                   shows_norms(frame_.state));
 }
 
-bool MapHeatmap::shows_weights() const { return shown_stage(frame_.state) == Stage::Weights; }
+bool MapHeatmap::shows_weights() const { return shown_stage(frame_.state) == Stage::Weights && !shows_norms(frame_.state); }
 
 bool MapHeatmap::is_per_row() const { return shows_weights() && frame_.state.view.color_range == ColorRange::PerRow; }
 
@@ -89,6 +91,11 @@ void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
     if (!shown.tile) continue;
     const ValueRange range = shown.facts->range;
     reach = std::max({reach, std::abs(range.low), std::abs(range.high)});
+  }
+  if (shows_norms(frame_.state)) {
+    image.spread = frame_.state.view.color_spread;
+    image.high = reach;
+    return;
   }
   const auto limits = frame_.state.view.color_limits.find(shown_stage(frame_.state));
   if (limits != frame_.state.view.color_limits.end()) reach = limits->second.high;
@@ -131,8 +138,10 @@ void MapHeatmap::draw_bar(const view::Rect& bar) {
   shell::HeatmapImage image;
   set_colors(image);
   const Stage stage = shown_stage(frame_.state);
-  const char* caption = is_per_row() ? "of row's largest" : quantity(stage).unit.c_str();
-  draw_range_bar(frame_, {.area = bar, .stage = stage, .caption = caption, .is_fixed = is_per_row()}, image);
+  // The limits of a stage that the user may have moved are weights' limits.
+  const bool is_norm = shows_norms(frame_.state);
+  const char* caption = is_per_row() ? "of row's largest" : quantity(is_norm ? kNorms : QuantityId(stage)).unit.c_str();
+  draw_range_bar(frame_, {.area = bar, .stage = stage, .caption = caption, .is_fixed = is_per_row() || is_norm}, image);
 }
 
 std::optional<RangeHint> MapHeatmap::hint(HighWeight& high_weight) const {

@@ -85,14 +85,15 @@ void follow_strongest(Frame& frame, std::uint32_t rows, std::uint32_t columns) {
   Transient& transient = frame.transient;
   if (!transient.seeks_strongest) return;
   const Selection& selection = frame.state.selection;
-  StrongestQuestion question{.map = shown_map(selection, {.quantity = shown_stage(frame.state),
-                                                          .block = selection.block,
-                                                          .batch = selection.batch,
-                                                          .head = selection.head}),
-                             .rows = rows,
-                             .columns = columns,
-                             .of = *transient.seeks_strongest,
-                             .from = frame.state.view.pinned};
+  StrongestQuestion question{
+      .map = shown_map(
+          selection,
+          {.quantity = shown_stage(frame.state), .block = selection.block, .batch = selection.batch, .head = selection.head},
+          shows_norms(frame.state)),
+      .rows = rows,
+      .columns = columns,
+      .of = *transient.seeks_strongest,
+      .from = frame.state.view.pinned};
   const bool has_line = question.of == StrongestOf::Map || question.from;
   const bool is_outside = question.from && (question.from->query >= rows || question.from->key >= columns);
   if (!has_line || is_outside) return transient.seeks_strongest.reset();

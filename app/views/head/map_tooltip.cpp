@@ -80,12 +80,25 @@ void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, 
   draw_number(frame, "key receives", fmt::format("{:.3f} from {} queries", *received, queries.end), mono);
 }
 
+/// Where the map shows norms, the cell's.
+void draw_norm(Frame& frame, attention::Cell cell) {
+  if (!shows_norms(frame.state)) return;
+  const Selection& selection = frame.state.selection;
+  const TileQuery map =
+      shown_map(selection, {.block = selection.block, .batch = selection.batch, .head = selection.head}, true);
+  TileNumbers numbers(frame, map.block, map.batch, map.head);
+  const bool is_mean = selection.mean != HeadMean::None;
+  draw_number(frame, is_mean ? "mean norm" : "adds (norm)", number_text(numbers.value(map.quantity, cell.query, cell.key)),
+              frame.ui.fonts().mono);
+}
+
 /// The numbers of a mean: there are no scores behind it, but those of its heads.
 void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const Selection& selection = frame.state.selection;
   const TileQuery map = shown_map(selection, {.block = selection.block, .batch = selection.batch, .head = selection.head});
   TileNumbers numbers(frame, map.block, map.batch, map.head, map.quantity);
   const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(cell.query);
+  draw_norm(frame, cell);
   draw_number(frame, "mean weight",
               number_text(row && cell.key < row->weights.size() ? std::optional(row->weights[cell.key]) : std::nullopt),
               frame.ui.fonts().mono);
@@ -118,6 +131,7 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
   ImGui::Separator();
   const bool has_weights = !softmax || softmax->sum != 0.0F;  // NaN: it has some that aren't numbers
   const bool is_known = row && cell.key < row->weights.size();
+  draw_norm(frame, cell);
   draw_number(frame, "weight",
               has_weights ? number_text(is_known ? std::optional(row->weights[cell.key]) : std::nullopt) : "none",
               fonts.mono);

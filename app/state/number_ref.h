@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "attention/stage.h"
+#include "model/config.h"
+
+namespace headlight::app {
+
+/// A number on screen, by what it is a number of: the question "where is this from?".
+struct NumberRef {
+  /// Id of a quantity ("weights"), or of other numbers that views show ("w_q", "logit"): app/cells/provenance.h lists them.
+  std::string of = {};
+  model::BlockRef block = {};
+  std::uint32_t batch = 0;
+  std::uint32_t head = 0;
+  std::uint32_t row = 0, column = 0;  ///< of its matrix; of a logit the token's place and the id in the vocabulary
+  std::uint32_t pool = 1;             ///< edge of the square of cells that it covers, whose first cell is named
+  attention::Pooling pooling = attention::Pooling::Max;
+  std::optional<double> value = {};  ///< as it is shown; none: the matrix knows it
+
+  bool operator==(const NumberRef&) const = default;
+};
+
+}  // namespace headlight::app
