@@ -18,6 +18,17 @@ std::vector<Command> edit_commands() {
        .keys = {{Key::Slash, {}, "/"}, {Key::L, kControl, "Ctrl+L"}},
        .menu = {.menu = "Edit", .label = "Write into the text box", .section = 3},
        .run = [](const CommandContext& context) { context.window.write_text(); }},
+      {.id = "edit.origin",
+       .label = "Where is this number from?",
+       .group = "Edit",
+       .help = "Tells which tensors, inputs and operation made the number under the pointer, or the pinned cell. Ctrl+click "
+               "asks "
+               "too.",
+       .keys = {{Key::O, {}, "O"}},
+       .menu = {.menu = "Edit", .label = "Where is this number from?", .section = 1},
+       .run = [](const CommandContext& context) { context.transient.asked_number = context.transient.pointed_number; },
+       .is_enabled = [](const CommandContext& context) { return context.transient.pointed_number.has_value(); },
+       .refusal = "Point at a number or click a cell first, then press O."},
       {.id = "edit.undo",
        .label = "Undo",
        .group = "Edit",

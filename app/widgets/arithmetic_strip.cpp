@@ -20,15 +20,22 @@ std::string equation(const Arithmetic& arithmetic, bool has_numbers) {
 }
 
 /// At the right end of the line that is being laid out.
-void draw_buttons(Frame& frame, const Arithmetic& arithmetic, bool& shows_all) {
+void draw_buttons(Frame& frame, const Arithmetic& arithmetic, const std::optional<NumberRef>& number, bool& shows_all) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
   const char* expand = shows_all ? "Fewer" : "All terms";
   const float padding = 2.0F * ImGui::GetStyle().FramePadding.x;
   const float copy_width = ImGui::CalcTextSize("Copy").x + padding;
   const float expand_width = ImGui::CalcTextSize("All terms").x + padding;
+  const float origin_width = ImGui::CalcTextSize("From?").x + padding;
   const bool has_terms = !arithmetic.terms.empty();
   const float gap = ImGui::GetStyle().ItemSpacing.x;
-  ImGui::SameLine(ImGui::GetContentRegionMax().x - copy_width - (has_terms ? expand_width + gap : 0.0F));
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - copy_width - (has_terms ? expand_width + gap : 0.0F) -
+                  (number ? origin_width + gap : 0.0F));
+  if (number) {
+    if (ImGui::Button("From?", {origin_width, 0.0F})) frame.transient.asked_number = number;
+    mark_last_item(frame, "arithmetic.origin", "Where this number is from: tensors, inputs, operation, precision (O).");
+    ImGui::SameLine();
+  }
   if (has_terms) {
     if (ImGui::Button(expand, {expand_width, 0.0F})) shows_all = !shows_all;
     mark_last_item(frame, "arithmetic.all");
@@ -106,7 +113,7 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
       const Ink ink(fonts.body, theme.text_dim);
       ImGui::TextUnformatted(strip.tokens.c_str());
     }
-    draw_buttons(frame, *strip.arithmetic, shows_all);
+    draw_buttons(frame, *strip.arithmetic, strip.number, shows_all);
     const bool has_list = shows_all && !strip.arithmetic->terms.empty();
     draw_equation(frame, *strip.arithmetic, !has_list);
     if (has_list) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "app/cells/arithmetic.h"
@@ -16,6 +17,7 @@ struct ArithmeticStrip {
   shell::Color color = 0;                  ///< of the matrix' role
   std::string tokens = {};                 ///< whose row and column the cell is: "query 2 “short” · key 5 “first”"
   float height = kStripHeight;
+  std::optional<NumberRef> number = {};  ///< what "From?" asks about; none: no such button
 };
 
 /// The cell's calculation in words and numbers, from the cursor on: in one equation with the largest terms, or with

@@ -32,6 +32,7 @@
 #include "app/views/view_table.h"
 #include "app/widgets/form.h"
 #include "app/widgets/notice.h"
+#include "app/widgets/origin_dialog.h"
 #include "app/widgets/prompt_panel.h"
 #include "app/window/layout.h"
 #include "app/window/menu_catalog.h"
@@ -119,6 +120,8 @@ class Workspace final : private CommandHost {
   const std::string& shown_translation() const { return prompt_memory_.translation; }
   const Generation& generation() const { return generation_; }
   std::optional<LoadProgress> load_progress() const { return engine_->load_progress(); }
+  /// Writes the figure of the view on screen as SVG, PDF or PNG. Throws Error in one line where it has none.
+  void write_figure(const std::filesystem::path& path) const;
   /// What to remember; the window's placement is the caller's.
   const Settings& settings();
   /// Where a widget was drawn in the last frame, in UI units; by the names that panels give (app/frame.h).
@@ -242,6 +245,7 @@ class Workspace final : private CommandHost {
   std::string job_text() const;
   void draw_splitters(Frame& frame);
   void draw_rails(Frame& frame);
+  void ask_about_number(Frame& frame);
   void copy_pinned_cell(Frame& frame);
   void copy_wanted_numbers(Frame& frame);
   void draw_dialogs(Frame& frame);
@@ -330,6 +334,7 @@ class Workspace final : private CommandHost {
   std::optional<std::size_t> told_step_;  ///< of the history, as soon as the command is in it
   std::string weight_warning_;            ///< of the model on show
   WelcomeMemory welcome_memory_;
+  OriginMemory origin_memory_;
   ExportDialog export_dialog_;
   ScreenshotDialog screenshot_dialog_;
   FileDialog file_dialog_;

@@ -157,6 +157,7 @@ void Workspace::draw_tabs(Frame& frame) {
 void Workspace::draw_center(Frame& frame) {
   pane("center", layout_.center, ui_.theme().background, true, [&] {
     frame.transient.hovered.reset();  // each view sets it anew, or has no cells
+    frame.transient.pointed_number.reset();
     const View& view = find_view(frame.state.view.tab);
     if (view.is_available(frame)) {
       std::unique_ptr<ViewPanel>& panel = open_views_[view.id];
@@ -165,7 +166,17 @@ void Workspace::draw_center(Frame& frame) {
     } else if (!engine_->load_progress()) {
       draw_empty_panel(frame, engine_->is_busy());
     }
+    ask_about_number(frame);
   });
+}
+
+/// Ctrl and a click ask where the number under the pointer is from, in every view; a key asks about the pinned one too.
+void Workspace::ask_about_number(Frame& frame) {
+  Transient& transient = frame.transient;
+  const bool is_pointed = transient.hovered || transient.pointed_number;
+  if (!transient.pointed_number) transient.pointed_number = number_at_cell(frame);
+  const bool asks = is_pointed && ImGui::GetIO().KeyCtrl && ImGui::IsMouseClicked(ImGuiMouseButton_Left);
+  if (asks && ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows)) transient.asked_number = transient.pointed_number;
 }
 
 void Workspace::draw_lesson(Frame& frame) {
@@ -287,6 +298,7 @@ void Workspace::draw_dialogs(Frame& frame) {
   report(draw_guarded([&] {
     draw_help_dialog(frame, shows_help_, help_page_);
     draw_about_dialog(frame, shows_about_, renderer_);
+    draw_origin_dialog(frame, origin_memory_);
     export_dialog_.draw(frame, result_.device, settings_.export_directory);
     screenshot_dialog_.draw(frame);
     draw_file_dialog(frame);

@@ -1,5 +1,8 @@
 #include "model/stored_name.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "core/error.h"
 #include "model/gguf.h"
 #include "model/mapped_addresses.h"
@@ -8,12 +11,36 @@
 namespace headlight::model {
 namespace {
 
-std::string name_at(const TensorTable& tensors, std::size_t offset) {
+/// Calls use(tensor) with the tensor of a file that has the offset, if any.
+template <typename Use>
+void find_at(const TensorTable& tensors, std::size_t offset, const Use& use) {
   for (const StoredTensor& tensor : tensors.all()) {
     const auto begin = static_cast<std::size_t>(tensor.bytes.data() - tensor.file->bytes().data());
-    if (offset >= begin && offset < begin + tensor.bytes.size()) return printable(tensor.name);
+    if (offset >= begin && offset < begin + tensor.bytes.size()) return use(tensor);
   }
-  return {};
+}
+
+template <typename Use>
+void find_in_file(const MappedAddress& mapped, const Use& use) {
+  try {
+    if (GgufFile::is_gguf(mapped.path)) {
+      find_at(GgufFile(mapped.path).tensors(), mapped.offset, use);
+    } else {
+      find_at(SafetensorsFile(mapped.path).tensors(), mapped.offset, use);
+    }
+  } catch (const Error&) {
+    return;  // the file has changed since it was mapped
+  }
+}
+
+/// Does a row of the weight have the numbers of a row of the tensor? A square weight doesn't tell by its shape.
+bool has_row(const Parameter& tensor, const Parameter& weight, std::uint32_t row) {
+  const std::uint32_t source = weight.rows(row, 1).first_row(), width = weight.axis(1);
+  if (tensor.axis(1) != width || source >= tensor.axis(0)) return false;
+  std::vector<float> of_weight(width), of_tensor(width);
+  weight.read(row, 1, of_weight);
+  tensor.read(source, 1, of_tensor);
+  return of_weight == of_tensor;
 }
 
 }  // namespace
@@ -21,13 +48,27 @@ std::string name_at(const TensorTable& tensors, std::size_t offset) {
 StoredName stored_name(const std::byte* address) {
   const std::optional<MappedAddress> mapped = find_mapped_address(address);
   if (!mapped) return {};
-  try {
-    const bool is_gguf = GgufFile::is_gguf(mapped->path);
-    return {mapped->path, is_gguf ? name_at(GgufFile(mapped->path).tensors(), mapped->offset)
-                                  : name_at(SafetensorsFile(mapped->path).tensors(), mapped->offset)};
-  } catch (const Error&) {
-    return {mapped->path, {}};  // the file has changed since it was mapped
+  StoredName name{mapped->path, {}};
+  find_in_file(*mapped, [&](const StoredTensor& tensor) { name.tensor = printable(tensor.name); });
+  return name;
+}
+
+StoredRows stored_rows(const Parameter& weight, std::uint32_t first, std::uint32_t count) {
+  StoredRows result;
+  const std::optional<MappedAddress> mapped = weight.is_empty() ? std::nullopt : find_mapped_address(weight.address());
+  if (!mapped || first >= weight.axis(0)) return result;
+  result.name.file = mapped->path;
+  find_in_file(*mapped, [&](const StoredTensor& tensor) {
+    result.name.tensor = printable(tensor.name);
+    result.shape = tensor.shape;
+    result.type = tensor.type;
+    const bool is_matrix = tensor.shape.size() == 2 && weight.shape().size() == 2;
+    result.is_transposed = is_matrix && !has_row(tensor.parameter(), weight, first);
+  });
+  for (std::uint32_t row = first; row < std::min(first + count, weight.axis(0)); ++row) {
+    result.rows.push_back(weight.rows(row, 1).first_row());
   }
+  return result;
 }
 
 }  // namespace headlight::model

@@ -1,6 +1,7 @@
 #include "app/views/block/block_view.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "app/views/block/walk_controls.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/origin_dialog.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -58,16 +60,27 @@ std::string describe_step(const BlockPlan& plan, std::size_t step) {
   return node.operation.empty() ? node.title : fmt::format("{} → {}", node.operation, node.title);
 }
 
+/// What the origin dialog calls a cell's matrix.
+std::string_view origin_of(const BlockNode& node) {
+  if (node.stage) return attention::to_string(*node.stage);
+  if (!node.state) return kMemoryNumber;
+  constexpr std::array kStates = {kResidualNumber, kAttendedNumber, kMlpNumber, kNextNumber};  // as StateMatrix has them
+  return kStates[static_cast<std::size_t>(*node.state)];
+}
+
 void draw_strip(Frame& frame, const BlockSource& source, const BlockNode* node, attention::Cell cell, float height,
                 BlockMemory& memory) {
   if (!node) return draw_arithmetic_strip(frame, {.height = height}, memory.shows_all_terms);
   const Arithmetic arithmetic = explain_node(frame, source, *node, cell);
+  const NumberRef number = number_of(frame, origin_of(*node), cell, arithmetic.result);
+  frame.transient.pointed_number = number;
   draw_arithmetic_strip(frame,
                         {.arithmetic = &arithmetic,
                          .title = node->title.c_str(),
                          .color = color_of_node(*node, frame.ui.theme()),
                          .tokens = describe_cell(frame, *node, cell),
-                         .height = height},
+                         .height = height,
+                         .number = number},
                         memory.shows_all_terms);
 }
 

@@ -80,6 +80,16 @@ std::optional<ExplainedLogit> explained_logit(Frame& frame) {
   return logit;
 }
 
+NumberRef number_of(const Frame& frame, const ExplainedLogit& logit, std::string_view of, double value) {
+  return {.of = std::string(of),
+          .block = frame.state.selection.block,
+          .batch = logit.position.batch,
+          .head = frame.state.selection.head,
+          .row = logit.position.token,
+          .column = logit.token,
+          .value = value};
+}
+
 void choose_tokens(Frame& frame, const ExplainedLogit& logit) {
   const float gap = ImGui::GetStyle().ItemSpacing.x;
   const float minus = ImGui::CalcTextSize("minus").x + 2.0F * gap;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/analyses/logit_attribution.h"
@@ -22,6 +23,9 @@ struct ExplainedLogit {
   AnalysisQuery parts() const;
   AnalysisQuery sources(const State& state) const;
 };
+
+/// A number of this logit as the origin dialog asks about it. `of`: one of provenance.h.
+NumberRef number_of(const Frame& frame, const ExplainedLogit& logit, std::string_view of, double value);
 
 /// What the state chooses at its position; none until the prediction is known.
 std::optional<ExplainedLogit> explained_logit(Frame& frame);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cells/provenance.h"
 #include "app/views/logits/explained_logit.h"
 #include "app/views/logits/head_effects.h"
 #include "app/widgets/empty_note.h"
@@ -60,7 +61,7 @@ void draw_sum(Frame& frame, const ExplainedLogit& logit, const LogitAttribution&
   frame.mark("logits.sum", last_item_rect());
 }
 
-void draw_components(Frame& frame, const LogitAttribution& found) {
+void draw_components(Frame& frame, const ExplainedLogit& logit, const LogitAttribution& found) {
   const std::vector<LogitComponent> components = components_of(found);
   std::vector<double> values;
   std::optional<std::size_t> chosen;
@@ -71,6 +72,9 @@ void draw_components(Frame& frame, const LogitAttribution& found) {
                                                 .about =
                                                     [&](std::size_t row) {
                                                       const LogitComponent& part = components[row];
+                                                      NumberRef number = number_of(frame, logit, kLogitPart, part.value);
+                                                      if (part.layer) number.block.layer = LayerIndex{*part.layer};
+                                                      frame.transient.pointed_number = number;
                                                       return fmt::format("{}: {} of the logit {}.{}", part.title,
                                                                          signed_text(part.value), signed_text(found.logit),
                                                                          part.layer ? " Click: selects the layer." : "");
@@ -106,6 +110,8 @@ void draw_sources(Frame& frame, const ExplainedLogit& logit, const LogitSources*
               .label = [&](std::size_t row) { return fmt::format("{}  {}", token_of(row), row); },
               .about =
                   [&](std::size_t row) {
+                    const double value = found->tokens[first + row];
+                    frame.transient.pointed_number = number_of(frame, logit, kLogitSource, value);
                     return fmt::format("What the heads bring from \u201C{}\u201D (token {}): {}. Click: pins this key.",
                                        token_of(row), row, signed_text(found->tokens[first + row]));
                   }});
@@ -143,7 +149,7 @@ void draw_columns(Frame& frame, const ExplainedLogit& logit, const LogitAttribut
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.46F) : room.x;
   ImGui::BeginChild("components", {left, has_columns ? 0.0F : std::floor(room.y * 0.4F)});
   draw_heading(frame, "By component");
-  draw_components(frame, found);
+  draw_components(frame, logit, found);
   ImGui::EndChild();
   if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
   ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
@@ -182,6 +188,7 @@ class LogitsView final : public ViewPanel {
     const Analysed* sources = ask_if_valid(frame, logit->sources(frame.state));
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
     const LogitSources* tokens = sources ? sources->as<LogitSources>() : nullptr;
+    frame.transient.pointed_number = number_of(frame, *logit, kLogitNumber, found->logit);
     draw_copy(frame, *logit, *found, tokens);
     draw_sum(frame, *logit, *found);
     ImGui::Spacing();

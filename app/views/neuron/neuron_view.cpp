@@ -10,6 +10,7 @@
 #include "app/views/neuron/product_table.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/origin_dialog.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
@@ -156,6 +157,10 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   // The mark follows the pointer into the strips and the table, and goes with it.
   if (is_hovered) memory.hovered = hovered;
   if (memory.hovered != last) frame.ui.request_redraw();
+  if (memory.hovered) {
+    const std::string_view query = attention::to_string(attention::Stage::Q);
+    frame.transient.pointed_number = number_of(frame, query, {.query = pair.cell.query, .key = *memory.hovered});
+  }
   if (is_wide) ImGui::SameLine(0.0F, kGap);
   ImGui::BeginChild("chain", ImVec2(0.0F, 0.0F), false);
   draw_chain(frame, pair.chain);
@@ -205,6 +210,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   if (pair.is_known()) memory.shown = std::move(pair);
   frame.transient.hovered = chosen;
   frame.transient.hovered_stage = attention::Stage::Weights;
+  frame.transient.pointed_number = number_of(frame, attention::to_string(attention::Stage::Weights), cell);
   if (!memory.shown.is_known()) {
     const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
     ImGui::TextUnformatted("The query and the key are being computed.");

@@ -12,6 +12,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"
+#include "app/widgets/origin_dialog.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
@@ -195,6 +196,15 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
   return cell;
 }
 
+/// What the origin dialog calls the cell's matrix.
+std::string_view origin_of(StepMatrix matrix) {
+  if (matrix == StepMatrix::Other::Memory) return kMemoryNumber;
+  if (matrix == StepMatrix::Other::QueryWeight) return kQueryWeight;
+  if (matrix == StepMatrix::Other::KeyWeight) return kKeyWeight;
+  if (matrix == StepMatrix::Other::ValueWeight) return kValueWeight;
+  return matrix.is_weight() ? kOutputWeight : attention::to_string(matrix.stage());
+}
+
 }  // namespace
 
 void draw_steps_panel(Frame& frame, StepsMemory& memory) {
@@ -209,12 +219,15 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
     return;
   }
   const Arithmetic arithmetic = explain(frame, subject, *cell, memory);
+  const NumberRef number = number_of(frame, origin_of(cell->matrix), cell->cell, arithmetic.result);
+  frame.transient.pointed_number = number;
   draw_arithmetic_strip(frame,
                         {.arithmetic = &arithmetic,
                          .title = step_title(cell->matrix),
                          .color = step_color(cell->matrix, frame.ui.theme()),
                          .tokens = tokens_of(frame, *cell, subject.geometry),
-                         .height = strip},
+                         .height = strip,
+                         .number = number},
                         memory.shows_all_terms);
 }
 

@@ -1,0 +1,267 @@
+#include "app/cells/provenance.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/cells/stage_text.h"
+#include "app/cells/weight_origin.h"
+#include "app/quantities/quantity.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+/// A number that is no cell of a quantity.
+struct OtherNumber {
+  std::string_view id, title, computed, from;
+  bool has_head = false;
+  Axis rows = Axis::Token, columns = Axis::Feature;
+};
+constexpr std::string_view kGiven = "nothing: it is a weight of the model, the same for every text";
+constexpr std::array kOthers = {
+    OtherNumber{kQueryWeight, "query weights W_Q", kGiven, "", true, Axis::Feature},
+    OtherNumber{kKeyWeight, "key weights W_K", kGiven, "", true, Axis::Feature},
+    OtherNumber{kValueWeight, "value weights W_V", kGiven, "", true, Axis::Feature},
+    OtherNumber{kOutputWeight, "output weights W_O", kGiven, "", false, Axis::Feature},
+    OtherNumber{kMemoryNumber, "memory", "the encoder, or the second text's token vectors where there is none",
+                "all tokens of the source", false, Axis::KeyToken},
+    OtherNumber{kResidualNumber, "residual stream before the layer",
+                "what all layers before have added to the token's vector",
+                "this token's vector, and what attention brought from others"},
+    OtherNumber{kAttendedNumber, "residual stream after attention", "an addition, with the layer's norms",
+                "the same cell of the residual stream and of the attention's output"},
+    OtherNumber{kMlpNumber, "output of the MLP",
+                "two linear layers with the activation between them, per token (linear layer)",
+                "this token's row of the residual stream, normed where the layer does that"},
+    OtherNumber{kNextNumber, "residual stream after the layer", "an addition, with the layer's norms",
+                "the residual stream after attention and the MLP's output"},
+    OtherNumber{kLogitNumber, "logit", "final norm, then the token's row of the unembedding (linear layer)",
+                "the last layer's state at this position"},
+    OtherNumber{kLogitPart, "part of a logit", "direct logit attribution, in double on the host",
+                "what this part wrote into the residual stream, times the final norm's scale and the token's row of the "
+                "unembedding"},
+    OtherNumber{kLogitSource, "what heads bring to a logit from one token",
+                "direct logit attribution, in double on the host",
+                "weights, values, W_O and the token's row of the unembedding"},
+};
+
+const OtherNumber* find_other(std::string_view id) {
+  const auto* found = std::ranges::find(kOthers, id, &OtherNumber::id);
+  return found == kOthers.end() ? nullptr : found;
+}
+
+/// Which operation of the engine makes a stage.
+std::string_view operation_of(Stage stage) {
+  constexpr std::array<std::string_view, attention::kStages> kOperations = {
+      "norm of the residual stream where the layer has one (norm), else the state itself",
+      "linear layer, then norm and rotation (RoPE) where the layer has them",
+      "linear layer, then norm and rotation (RoPE) where the layer has them",
+      "linear layer",
+      "dot product, evaluated when it is shown (attention cells)",
+      "dot product times the scale, with soft cap and position bias where the layer has them (attention cells)",
+      "scaled score, or the fill where the mask denies (attention cells)",
+      "exp(score \u2212 m) / l with the row's m and l, which the pass keeps (attention cells)",
+      "sum of values by their weights (attention), times the head's gain",
+      "heads side by side: an address, no arithmetic",
+      "linear layer",
+  };
+  return kOperations[static_cast<std::size_t>(stage)];
+}
+
+std::string_view inputs_of(Stage stage) {
+  constexpr std::array<std::string_view, attention::kStages> kInputs = {
+      "the token's row of the residual stream",
+      "the token's row of X",
+      "the token's row of X, or of the memory in cross-attention",
+      "the token's row of X, or of the memory in cross-attention",
+      "the query's row of Q and the key's row of K",
+      "the query's row of Q and the key's row of K",
+      "the same, the mask, and the fill",
+      "the query's row of Q, the rows of K that it sees, and the mask",
+      "the query's row of weights and all rows of V",
+      "the rows of all heads' outputs",
+      "the token's row of the merged heads",
+  };
+  return kInputs[static_cast<std::size_t>(stage)];
+}
+
+class Teller {
+ public:
+  Teller(const EngineResult& result, const NumberRef& number) : result_(result), number_(number) {}
+
+  Provenance tell() {
+    const std::optional<QuantityId> id = find_quantity(number_.of);
+    const OtherNumber* other = find_other(number_.of);
+    const auto shape = result_.shapes.find(number_.block);
+    const bool is_known = result_.network && shape != result_.shapes.end() && (id || other);
+    told_.title = id ? quantity(*id).title : other ? std::string(other->title) : number_.of;
+    if (!is_known) return std::move(told_);
+    shape_ = shape->second;
+    layer_ = &result_.network->layer(number_.block);
+    if (id) {
+      tell_quantity(quantity(*id));
+    } else {
+      tell_other(*other);
+    }
+    add("precision", precision_text(result_, first_weight_));
+    add("run", fmt::format("forward pass {} on {}", result_.run, result_.device));
+    return std::move(told_);
+  }
+
+ private:
+  void add(std::string name, std::string text) { told_.lines.push_back({std::move(name), std::move(text)}); }
+
+  /// "layer 0, head 3 (KV head 1), encoder self-attention".
+  void name_place(bool has_head) {
+    std::string text = fmt::format("layer {}", number_.block.layer.value);
+    if (has_head) text += fmt::format(", head {}", number_.head);
+    if (has_head && shape_.kv_heads != shape_.heads) text += fmt::format(" (KV head {})", kv_head());
+    text += fmt::format(", {}", kind_text(number_.block.kind));
+    if (shape_.batch > 1) text += fmt::format(", line {}", number_.batch + 1);
+    add("of", text);
+  }
+
+  std::string index_text(Axis axis, std::uint32_t index) const {
+    if (axis == Axis::Feature) return fmt::format("component {}", index);
+    if (!result_.input) return fmt::format("token {}", index);
+    const bool is_key = axis == Axis::Key || axis == Axis::KeyToken;
+    const model::TokenBatch& tokens =
+        is_key ? result_.input->keys(number_.block.kind) : result_.input->queries(number_.block.kind);
+    const bool is_known = number_.batch < tokens.texts.size() && index < tokens.texts[number_.batch].size();
+    const std::string name = is_known ? fmt::format(" \u201C{}\u201D", tokens.texts[number_.batch][index]) : "";
+    return fmt::format("{} {}{}", to_string(axis), index, name);
+  }
+
+  void tell_quantity(const Quantity& shown) {
+    const Quantity& base = shown.base ? quantity(*shown.base) : shown;
+    name_place(base.scope == Scope::Head);
+    add("cell", index_text(base.rows, number_.row) + ", " + index_text(base.columns, number_.column));
+    add("formula", shown.formula({.block = number_.block, .layer = layer_, .head = number_.head}));
+    const bool is_norm = base.id.starts_with("norms");
+    const bool is_mean = base.scope == Scope::Kind || base.id == "mean-layer" || base.id == "norms-layer";
+    std::string computed(operation_of(base.stage));
+    if (is_norm) computed += "; times the length of v\u00b7W_O, in double on the host, once for each key";
+    if (is_mean) computed += "; the mean over heads is added up in double on the host";
+    if (shown.base) computed += "; the reference run's number is subtracted";
+    add("computed by", computed);
+    add("from",
+        is_norm ? std::string(inputs_of(base.stage)) + ", the key's row of V, and W_O" : std::string(inputs_of(base.stage)));
+    const float gain = gain_of_head();
+    if (gain != 1.0F && (base.stage == Stage::Heads || is_norm)) add("head's gain", fmt::format("{:.4g}", gain));
+    if (!is_mean) add_weights(base.stage, is_norm);
+    add_pooling(base);
+  }
+
+  float gain_of_head() const {
+    if (!result_.inputs) return 1.0F;
+    const auto found = result_.inputs->gains.find({number_.block, number_.head});
+    return found == result_.inputs->gains.end() ? 1.0F : found->second;
+  }
+
+  void add_pooling(const Quantity& shown) {
+    if (number_.pool <= 1) return add("exact or pooled", "exact: one cell");
+    const bool is_weight = shown.stage == Stage::Weights;
+    const bool is_largest = is_weight && number_.pooling == attention::Pooling::Max;
+    const char* of = shown.stage == Stage::Masked ? "the mean of the visible ones" : "the mean";
+    add("exact or pooled", fmt::format("{} of {} × {} cells, each of them evaluated", is_largest ? "the largest" : of,
+                                       number_.pool, number_.pool));
+  }
+
+  std::uint32_t kv_head() const { return number_.head / std::max(shape_.heads / std::max(shape_.kv_heads, 1U), 1U); }
+
+  void add_linear(const char* name, const model::Linear& linear, std::uint32_t first, std::uint32_t count) {
+    if (first_weight_ == nullptr) first_weight_ = &linear.weight;
+    add(name, weight_origin(result_, linear.weight, first, count));
+    if (linear.has_bias()) add("bias", weight_origin(result_, linear.bias, first, count));
+  }
+  void add_norm(const char* name, const std::optional<model::Norm>& norm) {
+    if (norm && !norm->weight.is_empty()) add(name, weight_origin(result_, norm->weight, 0, norm->weight.axis(0)));
+  }
+
+  /// The weights that the stage is made with; of components alone the one of the cell.
+  void add_weights(Stage stage, bool is_norm) {
+    if (!layer_->weights) return add("weight", "none: Q, K and V are given");
+    const model::AttentionWeights& weights = *layer_->weights;
+    const bool is_map = attention::is_map(stage);
+    const std::uint32_t d_k = shape_.d_k, d_v = shape_.d_v;
+    const auto part = [&](std::uint32_t head, std::uint32_t width) {
+      const bool is_component = !is_map && !layer_->config.rotary && number_.column < width;
+      return is_component ? std::pair(head * width + number_.column, 1U) : std::pair(head * width, width);
+    };
+    if (stage == Stage::X) add_norm("norm", layer_->norms.before);
+    if (stage == Stage::Q || is_map) add_part("weight W_Q", weights.query, part(number_.head, d_k));
+    if (stage == Stage::K || is_map) add_part("weight W_K", weights.key, part(kv_head(), d_k));
+    if (stage == Stage::V || is_norm || stage == Stage::Heads) {
+      add_part("weight W_V", weights.value, is_norm ? std::pair(kv_head() * d_v, d_v) : part(kv_head(), d_v));
+    }
+    if (stage == Stage::Q) add_norm("norm of queries", weights.query_norm);
+    if (stage == Stage::K) add_norm("norm of keys", weights.key_norm);
+    if (stage == Stage::Output && weights.output) add_linear("weight W_O", *weights.output, number_.column, 1);
+    if (is_norm && weights.output) add_part("weight W_O", *weights.output, {0, weights.output->out()});
+  }
+  void add_part(const char* name, const model::Linear& linear, std::pair<std::uint32_t, std::uint32_t> part) {
+    add_linear(name, linear, part.first, part.second);
+  }
+
+  void tell_other(const OtherNumber& other) {
+    const bool is_logit = other.id.starts_with("logit");
+    if (!is_logit) name_place(other.has_head);
+    if (is_logit) {
+      add("of", other.id == kLogitPart ? fmt::format("layer {}", number_.block.layer.value) : "the last layer");
+      add("cell", fmt::format("{}, token {} of the vocabulary", index_text(Axis::Query, number_.row), number_.column));
+    } else {
+      add("cell", index_text(other.rows, number_.row) + ", " + index_text(other.columns, number_.column));
+    }
+    add("computed by", std::string(other.computed));
+    if (!other.from.empty()) add("from", std::string(other.from));
+    add_other_weights(other);
+    add("exact or pooled", "exact: one number");
+  }
+
+  void add_other_weights(const OtherNumber& other) {
+    if (other.id.starts_with("logit")) {
+      const auto& unembedding = result_.network->layers->unembedding;
+      if (unembedding && number_.column < unembedding->linear.out()) {
+        add_linear("weight", unembedding->linear, number_.column, 1);
+        const bool is_decoder = !result_.network->layers->decoder.empty();
+        add_norm("final norm", is_decoder ? result_.network->layers->decoder_norm : result_.network->layers->encoder_norm);
+      }
+      return;
+    }
+    if (other.id == kMlpNumber && layer_->feed_forward) {
+      return add_linear("weight", layer_->feed_forward->out, number_.column, 1);
+    }
+    if (!layer_->weights) return;
+    const model::AttentionWeights& weights = *layer_->weights;
+    const std::uint32_t column = number_.column;  // of X·W: a row of the weight as it is stored in [out, in]
+    if (other.id == kQueryWeight) add_linear("weight", weights.query, number_.head * shape_.d_k + column, 1);
+    if (other.id == kKeyWeight) add_linear("weight", weights.key, kv_head() * shape_.d_k + column, 1);
+    if (other.id == kValueWeight) add_linear("weight", weights.value, kv_head() * shape_.d_v + column, 1);
+    if (other.id == kOutputWeight && weights.output) add_linear("weight", *weights.output, column, 1);
+  }
+
+  const EngineResult& result_;
+  const NumberRef& number_;
+  Provenance told_;
+  inference::BlockShape shape_;
+  const model::AttentionLayer* layer_ = nullptr;
+  const model::Parameter* first_weight_ = nullptr;
+};
+
+}  // namespace
+
+Provenance provenance_of(const EngineResult& result, const NumberRef& number) { return Teller(result, number).tell(); }
+
+std::string write_provenance(const Provenance& provenance, const std::string& value) {
+  std::string text = provenance.title;
+  if (!value.empty()) text += " = " + value;
+  for (const Provenance::Line& line : provenance.lines) text += fmt::format("\n{}: {}", line.name, line.text);
+  return text + "\n";
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "app/cells/provenance.h"
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// What the dialog keeps from frame to frame: the text is made once for a number and a run, since files are read for it.
+struct OriginMemory {
+  std::optional<NumberRef> number;
+  std::uint64_t run = 0;
+  Provenance provenance;
+};
+
+/// The dialog "Where this number comes from" while Transient::asked_number is set: the number's value and its provenance,
+/// with a button that copies both.
+void draw_origin_dialog(Frame& frame, OriginMemory& memory);
+
+/// A cell of one of the selected head's matrices, or of its layer's. `of`: id of a quantity or a name of provenance.h.
+NumberRef number_of(const Frame& frame, std::string_view of, attention::Cell cell, std::optional<float> value = {});
+
+/// The cell under the pointer, else the pinned one, of the selected head's matrix on screen; nullopt: there is none.
+std::optional<NumberRef> number_at_cell(const Frame& frame);
+
+}  // namespace headlight::app

@@ -1,0 +1,46 @@
+// "Where is this number from?" in the views.
+#include <doctest/doctest.h>
+#include <imgui.h>
+
+#include <string>
+
+#include "app/ui_driver.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using shell::Key;
+
+namespace {
+
+std::string copied(UiDriver& ui) {
+  ui.wait(2.0);
+  ui.click("origin.copy");
+  return ImGui::GetClipboardText();
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("a key asks about the pinned cell in every view, and Esc closes the answer") {
+    State state;
+    state.text() = "the cat sat on the mat";
+    UiDriver ui(state);
+    show_golden_model(ui, "gpt2");
+    ui.click_cell(3, 1);
+    REQUIRE(ui.state().view.pinned);
+    for (const Key tab : {Key::Digit1, Key::Digit2, Key::Digit8, Key::Digit9, Key::L}) {
+      ui.press(tab);
+      CAPTURE(ui.state().view.tab);
+      ui.press(Key::O);
+      REQUIRE(ui.sees("origin.value"));
+      const std::string text = copied(ui);
+      CHECK(text.find("\ncomputed by: ") != std::string::npos);
+      CHECK(text.find("model.safetensors") != std::string::npos);
+      CHECK(text.find("…") == std::string::npos);
+      // Where the pointer is on a bar of the logits, it is the bar's number.
+      CHECK(text.find(ui.state().view.tab == "logits" ? "logit" : "attention weights = ") < text.find('\n'));
+      ui.press(Key::Escape);
+      CHECK_FALSE(ui.sees("origin.value"));
+    }
+  }
+}
