@@ -35,7 +35,11 @@ void read_size(const std::string& text, ScreenshotOptions& options) {
 int run_screenshot(ScreenshotFlags& flags) {
   ScreenshotOptions& options = flags.options;
   if (options.out.empty()) throw UsageError("--out is missing: name the .png file to write");
-  if (options.out.extension() != ".png") throw UsageError("--out: '{}' doesn't end in .png", options.out.string());
+  const bool is_vector = options.out.extension() == ".svg" || options.out.extension() == ".pdf";
+  if (options.out.extension() != ".png" && !is_vector) {
+    throw UsageError("--out: '{}' doesn't end in .png, or of a figure in .svg or .pdf", options.out.string());
+  }
+  options.is_figure = options.is_figure || is_vector;
   options.models = flags.model.models();
   if (!flags.model.chooses_model()) {
     FirstState first = first_state(*options.models);
@@ -56,11 +60,15 @@ Subcommand add_screenshot_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("screenshot",
                                          "Write the window as an image, without a display\n\n"
                                          "Draws the window as it first opens, offscreen, waits until everything in it is "
-                                         "computed, and writes a PNG.");
+                                         "computed, and writes a PNG; or of the views lines and text a figure for a paper.");
   const auto flags = std::make_shared<ScreenshotFlags>();
   ScreenshotOptions* options = &flags->options;
-  add_flag(*command, "--out", "FILE", "the .png file to write; needed", "Image",
+  add_flag(*command, "--out", "FILE", "the .png file to write, or a figure as .svg or .pdf; needed", "Image",
            [=](const std::string& text) { options->out = text; });
+  add_plain_flag(
+      *command, "--figure",
+      "the view's figure for a paper instead of the window, of the views lines and text; .svg and .pdf always are", "Image",
+      [=] { options->is_figure = true; });
   add_flag(*command, "--size", "WxH", "size of the image in pixels (default 1600x1000)", "Image",
            [=](const std::string& text) { read_size(text, *options); });
   add_flag(*command, "--scale", "S", "size of fonts and spacing, as on a HiDPI monitor, 0.5 to 4 (default 1)", "Image",
@@ -76,6 +84,7 @@ Subcommand add_screenshot_command(CLI::App& app) {
       "Examples:\n"
       "  headlight screenshot --out viewer.png --size 1600x1000\n"
       "  headlight screenshot --out steps.png --size 3200x2000 --scale 2 --theme light --tab steps --preset notebook-001\n"
+      "  headlight screenshot --out lines.pdf --tab lines\n"
       "  headlight screenshot --out notes.png --session notes.headlight.json");
   return {.app = command, .run = [flags] { return run_screenshot(*flags); }};
 }

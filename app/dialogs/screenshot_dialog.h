@@ -12,10 +12,11 @@ namespace headlight::app {
 struct Screenshot {
   std::filesystem::path path;
   ScreenshotArea area = ScreenshotArea::Window;
+  bool is_figure = false;  ///< instead: the view's figure for a paper, as SVG, PDF or PNG by the path's ending
 };
 
-/// Asks what of the window to save as a PNG, or whether the view as an SVG, and where. The screenshot is taken a few frames
-/// later, when the dialog is gone from the window.
+/// Asks what of the window to save as a PNG, or whether the view's figure as SVG, PDF or PNG, and where. The screenshot is
+/// taken a few frames later, when the dialog is gone from the window.
 class ScreenshotDialog {
  public:
   /// Proposes a name in `folder`; in the user's home folder when that is empty.
@@ -33,6 +34,7 @@ class ScreenshotDialog {
   std::string typed_;
   std::string trouble_;
   ScreenshotArea area_ = ScreenshotArea::Window;
+  bool is_figure_ = false;
   std::optional<std::filesystem::path> path_;
   int frames_to_wait_ = 0;
 };

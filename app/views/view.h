@@ -8,6 +8,7 @@
 #include "app/exports/job.h"
 #include "app/frame.h"
 #include "app/shell/input.h"
+#include "export/drawing.h"
 
 namespace headlight::app {
 
@@ -17,8 +18,8 @@ class ViewPanel {
   virtual ~ViewPanel() = default;
   /// Draws into the whole current child region. Called only while View::is_available().
   virtual void draw(Frame& frame) = 0;
-  /// What was drawn last as an SVG; empty: this view has none. May throw Error.
-  virtual std::string vector_image() const { return {}; }
+  /// What was drawn last as a figure for a paper; null: this view has none. May throw Error.
+  virtual std::unique_ptr<exporting::Drawing> figure() const { return nullptr; }
 
  protected:
   ViewPanel() = default;

@@ -38,6 +38,7 @@ void take_screenshot(const ScreenshotOptions& options) {
   Workspace& workspace = viewer.workspace();
   workspace.settle({options.width, options.height}, options.scale, 0.0);
   if (workspace.result().run == 0 || workspace.result().is_stale) throw Error("{}", workspace.result().error);
+  if (options.is_figure) return workspace.write_figure(options.out);
   write_png(options.out, viewer.ui().read_pixels());
 }
 

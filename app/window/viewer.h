@@ -29,7 +29,8 @@ struct ViewOptions {
 /// How `headlight screenshot` was started.
 struct ScreenshotOptions {
   State state;
-  std::filesystem::path out;   ///< .png
+  std::filesystem::path out;   ///< .png, or of a figure .svg or .pdf too
+  bool is_figure = false;      ///< instead of the window: its view's figure for a paper
   std::uint32_t width = 1600;  ///< pixels of the image, whatever the scale
   std::uint32_t height = 1000;
   float scale = 1.0f;  ///< of fonts and spacing, as on a HiDPI monitor

@@ -278,15 +278,23 @@ std::string Workspace::error_of(ErrorSection section) const {
   return error_section_for(shown_inputs_, requested_inputs_) == section ? result_.error : std::string();
 }
 
+void Workspace::write_figure(const std::filesystem::path& path) const {
+  const auto panel = open_views_.find(find_view(state_.view.tab).id);
+  const std::unique_ptr<exporting::Drawing> figure = panel == open_views_.end() ? nullptr : panel->second->figure();
+  const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
+  if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", path.string());
+  if (!figure) {
+    throw Error("this view has no figure: Lines and Text do; save the window as .png, or choose Export for matrices");
+  }
+  write_file_atomically(path, exporting::encode(*figure, *format));
+}
+
 void Workspace::save_screenshot() {
   const std::optional<Screenshot> screenshot = screenshot_dialog_.take();
   if (!screenshot) return;
   try {
-    if (screenshot->path.extension() == ".svg") {
-      const auto panel = open_views_.find(find_view(state_.view.tab).id);
-      const std::string image = panel == open_views_.end() ? std::string() : panel->second->vector_image();
-      if (image.empty()) throw Error("this view can't be saved as SVG: let the name end in .png, or choose Export");
-      write_file_atomically(screenshot->path, image);
+    if (screenshot->is_figure) {
+      write_figure(screenshot->path);
       notice_ = {.text = fmt::format("Saved {}", screenshot->path.string())};
       return ui_.request_redraw();
     }

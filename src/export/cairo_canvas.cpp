@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <utility>
 
 #include "core/error.h"
 
@@ -60,9 +61,10 @@ void add_rect(cairo_t* cairo, Rect rect) {
 std::string encode_png(const Pixels& pixels) { return png_of(make_surface(pixels).get()); }
 
 CairoCanvas::CairoCanvas(float width, float height, double scale, Rgb paper)
-    : scale_(scale),
-      surface_(make_surface(std::round(wide(width) * scale), std::round(wide(height) * scale))),
-      cairo_(cairo_create(surface_.get())) {
+    : CairoCanvas(make_surface(std::round(wide(width) * scale), std::round(wide(height) * scale)), scale, paper) {}
+
+CairoCanvas::CairoCanvas(Surface surface, double scale, Rgb paper)
+    : scale_(scale), surface_(std::move(surface)), cairo_(cairo_create(surface_.get())) {
   cairo_scale(cairo_.get(), scale, scale);
   layout_ = make_layout(cairo_.get());
   set_color(paper);
@@ -148,6 +150,12 @@ void CairoCanvas::text(glm::vec2 anchor, std::string_view text, const TextStyle&
   cairo_move_to(cairo_.get(), -shift, -static_cast<double>(pango_layout_get_baseline(layout_.get())) / PANGO_SCALE);
   pango_cairo_show_layout(cairo_.get(), layout_.get());
   cairo_restore(cairo_.get());
+}
+
+std::string CairoCanvas::end_surface() {
+  cairo_surface_finish(surface_.get());
+  const cairo_status_t status = cairo_surface_status(surface_.get());
+  return status == CAIRO_STATUS_SUCCESS ? std::string() : cairo_status_to_string(status);
 }
 
 std::string CairoCanvas::encode_png() const {

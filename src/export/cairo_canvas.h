@@ -24,6 +24,12 @@ class CairoCanvas : public Canvas {
 
   std::string encode_png() const;
 
+ protected:
+  /// Draws on any surface, at `scale` of its units each.
+  CairoCanvas(Surface surface, double scale, Rgb paper);
+  /// Completes a surface of a document. Returns what went wrong; empty: nothing.
+  std::string end_surface();
+
  private:
   void set_color(Rgb color);
 

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/error.h"
 #include "export/figure_frame.h"
-#include "export/svg_canvas.h"
+#include "export/mixed_color.h"
 #include "export/text_metrics.h"
 #include "view/ellipsis.h"
 #include "view/head_palette.h"
@@ -25,25 +26,16 @@ constexpr float kSwatchGap = 5.0F;
 constexpr float kLegendStep = 18.0F;
 constexpr std::size_t kMostTokens = 2000;
 
-Rgb mixed(Rgb paper, Rgb color, float opacity) {
-  const float part = std::clamp(opacity, 0.0F, 1.0F);
-  const auto channel = [part](std::uint8_t below, std::uint8_t above) {
-    const float value = static_cast<float>(below) + (static_cast<float>(above) - static_cast<float>(below)) * part;
-    return static_cast<std::uint8_t>(std::lround(value));
-  };
-  return {channel(paper.r, color.r), channel(paper.g, color.g), channel(paper.b, color.b)};
-}
-
-/// Where everything is.
-class Drawing {
+class LinesDrawing final : public Drawing {
  public:
-  explicit Drawing(const LinesFigure& figure)
-      : figure_(figure),
-        paper_(paper_of({.is_dark = figure.is_dark})),
-        query_width_(widest(figure.queries, figure.query_title)),
-        key_width_(widest(figure.keys, figure.key_title)),
+  explicit LinesDrawing(LinesFigure shown)
+      : figure_(std::move(shown)),
+        paper_(paper_of({.is_dark = figure_.is_dark})),
+        query_width_(widest(figure_.queries, figure_.query_title)),
+        key_width_(widest(figure_.keys, figure_.key_title)),
         width_(2.0F * kMargin + query_width_ + key_width_ + 2.0F * kGap + kBetween),
-        titles_(figure.title, figure.subtitle, width_ - 2.0F * kMargin, metrics_) {
+        titles_(figure_.title, figure_.subtitle, width_ - 2.0F * kMargin, metrics_) {
+    const LinesFigure& figure = figure_;
     const std::size_t tokens = std::max(figure.queries.size(), figure.keys.size());
     if (tokens > kMostTokens) throw Error("a figure of lines has at most {} tokens a side, not {}", kMostTokens, tokens);
     for (const LinesFigure::Line& line : figure.lines) {
@@ -60,10 +52,11 @@ class Drawing {
     height_ = first_y_ + static_cast<float>(tokens) * kPitch + kMargin;
   }
 
-  glm::vec2 size() const { return {width_, height_}; }
-  Rgb ground() const { return paper_.ground; }
+  glm::vec2 size() const override { return {width_, height_}; }
+  Rgb ground() const override { return paper_.ground; }
+  std::string title() const override { return figure_.title; }
 
-  void draw(Canvas& canvas) const {
+  void draw(Canvas& canvas) const override {
     titles_.draw(canvas, {kMargin, kMargin}, paper_);
     draw_legend(canvas);
     for (const LinesFigure::Line& line : figure_.lines) {
@@ -108,7 +101,7 @@ class Drawing {
     }
   }
 
-  const LinesFigure& figure_;
+  LinesFigure figure_;
   TextMetrics metrics_;
   Paper paper_;
   float query_width_, key_width_, width_;
@@ -119,11 +112,6 @@ class Drawing {
 
 }  // namespace
 
-std::string encode_svg(const LinesFigure& figure) {
-  const Drawing drawing(figure);
-  SvgCanvas canvas(drawing.size().x, drawing.size().y, drawing.ground(), figure.title);
-  drawing.draw(canvas);
-  return canvas.finish();
-}
+std::unique_ptr<Drawing> make_drawing(LinesFigure figure) { return std::make_unique<LinesDrawing>(std::move(figure)); }
 
 }  // namespace headlight::exporting

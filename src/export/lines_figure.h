@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "export/drawing.h"
 
 namespace headlight::exporting {
 
@@ -24,7 +27,7 @@ struct LinesFigure {
   bool is_dark = false;
 };
 
-/// The bytes of an SVG with text as text. Throws Error where a line's token doesn't exist or the figure would be too large.
-std::string encode_svg(const LinesFigure& figure);
+/// Throws Error where a line's token doesn't exist or the figure would be too large.
+std::unique_ptr<Drawing> make_drawing(LinesFigure figure);
 
 }  // namespace headlight::exporting

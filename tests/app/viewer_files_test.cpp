@@ -237,7 +237,7 @@ TEST_SUITE("gpu") {
     CHECK_THROWS_AS(write_png(folder.path() / "new" / "shot.png" / "x.png", before), Error);
   }
 
-  TEST_CASE("lines are saved as SVG; a view that has no lines refuses") {
+  TEST_CASE("lines and text are saved as figures in three formats; a view that has none refuses") {
     const TemporaryDirectory folder;
     State state;
     state.text() = "one two three";
@@ -254,10 +254,27 @@ TEST_SUITE("gpu") {
     CHECK(svg.find("<svg") != std::string::npos);
     CHECK(svg.find(">three</text>") != std::string::npos);
     ui.click("notice.close");
+    save("lines.pdf");
+    CHECK(read_file(folder.path() / "lines.pdf").starts_with("%PDF-"));
+    ui.press(Key::S, kControlShift);
+    ui.click("screenshot.area.2");
+    ui.fill_in("screenshot.path", (folder.path() / "lines.png").string());
+    ui.click("screenshot.save");
+    CHECK(read_file(folder.path() / "lines.png").starts_with("\x89PNG"));
+    CHECK_FALSE(ui.window().notice().is_warning);
+    ui.click("tab.text");
+    save("text.svg");
+    CHECK_FALSE(ui.window().notice().is_warning);
+    const std::string text = read_file(folder.path() / "text.svg");
+    for (const char* part : {">one</text>", ">three</text>", "<rect", "attends to"}) {
+      CAPTURE(part);
+      CHECK(text.find(part) != std::string::npos);
+    }
+    ui.click("notice.close");
     ui.click("tab.head");
     save("head.svg");
     CHECK(ui.window().notice().is_warning);
-    CHECK(ui.window().notice().text.find("SVG") != std::string::npos);
+    CHECK(ui.window().notice().text.find("has no figure") != std::string::npos);
     CHECK_FALSE(fs::exists(folder.path() / "head.svg"));
   }
 }

@@ -19,6 +19,8 @@ LinesFigure figure_of(std::size_t tokens) {
   return figure;
 }
 
+std::string svg_of(const LinesFigure& figure) { return encode(*make_drawing(figure), DrawingFormat::Svg); }
+
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
   for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
@@ -28,11 +30,25 @@ std::size_t count(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("a drawing becomes an SVG, a PDF or a PNG, by the file's name") {
+    LinesFigure figure = figure_of(3);
+    figure.lines = {{0, 1, 0, 0.25F}};
+    const std::unique_ptr<Drawing> drawing = make_drawing(figure);
+    const std::string pdf = encode(*drawing, *drawing_format("lines.pdf"));
+    CHECK(pdf.starts_with("%PDF-1."));
+    CHECK(pdf.find("%%EOF") != std::string::npos);
+    CHECK(pdf.find("/Font") != std::string::npos);  // text stays text
+    CHECK(encode(*drawing, *drawing_format("lines.png")).starts_with("\x89PNG"));
+    CHECK(encode(*drawing, *drawing_format("lines.svg")) == svg_of(figure));
+    CHECK_FALSE(drawing_format("lines.jpg"));
+    CHECK(drawing->title() == "Layer 3");
+  }
+
   TEST_CASE("a figure of lines has a line for each weight, labels as text and a legend") {
     LinesFigure figure = figure_of(3);
-    const std::string without = encode_svg(figure);
+    const std::string without = svg_of(figure);
     figure.lines = {{0, 1, 0, 0.25F}, {2, 2, 5, 1.0F}};
-    const std::string svg = encode_svg(figure);
+    const std::string svg = svg_of(figure);
     CHECK(count(svg, "<line") == count(without, "<line") + 2);
     CHECK(count(svg, ">fox</text>") == 3);
     CHECK(count(svg, "&amp;") == 3);
@@ -43,9 +59,9 @@ TEST_SUITE("cpu") {
   TEST_CASE("a weight of 1 has its head's colour, and one of 0 the paper's") {
     LinesFigure figure = figure_of(1);
     figure.lines = {{0, 0, 0, 1.0F}};
-    const std::string full = encode_svg(figure);
+    const std::string full = svg_of(figure);
     figure.lines = {{0, 0, 0, 0.0F}};
-    const std::string none = encode_svg(figure);
+    const std::string none = svg_of(figure);
     CHECK(count(full, "#0072b2") + count(full, "#0072B2") == 2);  // its line and its legend
     CHECK(count(none, "#0072b2") + count(none, "#0072B2") == 1);
   }
@@ -53,8 +69,8 @@ TEST_SUITE("cpu") {
   TEST_CASE("a line of a token that isn't there, and too many tokens, are refused in one line") {
     LinesFigure figure = figure_of(2);
     figure.lines = {{0, 2, 0, 0.5F}};
-    CHECK_THROWS_AS(encode_svg(figure), Error);
-    CHECK_THROWS_AS(encode_svg(figure_of(2001)), Error);
-    CHECK_NOTHROW(encode_svg(figure_of(0)));
+    CHECK_THROWS_AS(svg_of(figure), Error);
+    CHECK_THROWS_AS(svg_of(figure_of(2001)), Error);
+    CHECK_NOTHROW(svg_of(figure_of(0)));
   }
 }

@@ -66,7 +66,7 @@ class LinesView final : public ViewPanel {
     ImGui::EndChild();
   }
 
-  std::string vector_image() const override {
+  std::unique_ptr<exporting::Drawing> figure() const override {
     exporting::LinesFigure figure{.title = title_,
                                   .subtitle = fmt::format("weights from {} on", view::format_exact(inputs_.threshold)),
                                   .query_title = sides_.queries.name,
@@ -79,7 +79,7 @@ class LinesView final : public ViewPanel {
     for (const WeightLine& line : set_.lines) {
       figure.lines.push_back({.query = line.query, .key = line.key, .head = line.head, .weight = line.weight});
     }
-    return exporting::encode_svg(figure);
+    return exporting::make_drawing(std::move(figure));
   }
 
  private:

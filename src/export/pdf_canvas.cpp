@@ -1,0 +1,48 @@
+#include "export/pdf_canvas.h"
+
+#include <cairo-pdf.h>
+
+#include <utility>
+
+#include "core/error.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr double kPointsPerUnit = 72.0 / 96.0;
+constexpr double kMostPoints = 14'400.0;  // of a page, by the format
+
+Surface make_page(double width, double height, const std::string& title, std::string& bytes) {
+  if (!(width <= kMostPoints && height <= kMostPoints)) {
+    throw Error("a page of {:.0f} × {:.0f} points is too large for PDF, at most {:.0f} on each side; save an SVG", width,
+                height, kMostPoints);
+  }
+  const auto append = [](void* target, const unsigned char* some, unsigned int count) {
+    static_cast<std::string*>(target)->append(reinterpret_cast<const char*>(some), count);
+    return CAIRO_STATUS_SUCCESS;
+  };
+  Surface surface(cairo_pdf_surface_create_for_stream(append, &bytes, width, height));
+  if (cairo_surface_status(surface.get()) != CAIRO_STATUS_SUCCESS) throw Error("no memory for a PDF");
+  cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_TITLE, title.c_str());
+  cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATOR, "headlight");
+  return surface;
+}
+
+}  // namespace
+
+PdfCanvas::PdfCanvas(float width, float height, Rgb paper, const std::string& title)
+    : PdfCanvas(width, height, paper, title, std::make_unique<std::string>()) {}
+
+PdfCanvas::PdfCanvas(float width, float height, Rgb paper, const std::string& title, std::unique_ptr<std::string> bytes)
+    : CairoCanvas(make_page(static_cast<double>(width) * kPointsPerUnit, static_cast<double>(height) * kPointsPerUnit, title,
+                            *bytes),
+                  kPointsPerUnit, paper),
+      bytes_(std::move(bytes)) {}
+
+std::string PdfCanvas::finish() {
+  const std::string trouble = end_surface();
+  if (!trouble.empty()) throw Error("can't write the PDF: {}", trouble);
+  return std::move(*bytes_);
+}
+
+}  // namespace headlight::exporting

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "export/cairo_canvas.h"
+
+namespace headlight::exporting {
+
+/// Writes a PDF of one page: lines stay lines, text is selectable and has its fonts embedded.
+class PdfCanvas : public CairoCanvas {
+ public:
+  /// width × height units of 1/96 inch. Throws Error beyond the 14,400 points of a page, and when memory is exhausted.
+  PdfCanvas(float width, float height, Rgb paper, const std::string& title);
+
+  /// The whole document; nothing can be drawn afterwards.
+  std::string finish();
+
+ private:
+  PdfCanvas(float width, float height, Rgb paper, const std::string& title, std::unique_ptr<std::string> bytes);
+
+  std::unique_ptr<std::string> bytes_;  ///< what cairo has written; outlives the surface only until finish()
+};
+
+}  // namespace headlight::exporting

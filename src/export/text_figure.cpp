@@ -1,0 +1,82 @@
+#include "export/text_figure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/error.h"
+#include "export/figure_frame.h"
+#include "export/mixed_color.h"
+#include "export/text_metrics.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr float kBlockGap = 16.0F;
+constexpr float kDeepestShade = 0.66F;  // the text stays readable
+constexpr float kPadding = 2.0F;
+constexpr std::size_t kMostTokens = 20'000;
+
+class TextDrawing final : public Drawing {
+ public:
+  explicit TextDrawing(TextFigure figure)
+      : figure_(std::move(figure)),
+        paper_(paper_of({.is_dark = figure_.is_dark})),
+        titles_(figure_.title, figure_.subtitle, kTextFigureWidth, metrics_) {
+    std::size_t tokens = 0;
+    height_ = kMargin + titles_.height();
+    for (const TextFigure::Block& block : figure_.blocks) {
+      tokens += block.tokens.size();
+      height_ += caption_height(block) + block.height + kBlockGap;
+    }
+    height_ += kMargin - kBlockGap;
+    if (tokens > kMostTokens) throw Error("a figure of running text has at most {} tokens, not {}", kMostTokens, tokens);
+  }
+
+  glm::vec2 size() const override { return {kTextFigureWidth + 2.0F * kMargin, std::max(height_, 2.0F * kMargin)}; }
+  Rgb ground() const override { return paper_.ground; }
+  std::string title() const override { return figure_.title; }
+
+  void draw(Canvas& canvas) const override {
+    titles_.draw(canvas, {kMargin, kMargin}, paper_);
+    glm::vec2 at{kMargin, kMargin + titles_.height()};
+    for (const TextFigure::Block& block : figure_.blocks) {
+      if (!block.caption.empty()) {
+        canvas.text({at.x, at.y + kTextSize}, block.caption, {.size = kTextSize, .is_bold = true, .color = block.color});
+      }
+      at.y += caption_height(block);
+      draw_block(canvas, block, at);
+      at.y += block.height + kBlockGap;
+    }
+  }
+
+ private:
+  static float caption_height(const TextFigure::Block& block) {
+    return block.caption.empty() ? 0.0F : line_height(kTextSize) + 4.0F;
+  }
+
+  void draw_block(Canvas& canvas, const TextFigure::Block& block, glm::vec2 at) const {
+    for (const TextFigure::Token& token : block.tokens) {
+      const Rect rect{.origin = at + token.rect.origin, .size = token.rect.size};
+      if (token.share > 0.0F) canvas.fill(rect, mixed(paper_.ground, block.color, token.share * kDeepestShade));
+      if (token.is_outlined) canvas.frame(rect, block.color, 1.2F);
+      canvas.text({rect.origin.x + kPadding, rect.center().y + kHalfCapital * kTextFigureSize}, printable(token.text),
+                  {.size = kTextFigureSize, .color = token.is_dim ? paper_.muted : paper_.ink});
+    }
+    for (const TextFigure::Number& number : block.numbers) {
+      canvas.text(at + number.at, number.text, {.size = kTextNumberSize, .color = paper_.muted});
+    }
+  }
+
+  TextFigure figure_;
+  TextMetrics metrics_;
+  Paper paper_;
+  TitleBlock titles_;
+  float height_ = 0.0F;
+};
+
+}  // namespace
+
+std::unique_ptr<Drawing> make_drawing(TextFigure figure) { return std::make_unique<TextDrawing>(std::move(figure)); }
+
+}  // namespace headlight::exporting
