@@ -3,7 +3,7 @@
 
 Reads the models and transformers' results in tests/golden/models, computes the forward pass in float64 with numpy, checks it
 against transformers, and splits it: direct logit attribution, norms of weighted values, information-flow routes, attention
-rollout and attention flow. Needs the packages numpy, safetensors and networkx.
+rollout and attention flow. Of BERT the norms alone. Needs the packages numpy, safetensors and networkx.
 """
 
 import json
@@ -235,7 +235,27 @@ def rounded(value):
     return [rounded(item) for item in value] if isinstance(value, list) else value
 
 
+def bert_norms():
+    """Norms of weighted values [layer][head][row][key] of BERT, from transformers' own states and attentions."""
+    folder = ROOT / "models" / "bert"
+    weights = {key: value.astype(np.float64) for key, value in load_file(folder / "model.safetensors").items()}
+    expected = load_file(folder / "reference.safetensors")
+    result = []
+    for layer, attention in enumerate(expected[f"{CASE}.attentions"][:, 0].astype(np.float64)):
+        name = f"bert.encoder.layer.{layer}.attention."
+        state = expected[f"{CASE}.hidden"][layer, 0].astype(np.float64)
+        values = state @ weights[name + "self.value.weight"].T + weights[name + "self.value.bias"]
+        values = values.reshape(len(state), len(attention), -1)
+        output = weights[name + "output.dense.weight"]  # [out, heads * d_v]
+        output = output.reshape(len(output), len(attention), -1)
+        terms = np.einsum("hqk,khv,ohv->hqko", attention, values, output)
+        result.append(np.linalg.norm(terms[:, [5, len(state) - 1]], axis=-1).tolist())
+    return result
+
+
 def main():
+    (ROOT / "attribution" / "bert.json").write_text(
+        json.dumps(rounded({"case": CASE, "norms": bert_norms()}), indent=1) + "\n")
     for name, kind in (("gpt2", Gpt2), ("llama", Llama)):
         folder = ROOT / "models" / name
         weights = {key: value.astype(np.float64) for key, value in load_file(folder / "model.safetensors").items()}

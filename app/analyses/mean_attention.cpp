@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <utility>
 
@@ -16,7 +17,10 @@ constexpr std::size_t kMostCells = std::size_t{1} << 22;
 
 model::BlockRef block_of(std::uint32_t layer) { return {.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{layer}}; }
 
-/// Reads the mean over heads of every layer's weights, from the last layer down, in strips of rows.
+/// Pipes of a flow at most.
+constexpr double kMostPipes = static_cast<double>(std::size_t{1} << 22);
+
+/// Reads the mean over heads of every layer's weights, from the last layer down, in strips of those rows that are reached.
 class MeanReader : public AnalysisTask {
  public:
   MeanReader(const AnalysisQuery& query, const AnalysisSubject& subject)
@@ -24,11 +28,14 @@ class MeanReader : public AnalysisTask {
     found_.layers = layer_--;
     found_.start = query.query;
     found_.inputs.resize(shape().keys);
+    row_ = query.query;
   }
 
   Reads next(std::size_t most_cells) override {
     const std::size_t per_row = std::size_t{shape().heads} * shape().keys;
     const std::size_t rows = std::max<std::size_t>(std::min(most_cells, kMostCells) / per_row, 1);
+    std::uint32_t end = row_ + 1;
+    while (end < shape().queries && end - row_ < rows && is_reached(end)) ++end;
     Reads reads;
     for (std::uint32_t head = 0; head < shape().heads; ++head) {
       reads.tiles.push_back({.block = block_of(layer_),
@@ -36,7 +43,7 @@ class MeanReader : public AnalysisTask {
                              .head = head,
                              .stage = attention::Stage::Weights,
                              .row = row_,
-                             .rows = static_cast<std::uint32_t>(std::min<std::size_t>(rows, shape().queries - row_)),
+                             .rows = end - row_,
                              .column = 0,
                              .columns = shape().keys});
     }
@@ -53,13 +60,14 @@ class MeanReader : public AnalysisTask {
     for (double& weight : mean) weight /= static_cast<double>(answers.tiles.size());
     for (std::uint32_t row = 0; row < rows; ++row) take_row(row_ + row, std::span(mean).subspan(row * keys, keys));
     row_ += rows;
-    if (row_ < shape().queries) return;
-    row_ = 0;
-    end_layer();
-    if (layer_ == 0) {
-      has_read_ = true;
-    } else {
-      --layer_;
+    while (!has_read_ && !finds_row()) {
+      row_ = 0;
+      end_layer();
+      if (layer_ == 0) {
+        has_read_ = true;
+      } else {
+        --layer_;
+      }
     }
   }
   std::shared_ptr<const AnalysisResult> result() const override {
@@ -75,6 +83,14 @@ class MeanReader : public AnalysisTask {
   TokenFlowFound& found() { return found_; }
 
  private:
+  /// Does anything of layer() reach the query? Only such rows are read.
+  virtual bool is_reached(std::uint32_t query) const = 0;
+  /// Goes on to the next row of the layer that is reached; false: there is none.
+  bool finds_row() {
+    while (row_ < shape().queries && !is_reached(row_)) ++row_;
+    return row_ < shape().queries;
+  }
+
   /// The mean weights [keys] of one query of layer().
   virtual void take_row(std::uint32_t query, std::span<const double> weights) = 0;
   virtual void end_layer() = 0;
@@ -96,8 +112,8 @@ class RolloutTask final : public MeanReader {
   bool is_done() const override { return has_read(); }
 
  private:
+  bool is_reached(std::uint32_t query) const override { return masses_[query] != 0.0; }
   void take_row(std::uint32_t query, std::span<const double> weights) override {
-    if (masses_[query] == 0.0) return;
     attribution::roll_down(masses_[query], layer(), query, weights, residual_weight(), kLeastShare, below_, found().edges);
   }
   void end_layer() override {
@@ -110,35 +126,38 @@ class RolloutTask final : public MeanReader {
 
 class FlowTask final : public MeanReader {
  public:
-  FlowTask(const AnalysisQuery& query, const AnalysisSubject& subject) : MeanReader(query, subject) {
-    capacities_.tokens = shape().keys;
-    capacities_.layers.resize(found().layers);
-  }
+  FlowTask(const AnalysisQuery& query, const AnalysisSubject& subject)
+      : MeanReader(query, subject),
+        flow_(layer() + 1, shape().keys, query.query, std::min(query.options[1], shape().keys - 1)) {}
 
-  /// Once the capacities are known, a flow takes a step; a step reads at least one cell.
+  /// Once the capacities are known, a flow takes a round; a step reads at least one cell.
   Reads next(std::size_t most_cells) override {
     if (!has_read()) return MeanReader::next(most_cells);
     return {.tiles = {{.block = block_of(0), .batch = query().batch, .rows = 1, .columns = 1}}};
   }
   void take(const Answers& answers) override {
     if (!has_read()) return MeanReader::take(answers);
-    attribution::TokenFlow flow = attribution::largest_flow(capacities_, query().query, to_, kLeastShare);
-    found().inputs[to_] = flow.value;
-    if (to_ == query().options[1]) found().edges = std::move(flow.edges);
-    ++to_;
+    is_done_ = flow_.step();
+    if (!is_done_) return;
+    attribution::TokenFlow flow = flow_.result(kLeastShare);
+    found().inputs[std::min(query().options[1], shape().keys - 1)] = flow.value;
+    found().edges = std::move(flow.edges);
   }
-  bool is_done() const override { return to_ == capacities_.tokens; }
+  bool is_done() const override { return is_done_; }
 
  private:
+  bool is_reached(std::uint32_t query) const override { return flow_.is_reached(query); }
   void take_row(std::uint32_t query, std::span<const double> weights) override {
-    std::vector<double>& matrix = capacities_.layers[layer()];
-    for (const double weight : weights) matrix.push_back((1.0 - residual_weight()) * weight);
-    matrix[std::size_t{query} * capacities_.tokens + query] += residual_weight();
+    capacities_.assign(weights.begin(), weights.end());
+    for (double& capacity : capacities_) capacity *= 1.0 - residual_weight();
+    capacities_[query] += residual_weight();
+    flow_.add(query, capacities_);
   }
-  void end_layer() override {}
+  void end_layer() override { flow_.end_layer(); }
 
-  attribution::FlowCapacities capacities_;
-  std::uint32_t to_ = 0;  ///< the token whose flow is next
+  attribution::LargestFlow flow_;
+  std::vector<double> capacities_;  ///< [key] of one query
+  bool is_done_ = false;
 };
 
 void check(const AnalysisQuery& query, const AnalysisSubject& subject, std::uint32_t most_tokens) {
@@ -152,17 +171,24 @@ void check(const AnalysisQuery& query, const AnalysisSubject& subject, std::uint
   }
 }
 
-template <typename Task, std::uint32_t most_tokens>
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
-  check(query, subject, most_tokens);
-  return std::make_unique<Task>(query, subject);
+std::unique_ptr<AnalysisTask> begin_rollout(const AnalysisQuery& query, const AnalysisSubject& subject) {
+  check(query, subject, kMostRolloutTokens);
+  return std::make_unique<RolloutTask>(query, subject);
+}
+
+std::unique_ptr<AnalysisTask> begin_flow(const AnalysisQuery& query, const AnalysisSubject& subject) {
+  check(query, subject, most_flow_tokens(static_cast<std::uint32_t>(subject.network->layers->encoder.size())));
+  return std::make_unique<FlowTask>(query, subject);
 }
 
 }  // namespace
 
-constexpr Analysis kAttentionRollout{
-    .id = "attention-rollout", .title = "attention rollout", .begin = &begin<RolloutTask, kMostRolloutTokens>};
-constexpr Analysis kAttentionFlow{
-    .id = "attention-flow", .title = "attention flow", .begin = &begin<FlowTask, kMostFlowTokens>};
+std::uint32_t most_flow_tokens(std::uint32_t layers) {
+  const double between = std::max(static_cast<double>(layers) - 2.0, 1.0);
+  return std::min(static_cast<std::uint32_t>(std::sqrt(kMostPipes / between)), kMostRolloutTokens);
+}
+
+constexpr Analysis kAttentionRollout{.id = "attention-rollout", .title = "attention rollout", .begin = &begin_rollout};
+constexpr Analysis kAttentionFlow{.id = "attention-flow", .title = "attention flow", .begin = &begin_flow};
 
 }  // namespace headlight::app

@@ -152,7 +152,8 @@ constexpr std::array kViews = {
          kFlowSettings,
          &has_run,
          &open_flow_view,
-         &shown_map},
+         &shown_map,
+         true},
 };
 
 }  // namespace

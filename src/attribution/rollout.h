@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,18 +20,46 @@ namespace headlight::attribution {
 void roll_down(double mass, std::uint32_t layer, std::uint32_t query, std::span<const double> weights,
                double residual_weight, double least, std::span<double> below, std::vector<FlowEdge>& edges);
 
-/// The capacities of attention flow: Â of every layer, dense.
-struct FlowCapacities {
-  std::uint32_t tokens = 0;
-  std::vector<std::vector<double>> layers = {};  ///< [layer][query, key] Â
-};
-
 /// A largest flow from one token's last state to a token vector, through edges that carry at most Â.
 struct TokenFlow {
   double value = 0.0;
   std::vector<FlowEdge> edges = {};  ///< those that carry at least `least`, with what they carry
 };
-/// By Dinic's algorithm; memory and time grow with layers · tokens².
-TokenFlow largest_flow(const FlowCapacities& capacities, std::uint32_t from, std::uint32_t to, double least);
+
+/// Attention flow by Dinic's algorithm, of what can be reached alone: memory and the time of a round grow with the edges
+/// that were added, some 44 bytes each.
+class LargestFlow {
+ public:
+  LargestFlow(std::uint32_t layers, std::uint32_t tokens, std::uint32_t from, std::uint32_t to);
+
+  /// Can flow reach the token after the layer whose edges are added next?
+  bool is_reached(std::uint32_t query) const { return reached_[query]; }
+  /// Adds the edges of a query that is reached: `capacities` [keys] of Â, what isn't above 0 (NaN too) is none. Layers are
+  /// added from the last one down.
+  void add(std::uint32_t query, std::span<const double> capacities);
+  /// The layer below is next.
+  void end_layer();
+
+  /// One round of the algorithm, when all layers are added. Returns whether the flow is complete.
+  bool step();
+  TokenFlow result(double least) const;
+
+ private:
+  struct End {
+    std::uint32_t to = 0;
+    double left = 0.0;
+  };
+  void add_pipe(std::uint32_t from, std::uint32_t to, double capacity);
+  bool find_levels();
+  double push(std::uint32_t from, double most);
+
+  std::uint32_t layer_, tokens_, from_, to_;  ///< layer_: whose edges are added; from_ and to_ are nodes
+  std::vector<bool> reached_, below_;         ///< [token] after and before the layer
+  std::vector<End> ends_;                     ///< every pipe is followed by its reverse
+  std::vector<std::vector<std::uint32_t>> of_node_;
+  std::vector<int> level_;
+  std::vector<std::size_t> next_;
+  double value_ = 0.0;
+};
 
 }  // namespace headlight::attribution

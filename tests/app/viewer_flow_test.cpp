@@ -67,6 +67,27 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().view.tab == "flow");
   }
 
+  TEST_CASE("arrow keys walk through the graph, Enter opens the strongest edge's head") {
+    UiDriver ui(flow_of("the cat sat on the mat"));
+    show_golden_model(ui, "gpt2");
+    CHECK_FALSE(ui.sees("flow.chosen"));
+    const Selection before = ui.state().selection;
+    ui.press(Key::Down);
+    REQUIRE(ui.sees("flow.chosen"));
+    const float top = ui.rect("flow.chosen").origin.y;
+    ui.press(Key::Down);
+    CHECK(ui.rect("flow.chosen").origin.y > top);
+    CHECK(ui.sees("flow.chosen_text"));
+    ui.press(Key::Up);
+    CHECK(ui.rect("flow.chosen").origin.y == top);
+    ui.press(Key::Left);
+    CHECK(ui.rect("flow.chosen").origin.y == top);  // the last layer has one node
+    CHECK(ui.state().selection.head == before.head);
+    ui.press(Key::Enter);
+    CHECK(ui.state().view.tab == "head");
+    CHECK(ui.state().view.pinned);
+  }
+
   TEST_CASE("what can't be traced is said, and the other ways are offered") {
     UiDriver ui(flow_of("the cat"));
     show_golden_model(ui, "bert");

@@ -3,14 +3,16 @@
 
 #include <limits>
 
+#include "attribution/dense_flow.h"
 #include "attribution/rollout.h"
 
 using namespace headlight::attribution;
+using headlight::test::largest_flow;
 
 TEST_SUITE("cpu") {
   TEST_CASE("two layers: the flow is what the narrowest cut lets through, and edges say what they carry") {
     // Token 1 reads 0.5 of each; below, token 1 reads all of token 1, token 0 all of itself.
-    FlowCapacities capacities{.tokens = 2, .layers = {{1.0, 0.0, 0.25, 0.75}, {1.0, 0.0, 0.5, 0.5}}};
+    const std::vector<std::vector<double>> capacities{{1.0, 0.0, 0.25, 0.75}, {1.0, 0.0, 0.5, 0.5}};
     const TokenFlow to_first = largest_flow(capacities, 1, 0, 0.01);
     CHECK(to_first.value == doctest::Approx(0.75));  // 0.5 straight and 0.25 of the 0.5 that stays at token 1
     double into_first = 0.0;
@@ -23,16 +25,15 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("a path that was taken first is given back where a larger flow needs it") {
     // From token 2: all through token 0 or 1; the second layer's capacities force the flow apart.
-    FlowCapacities capacities{
-        .tokens = 3,
-        .layers = {{0.3, 0.0, 0.0, 0.3, 0.7, 0.0, 0.0, 0.0, 1.0}, {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.4, 0.1}}};
+    const std::vector<std::vector<double>> capacities{{0.3, 0.0, 0.0, 0.3, 0.7, 0.0, 0.0, 0.0, 1.0},
+                                                      {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.4, 0.1}};
     CHECK(largest_flow(capacities, 2, 0, 0.0).value == doctest::Approx(0.6));
     CHECK(largest_flow(capacities, 2, 1, 0.0).value == doctest::Approx(0.4));
     CHECK(largest_flow(capacities, 2, 2, 0.0).value == doctest::Approx(0.1));
   }
 
   TEST_CASE("a capacity that is no number is none") {
-    FlowCapacities capacities{.tokens = 2, .layers = {{1.0, 0.0, std::numeric_limits<double>::quiet_NaN(), 0.75}}};
+    const std::vector<std::vector<double>> capacities{{1.0, 0.0, std::numeric_limits<double>::quiet_NaN(), 0.75}};
     CHECK(largest_flow(capacities, 1, 0, 0.01).value == 0.0);
     CHECK(largest_flow(capacities, 1, 1, 0.01).value == doctest::Approx(0.75));
   }

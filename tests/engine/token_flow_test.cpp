@@ -70,13 +70,34 @@ TEST_SUITE("cpu") {
     double into = 0.0;
     for (const attribution::FlowEdge& edge : flowing.edges) into += edge.layer == 0 && edge.from == 1 ? edge.share : 0.0;
     CHECK(into == doctest::Approx(flowing.inputs[1]).epsilon(0.05));  // but for edges that carry less than 0.01
-    // No more flows to a token than rollout's paths could bring: each carries at most what its edges do.
-    for (std::size_t token = 0; token <= kToken; ++token) CHECK(flowing.inputs[token] >= rolled.inputs[token] - 1e-6);
+    // No less flows to a token than rollout's paths bring: each carries at most what its edges do.
+    for (std::uint32_t token = 0; token <= kToken; ++token) {
+      query.options[1] = token;
+      const Analysed to_token = asked.ask(query);
+      const auto& found = found_in<TokenFlowFound>(to_token);
+      CHECK(found.inputs[token] >= rolled.inputs[token] - 1e-6);
+      CHECK(found.inputs[kToken + 1] == 0.0);
+    }
     // All of the residual stream: the token alone.
-    query.options[0] = 1000;
+    query.options = {1000, kToken};
     const Analysed alone = asked.ask(query);
     CHECK(found_in<TokenFlowFound>(alone).inputs[kToken] == doctest::Approx(1.0));
-    CHECK(found_in<TokenFlowFound>(alone).inputs[1] == 0.0);
+    query.options[1] = 1;
+    const Analysed other = asked.ask(query);
+    CHECK(found_in<TokenFlowFound>(other).inputs[1] == 0.0);
+  }
+
+  TEST_CASE("longer texts: flow as far as its pipes have room, and the limit is said") {
+    CHECK(most_flow_tokens(4) == 1'448);
+    CHECK(most_flow_tokens(12) == 647);
+    CHECK(most_flow_tokens(1) == 2'048);
+    std::string text;
+    for (int i = 0; i < 30; ++i) text += "the cat sat ";  // 90 words
+    AskedAnalysis asked("llama", text);
+    AnalysisQuery query{.analysis = &kAttentionFlow, .query = 70, .options = {500, 1}};
+    const Analysed answer = asked.ask(query);
+    REQUIRE(answer.error == "");
+    CHECK(found_in<TokenFlowFound>(answer).inputs[1] > 0.0);
   }
 
   TEST_CASE("what can't be followed is said in words") {

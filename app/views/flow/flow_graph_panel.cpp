@@ -108,9 +108,22 @@ std::optional<std::size_t> edge_under(const FlowLayout& layout, const Geometry& 
   return nearest;
 }
 
+/// Scrolls the region so far that the point is in it.
+void reveal(glm::vec2 point) {
+  constexpr float kMargin = 40.0F;
+  const ImVec2 low = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+  const float left = point.x - low.x - kMargin, right = point.x - low.x + kMargin - size.x;
+  const float top = point.y - low.y - kMargin, bottom = point.y - low.y + kMargin - size.y;
+  if (left < 0.0F) ImGui::SetScrollX(std::max(ImGui::GetScrollX() + left, 0.0F));
+  if (right > 0.0F) ImGui::SetScrollX(ImGui::GetScrollX() + right);
+  if (top < 0.0F) ImGui::SetScrollY(std::max(ImGui::GetScrollY() + top, 0.0F));
+  if (bottom > 0.0F) ImGui::SetScrollY(ImGui::GetScrollY() + bottom);
+}
+
 }  // namespace
 
-FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch) {
+FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch,
+                           const std::optional<FlowNode>& chosen, bool reveals) {
   FlowEvents events;
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const auto columns = static_cast<float>(std::max<std::size_t>(layout.columns.size(), 1));
@@ -133,11 +146,13 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   }
   if (is_hovered && !events.hovered_node) events.hovered_edge = edge_under(layout, geometry, pointer);
   if (is_clicked) events.clicked_edge = events.hovered_edge;
+  const std::optional<std::size_t> strongest = chosen ? strongest_into(layout, *chosen) : std::nullopt;
+  if (chosen && reveals) reveal(geometry.at(layout, *chosen));
   for (std::size_t i = 0; i < layout.edges.size(); ++i) {
     const attribution::FlowEdge& edge = layout.edges[i];
     const glm::vec2 from = geometry.at(layout, {.layer = edge.layer, .token = edge.from});
     const glm::vec2 to = geometry.at(layout, {.layer = edge.layer + 1, .token = edge.to});
-    draw_edge(frame, edge, from, to, events.hovered_edge == i);
+    draw_edge(frame, edge, from, to, events.hovered_edge == i || strongest == i);
     if (frame.items == nullptr || edge.is_residual) continue;
     frame.mark(fmt::format("flow.edge.{}.{}.{}", edge.layer, edge.from, edge.to),
                {.origin = (from + to) * 0.5F - 1.0F, .size = glm::vec2(2.0F)});
@@ -145,6 +160,10 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   for (const FlowNode& node : layout.nodes) {
     const glm::vec2 at = geometry.at(layout, node);
     const bool is_pointed = events.hovered_node == node;
+    if (chosen == node) {
+      ImGui::GetWindowDrawList()->AddCircle(to_imgui(at), kRadius + 4.0F, frame.ui.theme().crosshair, 0, 2.0F);
+      frame.mark("flow.chosen", {.origin = at - 2.0F, .size = glm::vec2(4.0F)});
+    }
     ImGui::GetWindowDrawList()->AddCircleFilled(to_imgui(at), kRadius + (is_pointed ? 1.5F : 0.0F),
                                                 is_pointed ? frame.ui.theme().crosshair : frame.ui.theme().accent);
     if (frame.items) {

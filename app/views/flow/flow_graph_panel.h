@@ -18,7 +18,10 @@ struct FlowEvents {
 
 /// Draws nodes, edges, layers and the tokens' names into the region, which scrolls where the columns are wider.
 /// `batch`: whose tokens are named.
-FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch);
+/// `chosen`: the node that the keyboard has moved to, ringed, with the strongest edge into it; brought into view where
+/// `reveals` says so.
+FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch,
+                           const std::optional<FlowNode>& chosen, bool reveals);
 
 /// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)".
 std::string edge_text(const Frame& frame, const attribution::FlowEdge& edge, std::uint32_t batch);

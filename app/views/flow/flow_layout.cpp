@@ -1,11 +1,13 @@
 #include "app/views/flow/flow_layout.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace headlight::app {
 
-FlowLayout::FlowLayout(std::vector<attribution::FlowEdge> shown, std::uint32_t all_layers, std::uint32_t start)
-    : edges(std::move(shown)), layers(all_layers) {
+FlowLayout::FlowLayout(std::vector<attribution::FlowEdge> shown, std::uint32_t all_layers, std::uint32_t from)
+    : edges(std::move(shown)), layers(all_layers), start(from) {
   nodes.insert({.layer = layers, .token = start});
   for (const attribution::FlowEdge& edge : edges) {
     nodes.insert({.layer = edge.layer, .token = edge.from});
@@ -16,6 +18,34 @@ FlowLayout::FlowLayout(std::vector<attribution::FlowEdge> shown, std::uint32_t a
   for (auto& [token, column] : columns) column = next++;
   // The strongest last, so that they are drawn on top.
   std::ranges::stable_sort(edges, {}, &attribution::FlowEdge::share);
+}
+
+std::optional<std::size_t> strongest_into(const FlowLayout& layout, FlowNode node) {
+  for (std::size_t i = layout.edges.size(); i-- > 0;) {  // ascending by share
+    if (layout.edges[i].layer + 1 == node.layer && layout.edges[i].to == node.token) return i;
+  }
+  return std::nullopt;
+}
+
+FlowNode moved(const FlowLayout& layout, FlowNode from, FlowMove move) {
+  const auto at = layout.nodes.find(from);
+  if (at == layout.nodes.end()) return {.layer = layout.layers, .token = layout.start};
+  if (move == FlowMove::Back) {
+    const std::optional<std::size_t> edge = strongest_into(layout, from);
+    return edge ? FlowNode{.layer = from.layer - 1, .token = layout.edges[*edge].from} : from;
+  }
+  if (move == FlowMove::Forward) {
+    for (std::size_t i = layout.edges.size(); i-- > 0;) {
+      const attribution::FlowEdge& edge = layout.edges[i];
+      if (edge.layer == from.layer && edge.from == from.token) return {.layer = from.layer + 1, .token = edge.to};
+    }
+    return from;
+  }
+  // Nodes are in the order of layers, then of tokens.
+  const auto next = move == FlowMove::Right      ? std::next(at)
+                    : at == layout.nodes.begin() ? layout.nodes.end()
+                                                 : std::prev(at);
+  return next != layout.nodes.end() && next->layer == from.layer ? *next : from;
 }
 
 std::vector<attribution::FlowEdge> connected(const std::vector<attribution::FlowEdge>& edges, std::uint32_t layers,

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -27,10 +29,24 @@ struct FlowLayout {
   std::set<FlowNode> nodes;                        ///< ends of edges, and the start
   std::map<std::uint32_t, std::uint32_t> columns;  ///< token → its column
   std::uint32_t layers = 0;
+  std::uint32_t start = 0;  ///< token of the node after the last layer
 
   FlowLayout() = default;
-  FlowLayout(std::vector<attribution::FlowEdge> shown, std::uint32_t all_layers, std::uint32_t start);
+  FlowLayout(std::vector<attribution::FlowEdge> shown, std::uint32_t all_layers, std::uint32_t from);
 };
+
+/// Where the keyboard goes on a graph.
+enum class FlowMove : std::uint8_t {
+  Back,     ///< down the strongest edge into the node: where most of it comes from
+  Forward,  ///< up the strongest edge out of it
+  Left,     ///< to the next token of the same layer that has a node
+  Right,
+};
+/// The node there; `from` itself where there is none, and the start where the graph has no `from`.
+FlowNode moved(const FlowLayout& layout, FlowNode from, FlowMove move);
+
+/// The strongest edge into a node, by its number in FlowLayout::edges; nullopt: there is none.
+std::optional<std::size_t> strongest_into(const FlowLayout& layout, FlowNode node);
 
 /// Edges of at least `threshold` that are connected with `start`, of graphs whose shares aren't split at every token.
 std::vector<attribution::FlowEdge> connected(const std::vector<attribution::FlowEdge>& edges, std::uint32_t layers,

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -176,10 +178,14 @@ class FlowView final : public ViewPanel {
     if (ImGui::SmallButton(label)) ImGui::SetClipboardText(csv(frame, layout_, position.batch).c_str());
     mark_last_item(frame, "flow.copy", "Copies the edges on screen and their heads as CSV.");
     ImGui::SameLine(0.0F, 12.0F);
-    draw_small(frame, summary + ". Point at a node or an edge; a click opens the edge's head.", frame.ui.theme().text_dim);
+    draw_small(frame,
+               summary + ". Point at a node or an edge; a click opens the edge's head. Arrow keys walk through the graph.",
+               frame.ui.theme().text_dim);
     frame.mark("flow.summary", last_item_rect());
+    const bool has_moved = move_on(frame);
+    draw_chosen(frame, position.batch);
     ImGui::BeginChild("flow", {0.0F, 0.0F}, false, ImGuiWindowFlags_HorizontalScrollbar);
-    const FlowEvents events = draw_flow_graph(frame, layout_, position.batch);
+    const FlowEvents events = draw_flow_graph(frame, layout_, position.batch, chosen_, has_moved);
     if (events.hovered_edge) {
       const std::string text = edge_text(frame, layout_.edges[*events.hovered_edge], position.batch);
       frame.ui.ensure_glyphs(text);
@@ -196,6 +202,36 @@ class FlowView final : public ViewPanel {
     if (events.clicked_edge) open_edge(frame, layout_.edges[*events.clicked_edge]);
   }
 
+  /// The arrow keys walk along edges and layers, Enter opens the strongest edge into the node. Returns whether they did.
+  bool move_on(Frame& frame) {
+    using shell::Key;
+    constexpr std::array kMoves = {std::pair(Key::Down, FlowMove::Back), std::pair(Key::Up, FlowMove::Forward),
+                                   std::pair(Key::Left, FlowMove::Left), std::pair(Key::Right, FlowMove::Right)};
+    if (chosen_ && !layout_.nodes.contains(*chosen_)) chosen_.reset();
+    bool has_moved = false;
+    for (const auto& [key, move] : kMoves) {
+      if (!frame.ui.is_pressed(key)) continue;
+      chosen_ = chosen_ ? moved(layout_, *chosen_, move) : FlowNode{.layer = layout_.layers, .token = layout_.start};
+      has_moved = true;
+    }
+    const std::optional<std::size_t> edge = chosen_ ? strongest_into(layout_, *chosen_) : std::nullopt;
+    if (edge && frame.ui.is_pressed(Key::Enter)) open_edge(frame, layout_.edges[*edge]);
+    return has_moved;
+  }
+
+  /// What the keyboard has come to, in words.
+  void draw_chosen(Frame& frame, std::uint32_t batch) const {
+    if (!chosen_) return;
+    const std::string where = chosen_->layer == 0 ? "the token vector" : fmt::format("after layer {}", chosen_->layer - 1);
+    std::string text = fmt::format("\u201C{}\u201D, {}", predicted_token_text(frame.result, batch, chosen_->token), where);
+    if (const auto edge = strongest_into(layout_, *chosen_)) {
+      text += fmt::format(". Most of it: {}. Enter opens that head.", edge_text(frame, layout_.edges[*edge], batch));
+    }
+    frame.ui.ensure_glyphs(text);
+    draw_small(frame, text, frame.ui.theme().text);
+    frame.mark("flow.chosen_text", last_item_rect());
+  }
+
   static std::optional<double> mlp_of(const TokenFlowFound& found, const FlowNode& node) {
     if (node.layer == 0 || node.layer > found.shares.size()) return std::nullopt;
     const std::vector<attribution::TokenShares>& layer = found.shares[node.layer - 1];
@@ -206,6 +242,7 @@ class FlowView final : public ViewPanel {
   std::shared_ptr<const AnalysisResult> of_;  ///< what `layout_` shows
   FlowChoices choices_;
   FlowLayout layout_;
+  std::optional<FlowNode> chosen_;  ///< by the keyboard
 };
 
 }  // namespace
