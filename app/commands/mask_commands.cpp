@@ -1,6 +1,11 @@
+#include <algorithm>
+#include <utility>
+#include <variant>
+
 #include <fmt/format.h>
 
 #include "app/commands/command_groups.h"
+#include "attention/expression_presets.h"
 
 namespace headlight::app {
 namespace {
@@ -30,10 +35,36 @@ void toggle_brush(const CommandContext& context) {
   context.state.view.tab = kHeadView;
 }
 
+/// One command for each expression of the literature; what it wrote is edited in the sidebar.
+void add_expressions(std::vector<Command>& commands) {
+  for (const attention::ExpressionPreset& preset : attention::expression_presets()) {
+    const bool is_mask = preset.use == attention::ExpressionUse::Mask;
+    std::string id = fmt::format("mask.{}", preset.name);
+    std::ranges::transform(id, id.begin(), [](char letter) {
+      return letter >= 'A' && letter <= 'Z'   ? static_cast<char>(letter + ('a' - 'A'))
+             : letter == ' ' || letter == '-' ? '_'
+                                              : letter;
+    });
+    commands.push_back({.id = std::move(id),
+                        .label = fmt::format("Formula of the {}: {}", is_mask ? "mask" : "scores", preset.name),
+                        .group = "Mask",
+                        .help = std::string(preset.help),
+                        .run =
+                            [&preset](const CommandContext& context) {
+                              auto parsed = attention::parse_expression(preset.text, preset.use);
+                              attention::MaskSpec& mask = selected_mask(context.state);
+                              if (auto* expression = std::get_if<attention::Expression>(&parsed))
+                                set_expression(mask, preset.use, std::move(*expression));
+                              if (preset.needs_later_keys) mask.rule.causal = false;
+                            },
+                        .tell = [&preset](const State&, bool) { return fmt::format("{}: {}", preset.name, preset.text); }});
+  }
+}
+
 }  // namespace
 
 std::vector<Command> mask_commands() {
-  return {
+  std::vector<Command> commands{
       {.id = "mask.causal",
        .label = "Causal mask on or off",
        .group = "Mask",
@@ -76,6 +107,8 @@ std::vector<Command> mask_commands() {
          return is_changed ? "Masks reset" : "The masks are reset already";
        }},
   };
+  add_expressions(commands);
+  return commands;
 }
 
 }  // namespace headlight::app

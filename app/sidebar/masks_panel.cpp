@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/sidebar/expression_fields.h"
 #include "app/widgets/ink.h"
 
 namespace headlight::app {
@@ -32,7 +33,7 @@ bool has_several_kinds(const EngineResult& result) {
 
 }  // namespace
 
-void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, const std::string& error) {
+void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& drafts, const std::string& error) {
   Form form(frame, typed, "mask");
   attention::MaskSpec& mask = selected_mask(frame.state);
   if (has_several_kinds(frame.result)) form.note(kind_title(frame.state.selection.block.kind));
@@ -55,6 +56,7 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, const std::string& 
                     "\u2212\u221E a row without weights.")) {
     mask.fill = static_cast<attention::MaskFill>(fill);
   }
+  draw_expression_fields(frame, form, drafts);
   form.toggle("brush", "Brush", frame.transient.paints, "B",
               "While it is on, a click or a drag on the map masks cells, or shows masked ones again. Esc stops.");
   int reach = static_cast<int>(frame.state.view.paint_reach);

@@ -22,6 +22,7 @@
 #include "app/frame.h"
 #include "app/lessons/lesson_player.h"
 #include "app/models/model_jobs.h"
+#include "app/sidebar/expression_fields.h"
 #include "app/sidebar/lesson_panel.h"
 #include "app/sidebar/text_panel.h"
 #include "app/state/error_section.h"
@@ -328,6 +329,7 @@ class Workspace final : private CommandHost {
   LessonChoice lesson_choice_;  ///< in the last frame
   bool has_read_lessons_ = false;
   NumberBeingTyped typed_;
+  ExpressionDrafts expression_drafts_;
   Notice notice_;
   Toast toast_;
   State told_before_, told_after_;        ///< around the command that the toast tells of

@@ -211,7 +211,8 @@ void Workspace::draw_sidebar(Frame& frame) {
     section("text", preset || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_section(frame); });
     section("model", preset ? "Notebook" : "Model", panes.is_model_open, [&] { draw_model_section(frame, preset); });
-    section("mask", "Mask", panes.is_mask_open, [&] { draw_masks_panel(frame, typed_, error_of(ErrorSection::Masks)); });
+    section("mask", "Mask", panes.is_mask_open,
+            [&] { draw_masks_panel(frame, typed_, expression_drafts_, error_of(ErrorSection::Masks)); });
     ImGui::PopStyleVar();
   });
 }

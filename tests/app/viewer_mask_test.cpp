@@ -45,6 +45,41 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().masks.by_kind[0].rule.window == 3);
   }
 
+  TEST_CASE("expressions: a broken text changes nothing, a right one does, undo takes it back") {
+    UiDriver ui;
+    ui.resize(1280, 1600);
+    const auto mask = [&]() -> const attention::MaskSpec& { return ui.state().masks.by_kind[0]; };
+    ui.press(Key::P, kControl);
+    ui.type("formula sliding window");
+    ui.press(Key::Enter);
+    ui.settle();
+    CHECK(mask().mask_expression.text().starts_with("abs(q - k) <"));
+    ui.fill_in("mask.expression", "");
+    CHECK_FALSE(mask().mask_expression);
+    ui.click("mask.expression");
+    ui.type("k <= ");
+    ui.settle();
+    CHECK_FALSE(mask().mask_expression);
+    ui.type("q");
+    ui.settle();
+    CHECK(mask().mask_expression.text() == "k <= q");
+    ui.type(" &&");  // what was accepted last stays
+    ui.settle();
+    CHECK(mask().mask_expression.text() == "k <= q");
+    CHECK(model_changes(ui.state()) == "mask expression");
+    ui.click("mask.score");
+    ui.type("score * slider(gain, 0, 4, 1)");
+    ui.settle();
+    CHECK(mask().score_expression.text() == "score * slider(gain, 0, 4, 1)");
+    ui.click_within("mask.slider.gain", 0.9F, 0.5F);
+    ui.settle();
+    CHECK(mask().sliders.at("gain") > 2.0F);
+    ui.click("mask.reset");
+    CHECK(ui.state().masks == attention::MaskSet{});
+    ui.press(Key::Z, kControl);
+    CHECK(mask().mask_expression.text() == "k <= q");
+  }
+
   TEST_CASE("the brush masks a cell, the weights follow, undo shows it again") {
     UiDriver ui;
     CHECK_FALSE(weights(ui).is_masked(2, 4));
