@@ -166,8 +166,8 @@ TEST_CASE("a mean over heads has its title, no gain, weights or norms, and a thu
   stage.state.view.heatmap_stage = Stage::Scores;
   stage.settle();
   CHECK_FALSE(stage.items.contains("head.gain"));
-  CHECK(stage.items.contains("head.stage.1"));  // weights, and their norms
-  CHECK_FALSE(stage.items.contains("head.stage.2"));
+  CHECK_FALSE(stage.items.contains("head.stage.0"));
+  CHECK(stage.items.contains("head.mean_stage.1"));  // weights, or their norms
   CHECK(std::ranges::any_of(stage.tile_queries, [](const TileQuery& query) { return query.quantity == kMeanOfLayer; }));
   const view::Rect map = stage.rect("head.map");
   stage.feed({shell::MouseMove{map.center()}});

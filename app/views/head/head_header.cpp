@@ -123,7 +123,7 @@ void choose_stage(Frame& frame) {
   if (shows_norms(frame.state)) chosen = kNormsLabel;
   chosen -= first;
   place_right(segmented_width(frame, labels));
-  if (draw_segmented(frame, "head.stage", labels, chosen)) {
+  if (draw_segmented(frame, first == 0 ? "head.stage" : "head.mean_stage", labels, chosen)) {
     ViewChoices& view = frame.state.view;
     const std::size_t now = chosen + first;
     view.weighs_values = now == kNormsLabel;
