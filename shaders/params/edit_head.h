@@ -1,10 +1,11 @@
-// Parameters of scale_head.comp and add_to_head.comp. Widths and strides count vec4.
+// Parameters of scale_head.comp, add_to_head.comp and average_head.comp. Widths and strides count vec4.
 struct EditHeadParameters {
-  uint tokens;
+  uint tokens;  // unused by average_head.comp, like `first`
   uint first;
-  uint width4;    // of the head's slot
-  uint row4;      // from one token's slot to the next
-  uint head_at4;  // offset of token 0's slot
-  uint stride4;   // from one batch item to the next
-  float factor;   // unused by add_to_head.comp
+  uint width4;      // of the head's slot
+  uint row4;        // from one token's slot to the next
+  uint head_at4;    // offset of token 0's slot
+  uint stride4;     // from one batch item to the next
+  float factor;     // of scale_head.comp
+  uint first_item;  // of the dispatch, in average_head.comp
 };

@@ -23,12 +23,45 @@ void apply(const Add& add, const DeviceHead& head) {
   ops::add_to_head(head.stream, head.kernels, head.slot, *buffer, head.rows);
 }
 
-void apply(const Scale& scale, std::span<double> row) {
-  for (double& value : row) value *= static_cast<double>(scale.gain);
+void apply(const Average&, const DeviceHead& head) {
+  std::vector<std::uint32_t> ranges;
+  for (std::uint32_t item = 0; item < head.tokens.batch; ++item) {
+    ranges.push_back(head.tokens.start(item));
+    ranges.push_back(head.tokens.start(item) + head.tokens.lengths[item]);
+  }
+  const auto buffer = std::make_shared<const gpu::Buffer>(head.stream.context(), ranges.size() * sizeof(std::uint32_t),
+                                                          gpu::Memory::Transient, "the texts' ends");
+  head.stream.upload(*buffer, 0, std::span<const std::uint32_t>(ranges));
+  head.buffers.push_back(buffer);
+  ops::average_head(head.stream, head.kernels, head.slot, *buffer);
 }
 
-void apply(const Add& add, std::span<double> row) {
-  for (std::size_t i = 0; i < row.size(); ++i) row[i] += static_cast<double>(add.vector[i]);
+/// One batch item's rows [token, width] of the reference, and which of them are real.
+struct ReferenceRows {
+  std::span<double> values;
+  std::size_t width = 0;
+  std::size_t begin = 0, end = 0;
+
+  std::span<double> row(std::size_t token) const { return values.subspan(token * width, width); }
+  std::size_t count() const { return values.size() / width; }
+};
+
+void apply(const Scale& scale, const ReferenceRows& rows) {
+  for (double& value : rows.values) value *= static_cast<double>(scale.gain);
+}
+
+void apply(const Add& add, const ReferenceRows& rows) {
+  for (std::size_t token = 0; token < rows.count(); ++token) {
+    for (std::size_t i = 0; i < rows.width; ++i) rows.row(token)[i] += static_cast<double>(add.vector[i]);
+  }
+}
+
+void apply(const Average&, const ReferenceRows& rows) {
+  std::vector<double> mean(rows.width);
+  for (std::size_t token = rows.begin; token < rows.end; ++token) {
+    for (std::size_t i = 0; i < rows.width; ++i) mean[i] += rows.row(token)[i] / static_cast<double>(rows.end - rows.begin);
+  }
+  for (std::size_t token = rows.begin; token < rows.end; ++token) std::ranges::copy(mean, rows.row(token).begin());
 }
 
 }  // namespace
@@ -37,22 +70,26 @@ void apply_operation(const Operation& operation, const DeviceHead& head) {
   std::visit([&](const auto& one) { apply(one, head); }, operation);
 }
 
-void apply_operation(const Operation& operation, Array& values, std::uint32_t head) {
-  const std::size_t heads = values.shape[1], tokens = values.shape[2], width = values.shape[3];
-  for (std::size_t item = 0; item < values.shape[0]; ++item) {
-    for (std::size_t token = 0; token < tokens; ++token) {
-      const std::span<double> row(values.values.data() + ((item * heads + head) * tokens + token) * width, width);
-      std::visit([&](const auto& one) { apply(one, row); }, operation);
-    }
+void apply_operation(const Operation& operation, Array& values, std::uint32_t head, const model::TokenBatch& tokens) {
+  const std::size_t heads = values.shape[1], count = values.shape[2], width = values.shape[3];
+  for (std::uint32_t item = 0; item < values.shape[0]; ++item) {
+    const std::size_t first = (std::size_t{item} * heads + head) * count * width;
+    const ReferenceRows rows{.values = std::span(values.values).subspan(first, count * width),
+                             .width = width,
+                             .begin = tokens.start(item),
+                             .end = tokens.start(item) + tokens.lengths[item]};
+    std::visit([&](const auto& one) { apply(one, rows); }, operation);
   }
 }
 
-model::reference::SiteEdit reference_edit(const Interventions& interventions) {
-  return [&interventions](model::BlockRef block, model::Site site, Array& values) {
+model::reference::SiteEdit reference_edit(const Interventions& interventions, const model::ModelInput& input) {
+  return [&interventions, &input](model::BlockRef block, model::Site site, Array& values) {
+    const bool is_of_keys = site == model::Site::Key || site == model::Site::Value;
+    const model::TokenBatch& tokens = is_of_keys ? input.keys(block.kind) : input.queries(block.kind);
     for (const Intervention& one : interventions) {
       if (one.site != site || !one.scope.covers(block)) continue;
       for (std::uint32_t head = 0; head < values.shape[1]; ++head) {
-        if (one.scope.head.value_or(head) == head) apply_operation(one.operation, values, head);
+        if (one.scope.head.value_or(head) == head) apply_operation(one.operation, values, head, tokens);
       }
     }
   };

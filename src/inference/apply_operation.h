@@ -18,6 +18,7 @@ struct DeviceHead {
   ops::Rows rows;
   gpu::Stream& stream;
   ops::Kernels& kernels;
+  const model::TokenBatch& tokens;  ///< of the rows
   /// Buffers that must live until the stream's work is done are appended.
   std::vector<std::shared_ptr<const gpu::Buffer>>& buffers;
 };
@@ -25,10 +26,11 @@ struct DeviceHead {
 /// Records the operation on the head's rows, in place. Throws Error when the device has no memory for its vector.
 void apply_operation(const Operation& operation, const DeviceHead& head);
 
-/// The operation on one head of an array [batch, head, token, d] of the reference, in place.
-void apply_operation(const Operation& operation, model::reference::Array& values, std::uint32_t head);
+/// The operation on one head of an array [batch, head, token, d] of the reference, in place. `tokens`: of its rows.
+void apply_operation(const Operation& operation, model::reference::Array& values, std::uint32_t head,
+                     const model::TokenBatch& tokens);
 
-/// The interventions as the reference takes them. `interventions` must outlive the result.
-model::reference::SiteEdit reference_edit(const Interventions& interventions);
+/// The interventions as the reference takes them. Both must outlive the result.
+model::reference::SiteEdit reference_edit(const Interventions& interventions, const model::ModelInput& input);
 
 }  // namespace headlight::inference

@@ -31,6 +31,7 @@ bool changes_nothing(const Operation& operation) {
 std::string complaint(const Scale& scale, std::uint32_t) {
   return std::isfinite(scale.gain) ? "" : fmt::format("its gain is {}: give a finite number", scale.gain);
 }
+std::string complaint(const Average&, std::uint32_t) { return ""; }
 std::string complaint(const Add& add, std::uint32_t width) {
   if (add.vector.size() != width) {
     return fmt::format("its vector has {} numbers where a head has {}: give as many", add.vector.size(), width);
@@ -82,6 +83,12 @@ Interventions of_block(std::span<const Intervention> interventions, model::Block
     narrowed.scope.layer = block.layer.value;
   }
   return result;
+}
+
+bool mixes_tokens(std::span<const Intervention> interventions, model::BlockKind kind) {
+  return std::ranges::any_of(interventions, [&](const Intervention& one) {
+    return std::holds_alternative<Average>(one.operation) && one.scope.kind.value_or(kind) == kind;
+  });
 }
 
 Interventions interventions_of(const HeadGains& gains, const model::Network& network) {

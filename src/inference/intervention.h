@@ -38,7 +38,12 @@ struct Add {
 
   bool operator==(const Add&) const = default;
 };
-using Operation = std::variant<Scale, Add>;
+/// x ← the mean of x over the real tokens of the batch item, for each of them ("mean ablation"): what the head gives no
+/// longer depends on the position. A token then depends on those behind it, so that longer texts are computed anew.
+struct Average {
+  bool operator==(const Average&) const = default;
+};
+using Operation = std::variant<Scale, Add, Average>;
 
 /// A change of what a pass computes. A pass applies its interventions at a site in the order of their list: with x ← 2x
 /// before x ← x + b the result is 2x + b.
@@ -64,5 +69,8 @@ using HeadGains = std::map<std::pair<model::BlockRef, std::uint32_t>, float>;
 /// Head gains as interventions. Gains of heads that the network doesn't have are left out: they may be of the network that
 /// was open before.
 Interventions interventions_of(const HeadGains& gains, const model::Network& network);
+
+/// Does a change make tokens of the block depend on later ones, whatever the mask is?
+bool mixes_tokens(std::span<const Intervention> interventions, model::BlockKind kind);
 
 }  // namespace headlight::inference

@@ -185,13 +185,18 @@ template <typename SlotOf>
 void LayerRecorder::intervene(model::BlockRef block, model::Site site, std::uint32_t heads, ops::Rows rows,
                               const SlotOf& slot_of) {
   if (rows.count == 0) return;
+  const bool is_of_keys = site == model::Site::Key || site == model::Site::Value;
+  const model::TokenBatch& tokens = is_of_keys ? pass_.input.keys(block.kind) : pass_.input.queries(block.kind);
   for (const Intervention& one : pass_.interventions) {
     if (one.site != site || !one.scope.covers(block)) continue;
     for (std::uint32_t head = 0; head < heads; ++head) {
       if (one.scope.head.value_or(head) != head) continue;
-      apply_operation(
-          one.operation,
-          {.slot = slot_of(head), .rows = rows, .stream = stream_, .kernels = kernels_, .buffers = forward_.buffers});
+      apply_operation(one.operation, {.slot = slot_of(head),
+                                      .rows = rows,
+                                      .stream = stream_,
+                                      .kernels = kernels_,
+                                      .tokens = tokens,
+                                      .buffers = forward_.buffers});
     }
   }
 }

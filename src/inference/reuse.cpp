@@ -26,8 +26,12 @@ bool looks_back_only(const attention::MaskSpec& mask, const model::AttentionConf
 
 bool is_stack_causal(const PassInputs& pass, BlockKind kind) {
   const model::Layers& layers = *pass.network->layers;
+  const bool is_encoder = kind == BlockKind::EncoderSelf;
+  const bool is_mixed =
+      mixes_tokens(pass.interventions, kind) || (!is_encoder && mixes_tokens(pass.interventions, BlockKind::Cross));
+  if (is_mixed) return false;
   const auto is_causal = [&](const model::AttentionLayer& layer) { return looks_back_only(pass.masks[kind], layer.config); };
-  if (kind == BlockKind::EncoderSelf) return std::all_of(layers.encoder.begin(), layers.encoder.end(), is_causal);
+  if (is_encoder) return std::all_of(layers.encoder.begin(), layers.encoder.end(), is_causal);
   return std::all_of(layers.decoder.begin(), layers.decoder.end(), [&](const model::DecoderLayer& layer) {
     if (depends_on_length(pass.masks[BlockKind::Cross])) return false;
     return layer.self ? is_causal(*layer.self) : layer.cross.config.merge == model::MergeOrder::Concatenate;

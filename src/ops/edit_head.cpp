@@ -23,6 +23,7 @@ void edit(const Kernels& kernels, const HeadSlot& slot, Rows rows, const Dispatc
       {tensor.items, kernels.max_binding(false) / tensor.item_bytes(), kernels.context().device().max_groups[1]}));
   const Kernels::Fold fold = kernels.fold(divide_up(rows.count * slot.width4, kLanes));
   for (std::uint32_t item = 0; item < tensor.items; item += per_slice) {
+    parameters.first_item = item;
     const std::uint32_t items = std::min(per_slice, tensor.items - item);
     dispatch(tensor.slice(item, items), parameters, gpu::Groups{fold.groups, items, fold.rows});
   }
@@ -44,6 +45,14 @@ void scale_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, flo
     parameters.factor = factor;
     stream.dispatch(kernels[{.shader = Shader::ScaleHead}], {values}, parameters, groups);
   });
+}
+
+void average_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& ranges) {
+  edit(kernels, slot, {.first = 0, .count = slot.tensor.tokens},
+       [&](const gpu::Slice& values, const EditHeadParameters& parameters, const gpu::Groups& groups) {
+         stream.dispatch(kernels[{.shader = Shader::AverageHead}], {values, ranges}, parameters,
+                         gpu::Groups{slot.width4, groups.y, 1});
+       });
 }
 
 void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& vector, Rows rows) {

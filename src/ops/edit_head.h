@@ -25,4 +25,8 @@ void scale_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, flo
 /// A vector [padded d] added to the head's numbers of each of these tokens, in place; its padding must be zero.
 void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& vector, Rows rows);
 
+/// The head's numbers of every real token become their mean over the item's real tokens, in place. `ranges` [item, 2] of
+/// uint32: the first real token, and one past the last. All rows of the tensor must be up to date.
+void average_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& ranges);
+
 }  // namespace headlight::ops

@@ -33,6 +33,7 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
                                                         {"attention_merge", {}},
                                                         {"attention_naive", {}},
                                                         {"attention_tiled", {{"lanes", {64, 256}}}},
+                                                        {"average_head", {}},
                                                         {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},
                                                         {"linear_naive", {activation}},
                                                         {"linear_shuffle", {activation, {"rows", {8, 16}}}},

@@ -25,18 +25,19 @@ enum class Shader : std::uint8_t {
   AttentionMerge,
   AttentionNaive,
   AttentionTiled,  ///< lanes
-  LinearGemv,      ///< activation, rows
-  LinearNaive,     ///< activation
-  LinearShuffle,   ///< activation, rows
-  LinearSum,       ///< activation
-  LinearTiled,     ///< activation, lanes
-  LinearVec4,      ///< activation, rows
+  AverageHead,
+  LinearGemv,     ///< activation, rows
+  LinearNaive,    ///< activation
+  LinearShuffle,  ///< activation, rows
+  LinearSum,      ///< activation
+  LinearTiled,    ///< activation, lanes
+  LinearVec4,     ///< activation, rows
   MatrixRegion,
   Norm,  ///< lanes
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 20;
+inline constexpr std::size_t kShaders = 21;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {

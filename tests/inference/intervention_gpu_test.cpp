@@ -28,7 +28,7 @@ double difference_from_reference(test::RunningSession& session, const test::Netw
   const double fill = static_cast<double>(attention::fill_value(one.masks.by_kind[0].fill));
   return test::max_difference(session,
                               model::reference::run(*one.network, one.input, test::visibility(one.masks, one.input), fill,
-                                                    reference_edit(interventions)),
+                                                    reference_edit(interventions, one.input)),
                               worst);
 }
 

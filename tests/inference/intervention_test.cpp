@@ -29,6 +29,12 @@ model::Network make_network() {
   return network;
 }
 
+/// Two tokens on both sides.
+model::ModelInput two_tokens() {
+  const model::TokenBatch tokens{.batch = 1, .length = 2, .lengths = {2}};
+  return {.source = tokens, .target = tokens};
+}
+
 std::string refusal(const Interventions& interventions) {
   return test::error_message([&] { check(make_network(), interventions); });
 }
@@ -95,13 +101,26 @@ TEST_SUITE("cpu") {
                              {.site = Site::Key, .scope = {}, .operation = Scale{0.0f}},
                              {.scope = scope_of(kCross, 0), .operation = Scale{0.0f}}};
     model::reference::Array z{{1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}};  // two heads of two tokens
-    reference_edit(list)(kEncoder, Site::HeadOutput, z);
+    const model::ModelInput input = two_tokens();
+    reference_edit(list, input)(kEncoder, Site::HeadOutput, z);
     CHECK(z.values == std::vector<double>{1, 2, 3, 4, 11, 14, 15, 18});
-    reference_edit(list)(kCross, Site::HeadOutput, z);
+    reference_edit(list, input)(kCross, Site::HeadOutput, z);
     CHECK(z.values == std::vector<double>{0, 0, 0, 0, 23, 30, 31, 38});
-    reference_edit(list)(kCross, Site::Query, z);
+    reference_edit(list, input)(kCross, Site::Query, z);
     CHECK(z.values[4] == 23);
-    reference_edit(list)(kEncoder, Site::Key, z);
+    reference_edit(list, input)(kEncoder, Site::Key, z);
     CHECK(z.values == std::vector<double>(8, 0.0));
+  }
+
+  TEST_CASE("an average is over the real tokens of each item, which padding leaves alone") {
+    const Interventions list{{.scope = {.head = 0}, .operation = Average{}}};
+    const model::TokenBatch tokens{.batch = 2, .length = 3, .lengths = {3, 2}, .starts = {0, 1}};
+    const model::ModelInput input{.source = tokens};
+    model::reference::Array z{{2, 1, 3, 1}, {1, 2, 6, 7, 4, 8}};
+    reference_edit(list, input)(kEncoder, Site::HeadOutput, z);
+    CHECK(z.values == std::vector<double>{3, 3, 3, 7, 6, 6});
+    CHECK(mixes_tokens(list, BlockKind::Cross));
+    CHECK_FALSE(mixes_tokens(Interventions{{.scope = scope_of(kEncoder, 0), .operation = Average{}}}, BlockKind::Cross));
+    CHECK_FALSE(mixes_tokens(Interventions{{.scope = {}, .operation = Scale{2.0f}}}, BlockKind::EncoderSelf));
   }
 }

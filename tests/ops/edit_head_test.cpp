@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "support/gpu_tensors.h"
@@ -108,5 +110,50 @@ TEST_SUITE("gpu") {
     CHECK(wrong_after_edits(kernels, merged,
                             [](const DeviceTensor& tensor) { return head_slot(tensor, concatenated(2, 32), 1, 32); }, 128,
                             0.5f, {3, 47}) == 0);
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "average_head: real tokens of each item, at every awkward length and width") {
+    Kernels kernels(context);
+    for (const std::uint32_t tokens : {1U, 2U, 63U, 64U, 65U, 129U, 300U}) {
+      for (const std::uint32_t width : {1U, 4U, 7U, 64U}) {
+        CAPTURE(tokens);
+        CAPTURE(width);
+        constexpr std::uint32_t kItems = 3, kHeads = 2;
+        test::Random random(tokens * 100 + width);
+        const Tensor values = random.tensor({kItems, kHeads, tokens, width});
+        // The whole item, all but the last token, and all but the first.
+        const std::vector<std::uint32_t> ranges = {0, tokens, 0, std::max(tokens, 2U) - 1, tokens > 1 ? 1U : 0U, tokens};
+        gpu::Stream stream(context);
+        const DeviceTensor tensor = test::put(stream, values);
+        const gpu::Buffer ends(context, ranges.size() * sizeof(std::uint32_t), gpu::Memory::Device, "a test");
+        stream.upload(ends, 0, std::span<const std::uint32_t>(ranges));
+        average_head(stream, kernels, head_slot(tensor, 1), ends);
+        const gpu::Download bytes = stream.download(tensor.buffer());
+        gpu::Submission submission = std::move(stream).submit();
+        submission.wait();
+        const test::Taken found = test::take(tensor, submission.values<float>(bytes));
+        CHECK(found.is_padding_zero);
+        std::size_t wrong = 0;
+        for (std::uint32_t item = 0; item < kItems; ++item) {
+          const std::uint32_t begin = ranges[item * 2], end = ranges[item * 2 + 1];
+          for (std::uint32_t head = 0; head < kHeads; ++head) {
+            for (std::uint32_t i = 0; i < width; ++i) {
+              const auto at = [&](std::uint32_t token) {
+                return ((std::size_t{item} * kHeads + head) * tokens + token) * width + i;
+              };
+              double mean = 0.0;
+              for (std::uint32_t token = begin; token < end; ++token)
+                mean += double{values.values[at(token)]} / (end - begin);
+              for (std::uint32_t token = 0; token < tokens; ++token) {
+                const bool is_averaged = head == 1 && token >= begin && token < end;
+                const double right = is_averaged ? mean : double{values.values[at(token)]};
+                wrong += std::abs(double{found.values.values[at(token)]} - right) <= 1e-6 ? 0U : 1U;
+              }
+            }
+          }
+        }
+        CHECK(wrong == 0);
+      }
+    }
   }
 }
