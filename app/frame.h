@@ -64,6 +64,16 @@ struct Frame {
     return result.analysed(query);
   }
 
+  /// Do maps show the present run minus the frozen one? Not where the two can't be compared.
+  bool shows_difference() const {
+    return state.compare.frozen && state.compare.shows_difference && result.reference_error.empty();
+  }
+  /// The query, of the difference where maps show differences.
+  TileQuery compared(TileQuery query) const {
+    if (shows_difference()) query.quantity = difference_of(query.quantity);
+    return query;
+  }
+
   /// Starts a command with the next frame, if it is enabled then. `id` must outlive this frame.
   void start_command(std::string_view id) {
     if (!commands) return;

@@ -13,6 +13,7 @@
 #include "app/state/state.h"
 #include "attention/stage.h"
 #include "core/tensor.h"
+#include "inference/intervention.h"
 #include "inference/run.h"
 #include "model/network.h"
 
@@ -56,11 +57,15 @@ struct AnalysisSubject {
 /// between two of its steps newer requests win. So one take() computes for 20 ms at most.
 class AnalysisTask {
  public:
-  /// What is read next of the run.
+  /// What is read next of a run.
   struct Reads {
     std::vector<attention::TileRequest> tiles = {};
     std::vector<inference::StateRef> logits = {};  ///< whose logits are read, where the run has any
     std::vector<inference::ResidualRows> residuals = {};
+    /// Not empty: all of it is read of another pass, which applies these behind the run's own interventions. It shares with
+    /// the run what they leave the same. Steps that follow each other with equal changes read of one pass.
+    inference::Interventions changes = {};
+    bool is_of_reference = false;  ///< of the run that is compared with; only where Analysis::compares
   };
   struct Answers {
     std::span<attention::Tile> tiles;
@@ -84,6 +89,8 @@ struct Analysis {
   std::string_view title;  ///< "sizes of the residual stream"
   /// Throws Error in one line where the network can't be analysed, or the query names nothing in it.
   std::unique_ptr<AnalysisTask> (*begin)(const AnalysisQuery& query, const AnalysisSubject& subject);
+  /// Does it read the run that is compared with? Then it is asked only where there is one, which has the run's shapes.
+  bool compares = false;
 };
 
 /// A query's answer.

@@ -3,6 +3,8 @@
 #include <array>
 
 #include "app/analyses/block_states.h"
+#include "app/analyses/changed_heads.h"
+#include "app/analyses/head_knockouts.h"
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/logit_attribution.h"
 #include "app/analyses/residual_sizes.h"
@@ -13,8 +15,8 @@ namespace headlight::app {
 namespace {
 
 constexpr std::array kAnalyses = {
-    &kBlockStates, &kHeadMetricAnalysis, &kResidualSizes, &kLogitAttribution, &kLogitSources,
-    &kFlowRoutes,  &kAttentionRollout,   &kAttentionFlow, &kRunSample,
+    &kBlockStates,      &kHeadMetricAnalysis, &kResidualSizes, &kLogitAttribution, &kLogitSources,  &kFlowRoutes,
+    &kAttentionRollout, &kAttentionFlow,      &kRunSample,     &kChangedHeads,     &kHeadKnockouts,
 };
 
 }  // namespace

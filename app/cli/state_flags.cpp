@@ -5,8 +5,12 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/flags.h"
+#include "app/models/starter_view.h"
+#include "app/state/comparison.h"
+#include "app/state/session_file.h"
 #include "app/state/usage.h"
 #include "app/views/view_table.h"
+#include "core/error.h"
 
 namespace headlight::app {
 namespace {
@@ -47,6 +51,28 @@ void StateFlags::add_to(CLI::App& app) {
     add_flag(app, field.flag.name, field.flag.value_name, field.flag.help, kGroup,
              [this, &field](const std::string& text) { edits_.push_back(field.flag.parse(field.flag.name, text)); });
   }
+  add_comparison(app, kGroup);
+}
+
+void StateFlags::add_comparison(CLI::App& app, const char* group) {
+  add_flag(app, "--compare-with", "FILE|trained",
+           "show how the run differs from a saved session's, of a text with as many tokens, or from the same text with the "
+           "model as it was trained",
+           group, [this](const std::string& text) {
+             if (text == "trained") {
+               edits_.push_back([](State& state) {
+                 State trained = state;
+                 restore_training(trained);
+                 state.compare.frozen = freeze(trained);
+               });
+               return;
+             }
+             const Result<State> session = load_session(text);
+             if (!session) throw Error("--compare-with: {}", session.error());
+             State other = *session;
+             find_moved_model(other);
+             edits_.push_back([frozen = freeze(other)](State& state) { state.compare.frozen = frozen; });
+           });
 }
 
 void StateFlags::apply(State& state) const {

@@ -16,6 +16,8 @@ class StateFlags {
   void apply(State& state) const;
 
  private:
+  void add_comparison(CLI::App& app, const char* group);
+
   std::vector<StateEdit> edits_;
 };
 

@@ -10,6 +10,7 @@ namespace headlight::app {
 std::vector<Command> move_commands();
 std::vector<Command> mask_commands();
 std::vector<Command> head_commands();
+std::vector<Command> compare_commands();
 std::vector<Command> edit_commands();
 std::vector<Command> file_commands();
 std::vector<Command> view_commands();

@@ -11,8 +11,9 @@ namespace {
 
 std::vector<Command> join_groups() {
   std::vector<Command> all;
-  for (const auto group : {&move_commands, &mask_commands, &head_commands, &edit_commands, &file_commands, &view_commands,
-                           &map_commands, &search_commands, &find_commands, &generation_commands, &help_commands}) {
+  for (const auto group :
+       {&move_commands, &mask_commands, &head_commands, &compare_commands, &edit_commands, &file_commands, &view_commands,
+        &map_commands, &search_commands, &find_commands, &generation_commands, &help_commands}) {
     std::ranges::move(group(), std::back_inserter(all));
   }
   return all;

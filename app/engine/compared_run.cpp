@@ -82,6 +82,7 @@ void ComparedRun::compute(const RunInputs& wanted, const Newest& newest, Runner&
     ++number_;
   } catch (const std::exception& error) {
     if (kind_of(error) == ErrorKind::DeviceLost) throw;
+    if (kind_of(error) == ErrorKind::Cancelled) return;  // a newer request tries again
     failure_ = fmt::format("the reference run: {}", error.what());
     failure_.resize(std::min(failure_.size(), failure_.find('\n')));
   }

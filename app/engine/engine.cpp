@@ -166,13 +166,20 @@ class Engine::Worker {
     return goes_on;
   }
 
+  /// May a pass that nothing on screen needs go on? Not where inputs wait that it isn't of.
+  bool may_go_on() const {
+    const std::lock_guard lock(mutex_);
+    return !is_stopping_ && !device_ && !(wanted_ && wanted_->inputs != computing_);
+  }
+
   void work() {
     EngineWorker worker({.open = options_.open,
                          .tile_bytes = options_.tile_bytes,
                          .models = options_.models,
                          .watch_load = [this](std::size_t done, std::size_t total) { return watch_load(done, total); },
                          .watch_compiling = [this](std::size_t done, std::size_t total) { watch_compiling(done, total); },
-                         .watch_passes = [this](std::size_t done, std::size_t total) { return watch_passes(done, total); }});
+                         .watch_passes = [this](std::size_t done, std::size_t total) { return watch_passes(done, total); },
+                         .may_go_on = [this] { return may_go_on(); }});
     std::unique_lock lock(mutex_);
     while (true) {
       const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more() || tasks_->has_more(); };

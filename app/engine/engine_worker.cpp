@@ -54,7 +54,10 @@ void EngineWorker::open(const std::string& device) {
     close();
     runner_ = std::move(runner);
     runner_->watch_compiling(watch_compiling_);
-    runner_->watch_passes(watch_passes_);
+    runner_->watch_passes([this](std::size_t done, std::size_t total) {
+      if (computes_changes_) return !may_go_on_ || may_go_on_();
+      return !watch_passes_ || watch_passes_(done, total);
+    });
     device_ = device;
     is_given_up_ = false;
   } catch (const std::exception& error) {
@@ -102,6 +105,7 @@ void EngineWorker::load_weights(const RunSource::Source& source, inference::Prec
   if (!is_model && !loaded_) return;
   if (loaded_ == layers && loaded_precision_ == precision) return;
   run_.reset();  // its weights make room
+  changed_ = {};
   compared_.clear();
   loaded_.reset();
   try {
@@ -135,6 +139,7 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
 }
 
 void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs) {
+  changed_ = {};
   run_ = runner_->run({.network = source.network,
                        .input = *source.input,
                        .masks = inputs.masks,
@@ -227,10 +232,12 @@ std::vector<PredictionQuery> EngineWorker::missing_predictions() {
   if (!result_.has_logits) return missing;
   const model::TokenBatch& tokens = result_.input->target ? *result_.input->target : result_.input->source;
   const std::uint32_t layers = predicting_layers(*result_.network);
+  const bool can_compare = compared_.run() && compared_.run()->has_logits();
   Predictions kept;
   for (const Query& query : request_->queries) {
     const PredictionQuery* wanted = std::get_if<PredictionQuery>(&query);
     if (!wanted || wanted->batch >= tokens.batch || wanted->token >= tokens.length || wanted->layer > layers) continue;
+    if (wanted->is_of_reference && !can_compare) continue;
     const auto known = result_.predictions.find(*wanted);
     if (known != result_.predictions.end()) kept.insert(*known);
     if (known == result_.predictions.end() || known->second.run != result_.run) missing.push_back(*wanted);
@@ -251,7 +258,7 @@ std::vector<AnalysisQuery> EngineWorker::missing_analyses() {
   std::map<AnalysisQuery, Analysed> kept;
   for (const Query& query : request_->queries) {
     const AnalysisQuery* wanted = std::get_if<AnalysisQuery>(&query);
-    if (!wanted) continue;
+    if (!wanted || (wanted->analysis->compares && !compared_.run())) continue;
     const auto known = result_.analyses.find(*wanted);
     if (known != result_.analyses.end()) kept.insert(*known);
     const bool is_answered = known != result_.analyses.end() && known->second.run == result_.run && known->second.is_done;
@@ -261,8 +268,38 @@ std::vector<AnalysisQuery> EngineWorker::missing_analyses() {
   return missing;
 }
 
+void EngineWorker::forget_comparisons() {
+  queue_.cancel([](const Query& query) {
+    const TileQuery* tile = std::get_if<TileQuery>(&query);
+    const PredictionQuery* prediction = std::get_if<PredictionQuery>(&query);
+    const AnalysisQuery* analysis = std::get_if<AnalysisQuery>(&query);
+    return (tile && quantity(tile->quantity).base) || (prediction && prediction->is_of_reference) ||
+           (analysis && analysis->analysis->compares);
+  });
+  std::erase_if(result_.predictions, [](const auto& known) { return known.first.is_of_reference; });
+  std::erase_if(result_.analyses, [](const auto& known) { return known.first.analysis->compares; });
+}
+
+std::shared_ptr<const inference::Run> EngineWorker::changed_run(const inference::Interventions& changes) {
+  if (changed_.run && changed_.changes == changes) return changed_.run;
+  changed_ = {};
+  inference::PassInputs pass = run_->inputs();
+  pass.interventions.insert(pass.interventions.end(), changes.begin(), changes.end());
+  std::shared_ptr<const inference::Run> base = run_;  // a second handle: the run on screen stays as it is
+  computes_changes_ = true;
+  try {
+    changed_ = {.changes = changes, .run = runner_->run(std::move(pass), std::move(base))};
+  } catch (...) {
+    computes_changes_ = false;
+    throw;
+  }
+  computes_changes_ = false;
+  return changed_.run;
+}
+
 void EngineWorker::collect() {
   if (!request_ || !run_) return queue_.clear();
+  if (std::exchange(compared_number_, compared_.number()) != compared_.number()) forget_comparisons();
   const std::vector<TileQuery> tiles = missing_tiles();
   const std::vector<PredictionQuery> predictions = missing_predictions();
   std::set<Query> wanted(tiles.begin(), tiles.end());
@@ -270,12 +307,8 @@ void EngineWorker::collect() {
   const std::vector<AnalysisQuery> analyses = missing_analyses();
   wanted.insert(analyses.begin(), analyses.end());
   if (misses_memory()) wanted.insert(MemoryQuery());
-  const bool is_compared_anew = compared_number_ != std::exchange(compared_number_, compared_.number());
   // What is still wanted goes on where it is: a mean may have taken long to come so far.
-  queue_.cancel([&](const Query& query) {
-    const TileQuery* tile = std::get_if<TileQuery>(&query);
-    return !wanted.contains(query) || (is_compared_anew && tile && quantity(tile->quantity).base);
-  });
+  queue_.cancel([&](const Query& query) { return !wanted.contains(query); });
   std::size_t position = 0;
   const EvaluationSubject evaluated = subject_of({.run = *run_, .reference = compared_.run(), .norms = norms_});
   for (const TileQuery& tile : tiles) {
@@ -334,10 +367,12 @@ void EngineWorker::evaluate_some() {
   if (run_ && !queue_.is_empty()) {
     const std::size_t cells = std::exchange(is_first_chunk_, false) ? kFirstChunkCells : kChunkCells;
     try {
-      queue_.answer_some({.run = *run_, .reference = compared_.run()}, {.cells = cells, .logits = kChunkLogits});
+      queue_.answer_some({.run = *run_, .reference = compared_.run()}, {.cells = cells, .logits = kChunkLogits},
+                         [this](const inference::Interventions& changes) { return changed_run(changes); });
     } catch (const std::exception& error) {
-      fail(error);
+      if (kind_of(error) != ErrorKind::Cancelled) fail(error);  // a newer request waits, and collects anew
     }
+    if (queue_.is_empty()) changed_ = {};
   }
   if (!has_more() && result_.error.empty()) was_lost_ = false;
 }
@@ -396,6 +431,7 @@ void EngineWorker::note_failure(const std::exception& error) {
 
 void EngineWorker::fail(const std::exception& error) {
   if (kind_of(error) != ErrorKind::DeviceLost) return tell(first_line(error.what()));
+  changed_ = {};
   run_.reset();
   if (!was_lost_) return reopen();
   is_given_up_ = true;
@@ -406,6 +442,7 @@ void EngineWorker::fail(const std::exception& error) {
 
 void EngineWorker::close() {
   queue_.clear();
+  changed_ = {};
   compared_.clear();
   run_.reset();
   kept_.clear();

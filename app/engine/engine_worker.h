@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -23,13 +24,15 @@ class EngineWorker {
     std::shared_ptr<ModelCache> models;
     inference::LoadObserver watch_load;
     inference::CompileObserver watch_compiling = {};  ///< may be empty
-    inference::PassObserver watch_passes = {};        ///< may be empty
+    inference::PassObserver watch_passes = {};        ///< of passes that the user waits for; may be empty
+    std::function<bool()> may_go_on = {};             ///< may a pass in the background? Empty: it may
   };
   explicit EngineWorker(Options options)
       : open_(std::move(options.open)),
         watch_load_(std::move(options.watch_load)),
         watch_compiling_(std::move(options.watch_compiling)),
         watch_passes_(std::move(options.watch_passes)),
+        may_go_on_(std::move(options.may_go_on)),
         source_(std::move(options.models)),
         tiles_(options.tile_bytes) {}
 
@@ -73,6 +76,11 @@ class EngineWorker {
   void translate_some();
   void load_weights(const RunSource::Source& source, inference::Precision precision);
   void compare();
+  /// What was found of the run that is compared with, which is another one now.
+  void forget_comparisons();
+  /// The newest run with these interventions behind its own; kept until others are asked for, or the queue is empty. An
+  /// Error of kind Cancelled where a newer request doesn't want it.
+  std::shared_ptr<const inference::Run> changed_run(const inference::Interventions& changes);
   /// Puts those of the request's queries into the queue that aren't answered, and takes out what is no longer asked.
   void collect();
   std::vector<TileQuery> missing_tiles();
@@ -95,6 +103,8 @@ class EngineWorker {
   inference::LoadObserver watch_load_;
   inference::CompileObserver watch_compiling_;
   inference::PassObserver watch_passes_;
+  std::function<bool()> may_go_on_;
+  bool computes_changes_ = false;   ///< the pass of changed_run() is under way
   std::unique_ptr<Runner> runner_;  ///< outlives run_ and kept_
   std::string device_error_;
   std::string device_;        ///< as requested
@@ -108,6 +118,10 @@ class EngineWorker {
   std::map<std::uint64_t, std::shared_ptr<const inference::Run>> kept_;
   std::uint64_t kept_count_ = 0;  ///< in all
   ComparedRun compared_;
+  struct {
+    inference::Interventions changes;
+    std::shared_ptr<const inference::Run> run;  ///< none: nothing was asked of a changed pass
+  } changed_;
   std::optional<EngineRequest> request_;
   BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
   EngineResult result_;       ///< all but the tiles

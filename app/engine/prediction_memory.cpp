@@ -96,6 +96,15 @@ const inference::Distribution* PredictionMemory::before(const inference::Samplin
   return before_.under(settings);
 }
 
+const inference::Distribution* PredictionMemory::other(const std::shared_ptr<const std::vector<float>>& logits,
+                                                       const inference::SamplingSettings& settings) {
+  if (logits != other_logits_) {
+    other_logits_ = logits;
+    other_ = {.logits = logits, .distribution = std::nullopt, .settings = {}};
+  }
+  return other_.under(settings);
+}
+
 const char* PredictionMemory::change() const {
   switch (part_) {
     case Part::Text:

@@ -31,6 +31,10 @@ class PredictionMemory {
   /// Likewise of the logits before the last change; null without a comparison: after another model was
   /// opened, or another token chosen.
   const inference::Distribution* before(const inference::SamplingSettings& settings);
+  /// Logits of the same position in another run, under the settings; null where there are none, or none is finite. Stays
+  /// valid until the next call with other ones.
+  const inference::Distribution* other(const std::shared_ptr<const std::vector<float>>& logits,
+                                       const inference::SamplingSettings& settings);
   /// The part that has changed since: "the text", "the mask" or "a head's gain".
   const char* change() const;
 
@@ -48,6 +52,8 @@ class PredictionMemory {
   };
 
   Seen shown_, before_;
+  Seen other_;
+  std::shared_ptr<const std::vector<float>> other_logits_;  ///< as they were given
   std::vector<inference::Candidate> candidates_;
   std::shared_ptr<const RunInputs> inputs_;  ///< of shown_
   PredictionPosition position_;

@@ -34,7 +34,7 @@ std::vector<QueryQueue::Waitings::iterator> QueryQueue::in_order() {
   return order;
 }
 
-void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget) {
+void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget, const ChangedRun& changed_run) {
   const std::vector<Waitings::iterator> order = in_order();
   if (order.empty()) return;
   QueryTask::Cost all;
@@ -55,13 +55,14 @@ void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget) {
       const bool has_room = cost.cells < budget.cells && cost.logits + own.logits <= budget.logits;
       if (!batch.empty() && (!is_next || !has_room)) break;
       QueryStep part = entry->second.task->next(budget.cells);
-      if (!batch.empty() && part.of != step.of) break;
+      if (!batch.empty() && !part.is_of_same_run(step)) break;
       batch.push_back({.waiting = entry,
                        .tiles = part.tiles.size(),
                        .states = part.states.size(),
                        .residuals = part.residuals.size(),
                        .reads_encoder_output = part.reads_encoder_output});
       step.of = part.of;
+      step.changes = std::move(part.changes);
       for (const attention::TileRequest& tile : part.tiles) cost.cells += std::size_t{tile.rows} * tile.columns;
       cost.logits += own.logits;
       std::ranges::move(part.tiles, std::back_inserter(step.tiles));
@@ -69,21 +70,38 @@ void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget) {
       std::ranges::move(part.residuals, std::back_inserter(step.residuals));
       step.reads_encoder_output = step.reads_encoder_output || part.reads_encoder_output;
     }
-    answer(runs, batch, step);
+    answer(runs, batch, step, changed_run);
   } catch (...) {
     clear();
     throw;
   }
 }
 
-void QueryQueue::answer(const Runs& runs, std::vector<Part>& batch, const QueryStep& step) {
+void QueryQueue::fail(std::vector<Part>& batch, const std::string& why) {
+  for (const Part& part : batch) {
+    part.waiting->second.task->fail(why);
+    waiting_.erase(part.waiting);
+    ++done_;
+  }
+}
+
+void QueryQueue::answer(const Runs& runs, std::vector<Part>& batch, const QueryStep& step, const ChangedRun& changed_run) {
   const bool is_of_reference = step.of == Evaluation::Of::Reference;
+  if (is_of_reference && runs.reference == nullptr) throw Error("there is no run to compare with");
+  std::shared_ptr<const inference::Run> changed;
+  if (!step.changes.empty()) {
+    if (!changed_run) throw Error("there is nothing that computes a changed pass");
+    try {
+      changed = changed_run(step.changes);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::Cancelled) throw;
+      return fail(batch, error.what());
+    }
+  }
+  const inference::Run& run = changed ? *changed : is_of_reference ? *runs.reference : runs.run;
   inference::Run::Answers answers;
-  if (is_of_reference) {
-    if (runs.reference == nullptr) throw Error("there is no run to compare with");
-    answers.tiles = runs.reference->evaluate(step.tiles);
-  } else if (!step.tiles.empty() || !step.states.empty() || !step.residuals.empty()) {
-    answers = runs.run.answer({.tiles = step.tiles, .states = step.states, .residuals = step.residuals});
+  if (!step.tiles.empty() || !step.states.empty() || !step.residuals.empty()) {
+    answers = run.answer({.tiles = step.tiles, .states = step.states, .residuals = step.residuals});
   }
   const std::size_t width = step.states.empty() ? 0 : answers.logits.values.size() / step.states.size();
   std::span<attention::Tile> tiles = answers.tiles;

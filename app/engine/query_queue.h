@@ -7,11 +7,13 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "app/engine/query.h"
 #include "app/quantities/evaluation.h"
 #include "core/tensor.h"
+#include "inference/intervention.h"
 #include "inference/run.h"
 
 namespace headlight::app {
@@ -20,10 +22,16 @@ namespace headlight::app {
 struct QueryStep {
   Evaluation::Of of = Evaluation::Of::Run;
   std::vector<attention::TileRequest> tiles = {};
-  std::vector<inference::StateRef> states = {};         ///< whose logits are read; of the newest run
-  bool reads_encoder_output = false;                    ///< of the newest run
-  std::vector<inference::ResidualRows> residuals = {};  ///< of the newest run
+  std::vector<inference::StateRef> states = {};  ///< whose logits are read
+  bool reads_encoder_output = false;             ///< of the newest run
+  std::vector<inference::ResidualRows> residuals = {};
+  inference::Interventions changes = {};  ///< not empty: of another pass, which applies them too
+
+  bool is_of_same_run(const QueryStep& other) const { return of == other.of && changes == other.changes; }
 };
+
+/// The pass that applies `changes` behind the newest run's own interventions. May throw what Runner::run throws.
+using ChangedRun = std::function<std::shared_ptr<const inference::Run>(const inference::Interventions& changes)>;
 
 /// The answers to one step.
 struct QueryAnswer {
@@ -48,6 +56,8 @@ class QueryTask {
   /// Of about `most_cells` cells; the same again until take().
   virtual QueryStep next(std::size_t most_cells) = 0;
   virtual void take(const QueryAnswer& answer) = 0;
+  /// Instead of take(): the changed pass that the step is read of couldn't be computed. Nothing more is asked then.
+  virtual void fail(const std::string& /*why*/) {}
   virtual bool is_done() const = 0;
 };
 
@@ -68,8 +78,8 @@ class QueryQueue {
   bool is_empty() const { return waiting_.empty(); }
   /// Is any of these waiting?
   bool has(const std::function<bool(const Query&)>& is_meant) const;
-  /// Answers the next ones. Throws what the runs throw, and then is empty.
-  void answer_some(const Runs& runs, const QueryTask::Cost& budget);
+  /// Answers the next ones. Throws what the runs throw, and then is empty. `changed_run`: for steps that change something.
+  void answer_some(const Runs& runs, const QueryTask::Cost& budget, const ChangedRun& changed_run = {});
 
   /// Since the queue was last empty.
   QueryProgress progress() const { return {.done = done_, .total = done_ + waiting_.size()}; }
@@ -88,7 +98,8 @@ class QueryQueue {
     bool reads_encoder_output = false;
   };
   std::vector<Waitings::iterator> in_order();
-  void answer(const Runs& runs, std::vector<Part>& batch, const QueryStep& step);
+  void answer(const Runs& runs, std::vector<Part>& batch, const QueryStep& step, const ChangedRun& changed_run);
+  void fail(std::vector<Part>& batch, const std::string& why);
 
   Waitings waiting_;
   std::size_t done_ = 0;

@@ -42,7 +42,9 @@ class PredictionTask final : public QueryTask {
       : query_(query), vocabulary_(vocabulary), sink_(std::move(sink)) {}
 
   Cost cost() const override { return {.logits = vocabulary_}; }
-  QueryStep next(std::size_t /*most_cells*/) override { return {.states = {query_.state()}}; }
+  QueryStep next(std::size_t /*most_cells*/) override {
+    return {.of = query_.is_of_reference ? Evaluation::Of::Reference : Evaluation::Of::Run, .states = {query_.state()}};
+  }
   void take(const QueryAnswer& answer) override {
     sink_(answer.logits);
     is_done_ = true;
@@ -96,7 +98,11 @@ class AnalysisQueryTask final : public QueryTask {
   QueryStep next(std::size_t most_cells) override {
     if (is_done()) return {};
     AnalysisTask::Reads reads = task_->next(most_cells);
-    return {.tiles = std::move(reads.tiles), .states = std::move(reads.logits), .residuals = std::move(reads.residuals)};
+    return {.of = reads.is_of_reference ? Evaluation::Of::Reference : Evaluation::Of::Run,
+            .tiles = std::move(reads.tiles),
+            .states = std::move(reads.logits),
+            .residuals = std::move(reads.residuals),
+            .changes = std::move(reads.changes)};
   }
   void take(const QueryAnswer& answer) override {
     try {
@@ -105,6 +111,10 @@ class AnalysisQueryTask final : public QueryTask {
       error_ = error.what();
     }
     sink_({.result = error_.empty() ? task_->result() : nullptr, .error = error_, .is_done = is_done()});
+  }
+  void fail(const std::string& why) override {
+    error_ = why;
+    sink_({.result = nullptr, .error = error_, .is_done = true});
   }
   bool is_done() const override { return !error_.empty() || task_->is_done(); }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <system_error>
+#include <utility>
 
 #include "app/models/bundled_models.h"
 #include "core/error.h"
@@ -19,6 +20,23 @@ bool is_bundled(const fs::path& path, std::string_view name) {
   const std::optional<fs::path> bundled = find_bundled_model(name);
   std::error_code failure;
   return bundled && fs::equivalent(path, *bundled, failure);
+}
+
+/// Where a model is that isn't at its path any more; the path where it is, or can't be found.
+std::string path_now(const std::string& path) {
+  std::error_code failure;
+  if (fs::exists(path, failure)) return path;
+  const std::string name = fs::path(path).filename().string();
+  for (const StarterView* starter : kStarterViews) {
+    if (starter->model != name) continue;
+    const std::optional<fs::path> bundled = find_bundled_model(name);
+    return bundled ? bundled->string() : path;
+  }
+  try {  // a name as on the Hugging Face hub, whose cache may have the model
+    return fs::absolute(inference::find_model(path)).lexically_normal().string();
+  } catch (const Error&) {  // opening it says what is missing
+    return path;
+  }
 }
 
 }  // namespace
@@ -62,19 +80,13 @@ FirstState first_state(ModelCache& models) {
 }
 
 void find_moved_model(State& state) {
-  std::error_code failure;
   Model* model = std::get_if<Model>(&state.source);
-  if (!model || fs::exists(model->path, failure)) return;
-  const std::string name = fs::path(model->path).filename().string();
-  for (const StarterView* starter : kStarterViews) {
-    if (starter->model != name) continue;
-    if (const std::optional<fs::path> path = find_bundled_model(name)) model->path = path->string();
-    return;
-  }
-  try {  // a name as on the Hugging Face hub, whose cache may have the model
-    model->path = fs::absolute(inference::find_model(model->path)).lexically_normal().string();
-  } catch (const Error&) {  // opening it says what is missing
-  }
+  if (!model) return;
+  const std::string before = std::exchange(model->path, path_now(model->path));
+  if (model->path == before || !state.compare.frozen || model_path(state.compare.frozen->inputs.source) != before) return;
+  FrozenRun frozen = *state.compare.frozen;
+  std::get<Model>(frozen.inputs.source).path = model->path;
+  state.compare.frozen = std::move(frozen);
 }
 
 }  // namespace headlight::app

@@ -55,7 +55,8 @@ json to_json(const Panes& panes) {
           {"grid_fold", enum_name<Fold>(kFolds, panes.grid_fold)},
           {"is_text_open", panes.is_text_open},
           {"is_model_open", panes.is_model_open},
-          {"is_mask_open", panes.is_mask_open}};
+          {"is_mask_open", panes.is_mask_open},
+          {"is_compare_open", panes.is_compare_open}};
 }
 
 Panes panes_from_json(const json& value, const std::string& path) {
@@ -70,6 +71,7 @@ Panes panes_from_json(const json& value, const std::string& path) {
   reader.read("is_text_open", panes.is_text_open);
   reader.read("is_model_open", panes.is_model_open);
   reader.read("is_mask_open", panes.is_mask_open);
+  reader.read("is_compare_open", panes.is_compare_open);
   return panes;
 }
 
@@ -168,6 +170,7 @@ LoadedSettings defaults_after(const fs::path& path, const std::string& what_is_w
 
 void forget_changes(State& state) {
   restore_training(state);
+  state.compare.frozen.reset();
   state.playground().kept_masks = {};
 }
 

@@ -38,6 +38,7 @@ struct Panes {
   bool is_text_open = true;  ///< the sidebar's sections
   bool is_model_open = true;
   bool is_mask_open = true;
+  bool is_compare_open = true;
 
   bool operator==(const Panes&) const = default;
 };
@@ -68,7 +69,8 @@ struct Settings {
 
 inline constexpr std::size_t kMostRecentModels = 12;
 inline constexpr std::size_t kMostRecentChoices = 6;
-/// Forgets masks and head gains: a start begins with a model as it was trained; only sessions keep what was changed.
+/// Forgets masks, head gains and the frozen run: a start begins with a model as it was trained; only sessions keep what was
+/// changed.
 void forget_changes(State& state);
 /// Puts a model first among the recent ones.
 void remember_model(Settings& settings, const std::string& path);

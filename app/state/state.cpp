@@ -71,6 +71,7 @@ void keep_source(State& state) {
 /// Drops the parts of the state that belong only to the model or notebook that was left.
 void drop_changes(State& state) {
   state.gains.clear();
+  state.compare.frozen.reset();
   state.selection = {};
   state.view.pinned.reset();
 }

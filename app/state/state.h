@@ -12,6 +12,7 @@
 #include "app/state/source.h"
 #include "attention/mask.h"
 #include "attention/stage.h"
+#include "core/shared_value.h"
 #include "evaluation/head_metric.h"
 #include "inference/language_model.h"
 #include "inference/playground.h"
@@ -204,6 +205,48 @@ struct KeptSources {
   bool operator==(const KeptSources&) const = default;
 };
 
+/// The inputs of a forward pass. Equal values give equal results.
+struct RunInputs {
+  /// Without masks of its own, and the playground's key_text only where the text attends to it (as `cross` says).
+  Source source;
+  attention::MaskSet masks;
+  inference::HeadGains gains;
+
+  bool operator==(const RunInputs&) const = default;
+};
+
+/// A run that the present one is compared with.
+struct FrozenRun {
+  RunInputs inputs;
+  std::string name;  ///< what was special about it: "as trained", "1 head knocked out"
+
+  bool operator==(const FrozenRun&) const = default;
+};
+
+/// What is compared (app/state/comparison.h).
+struct CompareChoices {
+  SharedValue<FrozenRun> frozen = {};  ///< none: nothing is
+  bool shows_difference = true;        ///< maps show the present run minus the frozen one; else the present run
+
+  bool operator==(const CompareChoices&) const = default;
+};
+
+/// What the what-if view tells of each head: how much knocking it out changes the logit of a token (or its difference from
+/// another token's), the token's probability, or the mean loss of the text.
+enum class KnockoutMeasure : std::uint8_t { Logit, Probability, Loss };
+/// What a head's output becomes in it: 0, or its mean over the tokens of the text, which keeps what the head gives
+/// everywhere.
+enum class Ablation : std::uint8_t { Zero, Mean };
+
+/// The what-if view's own settings. Its tokens are the logits view's.
+struct WhatIfChoices {
+  KnockoutMeasure measure = KnockoutMeasure::Logit;
+  Ablation ablation = Ablation::Zero;
+  bool is_sorted = true;  ///< the list begins with the head that matters most; else by layer and head
+
+  bool operator==(const WhatIfChoices&) const = default;
+};
+
 /// All choices of the user: compared, copied, saved and undone as one value. It contains no computed results.
 struct State {
   Source source;
@@ -218,6 +261,8 @@ struct State {
   HeadChoices heads;
   LogitsChoices logits;
   FlowChoices flow;
+  CompareChoices compare;
+  WhatIfChoices what_if;
 
   /// The playground, shown or kept.
   Playground& playground();
@@ -276,15 +321,6 @@ struct Transient {
   TextFocus text_focus = TextFocus::None;   ///< cleared by the text box
 };
 
-/// The inputs of a forward pass. Equal values give equal results.
-struct RunInputs {
-  /// Without masks of its own, and the playground's key_text only where the text attends to it (as `cross` says).
-  Source source;
-  attention::MaskSet masks;
-  inference::HeadGains gains;
-
-  bool operator==(const RunInputs&) const = default;
-};
 RunInputs run_inputs(const State& state);
 
 /// Change the source alone: the text goes over, settings are kept, masks and the rest of the state stay.

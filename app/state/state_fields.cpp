@@ -1,6 +1,7 @@
 #include <array>
 #include <utility>
 
+#include "app/state/comparison.h"
 #include "app/state/field.h"
 #include "app/state/field_types.h"
 #include "app/state/field_values.h"
@@ -347,6 +348,22 @@ void add_single_views(std::vector<Field>& fields) {
                                            at(&State::flow, &FlowChoices::residual_weight), 0.0f, 1.0f)));
 }
 
+/// What is compared, and the what-if view.
+void add_comparison(std::vector<Field>& fields) {
+  fields.push_back(described(
+      value_field("compare", "frozen", "", at(&State::compare, &CompareChoices::frozen), write_frozen, read_frozen),
+      [](const State&, const State& after) {
+        return Change{.label = after.compare.frozen ? "Freeze the run" : "Stop comparing"};
+      }));
+  fields.push_back(switch_field("compare", "shows_difference", "Switch differences",
+                                at(&State::compare, &CompareChoices::shows_difference)));
+  fields.push_back(choice_field("what_if", "measure", "Choose what a knock-out changes",
+                                at(&State::what_if, &WhatIfChoices::measure), kKnockoutMeasures));
+  fields.push_back(choice_field("what_if", "ablation", "Choose how heads are knocked out",
+                                at(&State::what_if, &WhatIfChoices::ablation), kAblations));
+  fields.push_back(switch_field("what_if", "is_sorted", "Sort heads", at(&State::what_if, &WhatIfChoices::is_sorted)));
+}
+
 /// How the views of all heads score, order and filter them.
 void add_head_views(std::vector<Field>& fields) {
   const auto in_heads = [](auto... member) { return at(&State::heads, member...); };
@@ -399,7 +416,7 @@ std::span<const Field> state_fields() {
   static const std::vector<Field> kFields = [] {
     std::vector<Field> fields;
     for (const auto add : {add_source, add_model, add_playground, add_changes, add_generation, add_selection, add_view,
-                           add_single_views, add_view_parts, add_head_views, add_kept_masks}) {
+                           add_single_views, add_view_parts, add_head_views, add_comparison, add_kept_masks}) {
       add(fields);
     }
     return fields;

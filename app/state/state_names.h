@@ -54,6 +54,9 @@ inline constexpr std::array<EnumName<ProductOrder>, 2> kProductOrders = {
     {{ProductOrder::ByComponent, "component"}, {ProductOrder::BySize, "size"}}};
 inline constexpr std::array<EnumName<FlowMethod>, 3> kFlowMethods = {
     {{FlowMethod::Routes, "routes"}, {FlowMethod::Rollout, "rollout"}, {FlowMethod::MaximumFlow, "flow"}}};
+inline constexpr std::array<EnumName<KnockoutMeasure>, 3> kKnockoutMeasures = {
+    {{KnockoutMeasure::Logit, "logit"}, {KnockoutMeasure::Probability, "probability"}, {KnockoutMeasure::Loss, "loss"}}};
+inline constexpr std::array<EnumName<Ablation>, 2> kAblations = {{{Ablation::Zero, "zero"}, {Ablation::Mean, "mean"}}};
 inline constexpr std::array<EnumName<model::MergeOrder>, 2> kMerges = {
     {{model::MergeOrder::Concatenate, "concatenate"}, {model::MergeOrder::WithoutTranspose, "without-transpose"}}};
 inline constexpr std::array<EnumName<model::BlockKind>, 3> kKinds = {{{model::BlockKind::EncoderSelf, "encoder"},

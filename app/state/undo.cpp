@@ -31,9 +31,20 @@ std::size_t approximate_bytes(const attention::MaskSet& masks, const attention::
   return bytes;
 }
 
+/// Of the frozen run, whose masks mostly are also those of a step.
+std::size_t approximate_bytes(const FrozenRun& frozen) {
+  const std::size_t text = match(
+      frozen.inputs.source, [](const Playground& shown) { return shown.text.size() + shown.key_text.size(); },
+      [](const Notebook&) { return std::size_t{0}; },
+      [](const Model& shown) { return shown.text.size() + shown.pair_text.size() + shown.target_text.size(); });
+  return sizeof(FrozenRun) + text + approximate_bytes(frozen.inputs.masks, nullptr);
+}
+
 /// Only parts of unbounded size are counted.
 std::size_t approximate_bytes(const State& state, const State* before) {
-  return sizeof(State) + state.text().size() + state.playground().key_text.size() +
+  const bool shares_frozen = before && before->compare.frozen.get() == state.compare.frozen.get();
+  const std::size_t frozen = state.compare.frozen && !shares_frozen ? approximate_bytes(*state.compare.frozen) : 0;
+  return sizeof(State) + frozen + state.text().size() + state.playground().key_text.size() +
          approximate_bytes(state.masks, before ? &before->masks : nullptr) +
          approximate_bytes(state.playground().kept_masks, before ? &before->playground().kept_masks : nullptr) +
          approximate_bytes(state.model().trained_masks, before ? &before->model().trained_masks : nullptr);

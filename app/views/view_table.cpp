@@ -15,6 +15,7 @@
 #include "app/views/predictions/predictions_view.h"
 #include "app/views/steps/steps_view.h"
 #include "app/views/text/text_view.h"
+#include "app/views/what_if/what_if_view.h"
 
 namespace headlight::app {
 namespace {
@@ -40,6 +41,9 @@ constexpr std::array<std::string_view, 4> kLogitsSettings = {"logits.token", "lo
                                                              "view.pinned"};
 constexpr std::array<std::string_view, 4> kFlowSettings = {"flow.method", "flow.threshold", "flow.residual_weight",
                                                            "view.pinned"};
+
+constexpr std::array<std::string_view, 6> kWhatIfSettings = {"what_if.measure", "what_if.ablation", "what_if.is_sorted",
+                                                             "logits.token",    "logits.other",     "view.pinned"};
 
 bool has_run(const Frame& frame) { return frame.result.run != 0; }
 
@@ -154,6 +158,14 @@ constexpr std::array kViews = {
          &open_flow_view,
          &shown_map,
          true},
+    View{"knockouts",
+         "What if",
+         "What would change about a prediction or the loss without each head, one by one.",
+         {Key::W, {}, "W"},
+         kWhatIfSettings,
+         &has_run,
+         &open_what_if_view,
+         &only_logits},
 };
 
 }  // namespace

@@ -100,7 +100,9 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
   mark_last_item(frame, "notice.close");
 }
 
-StatusChoice draw_model_remarks(Frame& frame, const std::string& model_changes, const Toast& toast) {
+StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks) {
+  const std::string& model_changes = remarks.model_changes;
+  const Toast& toast = remarks.toast;
   constexpr float kEdge = 8.0F;
   StatusChoice choice{.end = 12.0F};
   RemarkLine line(frame, kEdge);
@@ -112,6 +114,18 @@ StatusChoice draw_model_remarks(Frame& frame, const std::string& model_changes, 
                    .explanation = "The model is not as it was trained. Reset brings its own masks back and "
                                   "every head; it can be undone.",
                    .role = frame.ui.theme().warning});
+  }
+  if (!remarks.compared_with.empty()) {
+    const std::string& why = frame.result.reference_error;
+    const std::string text = fmt::format("compared with: {}", remarks.compared_with);
+    frame.ui.ensure_glyphs(text);
+    choice.stops_comparing =
+        line.draw({.name = "status.compare",
+                   .text = why.empty() ? text : fmt::format("can't be compared: {}", why),
+                   .button = "Off",
+                   .explanation = "Maps show the present run minus the frozen one, and predictions show "
+                                  "both. D switches between differences and the run itself.",
+                   .role = why.empty() ? frame.ui.theme().accent : frame.ui.theme().warning});
   }
   if (toast.is_shown()) {
     frame.ui.ensure_glyphs(toast.text);

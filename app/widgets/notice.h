@@ -25,14 +25,21 @@ struct Toast {
 
 /// The clicked part at the left end of the status line.
 struct StatusChoice {
-  bool resets_model = false;  ///< the chip's Reset
-  bool undoes = false;        ///< the toast's Undo
-  float end = 0.0F;           ///< the right end, from the window's left edge
+  bool resets_model = false;     ///< the chip's Reset
+  bool stops_comparing = false;  ///< the Off of what is compared
+  bool undoes = false;           ///< the toast's Undo
+  float end = 0.0F;              ///< the right end, from the window's left edge
 };
 
-/// At the left of the status line, which is the current window: a chip that stays while the model differs from its training
-/// (`departures`, empty: it is), and beside it the toast.
-StatusChoice draw_model_remarks(Frame& frame, const std::string& model_changes, const Toast& toast);
+/// What the left of the status line says.
+struct StatusRemarks {
+  const std::string& model_changes;  ///< how the model differs from its training; empty: it doesn't
+  const std::string& compared_with;  ///< what the run is compared with; empty: nothing
+  const Toast& toast;
+};
+/// At the left of the status line, which is the current window: chips that stay while the model differs from its training
+/// and while the run is compared, and beside them the toast.
+StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks);
 
 /// Draws it into the whole current child region; clears it when it is closed.
 void draw_notice_panel(Frame& frame, Notice& notice);

@@ -86,6 +86,13 @@ void set_weight_colors(shell::HeatmapImage& image, const State& state, const Sho
   image.high = limits->second.high;
 }
 
+void set_difference_colors(shell::HeatmapImage& image, const ValueRange& range, float least_reach) {
+  const float reach = std::max({std::abs(range.low), std::abs(range.high), least_reach});
+  image.color_map = signed_colors();
+  image.low = -reach;
+  image.high = reach;
+}
+
 float shown_concentration(const ShownTile& shown, attention::KeyRange queries, std::uint32_t max_rows) {
   const bool is_of_all = queries.begin == 0 && queries.end == shown.tile->request.rows;
   return is_of_all ? shown.facts->concentration : concentration(*shown.tile, queries, max_rows);

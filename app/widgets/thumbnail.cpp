@@ -13,6 +13,7 @@ namespace {
 
 constexpr float kPreviewEdge = 220.0F;
 constexpr std::uint32_t kPreviewId = 0x9E;
+constexpr float kLeastDifference = 0.1F;  // that has the strongest colour: a head that hardly changed looks like that
 
 /// llvmpipe ends a shader's loops after 65,536 iterations, which squares of 128 cells and more exceed; the renderer takes
 /// the largest of several cells per pixel as well. Without pooling, tiles of very long texts would be too large.
@@ -63,15 +64,21 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
 void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame.ui.theme();
-  ShownTile shown_tile = find_tile(frame, request);
-  if (!shown_tile.tile) shown_tile = find_covering_tile(frame.result, request);
+  const bool is_difference = frame.shows_difference();
+  const TileQuery query = frame.compared(request);
+  ShownTile shown_tile = find_tile(frame, query);
+  if (!shown_tile.tile) shown_tile = find_covering_tile(frame.result, query);
   if (!shown_tile.tile) {
     list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), theme.missing);
     return;
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
-  const bool is_per_row = frame.state.view.color_range == ColorRange::PerRow;
-  set_weight_colors(image, frame.state, shown_tile, is_per_row);
+  const bool is_per_row = !is_difference && frame.state.view.color_range == ColorRange::PerRow;
+  if (is_difference) {
+    set_difference_colors(image, shown_tile.facts->range, kLeastDifference);
+  } else {
+    set_weight_colors(image, frame.state, shown_tile, is_per_row);
+  }
   image.area = box;
   image.grid = 0;
   if (is_per_row) image.row_scale = shown_tile.facts->row_scales;

@@ -11,7 +11,8 @@ namespace headlight::app {
 /// The tile of a head's weights for a thumbnail of at most `edge` UI units.
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge);
 
-/// A head's weights in a box, without axes; the missing colour until its tile is evaluated. `place` names the use.
+/// A head's weights in a box, without axes, or what changed of them where maps show differences; the missing colour until
+/// the tile is evaluated. `place` names the use.
 void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place);
 
 /// The tooltip of a thumbnail: layer, head, what the head does in words (may be empty), concentration and a larger heatmap.

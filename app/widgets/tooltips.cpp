@@ -15,6 +15,9 @@ constexpr std::array kLines = {
     Line{"browser.close", "Leaves the model as it is (Esc)."},
     Line{"browser.open", "Opens what the field names."},
     Line{"browser.path", "A folder as Hugging Face writes it, a .gguf or .safetensors file, or organisation/name."},
+    Line{"compare.freeze", "From now on maps show how the run differs from what it is now (Ctrl+D)."},
+    Line{"compare.return", "Puts text, settings, masks and heads back to what they were when the run was frozen."},
+    Line{"compare.stop", "Forgets the frozen run (Ctrl+Shift+D)."},
     Line{"export.browse", "Looks for the folder."},
     Line{"export.cancel", "Stops the export; files that are finished stay."},
     Line{"export.close", "Leaves the dialog; an export that has begun goes on."},
@@ -150,9 +153,11 @@ constexpr std::array kLines = {
     Line{"screenshot.cancel", "Writes nothing (Esc)."},
     Line{"screenshot.path", "The file to write. A name that ends in .svg or .pdf saves the figure of Lines or Text."},
     Line{"screenshot.save", "Writes the file; an older one of that name is replaced."},
+    Line{"section.compare", "Folds or opens what the run is compared with."},
     Line{"section.mask", "Folds or opens the mask: which tokens may see which."},
     Line{"section.model", "Folds or opens the model and its settings."},
     Line{"section.text", "Folds or opens the text and its tokens."},
+    Line{"status.compare.button", "Forgets the frozen run; maps show the present one again."},
     Line{"status.reset.button", "Puts masks and heads back to what the model was trained with."},
     Line{"text.examples", "Texts that are worth a look."},
     Line{"text.from_text", "Goes back from the ids to the text."},
@@ -163,6 +168,13 @@ constexpr std::array kLines = {
     Line{"text.side.0", "Shades each token by the weight that the chosen token gives to it."},
     Line{"text.side.1", "Shades each token by the weight that it gives to the chosen token."},
     Line{"toast.button", "Takes back what the key has just changed."},
+    Line{"what_if.ablation.0", "Each head gives nothing: its output is 0."},
+    Line{"what_if.ablation.1", "Each head gives the same to every token: the mean of its output over the text."},
+    Line{"what_if.measure.0", "The logit of a token, or its difference from another token's."},
+    Line{"what_if.measure.1", "The probability of a token, in percentage points."},
+    Line{"what_if.measure.2", "The mean of what each token of the text costs the model, in nats."},
+    Line{"what_if.order.0", "The head whose absence changes most comes first, in either direction."},
+    Line{"what_if.order.1", "Layer by layer, head by head."},
 };
 static_assert(std::ranges::is_sorted(kLines, {}, &Line::first));
 
@@ -177,6 +189,7 @@ constexpr std::array kFamilies = {
     Line{"menu.Words and bars", "What the map joins or leaves out, and the bars beside it."},
     Line{"lesson.start.", "Opens the lesson in this panel."},
     Line{"text.example.", "Puts this text into the box."},
+    Line{"what_if.kind.", "Which attention: within the source, within the target, or from the target to the source."},
 };
 
 }  // namespace

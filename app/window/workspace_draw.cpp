@@ -8,9 +8,11 @@
 #include "app/dialogs/help_dialogs.h"
 #include "app/dialogs/history_window.h"
 #include "app/shell/imgui_vectors.h"
+#include "app/sidebar/compare_panel.h"
 #include "app/sidebar/language_model_panel.h"
 #include "app/sidebar/masks_panel.h"
 #include "app/sidebar/model_panel.h"
+#include "app/state/comparison.h"
 #include "app/state/model_changes.h"
 #include "app/views/grid/grid_view.h"
 #include "app/views/translator/translator_view.h"
@@ -210,9 +212,16 @@ void Workspace::draw_sidebar(Frame& frame) {
     const PresetInfo* preset = catalog_.preset(notebook_name(frame.state.source));
     section("text", preset || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_section(frame); });
+    // What changed is looked at while the text is; what could be compared comes last.
+    const bool compares = frame.state.compare.frozen.has_value();
+    const auto comparison = [&] {
+      section("compare", "Compare", panes.is_compare_open, [&] { draw_compare_panel(frame, typed_); });
+    };
+    if (compares) comparison();
     section("model", preset ? "Notebook" : "Model", panes.is_model_open, [&] { draw_model_section(frame, preset); });
     section("mask", "Mask", panes.is_mask_open,
             [&] { draw_masks_panel(frame, typed_, expression_drafts_, error_of(ErrorSection::Masks)); });
+    if (!compares) comparison();
     ImGui::PopStyleVar();
   });
 }
@@ -228,8 +237,12 @@ void Workspace::draw_rails(Frame& frame) {
 
 void Workspace::draw_status(Frame& frame) {
   pane("status", layout_.status, ui_.theme().panel, false, [&] {
-    const StatusChoice choice = draw_model_remarks(frame, model_changes(frame.state), toast_);
+    const StatusChoice choice =
+        draw_remarks(frame, {.model_changes = model_changes(frame.state),
+                             .compared_with = frame.state.compare.frozen ? compared_with(frame.state) : std::string(),
+                             .toast = toast_});
     if (choice.resets_model) run("head.reset_model");
+    if (choice.stops_comparing) run("compare.stop");
     if (choice.undoes) take_back();
     draw_status_panel(frame, {.is_computing = engine_->is_busy(), .left = choice.end, .job = job_text()});
   });

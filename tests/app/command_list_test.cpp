@@ -113,7 +113,7 @@ TEST_SUITE("cpu") {
       if (command.keys.empty() || (!groups.empty() && groups.back() == command.group)) continue;
       groups.push_back(command.group);
     }
-    CHECK(groups == std::vector<std::string>{"Move", "Mask", "Head", "Edit", "File", "View", "Search", "Help"});
+    CHECK(groups == std::vector<std::string>{"Move", "Mask", "Head", "Compare", "Edit", "File", "View", "Search", "Help"});
   }
 
   TEST_CASE("layers go on from the encoder through the decoder to the cross-attention") {
@@ -179,6 +179,36 @@ TEST_SUITE("cpu") {
     on.run("head.knock_out");
     CHECK(on.state.gains.empty());
     CHECK(on.tell("head.knock_out", true) == "Layer 0 · head 2 brought back");
+  }
+
+  TEST_CASE("solo leaves one head of the layer and brings the others back; a pattern masks all but one key of each query") {
+    CommandStage on = stage();
+    for (auto& [block, shape] : on.shapes) shape.d_output = 8;
+    const model::BlockRef block = on.state.selection.block;
+    const std::uint32_t heads = on.shapes.at(block).heads;
+    REQUIRE(heads > 2);
+    on.state.selection.head = 1;
+    set_head_gain(on.state, block, 1, 0.0F);
+    on.run("head.solo");
+    for (std::uint32_t head = 0; head < heads; ++head) CHECK(head_gain(on.state, block, head) == (head == 1 ? 1.0F : 0.0F));
+    CHECK(on.tell("head.solo", true) == "Layer 0: only head 1");
+    on.run("head.solo");
+    CHECK(on.state.gains.empty());
+    CHECK(on.tell("head.solo", true) == "Layer 0: all heads");
+
+    const std::uint32_t tokens = on.shapes.at(block).queries;
+    for (const auto& [command, behind] : {std::pair("head.look_at_itself", 0U), std::pair("head.look_at_previous", 1U)}) {
+      on.run(command);
+      const attention::MaskSpec& mask = on.state.masks[block.kind];
+      for (std::uint32_t query = 0; query < tokens; ++query) {
+        for (std::uint32_t key = 0; key < tokens; ++key) {
+          CHECK(mask.is_visible(0, 0, 1, query, key, tokens) == (key == (query >= behind ? query - behind : 0)));
+        }
+        CHECK(mask.is_visible(0, 0, 2, query, 0, tokens));
+      }
+    }
+    for (auto& [other, shape] : on.shapes) shape.queries = shape.keys = 513;
+    CHECK_FALSE(on.can_run("head.look_at_itself"));
   }
 
   TEST_CASE("the brush is of the map: taking it up shows the head") {

@@ -55,6 +55,30 @@ TileQuery of_mean() { return {.quantity = kMeanOfLayer, .rows = 7, .columns = 7}
 
 using Names = std::vector<std::string>;
 
+/// Reads one tile of each of some changed passes.
+class ChangedTask final : public QueryTask {
+ public:
+  ChangedTask(std::vector<float> gains, std::vector<float>& read, std::string& failure)
+      : gains_(std::move(gains)), read_(read), failure_(failure) {}
+
+  Cost cost() const override { return {.cells = 49}; }
+  QueryStep next(std::size_t /*most_cells*/) override {
+    return {.tiles = {stage_request(of_head(0))}, .changes = {{.scope = {}, .operation = inference::Scale{gains_[next_]}}}};
+  }
+  void take(const QueryAnswer& answer) override {
+    read_.push_back(answer.tiles.front().values.front());
+    ++next_;
+  }
+  void fail(const std::string& why) override { failure_ = why; }
+  bool is_done() const override { return next_ == gains_.size(); }
+
+ private:
+  std::vector<float> gains_;
+  std::vector<float>& read_;
+  std::string& failure_;
+  std::size_t next_ = 0;
+};
+
 }  // namespace
 
 TEST_SUITE("cpu") {
@@ -133,5 +157,44 @@ TEST_SUITE("cpu") {
     CHECK(desk.queue.is_empty());
     CHECK(desk.answered.size() == 2);
     CHECK(desk.log->tiles >= 3);
+  }
+
+  TEST_CASE("a changed pass is read after what is on screen, never together with it, and its failure is told its task") {
+    Desk desk;
+    std::vector<float> read, computed;
+    std::string failure;
+    const ChangedRun changed_run = [&](const inference::Interventions& changes) {
+      const float gain = std::get<inference::Scale>(changes.front().operation).gain;
+      if (gain < 0.0F) throw Error(ErrorKind::OutOfDeviceMemory, "no room");
+      if (gain > 1.0F) throw Error(ErrorKind::Cancelled, "newer inputs wait");
+      computed.push_back(gain);
+      return std::make_shared<FakeRun>(desk.run->inputs(), 7, desk.log, std::make_shared<FakeDevice>(FakeDevice{"a test"}));
+    };
+    const auto ask = [&](std::uint32_t head, std::vector<float> gains) {
+      desk.queue.ask(of_head(head), QueryPriority::Background, head,
+                     [&] { return std::make_unique<ChangedTask>(std::move(gains), read, failure); });
+    };
+    const auto answer = [&] { desk.queue.answer_some({.run = *desk.run}, kPlenty, changed_run); };
+    ask(1, {0.0F, 0.5F});
+    desk.ask("on screen", of_head(0), QueryPriority::OnScreen, 0);
+    answer();
+    CHECK(desk.answered == Names{"on screen"});
+    CHECK(computed.empty());
+    answer();
+    CHECK(computed == std::vector<float>{0.0F});
+    answer();
+    CHECK(computed == std::vector<float>{0.0F, 0.5F});
+    CHECK(read == std::vector<float>{7000.0F, 7000.0F});  // of the other run
+    CHECK(desk.queue.is_empty());
+
+    ask(2, {-1.0F});
+    answer();
+    CHECK(failure == "no room");
+    CHECK(desk.queue.is_empty());
+    ask(2, {2.0F});
+    CHECK_THROWS_AS(answer(), Error);
+    CHECK(desk.queue.is_empty());
+    ask(2, {0.0F});
+    CHECK_THROWS_AS(desk.answer(kPlenty), Error);  // nothing there computes one
   }
 }

@@ -104,6 +104,10 @@ State unusual_state() {
                  .pinned = {{.block = {.kind = model::BlockKind::DecoderSelf, .layer = {1}}, .head = 3},
                             {.block = {.kind = model::BlockKind::Cross, .layer = {0}}, .head = 4}}};
   state.logits = {.token = 17, .other = 4, .sums_heads = false};
+  const FrozenRun frozen{.inputs = run_inputs(state), .name = "1 head scaled"};
+  state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;
+  state.compare = {.frozen = frozen, .shows_difference = false};
+  state.what_if = {.measure = KnockoutMeasure::Loss, .ablation = Ablation::Mean, .is_sorted = false};
   state.flow = {.method = FlowMethod::Rollout, .threshold = 0.1f, .residual_weight = 0.25f};
   return state;
 }

@@ -9,6 +9,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/segmented.h"
+#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 namespace {
@@ -20,8 +21,9 @@ void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
     const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
     ImGui::TextUnformatted("Heads");
   }
-  const std::string count =
+  std::string count =
       fmt::format("{} {} × {} {}", layers, layers == 1 ? "layer" : "layers", heads, heads == 1 ? "head" : "heads");
+  if (frame.shows_difference()) count += fmt::format(" \u00B7 {}", kDifferenceCaption);
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const float width = ImGui::CalcTextSize(count.c_str()).x;
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);

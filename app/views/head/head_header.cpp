@@ -188,9 +188,11 @@ struct Tools {
 /// A mean has no mask of its own, and scores always have the whole map's range.
 Tools tools_of(const Frame& frame) {
   const Selection& selection = frame.state.selection;
+  // Words are of the run itself.
+  const bool is_difference = frame.shows_difference() && !is_grouped(frame);
   return {.rows = rows_write_tokens(frame, selection.block.kind) && !is_grouped(frame),
           .brush = selection.mean == HeadMean::None && !is_grouped(frame),
-          .range = shown_stage(frame.state) == Stage::Weights && !shows_norms(frame.state),
+          .range = shown_stage(frame.state) == Stage::Weights && !shows_norms(frame.state) && !is_difference,
           .shown = can_group(frame)};
 }
 
@@ -282,7 +284,8 @@ void draw_head_header(Frame& frame) {
   }
   choose_stage(frame);
 
-  const std::string formula = map_formula(frame, layer);
+  std::string formula = map_formula(frame, layer);
+  if (frame.shows_difference() && !is_grouped(frame)) formula += fmt::format(", {}", kDifferenceCaption);
   std::string about = fmt::format("{} · {} × {}", kind_name(frame, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   if (is_grouped(frame)) about = with_grouping(frame, about);

@@ -117,7 +117,7 @@ class Legend {
   Legend(Frame& frame, const MapHeatmap& heatmap, const view::Viewport& viewport, HighWeight& high_weight)
       : frame_(frame),
         hint_(heatmap.hint(high_weight)),
-        has_scale_(shown_stage(frame.state) == attention::Stage::Weights),
+        has_scale_(shown_stage(frame.state) == attention::Stage::Weights && !frame.shows_difference()),
         has_masked_cells_(heatmap.has_masked_cells()),
         has_odd_cells_(heatmap.has_odd_cells()),
         zoom_(viewport.zoom()) {

@@ -15,7 +15,8 @@ namespace {
 using attention::Stage;
 
 constexpr std::uint32_t kMapPlace = 0x4D, kMinimapPlace = 0x4E;
-constexpr std::uint32_t kSnap = 32;  // values
+constexpr std::uint32_t kSnap = 32;        // values
+constexpr float kLeastDifference = 1e-4F;  // that has the strongest colour: rounding isn't shown as a change
 
 /// Widened to multiples of kSnap values, so that panning by a few cells asks for the same tile again.
 view::Region snapped(view::Region region, std::uint32_t rows, std::uint32_t columns) {
@@ -61,26 +62,32 @@ bool MapHeatmap::has_odd_cells() const { return known().tile && known().facts->h
 TileQuery MapHeatmap::query(const view::Region& region) const {
   const Selection& selection = frame_.state.selection;
   const bool has_pooling = region.pool > 1 && shown_stage(frame_.state) == Stage::Weights;
-  return shown_map(selection,
-                   {.quantity = shown_stage(frame_.state),
-                    .block = selection.block,
-                    .batch = selection.batch,
-                    .head = selection.head,
-                    .row = region.row,
-                    .rows = std::max(region.rows, 1U),
-                    .column = region.column,
-                    .columns = std::max(region.columns, 1U),
-                    .pool = region.pool,
-                    .pooling = has_pooling ? frame_.state.view.pooling : attention::Pooling::Max},
-                   shows_norms(frame_.state));
+  return frame_.compared(shown_map(selection,
+                                   {.quantity = shown_stage(frame_.state),
+                                    .block = selection.block,
+                                    .batch = selection.batch,
+                                    .head = selection.head,
+                                    .row = region.row,
+                                    .rows = std::max(region.rows, 1U),
+                                    .column = region.column,
+                                    .columns = std::max(region.columns, 1U),
+                                    .pool = region.pool,
+                                    .pooling = has_pooling ? frame_.state.view.pooling : attention::Pooling::Max},
+                                   shows_norms(frame_.state)));
 }
 
 bool MapHeatmap::shows_weights() const { return shown_stage(frame_.state) == Stage::Weights && !shows_norms(frame_.state); }
 
-bool MapHeatmap::is_per_row() const { return shows_weights() && frame_.state.view.color_range == ColorRange::PerRow; }
+bool MapHeatmap::is_per_row() const {
+  return shows_weights() && !frame_.shows_difference() && frame_.state.view.color_range == ColorRange::PerRow;
+}
 
 /// The range is of the whole map, so that zooming and panning change no colour, or the user's.
 void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
+  if (frame_.shows_difference()) {
+    const ValueRange range = known().tile ? known().facts->range : ValueRange();
+    return set_difference_colors(image, range, kLeastDifference);
+  }
   if (shows_weights()) {
     set_weight_colors(image, frame_.state, known(), is_per_row());
     return;
@@ -138,14 +145,18 @@ void MapHeatmap::draw_bar(const view::Rect& bar) {
   shell::HeatmapImage image;
   set_colors(image);
   const Stage stage = shown_stage(frame_.state);
+  const bool is_difference = frame_.shows_difference();
   // The limits of a stage that the user may have moved are weights' limits.
   const bool is_norm = shows_norms(frame_.state);
-  const char* caption = is_per_row() ? "of row's largest" : quantity(is_norm ? kNorms : QuantityId(stage)).unit.c_str();
-  draw_range_bar(frame_, {.area = bar, .stage = stage, .caption = caption, .is_fixed = is_per_row() || is_norm}, image);
+  const char* caption = is_difference  ? kDifferenceCaption
+                        : is_per_row() ? "of row's largest"
+                                       : quantity(is_norm ? kNorms : QuantityId(stage)).unit.c_str();
+  const bool is_fixed = is_difference || is_norm || is_per_row();
+  draw_range_bar(frame_, {.area = bar, .stage = stage, .caption = caption, .is_fixed = is_fixed}, image);
 }
 
 std::optional<RangeHint> MapHeatmap::hint(HighWeight& high_weight) const {
-  if (!known().tile || !shows_weights() || is_per_row()) return std::nullopt;
+  if (!known().tile || !shows_weights() || is_per_row() || frame_.shows_difference()) return std::nullopt;
   shell::HeatmapImage image;
   set_colors(image);
   return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights), high_weight);

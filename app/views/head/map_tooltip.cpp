@@ -12,6 +12,7 @@
 #include "app/quantities/shown_map.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -92,6 +93,19 @@ void draw_norm(Frame& frame, attention::Cell cell) {
               frame.ui.fonts().mono);
 }
 
+/// What the cell has in the frozen run, and what changed, where maps show that.
+void draw_change(Frame& frame, attention::Cell cell) {
+  if (!frame.shows_difference()) return;
+  const Selection& selection = frame.state.selection;
+  const TileQuery map = shown_map(
+      selection,
+      {.quantity = shown_stage(frame.state), .block = selection.block, .batch = selection.batch, .head = selection.head},
+      shows_norms(frame.state));
+  TileNumbers changes(frame, map.block, map.batch, map.head);
+  const std::optional<float> change = changes.cell(difference_of(map.quantity), cell);
+  draw_number(frame, kDifferenceCaption, number_text(change), frame.ui.fonts().mono);
+}
+
 /// The numbers of a mean: there are no scores behind it, but those of its heads.
 void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const Selection& selection = frame.state.selection;
@@ -118,6 +132,7 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
     draw_tokens(frame, kind, cell);
     ImGui::Separator();
     draw_mean(frame, kind, cell);
+    draw_change(frame, cell);
     ImGui::EndTooltip();
     return;
   }
@@ -136,6 +151,7 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
               has_weights ? number_text(is_known ? std::optional(row->weights[cell.key]) : std::nullopt) : "none",
               fonts.mono);
   draw_number(frame, "scaled score", number_text(scaled), fonts.mono);
+  draw_change(frame, cell);
   if (row) draw_sums(frame, kind, cell, row->statistics, numbers.received(cell.key));
   const ShownMask mask(frame);
   const std::string reason =

@@ -7,31 +7,16 @@
 #include <vector>
 
 #include "app/analyses/logit_attribution.h"
-#include "app/engine/predictions.h"
-#include "app/frame.h"
+#include "app/widgets/logit_choice.h"
 
 namespace headlight::app {
 
-/// The logit that is explained, or the difference of two.
-struct ExplainedLogit {
-  PredictionPosition position;
-  std::uint32_t token = 0;  ///< the chosen one, else the likeliest
-  std::optional<std::uint32_t> other = {};
-  const Prediction* prediction = nullptr;  ///< the likeliest tokens there
-
-  /// The question for its parts, and for its source tokens as the state says.
-  AnalysisQuery parts() const;
-  AnalysisQuery sources(const State& state) const;
-};
+/// The questions for its parts, and for its source tokens as the state says.
+AnalysisQuery parts_of(const ChosenLogit& logit);
+AnalysisQuery sources_of(const ChosenLogit& logit, const State& state);
 
 /// A number of this logit as the origin dialog asks about it. `of`: one of provenance.h.
-NumberRef number_of(const Frame& frame, const ExplainedLogit& logit, std::string_view of, double value);
-
-/// What the state chooses at its position; none until the prediction is known.
-std::optional<ExplainedLogit> explained_logit(Frame& frame);
-
-/// Two lists that open: the token, and the one whose logit is subtracted.
-void choose_tokens(Frame& frame, const ExplainedLogit& logit);
+NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_view of, double value);
 
 /// One bar of the components.
 struct LogitComponent {

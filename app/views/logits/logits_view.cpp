@@ -9,8 +9,8 @@
 
 #include "app/cells/provenance.h"
 #include "app/views/logits/explained_logit.h"
-#include "app/views/logits/head_effects.h"
 #include "app/widgets/empty_note.h"
+#include "app/widgets/head_map.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/position_header.h"
@@ -45,13 +45,10 @@ const Analysed* ask_if_valid(Frame& frame, const AnalysisQuery& query) {
 }
 
 /// "logit +13.702 = the sum of its 27 parts", or by how much they miss it.
-void draw_sum(Frame& frame, const ExplainedLogit& logit, const LogitAttribution& found) {
+void draw_sum(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found) {
   const double off = std::abs(found.sum() - found.logit), size = std::max(std::abs(found.logit), 1.0);
   const bool is_right = off <= 1e-3 * size;  // NaN isn't
-  const std::string of =
-      logit.other ? fmt::format("logit of \u201C{}\u201D minus that of \u201C{}\u201D",
-                                candidate_label(frame.result, logit.token), candidate_label(frame.result, *logit.other))
-                  : fmt::format("logit of \u201C{}\u201D", candidate_label(frame.result, logit.token));
+  const std::string of = logit_title(frame, logit);
   const std::string text =
       is_right ? fmt::format("{}: {} = sum of all parts {} (off by {:.0e})", of, signed_text(found.logit),
                              signed_text(found.sum()), off)
@@ -61,7 +58,7 @@ void draw_sum(Frame& frame, const ExplainedLogit& logit, const LogitAttribution&
   frame.mark("logits.sum", last_item_rect());
 }
 
-void draw_components(Frame& frame, const ExplainedLogit& logit, const LogitAttribution& found) {
+void draw_components(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found) {
   const std::vector<LogitComponent> components = components_of(found);
   std::vector<double> values;
   std::optional<std::size_t> chosen;
@@ -88,7 +85,7 @@ void draw_components(Frame& frame, const ExplainedLogit& logit, const LogitAttri
   }
 }
 
-void draw_sources(Frame& frame, const ExplainedLogit& logit, const LogitSources* found) {
+void draw_sources(Frame& frame, const ChosenLogit& logit, const LogitSources* found) {
   draw_heading(frame, "By source token");
   const Selection& selection = frame.state.selection;
   const std::vector<std::string> labels = {"all heads", fmt::format("L{} H{}", selection.block.layer.value, selection.head)};
@@ -121,7 +118,7 @@ void draw_sources(Frame& frame, const ExplainedLogit& logit, const LogitSources*
   }
 }
 
-void draw_copy(Frame& frame, const ExplainedLogit& logit, const LogitAttribution& found, const LogitSources* sources) {
+void draw_copy(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found, const LogitSources* sources) {
   const char* label = "Copy CSV";
   const float width = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
   const float at = ImGui::GetContentRegionMax().x - width;
@@ -139,11 +136,26 @@ void draw_heads(Frame& frame, const LogitAttribution& found, float most_height) 
   draw_heading(frame, "By head");
   const float all = 22.0F + static_cast<float>(found.layers.size()) * 26.0F;
   ImGui::BeginChild("heads", {0.0F, std::min(all, most_height)}, false);
-  draw_head_effects(frame, found);
+  std::vector<HeadMapLayer> layers;
+  for (std::uint32_t layer = 0; layer < found.layers.size(); ++layer) {
+    const std::vector<double>& heads = found.layers[layer].heads;
+    layers.push_back({.block = {.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{layer}},
+                      .values = {heads.begin(), heads.end()}});
+  }
+  const auto about = [](const HeadRef& head, double value) {
+    return fmt::format("Layer {}, head {}: {}. Click: its source tokens. Double click: its map.", head.block.layer.value,
+                       head.head, signed_text(value));
+  };
+  const HeadMapClick click = draw_head_map(frame, {.name = "logits.head", .layers = layers, .about = about});
+  if (click.head) {
+    select_head(frame.state.selection, click.head->block, click.head->head);
+    frame.state.logits.sums_heads = false;
+    if (click.is_double) frame.state.view.tab = kHeadView;
+  }
   ImGui::EndChild();
 }
 
-void draw_columns(Frame& frame, const ExplainedLogit& logit, const LogitAttribution& found, const LogitSources* sources) {
+void draw_columns(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found, const LogitSources* sources) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool has_columns = room.x >= kLeastColumns;
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.46F) : room.x;
@@ -171,7 +183,7 @@ class LogitsView final : public ViewPanel {
                                          "captions-gpt2 (Ctrl+O), to see what its predictions are made of.",
                                          why));
     }
-    const std::optional<ExplainedLogit> logit = explained_logit(frame);
+    const std::optional<ChosenLogit> logit = chosen_logit(frame);
     if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
     const std::string token = candidate_label(result, logit->token);
     frame.ui.ensure_glyphs(token);
@@ -181,11 +193,11 @@ class LogitsView final : public ViewPanel {
         "Direct logit attribution: what each part writes into the residual stream, times the final norm's scale and the "
         "token's row of the unembedding.",
         frame.ui.theme().text_dim);
-    choose_tokens(frame, *logit);
-    const Analysed* parts = frame.ask(logit->parts());
+    choose_tokens(frame, *logit, "logits");
+    const Analysed* parts = frame.ask(parts_of(*logit));
     if (parts && !parts->error.empty()) return draw_small(frame, parts->error, frame.ui.theme().warning);
     const LogitAttribution* found = parts ? parts->as<LogitAttribution>() : nullptr;
-    const Analysed* sources = ask_if_valid(frame, logit->sources(frame.state));
+    const Analysed* sources = ask_if_valid(frame, sources_of(*logit, frame.state));
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
     const LogitSources* tokens = sources ? sources->as<LogitSources>() : nullptr;
     frame.transient.pointed_number = number_of(frame, *logit, kLogitNumber, found->logit);

@@ -143,7 +143,8 @@ std::string summary(const Frame& frame, const inference::Distribution& now) {
 }
 
 /// What the outlines are, and the token whose chance has changed most, which may be none of those on screen.
-void draw_change(Frame& frame, const inference::Distribution& now, const inference::Distribution& before, const char* what) {
+void draw_change(Frame& frame, const inference::Distribution& now, const inference::Distribution& before,
+                 const std::string& outlines) {
   std::size_t most = 0;
   const auto change = [&](std::size_t id) { return std::abs(now.chances[id] - before.chances[id]); };
   for (std::size_t id = 1; id < now.chances.size(); ++id) {
@@ -151,7 +152,7 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
   }
   const std::string label = candidate_label(frame.result, static_cast<std::uint32_t>(most));
   frame.ui.ensure_glyphs(label);
-  std::string text = fmt::format("outlines: before {} changed", what);
+  std::string text = fmt::format("outlines: {}", outlines);
   text += change(most) < 5e-4 ? " \u00B7 hardly any difference"
                               : fmt::format(" \u00B7 most: \u201C{}\u201D {} \u2192 {}", label,
                                             percent_text(before.chances[most]), percent_text(now.chances[most]));
@@ -159,6 +160,27 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
   ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x).c_str());
   mark_last_item(frame, "prediction.change");
   explain_last_item(frame, text.c_str());
+}
+
+/// Tokens of the vocabulary that the run predicts.
+std::size_t predicted_size(const EngineResult& result) { return result.network->layers->unembedding->linear.out(); }
+
+/// Is there a frozen run that this one is compared with?
+bool is_comparing(const Frame& frame) { return frame.state.compare.frozen && frame.result.reference_error.empty(); }
+
+/// What the frozen run predicts at the position; null while it isn't known, and where nothing is compared.
+const inference::Distribution* frozen_distribution(Frame& frame, PredictionMemory& memory,
+                                                   const PredictionPosition& position) {
+  if (!is_comparing(frame)) return nullptr;
+  const Prediction* frozen = frame.ask(PredictionQuery{.batch = position.batch,
+                                                       .token = position.token,
+                                                       .layer = predicting_layers(*frame.result.network),
+                                                       .keeps_logits = true,
+                                                       .is_of_reference = true});
+  const inference::Distribution* known =
+      frozen && frozen->logits ? memory.other(frozen->logits, frame.state.generation.sampling) : nullptr;
+  const bool is_of_shown = known && known->probabilities.size() == predicted_size(frame.result);
+  return is_of_shown ? known : nullptr;
 }
 
 /// Bars, and below them what continues the text.
@@ -172,9 +194,14 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   const inference::SamplingSettings& sampling = frame.state.generation.sampling;
   // Until the new ones are there, the last ones stay.
   const inference::Distribution* now = memory.is_of(frame.result) ? memory.shown(sampling) : nullptr;
-  const inference::Distribution* before = now && !is_generating(frame) ? memory.before(sampling) : nullptr;
+  const inference::Distribution* frozen = now ? frozen_distribution(frame, memory, position) : nullptr;
+  const inference::Distribution* before = frozen                                                 ? frozen
+                                          : now && !is_generating(frame) && !is_comparing(frame) ? memory.before(sampling)
+                                                                                                 : nullptr;
   draw_caption(frame, now ? summary(frame, *now) : "computing\u2026");
-  if (before) draw_change(frame, *now, *before, memory.change());
+  if (before) {
+    draw_change(frame, *now, *before, frozen ? "the frozen run" : fmt::format("before {} changed", memory.change()));
+  }
   ImGui::Spacing();
   const float controls = can_generate ? generation_controls_height(frame) : 0.0F;
   const float height = ImGui::GetContentRegionAvail().y - controls - 12.0F;

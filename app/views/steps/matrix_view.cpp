@@ -189,7 +189,8 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
   image.area = cells;
-  const bool is_weights = view.plan.stage == Stage::Weights;
+  const bool is_difference = view.plan.stage.is_stage() && frame.shows_difference();
+  const bool is_weights = view.plan.stage == Stage::Weights && !is_difference;
   if (is_weights) {
     set_weight_colors(image, frame.state, shown_tile, false);
   } else {
@@ -247,15 +248,15 @@ view::Rect MatrixView::cells() const {
 
 TileQuery MatrixView::query(const Frame& frame) const {
   const QuantityId id = plan.stage.stage();
-  return {.quantity = id,
-          .block = block,
-          .batch = frame.state.selection.batch,
-          .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
-          .row = plan.first_row,
-          .rows = plan.shown_rows,
-          .column = plan.first_column,
-          .columns = plan.shown_columns,
-          .pool = 1};
+  return frame.compared({.quantity = id,
+                         .block = block,
+                         .batch = frame.state.selection.batch,
+                         .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
+                         .row = plan.first_row,
+                         .rows = plan.shown_rows,
+                         .column = plan.first_column,
+                         .columns = plan.shown_columns,
+                         .pool = 1});
 }
 
 MatrixWindow MatrixView::window() const {

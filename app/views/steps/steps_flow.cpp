@@ -160,6 +160,9 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   view.formula = formula_of(frame, subject, matrix);
   view.shape = fmt::format("{} = {} × {}", step_space(matrix, subject.geometry), size.rows, size.columns);
   view.remark = remark(view.plan, subject.geometry);
+  if (matrix.is_stage() && frame.shows_difference()) {
+    view.remark += fmt::format("{}{}", view.remark.empty() ? "" : " \u00B7 ", kDifferenceCaption);
+  }
   view.row_axis = step_rows(matrix, subject.geometry);
   view.column_axis = step_columns(matrix);
   if (matrix.is_weight()) return view;

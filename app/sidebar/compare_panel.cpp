@@ -1,0 +1,119 @@
+#include "app/sidebar/compare_panel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/analyses/changed_heads.h"
+#include "app/state/comparison.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::size_t kListedHeads = 8;
+constexpr float kNameWidth = 76.0F;
+constexpr float kNumberWidth = 58.0F;
+
+/// "L1 H5", with the kind where there are several.
+std::string name_of(const Frame& frame, const HeadRef& head) {
+  const bool has_kinds =
+      std::ranges::any_of(frame.result.blocks, [&](model::BlockRef other) { return other.kind != head.block.kind; });
+  const std::string name = fmt::format("L{} H{}", head.block.layer.value, head.head);
+  return has_kinds ? fmt::format("{} {}", name, model::to_string(head.block.kind)) : name;
+}
+
+std::string token_at(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t token) {
+  const std::uint32_t batch = frame.state.selection.batch;
+  const bool is_known = batch < tokens.texts.size() && token < tokens.texts[batch].size();
+  return is_known ? tokens.texts[batch][token] : fmt::format("token {}", token);
+}
+
+/// What the head did before and does now, in words.
+std::string about(const Frame& frame, const ChangedHead& changed) {
+  const model::BlockKind kind = changed.head.block.kind;
+  return fmt::format(
+      "Queries give {:.1f} % of their attention to other keys than in the frozen run. Most of all \u201C{}\u201D to "
+      "\u201C{}\u201D: {:.3f}, then {:.3f}. Click: selects the head and pins that cell.",
+      100.0 * changed.moved, token_at(frame, frame.result.input->queries(kind), changed.cell.query),
+      token_at(frame, frame.result.input->keys(kind), changed.cell.key), double{changed.then}, double{changed.now});
+}
+
+/// One line: the head, a bar, and the share of its attention that moved.
+void draw_head(Frame& frame, const ChangedHead& changed, std::size_t index, double largest) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  const std::string mark = fmt::format("compare.head.{}", index);
+  const float height = font_size(font) + 7.0F;
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  if (ImGui::InvisibleButton(mark.c_str(), {width, height})) {
+    select_head(frame.state.selection, changed.head.block, changed.head.head);
+    frame.state.view.pinned = changed.cell;
+  }
+  const std::string words = about(frame, changed);
+  frame.ui.ensure_glyphs(words);
+  mark_last_item(frame, mark, words.c_str());
+  const Selection& selection = frame.state.selection;
+  const bool is_selected = selection.block == changed.head.block && selection.head == changed.head.head;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (ImGui::IsItemHovered() || is_selected) {
+    list->AddRectFilled(origin, {origin.x + width, origin.y + height}, theme.field, 3.0F);
+  }
+  const float y = std::round(origin.y + (height - font_size(font)) * 0.5F);
+  list->AddText(font, font_size(font), {origin.x + 4.0F, y}, is_selected ? theme.accent : theme.text,
+                fit_text(font, name_of(frame, changed.head), kNameWidth - 8.0F).c_str());
+  const float room = std::max(width - kNameWidth - kNumberWidth, 1.0F);
+  const auto share = static_cast<float>(largest > 0.0 ? changed.moved / largest : 0.0);
+  list->AddRectFilled({origin.x + kNameWidth, y + 2.0F},
+                      {origin.x + kNameWidth + std::max(room * share, 1.0F), y + font_size(font) - 1.0F}, theme.accent,
+                      2.0F);
+  const std::string number = fmt::format("{:.1f} %", 100.0 * changed.moved);
+  list->AddText(font, font_size(font), {origin.x + width - text_width(font, number) - 4.0F, y}, theme.text_dim,
+                number.c_str());
+}
+
+void draw_changed_heads(Frame& frame, Form& form) {
+  const Analysed* answer = frame.ask(AnalysisQuery{.analysis = &kChangedHeads, .batch = frame.state.selection.batch});
+  if (!frame.result.input) return;
+  const ChangedHeads* found = answer ? answer->as<ChangedHeads>() : nullptr;
+  if (!found) return form.note(answer && !answer->error.empty() ? answer->error : "comparing\u2026");
+  if (found->heads.empty()) return form.note("No head attends differently.");
+  form.note(fmt::format("Changed most of {} heads:", found->all_heads));
+  for (std::size_t i = 0; i < std::min(found->heads.size(), kListedHeads); ++i) {
+    draw_head(frame, found->heads[i], i, found->heads.front().moved);
+  }
+  const std::size_t unchanged = found->all_heads - found->heads.size();
+  if (unchanged > 0) form.note(fmt::format("{} attend exactly as before.", unchanged));
+}
+
+}  // namespace
+
+void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
+  Form form(frame, typed, "compare");
+  CompareChoices& compare = frame.state.compare;
+  if (!compare.frozen) {
+    form.note("Freeze the present run, then change masks, heads or words: maps show what that changes.");
+    if (form.button("freeze", "Freeze this run")) frame.start_command("compare.freeze");
+    return;
+  }
+  const std::string with = compared_with(frame.state);
+  frame.ui.ensure_glyphs(with);
+  form.note(fmt::format("With: {}", with));
+  form.toggle("difference", "Differences", compare.shows_difference, "D",
+              "Maps show the present run minus the frozen one: blue is less, red is more, and what stays is neutral.");
+  if (!frame.result.reference_error.empty()) form.warning("Can't be compared: " + frame.result.reference_error + ".");
+  if (form.button("freeze", "Freeze anew")) frame.start_command("compare.freeze");
+  ImGui::SameLine();
+  ImGui::BeginDisabled(!can_return_to_frozen(frame.state));
+  if (form.button("return", "Go back")) frame.start_command("compare.return");
+  ImGui::EndDisabled();
+  ImGui::SameLine();
+  if (form.button("stop", "Off")) frame.start_command("compare.stop");
+  if (frame.result.reference_error.empty()) draw_changed_heads(frame, form);
+}
+
+}  // namespace headlight::app

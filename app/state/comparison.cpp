@@ -1,0 +1,101 @@
+#include "app/state/comparison.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/state/field.h"
+#include "app/state/model_changes.h"
+#include "core/utf8.h"
+
+namespace headlight::app {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLongestName = 200;  // bytes that are read of a file
+constexpr std::size_t kShownText = 40;     // bytes of the text in a chip
+
+/// Is the field one of those that say what a run computes?
+bool is_of_run(const Field& field) { return field.group.empty() || field.group == "model" || field.group == "playground"; }
+
+State state_of(const FrozenRun& frozen) {
+  State state;
+  state.source = frozen.inputs.source;
+  state.masks = frozen.inputs.masks;
+  state.gains = frozen.inputs.gains;
+  return state;
+}
+
+}  // namespace
+
+FrozenRun freeze(const State& state) {
+  const std::string changes = model_changes(state);
+  return {.inputs = run_inputs(state), .name = changes.empty() ? "as trained" : changes};
+}
+
+std::string compared_with(const State& state) {
+  const FrozenRun& frozen = *state.compare.frozen;
+  if (frozen.inputs == run_inputs(state)) return "this very run: change something";
+  const State then = state_of(frozen);
+  if (then.text() == state.text() || is_notebook(state.source)) return frozen.name;
+  return fmt::format("{}, \u201C{}\u201D", frozen.name, one_line(then.text(), kShownText));
+}
+
+bool can_return_to_frozen(const State& state) {
+  if (!state.compare.frozen) return false;
+  const Source& source = state.compare.frozen->inputs.source;
+  return source.index() == state.source.index() && model_path(source) == model_path(state.source) &&
+         notebook_name(source) == notebook_name(state.source);
+}
+
+void return_to_frozen(State& state) {
+  if (!can_return_to_frozen(state)) return;
+  const RunInputs& inputs = state.compare.frozen->inputs;
+  Source source = inputs.source;
+  // What a run doesn't need stays as it is.
+  match(
+      source,
+      [&](Playground& playground) {
+        if (!playground.cross) playground.key_text = state.playground().key_text;
+      },
+      [](Notebook&) {}, [&](Model& model) { model.trained_masks = state.model().trained_masks; });
+  state.source = std::move(source);
+  state.masks = inputs.masks;
+  state.gains = inputs.gains;
+}
+
+json write_frozen(const SharedValue<FrozenRun>& frozen) {
+  if (!frozen) return nullptr;
+  const State state = state_of(*frozen);
+  json value = {{"name", frozen->name}};
+  for (const Field& field : state_fields()) {
+    if (!is_of_run(field)) continue;
+    json& object = field.group.empty() ? value : value[field.group];
+    object[field.key] = field.write(state);
+  }
+  return value;
+}
+
+void read_frozen(const JsonReader& object, const char* key, SharedValue<FrozenRun>& value) {
+  const json* found = object.find(key);
+  if (!found) return;
+  value.reset();
+  if (found->is_null()) return;
+  const JsonReader whole(*found, object.path(key));
+  State state;
+  std::string name;
+  whole.read("name", name);
+  if (name.size() > kLongestName) throw Error("{}: expected a name of at most {} bytes", whole.path("name"), kLongestName);
+  for (const Field& field : state_fields()) {
+    if (!is_of_run(field)) continue;
+    if (field.group.empty()) {
+      field.read(whole, field.key.c_str(), state);
+    } else if (const json* group = whole.find(field.group.c_str())) {
+      field.read(JsonReader(*group, whole.path(field.group)), field.key.c_str(), state);
+    }
+  }
+  value = FrozenRun{.inputs = run_inputs(state), .name = one_line(name, kLongestName)};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/state/json_reader.h"
+#include "app/state/state.h"
+
+namespace headlight::app {
+
+/// The run that these choices give, named after what was changed about the model: "as trained", "1 head knocked out".
+FrozenRun freeze(const State& state);
+
+/// What the present run is compared with, in a few words: the frozen run's name, and its text where that is another one.
+/// Something is frozen.
+std::string compared_with(const State& state);
+
+/// Can the frozen run's choices become the present ones? Not where another model or notebook is shown.
+bool can_return_to_frozen(const State& state);
+/// Puts text, settings, masks and heads back to what they were when the run was frozen. It stays frozen.
+void return_to_frozen(State& state);
+
+/// {"name", "preset", "text", "model", "playground", "masks", "gains", …}, the members as a session has them; null: nothing
+/// is frozen.
+nlohmann::json write_frozen(const SharedValue<FrozenRun>& frozen);
+/// Throws Error naming the member that is invalid.
+void read_frozen(const JsonReader& object, const char* key, SharedValue<FrozenRun>& value);
+
+}  // namespace headlight::app

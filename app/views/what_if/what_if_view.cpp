@@ -1,0 +1,227 @@
+#include "app/views/what_if/what_if_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/analyses/head_knockouts.h"
+#include "app/views/what_if/knockout_list.h"
+#include "app/widgets/empty_note.h"
+#include "app/widgets/head_map.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/kind_choice.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/logit_choice.h"
+#include "app/widgets/position_header.h"
+#include "app/widgets/prediction_bars.h"
+#include "app/widgets/segmented.h"
+#include "app/widgets/signed_bars.h"
+#include "app/widgets/size_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kColumnGap = 28.0F;
+constexpr float kLeastColumns = 600.0F;  // narrower: the list is below the map
+constexpr float kMostMapShare = 0.55F;   // of the height, where the list is below
+
+void draw_small(Frame& frame, const std::string& text, shell::Color color) {
+  const Ink ink(frame.ui.fonts().small, color);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+}
+
+/// What is measured without each head.
+void choose_measure(Frame& frame) {
+  const std::vector<std::string> labels = {"logit", "probability", "loss of the text"};
+  KnockoutMeasure& measure = frame.state.what_if.measure;
+  auto chosen = static_cast<std::size_t>(measure);
+  if (draw_segmented(frame, "what_if.measure", labels, chosen)) measure = static_cast<KnockoutMeasure>(chosen);
+}
+
+/// What becomes of a head's output in its pass.
+void choose_ablation(Frame& frame) {
+  const std::vector<std::string> labels = {"knocked out", "mean of the text"};
+  constexpr float kGap = 12.0F;
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+  if (end + kGap + segmented_width(frame, labels) <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
+  Ablation& ablation = frame.state.what_if.ablation;
+  auto chosen = static_cast<std::size_t>(ablation);
+  if (draw_segmented(frame, "what_if.ablation", labels, chosen)) ablation = static_cast<Ablation>(chosen);
+}
+
+/// "logit of “cat” +13.702", "“cat” 34 %", "loss 2.418 nats": of the run as it is.
+std::string present_text(const Frame& frame, const ChosenLogit& logit, const PredictedNumbers& present) {
+  switch (frame.state.what_if.measure) {
+    case KnockoutMeasure::Probability:
+      return fmt::format("\u201C{}\u201D {}", candidate_label(frame.result, logit.token), percent_text(present.probability));
+    case KnockoutMeasure::Loss:
+      return fmt::format("mean loss of the text {:.3f} nats", present.loss);
+    case KnockoutMeasure::Logit:
+      break;
+  }
+  return fmt::format("{} {}", logit_title(frame, logit), signed_text(present.logit));
+}
+
+/// What the numbers are, of which present number, and how many are known.
+void draw_summary(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
+  const std::string unit(unit_of(frame.state.what_if.measure));
+  const bool is_averaged = frame.state.what_if.ablation == Ablation::Mean;
+  std::string text =
+      fmt::format("Now: {}. Each number: the same {}, minus now{}.", present_text(frame, logit, found.present),
+                  is_averaged ? "with that head's output averaged over the text" : "without that head",
+                  unit.empty() ? "" : fmt::format(" ({})", unit));
+  if (!found.is_complete()) {
+    text += fmt::format(" {} of {} heads measured so far\u2026", found.without.size(), found.all_heads);
+  }
+  frame.ui.ensure_glyphs(text);
+  draw_small(frame, text, frame.ui.theme().text);
+  frame.mark("what_if.summary", last_item_rect());
+}
+
+void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selection, head.block, head.head); }
+
+/// Takes the head out of the model, or puts it back, as the key K does.
+void knock_out(Frame& frame, const HeadRef& head) {
+  select(frame, head);
+  const float gain = head_gain(frame.state, head.block, head.head);
+  set_head_gain(frame.state, head.block, head.head, gain == 0.0F ? 1.0F : 0.0F);
+}
+
+std::string about(const Frame& frame, const HeadRef& head, double change) {
+  const std::string unit(unit_of(frame.state.what_if.measure));
+  return fmt::format("Layer {}, head {}: {}{}{}. Click: selects the head. Double click: knocks it out.",
+                     head.block.layer.value, head.head, signed_text(change), unit.empty() ? "" : " ", unit);
+}
+
+void draw_map(Frame& frame, const HeadKnockouts& found) {
+  const WhatIfChoices& choices = frame.state.what_if;
+  const double scale = choices.measure == KnockoutMeasure::Probability ? 100.0 : 1.0;
+  std::vector<HeadMapLayer> layers;
+  for (const auto& [block, shape] : frame.result.shapes) {
+    if (block.kind != frame.state.selection.block.kind) continue;
+    HeadMapLayer& layer = layers.emplace_back(HeadMapLayer{.block = block, .values = {}});
+    for (std::uint32_t head = 0; head < shape.heads; ++head) {
+      const std::optional<double> change = found.change({.block = block, .head = head}, choices.measure);
+      layer.values.push_back(change ? std::optional(scale * *change) : std::nullopt);
+    }
+  }
+  const HeadMapClick click =
+      draw_head_map(frame, {.name = "what_if.head", .layers = layers, .about = [&](const HeadRef& head, double change) {
+                              return about(frame, head, change);
+                            }});
+  if (!click.head) return;
+  click.is_double ? knock_out(frame, *click.head) : select(frame, *click.head);
+}
+
+void draw_list(Frame& frame, const HeadKnockouts& found) {
+  WhatIfChoices& choices = frame.state.what_if;
+  const std::vector<std::string> labels = {"largest first", "by layer"};
+  std::size_t chosen = choices.is_sorted ? 0 : 1;
+  if (draw_segmented(frame, "what_if.order", labels, chosen)) choices.is_sorted = chosen == 0;
+  const Selection& selection = frame.state.selection;
+  const std::vector<KnockoutEffect> effects = knockout_effects(found, selection.block.kind, choices);
+  std::vector<double> values;
+  std::optional<std::size_t> selected;
+  for (const KnockoutEffect& effect : effects) {
+    if (effect.head == HeadRef{.block = selection.block, .head = selection.head}) selected = values.size();
+    values.push_back(std::isfinite(effect.change) ? effect.change : 0.0);
+  }
+  ImGui::BeginChild("list", {0.0F, 0.0F});
+  const auto clicked = draw_signed_bars(
+      frame, {.name = "what_if.row",
+              .values = values,
+              .label =
+                  [&](std::size_t row) {
+                    const HeadRef& head = effects[row].head;
+                    const bool is_out = head_gain(frame.state, head.block, head.head) == 0.0F;
+                    return fmt::format("L{} H{}{}", head.block.layer.value, head.head, is_out ? " (out)" : "");
+                  },
+              .about = [&](std::size_t row) { return about(frame, effects[row].head, effects[row].change); },
+              .chosen = selected});
+  if (clicked) {
+    select(frame, effects[*clicked].head);
+    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) knock_out(frame, effects[*clicked].head);
+  }
+  ImGui::EndChild();
+}
+
+/// Buttons: the selected head in or out, and all numbers for a spreadsheet.
+void draw_buttons(Frame& frame, const HeadKnockouts& found) {
+  const Selection& selection = frame.state.selection;
+  const bool is_out = head_gain(frame.state, selection.block, selection.head) == 0.0F;
+  const std::string label =
+      fmt::format("{} L{} H{}###knock", is_out ? "Bring back" : "Knock out", selection.block.layer.value, selection.head);
+  if (ImGui::Button(label.c_str())) frame.start_command("head.knock_out");
+  mark_last_item(frame, "what_if.knock_out",
+                 is_out ? "Brings the selected head back (K)." : "Takes the selected head out of the model (K).");
+  ImGui::SameLine();
+  if (ImGui::Button("Copy CSV")) ImGui::SetClipboardText(knockout_csv(found, frame.state.what_if.measure).c_str());
+  mark_last_item(frame, "what_if.copy", "Copies every number of this view as CSV.");
+}
+
+void draw_columns(Frame& frame, const HeadKnockouts& found) {
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const bool has_columns = room.x >= kLeastColumns;
+  const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.58F) : room.x;
+  std::size_t layers = 0, heads = 0;
+  for (const auto& [block, shape] : frame.result.shapes) {
+    if (block.kind != frame.state.selection.block.kind) continue;
+    ++layers;
+    heads = std::max<std::size_t>(heads, shape.heads);
+  }
+  const float height = std::min(head_map_height(layers, heads, left) + 4.0F, std::floor(room.y * kMostMapShare));
+  ImGui::BeginChild("map", {left, has_columns ? 0.0F : height});
+  draw_map(frame, found);
+  ImGui::EndChild();
+  if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
+  ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  draw_list(frame, found);
+  ImGui::EndChild();
+}
+
+class WhatIfView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override {
+    const EngineResult& result = frame.result;
+    if (!result.input || !result.network) return;
+    if (!result.has_logits) {
+      return draw_empty_note(frame, "what_if.none", "Nothing is predicted here",
+                             "Knocking out a head is measured by what it does to a prediction. Open a language model "
+                             "(Ctrl+O), such as captions-gpt2.");
+    }
+    const std::optional<ChosenLogit> logit = chosen_logit(frame);
+    if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    const KnockoutMeasure measure = frame.state.what_if.measure;
+    draw_position_header(frame, "what_if", "What if a head were gone?", logit->position);
+    choose_measure(frame);
+    choose_ablation(frame);
+    if (measure != KnockoutMeasure::Loss) choose_tokens(frame, *logit, "what_if");
+    choose_kind(frame, "what_if.kind");
+    if (measure == KnockoutMeasure::Loss && !predicts_next(result)) {
+      return draw_small(frame,
+                        "This model fills in masks and doesn't predict a next token: its text has no such loss. Choose the "
+                        "logit or the probability.",
+                        frame.ui.theme().warning);
+    }
+    const Analysed* answer = frame.ask(
+        knockout_query(frame.state.what_if, logit->position.batch, logit->position.token, logit->token, logit->other));
+    if (answer && !answer->error.empty()) return draw_small(frame, answer->error, frame.ui.theme().warning);
+    const HeadKnockouts* found = answer ? answer->as<HeadKnockouts>() : nullptr;
+    if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    draw_summary(frame, *logit, *found);
+    draw_buttons(frame, *found);
+    ImGui::Spacing();
+    draw_columns(frame, *found);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ViewPanel> open_what_if_view() { return std::make_unique<WhatIfView>(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,142 @@
+#include "app/widgets/head_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/shown_tile.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kGutter = 30.0F;  // of the layers' numbers
+constexpr float kHeader = 18.0F;  // of the heads' numbers
+constexpr float kGap = 2.0F;
+constexpr float kLeastCell = 10.0F, kMostCell = 52.0F, kMostHeight = 24.0F;
+
+/// The middle of the colours is 0, their ends are ± `largest`.
+shell::Color color_of(double value, double largest) {
+  const double share = largest > 0.0 ? std::clamp(value / largest, -1.0, 1.0) : 0.0;
+  const std::span<const std::uint32_t> colors = signed_colors();
+  const double index = (share * 0.5 + 0.5) * static_cast<double>(colors.size() - 1);
+  return colors[static_cast<std::size_t>(std::lround(index))] | 0xFF000000U;
+}
+
+/// How many decimals fit every cell of this size; none: no number fits.
+std::optional<std::uint32_t> decimals_for(const Frame& frame, glm::vec2 cell) {
+  const ImFont* font = frame.ui.fonts().mono_small;
+  if (!frame.state.view.show_numbers || font_size(font) > cell.y) return std::nullopt;
+  for (const std::uint32_t decimals : {2U, 1U}) {
+    if (text_width(frame.ui.fonts().mono_small, view::format_fixed(-8.88F, decimals)) + 2.0F <= cell.x) return decimals;
+  }
+  return std::nullopt;
+}
+
+/// Sizes of the cells.
+struct Grid {
+  std::size_t layers = 0, heads = 0;
+  glm::vec2 cell{0.0F};
+
+  glm::vec2 size() const {
+    return {kGutter + static_cast<float>(heads) * (cell.x + kGap), kHeader + static_cast<float>(layers) * (cell.y + kGap)};
+  }
+};
+
+Grid grid_of(std::size_t layers, std::size_t heads, float width) {
+  const float edge = std::clamp(std::floor((width - kGutter) / static_cast<float>(std::max<std::size_t>(heads, 1))) - kGap,
+                                kLeastCell, kMostCell);
+  return {.layers = layers, .heads = heads, .cell = {edge, std::min(edge, kMostHeight)}};
+}
+
+void draw_number(const Frame& frame, double value, shell::Color ground, const view::Rect& box) {
+  const std::optional<std::uint32_t> decimals = decimals_for(frame, box.size);
+  if (!decimals) return;
+  ImFont* font = frame.ui.fonts().mono_small;
+  const std::string number = view::format_fixed(static_cast<float>(value), *decimals);
+  ImGui::GetWindowDrawList()->AddText(font, font_size(font),
+                                      {std::round(box.origin.x + (box.size.x - text_width(font, number)) * 0.5F),
+                                       std::round(box.origin.y + (box.size.y - font_size(font)) * 0.5F)},
+                                      readable_on(ground), number.c_str());
+}
+
+void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optional<double> value, double largest,
+               const view::Rect& box, HeadMapClick& click) {
+  ImGui::SetCursorScreenPos(to_imgui(box.origin));
+  const std::string name = fmt::format("{}.{}.{}", map.name, head.block.layer.value, head.head);
+  if (ImGui::InvisibleButton(name.c_str(), to_imgui(box.size))) click.head = head;
+  const bool is_hovered = ImGui::IsItemHovered();
+  if (is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) click = {.head = head, .is_double = true};
+  mark_last_item(frame, name, value ? map.about(head, *value).c_str() : "not computed yet");
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const bool has_color = value && std::isfinite(*value);
+  const shell::Color ground = has_color ? color_of(*value, largest) : frame.ui.theme().missing;
+  list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), ground, 2.0F);
+  if (value) draw_number(frame, *value, ground, box);
+  const Selection& selection = frame.state.selection;
+  const bool is_selected = selection.block == head.block && selection.head == head.head;
+  if (is_selected || is_hovered) {
+    list->AddRect(to_imgui(box.origin - 1.0F), to_imgui(box.end() + 1.0F),
+                  is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, 2.0F, 0, is_selected ? 2.0F : 1.0F);
+  }
+}
+
+/// The heads' numbers above, as many as have room, and the layers' at the left.
+void draw_labels(const Frame& frame, const HeadMap& map, const Grid& grid, ImVec2 origin) {
+  const shell::Color color = frame.ui.theme().text_dim;
+  ImFont* font = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  std::uint32_t step = 1;  // heads whose numbers are written
+  while (static_cast<float>(step) * (grid.cell.x + kGap) < text_width(font, "000") + 2.0F) ++step;
+  for (std::uint32_t head = 0; head < grid.heads; head += step) {
+    const std::string number = std::to_string(head);
+    const float x = origin.x + kGutter + static_cast<float>(head) * (grid.cell.x + kGap) +
+                    (grid.cell.x - text_width(font, number)) * 0.5F;
+    list->AddText(font, font_size(font), {std::round(x), origin.y}, color, number.c_str());
+  }
+  for (std::size_t row = 0; row < map.layers.size(); ++row) {
+    if (grid.cell.y < font_size(font) && row % 2 != 0) continue;
+    const float y = origin.y + kHeader + static_cast<float>(row) * (grid.cell.y + kGap);
+    list->AddText(font, font_size(font), {origin.x, std::round(y + (grid.cell.y - font_size(font)) * 0.5F)}, color,
+                  fmt::format("L{}", map.layers[row].block.layer.value).c_str());
+  }
+}
+
+}  // namespace
+
+float head_map_height(std::size_t layers, std::size_t heads, float width) { return grid_of(layers, heads, width).size().y; }
+
+HeadMapClick draw_head_map(Frame& frame, const HeadMap& map) {
+  std::size_t heads = 0;
+  double largest = 0.0;
+  for (const HeadMapLayer& layer : map.layers) {
+    heads = std::max(heads, layer.values.size());
+    for (const std::optional<double>& value : layer.values) {
+      if (value && std::isfinite(*value)) largest = std::max(largest, std::abs(*value));
+    }
+  }
+  HeadMapClick click;
+  if (heads == 0) return click;
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const Grid grid = grid_of(map.layers.size(), heads, ImGui::GetContentRegionAvail().x);
+  draw_labels(frame, map, grid, origin);
+  for (std::size_t row = 0; row < map.layers.size(); ++row) {
+    const HeadMapLayer& layer = map.layers[row];
+    const float y = origin.y + kHeader + static_cast<float>(row) * (grid.cell.y + kGap);
+    for (std::uint32_t head = 0; head < layer.values.size(); ++head) {
+      const float x = origin.x + kGutter + static_cast<float>(head) * (grid.cell.x + kGap);
+      draw_cell(frame, map, {.block = layer.block, .head = head}, layer.values[head], largest,
+                {.origin = {x, y}, .size = grid.cell}, click);
+    }
+  }
+  ImGui::SetCursorScreenPos(origin);
+  ImGui::Dummy(to_imgui(grid.size()));
+  return click;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// One row of a head map: a number for each head of a layer.
+struct HeadMapLayer {
+  model::BlockRef block;
+  std::vector<std::optional<double>> values;  ///< [head]; none: not known yet
+};
+
+/// Signed numbers of heads, layer by layer.
+struct HeadMap {
+  std::string name;  ///< cells are marked "<name>.<layer>.<head>"
+  std::span<const HeadMapLayer> layers;
+  std::function<std::string(const HeadRef& head, double value)> about;  ///< a cell's tooltip
+};
+
+struct HeadMapClick {
+  std::optional<HeadRef> head;  ///< that was clicked in this frame
+  bool is_double = false;
+};
+
+/// Layers as rows, heads as columns, with the numbers where they fit. 0 is in the middle of the colours, the number that is
+/// farthest from it at one end; what isn't known has the colour of a missing tile. The selected head is framed.
+HeadMapClick draw_head_map(Frame& frame, const HeadMap& map);
+/// Its height in UI units, of so many layers in a region of this width.
+float head_map_height(std::size_t layers, std::size_t heads, float width);
+
+}  // namespace headlight::app

@@ -1,0 +1,157 @@
+// Comparing runs, and what heads matter, in the whole window.
+#include <doctest/doctest.h>
+
+#include "app/analyses/changed_heads.h"
+#include "app/state/comparison.h"
+#include "app/ui_driver.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using shell::kControl;
+using shell::kControlShift;
+using shell::Key;
+
+namespace {
+
+/// The selected head's difference, of the newest run; null: it isn't among the tiles.
+const attention::Tile* difference(const UiDriver& ui) {
+  const Selection& selection = ui.state().selection;
+  for (const auto& [query, known] : ui.result().tiles) {
+    const bool is_it = query.quantity == difference_of(attention::Stage::Weights) && query.block == selection.block &&
+                       query.head == selection.head && query.pool == 1 && query.row == 0 && query.column == 0;
+    if (is_it && ui.result().is_current(query)) return known.tile.get();
+  }
+  return nullptr;
+}
+
+/// Every control on screen has a tooltip.
+void check_tips(UiDriver& ui) {
+  for (const auto& item : ui.window().item_tips()) CHECK_MESSAGE(!item.second.empty(), item.first);
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("a frozen run: maps show what a mask changes, a list leads to the heads, the chip ends it") {
+    UiDriver ui;
+    show_golden_model(ui, "gpt2");
+    CHECK_FALSE(ui.sees("status.compare"));
+    CHECK(difference(ui) == nullptr);
+    const attention::Tile before = weights(ui);
+    ui.press(Key::D, kControl);
+    REQUIRE(ui.state().compare.frozen);
+    CHECK(ui.window().undo().undo_label() == "Freeze the run");
+    CHECK(ui.sees("status.compare"));
+    REQUIRE(difference(ui));
+    for (const float value : difference(ui)->values) CHECK(value == 0.0F);
+    CHECK_FALSE(ui.sees("compare.head.0"));  // nothing changed yet
+
+    ui.wait(5.0);
+    ui.paint_cell(2, 1);
+    REQUIRE(difference(ui));
+    CHECK(difference(ui)->at(2, 1) == -before.at(2, 1));
+    REQUIRE(ui.sees("compare.head.0"));
+    check_tips(ui);
+    ui.move_to("compare.head.0");
+    ui.wait(5.0);
+    ui.click("compare.head.1");
+    CHECK(ui.state().view.pinned);
+
+    // D shows the run itself, and the differences again.
+    ui.press(Key::D);
+    CHECK_FALSE(ui.state().compare.shows_difference);
+    CHECK(weights(ui).at(2, 1) == 0.0F);
+    ui.press(Key::D);
+    CHECK(difference(ui) != nullptr);
+    ui.wait(5.0);
+    ui.click("compare.return");
+    CHECK(ui.state().masks == ui.state().compare.frozen->inputs.masks);
+    CHECK_FALSE(ui.sees("compare.head.0"));
+    ui.wait(5.0);
+    ui.press(Key::Z, kControl);
+    CHECK(ui.sees("compare.head.0"));
+    ui.wait(5.0);
+    ui.click("status.compare.button");
+    CHECK_FALSE(ui.state().compare.frozen);
+    CHECK_FALSE(ui.sees("status.compare"));
+    CHECK(ui.window().undo().undo_label() == "Stop comparing");
+    ui.press(Key::Z, kControl);
+    CHECK(ui.sees("status.compare"));
+    ui.wait(5.0);
+    ui.press(Key::D, kControlShift);
+    CHECK_FALSE(ui.state().compare.frozen);
+  }
+
+  TEST_CASE("texts of different lengths can't be compared: the map stays, and the chip says why") {
+    State state;
+    state.text() = "one two three";
+    UiDriver ui(state);
+    ui.press(Key::D, kControl);
+    REQUIRE(ui.state().compare.frozen);
+    ui.fill_in("text", "one two three four");
+    CHECK(ui.result().reference_error.find("3 queries") != std::string::npos);
+    CHECK(ui.sees("status.compare"));
+    CHECK(difference(ui) == nullptr);
+    CHECK(weights(ui).request.rows == 4);
+    ui.fill_in("text", "one two tree");
+    CHECK(ui.result().reference_error == "");
+    CHECK(difference(ui) != nullptr);
+  }
+
+  TEST_CASE("every matrix of the steps shows its difference, and predictions show both runs") {
+    State state;
+    state.text() = "the cat sat on the mat";
+    state.view.tab = "predictions";
+    UiDriver ui(state);
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::D, kControl);
+    ui.wait(5.0);
+    ui.click("mask.causal");
+    CHECK(ui.sees("prediction.change"));
+    ui.click("prediction.previous");
+    CHECK(ui.sees("prediction.change"));  // unlike before a change, there is a frozen run at every position
+    ui.press(Key::Digit2);
+    REQUIRE(ui.state().view.tab == "steps");
+    const auto has_difference = [&](attention::Stage stage) {
+      return std::ranges::any_of(ui.result().tiles, [&](const auto& known) {
+        return known.first.quantity == difference_of(stage) && ui.result().is_current(known.first);
+      });
+    };
+    CHECK(has_difference(attention::Stage::Scores));
+    CHECK(has_difference(attention::Stage::Heads));
+  }
+
+  TEST_CASE("what if: the map and the list of heads, by every measure; a click selects, a button knocks out") {
+    State state;
+    state.text() = "the cat sat on the mat";
+    UiDriver ui(state);
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::W);
+    REQUIRE(ui.state().view.tab == "knockouts");
+    for (const char* name : {"what_if.summary", "what_if.head.0.0", "what_if.head.1.3", "what_if.row.0", "what_if.copy"}) {
+      CAPTURE(name);
+      CHECK(ui.sees(name));
+    }
+    ui.wait(5.0);
+    ui.click("what_if.head.1.2");
+    CHECK(ui.state().selection.block.layer.value == 1);
+    CHECK(ui.state().selection.head == 2);
+    ui.wait(5.0);
+    ui.click("what_if.knock_out");
+    CHECK(head_gain(ui.state(), {.kind = model::BlockKind::EncoderSelf, .layer = {1}}, 2) == 0.0F);
+    ui.wait(5.0);
+    check_tips(ui);
+    for (const char* choice : {"what_if.measure.1", "what_if.ablation.1", "what_if.measure.2", "what_if.order.1"}) {
+      ui.click(choice);
+      CHECK(ui.sees("what_if.head.0.0"));
+    }
+    CHECK(ui.state().what_if.ablation == Ablation::Mean);
+    CHECK(ui.state().what_if.measure == KnockoutMeasure::Loss);
+    CHECK_FALSE(ui.state().what_if.is_sorted);
+    CHECK_FALSE(ui.sees("what_if.token"));  // a loss is of the whole text
+    show_golden_model(ui, "bert");
+    CHECK_FALSE(ui.sees("what_if.head.0.0"));
+    ui.click("what_if.measure.0");
+    CHECK(ui.sees("what_if.head.0.0"));
+  }
+}

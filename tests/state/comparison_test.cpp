@@ -1,0 +1,142 @@
+// The frozen run as a part of the state.
+#include "app/state/comparison.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/state/settings.h"
+#include "app/state/state_json.h"
+#include "app/state/undo.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using nlohmann::json;
+
+namespace {
+
+State with_model() {
+  State state;
+  state.text() = "the cat";
+  change_to_model(state, "/models/gpt2");
+  state.model().trained_masks[model::BlockKind::EncoderSelf].rule.causal = true;
+  state.masks = state.model().trained_masks;
+  return state;
+}
+
+State read_again(const State& state) {
+  const Result<State> read = state_from_json(json::parse(to_json(state).dump()));
+  REQUIRE_MESSAGE(read, read.error());
+  return *read;
+}
+
+std::string complaint_about(const json& frozen) {
+  json value = to_json(State{});
+  value["compare"]["frozen"] = frozen;
+  const Result<State> read = state_from_json(value);
+  return read ? "" : read.error();
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a run is frozen under the name of what was changed about it") {
+    State state = with_model();
+    CHECK(freeze(state).name == "as trained");
+    set_head_gain(state, {}, 2, 0.0F);
+    const FrozenRun frozen = freeze(state);
+    CHECK(frozen.name == "1 head knocked out");
+    CHECK(frozen.inputs == run_inputs(state));
+    state.compare.frozen = frozen;
+    CHECK(compared_with(state) == "this very run: change something");
+    state.gains.clear();
+    CHECK(compared_with(state) == "1 head knocked out");
+    state.text() = "the dog";
+    CHECK(compared_with(state) == "1 head knocked out, \u201Cthe cat\u201D");
+  }
+
+  TEST_CASE("going back restores text, masks and heads, and keeps what a run doesn't need") {
+    State state = with_model();
+    set_head_gain(state, {}, 1, 0.5F);
+    state.compare.frozen = freeze(state);
+    const State before = state;
+    state.text() = "something else";
+    state.model().adds_special = false;
+    state.gains.clear();
+    state.masks = {};
+    REQUIRE(can_return_to_frozen(state));
+    return_to_frozen(state);
+    CHECK(state == before);
+
+    State playground;
+    playground.playground().key_text = "kept";
+    playground.compare.frozen = freeze(playground);
+    playground.playground().text = "other";
+    return_to_frozen(playground);
+    CHECK(playground.playground().key_text == "kept");
+    CHECK(playground.text() == State{}.text());
+  }
+
+  TEST_CASE("another model has nothing to go back to: what was frozen goes with its model") {
+    State state = with_model();
+    state.compare.frozen = freeze(state);
+    state.source = Notebook{"notebook-000"};
+    CHECK_FALSE(can_return_to_frozen(state));
+    const State stays = state;
+    return_to_frozen(state);
+    CHECK(state == stays);
+    State other = with_model();
+    other.compare.frozen = freeze(other);
+    select_model(other, "/models/bert", {});
+    CHECK_FALSE(other.compare.frozen.has_value());
+  }
+
+  TEST_CASE("files keep what is frozen, of every source") {
+    State state = with_model();
+    state.model().ids = {{3, 4}};
+    set_head_gain(state, {.kind = model::BlockKind::EncoderSelf, .layer = {1}}, 2, 0.25F);
+    state.masks[model::BlockKind::EncoderSelf].painted[{}].paint({.query = 2, .key = 1}, false);
+    state.compare = {.frozen = freeze(state), .shows_difference = false};
+    state.gains.clear();
+    CHECK(read_again(state) == state);
+    State notebook;
+    change_to_notebook(notebook, "notebook-000");
+    notebook.compare.frozen = freeze(notebook);
+    CHECK(read_again(notebook) == notebook);
+    State playground;
+    playground.playground().cross = true;
+    playground.playground().key_text = "keys";
+    playground.playground().settings.heads = 3;
+    playground.compare.frozen = freeze(playground);
+    playground.playground().cross = false;
+    CHECK(read_again(playground) == playground);
+    CHECK(read_again(State{}).compare.frozen.has_value() == false);
+  }
+
+  TEST_CASE("a frozen run that isn't one is refused with the name of the member") {
+    CHECK(complaint_about(nullptr) == "");
+    CHECK(complaint_about(json::object()) == "");
+    CHECK(complaint_about(3).find("compare.frozen: expected an object") == 0);
+    CHECK(complaint_about({{"gains", 3}}).find("compare.frozen.gains") != std::string::npos);
+    CHECK(complaint_about({{"playground", {{"heads", 0}}}}).find("compare.frozen.playground.heads") == 0);
+    CHECK(complaint_about({{"name", std::string(1000, 'x')}}).find("compare.frozen.name") == 0);
+    // Something frozen inside of it is no part of a run.
+    CHECK(complaint_about({{"compare", {{"frozen", 3}}}}) == "");
+  }
+
+  TEST_CASE("freezing is a step of the history, and a start begins without it") {
+    State state = with_model();
+    Undo undo(state);
+    state.compare.frozen = freeze(state);
+    undo.observe(state, 1.0, false);
+    CHECK(undo.undo_label() == "Freeze the run");
+    state.compare.frozen.reset();
+    undo.observe(state, 5.0, false);
+    CHECK(undo.undo_label() == "Stop comparing");
+    CHECK(undo.undo().compare.frozen.has_value());
+    CHECK_FALSE(undo.undo().compare.frozen.has_value());
+    state.compare.frozen = freeze(state);
+    forget_changes(state);
+    CHECK_FALSE(state.compare.frozen.has_value());
+  }
+}
