@@ -88,12 +88,12 @@ TEST_SUITE("gpu") {
     UiDriver ui(state);
     ui.press(Key::D, kControl);
     REQUIRE(ui.state().compare.frozen);
-    ui.fill_in("text", "one two three four");
+    ui.fill_in("text.edit", "one two three four");
     CHECK(ui.result().reference_error.find("3 queries") != std::string::npos);
     CHECK(ui.sees("status.compare"));
     CHECK(difference(ui) == nullptr);
     CHECK(weights(ui).request.rows == 4);
-    ui.fill_in("text", "one two tree");
+    ui.fill_in("text.edit", "one two tree");
     CHECK(ui.result().reference_error == "");
     CHECK(difference(ui) != nullptr);
   }

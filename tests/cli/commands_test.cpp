@@ -86,7 +86,8 @@ TEST_SUITE("cpu") {
     CHECK(usage_complaint({"export", "--out", "x"}) == "--text or --preset is missing: say what to compute");
     CHECK(usage_complaint({"export", "--text", "a"}) == "--out is missing: name the folder to write into");
     CHECK(usage_complaint({"screenshot"}).find("--out is missing") == 0);
-    CHECK(usage_complaint({"screenshot", "--out", "a.jpg"}) == "--out: 'a.jpg' doesn't end in .png");
+    CHECK(usage_complaint({"screenshot", "--out", "a.jpg"}) ==
+          "--out: 'a.jpg' doesn't end in .png, or of a figure in .svg or .pdf");
     CHECK(usage_complaint({"screenshot", "--out", "a.png", "--size", "big"}).find("--size: expected WIDTHxHEIGHT") == 0);
   }
 
