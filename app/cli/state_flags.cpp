@@ -41,7 +41,7 @@ void StateFlags::add_to(CLI::App& app) {
     if (field.group == "view" && field.key == "tab") {  // which views there are the state doesn't know
       add_flag(app, "--tab", fmt::format("{}", fmt::join(ids, "|")), view_help(), kGroup,
                [this, ids](const std::string& text) {
-                 const std::string id = ids[parse_choice("--tab", text, ids)];
+                 const std::string& id = ids[parse_choice("--tab", text, ids)];
                  edits_.push_back([id](State& state) { state.view.tab = id; });
                });
       continue;

@@ -261,16 +261,16 @@ Field color_map_field() {
 
 /// The flag knows one name more than the stages': weights as norms.
 Field heatmap_stage_field() {
-  const std::string kNorms = "norms";
+  const std::string norms_name = "norms";
   Field field = choice_field("view", "heatmap_stage", "Choose stage", in_view(&ViewChoices::heatmap_stage), kMapStages,
                              {.name = "--stage",
                               .help = "what the heatmap shows; norms: how much each key adds, ‖weight·v·W_O‖",
                               .tells_default = false});
-  field.flag.value_name += "|" + kNorms;
-  field.flag.parse = [kNorms](const std::string& flag, const std::string& text) -> StateEdit {
+  field.flag.value_name += "|" + norms_name;
+  field.flag.parse = [norms_name](const std::string& flag, const std::string& text) -> StateEdit {
     std::vector<std::string> choices;
     for (const auto& [stage, name] : kMapStages) choices.emplace_back(name);
-    choices.push_back(kNorms);
+    choices.push_back(norms_name);
     const std::size_t chosen = parse_choice(flag, text, choices);
     const bool is_norms = chosen == kMapStages.size();
     const attention::Stage stage = is_norms ? attention::Stage::Weights : kMapStages[chosen].first;
