@@ -76,7 +76,7 @@ void choose_tokens(Frame& frame, const ChosenLogit& logit, const std::string& vi
 }
 
 std::string logit_title(const Frame& frame, const ChosenLogit& logit) {
-  const std::string token = fmt::format("logit of \u201C{}\u201D", candidate_label(frame.result, logit.token));
+  std::string token = fmt::format("logit of \u201C{}\u201D", candidate_label(frame.result, logit.token));
   if (!logit.other) return token;
   return fmt::format("{} minus that of \u201C{}\u201D", token, candidate_label(frame.result, *logit.other));
 }

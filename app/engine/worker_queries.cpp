@@ -1,0 +1,201 @@
+// Which queries of a request have no answer yet, and what becomes of their answers.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "app/engine/engine_worker.h"
+#include "app/quantities/map_tiles.h"
+#include "inference/embed.h"
+
+namespace headlight::app {
+namespace {
+
+/// Extends a tile of a whole matrix to the whole of the new one: the caller laid out its request for the previous run, and
+/// would otherwise show an empty heatmap for a frame whenever a token is added.
+void follow_shape(TileQuery& tile, const BlockShapes& before, const BlockShapes& after) {
+  const auto old_shape = before.find(tile.block), new_shape = after.find(tile.block);
+  const bool is_listed = tile.quantity.index() < quantities().size();
+  if (!is_listed || old_shape == before.end() || new_shape == after.end()) return;
+  const Quantity& shown = quantity(tile.quantity);
+  const auto old_extent = shown.shape(old_shape->second), new_extent = shown.shape(new_shape->second);
+  if (!old_extent || !new_extent) return;
+  const bool is_whole =
+      tile.row == 0 && tile.column == 0 && tile.rows == old_extent->rows && tile.columns == old_extent->columns;
+  if (!is_whole) return;
+  tile.rows = new_extent->rows;
+  tile.columns = new_extent->columns;
+}
+
+}  // namespace
+
+std::vector<TileQuery> EngineWorker::missing_tiles() {
+  std::vector<TileQuery> wanted;
+  for (const Query& query : request_->queries) {
+    const TileQuery* asked = std::get_if<TileQuery>(&query);
+    if (!asked) continue;
+    TileQuery tile = *asked;
+    follow_shape(tile, laid_out_for_, result_.shapes);
+    const bool is_known = is_inside(tile, result_.shapes) && (compared_.run() || !quantity(tile.quantity).base);
+    if (is_known) wanted.push_back(tile);
+  }
+  std::vector<TileQuery> missing = tiles_.missing(wanted);
+  std::erase_if(missing, [this](const TileQuery& tile) { return reduce_tile(tile); });
+  return missing;
+}
+
+bool EngineWorker::reduce_tile(const TileQuery& query) {
+  const auto extent = quantity(query.quantity).shape(result_.shapes.at(query.block));
+  const std::vector<TileQuery> below = tiles_below(query, extent->rows, extent->columns);
+  std::vector<const attention::Tile*> known;
+  for (const TileQuery& part : below) {
+    const auto found = tiles_.tiles().find(part);
+    if (found == tiles_.tiles().end() || found->second.run != result_.run) return false;
+    known.push_back(found->second.tile.get());
+  }
+  if (below.empty()) return false;
+  tiles_.add(query, reduce(query, known));
+  return true;
+}
+
+std::vector<PredictionQuery> EngineWorker::missing_predictions() {
+  std::vector<PredictionQuery> missing;
+  if (!result_.has_logits) return missing;
+  const model::TokenBatch& tokens = result_.input->target ? *result_.input->target : result_.input->source;
+  const std::uint32_t layers = predicting_layers(*result_.network);
+  const bool can_compare = compared_.run() && compared_.run()->has_logits();
+  Predictions kept;
+  for (const Query& query : request_->queries) {
+    const PredictionQuery* wanted = std::get_if<PredictionQuery>(&query);
+    if (!wanted || wanted->batch >= tokens.batch || wanted->token >= tokens.length || wanted->layer > layers) continue;
+    if (wanted->is_of_reference && !can_compare) continue;
+    const auto known = result_.predictions.find(*wanted);
+    if (known != result_.predictions.end()) kept.insert(*known);
+    if (known == result_.predictions.end() || known->second.run != result_.run) missing.push_back(*wanted);
+  }
+  result_.predictions = std::move(kept);
+  return missing;
+}
+
+bool EngineWorker::misses_memory() const {
+  const bool has_cross =
+      std::ranges::any_of(result_.blocks, [](model::BlockRef block) { return block.kind == model::BlockKind::Cross; });
+  return has_cross && !result_.memory &&
+         std::ranges::find(request_->queries, Query(MemoryQuery())) != request_->queries.end();
+}
+
+std::vector<AnalysisQuery> EngineWorker::missing_analyses() {
+  std::vector<AnalysisQuery> missing;
+  std::map<AnalysisQuery, Analysed> kept;
+  for (const Query& query : request_->queries) {
+    const AnalysisQuery* wanted = std::get_if<AnalysisQuery>(&query);
+    if (!wanted || (wanted->analysis->compares && !compared_.run())) continue;
+    const auto known = result_.analyses.find(*wanted);
+    if (known != result_.analyses.end()) kept.insert(*known);
+    const bool is_answered = known != result_.analyses.end() && known->second.run == result_.run && known->second.is_done;
+    if (!is_answered) missing.push_back(*wanted);
+  }
+  result_.analyses = std::move(kept);
+  return missing;
+}
+
+void EngineWorker::forget_comparisons() {
+  queue_.cancel([](const Query& query) {
+    const TileQuery* tile = std::get_if<TileQuery>(&query);
+    const PredictionQuery* prediction = std::get_if<PredictionQuery>(&query);
+    const AnalysisQuery* analysis = std::get_if<AnalysisQuery>(&query);
+    return (tile && quantity(tile->quantity).base) || (prediction && prediction->is_of_reference) ||
+           (analysis && analysis->analysis->compares);
+  });
+  std::erase_if(result_.predictions, [](const auto& known) { return known.first.is_of_reference; });
+  std::erase_if(result_.analyses, [](const auto& known) { return known.first.analysis->compares; });
+}
+
+std::shared_ptr<const inference::Run> EngineWorker::changed_run(const inference::Interventions& changes) {
+  if (changed_.run && changed_.changes == changes) return changed_.run;
+  changed_ = {};
+  inference::PassInputs pass = run_->inputs();
+  pass.interventions.insert(pass.interventions.end(), changes.begin(), changes.end());
+  std::shared_ptr<const inference::Run> base = run_;  // a second handle: the run on screen stays as it is
+  computes_changes_ = true;
+  try {
+    changed_ = {.changes = changes, .run = runner_->run(std::move(pass), std::move(base))};
+  } catch (...) {
+    computes_changes_ = false;
+    throw;
+  }
+  computes_changes_ = false;
+  return changed_.run;
+}
+
+void EngineWorker::collect() {
+  if (!request_ || !run_) return queue_.clear();
+  if (std::exchange(compared_number_, compared_.number()) != compared_.number()) forget_comparisons();
+  const std::vector<TileQuery> tiles = missing_tiles();
+  const std::vector<PredictionQuery> predictions = missing_predictions();
+  std::set<Query> wanted(tiles.begin(), tiles.end());
+  wanted.insert(predictions.begin(), predictions.end());
+  const std::vector<AnalysisQuery> analyses = missing_analyses();
+  wanted.insert(analyses.begin(), analyses.end());
+  if (misses_memory()) wanted.insert(MemoryQuery());
+  // What is still wanted goes on where it is: a mean may have taken long to come so far.
+  queue_.cancel([&](const Query& query) { return !wanted.contains(query); });
+  std::size_t position = 0;
+  const EvaluationSubject evaluated = subject_of({.run = *run_, .reference = compared_.run(), .norms = norms_});
+  for (const TileQuery& tile : tiles) {
+    const QueryPriority priority = position == 0 ? QueryPriority::Selected : QueryPriority::OnScreen;
+    queue_.ask(tile, priority, position++, [&] {
+      return make_tile_task(tile, evaluated, [this, tile](attention::Tile made) { tiles_.add(tile, std::move(made)); });
+    });
+  }
+  for (const PredictionQuery& query : predictions) {
+    const std::size_t vocabulary = result_.network->layers->unembedding->linear.out();
+    queue_.ask(query, QueryPriority::Selected, ++position, [&] {
+      return make_prediction_task(query, vocabulary,
+                                  [this, query](std::span<const float> logits) { keep_prediction(query, logits); });
+    });
+  }
+  if (wanted.contains(MemoryQuery())) {
+    queue_.ask(MemoryQuery(), QueryPriority::Selected, ++position,
+               [&] { return make_memory_task([this](Tensor output) { keep_memory(std::move(output)); }); });
+  }
+  for (const AnalysisQuery& query : analyses) {
+    queue_.ask(query, QueryPriority::Background, ++position, [&] {
+      const AnalysisSubject subject{.network = result_.network,
+                                    .input = result_.input,
+                                    .inputs = result_.inputs,
+                                    .shapes = result_.shapes,
+                                    .has_logits = result_.has_logits};
+      const std::size_t vocabulary = result_.has_logits ? result_.network->layers->unembedding->linear.out() : 0;
+      return make_analysis_task(query, subject, vocabulary,
+                                [this, query](Analysed answer) { keep_analysis(query, std::move(answer)); });
+    });
+  }
+}
+
+void EngineWorker::keep_prediction(const PredictionQuery& query, std::span<const float> logits) {
+  result_.predictions.insert_or_assign(query, predict(logits, query.keeps_logits, result_.run));
+}
+
+void EngineWorker::keep_analysis(const AnalysisQuery& query, Analysed answer) {
+  answer.run = result_.run;
+  // What the previous run's analysis found stays on screen until there is something of this run.
+  if (!answer.result && !answer.is_done) return;
+  result_.analyses.insert_or_assign(query, std::move(answer));
+}
+
+void EngineWorker::keep_memory(Tensor encoder_output) {
+  // Without an encoder the memory is the source's token vectors, as they go to the device.
+  const model::TokenBatch& source = result_.input->source;
+  if (encoder_output.is_empty()) {
+    encoder_output = inference::embed(result_.network->source_embedding.get(), source, {.first = 0, .count = source.length});
+  }
+  if (!encoder_output.is_empty()) result_.memory = std::make_shared<const Tensor>(std::move(encoder_output));
+}
+
+}  // namespace headlight::app
