@@ -18,9 +18,9 @@ using namespace headlight::ops;
 
 namespace {
 
-constexpr KernelVariant kScaleHead{.shader = Shader::ScaleHead}, kMatrixRegion{.shader = Shader::MatrixRegion},
+const KernelVariant kScaleHead{.shader = Shader::ScaleHead}, kMatrixRegion{.shader = Shader::MatrixRegion},
     kRotate{.shader = Shader::Rotate};
-constexpr KernelVariant kVariants[] = {
+const KernelVariant kVariants[] = {
     kScaleHead, kMatrixRegion, kRotate, {.shader = Shader::Norm, .constants = {8}}, {.shader = Shader::LinearNaive}};
 
 /// Kernels without pipelines.
