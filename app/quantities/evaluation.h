@@ -56,7 +56,7 @@ std::unique_ptr<Evaluation> begin_stage(const TileQuery& query, const Evaluation
 struct Runs {
   const inference::Run& run;
   const inference::Run* reference = nullptr;        ///< for differences; has the shapes of `run`
-  std::shared_ptr<HeadNormsCache> norms = nullptr;  ///< of whoever evaluates several tiles; null: one is made
+  std::shared_ptr<HeadNormsCache> norms = nullptr;  ///< shared by the evaluations of several tiles; null: one is made
 };
 EvaluationSubject subject_of(const Runs& runs);
 

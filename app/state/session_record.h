@@ -9,8 +9,8 @@
 
 namespace headlight::app {
 
-/// Some numbers of a session's run, chosen by its shapes alone, and what computed them: whoever opens the session learns
-/// whether it computes the same.
+/// Some numbers of a session's run, chosen by its shapes alone, with the device and the program that computed them. Opening
+/// the session compares them with those that are computed then.
 struct SessionRecord {
   std::string program;              ///< "headlight 0.2.0"
   std::string device;               ///< its name and driver

@@ -13,7 +13,7 @@
 namespace headlight::app {
 namespace {
 
-/// A table of more values would take the clipboard, and whoever pastes it, too long.
+/// A larger table would block the clipboard, and the program that it is pasted into, for seconds.
 constexpr std::uint64_t kMostCopied = std::uint64_t{1} << 20;
 
 /// Labels of some tokens, their indices where there are none.

@@ -12,7 +12,7 @@ inline constexpr float kTextFigureWidth = 640.0F;  ///< units of a line of runni
 inline constexpr float kTextFigureSize = 13.0F;    ///< em of its tokens
 inline constexpr float kTextNumberSize = 9.0F;     ///< em of the numbers above them
 
-/// Running text shaded by weights, as a figure for a paper. Whoever makes it has laid it out (with TextMetrics): rectangles
+/// Running text shaded by weights, as a figure for a paper. The caller has laid it out (with TextMetrics): rectangles
 /// and numbers are relative to the upper left corner of their block.
 struct TextFigure {
   struct Token {

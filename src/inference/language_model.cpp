@@ -19,7 +19,7 @@ attention::MaskSet trained_masks(const model::ModelDescription& description) {
   return masks;
 }
 
-/// Of expressions' segments: what ends a text, and what BERT and its kin have between two.
+/// The tokens that end a segment, as expressions count them: end of text, and the separator of BERT-like models.
 std::vector<std::uint32_t> separators(const LanguageModel& model) {
   std::vector<std::uint32_t> ids = model.description.ids.eos;
   if (model.description.ids.separator) ids.push_back(*model.description.ids.separator);
