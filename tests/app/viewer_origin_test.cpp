@@ -1,5 +1,6 @@
 // "Where is this number from?" in the views.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include <string>
@@ -42,5 +43,19 @@ TEST_SUITE("gpu") {
       ui.press(Key::Escape);
       CHECK_FALSE(ui.sees("origin.value"));
     }
+  }
+
+  TEST_CASE("of a map of differences it is the difference that is traced") {
+    UiDriver ui;
+    show_golden_model(ui, "gpt2");
+    const float before = weights(ui).at(2, 1);
+    REQUIRE(before > 0.0F);
+    ui.press(Key::D, shell::kControl);
+    ui.paint_cell(2, 1);
+    ui.click_cell(2, 1);
+    ui.press(Key::O);
+    const std::string text = copied(ui);
+    CHECK(text.starts_with(fmt::format("difference of attention weights = {:.9g}\n", -before)));
+    CHECK(text.find("the reference run's number is subtracted") != std::string::npos);
   }
 }
