@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "gpu/handles.h"
 #include "gpu/memory_pool.h"
+#include "gpu/recording.h"
 #include "gpu/staging.h"
 #include "gpu/validation_layer.h"
 
@@ -137,6 +138,7 @@ Context::Context(const ContextOptions& options) {
     create_instance(*handles_);
     create_device(*handles_);
     handles_->memory_pool = std::make_shared<MemoryPool>(*handles_);
+    handles_->idle_recordings = std::make_shared<IdleRecordings>();
   } catch (const vk::IncompatibleDriverError&) {
     throw Error("no Vulkan device: {}", kAdvice);
   } catch (const vk::SystemError& error) {
@@ -167,6 +169,7 @@ const DeviceInfo& Context::device() const { return handles_->info; }
 const ContextOptions& Context::options() const { return handles_->options; }
 std::size_t Context::allocated_bytes() const { return handles_->allocated_bytes; }
 MemoryCalls Context::memory_calls() const { return handles_->memory_pool->calls(); }
+std::uint64_t Context::recordings_created() const { return handles_->recordings_created; }
 std::uint64_t Context::submissions() const { return handles_->submissions; }
 std::uint64_t Context::host_waits() const { return handles_->host_waits; }
 

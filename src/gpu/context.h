@@ -74,6 +74,10 @@ class Context {
   /// Calls of the driver for memory so far.
   MemoryCalls memory_calls() const;
 
+  /// How often the Vulkan objects of a recording (command pool, fence, query pools) were created so far; a new recording
+  /// takes those of one that has ended, if there are any.
+  std::uint64_t recordings_created() const;
+
   /// How often work was handed to the device so far.
   std::uint64_t submissions() const;
 

@@ -13,6 +13,7 @@
 
 namespace headlight::gpu {
 
+class IdleRecordings;
 class MemoryPool;
 class Staging;
 
@@ -37,9 +38,11 @@ struct Context::Handles {
   vk::PhysicalDeviceMemoryProperties memory;
   std::shared_ptr<MemoryPool> memory_pool;
   std::atomic<std::size_t> allocated_bytes{0};
+  std::atomic<std::uint64_t> recordings_created{0};
   std::atomic<std::uint64_t> submissions{0};
   std::atomic<std::uint64_t> host_waits{0};
-  double work_per_ms = 0.0;          ///< multiply-adds of a millisecond, as measured last; 0: not yet
+  double work_per_ms = 0.0;  ///< multiply-adds of a millisecond, as measured last; 0: not yet
+  std::shared_ptr<IdleRecordings> idle_recordings;
   std::shared_ptr<Staging> staging;  ///< while something is written that the host can't reach
 };
 

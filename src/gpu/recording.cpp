@@ -31,15 +31,42 @@ std::optional<std::uint64_t> read_timestamp(const vk::raii::QueryPool& pool, std
 
 }  // namespace
 
+std::optional<RecordingObjects> IdleRecordings::take() {
+  const std::lock_guard lock(mutex_);
+  if (kept_.empty()) return std::nullopt;
+  std::optional<RecordingObjects> taken(std::move(kept_.back()));
+  kept_.pop_back();
+  return taken;
+}
+
+void IdleRecordings::keep(RecordingObjects&& objects) {
+  constexpr std::size_t kMostKept = 8, kMostBuffers = 64;
+  if (objects.buffers.size() > kMostBuffers) return;
+  const std::lock_guard lock(mutex_);
+  if (kept_.size() < kMostKept) kept_.push_back(std::move(objects));
+}
+
 Recording::Recording(Context& of_context) : context(&of_context) {
   Context::Handles& handles = context->handles();
-  pool = vk::raii::CommandPool(handles.device, vk::CommandPoolCreateInfo{.flags = vk::CommandPoolCreateFlagBits::eTransient,
-                                                                         .queueFamilyIndex = handles.queue_family});
-  fence = vk::raii::Fence(handles.device, vk::FenceCreateInfo{});
-  if (has_timestamps()) {
-    const vk::QueryPoolCreateInfo queries{.queryType = vk::QueryType::eTimestamp, .queryCount = kMaxTimestamps};
-    timestamps = vk::raii::QueryPool(handles.device, queries);
-    ends = vk::raii::QueryPool(handles.device, queries);
+  if (auto idle = handles.idle_recordings->take()) {
+    static_cast<RecordingObjects&>(*this) = std::move(*idle);
+    pool.reset();
+    handles.device.resetFences(*fence);
+    if (*descriptors) {
+      descriptors.reset();
+      sets_left = kSetsPerPool;
+    }
+  } else {
+    ++handles.recordings_created;
+    pool =
+        vk::raii::CommandPool(handles.device, vk::CommandPoolCreateInfo{.flags = vk::CommandPoolCreateFlagBits::eTransient,
+                                                                        .queueFamilyIndex = handles.queue_family});
+    fence = vk::raii::Fence(handles.device, vk::FenceCreateInfo{});
+    if (has_timestamps()) {
+      const vk::QueryPoolCreateInfo queries{.queryType = vk::QueryType::eTimestamp, .queryCount = kMaxTimestamps};
+      timestamps = vk::raii::QueryPool(handles.device, queries);
+      ends = vk::raii::QueryPool(handles.device, queries);
+    }
   }
   begin_buffer();
   if (has_timestamps()) {
@@ -49,12 +76,22 @@ Recording::Recording(Context& of_context) : context(&of_context) {
   }
 }
 
+Recording::~Recording() {
+  if (is_submitted && !is_finished) return;
+  try {
+    context->handles().idle_recordings->keep(std::move(*this));
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): without memory for keeping them they are freed
+  }
+}
+
 void Recording::begin_buffer() {
-  auto allocated = vk::raii::CommandBuffers(
-      context->handles().device,
-      vk::CommandBufferAllocateInfo{
-          .commandPool = *pool, .level = vk::CommandBufferLevel::ePrimary, .commandBufferCount = 1});
-  buffers.push_back(std::move(allocated[0]));
+  if (buffers.size() == work.size()) {
+    auto allocated = vk::raii::CommandBuffers(
+        context->handles().device,
+        vk::CommandBufferAllocateInfo{
+            .commandPool = *pool, .level = vk::CommandBufferLevel::ePrimary, .commandBufferCount = 1});
+    buffers.push_back(std::move(allocated[0]));
+  }
   host_steps.emplace_back();
   work.push_back(0.0);
   has_commands_ = false;
@@ -65,7 +102,7 @@ void Recording::begin_buffer() {
 }
 
 void Recording::end_buffer() {
-  const std::size_t index = buffers.size() - 1;
+  const std::size_t index = work.size() - 1;
   if (has_timestamps() && index < kMaxTimestamps) {
     commands().writeTimestamp(vk::PipelineStageFlagBits::eBottomOfPipe, *ends, static_cast<std::uint32_t>(index));
   }
@@ -81,13 +118,13 @@ void Recording::add_work(double multiply_adds) {
 }
 
 void Recording::add_host_step(std::function<void()> step) {
-  const bool goes_on = !has_commands_ && buffers.size() > 1 && !host_steps[buffers.size() - 2].empty();
+  const bool goes_on = !has_commands_ && work.size() > 1 && !host_steps[work.size() - 2].empty();
   if (!goes_on) {
     release_to_host();
     end_buffer();
     begin_buffer();
   }
-  host_steps[buffers.size() - 2].push_back(std::move(step));
+  host_steps[work.size() - 2].push_back(std::move(step));
 }
 
 void Recording::release_to_host() {
@@ -111,10 +148,11 @@ void Recording::submit() {
   release_to_host();
   write_timestamp(kMaxTimestamps - 1);
   end_buffer();
+  is_submitted = true;
   try {
     // One call each: drivers may make a single job of what one call hands over.
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      const bool is_last = i + 1 == buffers.size(), waits = !host_steps[i].empty();
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      const bool is_last = i + 1 == work.size(), waits = !host_steps[i].empty();
       const vk::CommandBuffer commands = *buffers[i];
       handles.queue.submit(vk::SubmitInfo{.commandBufferCount = 1, .pCommandBuffers = &commands},
                            is_last || waits ? *fence : vk::Fence());
@@ -194,16 +232,23 @@ vk::DescriptorSet Recording::allocate_set(vk::DescriptorSetLayout layout) {
     const std::array<vk::DescriptorPoolSize, 2> sizes{
         {{.type = vk::DescriptorType::eStorageBuffer, .descriptorCount = kSetsPerPool * kBindingsPerSet},
          {.type = vk::DescriptorType::eUniformTexelBuffer, .descriptorCount = kSetsPerPool * kBindingsPerSet}}};
-    descriptor_pools.emplace_back(
+    vk::raii::DescriptorPool made(
         device,
         vk::DescriptorPoolCreateInfo{
             .maxSets = kSetsPerPool, .poolSizeCount = static_cast<std::uint32_t>(sizes.size()), .pPoolSizes = sizes.data()});
+    if (*descriptors) {
+      more_descriptors.push_back(std::move(made));
+    } else {
+      descriptors = std::move(made);
+    }
     sets_left = kSetsPerPool;
   }
   --sets_left;
   // The pool frees its sets together, so the handle is enough.
   const vk::DescriptorSetAllocateInfo info{
-      .descriptorPool = *descriptor_pools.back(), .descriptorSetCount = 1, .pSetLayouts = &layout};
+      .descriptorPool = more_descriptors.empty() ? *descriptors : *more_descriptors.back(),
+      .descriptorSetCount = 1,
+      .pSetLayouts = &layout};
   return (*device).allocateDescriptorSets(info, *device.getDispatcher()).front();
 }
 

@@ -2,6 +2,8 @@
 
 #include <deque>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,22 +14,44 @@
 
 namespace headlight::gpu {
 
+/// Vulkan objects of a recording that another one can use after it; freed in the reverse order.
+struct RecordingObjects {
+  vk::raii::CommandPool pool = nullptr;
+  std::vector<vk::raii::CommandBuffer> buffers;  ///< allocated so far
+  vk::raii::Fence fence = nullptr;
+  vk::raii::QueryPool timestamps = nullptr;
+  vk::raii::QueryPool ends = nullptr;              ///< timestamp i is the end of command buffer i
+  vk::raii::DescriptorPool descriptors = nullptr;  ///< the first of the recording's descriptor pools
+};
+
+/// Objects of recordings that have ended, for the next ones: a steady stream of submissions creates none. Any thread.
+class IdleRecordings {
+ public:
+  /// Objects that are not in use and were used before, or none.
+  std::optional<RecordingObjects> take();
+  /// Keeps a few; frees the rest.
+  void keep(RecordingObjects&& objects);
+
+ private:
+  std::mutex mutex_;
+  std::vector<RecordingObjects> kept_;
+};
+
 /// Everything that the command buffers of one stream need while they are recorded and while they run; freed in the reverse
-/// order.
-struct Recording {
+/// order. When it has ended without an error, its Vulkan objects go to the context's idle recordings.
+struct Recording : RecordingObjects {
   static constexpr std::uint32_t kMaxTimestamps = 256;
 
   explicit Recording(Context& of_context);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
 
   Context* context;
-  vk::raii::CommandPool pool = nullptr;
-  std::vector<vk::raii::CommandBuffer> buffers;  ///< one a submission, in order; the last one is being recorded
   /// One list a command buffer: what the host does when it has ended and before the next one begins.
   std::vector<std::vector<std::function<void()>>> host_steps;
-  double host_work = 0.0;  ///< multiply-adds of all of them
-  vk::raii::Fence fence = nullptr;
-  vk::raii::QueryPool timestamps = nullptr;
-  std::vector<vk::raii::DescriptorPool> descriptor_pools;
+  double host_work = 0.0;                                  ///< multiply-adds of all of them
+  std::vector<vk::raii::DescriptorPool> more_descriptors;  ///< pools behind the first; the last one isn't full
   std::uint32_t sets_left = 0;
   std::vector<vk::raii::BufferView> views;
   std::vector<Buffer> uploads;
@@ -36,16 +60,16 @@ struct Recording {
   std::vector<std::string> marks;
   std::uint32_t dispatches = 0;
   bool is_complete = true;  ///< no dispatch was left out
+  bool is_submitted = false;
   bool is_finished = false;
 
-  /// Multiply-adds of each command buffer, and when each ended: timestamp i of `ends` is the end of buffer i.
+  /// Multiply-adds of each command buffer that was begun: one a submission, in order; the last one is being recorded.
   std::vector<double> work;
-  vk::raii::QueryPool ends = nullptr;
 
   // Buffers touched since the last barrier: what the next command must wait for.
   std::set<VkBuffer> read, written;
 
-  const vk::raii::CommandBuffer& commands() const { return buffers.back(); }
+  const vk::raii::CommandBuffer& commands() const { return buffers[work.size() - 1]; }
   bool has_timestamps() const { return context->device().timestamp_period_ns > 0.0f; }
   void write_timestamp(std::uint32_t index);
   /// Places one global barrier if anything in `reads` or `writes` conflicts with earlier commands, then notes them.

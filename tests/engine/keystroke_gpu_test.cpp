@@ -69,6 +69,7 @@ TEST_SUITE("gpu") {
     gpu::Context& context = desk.runner->context();
     for (int i = 0; i < 6; ++i) {
       const gpu::MemoryCalls calls = context.memory_calls();
+      const std::uint64_t recordings = context.recordings_created();
       // Where the device is a processor, a submission pauses for functions of the host; it counts once.
       const auto submissions = [&] { return context.submissions() - context.host_waits(); };
       const std::uint64_t before = submissions();
@@ -77,6 +78,7 @@ TEST_SUITE("gpu") {
       CHECK(result.predictions.size() == 1);
       CHECK(result.tiles.size() >= 4);
       CHECK(context.memory_calls() == calls);
+      CHECK(context.recordings_created() == recordings);
       CHECK(submissions() - before <= 2);
     }
     CHECK(context.validation_messages().empty());

@@ -208,6 +208,28 @@ TEST_SUITE("gpu") {
     CHECK(all_equal(second.values<float>(bytes), 1.0f));
   }
 
+  TEST_CASE_FIXTURE(test::OnGpu, "streams one after another share the Vulkan objects of two, also where one is dropped") {
+    const Kernel affine = test::compile_kernel(context, test::kAffine);
+    const Buffer a = make_buffer(context), b = make_buffer(context);
+    const std::vector<float> ones(kCount, 1.0f);
+    const auto before = context.recordings_created();
+    for (int i = 0; i < 20; ++i) {
+      const Stream dropped(context);
+      Stream stream(context);
+      stream.upload(a, 0, std::span<const float>(ones));
+      for (int j = 0; j < 70; ++j) {  // more than one descriptor pool holds
+        stream.dispatch(affine, {a, b}, AffineParameters{kCount, 1.0f, static_cast<float>(i)}, kGroups);
+      }
+      const Download result = stream.download(b);
+      Submission submission = std::move(stream).submit();
+      submission.wait();
+      CHECK(all_equal(submission.values<float>(result), 1.0f + static_cast<float>(i)));
+      CHECK(submission.gpu_ms() > 0.0);
+    }
+    CHECK(context.recordings_created() - before <= 2);
+    CHECK(context.validation_messages().empty());
+  }
+
   TEST_CASE("long work is split into several submissions with the same result") {
     test::WatchedContext slow({.max_work = 1000.0});
     CHECK(slow->work_per_submission() == 1000.0);
