@@ -1,5 +1,6 @@
-// The window under random input: nothing crashes, no message of the validation layer, and memory stays bounded.
-// HEADLIGHT_SOAK_SECONDS makes it longer; the figures it prints tell which part of the program holds how much.
+// The window under random input: nothing crashes, no message of the validation layer, memory stays bounded, and all that
+// was done can be undone and done again. HEADLIGHT_SOAK_SECONDS or HEADLIGHT_SOAK_EVENTS make it longer; the figures it
+// prints tell which part of the program holds how much.
 #include <doctest/doctest.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -40,10 +41,19 @@ Memory measure_memory() {
           .resident_mib = resident_pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / kMib};
 }
 
-double soak_seconds() {
-  const char* text = std::getenv("HEADLIGHT_SOAK_SECONDS");
-  return text != nullptr ? std::strtod(text, nullptr) : 10.0;
-}
+/// How long the test goes on: for so many seconds, or events where their number is given.
+struct Length {
+  double seconds = 10.0;
+  double events = 0.0;
+
+  static Length from_environment() {
+    const auto number = [](const char* name, double otherwise) {
+      const char* text = std::getenv(name);
+      return text != nullptr ? std::strtod(text, nullptr) : otherwise;
+    };
+    return {.seconds = number("HEADLIGHT_SOAK_SECONDS", 10.0), .events = number("HEADLIGHT_SOAK_EVENTS", 0.0)};
+  }
+};
 
 /// Random clicks, drags, wheel turns, texts and keys all over the window, but none that ends the program.
 class RandomInput {
@@ -72,7 +82,7 @@ class RandomInput {
       case 10:
         return shell::tap(shell::Key::Escape);
       default:
-        return shell::tap(kKeys[below(kKeys.size())], below(6) == 0 ? shell::kControl : shell::Modifiers{});
+        return shell::tap(next_key(), kHeld[below(kHeld.size())]);
     }
   }
 
@@ -81,13 +91,35 @@ class RandomInput {
 
   static constexpr std::array<std::string_view, 8> kTyped = {"a",  " dog", " runs", ".", " ü", "日本", "\xF0\x9F\x90\x95",
                                                              " 42"};
-  // Not Q and S: with Control they quit and write a screenshot.
-  static constexpr std::array kKeys = {shell::Key::Left,   shell::Key::Right, shell::Key::Up,        shell::Key::Down,
-                                       shell::Key::C,      shell::Key::P,     shell::Key::K,         shell::Key::Z,
-                                       shell::Key::Y,      shell::Key::Enter, shell::Key::Backspace, shell::Key::Delete,
-                                       shell::Key::PageUp, shell::Key::Home,  shell::Key::End,       shell::Key::PageDown};
+  /// Any key but Q and S: with Control they quit and write a screenshot.
+  shell::Key next_key() {
+    while (true) {
+      const auto key = static_cast<shell::Key>(below(shell::kKeys));
+      if (key != shell::Key::Q && key != shell::Key::S) return key;
+    }
+  }
+  static constexpr std::array kHeld = {shell::Modifiers{}, shell::Modifiers{}, shell::Modifiers{},
+                                       shell::Modifiers{}, shell::kControl,    shell::kControlShift};
   std::mt19937 random_;
 };
+
+/// Undoes everything that the history has, does it again, and compares.
+double undo_and_redo_all(shell::Ui& ui, Workspace& workspace, double now_s) {
+  const auto press = [&](shell::Key key, shell::Modifiers modifiers) {
+    ui.feed(shell::tap(key, modifiers));
+    now_s = workspace.settle(kSize, 1.0F, now_s + 2.0);
+  };
+  constexpr int kMostDialogs = 8;
+  for (int i = 0; i < kMostDialogs; ++i) press(shell::Key::Escape, {});
+  const State last = workspace.state();
+  const std::size_t steps = workspace.undo().position();
+  for (std::size_t i = 0; i < steps; ++i) press(shell::Key::Z, shell::kControl);
+  CHECK(workspace.undo().position() == 0);
+  for (std::size_t i = 0; i < steps; ++i) press(shell::Key::Y, shell::kControl);
+  CHECK(workspace.undo().position() == steps);
+  CHECK((workspace.state() == last));
+  return now_s;
+}
 
 }  // namespace
 
@@ -118,19 +150,25 @@ TEST_SUITE("gpu") {
              .may_use_another_device = true,
              .find_models = [](const ModelSearch&, const std::atomic<bool>&) { return std::vector<ListedModel>(); }});
     RandomInput input(7);
-    const double seconds = soak_seconds();
+    const Length length = Length::from_environment();
     const auto start = Clock::now();
     constexpr int kReports = 10;
     Memory half, last;
     double now_s = workspace.settle(kSize, 1.0F, 0.0);
     std::size_t events = 0;
     for (int report = 1; report <= kReports; ++report) {
-      while (std::chrono::duration<double>(Clock::now() - start).count() < seconds * report / kReports) {
+      const auto is_going_on = [&] {
+        const double part = static_cast<double>(report) / kReports;
+        if (length.events > 0.0) return static_cast<double>(events) < length.events * part;
+        return std::chrono::duration<double>(Clock::now() - start).count() < length.seconds * part;
+      };
+      while (is_going_on()) {
         ui.feed(input.next());
         workspace.frame(kSize, 1.0F, now_s);
         now_s += 0.05;
         if (++events % 20 == 0) now_s = workspace.settle(kSize, 1.0F, now_s);
       }
+      if (report == kReports / 2 || report == kReports) now_s = undo_and_redo_all(ui, workspace, now_s);
       last = measure_memory();
       if (report == kReports / 2) half = last;
       MESSAGE(events << " events: " << last.live_mib << " MiB live, " << last.resident_mib << " MiB resident, undo "

@@ -1,0 +1,108 @@
+#include "app/ui_driver.h"
+
+#include <utility>
+
+#include "core/error.h"
+
+namespace headlight::app {
+
+const std::string kGoldenModels = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
+
+UiDriver::UiDriver(State state, RunnerFactory open, const std::string& device, bool shows_welcome, bool focuses_text)
+    : device_({.device = {}, .validation = true}), ui_(device_) {
+  EngineOptions engine;
+  engine.open = std::move(open);
+  engine.device = device;
+  Settings settings;
+  settings.state = std::move(state);
+  settings.device = device;
+  settings.shows_welcome = shows_welcome;
+  workspace_ = std::make_unique<Workspace>(ui_, WorkspaceOptions{.engine = engine,
+                                                                 .started = {},
+                                                                 .settings = settings,
+                                                                 .warning = {},
+                                                                 .renderer = device_.name(),
+                                                                 .may_use_another_device = true,
+                                                                 .focuses_text = focuses_text});
+  settle();
+}
+
+UiDriver::~UiDriver() {
+  workspace_.reset();
+  for (const std::string& message : device_.validation_messages()) FAIL_CHECK(message);
+}
+
+view::Rect UiDriver::rect(const std::string& name) const {
+  const auto found = workspace_->item_rect(name);
+  REQUIRE_MESSAGE(found.has_value(), "nothing called \"", name, "\" is on screen");
+  return *found;
+}
+
+void UiDriver::click_within(const std::string& name, float across, float down) {
+  const view::Rect at = rect(name);
+  feed(shell::click_at({(at.origin.x + at.size.x * across) * ui_.scale(), (at.origin.y + at.size.y * down) * ui_.scale()}));
+}
+
+void UiDriver::drag(const std::string& from, const std::string& to) {
+  const view::Rect a = rect(from);
+  const view::Rect b = rect(to);
+  feed(shell::drag(a.center() * ui_.scale(), b.center() * ui_.scale()));
+}
+
+void UiDriver::move_to(const std::string& name) {
+  const view::Rect at = rect(name);
+  feed({shell::MouseMove{at.center() * ui_.scale()}});
+}
+
+void UiDriver::click_cell(std::uint32_t query, std::uint32_t key) {
+  const inference::BlockShape shape = result().shapes.at(state().selection.block);
+  click_within("head.map", (static_cast<float>(key) + 0.5F) / static_cast<float>(shape.keys),
+               (static_cast<float>(query) + 0.5F) / static_cast<float>(shape.queries));
+}
+
+void UiDriver::press(shell::Key key, shell::Modifiers modifiers) { feed(shell::tap(key, modifiers)); }
+
+void UiDriver::type(const std::string& text) { feed({shell::TextInput{text}}); }
+
+void UiDriver::fill_in(const std::string& field, const std::string& text) {
+  click(field);
+  press(shell::Key::A, shell::kControl);
+  text.empty() ? press(shell::Key::Delete) : type(text);
+  press(shell::Key::Escape);
+}
+
+void UiDriver::paint_cell(std::uint32_t query, std::uint32_t key) {
+  if (!workspace_->is_painting()) press(shell::Key::B);
+  click_cell(query, key);
+  press(shell::Key::B);
+}
+
+void UiDriver::resize(std::uint32_t width, std::uint32_t height, float scale) {
+  size_ = {width, height};
+  scale_ = scale;
+  settle();
+}
+
+void UiDriver::feed(std::vector<shell::InputEvent> events) {
+  now_s_ += 0.05;
+  ui_.feed(events);
+  settle();
+}
+
+const attention::Tile& weights(const UiDriver& ui) {
+  const Selection& selection = ui.state().selection;
+  for (const auto& [query, known] : ui.result().tiles) {
+    const bool is_it = query.quantity == QuantityId(attention::Stage::Weights) && query.block == selection.block &&
+                       query.batch == selection.batch && query.head == selection.head && query.pool == 1;
+    if (is_it && ui.result().is_current(query)) return *known.tile;
+  }
+  throw Error("the selected head's weights are not among the tiles");
+}
+
+void show_golden_model(UiDriver& ui, const std::string& model) {
+  ui.window().open_model(kGoldenModels + model);
+  ui.settle();
+  REQUIRE_MESSAGE(model_path(ui.state().source) == kGoldenModels + model, ui.window().notice().text);
+}
+
+}  // namespace headlight::app
