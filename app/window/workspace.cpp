@@ -323,10 +323,16 @@ double Workspace::redraw_after_s() const {
   return wait_s;
 }
 
-bool Workspace::is_settled() const {
-  return !engine_->is_busy() && !ui_.has_pending_input() && ui_.redraw_after_s() > 0.0 && !export_dialog_.is_running() &&
-         !screenshot_dialog_.is_waiting() && !model_jobs_.is_opening() && !model_jobs_.is_looking() &&
-         !generation_.is_running();
+std::string_view Workspace::pending() const {
+  if (engine_->is_busy()) return "the engine computes";
+  if (ui_.has_pending_input()) return "input waits";
+  if (ui_.redraw_after_s() <= 0.0) return "a view moves";
+  if (export_dialog_.is_running()) return "an export is written";
+  if (screenshot_dialog_.is_waiting()) return "a screenshot waits";
+  if (model_jobs_.is_opening()) return "a model is opened";
+  if (model_jobs_.is_looking()) return "models are looked for";
+  if (generation_.is_running()) return "text is generated";
+  return {};
 }
 
 double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
@@ -340,7 +346,7 @@ double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
     model_jobs_.wait();
     engine_->wait_until_idle();
   }
-  throw Error("the window never came to rest in {} frames", kMostFrames);
+  throw Error("the window never came to rest in {} frames: {}", kMostFrames, pending());
 }
 
 const Settings& Workspace::settings() {
