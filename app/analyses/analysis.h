@@ -30,6 +30,7 @@ struct AnalysisQuery {
   std::uint32_t head = 0, query = 0, key = 0;
   std::array<std::uint32_t, 2> tokens = {};   ///< ids of the vocabulary
   std::array<std::uint32_t, 2> options = {};  ///< with a meaning of the analysis' own
+  std::string formula = {};                   ///< a mask's expression that the user typed
 
   auto operator<=>(const AnalysisQuery&) const = default;
 };
@@ -74,7 +75,7 @@ class AnalysisTask {
   };
 
   virtual ~AnalysisTask() = default;
-  /// Of about `most_cells` cells of tiles, at least one thing in all; the same again until take(). Not once it is done.
+  /// Of about `most_cells` cells of tiles; nothing in a step that only computes. The same until take(). Not once it is done.
   virtual Reads next(std::size_t most_cells) = 0;
   /// Throws Error where what was read can't be analysed; its message is shown in place of a result.
   virtual void take(const Answers& answers) = 0;

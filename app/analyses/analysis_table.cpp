@@ -6,6 +6,8 @@
 #include "app/analyses/changed_heads.h"
 #include "app/analyses/head_knockouts.h"
 #include "app/analyses/head_metrics.h"
+#include "app/analyses/head_ranking.h"
+#include "app/analyses/head_similarity.h"
 #include "app/analyses/logit_attribution.h"
 #include "app/analyses/residual_sizes.h"
 #include "app/analyses/run_sample.h"
@@ -16,7 +18,8 @@ namespace {
 
 constexpr std::array kAnalyses = {
     &kBlockStates,      &kHeadMetricAnalysis, &kResidualSizes, &kLogitAttribution, &kLogitSources,  &kFlowRoutes,
-    &kAttentionRollout, &kAttentionFlow,      &kRunSample,     &kChangedHeads,     &kHeadKnockouts,
+    &kAttentionRollout, &kAttentionFlow,      &kRunSample,     &kChangedHeads,     &kHeadKnockouts, &kFromTo,
+    &kPatternRanking,   &kHeadSimilarity,
 };
 
 }  // namespace

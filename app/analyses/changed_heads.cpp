@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/analyses/head_metrics.h"
+#include "app/analyses/line_tokens.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -14,11 +15,6 @@ namespace {
 
 /// Cells of one step, of each of both runs.
 constexpr std::size_t kStepCells = std::size_t{1} << 17;
-
-attention::KeyRange real_tokens(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t length) {
-  if (item >= tokens.lengths.size()) return {length};
-  return {tokens.start(item), tokens.start(item) + tokens.lengths[item]};
-}
 
 /// Rows of one head's map that are read together.
 struct Part {

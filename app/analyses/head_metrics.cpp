@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "app/analyses/line_tokens.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -16,11 +17,6 @@ constexpr std::size_t kStepCells = std::size_t{1} << 17;
 /// From so many cells on the heads that are known so far are told before all are: that takes seconds.
 constexpr std::size_t kLongWork = std::size_t{1} << 25;
 constexpr std::uint32_t kStrips = 32;
-
-attention::KeyRange real_tokens(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t length) {
-  if (item >= tokens.lengths.size()) return {length};
-  return {tokens.start(item), tokens.start(item) + tokens.lengths[item]};
-}
 
 class HeadMetricsTask final : public AnalysisTask {
  public:

@@ -27,6 +27,22 @@ constexpr std::array kWanted = {
            "do."},
 };
 
+struct WantedMode {
+  HeadsMode mode;
+  const char* id;
+  const char* label;
+  const char* menu_label;
+  const char* help;
+};
+constexpr std::array kModes = {
+    WantedMode{
+        HeadsMode::FromTo, "head.find.from_to", "Which heads look from this token to that?", "From this token to that",
+        "Ranks all heads by the weight that the chosen query gives to the chosen key, or by that of the range that is "
+        "dragged over the map."},
+    WantedMode{HeadsMode::Pattern, "head.find.pattern", "Which heads match a pattern?", "By a pattern",
+               "Ranks all heads by how much of their attention is where a pattern that is chosen or typed has it."},
+};
+
 /// Patterns are defined inside one text.
 bool is_defined(const CommandContext& context, HeadMetric metric) {
   return !context.shapes.empty() &&
@@ -51,6 +67,24 @@ std::vector<Command> find_commands() {
     command.run = [metric](const CommandContext& context) { context.transient.seeks_head = metric; };
     command.is_enabled = [metric](const CommandContext& context) { return is_defined(context, metric); };
     command.refusal = "Attention between two texts has no previous, equal or repeated tokens";
+  }
+  for (const WantedMode& wanted : kModes) {
+    const HeadsMode mode = wanted.mode;
+    Command& command = list.emplace_back();
+    command.id = wanted.id;
+    command.label = wanted.label;
+    command.group = "Find a head";
+    command.help = wanted.help;
+    command.menu.menu = "View";
+    command.menu.submenu = "Find a head";
+    command.menu.label = wanted.menu_label;
+    command.menu.section = 1;
+    command.menu.part = 1;
+    command.run = [mode](const CommandContext& context) {
+      context.state.heads.mode = mode;
+      context.state.view.tab = "heads";
+    };
+    command.is_enabled = [](const CommandContext& context) { return !context.shapes.empty(); };
   }
   list.push_back({.id = "head.badges",
                   .label = "Badges of heads on or off",

@@ -159,6 +159,15 @@ void read_metric(const JsonReader& object, const char* key, std::optional<evalua
   object.read_enum<evaluation::HeadMetric>(key, value.emplace(), kHeadMetricNames);
 }
 
+void read_typed_pattern(const JsonReader& object, const char* key, std::string& value) {
+  std::string text = value;
+  object.read(key, text);
+  if (text.size() > attention::Expression::kLongest) {
+    throw Error("{}: an expression has at most {} characters", object.path(key), attention::Expression::kLongest);
+  }
+  value = std::move(text);
+}
+
 json write_locked(const std::optional<LockedToken>& locked) {
   if (!locked) return nullptr;
   return {{"side", enum_name<MapSide>(kMapSides, locked->side)}, {"token", locked->token}};

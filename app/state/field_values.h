@@ -44,6 +44,9 @@ void read_heads(const JsonReader& object, const char* key, std::vector<HeadRef>&
 nlohmann::json write_metric(const std::optional<evaluation::HeadMetric>& metric);
 void read_metric(const JsonReader& object, const char* key, std::optional<evaluation::HeadMetric>& value);
 
+/// At most as many characters as an expression may have.
+void read_typed_pattern(const JsonReader& object, const char* key, std::string& value);
+
 /// {"side": "query", "token": 3}, or null without a token.
 nlohmann::json write_locked(const std::optional<LockedToken>& locked);
 void read_locked(const JsonReader& object, const char* key, std::optional<LockedToken>& value);

@@ -94,6 +94,23 @@ struct HeadRef {
 };
 inline constexpr std::size_t kMostPinnedHeads = 4'096;
 
+/// What the heads view compares heads by: their metrics; the weight from one token to another; how well they match a
+/// pattern; how alike their weights are; or what their parameters say without any text.
+enum class HeadsMode : std::uint8_t { Metrics, FromTo, Pattern, Similarity, Composition };
+/// The pattern that heads are ranked by. Typed: HeadChoices::typed_pattern.
+enum class HeadPattern : std::uint8_t {
+  PreviousToken,
+  Itself,
+  FirstToken,
+  NextToken,
+  DuplicateToken,
+  Induction,
+  Uniform,
+  Typed
+};
+/// A number of a pair of heads, or of one, that follows from the parameters alone.
+enum class CircuitScore : std::uint8_t { QueryComposition, KeyComposition, ValueComposition, Copying };
+
 /// How the views of all heads score, order and filter them.
 struct HeadChoices {
   evaluation::PatternScoring scoring = {};
@@ -104,6 +121,12 @@ struct HeadChoices {
   bool only_pinned = false;          ///< leaves out all others
   bool shows_badges = true;          ///< names on thumbnails what a head does
   std::vector<HeadRef> pinned = {};  ///< in ascending order, each once
+  HeadsMode mode = HeadsMode::Metrics;
+  HeadPattern pattern = HeadPattern::PreviousToken;
+  std::string typed_pattern = {};  ///< as it was typed: a mask's expression (attention/expression.h), or not yet one
+  bool subtracts_chance = false;   ///< a pattern's mass less what uniform attention would put there
+  bool groups_similar = true;      ///< the map of similarities has similar heads side by side; else by layer and head
+  CircuitScore circuit_score = CircuitScore::QueryComposition;
 
   bool operator==(const HeadChoices&) const = default;
 };

@@ -384,6 +384,16 @@ void add_head_views(std::vector<Field>& fields) {
   fields.push_back(switch_field("heads", "only_pinned", "Filter heads", in_heads(&HeadChoices::only_pinned)));
   fields.push_back(switch_field("heads", "shows_badges", "Switch badges", in_heads(&HeadChoices::shows_badges)));
   fields.push_back(value_field("heads", "pinned", "Pin heads", in_heads(&HeadChoices::pinned), write_heads, read_heads));
+  fields.push_back(choice_field("heads", "mode", "Choose how heads are found", in_heads(&HeadChoices::mode), kHeadsModes));
+  fields.push_back(choice_field("heads", "pattern", "Choose pattern", in_heads(&HeadChoices::pattern), kHeadPatterns));
+  const auto write_text = [](const std::string& text) { return nlohmann::json(text); };
+  fields.push_back(continuous(value_field("heads", "typed_pattern", "Edit pattern", in_heads(&HeadChoices::typed_pattern),
+                                          write_text, read_typed_pattern)));
+  fields.push_back(
+      switch_field("heads", "subtracts_chance", "Choose how heads are scored", in_heads(&HeadChoices::subtracts_chance)));
+  fields.push_back(switch_field("heads", "groups_similar", "Order heads", in_heads(&HeadChoices::groups_similar)));
+  fields.push_back(choice_field("heads", "circuit_score", "Choose what weights are compared by",
+                                in_heads(&HeadChoices::circuit_score), kCircuitScores));
 }
 
 /// What the lines, the text and the map show.

@@ -46,6 +46,23 @@ inline constexpr std::array<EnumName<evaluation::HeadMetric>, evaluation::kHeadM
      {evaluation::HeadMetric::RelativeEntropy, "relative"},
      {evaluation::HeadMetric::Entropy, "entropy"},
      {evaluation::HeadMetric::Distance, "distance"}}};
+inline constexpr std::array<EnumName<HeadsMode>, 5> kHeadsModes = {{{HeadsMode::Metrics, "metrics"},
+                                                                    {HeadsMode::FromTo, "from-to"},
+                                                                    {HeadsMode::Pattern, "pattern"},
+                                                                    {HeadsMode::Similarity, "similarity"},
+                                                                    {HeadsMode::Composition, "composition"}}};
+inline constexpr std::array<EnumName<HeadPattern>, 8> kHeadPatterns = {{{HeadPattern::PreviousToken, "previous"},
+                                                                        {HeadPattern::Itself, "itself"},
+                                                                        {HeadPattern::FirstToken, "first"},
+                                                                        {HeadPattern::NextToken, "next"},
+                                                                        {HeadPattern::DuplicateToken, "duplicate"},
+                                                                        {HeadPattern::Induction, "induction"},
+                                                                        {HeadPattern::Uniform, "uniform"},
+                                                                        {HeadPattern::Typed, "typed"}}};
+inline constexpr std::array<EnumName<CircuitScore>, 4> kCircuitScores = {{{CircuitScore::QueryComposition, "q"},
+                                                                          {CircuitScore::KeyComposition, "k"},
+                                                                          {CircuitScore::ValueComposition, "v"},
+                                                                          {CircuitScore::Copying, "copying"}}};
 inline constexpr std::array<EnumName<PaintReach>, 3> kReaches = {
     {{PaintReach::ThisHead, "head"}, {PaintReach::ThisLayer, "layer"}, {PaintReach::AllLayers, "all"}}};
 inline constexpr std::array<EnumName<NeuronForm>, 2> kNeuronForms = {

@@ -33,6 +33,10 @@ constexpr std::array<std::string_view, 3> kTextSettings = {"selection.mean", "vi
 constexpr std::array<std::string_view, 9> kHeadsSettings = {
     "heads.measure", "heads.excludes_first", "heads.excludes_current", "heads.order", "heads.lowest_first",
     "heads.filter",  "heads.least",          "heads.only_pinned",      "heads.pinned"};
+constexpr std::array<std::string_view, 15> kFindSettings = {
+    "heads.measure", "heads.excludes_first", "heads.excludes_current", "heads.order",          "heads.lowest_first",
+    "heads.filter",  "heads.least",          "heads.only_pinned",      "heads.pinned",         "heads.mode",
+    "heads.pattern", "heads.typed_pattern",  "heads.subtracts_chance", "heads.groups_similar", "heads.circuit_score"};
 constexpr std::array<std::string_view, 2> kPredictionsSettings = {"generation", "view.pinned"};
 constexpr std::array<std::string_view, 4> kBlockSettings = {"block.opened", "block.reduces_motion", "block.speed",
                                                             "view.pinned"};
@@ -116,9 +120,9 @@ constexpr std::array kViews = {
          true},
     View{"heads",
          "Heads",
-         "What every head does with the text, measured: who looks at the previous token, who copies, who rests.",
+         "What every head does: metrics, who looks from one token to another, patterns, similar heads, composition.",
          {Key::Digit7, {}, "7"},
-         kHeadsSettings,
+         kFindSettings,
          &has_run,
          &open_heads_view,
          &shown_map,

@@ -20,11 +20,12 @@ constexpr float kHeader = 18.0F;  // of the heads' numbers
 constexpr float kGap = 2.0F;
 constexpr float kLeastCell = 10.0F, kMostCell = 52.0F, kMostHeight = 24.0F;
 
-/// The middle of the colours is 0, their ends are ± `largest`.
-shell::Color color_of(double value, double largest) {
+/// Signed: the middle of the colours is 0, their ends are ± `largest`. Else they go from 0 to `largest`.
+shell::Color color_of(const State& state, double value, double largest, bool is_signed) {
   const double share = largest > 0.0 ? std::clamp(value / largest, -1.0, 1.0) : 0.0;
-  const std::span<const std::uint32_t> colors = signed_colors();
-  const double index = (share * 0.5 + 0.5) * static_cast<double>(colors.size() - 1);
+  const std::span<const std::uint32_t> colors = is_signed ? signed_colors() : weight_colors(state);
+  const double place = is_signed ? share * 0.5 + 0.5 : std::max(share, 0.0);
+  const double index = place * static_cast<double>(colors.size() - 1);
   return colors[static_cast<std::size_t>(std::lround(index))] | 0xFF000000U;
 }
 
@@ -75,7 +76,7 @@ void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optio
   mark_last_item(frame, name, value ? map.about(head, *value).c_str() : "not computed yet");
   ImDrawList* list = ImGui::GetWindowDrawList();
   const bool has_color = value && std::isfinite(*value);
-  const shell::Color ground = has_color ? color_of(*value, largest) : frame.ui.theme().missing;
+  const shell::Color ground = has_color ? color_of(frame.state, *value, largest, map.is_signed) : frame.ui.theme().missing;
   list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), ground, 2.0F);
   if (value) draw_number(frame, *value, ground, box);
   const Selection& selection = frame.state.selection;

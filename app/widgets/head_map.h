@@ -16,11 +16,12 @@ struct HeadMapLayer {
   std::vector<std::optional<double>> values;  ///< [head]; none: not known yet
 };
 
-/// Signed numbers of heads, layer by layer.
+/// Numbers of heads, layer by layer.
 struct HeadMap {
   std::string name;  ///< cells are marked "<name>.<layer>.<head>"
   std::span<const HeadMapLayer> layers;
   std::function<std::string(const HeadRef& head, double value)> about;  ///< a cell's tooltip
+  bool is_signed = true;                                                ///< else from 0 on, in the colours of weights
 };
 
 struct HeadMapClick {
@@ -28,8 +29,9 @@ struct HeadMapClick {
   bool is_double = false;
 };
 
-/// Layers as rows, heads as columns, with the numbers where they fit. 0 is in the middle of the colours, the number that is
-/// farthest from it at one end; what isn't known has the colour of a missing tile. The selected head is framed.
+/// Layers as rows, heads as columns, with the numbers where they fit. Of signed numbers 0 is in the middle of the colours,
+/// of others at one end, and the number that is farthest from it at an end; what isn't known has the colour of a missing
+/// tile. The selected head is framed.
 HeadMapClick draw_head_map(Frame& frame, const HeadMap& map);
 /// Its height in UI units, of so many layers in a region of this width.
 float head_map_height(std::size_t layers, std::size_t heads, float width);

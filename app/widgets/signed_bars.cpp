@@ -57,11 +57,11 @@ void draw_row(Frame& frame, const SignedBars& bars, std::size_t row, const Colum
   const double value = bars.values[row];
   const float zero = box.origin.x + columns.zero;
   const float end = zero + static_cast<float>(value * columns.units_per_value);
-  const shell::Color color = signed_colors()[value < 0.0 ? 40 : 215] | 0xFF000000U;
+  const shell::Color color = bars.has_signs ? signed_colors()[value < 0.0 ? 40 : 215] | 0xFF000000U : theme.output;
   if (std::abs(end - zero) >= 0.5F) {
     list->AddRectFilled({std::min(zero, end), box.origin.y + 4.0F}, {std::max(zero, end), box.end().y - 4.0F}, color, 2.0F);
   }
-  const std::string number = signed_text(value);
+  const std::string number = bars.has_signs ? signed_text(value) : view::format_fixed(static_cast<float>(value), 3);
   list->AddText(font, font_size(font), {box.end().x - text_width(font, number) - 2.0F, y}, theme.text, number.c_str());
 }
 
@@ -91,9 +91,11 @@ std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars
     ImGui::PushID(static_cast<int>(row));
     if (ImGui::InvisibleButton("bar", to_imgui(box.size))) clicked = row;
     ImGui::PopID();
+    const bool is_opened = bars.open && ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
     const std::string name = fmt::format("{}.{}", bars.name, row);
     mark_last_item(frame, name, bars.about(row).c_str());
     draw_row(frame, bars, row, columns, box, ImGui::IsItemHovered());
+    if (is_opened) bars.open(row);
   }
   ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy({width, height});

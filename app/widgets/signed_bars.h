@@ -10,13 +10,15 @@
 
 namespace headlight::app {
 
-/// Numbers with both signs as bars.
+/// Numbers as bars.
 struct SignedBars {
   std::string name;                               ///< rows are marked "<name>.0", "<name>.1", …
   std::span<const double> values;                 ///< [row]
   std::function<std::string(std::size_t)> label;  ///< of a row that is visible
   std::function<std::string(std::size_t)> about;  ///< a row's tooltip
   std::optional<std::size_t> chosen = {};         ///< drawn as selected
+  std::function<void(std::size_t)> open = {};     ///< of a row that is clicked twice; may be empty
+  bool has_signs = true;                          ///< else all are attention from 0 on, in its colour and without a sign
 };
 
 /// One row under the other from a common zero line, as wide as the region; the region scrolls, and only visible rows are

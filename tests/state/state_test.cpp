@@ -102,7 +102,13 @@ State unusual_state() {
                  .only_pinned = true,
                  .shows_badges = false,
                  .pinned = {{.block = {.kind = model::BlockKind::DecoderSelf, .layer = {1}}, .head = 3},
-                            {.block = {.kind = model::BlockKind::Cross, .layer = {0}}, .head = 4}}};
+                            {.block = {.kind = model::BlockKind::Cross, .layer = {0}}, .head = 4}},
+                 .mode = HeadsMode::Similarity,
+                 .pattern = HeadPattern::Typed,
+                 .typed_pattern = "k == q - ",
+                 .subtracts_chance = true,
+                 .groups_similar = false,
+                 .circuit_score = CircuitScore::Copying};
   state.logits = {.token = 17, .other = 4, .sums_heads = false};
   const FrozenRun frozen{.inputs = run_inputs(state), .name = "1 head scaled"};
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;

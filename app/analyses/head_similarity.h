@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "app/analyses/analysis.h"
+#include "app/analyses/head_metrics.h"
+#include "attention/mask.h"
+
+namespace headlight::app {
+
+/// How alike all heads of one kind of attention look at a batch item (evaluation/head_divergence.h). Heeds `block.kind` and
+/// `batch`. Pairs are many, so of a long text or a large model some queries at equal distances are compared.
+extern const Analysis kHeadSimilarity;
+
+struct HeadSimilarity final : AnalysisResult {
+  std::vector<HeadRef> heads;          ///< by layer and head
+  std::vector<float> divergences;      ///< [head, head], 0 … 1 bits
+  std::vector<std::uint32_t> order;    ///< of `heads`, similar ones side by side; empty where a weight isn't finite
+  std::uint32_t queries = 0;           ///< of the text, without padding
+  std::uint32_t compared_queries = 0;  ///< fewer where there is too much to compare
+
+  float between(std::size_t a, std::size_t b) const { return divergences[a * heads.size() + b]; }
+};
+
+inline constexpr std::uint32_t kMostComparedHeads = 1'024;
+/// Cells of pairs of heads that are compared: some seconds of a processor.
+inline constexpr std::size_t kMostComparedCells = std::size_t{1} << 28;
+/// The queries that are compared: all of them, or as many as the cells allow, in up to 16 strips at equal distances of which
+/// the last ends with the text.
+std::vector<RowStrip> compared_rows(attention::KeyRange queries, std::uint32_t keys, std::uint32_t heads);
+
+/// The question about the selected kind and line.
+AnalysisQuery similarity_query(const Selection& selection);
+
+}  // namespace headlight::app

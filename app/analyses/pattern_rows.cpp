@@ -1,0 +1,125 @@
+#include "app/analyses/pattern_rows.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <variant>
+
+#include "app/analyses/head_metrics.h"
+#include "app/analyses/head_ranking.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+using evaluation::HeadMetric;
+
+/// Ids of the tokens of a line, or different numbers where they have neither ids nor names.
+std::vector<std::uint32_t> numbers_of(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t count) {
+  std::vector<std::uint32_t> numbers = token_numbers(tokens, item);
+  if (numbers.size() == count) return numbers;
+  numbers.resize(count);
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  return numbers;
+}
+
+attention::Expression parse(const std::string& text) {
+  auto parsed = attention::parse_expression(text, attention::ExpressionUse::Mask);
+  if (const auto* error = std::get_if<attention::ExpressionError>(&parsed)) throw Error("{}", to_string(*error));
+  attention::Expression expression = std::get<attention::Expression>(std::move(parsed));
+  if (!expression) throw Error("no pattern is typed");
+  return expression;
+}
+
+}  // namespace
+
+bool is_of_one_text(HeadPattern pattern) {
+  switch (pattern) {
+    case HeadPattern::FirstToken:
+    case HeadPattern::Uniform:
+    case HeadPattern::Typed:
+      return false;
+    case HeadPattern::PreviousToken:
+    case HeadPattern::Itself:
+    case HeadPattern::NextToken:
+    case HeadPattern::DuplicateToken:
+    case HeadPattern::Induction:
+      break;
+  }
+  return true;
+}
+
+PatternRows::PatternRows(const AnalysisQuery& query, const AnalysisSubject& subject, attention::KeyRange queries,
+                         attention::KeyRange keys)
+    : subject_(subject),
+      batch_(query.batch),
+      pattern_(static_cast<HeadPattern>(query.options[0])),
+      queries_(queries),
+      keys_(keys) {
+  const model::BlockKind kind = query.block.kind;
+  if (is_of_one_text(pattern_)) {
+    if (kind == model::BlockKind::Cross) {
+      throw Error("between two texts no token is the previous, the next, the same or a repeated one");
+    }
+    repeats_.emplace(numbers_of(subject_.input->queries(kind), batch_, queries.end - queries.begin));
+  }
+  if (pattern_ != HeadPattern::Typed) return;
+  mask_.mask_expression = parse(query.formula);
+  tokens_.emplace(*subject_.network, *subject_.input, kind, mask_);
+}
+
+bool PatternRows::depends_on_head() const {
+  return mask_.mask_expression.needs().head || mask_.mask_expression.needs().layer;
+}
+
+void PatternRows::write_row(std::uint32_t query, std::vector<std::uint8_t>& row_by_row) const {
+  const std::size_t start = row_by_row.size();
+  row_by_row.resize(start + (keys_.end - keys_.begin), 0);
+  const auto set = [&](std::uint32_t key) {
+    if (keys_.holds(key)) row_by_row[start + (key - keys_.begin)] = 1;
+  };
+  const auto set_repeats = [&](HeadMetric metric) {
+    for (const std::uint32_t key : repeats_->keys(metric, query - queries_.begin)) set(keys_.begin + key);
+  };
+  switch (pattern_) {
+    case HeadPattern::PreviousToken:
+      if (query > 0) set(query - 1);
+      break;
+    case HeadPattern::Itself:
+      set(query);
+      break;
+    case HeadPattern::FirstToken:
+      set(keys_.begin);
+      break;
+    case HeadPattern::NextToken:
+      set(query + 1);
+      break;
+    case HeadPattern::DuplicateToken:
+      set_repeats(HeadMetric::DuplicateToken);
+      break;
+    case HeadPattern::Induction:
+      set_repeats(HeadMetric::Induction);
+      break;
+    case HeadPattern::Uniform:
+    case HeadPattern::Typed:
+      break;
+  }
+}
+
+std::vector<std::uint8_t> PatternRows::rows(const HeadRef& head, std::uint32_t first, std::uint32_t count) const {
+  std::vector<std::uint8_t> flags;
+  flags.reserve(std::size_t{count} * (keys_.end - keys_.begin));
+  if (!tokens_) {
+    for (std::uint32_t query = first; query < first + count; ++query) write_row(query, flags);
+    return flags;
+  }
+  const attention::ExpressionMap map = tokens_->map(head.block.layer.value, batch_, head.head);
+  for (std::uint32_t query = first; query < first + count; ++query) {
+    for (std::uint32_t key = keys_.begin; key < keys_.end; ++key) {
+      flags.push_back(mask_.mask_expression.shows(map, query, key, mask_.sliders) ? 1 : 0);
+    }
+  }
+  return flags;
+}
+
+}  // namespace headlight::app

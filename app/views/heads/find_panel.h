@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// A mode of the heads view, without its title and the choice of modes.
+class FindPanel {
+ public:
+  struct Heading {
+    std::string title = {};   ///< "Heads by what they do"
+    std::string detail = {};  ///< beside it: "12 heads"; may be empty
+  };
+
+  virtual ~FindPanel() = default;
+  virtual Heading heading(const Frame& frame) = 0;
+  /// Draws into what is left of the region.
+  virtual void draw(Frame& frame) = 0;
+  /// Was anything drawn that can be copied?
+  virtual bool has_numbers(const Frame& frame) const = 0;
+  /// What was drawn last, with a line of titles. Only where has_numbers().
+  virtual std::string csv(const Frame& frame) const = 0;
+
+ protected:
+  FindPanel() = default;
+  FindPanel(const FindPanel&) = default;
+  FindPanel& operator=(const FindPanel&) = default;
+};
+
+/// A few small lines, wrapped, marked by `name`.
+void draw_note(Frame& frame, const char* name, const std::string& text, shell::Color color);
+/// Selects a head, or shows it in the view of one head.
+void go_to_head(Frame& frame, const HeadRef& head, bool opens);
+
+/// The table of metrics.
+std::unique_ptr<FindPanel> open_metrics_panel();
+/// Who looks from some tokens at some tokens.
+std::unique_ptr<FindPanel> open_from_to_panel();
+/// Whose attention matches a pattern.
+std::unique_ptr<FindPanel> open_pattern_panel();
+/// Which heads look alike.
+std::unique_ptr<FindPanel> open_similarity_panel();
+
+}  // namespace headlight::app

@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/analyses/head_ranking.h"
+#include "app/state/chosen_token.h"
+#include "app/views/heads/find_panel.h"
+#include "app/views/heads/scored_heads.h"
+#include "app/widgets/head_subject.h"
+#include "app/widgets/head_tools.h"
+#include "app/widgets/kind_choice.h"
+#include "app/widgets/token_line.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+/// What the numbers are of: the range that is dragged over the map, else the chosen query and key, of which the last token
+/// and the first take the place where none is chosen.
+CellRange shown_range(const Frame& frame, const inference::BlockShape& shape) {
+  const std::optional<CellRange>& range = frame.transient.range;
+  if (range && range->last.query < shape.queries && range->last.key < shape.keys) return *range;
+  const Selection& selection = frame.state.selection;
+  const model::TokenBatch& tokens = frame.result.input->queries(selection.block.kind);
+  const bool has_lengths = selection.batch < tokens.lengths.size() && tokens.lengths[selection.batch] > 0;
+  const std::uint32_t end = has_lengths ? tokens.start(selection.batch) + tokens.lengths[selection.batch] : shape.queries;
+  const attention::Cell cell{
+      .query = std::min(chosen_token(frame.state.view, MapSide::Query).value_or(end - 1), shape.queries - 1),
+      .key = std::min(chosen_token(frame.state.view, MapSide::Key).value_or(0), shape.keys - 1)};
+  return {.first = cell, .last = cell};
+}
+
+/// "“cat”", or "“cat” … “mat”" of several tokens.
+std::string names_of(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t first, std::uint32_t last) {
+  const std::string name = fmt::format("\u201C{}\u201D", token_name(frame, tokens, first));
+  return first == last ? name : fmt::format("{} \u2026 \u201C{}\u201D", name, token_name(frame, tokens, last));
+}
+
+class FromToPanel final : public FindPanel {
+ public:
+  Heading heading(const Frame& frame) override {
+    const auto shape = frame.result.shapes.find(frame.state.selection.block);
+    if (shape == frame.result.shapes.end() || !frame.result.input) return {.title = "Who looks from here to there?"};
+    const CellRange range = shown_range(frame, shape->second);
+    const model::BlockKind kind = frame.state.selection.block.kind;
+    return {.title = fmt::format("Who looks from {} to {}?",
+                                 names_of(frame, frame.result.input->queries(kind), range.first.query, range.last.query),
+                                 names_of(frame, frame.result.input->keys(kind), range.first.key, range.last.key))};
+  }
+
+  void draw(Frame& frame) override {
+    choose_kind(frame, "heads.kind");
+    const auto shape = frame.result.shapes.find(frame.state.selection.block);
+    if (shape == frame.result.shapes.end() || !frame.result.input) return;
+    const CellRange range = shown_range(frame, shape->second);
+    choose_tokens(frame, range);
+    const Analysed* answer = frame.ask(from_to_query(frame.state.selection, range));
+    const HeadRanking* found = answer ? answer->as<HeadRanking>() : nullptr;
+    heads_.clear();
+    if (found) {
+      for (const auto& [head, match] : found->heads) {
+        heads_.push_back({.head = head, .value = match ? std::optional(match->mass) : std::nullopt});
+      }
+    }
+    sort_by_value(heads_);
+    move_through_heads(frame, heads_with_value(heads_), 1);
+    draw_explanation(frame, range, answer, found);
+    if (heads_.empty()) return;
+    draw_scored_heads(frame, {.name = "heads.from_to", .heads = heads_, .about = [](const HeadRef& head, double value) {
+                                return fmt::format("Layer {}, head {}: {}. Click: selects the head. Double click: opens it.",
+                                                   head.block.layer.value, head.head,
+                                                   view::format_fixed(static_cast<float>(value), 4));
+                              }});
+  }
+
+  bool has_numbers(const Frame& /*frame*/) const override { return !heads_.empty(); }
+  std::string csv(const Frame& /*frame*/) const override { return scored_heads_csv(heads_, "weight"); }
+
+ private:
+  void choose_tokens(Frame& frame, const CellRange& range) {
+    const shell::Theme& theme = frame.ui.theme();
+    const Selection& selection = frame.state.selection;
+    const TokenLine from{.name = "heads.from",
+                         .title = "from",
+                         .explanation = "The token that looks: its row of each head's map.",
+                         .tokens = &frame.result.input->queries(selection.block.kind),
+                         .item = selection.batch,
+                         .chosen = range.first.query,
+                         .color = theme.query,
+                         .fill = theme.query_fill};
+    const TokenLineEvents queries = draw_token_line(frame, from, queries_);
+    const TokenLine to{.name = "heads.to",
+                       .title = "to",
+                       .explanation = "The token that is looked at: its column of each head's map.",
+                       .tokens = &frame.result.input->keys(selection.block.kind),
+                       .item = selection.batch,
+                       .chosen = range.first.key,
+                       .color = theme.key,
+                       .fill = theme.key_fill};
+    const TokenLineEvents keys = draw_token_line(frame, to, keys_);
+    if (!queries.chosen && !keys.chosen) return;
+    frame.state.view.locked.reset();
+    frame.state.view.pinned =
+        attention::Cell{.query = queries.chosen.value_or(range.first.query), .key = keys.chosen.value_or(range.first.key)};
+    frame.transient.range.reset();
+  }
+
+  void draw_explanation(Frame& frame, const CellRange& range, const Analysed* answer, const HeadRanking* found) const {
+    const bool is_cell = range.first == range.last;
+    std::string text =
+        is_cell
+            ? "Each number: the weight \u03B1[q][k] that this query gives to this key. Drag over a head's map to ask about "
+              "several tokens."
+            : fmt::format(
+                  "Each number: the mean over queries {} \u2026 {} of the weight that keys {} \u2026 {} get together. "
+                  "A click on a token asks about one pair.",
+                  range.first.query, range.last.query, range.first.key, range.last.key);
+    if (found && found->is_sampled) {
+      text += fmt::format(" Sampled: {} of {} queries.", found->ranked_queries, found->queries);
+    }
+    const bool looks = std::ranges::any_of(heads_, [](const ScoredHead& head) { return head.value.value_or(0.0) > 0.0; });
+    if (!heads_.empty() && !looks) text = "No head looks there: the mask hides these keys from these queries.";
+    if (answer && !answer->error.empty()) text = answer->error;
+    if (!answer || (!found && answer->error.empty())) text = "computing\u2026";
+    draw_note(frame, "heads.from_to.about", text, frame.ui.theme().text_dim);
+  }
+
+  TokenLineMemory queries_, keys_;
+  std::vector<ScoredHead> heads_;  ///< drawn last
+};
+
+}  // namespace
+
+std::unique_ptr<FindPanel> open_from_to_panel() { return std::make_unique<FromToPanel>(); }
+
+}  // namespace headlight::app

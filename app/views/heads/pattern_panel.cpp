@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/analyses/head_ranking.h"
+#include "app/views/heads/find_panel.h"
+#include "app/views/heads/scored_heads.h"
+#include "app/widgets/head_tools.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/kind_choice.h"
+#include "app/widgets/signed_bars.h"
+#include "attention/expression.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kChoiceWidth = 190.0F;
+constexpr float kGap = 14.0F;
+
+struct PatternText {
+  const char* title;
+  const char* where;  ///< which keys k, behind "keys k"
+  const char* typed;  ///< the same as an expression; empty: there is none
+};
+/// In the order of HeadPattern.
+constexpr std::array<PatternText, 8> kPatterns = {{
+    {"previous token", "that come right before the query, k = q \u2212 1", "k == q - 1"},
+    {"the token itself", "that are the query itself, k = q", "k == q"},
+    {"first token", "that begin the text, k = 0", "k == 0"},
+    {"next token", "that come right behind the query, k = q + 1", "k == q + 1"},
+    {"duplicate token", "before the query that hold the same token", "k < q && id_k == id_q"},
+    {"induction", "that come right behind an earlier occurrence of the query's token", ""},
+    {"evenly", "", ""},
+    {"typed \u2026", "where the formula is true", "k == q - 1"},
+}};
+
+const PatternText& text_of(HeadPattern pattern) { return kPatterns[static_cast<std::size_t>(pattern)]; }
+
+/// The list of patterns. One that is an expression is what typing begins with.
+void choose_pattern(Frame& frame) {
+  HeadChoices& choices = frame.state.heads;
+  ImGui::SetNextItemWidth(kChoiceWidth);
+  const bool is_open = ImGui::BeginCombo("##pattern", text_of(choices.pattern).title);
+  mark_last_item(frame, "heads.pattern", "Which keys heads are expected to look at: heads are ranked by how much they do.");
+  if (!is_open) return;
+  const HeadPattern before = choices.pattern;
+  for (std::size_t i = 0; i < kPatterns.size(); ++i) {
+    const auto pattern = static_cast<HeadPattern>(i);
+    if (is_of_one_text(pattern) && frame.state.selection.block.kind == model::BlockKind::Cross) continue;
+    if (ImGui::Selectable(kPatterns[i].title, pattern == choices.pattern)) choices.pattern = pattern;
+    mark_last_item(frame, fmt::format("heads.pattern.{}", i),
+                   pattern == HeadPattern::Uniform ? "All keys that a query sees, with equal weights."
+                                                   : fmt::format("Keys k {}.", kPatterns[i].where).c_str());
+  }
+  ImGui::EndCombo();
+  if (choices.pattern == before) return;
+  if (choices.pattern == HeadPattern::Typed && choices.typed_pattern.empty()) {
+    choices.typed_pattern = text_of(before).typed[0] != '\0' ? text_of(before).typed : text_of(HeadPattern::Typed).typed;
+  }
+}
+
+class PatternPanel final : public FindPanel {
+ public:
+  Heading heading(const Frame& /*frame*/) override { return {.title = "Heads by a pattern"}; }
+
+  void draw(Frame& frame) override {
+    choose_kind(frame, "heads.kind");
+    choose_pattern(frame);
+    const HeadChoices& choices = frame.state.heads;
+    if (choices.pattern != HeadPattern::Uniform) {
+      constexpr const char* kLabel = "minus chance";
+      const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+      if (end + kGap + ImGui::CalcTextSize(kLabel).x + ImGui::GetFrameHeight() <= ImGui::GetContentRegionMax().x) {
+        ImGui::SameLine(0.0F, kGap);
+      }
+      ImGui::Checkbox(kLabel, &frame.state.heads.subtracts_chance);
+      mark_last_item(frame, "heads.chance",
+                     "Takes off what attention that is spread evenly over the visible keys would put there.");
+    }
+    if (choices.pattern == HeadPattern::Typed && !type_pattern(frame)) return;
+    const Analysed* answer = frame.ask(pattern_query(frame.state.selection, choices.pattern, accepted_));
+    found_ = answer ? answer->as<HeadRanking>() : nullptr;
+    collect(choices);
+    move_through_heads(frame, heads_with_value(heads_), 1);
+    draw_explanation(frame, answer);
+    if (heads_with_value(heads_).empty()) return;
+    draw_scored_heads(frame, {.name = "heads.match",
+                              .heads = heads_,
+                              .about = [this](const HeadRef& head, double /*value*/) { return about(head); },
+                              .has_signs = choices.subtracts_chance && choices.pattern != HeadPattern::Uniform});
+    found_ = nullptr;  // belongs to the frame's result
+  }
+
+  bool has_numbers(const Frame& /*frame*/) const override { return !heads_.empty(); }
+  std::string csv(const Frame& /*frame*/) const override {
+    std::string csv = "kind,layer,head,mass,chance,queries";
+    for (const ScoredHead& scored : heads_) {
+      csv += fmt::format("\n{},{},{},", model::to_string(scored.head.block.kind), scored.head.block.layer.value,
+                         scored.head.head);
+      const auto match = matches_.find(scored.head);
+      const bool is_known = match != matches_.end();
+      csv +=
+          is_known ? fmt::format("{:.9g},{:.9g},{}", match->second.mass, match->second.chance, match->second.queries) : ",,";
+    }
+    return csv + '\n';
+  }
+
+ private:
+  /// The field, and below it why its text is no pattern. Returns whether there is one: the last that could be accepted.
+  bool type_pattern(Frame& frame) {
+    std::string& text = frame.state.heads.typed_pattern;
+    {
+      const Ink ink(frame.ui.fonts().mono, frame.ui.theme().text);
+      frame.ui.text_field("##typed", text, {.hint = "k == q - 1", .limit = attention::Expression::kLongest});
+    }
+    mark_last_item(
+        frame, "heads.typed",
+        "Which keys k of a query q count, in GLSL as in the mask's formula: q, k, n_q, n_k, head, layer, n_heads, "
+        "n_layers, id_q, id_k, type_q, type_k, segment_q, segment_k.");
+    if (text != parsed_) {
+      parsed_ = text;
+      error_.clear();
+      const auto result = attention::parse_expression(text, attention::ExpressionUse::Mask);
+      if (const auto* error = std::get_if<attention::ExpressionError>(&result)) {
+        error_ = to_string(*error);
+      } else if (std::get<attention::Expression>(result)) {
+        accepted_ = text;
+      } else {
+        error_ = "Type which keys count, such as k == q - 1 or q - k < 4.";
+        accepted_.clear();
+      }
+    }
+    if (!error_.empty()) draw_note(frame, "heads.typed.error", error_, frame.ui.theme().warning);
+    return !accepted_.empty();
+  }
+
+  void collect(const HeadChoices& choices) {
+    heads_.clear();
+    matches_.clear();
+    if (!found_) return;
+    const bool subtracts = choices.subtracts_chance && choices.pattern != HeadPattern::Uniform;
+    for (const auto& [head, match] : found_->heads) {
+      ScoredHead& scored = heads_.emplace_back(ScoredHead{.head = head});
+      if (!match) continue;
+      scored.value = match->mass - (subtracts ? match->chance : 0.0);
+      matches_.emplace(head, *match);
+    }
+    sort_by_value(heads_);
+  }
+
+  std::string about(const HeadRef& head) const {
+    const auto match = matches_.find(head);
+    if (match == matches_.end()) return {};
+    return fmt::format(
+        "Layer {}, head {}: {:.3f} of its attention; spread evenly it would be {:.3f}. Of {} queries. Click: "
+        "selects the head. Double click: opens it.",
+        head.block.layer.value, head.head, match->second.mass, match->second.chance, match->second.queries);
+  }
+
+  void draw_explanation(Frame& frame, const Analysed* answer) const {
+    const HeadChoices& choices = frame.state.heads;
+    const shell::Theme& theme = frame.ui.theme();
+    const auto draw = [&](const std::string& text, shell::Color color) {
+      draw_note(frame, "heads.match.about", text, color);
+    };
+    if (answer && !answer->error.empty()) return draw(answer->error, theme.warning);
+    if (!found_) return draw("computing\u2026", theme.text_dim);
+    if (matches_.empty()) {
+      return draw(
+          "No query of this text sees a key of this pattern. Try another text, for instance one that repeats itself, "
+          "or another pattern.",
+          theme.text);
+    }
+    const bool is_even = choices.pattern == HeadPattern::Uniform;
+    std::string text =
+        is_even
+            ? "Score: the mean over queries of \u03A3 min(\u03B1[q][k], 1 \u00F7 visible keys): 1 where a "
+              "head looks at all keys alike."
+            : fmt::format(
+                  "Score: \u03A3 of \u03B1[q][k] over the keys k {}, averaged over the queries that "
+                  "see such a key{}.",
+                  text_of(choices.pattern).where, choices.subtracts_chance ? ", minus their share of the visible keys" : "");
+    if (found_->is_sampled || found_->ranked_queries < found_->queries) {
+      text += fmt::format(" {} of {} queries so far{}.", found_->ranked_queries, found_->queries,
+                          found_->is_sampled ? "; of a long text strips of rows are read" : "");
+    }
+    draw(text, theme.text_dim);
+  }
+
+  std::string parsed_, error_;          ///< the text that was looked at last, and what is wrong with it
+  std::string accepted_;                ///< the last one that is an expression
+  const HeadRanking* found_ = nullptr;  ///< in draw() only
+  std::vector<ScoredHead> heads_;       ///< drawn last
+  std::map<HeadRef, evaluation::PatternMatch> matches_;
+};
+
+}  // namespace
+
+std::unique_ptr<FindPanel> open_pattern_panel() { return std::make_unique<PatternPanel>(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,109 @@
+#include "app/views/heads/similarity_map.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/shell/heatmap_renderer.h"
+#include "app/widgets/color_bar.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/shown_tile.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::uint64_t kKey = 0x68656164'73696d69U;  // of the image: "headsimi"
+constexpr float kGutter = 52.0F;                      // of the rows' names
+constexpr float kBarRoom = 34.0F;                     // below: the colour bar with its numbers
+constexpr float kMostCell = 34.0F;
+
+/// Names of rows, as many as have room.
+void draw_names(const Frame& frame, const HeadSimilarity& found, const std::vector<std::uint32_t>& order,
+                const view::Rect& area) {
+  ImFont* font = frame.ui.fonts().small;
+  const float cell = area.size.y / static_cast<float>(order.size());
+  const auto step = static_cast<std::size_t>(std::max(std::ceil(font_size(font) / cell), 1.0F));
+  for (std::size_t row = 0; row < order.size(); row += step) {
+    const std::string name = head_name(found.heads[order[row]]);
+    const float y = area.origin.y + (static_cast<float>(row) + 0.5F) * cell - font_size(font) * 0.5F;
+    ImGui::GetWindowDrawList()->AddText(font, font_size(font),
+                                        {area.origin.x - text_width(font, name) - 6.0F, std::round(y)},
+                                        frame.ui.theme().text_dim, name.c_str());
+  }
+}
+
+}  // namespace
+
+std::string head_name(const HeadRef& head) { return fmt::format("L{} H{}", head.block.layer.value, head.head); }
+
+void SimilarityMap::show(std::shared_ptr<const AnalysisResult> result, const HeadSimilarity& found, bool is_grouped) {
+  if (result_ == result && is_grouped_ == is_grouped) return;
+  result_ = std::move(result);
+  is_grouped_ = is_grouped;
+  ++revision_;
+  order_ = found.order;
+  if (!is_grouped || order_.empty()) {
+    order_.resize(found.heads.size());
+    std::iota(order_.begin(), order_.end(), 0U);
+  }
+  values_.clear();
+  values_.reserve(order_.size() * order_.size());
+  largest_ = 0.0F;
+  for (const std::uint32_t row : order_) {
+    for (const std::uint32_t column : order_) {
+      values_.push_back(found.between(row, column));
+      if (std::isfinite(values_.back())) largest_ = std::max(largest_, values_.back());
+    }
+  }
+}
+
+SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, const HeadSimilarity& found,
+                                           std::optional<std::uint32_t> selected) const {
+  Pointed pointed;
+  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
+  const auto count = static_cast<std::uint32_t>(order_.size());
+  const float edge = std::max(std::min({room.x - kGutter, room.y - kBarRoom, kMostCell * static_cast<float>(count)}), 40.0F);
+  shell::HeatmapImage image;
+  shell::use_theme(image, frame.ui.theme());
+  image.key = kKey;
+  image.revision = revision_;
+  image.rows = image.columns = count;
+  image.values = values_;
+  image.color_map = weight_colors(frame.state);
+  image.high = std::max(largest_, 1e-6F);
+  image.area = {.origin = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(kGutter, 0.0F), .size = glm::vec2(edge)};
+  if (selected) {
+    const auto at = static_cast<std::uint32_t>(std::ranges::find(order_, *selected) - order_.begin());
+    if (at < count) image.crosshair_row = image.crosshair_column = at;
+  }
+  const ImVec2 start = ImGui::GetCursorScreenPos();
+  ImGui::SetCursorScreenPos(to_imgui(image.area.origin));
+  const bool is_clicked = ImGui::InvisibleButton("similar", to_imgui(image.area.size));
+  const bool is_hovered = ImGui::IsItemHovered();
+  const std::optional<view::CellPosition> cell =
+      is_hovered ? shell::HeatmapRenderer::cell_at(image, to_glm(ImGui::GetIO().MousePos)) : std::nullopt;
+  std::string about =
+      "How much the attention of every two heads differs. Click: selects the row's head. Double click: opens it.";
+  if (cell) {
+    const std::uint32_t row = order_[cell->row], column = order_[cell->column];
+    about = fmt::format("{} and {}: {:.4f} bits. Click: selects {}. Double click: opens it.", head_name(found.heads[row]),
+                        head_name(found.heads[column]), found.between(row, column), head_name(found.heads[row]));
+    if (is_clicked) pointed.clicked = row;
+    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) pointed = {.clicked = row, .is_opened = true};
+  }
+  mark_last_item(frame, "heads.similar.map", about.c_str());
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  draw_names(frame, found, order_, image.area);
+  draw_small_color_bar(
+      frame, {.origin = {image.area.origin.x, image.area.end().y + 8.0F}, .size = {std::min(edge, 160.0F), 8.0F}}, image);
+  ImGui::SetCursorScreenPos(start);
+  ImGui::Dummy({kGutter + edge, edge + kBarRoom});
+  return pointed;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/analyses/head_similarity.h"
+#include "app/frame.h"
+
+namespace headlight::app {
+
+/// The divergences of every two heads as a square map, in one order of heads for rows and columns.
+class SimilarityMap {
+ public:
+  /// Takes over the numbers only where they or the order are others than before.
+  void show(std::shared_ptr<const AnalysisResult> result, const HeadSimilarity& found, bool is_grouped);
+  /// Indices of HeadSimilarity::heads, from the top on.
+  const std::vector<std::uint32_t>& order() const { return order_; }
+
+  struct Pointed {
+    std::optional<std::uint32_t> clicked;  ///< the index of the row's head
+    bool is_opened = false;                ///< by a double click
+  };
+  /// Draws into the current region, as large as it fits. `selected`: an index of HeadSimilarity::heads, whose row and column
+  /// are outlined.
+  Pointed draw(Frame& frame, const HeadSimilarity& found, std::optional<std::uint32_t> selected) const;
+
+ private:
+  std::shared_ptr<const AnalysisResult> result_;  ///< whose numbers they are
+  bool is_grouped_ = false;
+  std::uint64_t revision_ = 0;
+  std::vector<std::uint32_t> order_;
+  std::vector<float> values_;  ///< [row, column]
+  float largest_ = 0.0F;
+};
+
+/// "L3 H1".
+std::string head_name(const HeadRef& head);
+
+}  // namespace headlight::app
