@@ -1,4 +1,5 @@
-// Parameters of scale_head.comp, add_to_head.comp and average_head.comp. Widths and strides count vec4.
+// Parameters of scale_head.comp, add_to_head.comp, replace_head.comp, add_rows.comp and average_head.comp. Widths and
+// strides count vec4.
 struct EditHeadParameters {
   uint tokens;  // unused by average_head.comp, like `first`
   uint first;
@@ -8,4 +9,5 @@ struct EditHeadParameters {
   uint stride4;     // from one batch item to the next
   float factor;     // of scale_head.comp
   uint first_item;  // of the dispatch, in average_head.comp
+  uint source_at4;  // of the first row, in the source of replace_head.comp
 };

@@ -36,8 +36,29 @@ void apply(const Average&, const DeviceHead& head) {
   ops::average_head(head.stream, head.kernels, head.slot, *buffer);
 }
 
+void apply(const Replace& replace, const DeviceHead& head) {
+  if (replace.item >= head.tokens.batch) return;
+  const std::size_t width = head.width, count = replace.rows.size() / width;
+  const std::uint32_t first = std::max(replace.first, head.rows.first);
+  const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(replace.first + count, head.rows.end()));
+  if (first >= end) return;
+  const std::size_t stride = std::size_t{head.slot.width4} * 4;
+  std::vector<float> padded(stride * (end - first));
+  for (std::size_t row = 0; row < end - first; ++row) {
+    const auto from = replace.rows.begin() + static_cast<std::ptrdiff_t>((row + first - replace.first) * width);
+    std::copy_n(from, width, padded.begin() + static_cast<std::ptrdiff_t>(row * stride));
+  }
+  const auto buffer = std::make_shared<const gpu::Buffer>(head.stream.context(), padded.size() * sizeof(float),
+                                                          gpu::Memory::Transient, "an intervention's rows");
+  head.stream.upload(*buffer, 0, std::span<const float>(padded));
+  head.buffers.push_back(buffer);
+  ops::replace_in_head(head.stream, head.kernels, head.slot, replace.item, {*buffer, 0, padded.size() * sizeof(float)},
+                       {.first = first, .count = end - first});
+}
+
 /// One batch item's rows [token, width] of the reference, and which of them are real.
 struct ReferenceRows {
+  std::uint32_t item = 0;
   std::span<double> values;
   std::size_t width = 0;
   std::size_t begin = 0, end = 0;
@@ -64,6 +85,15 @@ void apply(const Average&, const ReferenceRows& rows) {
   for (std::size_t token = rows.begin; token < rows.end; ++token) std::ranges::copy(mean, rows.row(token).begin());
 }
 
+void apply(const Replace& replace, const ReferenceRows& rows) {
+  if (replace.item != rows.item) return;
+  const std::size_t given = replace.rows.size() / rows.width;
+  for (std::size_t token = replace.first; token < std::min(replace.first + given, rows.count()); ++token) {
+    const auto from = replace.rows.begin() + static_cast<std::ptrdiff_t>((token - replace.first) * rows.width);
+    std::copy_n(from, rows.width, rows.row(token).begin());
+  }
+}
+
 }  // namespace
 
 void apply_operation(const Operation& operation, const DeviceHead& head) {
@@ -74,7 +104,8 @@ void apply_operation(const Operation& operation, Array& values, std::uint32_t he
   const std::size_t heads = values.shape[1], count = values.shape[2], width = values.shape[3];
   for (std::uint32_t item = 0; item < values.shape[0]; ++item) {
     const std::size_t first = (std::size_t{item} * heads + head) * count * width;
-    const ReferenceRows rows{.values = std::span(values.values).subspan(first, count * width),
+    const ReferenceRows rows{.item = item,
+                             .values = std::span(values.values).subspan(first, count * width),
                              .width = width,
                              .begin = tokens.start(item),
                              .end = tokens.start(item) + tokens.lengths[item]};

@@ -15,6 +15,7 @@ namespace headlight::inference {
 /// The rows of one head on the device, and what their change needs.
 struct DeviceHead {
   ops::HeadSlot slot;
+  std::uint32_t width = 0;  ///< of a token's numbers, without padding
   ops::Rows rows;
   gpu::Stream& stream;
   ops::Kernels& kernels;

@@ -6,6 +6,8 @@
 
 #include "core/error.h"
 #include "gpu/context.h"
+#include "inference/forward.h"
+#include "inference/layer_recorder.h"
 
 namespace headlight::inference {
 namespace {
@@ -164,18 +166,57 @@ Tensor DeviceRun::logits(std::span<const StateRef> states) const {
   return result;
 }
 
+attention::DeviceTensorPtr DeviceRun::record_feed_forward(gpu::Stream& stream, Stack stack, std::uint32_t layer,
+                                                          RecordedRows& recorded) const {
+  /// What the recorder computes in.
+  struct Used {
+    RunTensors run;
+    ScratchTensors scratch;
+    Forward forward;
+  };
+  const bool is_encoder = stack == Stack::Encoder;
+  const model::BlockRef ref{is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::Cross, LayerIndex{layer}};
+  const model::Layers& source = *inputs().network->layers;
+  const bool has_layer = layer < (is_encoder ? source.encoder.size() : source.decoder.size());
+  if (!has_layer || !inputs().network->layer(ref).feed_forward) {
+    throw Error("the run has no feed-forward network in layer {}", layer);
+  }
+  const attention::BlockRun& block = run_.block(ref);
+  // The layer's input: of a cross-attention behind a self-attention the state between the two.
+  attention::DeviceTensorPtr x = (is_encoder ? run_.encoder_states : run_.decoder_states)[layer];
+  if (!is_encoder && source.decoder[layer].self) {
+    const auto edited = tensors_.find({ref.kind, layer, Role::Edited});
+    x = edited ? edited : tensors_.find({model::BlockKind::DecoderSelf, layer, Role::Middle});
+  }
+  const auto used = std::make_shared<Used>();
+  const PassTensors tensors{.run = used->run, .scratch = used->scratch};
+  LayerRecorder recorder(stream, kernels_, inputs(), tensors, used->forward);
+  const LayerPosition place{.ref = ref,
+                            .rows = {0, tokens(stack).length},
+                            .capacity = block.merged->tokens,
+                            .key_capacity = 0,
+                            .key_rows = {},
+                            .result = {ref.kind, layer + 1, Role::State}};
+  const DeviceLayer& weights = is_encoder ? *layers_->encoder[layer] : *layers_->decoder[layer].cross;
+  recorded.keep(used);
+  return recorder.feed_forward_output(place, inputs().network->layer(ref), weights, block, x);
+}
+
 RecordedRows DeviceRun::record_residuals(gpu::Stream& stream, std::span<const ResidualRows> requests) const {
   check();
   RecordedRows recorded;
   for (const ResidualRows& rows : requests) {
     const auto& states = rows.stack == Stack::Encoder ? run_.encoder_states : run_.decoder_states;
+    const bool is_state = rows.part == StreamPart::State;
     if (rows.layer >= states.size()) throw Error("the run has no residual stream after {} layers", rows.layer);
     const model::TokenBatch& all = tokens(rows.stack);
     const bool is_inside = rows.batch < all.batch && rows.first < all.length && rows.count <= all.length - rows.first;
     if (!is_inside || rows.count == 0) {
       throw Error("the run has no tokens {} to {} in batch item {}", rows.first, rows.first + rows.count, rows.batch);
     }
-    recorded.add(stream, *states[rows.layer], rows.batch, {rows.first, rows.count});
+    const attention::DeviceTensorPtr values =
+        is_state ? states[rows.layer] : record_feed_forward(stream, rows.stack, rows.layer, recorded);
+    recorded.add(stream, *values, rows.batch, {rows.first, rows.count});
   }
   return recorded;
 }

@@ -69,6 +69,8 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceN
                               .key_capacity = encoder.capacity,
                               .key_rows = encoder.layers[i],
                               .result = key(BlockKind::EncoderSelf, i + 1, Role::State)};
+    x = recorder.edited_input(place, x);
+    if (x) forward.run.encoder_states.back() = x;
     x = recorder.layer(place, layers.encoder[i], *device.layers->encoder[i], x, x);
     if (x) forward.run.encoder_states.push_back(x);
     if (end_layer) end_layer();
@@ -93,6 +95,8 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceN
                                 .key_capacity = decoder.capacity,
                                 .key_rows = decoder.layers[i],
                                 .result = key(BlockKind::DecoderSelf, i, Role::Middle)};
+      x = recorder.edited_input(place, x);
+      if (x) forward.run.decoder_states.back() = x;
       x = recorder.layer(place, *layer.self, *device.layers->decoder[i].self, x, x);
     }
     const LayerPosition place{.ref = ref(BlockKind::Cross, i),
@@ -101,6 +105,8 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceN
                               .key_capacity = encoder.capacity,
                               .key_rows = plan.memory[i],
                               .result = key(BlockKind::DecoderSelf, i + 1, Role::State)};
+    x = recorder.edited_input(place, x);
+    if (x && !layer.self) forward.run.decoder_states.back() = x;
     x = recorder.layer(place, layer.cross, *device.layers->decoder[i].cross, x, memory);
     if (x) forward.run.decoder_states.push_back(x);
     if (end_layer) end_layer();

@@ -16,10 +16,20 @@ struct SiteSize {
   std::uint32_t heads = 0, width = 0;
 };
 
-SiteSize size_of(Site site, const model::AttentionConfig& config) {
+/// None where the layer has no such site.
+std::optional<SiteSize> size_of(Site site, const model::AttentionLayer& layer) {
+  const model::AttentionConfig& config = layer.config;
+  const bool has_output = layer.weights && layer.weights->output;
+  if (site == Site::Residual) return layer.weights ? std::optional(SiteSize{1, config.d_model}) : std::nullopt;
+  if (site == Site::AttentionOutput) {
+    return has_output ? std::optional(SiteSize{1, layer.weights->output->out()}) : std::nullopt;
+  }
+  if (site == Site::FeedForward) {
+    return layer.feed_forward ? std::optional(SiteSize{1, layer.feed_forward->out.out()}) : std::nullopt;
+  }
   const bool is_of_keys = site == Site::Key || site == Site::Value,
              is_of_values = site == Site::Value || site == Site::HeadOutput;
-  return {is_of_keys ? config.kv_head_count() : config.heads, is_of_values ? config.d_v : config.d_k};
+  return SiteSize{is_of_keys ? config.kv_head_count() : config.heads, is_of_values ? config.d_v : config.d_k};
 }
 
 bool changes_nothing(const Operation& operation) {
@@ -39,6 +49,14 @@ std::string complaint(const Add& add, std::uint32_t width) {
   const bool is_finite = std::ranges::all_of(add.vector, [](float value) { return std::isfinite(value); });
   return is_finite ? "" : "its vector has a number that isn't finite: give finite ones";
 }
+std::string complaint(const Replace& replace, std::uint32_t width) {
+  if (replace.rows.empty() || replace.rows.size() % width != 0) {
+    return fmt::format("its rows have {} numbers in all where each token has {}: give whole rows", replace.rows.size(),
+                       width);
+  }
+  const bool is_finite = std::ranges::all_of(replace.rows, [](float value) { return std::isfinite(value); });
+  return is_finite ? "" : "its rows have a number that isn't finite: give finite ones";
+}
 
 }  // namespace
 
@@ -56,20 +74,22 @@ void check(const model::Network& network, std::span<const Intervention> interven
     bool has_block = false;
     for (const model::BlockRef block : network.blocks()) {
       if (!one.scope.covers(block)) continue;
+      const std::optional<SiteSize> size = size_of(one.site, network.layer(block));
+      if (!size) continue;
       has_block = true;
-      const SiteSize size = size_of(one.site, network.layer(block).config);
-      std::string why = std::visit([&](const auto& operation) { return complaint(operation, size.width); }, one.operation);
-      if (one.scope.head.value_or(0) >= size.heads) {
-        why = fmt::format("there is no head {} among {}", *one.scope.head, size.heads);
+      std::string why = std::visit([&](const auto& operation) { return complaint(operation, size->width); }, one.operation);
+      if (one.scope.head.value_or(0) >= size->heads) {
+        why = fmt::format("there is no head {} among {}", *one.scope.head, size->heads);
       }
       if (why.empty()) continue;
       throw Error(ErrorKind::InvalidInput, "intervention {} on the {} of the {} attention in layer {}: {}", i + 1,
                   to_string(one.site), to_string(block.kind), block.layer.value, why);
     }
     if (!has_block) {
-      throw Error(ErrorKind::InvalidInput, "intervention {} on the {}: the network has no {} attention{}", i + 1,
+      throw Error(ErrorKind::InvalidInput, "intervention {} on the {}: the network has no {} attention{}{}", i + 1,
                   to_string(one.site), one.scope.kind ? to_string(*one.scope.kind) : "such",
-                  one.scope.layer ? fmt::format(" in layer {}", *one.scope.layer) : "");
+                  one.scope.layer ? fmt::format(" in layer {}", *one.scope.layer) : "",
+                  model::has_heads(one.site) ? "" : " with one");
     }
   }
 }

@@ -17,7 +17,7 @@ namespace headlight::inference {
 struct Scope {
   std::optional<model::BlockKind> kind = {};
   std::optional<std::uint32_t> layer = {};
-  std::optional<std::uint32_t> head = {};  ///< a KV head at the sites Key and Value
+  std::optional<std::uint32_t> head = {};  ///< a KV head at the sites Key and Value, 0 at sites without heads
 
   bool covers(model::BlockRef block) const;
   bool operator==(const Scope&) const = default;
@@ -34,7 +34,7 @@ struct Scale {
 /// x ← x + vector for every token ("activation addition", Turner et al. 2023). After Scale{0} it replaces x, for example by
 /// a head's mean over other texts.
 struct Add {
-  std::vector<float> vector;  ///< as wide as the site: d_k or d_v
+  std::vector<float> vector;  ///< as wide as the site: d_k, d_v or d_model
 
   bool operator==(const Add&) const = default;
 };
@@ -43,7 +43,16 @@ struct Add {
 struct Average {
   bool operator==(const Average&) const = default;
 };
-using Operation = std::variant<Scale, Add, Average>;
+/// x ← given rows, from one token of one batch item on ("activation patching", Meng et al. 2022, with rows of another run).
+/// Rows of tokens that the text doesn't have change nothing.
+struct Replace {
+  std::uint32_t item = 0;
+  std::uint32_t first = 0;  ///< token, padding counted
+  std::vector<float> rows;  ///< [token, width of the site], at least one
+
+  bool operator==(const Replace&) const = default;
+};
+using Operation = std::variant<Scale, Add, Average, Replace>;
 
 /// A change of what a pass computes. A pass applies its interventions at a site in the order of their list: with x ← 2x
 /// before x ← x + b the result is 2x + b.
@@ -56,8 +65,8 @@ struct Intervention {
 };
 using Interventions = std::vector<Intervention>;
 
-/// Throws Error (InvalidInput) that names the intervention by its number in the list when the network has no such attention
-/// or head, when a number isn't finite, and when a vector is not as wide as the site.
+/// Throws Error (InvalidInput) that names the intervention by its number in the list when the network has no such attention,
+/// site or head, when a number isn't finite, and when a vector or a row is not as wide as the site.
 void check(const model::Network& network, std::span<const Intervention> interventions);
 
 /// What changes numbers of this block, in order, each scope narrowed to the block: two equal lists do the same to it.

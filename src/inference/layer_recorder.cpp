@@ -49,7 +49,8 @@ Hidden LayerRecorder::layer(const LayerPosition& place, const model::AttentionLa
   attention::BlockRun block = begin_block(place, layer, read);
   project(place, block, device, memory);
   const auto intervene_in = [&](model::Site site, const Hidden& tensor, ops::Rows rows) {
-    intervene(ref, site, tensor->heads, rows, [&](std::uint32_t head) { return ops::head_slot(*tensor, head); });
+    intervene(ref, site, {tensor->heads, tensor->width}, rows,
+              [&](std::uint32_t head) { return ops::head_slot(*tensor, head); });
   };
   intervene_in(model::Site::Query, block.q, place.rows);
   intervene_in(model::Site::Key, block.k, place.key_rows);
@@ -57,9 +58,24 @@ Hidden LayerRecorder::layer(const LayerPosition& place, const model::AttentionLa
   attend(place, block);
   const TensorKey attended{ref.kind, 0, Role::Attended};
   Hidden y = finish(place, block, device, x, device.feed_forward ? attended : place.result);
-  if (device.feed_forward) y = feed_forward(place, device, layer.is_parallel ? x : y, y);
+  if (device.feed_forward) y = feed_forward(place, device, layer.is_parallel ? x : y, y).first;
   forward_.run.blocks.push_back(std::move(block));
   return y;
+}
+
+Hidden LayerRecorder::edited_input(const LayerPosition& place, const Hidden& x) {
+  if (!x || !is_changed(place.ref, model::Site::Residual)) return x;
+  const TensorKey key{place.ref.kind, place.ref.layer.value, Role::Edited};
+  const Hidden result = tensor(key, x->tokens, x->width, place.rows, "a changed residual stream");
+  if (place.rows.count > 0) ops::copy_rows(stream_, kernels_, *x, *result, place.rows);
+  intervene(place, model::Site::Residual, result);
+  return result;
+}
+
+Hidden LayerRecorder::feed_forward_output(const LayerPosition& place, const model::AttentionLayer& layer,
+                                          const DeviceLayer& device, attention::BlockRun block, const Hidden& x) {
+  const Hidden y = finish(place, block, device, x, {place.ref.kind, 0, Role::Attended});
+  return feed_forward(place, device, layer.is_parallel ? x : y, y, true).second;
 }
 
 attention::BlockRun LayerRecorder::begin_block(const LayerPosition& place, const model::AttentionLayer& layer,
@@ -182,16 +198,17 @@ ops::RotaryAngles LayerRecorder::angles(std::uint32_t number, const model::Token
 }
 
 template <typename SlotOf>
-void LayerRecorder::intervene(model::BlockRef block, model::Site site, std::uint32_t heads, ops::Rows rows,
+void LayerRecorder::intervene(model::BlockRef block, model::Site site, const SiteHeads& of, ops::Rows rows,
                               const SlotOf& slot_of) {
   if (rows.count == 0) return;
   const bool is_of_keys = site == model::Site::Key || site == model::Site::Value;
   const model::TokenBatch& tokens = is_of_keys ? pass_.input.keys(block.kind) : pass_.input.queries(block.kind);
   for (const Intervention& one : pass_.interventions) {
     if (one.site != site || !one.scope.covers(block)) continue;
-    for (std::uint32_t head = 0; head < heads; ++head) {
+    for (std::uint32_t head = 0; head < of.heads; ++head) {
       if (one.scope.head.value_or(head) != head) continue;
       apply_operation(one.operation, {.slot = slot_of(head),
+                                      .width = of.width,
                                       .rows = rows,
                                       .stream = stream_,
                                       .kernels = kernels_,
@@ -199,6 +216,16 @@ void LayerRecorder::intervene(model::BlockRef block, model::Site site, std::uint
                                       .buffers = forward_.buffers});
     }
   }
+}
+
+void LayerRecorder::intervene(const LayerPosition& place, model::Site site, const Hidden& values) {
+  intervene(place.ref, site, {1, values->width}, place.rows,
+            [&](std::uint32_t head) { return ops::head_slot(*values, head); });
+}
+
+bool LayerRecorder::is_changed(model::BlockRef block, model::Site site) const {
+  return std::ranges::any_of(of_block(pass_.interventions, block),
+                             [&](const Intervention& one) { return one.site == site; });
 }
 
 void LayerRecorder::attend(const LayerPosition& place, attention::BlockRun& block) {
@@ -219,7 +246,7 @@ void LayerRecorder::attend(const LayerPosition& place, attention::BlockRun& bloc
           ? tensors_.scratch.attention(stream_.context(), shape.heads, place.capacity, place.key_capacity, shape.batch)
           : nullptr;
   ops::attention(stream_, kernels_, block.inputs(place.rows), {*block.merged, *block.stats, block.layout}, scratch);
-  intervene(ref, model::Site::HeadOutput, shape.heads, place.rows,
+  intervene(ref, model::Site::HeadOutput, {shape.heads, shape.d_v}, place.rows,
             [&](std::uint32_t head) { return ops::head_slot(*block.merged, block.layout, head, d_v4); });
 }
 
@@ -234,13 +261,14 @@ Hidden LayerRecorder::finish(const LayerPosition& place, attention::BlockRun& bl
                                                   .residual = x,
                                                   .plain = plain,
                                                   .keeps_plain = has_output,
-                                                  .result = result});
+                                                  .result = result,
+                                                  .site = model::Site::AttentionOutput});
   if (has_output) block.output = output;
   return state;
 }
 
-Hidden LayerRecorder::feed_forward(const LayerPosition& place, const DeviceLayer& device, const Hidden& input,
-                                   const Hidden& residual) {
+std::pair<Hidden, Hidden> LayerRecorder::feed_forward(const LayerPosition& place, const DeviceLayer& device,
+                                                      const Hidden& input, const Hidden& residual, bool keeps_plain) {
   const DeviceFeedForward& weights = *device.feed_forward;
   const auto scratch = [&](Role role) { return TensorKey{place.ref.kind, 0, role}; };
   const ops::Rows rows = place.rows;
@@ -264,8 +292,9 @@ Hidden LayerRecorder::feed_forward(const LayerPosition& place, const DeviceLayer
                             .norms = device.feed_forward_norms,
                             .residual = residual,
                             .plain = scratch(Role::Branch),
-                            .result = place.result})
-      .first;
+                            .keeps_plain = keeps_plain,
+                            .result = place.result,
+                            .site = model::Site::FeedForward});
 }
 
 std::pair<Hidden, Hidden> LayerRecorder::end_branch(const LayerPosition& place, const Branch& branch) {
@@ -282,30 +311,36 @@ std::pair<Hidden, Hidden> LayerRecorder::end_branch(const LayerPosition& place, 
     options.rows = rows;
     ops::norm(stream_, kernels_, *x, norm, *y, options);
   };
+  const bool is_edited = is_changed(place.ref, branch.site);
+  const auto edit = [&](const Hidden& values) {
+    if (is_edited) intervene(place, branch.site, values);
+  };
   const Hidden result = tensor(branch.result, place.capacity, width, rows, "a hidden state");
   if (norms.is_empty()) {  // no residual either: the branch is the state
-    if (!branch.keeps_plain) {
-      run_linear(result, {});
-      return {result, result};
-    }
-    const Hidden plain = tensor(branch.plain, place.capacity, width, rows, "a linear layer's output");
-    run_linear(plain, {});
-    return {plain, plain};
+    const Hidden state =
+        branch.keeps_plain ? tensor(branch.plain, place.capacity, width, rows, "a linear layer's output") : result;
+    run_linear(state, {});
+    edit(state);
+    return {state, state};
   }
-  if (!norms.inside && !norms.after && !branch.keeps_plain) {
+  if (!norms.inside && !norms.after && !branch.keeps_plain && !is_edited) {
     run_linear(result, {.combine = ops::Combine::Add, .other = branch.residual.get()});
     return {result, nullptr};
   }
   const Hidden plain = tensor(branch.plain, place.capacity, width, rows, "a linear layer's output");
   if (norms.inside) {
     run_linear(plain, {});
+    edit(plain);
     run_norm(plain, *norms.inside, result, {.y = branch.residual.get(), .adds_after = true});
     if (norms.after) run_norm(result, *norms.after, result, {});
   } else if (norms.after) {
     run_linear(plain, {});
+    edit(plain);
     run_norm(branch.residual, *norms.after, result, {.y = plain.get()});
   } else {
     run_linear(plain, {.combine = ops::Combine::AddBeside, .other = branch.residual.get(), .sum = result.get()});
+    edit(plain);
+    if (is_edited && rows.count > 0) ops::add_rows(stream_, kernels_, *plain, *branch.residual, *result, rows);
   }
   return {result, plain};
 }

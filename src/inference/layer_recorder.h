@@ -33,11 +33,23 @@ class LayerRecorder {
   Hidden layer(const LayerPosition& place, const model::AttentionLayer& layer, const DeviceLayer& device, const Hidden& x,
                const Hidden& memory);
 
+  /// The layer's input with the pass's interventions on its residual stream, in a tensor of its own; x itself without any.
+  Hidden edited_input(const LayerPosition& place, const Hidden& x);
+
+  /// What the feed-forward network of a layer returned in a pass whose `block` that was and whose input was x: computed
+  /// again, with the same bits.
+  Hidden feed_forward_output(const LayerPosition& place, const model::AttentionLayer& layer, const DeviceLayer& device,
+                             attention::BlockRun block, const Hidden& x);
+
   /// Of the run, or scratch, as the key's role says; the pass writes `rows` of it.
   Hidden tensor(const TensorKey& key, std::uint32_t capacity, std::uint32_t width, ops::Rows rows, std::string_view purpose);
   Hidden normed(const TensorKey& key, const Hidden& x, const ops::DeviceNorm& norm, ops::Rows rows);
 
  private:
+  /// Heads of a site's tensor, and numbers of a token in each.
+  struct SiteHeads {
+    std::uint32_t heads = 0, width = 0;
+  };
   struct Branch {
     const Hidden& input;  ///< of the linear layer that ends the branch
     const ops::PackedLinear& linear;
@@ -46,6 +58,7 @@ class LayerRecorder {
     TensorKey plain;           ///< where the linear layer's own result goes …
     bool keeps_plain = false;  ///< … because it is a stage that views show
     TensorKey result;
+    model::Site site;  ///< of the linear layer's result
   };
 
   attention::BlockRun begin_block(const LayerPosition& place, const model::AttentionLayer& layer, const Hidden& x);
@@ -56,11 +69,16 @@ class LayerRecorder {
   const attention::BlockRun* same_block(const LayerPosition& place, const attention::BlockShape& shape) const;
   /// Applies the pass's interventions at a site of the block to these rows; slot_of(head) is where a head's numbers are.
   template <typename SlotOf>
-  void intervene(model::BlockRef block, model::Site site, std::uint32_t heads, ops::Rows rows, const SlotOf& slot_of);
+  void intervene(model::BlockRef block, model::Site site, const SiteHeads& of, ops::Rows rows, const SlotOf& slot_of);
+  /// Likewise of a tensor with one head.
+  void intervene(const LayerPosition& place, model::Site site, const Hidden& values);
+  bool is_changed(model::BlockRef block, model::Site site) const;
   void attend(const LayerPosition& place, attention::BlockRun& block);
   Hidden finish(const LayerPosition& place, attention::BlockRun& block, const DeviceLayer& device, const Hidden& x,
                 const TensorKey& result);
-  Hidden feed_forward(const LayerPosition& place, const DeviceLayer& device, const Hidden& input, const Hidden& residual);
+  /// Returns what end_branch() does; the linear layer's own result only with `keeps_plain`.
+  std::pair<Hidden, Hidden> feed_forward(const LayerPosition& place, const DeviceLayer& device, const Hidden& input,
+                                         const Hidden& residual, bool keeps_plain = false);
   /// The end of a branch: linear layer, norm, residual, norm. Returns the new state and the linear layer's own result.
   std::pair<Hidden, Hidden> end_branch(const LayerPosition& place, const Branch& branch);
   /// Tables of a rotary model for the tokens of one side.

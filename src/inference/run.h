@@ -36,13 +36,18 @@ struct StateRef {
   std::uint32_t layer = 0;
 };
 
-/// Consecutive tokens' rows of the residual stream: after `layer` layers (0: the token vectors), before the final norm.
+/// What rows of the residual stream hold: the state after `layer` layers (0: the token vectors), before the final norm; or
+/// what the feed-forward network of layer number `layer` (0: the first) returns, before a norm of it.
+enum class StreamPart : std::uint8_t { State, FeedForward };
+
+/// Consecutive tokens' rows of the residual stream.
 struct ResidualRows {
   Stack stack = Stack::Encoder;
   std::uint32_t layer = 0;
   std::uint32_t batch = 0;
   std::uint32_t first = 0;  ///< token, padding counted
   std::uint32_t count = 0;  ///< tokens
+  StreamPart part = StreamPart::State;
 };
 
 /// One forward pass: what it was computed from, and everything that can be asked about it. Immutable: its numbers stay
@@ -83,7 +88,8 @@ class Run {
   virtual Tensor logits(std::span<const StateRef> states) const = 0;
 
   /// Rows of the residual stream, each [count, d_model] as the layers read and wrote them: unlike hidden(), the last layer's
-  /// are before the final norm. In one submission. Throws Error when a request names rows that the run doesn't have.
+  /// are before the final norm. What a feed-forward network returned isn't kept: it is computed again, for the whole text.
+  /// In one submission. Throws Error when a request names rows that the run doesn't have.
   virtual std::vector<Tensor> residuals(std::span<const ResidualRows> requests) const = 0;
 
   /// Tiles, logits of states and residuals as evaluate(), logits() and residuals() have them, in one submission where they

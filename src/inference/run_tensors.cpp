@@ -67,6 +67,11 @@ attention::DeviceTensorPtr RunTensors::get(gpu::Stream& stream, const TensorKey&
   return own->tensor;
 }
 
+attention::DeviceTensorPtr RunTensors::find(const TensorKey& key) const {
+  const auto found = tensors_.find(key);
+  return found == tensors_.end() ? nullptr : found->second.shared->tensor;
+}
+
 void RunTensors::commit() {
   for (auto& [key, entry] : tensors_) {
     entry.shared->written = entry.is_own ? entry.written : std::max(entry.shared->written, entry.written);

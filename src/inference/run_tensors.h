@@ -28,6 +28,7 @@ enum class Role : std::uint8_t {
   Merged,
   Output,
   Memory,  ///< the encoder's result as the decoder reads it
+  Edited,  ///< a layer's input that an intervention changed
   // From here on scratch of a pass, which no run keeps.
   Vectors,  ///< token vectors before the embedding's norm and projection
   NormedVectors,
@@ -91,6 +92,9 @@ class RunTensors {
   /// The tensor of this name, of which the pass writes `rows` and keeps the rows before them. A new one holds zeros.
   attention::DeviceTensorPtr get(gpu::Stream& stream, const TensorKey& key, const TensorSize& size, ops::Rows rows,
                                  std::string_view purpose);
+
+  /// Null where the run has none of this name.
+  attention::DeviceTensorPtr find(const TensorKey& key) const;
 
   /// Does the pass write rows that the base reads?
   bool destroys_base() const { return destroys_base_; }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "attention/run.h"
@@ -22,6 +24,8 @@ class RecordedRows {
  public:
   /// Rows [rows.first, rows.end()) of one batch item. `state` [batch, 1, token, d] must outlive the submission.
   void add(gpu::Stream& stream, const ops::DeviceTensor& state, std::uint32_t item, ops::Rows rows);
+  /// Keeps what the submission uses until this is gone.
+  void keep(std::shared_ptr<const void> used) { kept_.push_back(std::move(used)); }
   /// [rows.count, d] of each, in the order in which they were added.
   std::vector<Tensor> read(const gpu::Submission& submission) const;
 
@@ -31,6 +35,7 @@ class RecordedRows {
     std::uint32_t rows = 0, width = 0;
   };
   std::vector<Part> parts_;
+  std::vector<std::shared_ptr<const void>> kept_;
 };
 
 /// Logits whose computation is recorded on a stream, to be read when its submission is done.

@@ -33,6 +33,14 @@ struct Pass {
   const ScoreEdit& score;
   Run run = {};
 
+  /// Of a site without heads: x [batch, token, d] with the edit.
+  Array edited(BlockRef block, Site site, Array x) const {
+    if (!edit) return x;
+    Array values{.shape = {x.shape[0], 1, x.shape[1], x.shape[2]}, .values = std::move(x.values)};
+    edit(block, site, values);
+    return {.shape = std::move(x.shape), .values = std::move(values.values)};
+  }
+
   AttentionStages project(const AttentionLayer& layer, BlockRef block, const Array& x, const Array& memory) const {
     AttentionStages stages;
     if (!layer.weights) {
@@ -61,7 +69,9 @@ struct Pass {
     AttentionStages stages = project(layer, block, x, memory == nullptr ? x : *memory);
     const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
     attend(layer.config, block, is_visible, fill, stages, bias, edit, score);
-    if (layer.weights && layer.weights->output) stages.output = apply(*layer.weights->output, stages.merged);
+    if (layer.weights && layer.weights->output) {
+      stages.output = edited(block, Site::AttentionOutput, apply(*layer.weights->output, stages.merged));
+    }
     Array y = stages.output.values.empty() ? stages.merged : stages.output;
     run.blocks.push_back(block);
     run.stages.push_back(std::move(stages));
@@ -75,7 +85,8 @@ struct Pass {
     if (!layer.feed_forward) return y;
     const BranchNorms& norms = layer.feed_forward_norms;
     const Array& read = layer.is_parallel ? x : y;
-    Array inner = apply(norms.inside, apply(*layer.feed_forward, apply(norms.before, read)));
+    Array inner = edited(block, Site::FeedForward, apply(*layer.feed_forward, apply(norms.before, read)));
+    inner = apply(norms.inside, std::move(inner));
     return apply(norms.after, add(std::move(inner), y));
   }
 };
@@ -149,7 +160,10 @@ Run run(const Network& network, const ModelInput& input, const Visibility& is_vi
   if (!layers.encoder.empty()) {
     pass.run.encoder_hidden.push_back(memory);
     for (std::uint32_t i = 0; i < layers.encoder.size(); ++i) {
-      memory = pass.layer(layers.encoder[i], {BlockKind::EncoderSelf, LayerIndex{i}}, memory, nullptr);
+      const BlockRef block{BlockKind::EncoderSelf, LayerIndex{i}};
+      if (layers.encoder[i].weights) memory = pass.edited(block, Site::Residual, std::move(memory));
+      pass.run.encoder_hidden.back() = memory;
+      memory = pass.layer(layers.encoder[i], block, memory, nullptr);
       pass.run.encoder_hidden.push_back(memory);
     }
     memory = apply(layers.encoder_norm, std::move(memory));
@@ -162,8 +176,16 @@ Run run(const Network& network, const ModelInput& input, const Visibility& is_vi
     pass.run.decoder_hidden.push_back(state);
     for (std::uint32_t i = 0; i < layers.decoder.size(); ++i) {
       const DecoderLayer& layer = layers.decoder[i];
-      if (layer.self) state = pass.layer(*layer.self, {BlockKind::DecoderSelf, LayerIndex{i}}, state, nullptr);
-      state = pass.layer(layer.cross, {BlockKind::Cross, LayerIndex{i}}, state, &memory);
+      if (layer.self) {
+        const BlockRef block{BlockKind::DecoderSelf, LayerIndex{i}};
+        state = pass.edited(block, Site::Residual, std::move(state));
+        pass.run.decoder_hidden.back() = state;
+        state = pass.layer(*layer.self, block, state, nullptr);
+      }
+      const BlockRef block{BlockKind::Cross, LayerIndex{i}};
+      if (layer.cross.weights) state = pass.edited(block, Site::Residual, std::move(state));
+      if (!layer.self) pass.run.decoder_hidden.back() = state;
+      state = pass.layer(layer.cross, block, state, &memory);
       pass.run.decoder_hidden.push_back(state);
     }
     state = apply(layers.decoder_norm, std::move(state));

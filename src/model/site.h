@@ -5,15 +5,20 @@
 
 namespace headlight::model {
 
-/// A named place of an attention at which its numbers can be changed while a pass runs. Each is a tensor with heads.
+/// A named place of a layer at which its numbers can be changed while a pass runs. The first four are tensors with heads,
+/// the others rows as wide as the residual stream, which count as one head.
 enum class Site : std::uint8_t {
   Query,       ///< q [head, query, d_k] that scores are computed from: after bias, norm and RoPE
   Key,         ///< k [KV head, key, d_k], likewise
   Value,       ///< v [KV head, key, d_v]
   HeadOutput,  ///< z = weights · v [head, query, d_v] before the heads are merged and W_O is applied
+  Residual,    ///< the layer's input [query, d_model], before its norm; the residual connection carries the change on
+  /// What W_O returns [query, d_model], before the residual is added and before a norm of either.
+  AttentionOutput,
+  FeedForward,  ///< what the feed-forward network returns [query, d_model], likewise
 };
 
-/// "queries", "keys", "values", "head outputs".
+/// "queries", "keys", "values", "head outputs", "residual stream", "attention output", "feed-forward output".
 constexpr std::string_view to_string(Site site) {
   switch (site) {
     case Site::Query:
@@ -24,8 +29,17 @@ constexpr std::string_view to_string(Site site) {
       return "values";
     case Site::HeadOutput:
       break;
+    case Site::Residual:
+      return "residual stream";
+    case Site::AttentionOutput:
+      return "attention output";
+    case Site::FeedForward:
+      return "feed-forward output";
   }
   return "head outputs";
 }
+
+/// Is it one tensor of each head?
+constexpr bool has_heads(Site site) { return site <= Site::HeadOutput; }
 
 }  // namespace headlight::model

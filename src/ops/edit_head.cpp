@@ -1,16 +1,18 @@
 #include "ops/edit_head.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ops/parameters.h"
 
 namespace headlight::ops {
 namespace {
 
+constexpr std::uint32_t kLanes = 64;
+
 /// Calls dispatch(the items' slice of the tensor, parameters, groups) for as many batch items at a time as the device binds.
 template <typename Dispatch>
 void edit(const Kernels& kernels, const HeadSlot& slot, Rows rows, const Dispatch& dispatch) {
-  constexpr std::uint32_t kLanes = 64;
   const DeviceTensor& tensor = slot.tensor;
   EditHeadParameters parameters{};
   parameters.tokens = rows.count;
@@ -27,6 +29,31 @@ void edit(const Kernels& kernels, const HeadSlot& slot, Rows rows, const Dispatc
     const std::uint32_t items = std::min(per_slice, tensor.items - item);
     dispatch(tensor.slice(item, items), parameters, gpu::Groups{fold.groups, items, fold.rows});
   }
+}
+
+/// Parameters and groups of a dispatch for one item's rows.
+std::pair<EditHeadParameters, gpu::Groups> one_item(const Kernels& kernels, const HeadSlot& slot, Rows rows) {
+  EditHeadParameters parameters{};
+  parameters.tokens = rows.count;
+  parameters.first = rows.first;
+  parameters.width4 = slot.width4;
+  parameters.row4 = slot.row4;
+  parameters.head_at4 = slot.at4;
+  const Kernels::Fold fold = kernels.fold(divide_up(rows.count * slot.width4, kLanes));
+  return {parameters, {fold.groups, 1, fold.rows}};
+}
+
+/// Rows without gaps, the first at `at4`.
+struct Source {
+  gpu::Slice values;
+  std::uint32_t at4 = 0;
+};
+
+void replace(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, std::uint32_t item, const Source& source,
+             Rows rows) {
+  auto [parameters, groups] = one_item(kernels, slot, rows);
+  parameters.source_at4 = source.at4;
+  stream.dispatch(kernels[{.shader = Shader::ReplaceHead}], {slot.tensor.item(item), source.values}, parameters, groups);
 }
 
 }  // namespace
@@ -59,6 +86,27 @@ void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, co
   edit(kernels, slot, rows, [&](const gpu::Slice& values, const EditHeadParameters& parameters, const gpu::Groups& groups) {
     stream.dispatch(kernels[{.shader = Shader::AddToHead}], {values, vector}, parameters, groups);
   });
+}
+
+void replace_in_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, std::uint32_t item,
+                     const gpu::Slice& source, Rows rows) {
+  replace(stream, kernels, slot, item, {.values = source, .at4 = 0}, rows);
+}
+
+void copy_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& from, const DeviceTensor& to, Rows rows) {
+  const HeadSlot slot = head_slot(to, 0);
+  for (std::uint32_t item = 0; item < to.items; ++item) {
+    replace(stream, kernels, slot, item, {.values = from.item(item), .at4 = rows.first * slot.row4}, rows);
+  }
+}
+
+void add_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const DeviceTensor& y, const DeviceTensor& sum,
+              Rows rows) {
+  const HeadSlot slot = head_slot(sum, 0);
+  for (std::uint32_t item = 0; item < sum.items; ++item) {
+    const auto [parameters, groups] = one_item(kernels, slot, rows);
+    stream.dispatch(kernels[{.shader = Shader::AddRows}], {sum.item(item), x.item(item), y.item(item)}, parameters, groups);
+  }
 }
 
 }  // namespace headlight::ops

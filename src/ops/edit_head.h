@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "gpu/buffer.h"
 #include "gpu/stream.h"
 #include "ops/attention.h"
 
@@ -28,5 +29,16 @@ void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, co
 /// The head's numbers of every real token become their mean over the item's real tokens, in place. `ranges` [item, 2] of
 /// uint32: the first real token, and one past the last. All rows of the tensor must be up to date.
 void average_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& ranges);
+
+/// One item's head: its numbers of these tokens become those of `source` [rows.count, slot.width4] vec4.
+void replace_in_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, std::uint32_t item,
+                     const gpu::Slice& source, Rows rows);
+
+/// These rows of every item of a tensor become those of another one of its shape.
+void copy_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& from, const DeviceTensor& to, Rows rows);
+
+/// sum = x + y in these rows of every item; all three of one shape.
+void add_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const DeviceTensor& y, const DeviceTensor& sum,
+              Rows rows);
 
 }  // namespace headlight::ops

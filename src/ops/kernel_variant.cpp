@@ -23,7 +23,8 @@ struct ShaderFacts {
 /// In the order of the enumerators.
 const std::array<ShaderFacts, kShaders>& shader_facts() {
   static const Constant activation{"activation", {0, 1, 2, 3, 4}};
-  static const std::array<ShaderFacts, kShaders> facts{{{"add_to_head", {}},
+  static const std::array<ShaderFacts, kShaders> facts{{{"add_rows", {}},
+                                                        {"add_to_head", {}},
                                                         {"attention_block_scores", {{"rows", {1, 8}, {16}}}},
                                                         {"attention_block_softmax", {{"has_extras", {0, 1}}}},
                                                         {"attention_block_values", {{"rows", {1, 8}, {8}}}},
@@ -42,6 +43,7 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
                                                         {"linear_vec4", {activation, {"rows", {1, 4, 8}}}},
                                                         {"matrix_region", {}},
                                                         {"norm", {{"lanes", {8, 64}}}},
+                                                        {"replace_head", {}},
                                                         {"rotate", {}},
                                                         {"scale_head", {}}}};
   return facts;

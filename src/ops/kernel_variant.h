@@ -15,6 +15,7 @@ namespace headlight::ops {
 
 /// The compute shaders, in the order of their facts in kernel_variant.cpp.
 enum class Shader : std::uint8_t {
+  AddRows,
   AddToHead,
   AttentionBlockScores,   ///< constants: rows
   AttentionBlockSoftmax,  ///< has_extras
@@ -34,10 +35,11 @@ enum class Shader : std::uint8_t {
   LinearVec4,     ///< activation, rows
   MatrixRegion,
   Norm,  ///< lanes
+  ReplaceHead,
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 21;
+inline constexpr std::size_t kShaders = 23;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {

@@ -76,12 +76,16 @@ TEST_SUITE("gpu") {
       const std::vector<float> plain = session.logits().values;
       for (const model::BlockRef block : model.network->blocks()) {
         if (block.layer.value > 0) continue;
-        const model::AttentionConfig& config = model.network->layer(block).config;
-        for (const Site site : {Site::Query, Site::Key, Site::Value, Site::HeadOutput}) {
+        const model::AttentionLayer& layer = model.network->layer(block);
+        const model::AttentionConfig& config = layer.config;
+        for (const Site site : {Site::Query, Site::Key, Site::Value, Site::HeadOutput, Site::Residual, Site::AttentionOutput,
+                                Site::FeedForward}) {
+          if (site == Site::FeedForward && !layer.feed_forward) continue;
           CAPTURE(name);
           CAPTURE(to_string(block.kind));
           CAPTURE(to_string(site));
-          const std::uint32_t width = site == Site::Query || site == Site::Key ? config.d_k : config.d_v;
+          const bool is_compared = site == Site::Query || site == Site::Key;
+          const std::uint32_t width = !model::has_heads(site) ? config.d_model : is_compared ? config.d_k : config.d_v;
           const Interventions interventions{
               {.site = site, .scope = scope_of(block, 0), .operation = Add{random.tensor({width}).values}},
               {.site = site, .scope = scope_of(block, 0), .operation = Scale{-0.5f}}};

@@ -139,12 +139,28 @@ attention::MaskSet random_masks(Random& random, const model::Network& network, c
   return masks;
 }
 
+namespace {
+
+/// Numbers of a token at a site of a layer, 0 where it has no such site.
+std::uint32_t width_at(model::Site site, const model::AttentionLayer& layer) {
+  using model::Site;
+  const bool has_output = layer.weights && layer.weights->output;
+  if (site == Site::Residual) return layer.weights ? layer.config.d_model : 0;
+  if (site == Site::AttentionOutput) return has_output ? layer.weights->output->out() : 0;
+  if (site == Site::FeedForward) return layer.feed_forward ? layer.feed_forward->out.out() : 0;
+  return site == Site::Query || site == Site::Key ? layer.config.d_k : layer.config.d_v;
+}
+
+}  // namespace
+
 inference::Intervention random_intervention(Random& random, const model::Network& network) {
   using model::Site;
   const auto blocks = network.blocks();
   const model::BlockRef block = blocks[random.below(static_cast<std::uint32_t>(blocks.size()))];
   inference::Intervention one;
-  one.site = random.pick({Site::Query, Site::Key, Site::Value, Site::HeadOutput});
+  one.site = random.pick(
+      {Site::Query, Site::Key, Site::Value, Site::HeadOutput, Site::Residual, Site::AttentionOutput, Site::FeedForward});
+  if (width_at(one.site, network.layer(block)) == 0) one.site = Site::HeadOutput;
   if (random.chance(0.8)) one.scope.kind = block.kind;
   if (random.chance(0.8)) one.scope.layer = block.layer.value;
   const bool is_of_keys = one.site == Site::Key || one.site == Site::Value;
@@ -153,14 +169,20 @@ inference::Intervention random_intervention(Random& random, const model::Network
   for (const model::BlockRef other : blocks) {
     if (!one.scope.covers(other)) continue;
     const model::AttentionConfig& config = network.layer(other).config;
-    heads = std::min(heads, is_of_keys ? config.kv_head_count() : config.heads);
-    const std::uint32_t of_other = one.site == Site::Query || one.site == Site::Key ? config.d_k : config.d_v;
+    const std::uint32_t of_other = width_at(one.site, network.layer(other));
+    if (of_other == 0) continue;
+    const std::uint32_t all = !model::has_heads(one.site) ? 1 : is_of_keys ? config.kv_head_count() : config.heads;
+    heads = std::min(heads, all);
     has_one_width = has_one_width && (width == 0 || width == of_other);
     width = of_other;
   }
   if (random.chance(0.7)) one.scope.head = random.below(heads);
   one.operation = inference::Scale{random.pick({0.0f, 0.5f, -1.5f, 1.0f})};
   if (has_one_width && random.chance(0.5)) one.operation = inference::Add{random.tensor({width}).values};
+  if (has_one_width && random.chance(0.4)) {
+    one.operation = inference::Replace{
+        .item = random.below(2), .first = random.below(4), .rows = random.tensor({random.between(1, 3), width}).values};
+  }
   return one;
 }
 
