@@ -66,7 +66,8 @@ class AnalysisTask {
     /// Not empty: all of it is read of another pass, which applies these behind the run's own interventions. It shares with
     /// the run what they leave the same. Steps that follow each other with equal changes read of one pass.
     inference::Interventions changes = {};
-    bool is_of_reference = false;  ///< of the run that is compared with; only where Analysis::compares
+    /// Of the run that is compared with, changed where there are changes; only where Analysis::compares.
+    bool is_of_reference = false;
   };
   struct Answers {
     std::span<attention::Tile> tiles;

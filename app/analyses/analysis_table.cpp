@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "app/analyses/activation_patching.h"
 #include "app/analyses/block_states.h"
 #include "app/analyses/changed_heads.h"
 #include "app/analyses/head_knockouts.h"
@@ -17,9 +18,9 @@ namespace headlight::app {
 namespace {
 
 constexpr std::array kAnalyses = {
-    &kBlockStates,      &kHeadMetricAnalysis, &kResidualSizes, &kLogitAttribution, &kLogitSources,  &kFlowRoutes,
-    &kAttentionRollout, &kAttentionFlow,      &kRunSample,     &kChangedHeads,     &kHeadKnockouts, &kFromTo,
-    &kPatternRanking,   &kHeadSimilarity,
+    &kBlockStates,      &kHeadMetricAnalysis, &kResidualSizes,      &kLogitAttribution, &kLogitSources,  &kFlowRoutes,
+    &kAttentionRollout, &kAttentionFlow,      &kRunSample,          &kChangedHeads,     &kHeadKnockouts, &kFromTo,
+    &kPatternRanking,   &kHeadSimilarity,     &kActivationPatching,
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "app/analyses/log_sum_exp.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -12,14 +13,6 @@ namespace {
 
 /// Logits that are read at once: reading and adding up more would take longer than a step may.
 constexpr std::size_t kStepLogits = std::size_t{1} << 21;
-
-/// ln Σ exp of the logits.
-double log_sum_exp(std::span<const float> logits) {
-  const double largest = static_cast<double>(*std::ranges::max_element(logits));
-  double sum = 0.0;
-  for (const float logit : logits) sum += std::exp(double{logit} - largest);
-  return largest + std::log(sum);
-}
 
 class HeadKnockoutsTask final : public AnalysisTask {
  public:

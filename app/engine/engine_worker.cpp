@@ -183,8 +183,9 @@ void EngineWorker::evaluate_some() {
   if (run_ && !queue_.is_empty()) {
     const std::size_t cells = std::exchange(is_first_chunk_, false) ? kFirstChunkCells : kChunkCells;
     try {
-      queue_.answer_some({.run = *run_, .reference = compared_.run()}, {.cells = cells, .logits = kChunkLogits},
-                         [this](const inference::Interventions& changes) { return changed_run(changes); });
+      queue_.answer_some(
+          {.run = *run_, .reference = compared_.run()}, {.cells = cells, .logits = kChunkLogits},
+          [this](Evaluation::Of of, const inference::Interventions& changes) { return changed_run(of, changes); });
     } catch (const std::exception& error) {
       if (kind_of(error) != ErrorKind::Cancelled) fail(error);  // a newer request waits, and collects anew
     }

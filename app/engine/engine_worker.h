@@ -78,9 +78,9 @@ class EngineWorker {
   void compare();
   /// What was found of the run that is compared with, which is another one now.
   void forget_comparisons();
-  /// The newest run with these interventions behind its own; kept until others are asked for, or the queue is empty. An
-  /// Error of kind Cancelled where a newer request doesn't want it.
-  std::shared_ptr<const inference::Run> changed_run(const inference::Interventions& changes);
+  /// The newest run, or the reference, with these interventions behind its own; kept until others are asked for, or the
+  /// queue is empty. An Error of kind Cancelled where a newer request doesn't want it.
+  std::shared_ptr<const inference::Run> changed_run(Evaluation::Of of, const inference::Interventions& changes);
   /// Puts those of the request's queries into the queue that aren't answered, and takes out what is no longer asked.
   void collect();
   std::vector<TileQuery> missing_tiles();
@@ -119,6 +119,7 @@ class EngineWorker {
   std::uint64_t kept_count_ = 0;  ///< in all
   ComparedRun compared_;
   struct {
+    Evaluation::Of of = Evaluation::Of::Run;
     inference::Interventions changes;
     std::shared_ptr<const inference::Run> run;  ///< none: nothing was asked of a changed pass
   } changed_;

@@ -92,7 +92,7 @@ void QueryQueue::answer(const Runs& runs, std::vector<Part>& batch, const QueryS
   if (!step.changes.empty()) {
     if (!changed_run) throw Error("there is nothing that computes a changed pass");
     try {
-      changed = changed_run(step.changes);
+      changed = changed_run(step.of, step.changes);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::Cancelled) throw;
       return fail(batch, error.what());

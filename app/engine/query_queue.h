@@ -30,8 +30,10 @@ struct QueryStep {
   bool is_of_same_run(const QueryStep& other) const { return of == other.of && changes == other.changes; }
 };
 
-/// The pass that applies `changes` behind the newest run's own interventions. May throw what Runner::run throws.
-using ChangedRun = std::function<std::shared_ptr<const inference::Run>(const inference::Interventions& changes)>;
+/// The pass that applies `changes` behind the own interventions of the newest run, or of the reference. May throw what
+/// Runner::run throws.
+using ChangedRun =
+    std::function<std::shared_ptr<const inference::Run>(Evaluation::Of of, const inference::Interventions& changes)>;
 
 /// The answers to one step.
 struct QueryAnswer {

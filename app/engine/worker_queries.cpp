@@ -112,19 +112,21 @@ void EngineWorker::forget_comparisons() {
     return (tile && quantity(tile->quantity).base) || (prediction && prediction->is_of_reference) ||
            (analysis && analysis->analysis->compares);
   });
+  if (changed_.of == Evaluation::Of::Reference) changed_ = {};
   std::erase_if(result_.predictions, [](const auto& known) { return known.first.is_of_reference; });
   std::erase_if(result_.analyses, [](const auto& known) { return known.first.analysis->compares; });
 }
 
-std::shared_ptr<const inference::Run> EngineWorker::changed_run(const inference::Interventions& changes) {
-  if (changed_.run && changed_.changes == changes) return changed_.run;
+std::shared_ptr<const inference::Run> EngineWorker::changed_run(Evaluation::Of of, const inference::Interventions& changes) {
+  if (changed_.run && changed_.of == of && changed_.changes == changes) return changed_.run;
   changed_ = {};
-  inference::PassInputs pass = run_->inputs();
+  // A second handle: the run on screen, and the one that it is compared with, stay as they are.
+  std::shared_ptr<const inference::Run> base = of == Evaluation::Of::Reference ? compared_.shared_run() : run_;
+  inference::PassInputs pass = base->inputs();
   pass.interventions.insert(pass.interventions.end(), changes.begin(), changes.end());
-  std::shared_ptr<const inference::Run> base = run_;  // a second handle: the run on screen stays as it is
   computes_changes_ = true;
   try {
-    changed_ = {.changes = changes, .run = runner_->run(std::move(pass), std::move(base))};
+    changed_ = {.of = of, .changes = changes, .run = runner_->run(std::move(pass), std::move(base))};
   } catch (...) {
     computes_changes_ = false;
     throw;

@@ -270,6 +270,25 @@ struct WhatIfChoices {
   bool operator==(const WhatIfChoices&) const = default;
 };
 
+/// Where the patching view takes activations from one run to the other, cell by cell: the residual stream before each layer,
+/// what attention or the feed-forward network adds, each for every layer and token; or what single heads give.
+enum class PatchMap : std::uint8_t { Residual, AttentionOutput, FeedForward, Heads };
+/// What is measured of a patched run: the logit of a token (or its difference from another token's), its probability, or its
+/// loss −ln p.
+enum class PatchMeasure : std::uint8_t { Logit, Probability, Loss };
+
+/// The patching view's own settings. Its tokens are the logits view's.
+struct PatchingChoices {
+  PatchMap map = PatchMap::Residual;
+  PatchMeasure measure = PatchMeasure::Logit;
+  bool into_frozen =
+      false;  ///< the present run's activations go into the frozen run; else the frozen run's into the present
+  std::optional<std::uint32_t> token = {};  ///< the selected row of the map
+  bool at_token = false;                    ///< heads are patched at that token alone; else at all
+
+  bool operator==(const PatchingChoices&) const = default;
+};
+
 /// All choices of the user: compared, copied, saved and undone as one value. It contains no computed results.
 struct State {
   Source source;
@@ -286,6 +305,7 @@ struct State {
   FlowChoices flow;
   CompareChoices compare;
   WhatIfChoices what_if;
+  PatchingChoices patching;
 
   /// The playground, shown or kept.
   Playground& playground();

@@ -348,7 +348,7 @@ void add_single_views(std::vector<Field>& fields) {
                                            at(&State::flow, &FlowChoices::residual_weight), 0.0f, 1.0f)));
 }
 
-/// What is compared, and the what-if view.
+/// What is compared, and the views that change runs in the background.
 void add_comparison(std::vector<Field>& fields) {
   fields.push_back(described(
       value_field("compare", "frozen", "", at(&State::compare, &CompareChoices::frozen), write_frozen, read_frozen),
@@ -362,6 +362,17 @@ void add_comparison(std::vector<Field>& fields) {
   fields.push_back(choice_field("what_if", "ablation", "Choose how heads are knocked out",
                                 at(&State::what_if, &WhatIfChoices::ablation), kAblations));
   fields.push_back(switch_field("what_if", "is_sorted", "Sort heads", at(&State::what_if, &WhatIfChoices::is_sorted)));
+  const auto in_patching = [](auto... member) { return at(&State::patching, member...); };
+  fields.push_back(
+      choice_field("patching", "map", "Choose what is patched", in_patching(&PatchingChoices::map), kPatchMaps));
+  fields.push_back(choice_field("patching", "measure", "Choose what patches change", in_patching(&PatchingChoices::measure),
+                                kPatchMeasures));
+  fields.push_back(
+      switch_field("patching", "into_frozen", "Choose the patched run", in_patching(&PatchingChoices::into_frozen)));
+  fields.push_back(value_field("patching", "token", "Choose the patched token", in_patching(&PatchingChoices::token),
+                               write_token, read_token));
+  fields.push_back(
+      switch_field("patching", "at_token", "Choose where heads are patched", in_patching(&PatchingChoices::at_token)));
 }
 
 /// How the views of all heads score, order and filter them.

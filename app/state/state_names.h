@@ -74,6 +74,12 @@ inline constexpr std::array<EnumName<FlowMethod>, 3> kFlowMethods = {
 inline constexpr std::array<EnumName<KnockoutMeasure>, 3> kKnockoutMeasures = {
     {{KnockoutMeasure::Logit, "logit"}, {KnockoutMeasure::Probability, "probability"}, {KnockoutMeasure::Loss, "loss"}}};
 inline constexpr std::array<EnumName<Ablation>, 2> kAblations = {{{Ablation::Zero, "zero"}, {Ablation::Mean, "mean"}}};
+inline constexpr std::array<EnumName<PatchMap>, 4> kPatchMaps = {{{PatchMap::Residual, "residual"},
+                                                                  {PatchMap::AttentionOutput, "attention"},
+                                                                  {PatchMap::FeedForward, "feed-forward"},
+                                                                  {PatchMap::Heads, "heads"}}};
+inline constexpr std::array<EnumName<PatchMeasure>, 3> kPatchMeasures = {
+    {{PatchMeasure::Logit, "logit"}, {PatchMeasure::Probability, "probability"}, {PatchMeasure::Loss, "loss"}}};
 inline constexpr std::array<EnumName<model::MergeOrder>, 2> kMerges = {
     {{model::MergeOrder::Concatenate, "concatenate"}, {model::MergeOrder::WithoutTranspose, "without-transpose"}}};
 inline constexpr std::array<EnumName<model::BlockKind>, 3> kKinds = {{{model::BlockKind::EncoderSelf, "encoder"},

@@ -163,7 +163,7 @@ TEST_SUITE("cpu") {
     Desk desk;
     std::vector<float> read, computed;
     std::string failure;
-    const ChangedRun changed_run = [&](const inference::Interventions& changes) {
+    const ChangedRun changed_run = [&](Evaluation::Of /*of*/, const inference::Interventions& changes) {
       const float gain = std::get<inference::Scale>(changes.front().operation).gain;
       if (gain < 0.0F) throw Error(ErrorKind::OutOfDeviceMemory, "no room");
       if (gain > 1.0F) throw Error(ErrorKind::Cancelled, "newer inputs wait");

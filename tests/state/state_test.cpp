@@ -114,6 +114,8 @@ State unusual_state() {
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;
   state.compare = {.frozen = frozen, .shows_difference = false};
   state.what_if = {.measure = KnockoutMeasure::Loss, .ablation = Ablation::Mean, .is_sorted = false};
+  state.patching = {
+      .map = PatchMap::Heads, .measure = PatchMeasure::Loss, .into_frozen = true, .token = 3, .at_token = true};
   state.flow = {.method = FlowMethod::Rollout, .threshold = 0.1f, .residual_weight = 0.25f};
   return state;
 }
