@@ -10,6 +10,11 @@
 #include <random>
 #include <set>
 
+#include "model/load_network.h"
+#include "model/reference.h"
+#include "support/golden.h"
+#include "support/golden_model.h"
+
 using namespace headlight::evaluation;
 
 namespace {
@@ -84,6 +89,34 @@ TEST_SUITE("cpu") {
       CAPTURE(worst);
       CHECK(worst < 1e-6);  // observed: 5e-8; rows of float32 don't sum to 1 exactly
     }
+  }
+
+  TEST_CASE("of models' attention it is what NumPy gives of the attention that transformers computed") {
+    double worst = 0.0;
+    for (const nlohmann::json& golden : headlight::test::golden("circuits.json")) {
+      if (!golden.contains("divergences")) continue;
+      const auto name = golden.at("model").get<std::string>();
+      CAPTURE(name);
+      const auto loaded = headlight::model::load_network(headlight::test::golden_model_path(name));
+      const auto cases = headlight::test::load_golden_cases(name);
+      const auto used = std::ranges::find(cases, std::string("case1"), &headlight::test::GoldenCase::name);
+      REQUIRE(used != cases.end());
+      CHECK(used->input.source.ids == golden.at("ids").get<std::vector<std::uint32_t>>());
+      const auto run = headlight::model::reference::run(loaded.network, used->input,
+                                                        headlight::test::trained_mask(loaded.description, *used),
+                                                        -std::numeric_limits<double>::infinity());
+      std::vector<float> weights;
+      for (const auto& stages : run.stages) {
+        weights.insert(weights.end(), stages.weights.values.begin(), stages.weights.values.end());
+      }
+      const std::vector<double> expected = headlight::test::flatten(golden.at("divergences"));
+      HeadDivergence heads(static_cast<std::uint32_t>(golden.at("heads").size()));
+      heads.begin(std::move(weights));
+      while (!heads.go_on(10'000)) continue;
+      worst = std::max(worst, headlight::test::max_difference(heads.means(used->input.source.length), expected));
+    }
+    MESSAGE("largest difference of a divergence: ", worst);
+    CHECK(worst < 1e-5);
   }
 
   TEST_CASE("a weight that isn't finite makes the head's divergences none") {
