@@ -5,6 +5,7 @@
 #include "app/analyses/activation_patching.h"
 #include "app/analyses/block_states.h"
 #include "app/analyses/changed_heads.h"
+#include "app/analyses/head_circuits.h"
 #include "app/analyses/head_knockouts.h"
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/head_ranking.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr std::array kAnalyses = {
     &kBlockStates,      &kHeadMetricAnalysis, &kResidualSizes,      &kLogitAttribution, &kLogitSources,  &kFlowRoutes,
     &kAttentionRollout, &kAttentionFlow,      &kRunSample,          &kChangedHeads,     &kHeadKnockouts, &kFromTo,
-    &kPatternRanking,   &kHeadSimilarity,     &kActivationPatching,
+    &kPatternRanking,   &kHeadSimilarity,     &kActivationPatching, &kHeadCompositions, &kOvCopying,
 };
 
 }  // namespace

@@ -15,9 +15,9 @@ namespace {
 
 /// Cells of tiles that are read in one step, and cells of pairs that are compared in one: some 10 ms each.
 constexpr std::size_t kReadCells = std::size_t{1} << 17;
-constexpr std::size_t kStepCells = std::size_t{3} << 18;
-/// Cells of all heads together that are kept: 4 MiB.
-constexpr std::size_t kKeptCells = std::size_t{1} << 20;
+constexpr std::size_t kStepCells = std::size_t{1} << 18;
+/// Cells of all heads together that are kept: 2 MiB.
+constexpr std::size_t kKeptCells = std::size_t{1} << 19;
 
 /// Cells of a part's tile.
 constexpr std::size_t kPartCells = std::size_t{1} << 16;

@@ -26,7 +26,7 @@ struct HeadSimilarity final : AnalysisResult {
 
 inline constexpr std::uint32_t kMostComparedHeads = 1'024;
 /// Cells of pairs of heads that are compared: some seconds of a processor.
-inline constexpr std::size_t kMostComparedCells = std::size_t{1} << 28;
+inline constexpr std::size_t kMostComparedCells = std::size_t{1} << 27;
 /// The queries that are compared: all of them, or as many as the cells allow, in up to 16 strips at equal distances of which
 /// the last ends with the text.
 std::vector<RowStrip> compared_rows(attention::KeyRange queries, std::uint32_t keys, std::uint32_t heads);

@@ -41,6 +41,11 @@ constexpr std::array kModes = {
         "dragged over the map."},
     WantedMode{HeadsMode::Pattern, "head.find.pattern", "Which heads match a pattern?", "By a pattern",
                "Ranks all heads by how much of their attention is where a pattern that is chosen or typed has it."},
+    WantedMode{HeadsMode::Similarity, "head.find.similar", "Which heads look like this one?", "Like this one",
+               "Compares the attention of every two heads, and lists those that are nearest to the selected one."},
+    WantedMode{HeadsMode::Composition, "head.find.composed", "Which heads work with this one, by their weights?",
+               "That work with this one",
+               "Composition scores of the selected head with earlier and later heads, and which heads copy what they read."},
 };
 
 /// Patterns are defined inside one text.

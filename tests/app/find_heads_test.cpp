@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/analyses/head_circuits.h"
 #include "app/analyses/head_ranking.h"
 #include "app/analyses/head_similarity.h"
 #include "app/ui_driver.h"
@@ -175,12 +176,52 @@ TEST_SUITE("gpu") {
     CHECK(std::ranges::count(csv, '\n') == 13);
   }
 
+  TEST_CASE("composition: maps of what works with the selected head, by weights, and which heads copy") {
+    UiDriver ui;
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::P, shell::kControl);
+    ui.type("Which heads work with this");
+    ui.press(Key::Enter);
+    CHECK(ui.state().heads.mode == HeadsMode::Composition);
+    const Selection before = ui.state().selection;
+    const HeadCompositions found = found_by<HeadCompositions>(ui, composition_query(before));
+    CHECK(found.is_complete());
+    REQUIRE(found.heads.size() == 6);  // of the other layer
+    REQUIRE(ui.sees("heads.composed.encoder.0.0"));
+    keep(ui, "composition");
+    check_tips(ui);
+    ui.click("heads.composed.row.0");
+    const auto best =
+        std::ranges::max_element(found.heads, {}, [](const auto& head) { return head.scores[0].value_or(0.0); });
+    CHECK(selected(ui) == HeadRef{.block = best->block, .head = best->head});
+    CHECK(found_by<HeadCompositions>(ui, composition_query(ui.state().selection)).heads.front().writes);
+    for (const int score : {1, 2, 3}) {
+      ui.click(fmt::format("heads.circuit.{}", score));
+      CHECK(ui.sees("heads.composed.row.0"));
+      check_tips(ui);
+    }
+    CHECK(found_by<OvCopying>(ui, {.analysis = &kOvCopying}).heads.size() == 12);
+    keep(ui, "copying");
+    ui.click("heads.copy");
+    CHECK(std::string(ImGui::GetClipboardText()).starts_with("kind,layer,head,copying\nencoder,"));
+  }
+
+  TEST_CASE("where there are no such weights the view says why") {
+    State state = heads_by(HeadsMode::Composition);
+    select_preset(state, "notebook-000");
+    state.view.tab = "heads";
+    UiDriver ui(state);
+    CHECK(ui.sees("heads.composed.none"));
+    ui.click("heads.circuit.3");
+    CHECK(ui.sees("heads.composed.none"));
+  }
+
   TEST_CASE("modes are tabs of the view, and attention between two texts has its own patterns") {
     State state = heads_by(HeadsMode::Metrics);
     state.playground().cross = true;
     state.playground().key_text = "one two three";
     UiDriver ui(state);
-    for (const int mode : {1, 2, 3, 0}) {
+    for (const int mode : {1, 2, 3, 4, 0}) {
       ui.click(fmt::format("heads.mode.{}", mode));
       CHECK(ui.state().heads.mode == static_cast<HeadsMode>(mode));
     }

@@ -18,7 +18,7 @@ constexpr float kGap = 12.0F;
 
 /// In the order of HeadsMode.
 const std::vector<std::string>& mode_labels() {
-  static const std::vector<std::string> kLabels = {"Metrics", "From\u2013to", "Pattern", "Similarity"};
+  static const std::vector<std::string> kLabels = {"Metrics", "From\u2013to", "Pattern", "Similarity", "Composition"};
   return kLabels;
 }
 
@@ -31,6 +31,7 @@ std::unique_ptr<FindPanel> open_panel(HeadsMode mode) {
     case HeadsMode::Similarity:
       return open_similarity_panel();
     case HeadsMode::Composition:
+      return open_composition_panel();
     case HeadsMode::Metrics:
       break;
   }
@@ -48,6 +49,7 @@ class HeadsView final : public ViewPanel {
     auto mode = static_cast<std::size_t>(mode_);
     if (draw_segmented(frame, "heads.mode", mode_labels(), mode)) frame.state.heads.mode = static_cast<HeadsMode>(mode);
     panel_->draw(frame);
+    if (panel_->has_numbers(frame) != could_copy_) frame.ui.request_redraw(2);
   }
 
  private:
@@ -72,7 +74,8 @@ class HeadsView final : public ViewPanel {
       ImGui::TextUnformatted(heading.detail.c_str());
     }
     ImGui::SameLine(end);
-    ImGui::BeginDisabled(!panel_->has_numbers(frame));
+    could_copy_ = panel_->has_numbers(frame);
+    ImGui::BeginDisabled(!could_copy_);
     if (ImGui::Button(label)) ImGui::SetClipboardText(panel_->csv(frame).c_str());
     ImGui::EndDisabled();
     mark_last_item(frame, "heads.copy",
@@ -81,6 +84,7 @@ class HeadsView final : public ViewPanel {
 
   HeadsMode mode_ = HeadsMode::Metrics;
   std::unique_ptr<FindPanel> panel_;
+  bool could_copy_ = false;  ///< when the title was drawn
 };
 
 }  // namespace

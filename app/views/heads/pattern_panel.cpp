@@ -172,8 +172,8 @@ class PatternPanel final : public FindPanel {
     if (!found_) return draw("computing\u2026", theme.text_dim);
     if (matches_.empty()) {
       return draw(
-          "No query of this text sees a key of this pattern. Try another text, for instance one that repeats itself, "
-          "or another pattern.",
+          "No query sees a key of this pattern: the mask hides them, or the text has none. Try another pattern, or a text "
+          "that repeats itself.",
           theme.text);
     }
     const bool is_even = choices.pattern == HeadPattern::Uniform;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint64_t kKey = 0x68656164'73696d69U;  // of the image: "headsimi"
 constexpr float kGutter = 52.0F;                      // of the rows' names
+constexpr float kTop = 6.0F;                          // above: half a name
 constexpr float kBarRoom = 34.0F;                     // below: the colour bar with its numbers
 constexpr float kMostCell = 34.0F;
 
@@ -67,7 +68,8 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, const HeadSimilarity& f
   Pointed pointed;
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
   const auto count = static_cast<std::uint32_t>(order_.size());
-  const float edge = std::max(std::min({room.x - kGutter, room.y - kBarRoom, kMostCell * static_cast<float>(count)}), 40.0F);
+  const float edge =
+      std::max(std::min({room.x - kGutter, room.y - kTop - kBarRoom, kMostCell * static_cast<float>(count)}), 40.0F);
   shell::HeatmapImage image;
   shell::use_theme(image, frame.ui.theme());
   image.key = kKey;
@@ -76,7 +78,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, const HeadSimilarity& f
   image.values = values_;
   image.color_map = weight_colors(frame.state);
   image.high = std::max(largest_, 1e-6F);
-  image.area = {.origin = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(kGutter, 0.0F), .size = glm::vec2(edge)};
+  image.area = {.origin = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(kGutter, kTop), .size = glm::vec2(edge)};
   if (selected) {
     const auto at = static_cast<std::uint32_t>(std::ranges::find(order_, *selected) - order_.begin());
     if (at < count) image.crosshair_row = image.crosshair_column = at;
@@ -102,7 +104,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, const HeadSimilarity& f
   draw_small_color_bar(
       frame, {.origin = {image.area.origin.x, image.area.end().y + 8.0F}, .size = {std::min(edge, 160.0F), 8.0F}}, image);
   ImGui::SetCursorScreenPos(start);
-  ImGui::Dummy({kGutter + edge, edge + kBarRoom});
+  ImGui::Dummy({kGutter + edge, kTop + edge + kBarRoom});
   return pointed;
 }
 
