@@ -281,7 +281,7 @@ void add_effort_flags(CLI::App& app, BenchFlags& flags) {
 }  // namespace
 
 Subcommand add_bench_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", kDescription);
+  CLI::App* command = add_subcommand(app, "bench", kDescription);
   const auto flags = std::make_shared<BenchFlags>();
   add_size_flags(*command, *flags);
   add_effort_flags(*command, *flags);
@@ -290,7 +290,7 @@ Subcommand add_bench_command(CLI::App& app) {
     flags->is_json = parse_choice("--format", value, formats) == 1;
   });
   add_device_flag(*command, flags->device);
-  command->footer(footer());
+  set_footer(*command, footer());
   return {.app = command, .run = [flags] { return run_bench(*flags); }};
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include "app/cli/flags.h"
 #include "app/cli/subcommands.h"

@@ -47,14 +47,14 @@ int run_devices(const std::string& wanted) {
 }  // namespace
 
 Subcommand add_devices_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("devices", "List the Vulkan devices of this machine, each with what it lacks");
+  CLI::App* command = add_subcommand(app, "devices", "List the Vulkan devices of this machine, each with what it lacks");
   const auto device = std::make_shared<std::string>();
   add_device_flag(*command, *device);
-  command->footer(
-      "--device takes the number or a part of the name.\n\n"
-      "Examples:\n"
-      "  headlight devices\n"
-      "  headlight devices --device llvmpipe");
+  set_footer(*command,
+             "--device takes the number or a part of the name.\n\n"
+             "Examples:\n"
+             "  headlight devices\n"
+             "  headlight devices --device llvmpipe");
   return {.app = command, .run = [device] { return run_devices(*device); }};
 }
 

@@ -22,7 +22,7 @@ constexpr const char* kFooter =
 
 int run_command(const std::vector<Subcommand>& evaluations) {
   for (const Subcommand& evaluation : evaluations) {
-    if (evaluation.app->parsed()) return evaluation.run();
+    if (was_given(*evaluation.app)) return evaluation.run();
   }
   throw UsageError("evaluate what? Choose bleu, perplexity or heads (see headlight evaluate --help)");
 }
@@ -30,9 +30,9 @@ int run_command(const std::vector<Subcommand>& evaluations) {
 }  // namespace
 
 Subcommand add_evaluate_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("evaluate", kDescription);
-  command->require_subcommand(0, 1);
-  command->footer(kFooter);
+  CLI::App* command = add_subcommand(app, "evaluate", kDescription);
+  take_one_subcommand(*command);
+  set_footer(*command, kFooter);
   const std::vector<Subcommand> evaluations = {
       add_evaluate_bleu_command(*command), add_evaluate_perplexity_command(*command), add_evaluate_heads_command(*command)};
   return {.app = command, .run = [evaluations] { return run_command(evaluations); }};

@@ -118,7 +118,7 @@ int run_command(const BleuFlags& flags) {
 }  // namespace
 
 Subcommand add_evaluate_bleu_command(CLI::App& evaluate) {
-  CLI::App* command = evaluate.add_subcommand("bleu", kDescription);
+  CLI::App* command = add_subcommand(evaluate, "bleu", kDescription);
   const auto flags = std::make_shared<BleuFlags>();
   const auto add_file = [&](const char* flag, const char* help, std::string* file) {
     add_flag(*command, flag, "FILE", help, "Text", [=](const std::string& text) { *file = text; });
@@ -128,7 +128,7 @@ Subcommand add_evaluate_bleu_command(CLI::App& evaluate) {
   add_file("--hypothesis", "translations that are there already: no model is run", &flags->hypothesis);
   flags->common.add_data_to(*command);
   flags->common.add_to(*command, kTranslator);
-  command->footer(kFooter);
+  set_footer(*command, kFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

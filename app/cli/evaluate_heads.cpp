@@ -184,7 +184,7 @@ void add_text_flags(CLI::App& app, HeadsFlags* flags) {
 }  // namespace
 
 Subcommand add_evaluate_heads_command(CLI::App& evaluate) {
-  CLI::App* command = evaluate.add_subcommand("heads", kDescription);
+  CLI::App* command = add_subcommand(evaluate, "heads", kDescription);
   const auto flags = std::make_shared<HeadsFlags>();
   add_random_flags(*command, flags.get());
   add_text_flags(*command, flags.get());
@@ -196,7 +196,7 @@ Subcommand add_evaluate_heads_command(CLI::App& evaluate) {
              flags->sort = parse_choice("--sort", text, names);
            });
   flags->common.add_to(*command, kCaptionWriter);
-  command->footer(kFooter);
+  set_footer(*command, kFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

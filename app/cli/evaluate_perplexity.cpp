@@ -115,7 +115,7 @@ int run_command(const PerplexityFlags& flags) {
 }  // namespace
 
 Subcommand add_evaluate_perplexity_command(CLI::App& evaluate) {
-  CLI::App* command = evaluate.add_subcommand("perplexity", kDescription);
+  CLI::App* command = add_subcommand(evaluate, "perplexity", kDescription);
   const auto flags = std::make_shared<PerplexityFlags>();
   const auto add_file = [&](const char* flag, const char* help, std::string* file) {
     add_flag(*command, flag, "FILE", help, "Text", [=](const std::string& text) { *file = text; });
@@ -125,7 +125,7 @@ Subcommand add_evaluate_perplexity_command(CLI::App& evaluate) {
   add_file("--target", "what it should write, line by line", &flags->target);
   flags->common.add_data_to(*command);
   flags->common.add_to(*command, fmt::format("{} for --text-file, else {}", kCaptionWriter, kTranslator));
-  command->footer(kFooter);
+  set_footer(*command, kFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

@@ -6,9 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "app/cli/expression_flags.h"
+#include "app/cli/flags.h"
 #include "app/engine/gpu_runner.h"
 #include "inference/language_model.h"
 

@@ -258,14 +258,14 @@ int run_command(ExportFlags& flags) {
 }  // namespace
 
 Subcommand add_export_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("export", kDescription);
+  CLI::App* command = add_subcommand(app, "export", kDescription);
   const auto flags = std::make_shared<ExportFlags>();
   add_output_flags(*command, &flags->options);
   add_figure_flags(*command, flags.get());
   add_selection_flags(*command, &flags->options);
   flags->model.add_to(*command, "--scale,--score-scale", "the playground's seeded weights");
   add_device_flag(*command, flags->device);
-  command->footer(kFooter);
+  set_footer(*command, kFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

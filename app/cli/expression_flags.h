@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "app/cli/flags.h"
 #include "attention/mask.h"
 #include "inference/language_model.h"
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "app/state/usage.h"
 
@@ -82,14 +83,20 @@ class ManualFormatter final : public CLI::Formatter {
   }
 };
 
-CLI::Option* finish(CLI::Option* option, const std::string& value_name, const std::string& group) {
-  return option->type_name(value_name)->group(group);
-}
-
 }  // namespace
 
-CLI::Option* add_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
-                      const std::string& group, std::function<void(const std::string&)> use) {
+CLI::App* add_subcommand(CLI::App& app, const std::string& name, const std::string& description) {
+  return app.add_subcommand(name, description);
+}
+
+void set_footer(CLI::App& app, const std::string& text) { app.footer(text); }
+
+void take_one_subcommand(CLI::App& app) { app.require_subcommand(0, 1); }
+
+bool was_given(const CLI::App& app) { return app.parsed(); }
+
+void add_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
+              const std::string& group, std::function<void(const std::string&)> use) {
   CLI::Option* option = app.add_option(
       flag,
       [use = std::move(use)](const CLI::results_t& values) {
@@ -97,12 +104,11 @@ CLI::Option* add_flag(CLI::App& app, const std::string& flag, const std::string&
         return true;
       },
       help);
-  return finish(option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast), value_name, group);
+  option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->type_name(value_name)->group(group);
 }
 
-CLI::Option* add_repeatable_flag(CLI::App& app, const std::string& flag, const std::string& value_name,
-                                 const std::string& help, const std::string& group,
-                                 std::function<void(const std::vector<std::string>&)> use) {
+void add_repeatable_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
+                         const std::string& group, std::function<void(const std::vector<std::string>&)> use) {
   CLI::Option* option = app.add_option(
       flag,
       [use = std::move(use)](const CLI::results_t& values) {
@@ -110,12 +116,17 @@ CLI::Option* add_repeatable_flag(CLI::App& app, const std::string& flag, const s
         return true;
       },
       help);
-  return finish(option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll), value_name, group);
+  option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_name(value_name)->group(group);
 }
 
-CLI::Option* add_plain_flag(CLI::App& app, const std::string& flag, const std::string& help, const std::string& group,
-                            std::function<void()> use) {
-  return app.add_flag_callback(flag, std::move(use), help)->group(group);
+void add_plain_flag(CLI::App& app, const std::string& flag, const std::string& help, const std::string& group,
+                    std::function<void()> use) {
+  app.add_flag_callback(flag, std::move(use), help)->group(group);
+}
+
+void add_argument(CLI::App& app, const std::string& name, const std::string& value_name, const std::string& help,
+                  const std::string& group, std::string& value) {
+  app.add_option(name, value, help)->type_name(value_name)->group(group);
 }
 
 void add_device_flag(CLI::App& app, std::string& device) {

@@ -4,7 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+// CLI11 is compiled in flags.cpp and command_line.cpp alone: all its code is in headers.
+namespace CLI {
+class App;
+}
 
 namespace headlight::app {
 
@@ -14,18 +17,30 @@ struct Subcommand {
   std::function<int()> run;
 };
 
+/// A command inside `app`, which keeps it. The first line of `description` is the list's; --help shows all of it.
+CLI::App* add_subcommand(CLI::App& app, const std::string& name, const std::string& description);
+/// What --help ends with.
+void set_footer(CLI::App& app, const std::string& text);
+/// One of the subcommands may follow.
+void take_one_subcommand(CLI::App& app);
+/// Whether the command was on the parsed command line.
+bool was_given(const CLI::App& app);
+
 /// A flag with one value; given twice, the last one wins. `use` gets the value as typed and may throw UsageError.
-CLI::Option* add_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
-                      const std::string& group, std::function<void(const std::string&)> use);
+void add_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
+              const std::string& group, std::function<void(const std::string&)> use);
 
 /// A flag that may be given several times.
-CLI::Option* add_repeatable_flag(CLI::App& app, const std::string& flag, const std::string& value_name,
-                                 const std::string& help, const std::string& group,
-                                 std::function<void(const std::vector<std::string>&)> use);
+void add_repeatable_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
+                         const std::string& group, std::function<void(const std::vector<std::string>&)> use);
 
 /// A flag without a value.
-CLI::Option* add_plain_flag(CLI::App& app, const std::string& flag, const std::string& help, const std::string& group,
-                            std::function<void()> use);
+void add_plain_flag(CLI::App& app, const std::string& flag, const std::string& help, const std::string& group,
+                    std::function<void()> use);
+
+/// A word without a flag in front.
+void add_argument(CLI::App& app, const std::string& name, const std::string& value_name, const std::string& help,
+                  const std::string& group, std::string& value);
 
 /// --device NAME, which every command has, and --kernels, which says how to compute there.
 void add_device_flag(CLI::App& app, std::string& device);

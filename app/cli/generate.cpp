@@ -151,15 +151,16 @@ void add_sampling_flags(CLI::App& app, GenerateFlags* flags) {
 }  // namespace
 
 Subcommand add_generate_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "generate",
+  CLI::App* command = add_subcommand(
+      app, "generate",
       "Continue lines of text\n\n"
       "Reads lines and writes each with a decoder-only model's continuation, until the model ends the text or\n"
       "there are enough tokens. An empty line, or no line at all, begins a text anew.");
   const auto flags = std::make_shared<GenerateFlags>();
   flags->writing.add_to(*command, kCaptionWriter, "the beginning of a text");
   add_sampling_flags(*command, flags.get());
-  command->footer(
+  set_footer(
+      *command,
       "Line breaks inside a text are written as \\n and \\r. On a terminal a single text grows as it is written.\n\n"
       "--attention DIR writes for line 1 of the input, in DIR/line-0001 (with --samples, DIR/line-0001-sample-1), of the\n"
       "finished text:\n"

@@ -141,11 +141,10 @@ int run_models(const ModelsFlags& flags) {
 }  // namespace
 
 Subcommand add_info_command(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("info",
-                         "Describe a model's files\n\n"
-                         "Family, sizes, tokenizer, types of numbers, and the memory that the model takes on "
-                         "the device. Reads no weights.");
+  CLI::App* command = add_subcommand(app, "info",
+                                     "Describe a model's files\n\n"
+                                     "Family, sizes, tokenizer, types of numbers, and the memory that the model takes on "
+                                     "the device. Reads no weights.");
   constexpr const char* kModel = "Model";
   const auto flags = std::make_shared<InfoFlags>();
   InfoFlags* into = flags.get();
@@ -157,16 +156,16 @@ Subcommand add_info_command(CLI::App& app) {
            });
   add_plain_flag(*command, "--tensors", "list every tensor: name, shape, type", kModel, [=] { into->lists_tensors = true; });
   add_plain_flag(*command, "--json", "write JSON", kModel, [=] { into->writes_json = true; });
-  command->footer(
-      "Examples:\n"
-      "  headlight info --model gpt2-folder\n"
-      "  headlight info --model openai-community/gpt2 --tokens 1024 --json");
+  set_footer(*command,
+             "Examples:\n"
+             "  headlight info --model gpt2-folder\n"
+             "  headlight info --model openai-community/gpt2 --tokens 1024 --json");
   return {.app = command, .run = [flags] { return run_info(*flags); }};
 }
 
 Subcommand add_models_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "models",
+  CLI::App* command = add_subcommand(
+      app, "models",
       "List the models on this computer\n\n"
       "The bundled ones, then those in the local Hugging Face cache (HF_HUB_CACHE, HF_HOME/hub or\n"
       "~/.cache/huggingface/hub), with family, layers x heads, parameters and size of their files. --model takes the "

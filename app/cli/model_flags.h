@@ -7,9 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "app/cli/expression_flags.h"
+#include "app/cli/flags.h"
 #include "app/engine/model_cache.h"
 #include "app/state/field.h"
 #include "app/state/session_file.h"

@@ -111,8 +111,8 @@ int run_session(const RunFlags& flags) {
 }  // namespace
 
 Subcommand add_run_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "run",
+  CLI::App* command = add_subcommand(
+      app, "run",
       "Compute a session anew, without a window, and compare it with its record\n\n"
       "A session that the window saved has a record: numbers of its run, the device and a checksum of the model. The same\n"
       "device computes the same bits; on another one the largest differences are told. Exits with 1 when they are more "
@@ -120,18 +120,16 @@ Subcommand add_run_command(CLI::App& app) {
       "rounding explains.");
   const auto flags = std::make_shared<RunFlags>();
   RunFlags* into = flags.get();
-  command->add_option("session", into->file, "a session file (File, Save session); needed")
-      ->type_name("FILE")
-      ->group(kSession);
+  add_argument(*command, "session", "FILE", "a session file (File, Save session); needed", kSession, into->file);
   add_plain_flag(*command, "--record", "write the computed numbers into the file, as its record", kSession,
                  [=] { into->writes_record = true; });
   add_flag(*command, "--out", "DIR", "folder for what the session's view shows, as figures (png) and numbers (npy)", kOutput,
            [=](const std::string& text) { into->out = text; });
   add_device_flag(*command, into->device);
-  command->footer(
-      "Examples:\n"
-      "  headlight run notes.headlight.json\n"
-      "  headlight run notes.headlight.json --out figures");
+  set_footer(*command,
+             "Examples:\n"
+             "  headlight run notes.headlight.json\n"
+             "  headlight run notes.headlight.json --out figures");
   return {.app = command, .run = [flags] { return run_session(*flags); }};
 }
 

@@ -57,10 +57,10 @@ int run_screenshot(ScreenshotFlags& flags) {
 }  // namespace
 
 Subcommand add_screenshot_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("screenshot",
-                                         "Write the window as an image, without a display\n\n"
-                                         "Draws the window as it first opens, offscreen, waits until everything in it is "
-                                         "computed, and writes a PNG; or of the views lines and text a figure for a paper.");
+  CLI::App* command = add_subcommand(app, "screenshot",
+                                     "Write the window as an image, without a display\n\n"
+                                     "Draws the window as it first opens, offscreen, waits until everything in it is "
+                                     "computed, and writes a PNG; or of the views lines and text a figure for a paper.");
   const auto flags = std::make_shared<ScreenshotFlags>();
   ScreenshotOptions* options = &flags->options;
   add_flag(*command, "--out", "FILE", "the .png file to write, or a figure as .svg or .pdf; needed", "Image",
@@ -80,7 +80,8 @@ Subcommand add_screenshot_command(CLI::App& app) {
   flags->shown.add_to(*command);
   add_device_flag(*command, options->device);
   add_cache_flag(*command, options->tile_bytes);
-  command->footer(
+  set_footer(
+      *command,
       "Examples:\n"
       "  headlight screenshot --out viewer.png --size 1600x1000\n"
       "  headlight screenshot --out steps.png --size 3200x2000 --scale 2 --theme light --tab steps --preset notebook-001\n"

@@ -2,8 +2,7 @@
 
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "app/cli/flags.h"
 #include "app/state/field.h"
 
 namespace headlight::app {

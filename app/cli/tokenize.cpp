@@ -108,8 +108,8 @@ void add_tokenizer_flag(CLI::App& app, TextFlags* flags) {
 }  // namespace
 
 Subcommand add_tokenize_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "tokenize",
+  CLI::App* command = add_subcommand(
+      app, "tokenize",
       "Tokenize lines of text with a model's tokenizer\n\n"
       "Reads --text, else lines from standard input, and writes one JSON object for each: {\"ids\": [...], \"tokens\": "
       "[...],\n"
@@ -129,17 +129,17 @@ Subcommand add_tokenize_command(CLI::App& app) {
                       });
   add_plain_flag(*command, "--no-special", "without the tokens that the model expects around a text ([CLS], <s>, ...)",
                  kText, [flags = flags.get()] { flags->adds_special = false; });
-  command->footer(
-      "A line ends at its line feed, which belongs to no token. Broken UTF-8 counts as U+FFFD.\n\n"
-      "Examples:\n"
-      "  headlight tokenize --model captions-gpt2 --text \"the cat sat\"\n"
-      "  headlight tokenize --model openai-community/gpt2 --no-special < sentences.txt > tokens.jsonl");
+  set_footer(*command,
+             "A line ends at its line feed, which belongs to no token. Broken UTF-8 counts as U+FFFD.\n\n"
+             "Examples:\n"
+             "  headlight tokenize --model captions-gpt2 --text \"the cat sat\"\n"
+             "  headlight tokenize --model openai-community/gpt2 --no-special < sentences.txt > tokens.jsonl");
   return {.app = command, .run = [flags] { return run_tokenize(*flags); }};
 }
 
 Subcommand add_detokenize_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "detokenize",
+  CLI::App* command = add_subcommand(
+      app, "detokenize",
       "Decode lines of token ids to text\n\n"
       "Reads --ids, else lines from standard input, each a JSON array of ids, a JSON object with \"ids\" (what tokenize "
       "writes), or\n"
@@ -153,7 +153,8 @@ Subcommand add_detokenize_command(CLI::App& app) {
                  [flags = flags.get()] { flags->skips_special = false; });
   add_plain_flag(*command, "--json", "write each text as a JSON string, line breaks and all", kText,
                  [flags = flags.get()] { flags->writes_json = true; });
-  command->footer(
+  set_footer(
+      *command,
       "Line breaks inside a text are written as \\n and \\r, and nothing else is changed; --json tells them from a typed\n"
       "backslash. A line that lists no ids ends the command with its number, exit status 1.\n\n"
       "Examples:\n"

@@ -67,15 +67,16 @@ int run_translate(const WritingFlags& flags) {
 }  // namespace
 
 Subcommand add_translate_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "translate",
+  CLI::App* command = add_subcommand(
+      app, "translate",
       "Translate lines of text\n\n"
       "Reads lines and writes a translation for each, in their order, by an encoder-decoder: the likeliest token each\n"
       "time (greedy decoding). Typed lines are answered one by one, those of a file or pipe in batches of similar length.\n"
       "An empty line stays empty.");
   const auto flags = std::make_shared<WritingFlags>();
   flags->add_to(*command, kTranslator, "the line to translate");
-  command->footer(
+  set_footer(
+      *command,
       "--attention DIR writes for line 1 of the input, in DIR/line-0001, of the finished translation:\n"
       "  encoder_weights.npy    [layer, 1, head, query, key]   float32, as `headlight export --stages weights` writes them\n"
       "  decoder_weights.npy    [layer, 1, head, query, key]\n"

@@ -90,8 +90,8 @@ int run_view(ViewFlags& flags) {
 }  // namespace
 
 Subcommand add_view_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "view",
+  CLI::App* command = add_subcommand(
+      app, "view",
       "Open the window (what `headlight` alone does)\n\n"
       "Type a sentence and see every head of its attention, live. The first time the window opens on the bundled model\n"
       "captions-gpt2; then it continues where it was closed. Flags change what they name and leave the rest.");
@@ -104,7 +104,8 @@ Subcommand add_view_command(CLI::App& app) {
                  [flags = flags.get()] { flags->is_fresh = true; });
   add_device_flag(*command, flags->device);
   add_cache_flag(*command, flags->tile_bytes);
-  command->footer(
+  set_footer(
+      *command,
       "Files:\n"
       "  $XDG_CONFIG_HOME/headlight/settings.json   window, device and everything chosen, from one start to the next\n"
       "                                             (~/.config where the variable isn't set)\n"

@@ -7,9 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "app/cli/expression_flags.h"
+#include "app/cli/flags.h"
 #include "app/cli/progress_bar.h"
 #include "app/engine/gpu_runner.h"
 #include "app/engine/model_cache.h"

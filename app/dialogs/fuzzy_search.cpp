@@ -94,16 +94,16 @@ struct Pattern {
   std::string kinds;
 };
 
-struct Query {
+struct SearchQuery {
   Pattern whole;
   std::vector<Pattern> words;
   std::uint64_t bits = 0;
 };
 
-Query read_query(std::string_view utf8) {
+SearchQuery read_query(std::string_view utf8) {
   Letters read;
   append_letters(read, utf8, kMostQuery);
-  Query query;
+  SearchQuery query;
   bool is_inside = false;
   for (std::size_t i = 0; i < read.folded.size(); ++i) {
     const char32_t c = read.folded[i];
@@ -227,7 +227,8 @@ struct Texts {
 };
 
 /// The best score of the ways in which an entry may match; nothing: none. With `positions`: the letters of the best way.
-std::optional<int> score(Aligner& aligner, const Query& query, const Texts& texts, std::vector<std::size_t>* positions) {
+std::optional<int> score(Aligner& aligner, const SearchQuery& query, const Texts& texts,
+                         std::vector<std::size_t>* positions) {
   std::optional<int> best;
   const auto offer = [&](std::optional<int> score, int handicap, std::size_t offset, std::vector<std::size_t>& found) {
     if (!score || (best && *score + handicap <= *best)) return;
@@ -286,7 +287,7 @@ void FuzzyIndex::assign(std::span<const SearchText> entries) {
 }
 
 std::vector<SearchHit> FuzzyIndex::search(std::string_view utf8, std::size_t most) const {
-  const Query query = read_query(utf8);
+  const SearchQuery query = read_query(utf8);
   std::vector<SearchHit> hits;
   if (query.words.empty()) {
     for (std::size_t i = 0; i < std::min(most, entries_.size()); ++i) hits.push_back({.entry = i, .score = 0});
@@ -316,7 +317,7 @@ std::vector<SearchHit> FuzzyIndex::search(std::string_view utf8, std::size_t mos
 
 SearchMarks FuzzyIndex::marks(std::string_view utf8, std::size_t index) const {
   SearchMarks marks;
-  const Query query = read_query(utf8);
+  const SearchQuery query = read_query(utf8);
   if (query.words.empty() || index >= entries_.size()) return marks;
   const Entry& entry = entries_[index];
   const Texts texts{.both = {std::u32string_view(letters_).substr(entry.begin, entry.length),

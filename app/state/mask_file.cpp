@@ -101,7 +101,7 @@ attention::BooleanMask load_mask(const std::filesystem::path& path) {
   const std::size_t axes = cells.shape.size();
   if (axes < 2 || axes > kMostAxes || cells.keep.empty()) {
     throw Error("{}: the mask is {}; expected [queries, keys], [batch, queries, keys] or [batch, heads, queries, keys]",
-                file, to_string(cells.shape));
+                file, headlight::to_string(cells.shape));
   }
   return {.batch = axes > 2 ? cells.shape[0] : 1,
           .heads = axes > 3 ? cells.shape[1] : 1,
