@@ -76,6 +76,25 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().neuron.order == ProductOrder::BySize);
   }
 
+  TEST_CASE("other sizes of heads, and a shorter text, end the pair that the neuron view shows") {
+    for (const NeuronForm form : {NeuronForm::Pair, NeuronForm::AllKeys}) {
+      CAPTURE(form);
+      State state = neuron_state("one two three four five");
+      state.neuron.form = form;
+      state.view.pinned = attention::Cell{.query = 4, .key = 4};
+      UiDriver ui(state);
+      const std::uint32_t d_k = ui.result().shapes.at(ui.state().selection.block).d_k;
+      for (const char* d_model : {"16", "96", "32"}) {
+        ui.fill_in("model.d_model", d_model);
+        CHECK(ui.result().shapes.at(ui.state().selection.block).d_k != d_k);
+        CHECK(ui.sees(form == NeuronForm::Pair ? "neuron.products" : "neuron.keys"));
+      }
+      ui.fill_in("text.edit", "one two");
+      CHECK(ui.result().shapes.at(ui.state().selection.block).keys == 2);
+      CHECK(ui.sees(form == NeuronForm::Pair ? "neuron.products" : "neuron.keys"));
+    }
+  }
+
   TEST_CASE("the neuron view draws grouped and rotated heads, position biases and cross-attention") {
     UiDriver ui(neuron_state("one two three"));
     for (const char* model : {"llama", "qwen3", "bloom", "t5"}) {

@@ -188,15 +188,19 @@ void copy_when_known(Frame& frame, const HeadSubject& subject, const NeuronPair&
   ImGui::SetClipboardText(frame.ui.unshaped(text).c_str());
 }
 
+/// A pair stays on screen until the next one is known, unless the run has no such cell or its heads have another size.
+bool fits(const NeuronPair& pair, const inference::BlockShape& shape) {
+  return pair.chain.products.size() == shape.d_k && pair.cell.query < shape.queries && pair.cell.key < shape.keys;
+}
+
 }  // namespace
 
 void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
   const HeadSubject subject = selected_subject(frame);
-  if (memory.selection != frame.state.selection) {
-    memory.shown = {};
-    memory.pointed.reset();
-  }
+  if (memory.selection != frame.state.selection) memory.pointed.reset();
+  const bool keeps_pair = memory.selection == frame.state.selection && fits(memory.shown, subject.geometry.shape);
+  if (!keeps_pair) memory.shown = {};
   memory.selection = frame.state.selection;
   draw_header(frame, subject, memory);
   const attention::Cell chosen = chosen_cell(frame, subject);
