@@ -1,9 +1,16 @@
 #include "attribution/ov_copying.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
+#if defined(__GNUC__) && !defined(__clang__)
+// Where GCC inlines Eigen's loops it takes them for overruns and for reads of what isn't set, in some versions.
+#pragma GCC diagnostic ignored "-Warray-bounds"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wnull-dereference"
+#endif
 #include <Eigen/Eigenvalues>
 
 namespace headlight::attribution {
