@@ -12,6 +12,7 @@
 #include "app/views/logits/logits_view.h"
 #include "app/views/model/model_view.h"
 #include "app/views/neuron/neuron_view.h"
+#include "app/views/patching/patching_view.h"
 #include "app/views/predictions/predictions_view.h"
 #include "app/views/steps/steps_view.h"
 #include "app/views/text/text_view.h"
@@ -48,6 +49,10 @@ constexpr std::array<std::string_view, 4> kFlowSettings = {"flow.method", "flow.
 
 constexpr std::array<std::string_view, 6> kWhatIfSettings = {"what_if.measure", "what_if.ablation", "what_if.is_sorted",
                                                              "logits.token",    "logits.other",     "view.pinned"};
+
+constexpr std::array<std::string_view, 8> kPatchingSettings = {"patching.map",   "patching.into_frozen", "patching.measure",
+                                                               "patching.token", "patching.at_token",    "logits.token",
+                                                               "logits.other",   "view.pinned"};
 
 bool has_run(const Frame& frame) { return frame.result.run != 0; }
 
@@ -169,6 +174,14 @@ constexpr std::array kViews = {
          kWhatIfSettings,
          &has_run,
          &open_what_if_view,
+         &only_logits},
+    View{"patching",
+         "Patching",
+         "Where two texts differ for the model: activations of one run put into the other, place by place.",
+         {Key::A, {}, "A"},
+         kPatchingSettings,
+         &has_run,
+         &open_patching_view,
          &only_logits},
 };
 

@@ -6,11 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "app/widgets/cell_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
-#include "app/widgets/shown_tile.h"
-#include "view/number_format.h"
+#include "app/widgets/map_cell.h"
 
 namespace headlight::app {
 namespace {
@@ -19,25 +17,6 @@ constexpr float kGutter = 30.0F;  // of the layers' numbers
 constexpr float kHeader = 18.0F;  // of the heads' numbers
 constexpr float kGap = 2.0F;
 constexpr float kLeastCell = 10.0F, kMostCell = 52.0F, kMostHeight = 24.0F;
-
-/// Signed: the middle of the colours is 0, their ends are ± `largest`. Else they go from 0 to `largest`.
-shell::Color color_of(const State& state, double value, double largest, bool is_signed) {
-  const double share = largest > 0.0 ? std::clamp(value / largest, -1.0, 1.0) : 0.0;
-  const std::span<const std::uint32_t> colors = is_signed ? signed_colors() : weight_colors(state);
-  const double place = is_signed ? share * 0.5 + 0.5 : std::max(share, 0.0);
-  const double index = place * static_cast<double>(colors.size() - 1);
-  return colors[static_cast<std::size_t>(std::lround(index))] | 0xFF000000U;
-}
-
-/// How many decimals fit every cell of this size; none: no number fits.
-std::optional<std::uint32_t> decimals_for(const Frame& frame, glm::vec2 cell) {
-  const ImFont* font = frame.ui.fonts().mono_small;
-  if (!frame.state.view.show_numbers || font_size(font) > cell.y) return std::nullopt;
-  for (const std::uint32_t decimals : {2U, 1U}) {
-    if (text_width(frame.ui.fonts().mono_small, view::format_fixed(-8.88F, decimals)) + 2.0F <= cell.x) return decimals;
-  }
-  return std::nullopt;
-}
 
 /// Sizes of the cells.
 struct Grid {
@@ -55,17 +34,6 @@ Grid grid_of(std::size_t layers, std::size_t heads, float width) {
   return {.layers = layers, .heads = heads, .cell = {edge, std::min(edge, kMostHeight)}};
 }
 
-void draw_number(const Frame& frame, double value, shell::Color ground, const view::Rect& box) {
-  const std::optional<std::uint32_t> decimals = decimals_for(frame, box.size);
-  if (!decimals) return;
-  ImFont* font = frame.ui.fonts().mono_small;
-  const std::string number = view::format_fixed(static_cast<float>(value), *decimals);
-  ImGui::GetWindowDrawList()->AddText(font, font_size(font),
-                                      {std::round(box.origin.x + (box.size.x - text_width(font, number)) * 0.5F),
-                                       std::round(box.origin.y + (box.size.y - font_size(font)) * 0.5F)},
-                                      readable_on(ground), number.c_str());
-}
-
 void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optional<double> value, double largest,
                const view::Rect& box, HeadMapClick& click) {
   ImGui::SetCursorScreenPos(to_imgui(box.origin));
@@ -74,17 +42,13 @@ void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optio
   const bool is_hovered = ImGui::IsItemHovered();
   if (is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) click = {.head = head, .is_double = true};
   mark_last_item(frame, name, value ? map.about(head, *value).c_str() : "not computed yet");
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const bool has_color = value && std::isfinite(*value);
-  const shell::Color ground = has_color ? color_of(frame.state, *value, largest, map.is_signed) : frame.ui.theme().missing;
-  list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), ground, 2.0F);
-  if (value) draw_number(frame, *value, ground, box);
   const Selection& selection = frame.state.selection;
-  const bool is_selected = selection.block == head.block && selection.head == head.head;
-  if (is_selected || is_hovered) {
-    list->AddRect(to_imgui(box.origin - 1.0F), to_imgui(box.end() + 1.0F),
-                  is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, 2.0F, 0, is_selected ? 2.0F : 1.0F);
-  }
+  draw_map_cell(frame, {.box = box,
+                        .value = value,
+                        .largest = largest,
+                        .is_signed = map.is_signed,
+                        .is_selected = selection.block == head.block && selection.head == head.head,
+                        .is_hovered = is_hovered});
 }
 
 /// The heads' numbers above, as many as have room, and the layers' at the left.

@@ -1,0 +1,82 @@
+#include "app/views/patching/patching_controls.h"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/kind_choice.h"
+#include "app/widgets/prediction_bars.h"
+#include "app/widgets/segmented.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kGap = 12.0F;
+
+/// Goes on in the line of the last item where so much has room.
+void go_on_in_line(float width) {
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+  if (end + kGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
+}
+
+void choose(Frame& frame, const char* name, const std::vector<std::string>& labels, std::size_t& chosen, bool is_first) {
+  if (!is_first) go_on_in_line(segmented_width(frame, labels));
+  draw_segmented(frame, name, labels, chosen);
+}
+
+template <typename Choice>
+void choose(Frame& frame, const char* name, const std::vector<std::string>& labels, Choice& choice, bool is_first = false) {
+  auto chosen = static_cast<std::size_t>(choice);
+  choose(frame, name, labels, chosen, is_first);
+  choice = static_cast<Choice>(chosen);
+}
+
+/// A button that chooses the tokens that either run finds likeliest, where these are two.
+void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
+  const Prediction* frozen = frame.ask(PredictionQuery{.batch = logit.position.batch,
+                                                       .token = logit.position.token,
+                                                       .layer = predicting_layers(*frame.result.network),
+                                                       .is_of_reference = true});
+  if (!frozen || frozen->candidates.empty()) return;
+  const std::uint32_t theirs = frozen->candidates.front().id, ours = logit.prediction->candidates.front().id;
+  const bool is_chosen = logit.token == theirs && logit.other == ours;
+  if (theirs == ours || is_chosen) return;
+  const std::string label = fmt::format("\u201C{}\u201D minus \u201C{}\u201D###both", candidate_label(frame.result, theirs),
+                                        candidate_label(frame.result, ours));
+  frame.ui.ensure_glyphs(label);
+  go_on_in_line(ImGui::CalcTextSize(label.c_str(), nullptr, true).x + 2.0F * ImGui::GetStyle().FramePadding.x);
+  if (ImGui::Button(label.c_str())) {
+    frame.state.logits.token = theirs;
+    frame.state.logits.other = ours;
+  }
+  mark_last_item(frame, "patching.both", "What the frozen run finds likeliest, minus what the present one does.");
+}
+
+/// Whether heads are patched at all tokens or at the chosen one.
+void choose_tokens_of_heads(Frame& frame) {
+  PatchingChoices& choices = frame.state.patching;
+  if (choices.map != PatchMap::Heads || !choices.token) return;
+  const model::TokenBatch& tokens = frame.result.input->queries(frame.state.selection.block.kind);
+  const std::uint32_t batch = frame.state.selection.batch;
+  const bool has_text = batch < tokens.texts.size() && *choices.token < tokens.texts[batch].size();
+  const std::string token = has_text ? tokens.texts[batch][*choices.token] : std::to_string(*choices.token);
+  frame.ui.ensure_glyphs(token);
+  choose(frame, "patching.at", {"at all tokens", fmt::format("at \u201C{}\u201D", token)}, choices.at_token);
+}
+
+}  // namespace
+
+void draw_patching_controls(Frame& frame, const ChosenLogit& logit) {
+  PatchingChoices& choices = frame.state.patching;
+  choose(frame, "patching.map", {"residual stream", "attention", "MLP", "heads"}, choices.map, true);
+  choose(frame, "patching.into", {"frozen into present", "present into frozen"}, choices.into_frozen);
+  choose(frame, "patching.measure", {"logit", "probability", "loss"}, choices.measure);
+  choose_tokens_of_heads(frame);
+  choose_tokens(frame, logit, "patching");
+  offer_both_predictions(frame, logit);
+  choose_kind(frame, "patching.kind");
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,78 @@
+#include "app/views/patching/patching_start.h"
+
+#include <fmt/format.h>
+
+#include "app/widgets/empty_note.h"
+#include "app/widgets/ink.h"
+
+namespace headlight::app {
+namespace {
+
+/// Buttons below a note begin where its text does.
+void go_below_note() {
+  const float left = ImGui::GetItemRectMin().x;
+  ImGui::Spacing();
+  ImGui::SetCursorScreenPos({left, ImGui::GetCursorScreenPos().y});
+}
+
+void draw_edit_button(Frame& frame) {
+  if (ImGui::Button("Edit the text")) {
+    frame.transient.text_focus = TextFocus::AtEnd;
+    frame.ui.request_redraw(2);
+  }
+  mark_last_item(frame, "patching.edit", "Puts the caret into the text: change a word, keep the number of tokens.");
+}
+
+void draw_freeze_button(Frame& frame, const char* label, const char* explanation) {
+  if (ImGui::Button(label)) {
+    frame.start_command("compare.freeze");
+    frame.transient.text_focus = TextFocus::AtEnd;
+  }
+  mark_last_item(frame, "patching.freeze", explanation);
+}
+
+}  // namespace
+
+bool draw_patching_start(Frame& frame) {
+  const EngineResult& result = frame.result;
+  if (!result.has_logits) {
+    draw_empty_note(frame, "patching.none", "Nothing is predicted here",
+                    "A patch is measured by what it does to a prediction. Open a language model (Ctrl+O), such as "
+                    "captions-gpt2.");
+    return false;
+  }
+  const SharedValue<FrozenRun>& frozen = frame.state.compare.frozen;
+  if (!frozen) {
+    draw_empty_note(frame, "patching.freeze_first", "Patching needs two texts",
+                    "Freeze this run (Ctrl+D), then change a word of its text. Activations of one run are put into the "
+                    "other, place by place: where that carries the prediction over is where the difference is.");
+    go_below_note();
+    draw_freeze_button(frame, "Freeze this run and edit the text",
+                       "Keeps this run to compare with, and puts the caret into the text.");
+    return false;
+  }
+  if (frozen->inputs == run_inputs(frame.state)) {
+    draw_empty_note(frame, "patching.edit_first", "Now change the text",
+                    "The frozen run is this very one. Change a word and keep the number of tokens; a mask or a head that is "
+                    "changed gives another run, too.");
+    go_below_note();
+    draw_edit_button(frame);
+    return false;
+  }
+  if (result.reference_error.empty()) return true;
+  const bool has_target = result.input && result.input->target;
+  const std::string text =
+      fmt::format("They can't be compared: {}. Tokens correspond by their positions: give both texts as many tokens. {}",
+                  result.reference_error,
+                  has_target ? "What the model translates itself isn't frozen: write the target yourself, in both runs."
+                             : "Words that are one token each are the easiest.");
+  frame.ui.ensure_glyphs(text);
+  draw_empty_note(frame, "patching.refused", "These two runs don't fit", text);
+  go_below_note();
+  draw_edit_button(frame);
+  ImGui::SameLine();
+  draw_freeze_button(frame, "Freeze this run instead", "This run becomes the frozen one: then change its text.");
+  return false;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,78 @@
+#include "app/views/patching/patching_text.h"
+
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "app/widgets/signed_bars.h"
+#include "app/widgets/size_text.h"
+
+namespace headlight::app {
+namespace {
+
+/// A field of a CSV line: in quotes, those within doubled.
+std::string quoted(const std::string& text) {
+  std::string field = "\"";
+  for (const char letter : text) {
+    if (letter == '"') field += '"';
+    field += letter;
+  }
+  return field + '"';
+}
+
+}  // namespace
+
+std::string patched_thing(PatchMap map) {
+  constexpr std::array kNames = {"residual stream", "attention output", "MLP output", "head outputs"};
+  return kNames.at(static_cast<std::size_t>(map));
+}
+
+std::string target_name(const PatchingChoices& choices) {
+  return choices.into_frozen ? "the frozen run" : "the present run";
+}
+
+std::string source_name(const PatchingChoices& choices) {
+  return choices.into_frozen ? "the present run" : "the frozen run";
+}
+
+std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers) {
+  switch (measure) {
+    case PatchMeasure::Probability:
+      return percent_text(numbers.of(measure));
+    case PatchMeasure::Loss:
+      return fmt::format("{:.3f} nats", numbers.of(measure));
+    case PatchMeasure::Logit:
+      break;
+  }
+  return signed_text(numbers.logit);
+}
+
+std::string recovery_text(const PatchingChoices& choices, double recovery) {
+  if (std::abs(recovery) < 0.0005) return "changes nothing (0.00)";
+  if (recovery < 0.0) return fmt::format("goes {:.2f} of the way in the other direction", -recovery);
+  return fmt::format("goes {:.2f} of the way to {}", recovery, source_name(choices));
+}
+
+std::string patching_csv(const PatchEffects& effects, bool is_heads, const std::function<std::string(std::size_t)>& label) {
+  constexpr std::array kMeasures = {PatchMeasure::Logit, PatchMeasure::Probability, PatchMeasure::Loss};
+  std::string text = is_heads ? "layer,head" : "layer,token,text";
+  text += ",logit,logit_recovery,probability,probability_recovery,loss,loss_recovery\n";
+  for (std::size_t row = 0; row < effects.layers.size(); ++row) {
+    for (std::size_t column = 0; column < effects.columns; ++column) {
+      const std::optional<PatchedNumbers>& numbers = effects.at(row, column);
+      if (!numbers) continue;
+      text += fmt::format("{},{}", effects.layers[row], effects.first + column);
+      if (!is_heads) text += fmt::format(",{}", quoted(label(column)));
+      for (const PatchMeasure measure : kMeasures) {
+        const std::optional<double> recovered = effects.recovery_at(row, column, measure);
+        text += fmt::format(",{:.9g},", numbers->of(measure));
+        if (recovered) text += fmt::format("{:.9g}", *recovered);
+      }
+      text += '\n';
+    }
+  }
+  return text;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "app/analyses/patch_effects.h"
+#include "app/state/state.h"
+
+namespace headlight::app {
+
+/// "residual stream", "attention output", "MLP output", "head outputs".
+std::string patched_thing(PatchMap map);
+
+/// The run that is patched and the one that the activations come from: "the present run", "the frozen run".
+std::string target_name(const PatchingChoices& choices);
+std::string source_name(const PatchingChoices& choices);
+
+/// "+1.203", "34 %", "2.418 nats": a number of what is measured.
+std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers);
+
+/// A recovery in words: "0.76 of the way to the frozen run", or that it isn't one.
+std::string recovery_text(const PatchingChoices& choices, double recovery);
+
+/// All cells that are known as CSV with a header line: layer, token (with its text) or head, logit, probability, loss, and
+/// the recovery of each. `label`: a token's text.
+std::string patching_csv(const PatchEffects& effects, bool is_heads, const std::function<std::string(std::size_t)>& label);
+
+}  // namespace headlight::app

@@ -1,0 +1,263 @@
+#include "app/views/patching/patching_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/analyses/activation_patching.h"
+#include "app/views/patching/patching_controls.h"
+#include "app/views/patching/patching_figure.h"
+#include "app/views/patching/patching_start.h"
+#include "app/views/patching/patching_text.h"
+#include "app/views/patching/token_map.h"
+#include "app/widgets/head_map.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/position_header.h"
+#include "app/widgets/prediction_bars.h"
+#include "app/widgets/signed_bars.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kColumnGap = 28.0F;
+constexpr float kLeastColumns = 560.0F;  // narrower: the list is below the map
+constexpr float kMapShare = 0.62F;       // of the width, or of the height where the list is below
+constexpr std::size_t kListed = 200;
+constexpr double kLeastRange = 0.1;  // of the colours: rounding isn't shown as if it mattered
+
+void draw_small(Frame& frame, const std::string& text, shell::Color color) {
+  const Ink ink(frame.ui.fonts().small, color);
+  frame.ui.ensure_glyphs(text);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+}
+
+class PatchingView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override {
+    effects_ = nullptr;
+    if (!frame.result.input || !frame.result.network || !draw_patching_start(frame)) return;
+    const std::optional<ChosenLogit> logit = chosen_logit(frame);
+    if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    draw_position_header(frame, "patching", "Where is the difference between two texts?", logit->position);
+    draw_patching_controls(frame, *logit);
+    const State& state = frame.state;
+    const Analysed* answer = frame.ask(patching_query(state.patching, state.selection.block.kind, logit->position.batch,
+                                                      logit->position.token, logit->token, logit->other));
+    if (answer && !answer->error.empty()) return draw_small(frame, answer->error + ".", frame.ui.theme().warning);
+    effects_ = answer ? answer->as<PatchEffects>() : nullptr;
+    if (!effects_) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    look_up(frame, *answer, *logit);
+    draw_summary(frame);
+    if (!effects_->can_recover(state.patching.measure)) {
+      effects_ = nullptr;
+      return draw_small(
+          frame,
+          "Both runs give the same here, so that there is nothing to recover. Choose a token, or two, of which "
+          "they think differently.",
+          frame.ui.theme().warning);
+    }
+    draw_buttons(frame);
+    ImGui::Spacing();
+    draw_columns(frame);
+  }
+
+  std::unique_ptr<exporting::Drawing> figure() const override {
+    if (!effects_) return nullptr;
+    return make_patching_figure({.effects = *effects_,
+                                 .choices = choices_,
+                                 .labels = labels_,
+                                 .title = title_,
+                                 .subtitle = summary_,
+                                 .is_dark = is_dark_});
+  }
+
+ private:
+  bool is_heads() const { return choices_.map == PatchMap::Heads; }
+  std::string label(std::size_t column) const { return column < labels_.size() ? labels_[column] : std::to_string(column); }
+  std::optional<double> value(std::size_t row, std::size_t column) const {
+    return effects_->recovery_at(row, column, choices_.measure);
+  }
+
+  /// What is drawn again until there are other findings.
+  void look_up(Frame& frame, const Analysed& answer, const ChosenLogit& logit) {
+    const PatchMeasure measure = frame.state.patching.measure;
+    const bool is_known = result_ == answer.result && choices_.measure == measure;
+    result_ = answer.result;
+    choices_ = frame.state.patching;
+    kind_ = frame.state.selection.block.kind;
+    is_dark_ = frame.state.view.theme != Theme::Light;
+    measured_ = measure == PatchMeasure::Logit
+                    ? logit_title(frame, logit)
+                    : fmt::format("{} of \u201C{}\u201D", measure == PatchMeasure::Loss ? "loss" : "probability",
+                                  candidate_label(frame.result, logit.token));
+    title_ = fmt::format("Patching the {}, {}", patched_thing(choices_.map), measured_);
+    if (is_known) return;
+    strongest_ = strongest_patches(*effects_, measure, kListed);
+    largest_ = std::max(strongest_.empty() ? 0.0 : std::abs(strongest_.front().recovery), kLeastRange);
+    labels_.clear();
+    if (is_heads()) return;
+    const model::TokenBatch& tokens = frame.result.input->queries(kind_);
+    const std::uint32_t batch = logit.position.batch;
+    for (std::size_t column = 0; column < effects_->columns; ++column) {
+      const std::size_t token = effects_->first + column;
+      const bool has_text = batch < tokens.texts.size() && token < tokens.texts[batch].size();
+      labels_.push_back(has_text ? tokens.texts[batch][token] : std::to_string(token));
+    }
+  }
+
+  void draw_summary(Frame& frame) {
+    const PatchEffects& found = *effects_;
+    const PatchedNumbers& now = choices_.into_frozen ? found.source : found.target;
+    const PatchedNumbers& then = choices_.into_frozen ? found.target : found.source;
+    const bool is_at_token = is_heads() && choices_.at_token && choices_.token;
+    summary_ = fmt::format(
+        "{}: {} now, {} in the frozen run. A cell is {} with the {} of {}{}: 0 changes nothing, 1 is {}.", measured_,
+        measured_text(choices_.measure, now), measured_text(choices_.measure, then), target_name(choices_),
+        is_heads() ? "output of one head" : patched_thing(choices_.map), source_name(choices_),
+        is_heads() ? (is_at_token ? " at the chosen token" : " at all tokens") : " in one layer, at one token",
+        source_name(choices_));
+    std::string text = summary_;
+    if (!found.is_complete()) text += fmt::format(" {} of {} cells measured so far\u2026", found.known, found.all);
+    draw_small(frame, text, frame.ui.theme().text);
+    frame.mark("patching.summary", last_item_rect());
+  }
+
+  void draw_buttons(Frame& frame) {
+    if (ImGui::Button("Copy CSV")) {
+      ImGui::SetClipboardText(
+          patching_csv(*effects_, is_heads(), [&](std::size_t column) { return label(column); }).c_str());
+    }
+    mark_last_item(frame, "patching.copy", "Copies every number of this map as CSV.");
+  }
+
+  std::string place(std::size_t row, std::size_t column) const {
+    if (is_heads()) return fmt::format("L{} H{}", effects_->layers[row], column);
+    return fmt::format("L{} \u201C{}\u201D {}", effects_->layers[row], label(column), effects_->first + column);
+  }
+
+  std::string about(std::size_t row, std::size_t column) const {
+    const std::optional<PatchedNumbers>& numbers = effects_->at(row, column);
+    const std::string where = is_heads() ? fmt::format("Layer {}, head {}", effects_->layers[row], column)
+                                         : fmt::format("Layer {}, token {} \u201C{}\u201D", effects_->layers[row],
+                                                       effects_->first + column, label(column));
+    return fmt::format("{}: {} {} patched, {} before. {}. {}", where, measured_, measured_text(choices_.measure, *numbers),
+                       measured_text(choices_.measure, effects_->target),
+                       recovery_text(choices_, value(row, column).value_or(0.0)),
+                       is_heads() ? "Click: selects the head. Double click: shows its map."
+                                  : "Click: selects the layer and the token. Double click: patches single heads there.");
+  }
+
+  void select(Frame& frame, std::size_t row, std::size_t column, bool is_double) {
+    const model::BlockRef block{kind_, LayerIndex{effects_->layers[row]}};
+    Selection& selection = frame.state.selection;
+    const auto number = static_cast<std::uint32_t>(column);
+    select_head(selection, block, is_heads() ? number : selection.head);
+    if (is_heads()) {
+      if (is_double) frame.start_command("view.head");
+      return;
+    }
+    PatchingChoices& choices = frame.state.patching;
+    choices.token = effects_->first + number;
+    if (!is_double) return;
+    choices.map = PatchMap::Heads;
+    choices.at_token = true;
+  }
+
+  void draw_map(Frame& frame) {
+    if (is_heads()) return draw_heads(frame);
+    const Selection& selection = frame.state.selection;
+    const auto column = std::ranges::find(effects_->layers, selection.block.layer.value);
+    const std::optional<std::uint32_t> token = frame.state.patching.token;
+    const TokenMapClick click = draw_token_map(
+        frame,
+        {.name = "patching.cell",
+         .layers = effects_->layers,
+         .tokens = effects_->columns,
+         .largest = largest_,
+         .value = [&](std::size_t layer, std::size_t at) { return value(layer, at); },
+         .label = [&](std::size_t at) { return label(at); },
+         .about = [&](std::size_t layer, std::size_t at) { return about(layer, at); },
+         .column = column - effects_->layers.begin(),
+         .token = token && *token >= effects_->first ? std::optional<std::size_t>(*token - effects_->first) : std::nullopt});
+    if (click.is_any) select(frame, click.column, click.token, click.is_double);
+  }
+
+  void draw_heads(Frame& frame) {
+    std::vector<HeadMapLayer> layers;
+    for (std::size_t row = 0; row < effects_->layers.size(); ++row) {
+      const model::BlockRef block{kind_, LayerIndex{effects_->layers[row]}};
+      HeadMapLayer& layer = layers.emplace_back(HeadMapLayer{.block = block, .values = {}});
+      const auto shape = frame.result.shapes.find(block);
+      const std::size_t heads = shape == frame.result.shapes.end() ? 0 : shape->second.heads;
+      for (std::size_t head = 0; head < std::min(heads, effects_->columns); ++head) layer.values.push_back(value(row, head));
+    }
+    const auto row_of = [&](const HeadRef& head) {
+      return static_cast<std::size_t>(std::ranges::find(effects_->layers, head.block.layer.value) -
+                                      effects_->layers.begin());
+    };
+    const HeadMapClick click =
+        draw_head_map(frame, {.name = "patching.head", .layers = layers, .about = [&](const HeadRef& head, double) {
+                                return about(row_of(head), head.head);
+                              }});
+    if (click.head) select(frame, row_of(*click.head), click.head->head, click.is_double);
+  }
+
+  void draw_list(Frame& frame) {
+    draw_small(frame, "strongest first", frame.ui.theme().text_dim);
+    const Selection& selection = frame.state.selection;
+    std::vector<double> values;
+    std::optional<std::size_t> chosen;
+    for (const PatchCell& cell : strongest_) {
+      const std::size_t token = effects_->first + cell.column;
+      const bool is_place = is_heads() ? selection.head == cell.column : frame.state.patching.token == token;
+      if (is_place && effects_->layers[cell.row] == selection.block.layer.value) chosen = values.size();
+      values.push_back(cell.recovery);
+    }
+    ImGui::BeginChild("list", {0.0F, 0.0F});
+    const auto clicked =
+        draw_signed_bars(frame, {.name = "patching.row",
+                                 .values = values,
+                                 .label = [&](std::size_t at) { return place(strongest_[at].row, strongest_[at].column); },
+                                 .about = [&](std::size_t at) { return about(strongest_[at].row, strongest_[at].column); },
+                                 .chosen = chosen});
+    if (clicked) {
+      const PatchCell cell = strongest_[*clicked];
+      select(frame, cell.row, cell.column, ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left));
+    }
+    ImGui::EndChild();
+  }
+
+  void draw_columns(Frame& frame) {
+    const ImVec2 room = ImGui::GetContentRegionAvail();
+    const bool has_columns = room.x >= kLeastColumns;
+    const float width = has_columns ? std::floor((room.x - kColumnGap) * kMapShare) : room.x;
+    ImGui::BeginChild("map", {width, has_columns ? 0.0F : std::floor(room.y * kMapShare)});
+    draw_map(frame);
+    ImGui::EndChild();
+    if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
+    ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+    draw_list(frame);
+    ImGui::EndChild();
+  }
+
+  const PatchEffects* effects_ = nullptr;         ///< of result_, while something is drawn
+  std::shared_ptr<const AnalysisResult> result_;  ///< that the following are of
+  PatchingChoices choices_;
+  model::BlockKind kind_ = model::BlockKind::EncoderSelf;
+  std::vector<std::string> labels_;  ///< of the tokens
+  std::vector<PatchCell> strongest_;
+  double largest_ = kLeastRange;
+  std::string measured_, title_, summary_;
+  bool is_dark_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<ViewPanel> open_patching_view() { return std::make_unique<PatchingView>(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "app/views/view.h"
+
+namespace headlight::app {
+
+/// Activation patching between the present run and the frozen one: a map of layers and tokens, or of heads, and a list.
+std::unique_ptr<ViewPanel> open_patching_view();
+
+}  // namespace headlight::app

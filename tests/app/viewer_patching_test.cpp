@@ -1,0 +1,109 @@
+// The view Patching, in the whole window.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "app/analyses/activation_patching.h"
+#include "app/engine/gpu_runner.h"
+#include "app/ui_driver.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using shell::kControl;
+using shell::kControlShift;
+using shell::Key;
+
+namespace {
+
+/// What the view shows; null: nothing yet.
+const PatchEffects* effects(const UiDriver& ui) {
+  for (const auto& [query, answer] : ui.result().analyses) {
+    if (query.analysis == &kActivationPatching && answer.is_done) return answer.as<PatchEffects>();
+  }
+  return nullptr;
+}
+
+/// Every control on screen has a tooltip.
+void check_tips(UiDriver& ui) {
+  for (const auto& item : ui.window().item_tips()) CHECK_MESSAGE(!item.second.empty(), item.first);
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("patching: each step says what to do next, until there are two texts of one length") {
+    State state;
+    state.text() = "the cat sat on the mat";
+    UiDriver ui(state);
+    ui.press(Key::A);
+    REQUIRE(ui.state().view.tab == "patching");
+    CHECK(ui.sees("patching.none"));  // the playground predicts nothing
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::A);
+    REQUIRE(ui.sees("patching.freeze_first"));
+    check_tips(ui);
+    ui.click("patching.freeze");
+    CHECK(ui.state().compare.frozen);
+    CHECK(ui.sees("patching.edit_first"));
+    check_tips(ui);
+    ui.wait(5.0);
+    ui.fill_in("text.edit", "the cat sat on the mat and slept");
+    CHECK(ui.sees("patching.refused"));
+    check_tips(ui);
+    ui.wait(5.0);
+    ui.fill_in("text.edit", "the mat sat on the cat");  // as many tokens
+    CHECK(ui.sees("patching.cell.0.0"));
+    ui.press(Key::D, kControlShift);
+    CHECK(ui.sees("patching.freeze_first"));
+  }
+
+  TEST_CASE("patching: maps of tokens and of heads, both directions, every measure; clicks select") {
+    State state;
+    state.text() = "the cat sat on the mat";
+    UiDriver ui(state, open_gpu_runner);
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::D, kControl);
+    ui.wait(5.0);
+    ui.fill_in("text.edit", "the mat sat on the cat");  // as many tokens
+    ui.press(Key::A);
+    REQUIRE(ui.state().view.tab == "patching");
+    for (const char* name :
+         {"patching.summary", "patching.cell.0.0", "patching.cell.1.3", "patching.row.0", "patching.copy"}) {
+      CAPTURE(name);
+      CHECK(ui.sees(name));
+    }
+    REQUIRE(effects(ui));
+    CHECK(effects(ui)->is_complete());
+    const auto has_effect = [](const std::optional<PatchedNumbers>& numbers) { return numbers->logit != 0.0; };
+    CHECK(std::ranges::all_of(effects(ui)->patched, has_effect));
+    CHECK(effects(ui)->can_recover(PatchMeasure::Logit));
+    check_tips(ui);
+    ui.wait(5.0);
+    ui.click("patching.cell.1.3");
+    CHECK(ui.state().selection.block.layer.value == 1);
+    CHECK(ui.state().patching.token == 3U);
+    ui.wait(5.0);
+    for (const char* choice : {"patching.map.1", "patching.map.2", "patching.measure.1", "patching.measure.2",
+                               "patching.into.1", "patching.measure.0"}) {
+      CAPTURE(choice);
+      ui.click(choice);
+      CHECK(ui.sees("patching.cell.0.0"));
+      REQUIRE(effects(ui));
+      CHECK(effects(ui)->is_complete());
+    }
+    CHECK(ui.state().patching.map == PatchMap::FeedForward);
+    CHECK(ui.state().patching.into_frozen);
+    ui.click("patching.map.3");
+    CHECK(ui.sees("patching.head.0.0"));
+    ui.click("patching.at.1");
+    CHECK(ui.state().patching.at_token);
+    ui.wait(5.0);
+    check_tips(ui);
+    ui.click("patching.head.1.2");
+    CHECK(ui.state().selection.head == 2);
+    CHECK(ui.window().undo().undo_label() == "Select head");
+    REQUIRE(effects(ui));
+    CHECK(effects(ui)->layers.size() == 2);
+  }
+}
