@@ -36,7 +36,7 @@ Hidden LayerRecorder::tensor(const TensorKey& key, std::uint32_t capacity, std::
 }
 
 Hidden LayerRecorder::normed(const TensorKey& key, const Hidden& x, const ops::DeviceNorm& norm, ops::Rows rows) {
-  const Hidden result = tensor(key, x->tokens, x->width, rows, "a normalised state");
+  Hidden result = tensor(key, x->tokens, x->width, rows, "a normalised state");
   if (rows.count > 0) ops::norm(stream_, kernels_, *x, norm, *result, {.rows = rows});
   return result;
 }
@@ -66,7 +66,7 @@ Hidden LayerRecorder::layer(const LayerPosition& place, const model::AttentionLa
 Hidden LayerRecorder::edited_input(const LayerPosition& place, const Hidden& x) {
   if (!x || !is_changed(place.ref, model::Site::Residual)) return x;
   const TensorKey key{place.ref.kind, place.ref.layer.value, Role::Edited};
-  const Hidden result = tensor(key, x->tokens, x->width, place.rows, "a changed residual stream");
+  Hidden result = tensor(key, x->tokens, x->width, place.rows, "a changed residual stream");
   if (place.rows.count > 0) ops::copy_rows(stream_, kernels_, *x, *result, place.rows);
   intervene(place, model::Site::Residual, result);
   return result;
