@@ -14,27 +14,31 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kGripReach = 6.0F;    // distance outside the bar at which its ends can be grabbed
-constexpr float kWheelStep = 1.25F;   // of the top
-constexpr float kLeastReach = 1e-6F;  // of scores
-constexpr float kLeastPart = 1e-3F;   // of the range, between its ends
+constexpr float kGripReach = 6.0F;                       // distance outside the bar at which its ends can be grabbed
+constexpr float kWheelStep = 1.25F;                      // of the top
+constexpr float kLeastReach = 1e-6F, kMostReach = 1e9F;  // of scores
+constexpr float kLeastTop = 1e-9F;                       // of weights
+constexpr float kLeastPart = 1e-3F;                      // of the range, between its ends
+constexpr float kLeastRatio = 1e-4F;                     // of an end, to the other one
 
 /// The end that a held button moves; kept in ImGui's storage of the window for the time of the gesture.
 enum class Grip : int { None, Low, High };
 
-/// The limits with one end moved to a value.
+/// The limits with one end moved to a value, as far as the scale goes; they stay finite and apart.
 view::ValueLimits moved(view::ValueLimits limits, Grip grip, float value, bool has_signs, view::ScaleSpread spread) {
+  if (std::isnan(value)) return limits;
   if (has_signs) {
-    const float reach = std::max(grip == Grip::High ? value : -value, kLeastReach);
+    const float reach = std::clamp(grip == Grip::High ? value : -value, kLeastReach, kMostReach);
     return {.low = -reach, .high = reach};
   }
   const bool is_log = spread == view::ScaleSpread::Log;
   if (is_log) limits.low = view::log_floor(limits.low, limits.high);
+  const float range = kLeastPart * (limits.high - limits.low);
   if (grip == Grip::High) {
-    const float least = is_log ? limits.low * 1.5F : limits.low + kLeastPart * (limits.high - limits.low);
-    limits.high = std::clamp(value, least, 1.0F);
+    const float least = is_log ? limits.low * 1.5F : limits.low + std::max(range, kLeastRatio * limits.low);
+    limits.high = std::clamp(value, std::clamp(least, kLeastTop, 1.0F), 1.0F);
   } else {
-    const float most = is_log ? limits.high / 1.5F : limits.high - kLeastPart * (limits.high - limits.low);
+    const float most = is_log ? limits.high / 1.5F : limits.high - std::max(range, kLeastRatio * limits.high);
     limits.low = std::clamp(value, 0.0F, most);
   }
   return limits;

@@ -78,7 +78,8 @@ float position_in(ValueLimits limits, ScaleSpread spread, float value) {
     return std::clamp(std::log(value / floor) / std::log(limits.high / floor), 0.0F, 1.0F);
   }
   const float range = limits.high - limits.low;
-  const float part = range > 0.0F ? std::clamp((value - limits.low) / range, 0.0F, 1.0F) : 0.0F;
+  const bool is_sound = range > 0.0F && std::isfinite(range);
+  const float part = is_sound ? std::clamp((value - limits.low) / range, 0.0F, 1.0F) : 0.0F;
   return spread == ScaleSpread::Root ? std::sqrt(part) : part;
 }
 

@@ -1,5 +1,6 @@
 // The colour range of the big heatmap: dragged on its bar, logarithmic, fitted by the hint. And steps that scroll.
 #include <algorithm>
+#include <cmath>
 
 #include "app/panel_stage.h"
 #include "app/widgets/cell_numbers.h"
@@ -76,6 +77,43 @@ TEST_CASE("the top of the colour bar can be dragged down, the wheel moves it, a 
   REQUIRE(limits.contains(Stage::Scores));
   CHECK(limits.at(Stage::Scores).low == -limits.at(Stage::Scores).high);
   CHECK(limits.contains(Stage::Weights));
+}
+
+TEST_CASE("however often the ends are moved, the limits stay finite and apart") {
+  PanelStage stage;
+  for (const Stage shown : {Stage::Weights, Stage::Scores}) {
+    for (const view::ScaleSpread spread : {view::ScaleSpread::Linear, view::ScaleSpread::Root, view::ScaleSpread::Log}) {
+      CAPTURE(shown);
+      CAPTURE(spread);
+      stage.state.view.heatmap_stage = shown;
+      stage.state.view.color_spread = spread;
+      stage.state.view.color_limits.clear();
+      stage.settle();
+      const view::Rect bar = stage.rect("head.range_bar");
+      bool are_sound = true;
+      const auto look = [&] {
+        const auto limits = stage.state.view.color_limits.find(shown);
+        if (limits == stage.state.view.color_limits.end()) return;
+        const auto [low, high] = limits->second;
+        are_sound = are_sound && std::isfinite(low) && std::isfinite(high) && low < high;
+      };
+      // Each drag begins at another place: at the same one it would be a double click.
+      for (const float to : {2'000.0F, -2'000.0F}) {
+        for (int i = 0; i < 40; ++i) {
+          const glm::vec2 from = in(bar, 0.5F, (to > 0.0F ? 0.05F : 0.7F) + 0.005F * static_cast<float>(i));
+          stage.feed(shell::drag(from, {from.x, from.y + to}));
+          look();
+        }
+      }
+      for (const float wheel : {40.0F, -40.0F}) {
+        for (int i = 0; i < 40; ++i) {
+          stage.feed({shell::MouseMove{bar.center()}, shell::MouseWheel{.steps = {0.0F, wheel}}});
+          look();
+        }
+      }
+      CHECK(are_sound);
+    }
+  }
 }
 
 TEST_CASE("a map that is all dark says so, and a click shows it") {

@@ -82,6 +82,11 @@ TEST_SUITE("cpu") {
     CHECK(position_in(from_zero, ScaleSpread::Log, 0.01F) == doctest::Approx(0.5F));
     CHECK(position_in(from_zero, ScaleSpread::Linear, 0.01F) == doctest::Approx(0.01F));
     CHECK(position_in(from_zero, ScaleSpread::Linear, std::numeric_limits<float>::quiet_NaN()) == 0.0F);
+    const float infinity = std::numeric_limits<float>::infinity();
+    for (const ScaleSpread spread : {ScaleSpread::Linear, ScaleSpread::Root, ScaleSpread::Log}) {
+      CHECK(position_in({.low = -infinity, .high = infinity}, spread, infinity) == 0.0F);
+      CHECK(position_in({.low = 0.5F, .high = 0.5F}, spread, 0.5F) == 0.0F);
+    }
     CHECK(position_in(from_zero, ScaleSpread::Root, 0.25F) == doctest::Approx(0.5F));
     CHECK(position_in(from_zero, ScaleSpread::Root, -1.0F) == 0.0F);
     CHECK(position_in(from_zero, ScaleSpread::Root, std::numeric_limits<float>::quiet_NaN()) == 0.0F);
