@@ -5,7 +5,7 @@
 #include <vector>
 
 // CLI11 is compiled in flags.cpp and command_line.cpp alone: all its code is in headers.
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): its name in CLI11
 class App;
 }
 
