@@ -1,5 +1,7 @@
 #include "app/window/frame_guard.h"
 
+#include <algorithm>
+
 #include <imgui.h>
 #include <imgui_internal.h>
 
@@ -18,7 +20,13 @@ void close_tables(const ImGuiContext& context) {
 
 }  // namespace
 
-FrameGuard::FrameGuard() : window_count_(ImGui::GetCurrentContext()->CurrentWindowStack.Size) {}
+FrameGuard::FrameGuard() {
+  const ImGuiContext& context = *ImGui::GetCurrentContext();
+  window_count_ = context.CurrentWindowStack.Size;
+  color_count_ = context.ColorStack.Size;
+  style_count_ = context.StyleVarStack.Size;
+  font_count_ = context.FontStack.Size;
+}
 
 void FrameGuard::unwind() const {
   const ImGuiContext& context = *ImGui::GetCurrentContext();
@@ -30,6 +38,11 @@ void FrameGuard::unwind() const {
   }
   close_tables(context);
   ImGui::ErrorCheckEndWindowRecover(nullptr);
+  // ImGui's recovery goes back to where a window began; what was taken off the stacks since then, it leaves that much too
+  // high.
+  ImGui::PopStyleColor(std::max(context.ColorStack.Size - color_count_, 0));
+  ImGui::PopStyleVar(std::max(context.StyleVarStack.Size - style_count_, 0));
+  while (context.FontStack.Size > font_count_) ImGui::PopFont();
 }
 
 bool close_popups() {

@@ -6,7 +6,7 @@
 
 namespace headlight::app {
 
-/// Where Dear ImGui's stacks stand, so that a panel that throws half-way costs its own drawing and nothing else.
+/// The sizes of Dear ImGui's stacks, so that a panel that throws half-way costs its own drawing and nothing else.
 class FrameGuard {
  public:
   /// Inside the window that the panel draws into.
@@ -16,6 +16,7 @@ class FrameGuard {
 
  private:
   int window_count_ = 0;
+  int color_count_ = 0, style_count_ = 0, font_count_ = 0;
 };
 
 /// Draws and returns nothing, or what went wrong.
