@@ -29,6 +29,12 @@ Columns columns_of(StepMatrix matrix, const StepLayer& layer) {
   return {};
 }
 
+/// Is the window inside the matrix? Another network may have smaller ones than that for which it was chosen.
+bool holds(const Columns& columns, const MatrixWindow& window) {
+  return window.row + window.rows <= columns.linear->in() && window.column + window.columns <= columns.count &&
+         columns.first + columns.count <= columns.linear->out();
+}
+
 /// linear.weight is [out, in]; the matrix of X · W is its transpose.
 std::vector<float> weight_window(const Columns& columns, const MatrixWindow& window) {
   const std::uint32_t in = columns.linear->in();
@@ -84,7 +90,7 @@ const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const
   const auto found = entries_.find(matrix);
   if (found != entries_.end() && found->second.key == key) return &found->second.known;
   const Columns columns = columns_of(matrix, layer);
-  if (!is_memory && !columns.linear) return nullptr;
+  if (!is_memory && (!columns.linear || !holds(columns, window))) return nullptr;
   std::vector<float> values = is_memory ? memory_window(frame, window) : weight_window(columns, window);
   if (values.empty()) return nullptr;
   Entry& entry = entries_.insert_or_assign(matrix, Entry{.key = key, .known = {}}).first->second;

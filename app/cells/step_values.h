@@ -42,7 +42,7 @@ class StepValues {
     TileFacts facts;
     std::uint64_t revision = 0;  ///< changes with the values
   };
-  /// Null while the memory isn't known; then requests it.
+  /// Null while the memory isn't known, which it then requests, and for a window that the matrix doesn't have.
   const Known* find(Frame& frame, StepMatrix matrix, const StepLayer& layer, const MatrixWindow& window);
 
  private:

@@ -162,6 +162,21 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().selection.head == 7);
   }
 
+  TEST_CASE("a weight's held cell goes with a network that has no such cell") {
+    State state;
+    state.view.tab = "steps";
+    UiDriver ui(state);
+    for (const char* matrix : {"steps.w_q", "steps.w_o"}) {
+      CAPTURE(matrix);
+      ui.fill_in("model.d_model", "64");
+      ui.click_within(matrix, 0.97F, 0.97F);
+      ui.fill_in("model.d_model", "8");
+      CHECK(ui.state().playground().settings.d_model == 8);
+      CHECK(ui.sees(matrix));
+      CHECK(ui.window().notice().text == "");
+    }
+  }
+
   TEST_CASE("a notebook from the menu, and back to the playground as it was left") {
     UiDriver ui;
     ui.press(Key::C);

@@ -47,6 +47,15 @@ void follow_selection(const Frame& frame, StepsMemory& memory) {
   memory.pinned = frame.state.view.pinned;
 }
 
+bool has_cell(const StepFlow& flow, const StepCell& cell) {
+  const auto has_it = [&](const StepBox& box) {
+    const MatrixPlan& plan = box.view.plan;
+    return plan.stage == cell.matrix && cell.cell.query < plan.rows && cell.cell.key < plan.columns;
+  };
+  return std::ranges::any_of(flow.sections,
+                             [&](const StepSection& section) { return std::ranges::any_of(section.boxes, has_it); });
+}
+
 /// The cell under the pointer, else the held one, else the pinned cell's weight.
 std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, StepsMemory& memory) {
   frame.transient.hovered.reset();
@@ -66,6 +75,7 @@ std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, Ste
       }
     }
   }
+  if (memory.held && !has_cell(flow, *memory.held)) memory.held.reset();  // another network has other matrices
   if (memory.held) return memory.held;
   if (!frame.state.view.pinned) return std::nullopt;
   return StepCell{.matrix = Stage::Weights, .cell = *frame.state.view.pinned};
