@@ -27,7 +27,8 @@ struct FieldFlag {
 };
 
 /// A setting of the State: all that files, the history and the command line know about it. Where a new setting needs no code
-/// of its own, it is a member of State and a line in state_fields.cpp.
+/// of its own, it is a member of State and a line in state_fields.cpp or, of a view,
+/// in view_fields.cpp.
 struct Field {
   std::string group = {};      ///< the object in files that it is a member of: "playground"; empty: the state itself
   std::string key = {};        ///< its name there: "d_model"

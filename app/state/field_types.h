@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -17,7 +18,7 @@
 
 namespace headlight::app {
 
-// Makes the fields of state_fields.cpp.
+// Makes the fields of state_fields.cpp and view_fields.cpp.
 
 /// The way from a State to one of its members, as at(&State::view, &ViewChoices::theme): a function from a State, changeable
 /// or not, to that member.
@@ -127,5 +128,20 @@ Field choice_field(std::string_view group, std::string_view key, std::string_vie
   };
   return field;
 }
+
+/// Quick repetitions of a change are one step of the history.
+inline Field continuous(Field field) {
+  field.is_continuous = true;
+  return field;
+}
+
+/// A field of which a change is called after what it was and is.
+inline Field described(Field field, std::function<Change(const State&, const State&)> describe) {
+  field.describe = std::move(describe);
+  return field;
+}
+
+/// The settings of views, and of what they compare (view_fields.cpp); state_fields() lists them among all others.
+void add_view_fields(std::vector<Field>& fields);
 
 }  // namespace headlight::app
