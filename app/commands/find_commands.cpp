@@ -54,36 +54,35 @@ bool is_defined(const CommandContext& context, HeadMetric metric) {
          (!evaluation::is_of_pattern(metric) || context.state.selection.block.kind != model::BlockKind::Cross);
 }
 
+/// What the commands of both lists have in common.
+template <typename Any>
+Command& add_command(std::vector<Command>& list, const Any& wanted) {
+  Command& command = list.emplace_back();
+  command.id = wanted.id;
+  command.label = wanted.label;
+  command.group = "Find a head";
+  command.help = wanted.help;
+  command.menu.menu = "View";
+  command.menu.submenu = "Find a head";
+  command.menu.label = wanted.menu_label;
+  command.menu.section = 1;
+  return command;
+}
+
 }  // namespace
 
 std::vector<Command> find_commands() {
   std::vector<Command> list;
   for (const Wanted& wanted : kWanted) {
     const HeadMetric metric = wanted.metric;
-    Command& command = list.emplace_back();
-    command.id = wanted.id;
-    command.label = wanted.label;
-    command.group = "Find a head";
-    command.help = wanted.help;
-    command.menu.menu = "View";
-    command.menu.submenu = "Find a head";
-    command.menu.label = wanted.menu_label;
-    command.menu.section = 1;
+    Command& command = add_command(list, wanted);
     command.run = [metric](const CommandContext& context) { context.transient.seeks_head = metric; };
     command.is_enabled = [metric](const CommandContext& context) { return is_defined(context, metric); };
     command.refusal = "Attention between two texts has no previous, equal or repeated tokens";
   }
   for (const WantedMode& wanted : kModes) {
     const HeadsMode mode = wanted.mode;
-    Command& command = list.emplace_back();
-    command.id = wanted.id;
-    command.label = wanted.label;
-    command.group = "Find a head";
-    command.help = wanted.help;
-    command.menu.menu = "View";
-    command.menu.submenu = "Find a head";
-    command.menu.label = wanted.menu_label;
-    command.menu.section = 1;
+    Command& command = add_command(list, wanted);
     command.menu.part = 1;
     command.run = [mode](const CommandContext& context) {
       context.state.heads.mode = mode;
