@@ -21,11 +21,6 @@ using shell::Key;
 
 namespace {
 
-/// Every control on screen has a tooltip.
-void check_tips(UiDriver& ui) {
-  for (const auto& item : ui.window().item_tips()) CHECK_MESSAGE(!item.second.empty(), item.first);
-}
-
 State heads_by(HeadsMode mode) {
   State state;
   state.text() = "the cat sat on the mat";

@@ -99,6 +99,19 @@ const attention::Tile& weights(const UiDriver& ui) {
   throw Error("the selected head's weights are not among the tiles");
 }
 
+void check_tips(UiDriver& ui) {
+  CHECK(ui.window().item_tips().size() > 0);
+  for (const auto& item : ui.window().item_tips()) {
+    const auto& name = item.first;
+    const auto& tip = item.second;
+    CAPTURE(name);
+    CAPTURE(tip);
+    CHECK_FALSE(tip.empty());
+    CHECK(tip.size() <= 220);
+    CHECK(tip.find('\n') == std::string::npos);
+  }
+}
+
 void show_golden_model(UiDriver& ui, const std::string& model) {
   ui.window().open_model(kGoldenModels + model);
   ui.settle();

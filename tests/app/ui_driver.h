@@ -63,6 +63,9 @@ class UiDriver {
 /// The weights tile that the big heatmap shows: exact, the whole matrix.
 const attention::Tile& weights(const UiDriver& ui);
 
+/// Every control that the last frame drew says what it does, in one sentence.
+void check_tips(UiDriver& ui);
+
 /// The folder of the golden models, with the slash at its end.
 extern const std::string kGoldenModels;
 

@@ -52,20 +52,6 @@ class FakePrograms {
   std::vector<std::pair<std::string, std::optional<std::string>>> old_;
 };
 
-/// Every control that the last frame drew says what it does, in one sentence.
-void check_tips(UiDriver& ui) {
-  CHECK(ui.window().item_tips().size() > 0);
-  for (const auto& item : ui.window().item_tips()) {
-    const auto& name = item.first;
-    const auto& tip = item.second;
-    CAPTURE(name);
-    CAPTURE(tip);
-    CHECK_FALSE(tip.empty());
-    CHECK(tip.size() <= 220);
-    CHECK(tip.find('\n') == std::string::npos);
-  }
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {

@@ -24,11 +24,6 @@ const PatchEffects* effects(const UiDriver& ui) {
   return nullptr;
 }
 
-/// Every control on screen has a tooltip.
-void check_tips(UiDriver& ui) {
-  for (const auto& item : ui.window().item_tips()) CHECK_MESSAGE(!item.second.empty(), item.first);
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {
