@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "app/shell/frame_hash.h"
 #include "app/shell/imgui_vectors.h"
@@ -74,7 +77,7 @@ bool Ui::has_pending_input() const { return !impl_->queue.is_empty(); }
 void Ui::Impl::apply_input() {
   pressed.clear();
   for (const InputEvent& event : queue.take_frame()) {
-    frames_wanted = kSettlingFrames;
+    want_frames(kSettlingFrames, "input");
     quiet_s = 0.0;
     const bool is_move = std::holds_alternative<MouseMove>(event);
     if (!is_move || !was_tooltip_shown) pointer_rest_s = 0.0;
@@ -125,7 +128,7 @@ void Ui::prepare_frame(glm::uvec2 size, float scale) {
     ImGui::GetIO().FontDefault = self.atlas.fonts().body;
     self.atlas_scale = scale;
     self.has_new_glyphs = false;
-    self.frames_wanted = kSettlingFrames;
+    self.want_frames(kSettlingFrames, "new glyphs");
   }
   if (self.theme != &theme_of(self.wanted_theme)) {
     self.theme = &theme_of(self.wanted_theme);
@@ -210,7 +213,25 @@ double Ui::redraw_after_s() const {
   return std::numeric_limits<double>::infinity();
 }
 
-void Ui::request_redraw(int frames) { impl_->frames_wanted = std::max(impl_->frames_wanted, frames); }
+void Ui::Impl::want_frames(int count, const char* by, int line) {
+  if (count <= frames_wanted) return;
+  frames_wanted = count;
+  frames_wanted_by = by;
+  frames_wanted_line = line;
+}
+
+void Ui::request_redraw(int frames, const char* file, int line) { impl_->want_frames(frames, file, line); }
+
+std::string Ui::redraw_reason() const {
+  const Impl& self = *impl_;
+  if (!self.queue.is_empty()) return "input";
+  if (self.has_new_glyphs) return "new glyphs";
+  if (self.layer.is_animating()) return "a dialog's background fades";
+  if (self.theme != &theme_of(self.wanted_theme)) return "another theme";
+  if (self.frames_wanted == 0) return "nothing";
+  if (self.frames_wanted_line == 0) return self.frames_wanted_by;
+  return fmt::format("{}:{}", std::filesystem::path(self.frames_wanted_by).filename().string(), self.frames_wanted_line);
+}
 
 bool Ui::wants_tooltip() {
   Impl& self = *impl_;
@@ -218,7 +239,7 @@ bool Ui::wants_tooltip() {
   const bool has_rested = self.pointer_rest_s >= kTooltipRest_s;
   (has_rested ? self.is_tooltip_shown : self.is_tooltip_awaited) = true;
   // Dear ImGui measures a tooltip in its first frame and shows it in the next.
-  if (has_rested && !self.was_tooltip_shown) self.frames_wanted = std::max(self.frames_wanted, kSettlingFrames);
+  if (has_rested && !self.was_tooltip_shown) self.want_frames(kSettlingFrames, "a tooltip");
   return has_rested;
 }
 

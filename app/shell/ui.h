@@ -116,7 +116,10 @@ class Ui {
   double redraw_after_s() const;
   bool wants_redraw() const { return redraw_after_s() <= 0.0; }
   /// Requests this many more frames: for changes not caused by input.
-  void request_redraw(int frames = 1);
+  void request_redraw(int frames = 1, const char* file = __builtin_FILE(), int line = __builtin_LINE());
+  /// What the next frame is needed for, where redraw_after_s() is 0: the line that requested it, or a few words. For the
+  /// message about a window that never comes to rest.
+  std::string redraw_reason() const;
 
   /// For the item under the pointer: is it time for its tooltip? True once the pointer has rested for a moment, and
   /// immediately when it moves from one tooltip to the next. Requests the frame in which it becomes true.

@@ -40,6 +40,8 @@ struct Ui::Impl {
     apply(*theme, ImGui::GetStyle());
   }
 
+  /// Makes sure that `count` more frames come. `by` must outlive this object; `line` as of frames_wanted_line.
+  void want_frames(int count, const char* by, int line = 0);
   /// Passes the next frame's events to ImGui and is_pressed().
   void apply_input();
   /// What the ended frame draws.
@@ -59,7 +61,9 @@ struct Ui::Impl {
   bool has_new_glyphs = false;
   std::set<std::uint32_t> told_missing;  ///< characters without a font that the user was told about
   int frames_wanted = 1;
-  std::vector<Ground> grounds;  ///< of this frame
+  const char* frames_wanted_by = "the first frame";  ///< a source file, or a few words
+  int frames_wanted_line = 0;                        ///< in that file; 0: it is none
+  std::vector<Ground> grounds;                       ///< of this frame
   std::uint64_t frames_drawn = 0;
   std::uint64_t font_uploads = 0;
   std::uint64_t pixels_drawn = 0;

@@ -120,6 +120,22 @@ const attention::MaskSet& notebook_masks(const std::string& name) {
 
 }  // namespace
 
+RunInputs::RunInputs() = default;
+RunInputs::RunInputs(const RunInputs&) = default;
+RunInputs::RunInputs(RunInputs&&) noexcept = default;
+RunInputs& RunInputs::operator=(const RunInputs&) = default;
+RunInputs& RunInputs::operator=(RunInputs&&) noexcept = default;
+RunInputs::~RunInputs() = default;
+bool RunInputs::operator==(const RunInputs&) const = default;
+
+State::State() = default;
+State::State(const State&) = default;
+State::State(State&&) noexcept = default;
+State& State::operator=(const State&) = default;
+State& State::operator=(State&&) noexcept = default;
+State::~State() = default;
+bool State::operator==(const State&) const = default;
+
 Playground& State::playground() { return playground_in(*this); }
 const Playground& State::playground() const { return playground_in(*this); }
 Model& State::model() { return model_in(*this); }
@@ -128,7 +144,11 @@ std::string& State::text() { return text_in(*this); }
 const std::string& State::text() const { return text_in(*this); }
 
 RunInputs run_inputs(const State& state) {
-  return {.source = run_source(state.source), .masks = state.masks, .gains = state.gains};
+  RunInputs inputs;
+  inputs.source = run_source(state.source);
+  inputs.masks = state.masks;
+  inputs.gains = state.gains;
+  return inputs;
 }
 
 void change_to_playground(State& state) {

@@ -235,7 +235,14 @@ struct RunInputs {
   attention::MaskSet masks;
   inference::HeadGains gains;
 
-  bool operator==(const RunInputs&) const = default;
+  // Compiled once, in state.cpp, like State's.
+  RunInputs();
+  RunInputs(const RunInputs&);
+  RunInputs(RunInputs&&) noexcept;
+  RunInputs& operator=(const RunInputs&);
+  RunInputs& operator=(RunInputs&&) noexcept;
+  ~RunInputs();
+  bool operator==(const RunInputs&) const;
 };
 
 /// A run that the present one is compared with.
@@ -307,6 +314,15 @@ struct State {
   WhatIfChoices what_if;
   PatchingChoices patching;
 
+  // Compiled once, in state.cpp, instead of in each of some fifty sources that copy, compare or drop a state.
+  State();
+  State(const State&);
+  State(State&&) noexcept;
+  State& operator=(const State&);
+  State& operator=(State&&) noexcept;
+  ~State();
+  bool operator==(const State&) const;
+
   /// The playground, shown or kept.
   Playground& playground();
   const Playground& playground() const;
@@ -316,8 +332,6 @@ struct State {
   /// The text of the shown source, which the next one takes over; beside a notebook the playground's.
   std::string& text();
   const std::string& text() const;
-
-  bool operator==(const State&) const = default;
 };
 
 /// The first text box's action in the next frame: none, or take the keyboard with the caret at the end of the text or

@@ -323,10 +323,10 @@ double Workspace::redraw_after_s() const {
   return wait_s;
 }
 
-std::string_view Workspace::pending() const {
+std::string Workspace::pending() const {
   if (engine_->is_busy()) return "the engine computes";
   if (ui_.has_pending_input()) return "input waits";
-  if (ui_.redraw_after_s() <= 0.0) return "a view moves";
+  if (ui_.redraw_after_s() <= 0.0) return "a view moves: " + ui_.redraw_reason();
   if (export_dialog_.is_running()) return "an export is written";
   if (screenshot_dialog_.is_waiting()) return "a screenshot waits";
   if (model_jobs_.is_opening()) return "a model is opened";

@@ -74,7 +74,7 @@ class Workspace final : private CommandHost {
   /// Nothing is being computed, drawn or waited for.
   bool is_settled() const { return pending().empty(); }
   /// Why the window isn't settled, in words: "the engine computes"; empty when it is.
-  std::string_view pending() const;
+  std::string pending() const;
   /// Draws frames, 1/60 s apart from `now_s` on, waiting for the engine in between, until is_settled(). Returns the clock
   /// then. Throws Error when that never happens.
   double settle(glm::uvec2 size, float content_scale, double now_s);

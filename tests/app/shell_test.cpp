@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 
 using namespace headlight::shell;
@@ -257,8 +259,12 @@ TEST_CASE("an interface at rest wants no frames, a caret a few, an event three")
   const auto content = [&] { stage.ui.text_field("##text", text, {.width = 300}); };
   stage.settle(content);
   CHECK(stage.ui.redraw_after_s() == std::numeric_limits<double>::infinity());
+  stage.ui.request_redraw();
+  CHECK(stage.ui.redraw_reason() == fmt::format("shell_test.cpp:{}", __LINE__ - 1));
+  stage.settle(content);
   stage.ui.feed(MouseMove{{5, 5}});
   CHECK(stage.ui.redraw_after_s() == 0.0);
+  CHECK(stage.ui.redraw_reason() == "input");
   stage.ui.feed(click_at({100, 20}));
   stage.settle(content);
   CHECK(stage.ui.redraw_after_s() > 0.2);
