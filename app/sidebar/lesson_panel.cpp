@@ -189,6 +189,9 @@ LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const L
   const float top = ImGui::GetCursorPosY();
   const float room = std::max(ImGui::GetContentRegionAvail().y - memory.footer, 40.0F);
   float content = 0.0F;
+  // As wide as beside a scroll bar, also where there is none: a table that only fits without it would come and go with it.
+  ImGui::SetNextWindowContentSize(
+      {std::max(ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize, 1.0F), 0.0F});
   if (ImGui::BeginChild("lesson content", {0.0F, room}, false, ImGuiWindowFlags_NoBackground)) {
     if (player.lesson()) {
       draw_card(frame, player);

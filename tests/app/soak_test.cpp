@@ -1,6 +1,6 @@
 // The window under random input: nothing crashes, no message of the validation layer, memory stays bounded, and all that
-// was done can be undone and done again. HEADLIGHT_SOAK_SECONDS or HEADLIGHT_SOAK_EVENTS make it longer; the figures it
-// prints tell which part of the program holds how much.
+// was done can be undone and done again. HEADLIGHT_SOAK_SECONDS or HEADLIGHT_SOAK_EVENTS make it longer, HEADLIGHT_SOAK_SEED
+// gives other input; the figures it prints tell which part of the program holds how much.
 #include <doctest/doctest.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -42,18 +42,16 @@ Memory measure_memory() {
           .resident_mib = resident_pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / kMib};
 }
 
+/// A number of the environment.
+double number_of(const char* variable, double otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::strtod(text, nullptr) : otherwise;
+}
+
 /// How long the test goes on: for so many seconds, or events where their number is given.
 struct Length {
-  double seconds = 10.0;
-  double events = 0.0;
-
-  static Length from_environment() {
-    const auto number = [](const char* name, double otherwise) {
-      const char* text = std::getenv(name);
-      return text != nullptr ? std::strtod(text, nullptr) : otherwise;
-    };
-    return {.seconds = number("HEADLIGHT_SOAK_SECONDS", 10.0), .events = number("HEADLIGHT_SOAK_EVENTS", 0.0)};
-  }
+  double seconds = number_of("HEADLIGHT_SOAK_SECONDS", 10.0);
+  double events = number_of("HEADLIGHT_SOAK_EVENTS", 0.0);
 };
 
 /// Random clicks, drags, wheel turns, texts and keys all over the window, but none that ends the program.
@@ -163,8 +161,8 @@ TEST_SUITE("gpu") {
              .renderer = device.name(),
              .may_use_another_device = true,
              .find_models = [](const ModelSearch&, const std::atomic<bool>&) { return std::vector<ListedModel>(); }});
-    RandomInput input(7);
-    const Length length = Length::from_environment();
+    RandomInput input(static_cast<std::uint32_t>(number_of("HEADLIGHT_SOAK_SEED", 7.0)));
+    const Length length;
     const auto start = Clock::now();
     constexpr int kReports = 10;
     Memory half, last;

@@ -163,6 +163,26 @@ TEST_SUITE("gpu") {
     CHECK(weight(ui, 5, 6) > 0.3F);
   }
 
+  TEST_CASE("a card with a wide table comes to rest in a sidebar of every width") {
+    // A table that fits only without a scroll bar, which only the table needs, must not come and go.
+    UiDriver ui;
+    start(ui, "3-notebook-001");
+    for (int i = 0; i < 4; ++i) ui.press(Key::Period, kControl);
+    REQUIRE(ui.window().lessons().card().numbers);
+    REQUIRE(ui.window().lessons().card().numbers->query.columns == 8);
+    for (const std::uint32_t height : {1000U, 800U, 640U}) {
+      ui.resize(1600, height);
+      for (float width = 300.0F; width < 400.0F; width += 4.0F) {
+        CAPTURE(height);
+        CAPTURE(width);
+        const float from = ui.rect("splitter.sidebar").center().x;
+        ui.ui().feed(shell::drag({from, 400.0F}, {width, 400.0F}));
+        REQUIRE_NOTHROW(ui.settle());
+        CHECK(ui.window().settings().panes.sidebar == width);
+      }
+    }
+  }
+
   TEST_CASE("a lesson can be skipped through, gone back in, opened again, left and found where it was left") {
     UiDriver ui;
     const State before = ui.state();
