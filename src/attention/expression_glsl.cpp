@@ -1,6 +1,8 @@
 #include "attention/expression_glsl.h"
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -231,7 +233,7 @@ void append_expression_words(std::vector<std::uint32_t>& words, const Expression
   const auto append = [&](std::uint32_t word, bool is_needed, std::span<const std::uint32_t> of_tokens) {
     if (!is_needed || of_tokens.empty()) return;
     words[at + word] = static_cast<std::uint32_t>(words.size());
-    words.insert(words.end(), of_tokens.begin(), of_tokens.end());
+    std::ranges::copy(of_tokens, std::back_inserter(words));  // GCC 14 reports an overflow inside of insert()
   };
   const bool needs_ids = of_mask.ids || of_score.ids, needs_types = of_mask.types || of_score.types;
   const bool needs_segments = of_mask.segments || of_score.segments;
