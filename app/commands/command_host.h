@@ -50,6 +50,9 @@ class CommandHost {
   virtual bool is_presenting() const = 0;
   virtual void toggle_presentation() = 0;
   virtual void toggle_welcome() = 0;
+  /// Is the selected head computed again in double precision?
+  virtual bool verifies_head() const = 0;
+  virtual void toggle_verification() = 0;
   virtual void toggle_help() = 0;
   /// Opens the list of lessons in the sidebar, or closes lessons.
   virtual void toggle_lessons() = 0;

@@ -176,6 +176,15 @@ std::vector<Command> map_commands() {
   list.push_back(special_tokens("map.special.renormalized", "Map without special tokens, renormalised",
                                 "Special tokens are left out, and each row is divided by what is left of it.",
                                 SpecialTokens::Renormalized));
+  list.push_back({.id = "map.verify",
+                  .label = "Check the head against double precision, or stop",
+                  .group = "Map",
+                  .help = "Computes the selected head's weights again in double precision; the status bar tells the largest "
+                          "difference.",
+                  .menu = {.menu = "View", .label = "Check against double precision", .section = 1},
+                  .works_while_loading = true,
+                  .run = [](const CommandContext& context) { context.window.toggle_verification(); },
+                  .is_checked = [](const CommandContext& context) { return context.window.verifies_head(); }});
   list.push_back({.id = "map.numbers",
                   .label = "Numbers in cells on or off",
                   .group = "Map",

@@ -125,6 +125,7 @@ Settings settings_from_json(const json& value) {
   reader.read("export_directory", settings.export_directory);
   reader.read("model_folder", settings.model_folder);
   reader.read("shows_welcome", settings.shows_welcome);
+  reader.read("verifies_head", settings.verifies_head);
   settings.recent_models = recent_from_json(reader, "recent_models", "paths", kMostRecentModels);
   settings.recent_choices = recent_from_json(reader, "recent_choices", "names", kMostRecentChoices);
   if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
@@ -218,6 +219,7 @@ void save_settings(const fs::path& path, const Settings& settings) {
                       {"recent_choices", settings.recent_choices},
                       {"model_folder", settings.model_folder},
                       {"shows_welcome", settings.shows_welcome},
+                      {"verifies_head", settings.verifies_head},
                       {"lessons", to_json(settings.lessons)},
                       {"window", to_json(settings.window)},
                       {"panes", to_json(settings.panes)},

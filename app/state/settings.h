@@ -62,7 +62,8 @@ struct Settings {
   std::string model_folder;                 ///< where the model browser looks besides; empty: nowhere
   std::string export_directory;             ///< where the Export dialog wrote last; empty: none yet
   LessonProgress lessons;
-  bool shows_welcome = true;  ///< until the user closes the welcome panel
+  bool shows_welcome = true;   ///< until the user closes the welcome panel
+  bool verifies_head = false;  ///< the selected head is computed again in double precision, and the status bar tells
 
   bool operator==(const Settings&) const = default;
 };

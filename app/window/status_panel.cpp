@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/analyses/head_verification.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/size_text.h"
 #include "inference/stretch_positions.h"
@@ -72,6 +73,35 @@ struct Remark {
   shell::Color color;
 };
 
+/// How far the selected head is from double precision, with its explanation.
+void draw_verification(Frame& frame, StatusLine& line) {
+  const shell::Theme& theme = frame.ui.theme();
+  const Selection& selected = frame.state.selection;
+  const auto shape = frame.result.shapes.find(selected.block);
+  if (shape == frame.result.shapes.end() || selected.head >= shape->second.heads || selected.batch >= shape->second.batch)
+    return;
+  const Analysed* answer = frame.ask(AnalysisQuery{
+      .analysis = &kHeadVerification, .block = selected.block, .batch = selected.batch, .head = selected.head});
+  if (answer && !answer->error.empty()) return line.part("not verified", theme.warning, answer->error.c_str());
+  const auto* found = answer ? answer->as<HeadVerification>() : nullptr;
+  if (!found || !answer->is_done || answer->run != frame.result.run) {
+    const std::string progress =
+        found ? fmt::format("verifying {} of {} rows\u2026", found->checked, found->rows) : "verifying\u2026";
+    return line.part(progress, theme.text_dim, "The selected head's weights are computed again in double precision");
+  }
+  const bool is_exact = found->largest <= kExactWeight;  // NaN never is
+  const std::string text =
+      is_exact ? fmt::format("\u2713 verified to {:.1e}", found->largest) : fmt::format("differs by {:.2g}", found->largest);
+  line.part(
+      text, is_exact ? theme.accent : theme.warning,
+      fmt::format("The selected head's weights, computed again in double precision from its layer's input: the largest "
+                  "difference of {} weights in {} rows is {:.3g}, at row {}, column {}: {:.9g} here, {:.9g} there.",
+                  found->cells, found->rows, found->largest, found->where.query, found->where.key, found->weight,
+                  found->reference_weight)
+          .c_str());
+  frame.mark(is_exact ? "status.verified" : "status.differs", last_item_rect());
+}
+
 Remark remark_of(const Frame& frame, const StatusContext& context) {
   const shell::Theme& theme = frame.ui.theme();
   if (!frame.result.error.empty()) return {frame.result.error, theme.warning};
@@ -97,6 +127,7 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
   const float remark_x = width - kEdge - remark_width;
 
   StatusLine line(frame, context.left, remark.text.empty() ? width - kEdge : remark_x - kEdge);
+  if (context.verifies_head && result.run != 0) draw_verification(frame, line);
   if (!result.device.empty()) line.part(result.device, theme.text, "The device that computes");
   if (result.run != 0) {
     line.part(

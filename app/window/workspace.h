@@ -183,6 +183,8 @@ class Workspace final : private CommandHost {
   bool is_presenting() const override { return is_presenting_; }
   void toggle_presentation() override { is_presenting_ = !is_presenting_; }
   void toggle_welcome() override;
+  bool verifies_head() const override { return settings_.verifies_head; }
+  void toggle_verification() override { settings_.verifies_head = !settings_.verifies_head; }
   void toggle_lessons() override;
   bool plays_lesson() const override { return lessons_.is_open() && lessons_.lesson(); }
   void go_on_in_lesson() override;

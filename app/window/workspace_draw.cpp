@@ -244,7 +244,10 @@ void Workspace::draw_status(Frame& frame) {
     if (choice.resets_model) run("head.reset_model");
     if (choice.stops_comparing) run("compare.stop");
     if (choice.undoes) take_back();
-    draw_status_panel(frame, {.is_computing = engine_->is_busy(), .left = choice.end, .job = job_text()});
+    draw_status_panel(frame, {.is_computing = engine_->is_busy(),
+                              .left = choice.end,
+                              .job = job_text(),
+                              .verifies_head = settings_.verifies_head});
   });
 }
 

@@ -12,7 +12,7 @@ class FakeHost final : public CommandHost {
  public:
   std::vector<std::string> calls;
   std::string undoes, redoes;
-  bool loads = false, generates = false, may_generate = false, plays = false, presents = false;
+  bool loads = false, generates = false, may_generate = false, plays = false, presents = false, verifies = false;
 
   std::string undo_label() const override { return undoes; }
   std::string redo_label() const override { return redoes; }
@@ -40,6 +40,8 @@ class FakeHost final : public CommandHost {
   bool is_presenting() const override { return presents; }
   void toggle_presentation() override { calls.emplace_back("presentation"); }
   void toggle_welcome() override { calls.emplace_back("welcome"); }
+  bool verifies_head() const override { return verifies; }
+  void toggle_verification() override { calls.emplace_back("verification"); }
   void toggle_lessons() override { calls.emplace_back("lessons"); }
   bool plays_lesson() const override { return plays; }
   void go_on_in_lesson() override { calls.emplace_back("next card"); }

@@ -12,9 +12,14 @@
 
 namespace headlight::app {
 
-/// What the engine answers of analyses of a golden model's text, on the reference.
+/// What the engine answers of analyses of a golden model's text, on the reference or another runner.
 struct AskedAnalysis {
-  explicit AskedAnalysis(const std::string& model, const std::string& text = "the cat sat on the mat") {
+  explicit AskedAnalysis(const std::string& model, const std::string& text = "the cat sat on the mat",
+                         const RunnerFactory& open = open_reference_runner)
+      : worker({.open = open,
+                .tile_bytes = kDefaultTileBytes,
+                .models = std::make_shared<ModelCache>(),
+                .watch_load = [](std::size_t, std::size_t) { return true; }}) {
     worker.open("");
     state.text() = text;
     change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model);
@@ -32,10 +37,7 @@ struct AskedAnalysis {
     return *answer;
   }
 
-  EngineWorker worker{{.open = open_reference_runner,
-                       .tile_bytes = kDefaultTileBytes,
-                       .models = std::make_shared<ModelCache>(),
-                       .watch_load = [](std::size_t, std::size_t) { return true; }}};
+  EngineWorker worker;
   State state;
   EngineResult result;
   std::uint64_t revision = 0;

@@ -13,7 +13,7 @@ namespace headlight::app {
 
 /// A run that the reference computed: right numbers, slowly. What the viewer's tests look at is the same on any machine.
 /// Gains are not in the reference: they change nothing here.
-class ReferenceRun final : public inference::Run {
+class ReferenceRun : public inference::Run {
  public:
   explicit ReferenceRun(inference::PassInputs pass);
 
@@ -50,7 +50,7 @@ class ReferenceRun final : public inference::Run {
 };
 
 /// A device without a GPU, whose runs are the reference's.
-class ReferenceRunner final : public Runner {
+class ReferenceRunner : public Runner {
  public:
   std::string device_name() const override { return "reference"; }
 

@@ -61,6 +61,7 @@ TEST_SUITE("cpu") {
     settings.export_directory = "/tmp/figures";
     settings.panes = {.sidebar = 321.0F, .grid_fold = Fold::Folded, .is_mask_open = false};
     settings.shows_welcome = false;
+    settings.verifies_head = true;
     for (const char* id : {"command view.theme", "head encoder.1.2", "command view.theme"}) remember_choice(settings, id);
     CHECK(settings.recent_choices == std::vector<std::string>{"command view.theme", "head encoder.1.2"});
     settings.state.text() = "remember me";
