@@ -3,10 +3,10 @@
 # fail for them (tools/try_on_debian counts those of newer ones). Not errors with sanitizers, under which GCC 12 warns of variables
 # that are initialised.
 option(HEADLIGHT_WARNINGS_AS_ERRORS "Warnings end the build with GCC 12" OFF)
-# Not -Wnull-dereference with GCC from 13 on, which reports null pointers in copies of a std::vector inside the standard library.
 set(as_errors "$<$<AND:$<BOOL:${HEADLIGHT_WARNINGS_AS_ERRORS}>,$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Werror>")
-add_library(headlight_warnings INTERFACE)
+# Not -Wnull-dereference with GCC from 13 on, which reports null pointers in copies of a std::vector inside the standard library.
 set(null_dereference "$<$<NOT:$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>>:-Wnull-dereference>")
+add_library(headlight_warnings INTERFACE)
 target_compile_options(headlight_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor
   -Woverloaded-virtual ${null_dereference} -Wdouble-promotion -Wformat=2 ${as_errors})

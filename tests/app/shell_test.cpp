@@ -67,8 +67,10 @@ void draw_sampler(Ui& ui, std::string& text) {
   std::vector<float> values(144);
   std::vector<std::uint8_t> masked(144);
   for (std::size_t i = 0; i < 144; ++i) {
-    values[i] = static_cast<float>(i % 12) / static_cast<float>(i / 12 + 1);
-    masked[i] = i % 12 > i / 12 ? 1 : 0;
+    const std::size_t row = i / 12;
+    const std::size_t column = i % 12;
+    values[i] = static_cast<float>(column) / static_cast<float>(row + 1);
+    masked[i] = column > row ? 1 : 0;
   }
   const auto table = ramp();
   HeatmapImage image;

@@ -12,7 +12,6 @@
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
-using shell::kControlShift;
 using shell::Key;
 
 namespace {

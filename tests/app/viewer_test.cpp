@@ -307,6 +307,25 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("head.map"));
   }
 
+  TEST_CASE("the selected head is checked against double precision, and another one after it") {
+    UiDriver ui;
+    const auto choose = [&] {
+      ui.press(Key::P, shell::kControl);
+      ui.type("check the head against");
+      ui.press(Key::Enter);
+    };
+    CHECK_FALSE(ui.sees("status.verified"));
+    const State before = ui.state();
+    choose();
+    CHECK(ui.sees("status.verified"));
+    ui.press(Key::Right);
+    CHECK(ui.state().selection != before.selection);
+    CHECK(ui.sees("status.verified"));
+    CHECK(ui.window().settings().verifies_head);
+    choose();
+    CHECK_FALSE(ui.sees("status.verified"));
+  }
+
   TEST_CASE("splitters and folded sections are remembered") {
     UiDriver ui;
     const view::Rect grid = ui.rect("splitter.grid");
