@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -105,16 +104,6 @@ void read_formats(const std::vector<std::string>& values, ExportOptions& options
   }
 }
 
-view::ValueLimits read_range(const std::string& text) {
-  constexpr float kLargest = std::numeric_limits<float>::max();
-  const std::size_t comma = text.find(',');
-  if (comma == std::string::npos) throw UsageError("--range: expected LOW,HIGH as in 0,0.05, found '{}'", text);
-  const view::ValueLimits range{.low = parse_number("--range", text.substr(0, comma), -kLargest, kLargest),
-                                .high = parse_number("--range", text.substr(comma + 1), -kLargest, kLargest)};
-  if (!(range.low < range.high)) throw UsageError("--range: '{}': the first number must be below the second", text);
-  return range;
-}
-
 /// "1000:2000": from the first index up to the second, which is behind the last.
 IndexRange read_index_range(const std::string& flag, const std::string& text) {
   const std::size_t colon = text.find(':');
@@ -201,7 +190,7 @@ void add_figure_flags(CLI::App& app, ExportFlags* flags) {
   add_flag(app, "--range", "LOW,HIGH",
            "values at the ends of the figures' colour bars (default: what fits each matrix); of signed stages the larger "
            "magnitude counts at both ends",
-           kFigures, [=](const std::string& text) { flags->range = read_range(text); });
+           kFigures, [=](const std::string& text) { flags->range = parse_limits("--range", text); });
   add_flag(app, "--color-scale", "linear|sqrt|log",
            "colours spread evenly over the weights, their square roots or their logarithms (default linear)", kFigures,
            [=](const std::string& text) {

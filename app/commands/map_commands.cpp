@@ -93,12 +93,35 @@ void add_ranges(std::vector<Command>& list) {
   const auto entry = [](const char* label, int part) {
     return MenuEntry{.menu = "View", .submenu = "Colour range", .label = label, .section = 1, .part = part};
   };
-  list.push_back(choice("map.range.absolute", "Colour range: absolute",
-                        "Colours compare all cells of a map: the strongest colour is the map's largest weight.",
-                        entry("Absolute", 0), &ViewChoices::color_range, ColorRange::Absolute));
+  Command absolute = choice("map.range.absolute", "Colour range: absolute",
+                            "Colours compare all cells of a map: the strongest colour is the map's largest weight.",
+                            entry("Absolute", 0), &ViewChoices::color_range, ColorRange::Absolute);
+  absolute.run = [](const CommandContext& context) {
+    context.state.view.color_range = ColorRange::Absolute;
+    context.state.view.color_limits.erase(attention::Stage::Weights);
+  };
+  absolute.is_checked = [](const CommandContext& context) {
+    const ViewChoices& view = context.state.view;
+    return view.color_range == ColorRange::Absolute && !view.color_limits.contains(attention::Stage::Weights);
+  };
+  list.push_back(std::move(absolute));
   list.push_back(choice("map.range.row", "Colour range: each row its own",
                         "Colours compare the cells of a row: the strongest colour is the row's largest weight.",
                         entry("Each row its own", 0), &ViewChoices::color_range, ColorRange::PerRow));
+  Command fixed =
+      choice("map.range.fixed", "Colour range: fixed",
+             "All maps of weights have the same colours, from 0 to 1 until the ends of the colour bar are dragged "
+             "or typed.",
+             entry("Fixed", 0), &ViewChoices::color_range, ColorRange::Absolute);
+  fixed.run = [](const CommandContext& context) {
+    context.state.view.color_range = ColorRange::Absolute;
+    context.state.view.color_limits.try_emplace(attention::Stage::Weights, view::ValueLimits{.low = 0.0F, .high = 1.0F});
+  };
+  fixed.is_checked = [](const CommandContext& context) {
+    const ViewChoices& view = context.state.view;
+    return view.color_range == ColorRange::Absolute && view.color_limits.contains(attention::Stage::Weights);
+  };
+  list.push_back(std::move(fixed));
   list.push_back(choice("map.spread.linear", "Colour scale: linear", "Colours follow the weights.", entry("Linear", 1),
                         &ViewChoices::color_spread, view::ScaleSpread::Linear));
   list.push_back(choice("map.spread.sqrt", "Colour scale: square root",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "view/value_scale.h"
 
 namespace headlight::app {
 
@@ -23,6 +24,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 /// `flag` is named in every message: "--heads: expected a whole number from 1 to 64, found 65".
 std::uint64_t parse_integer(std::string_view flag, const std::string& text, std::uint64_t low, std::uint64_t high);
 float parse_number(std::string_view flag, const std::string& text, float low, float high);
+/// "LOW,HIGH" with LOW below HIGH.
+view::ValueLimits parse_limits(std::string_view flag, const std::string& text);
 /// "on" or "off".
 bool parse_switch(std::string_view flag, const std::string& text);
 /// Position of `text` in `names`.

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "app/state/comparison.h"
 #include "app/state/field.h"
@@ -56,6 +58,29 @@ Field heatmap_stage_field() {
   return field;
 }
 
+/// The flag's ends are of weights, or from a LOW below 0 of scores, whose ends are as far from 0 as each other.
+Field color_limits_field() {
+  Field field = continuous(value_field("view", "color_limits", "Change colour range", in_view(&ViewChoices::color_limits),
+                                       write_limits, read_limits));
+  field.flag = {.name = "--range",
+                .value_name = "LOW,HIGH",
+                .help =
+                    "values at the ends of the colour bar, the same for all maps of weights, or of scores where LOW is "
+                    "below 0 (default: what fits each map)",
+                .parse = [](const std::string& flag, const std::string& text) -> StateEdit {
+                  const view::ValueLimits limits = parse_limits(flag, text);
+                  const float reach = std::max(std::abs(limits.low), std::abs(limits.high));
+                  return [limits, reach](State& state) {
+                    for (const auto& [stage, name] : kMapStages) {
+                      const bool is_weights = stage == attention::Stage::Weights;
+                      if (is_weights != (limits.low >= 0.0F)) continue;
+                      state.view.color_limits[stage] = is_weights ? limits : view::ValueLimits{.low = -reach, .high = reach};
+                    }
+                  };
+                }};
+  return field;
+}
+
 void add_view(std::vector<Field>& fields) {
   const auto text = [](const std::string& value) { return nlohmann::json(value); };
   fields.push_back(described(value_field("view", "tab", "", in_view(&ViewChoices::tab), text, read_view_id),
@@ -66,8 +91,7 @@ void add_view(std::vector<Field>& fields) {
   fields.push_back(choice_field("view", "color_range", "Choose colour range", in_view(&ViewChoices::color_range), kRanges));
   fields.push_back(
       choice_field("view", "color_spread", "Choose colour scale", in_view(&ViewChoices::color_spread), kSpreads));
-  fields.push_back(continuous(value_field("view", "color_limits", "Change colour range", in_view(&ViewChoices::color_limits),
-                                          write_limits, read_limits)));
+  fields.push_back(color_limits_field());
   fields.push_back(
       choice_field("view", "pooling", "Choose what a pixel shows", in_view(&ViewChoices::pooling), kPoolings,
                    {.name = "--pooling",

@@ -10,7 +10,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kFieldWidth = 92.0F;
+constexpr float kFieldWidth = 80.0F;
 constexpr float kLargestGain = 2.0F;
 constexpr float kLeastGain = -1.0F;
 

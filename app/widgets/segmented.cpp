@@ -16,9 +16,9 @@ float label_width(ImFont* font, const std::string& label, float padding) {
 
 }  // namespace
 
-float segmented_width(const Frame& frame, std::span<const std::string> labels) {
+float segmented_width(const Frame& frame, std::span<const std::string> labels, float padding) {
   float width = 0.0F;
-  for (const std::string& label : labels) width += label_width(frame.ui.fonts().small, label, kSegmentPadding);
+  for (const std::string& label : labels) width += label_width(frame.ui.fonts().small, label, padding);
   return width;
 }
 

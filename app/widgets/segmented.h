@@ -15,6 +15,6 @@ inline constexpr float kSegmentPadding = 10.0F;
 bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen,
                     float padding = kSegmentPadding);
 /// Its width in UI units, to place it before drawing.
-float segmented_width(const Frame& frame, std::span<const std::string> labels);
+float segmented_width(const Frame& frame, std::span<const std::string> labels, float padding = kSegmentPadding);
 
 }  // namespace headlight::app

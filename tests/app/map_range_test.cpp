@@ -116,6 +116,93 @@ TEST_CASE("however often the ends are moved, the limits stay finite and apart") 
   }
 }
 
+TEST_CASE("a fixed range is typed, stays for other heads, layers and texts, and is given up for the map's own") {
+  PanelStage stage({1280, 880});
+  stage.settle();
+  auto& limits = stage.state.view.color_limits;
+  const auto choose = [&](const char* kind) {
+    stage.feed(shell::click_at(stage.rect("head.range").center()));
+    stage.feed(shell::click_at(stage.rect(kind).center()));
+  };
+  const auto type = [&](const char* field, const std::string& text) {
+    const glm::vec2 at = stage.rect(field).center();
+    stage.feed(shell::click_at(at));
+    stage.feed({shell::TextInput{text}});  // a click selects what was there
+    stage.feed(shell::click_at({8.0F, 860.0F}));
+  };
+  const float largest = largest_weight(*stage.result.tile({.rows = 6, .columns = 6}));
+  choose("head.range.2");
+  REQUIRE(limits.contains(Stage::Weights));
+  CHECK(limits.at(Stage::Weights).high == largest);  // as it was shown
+  type("head.range.high", "0.25");
+  type("head.range.low", "0.125");
+  CHECK(limits.at(Stage::Weights) == view::ValueLimits{.low = 0.125F, .high = 0.25F});
+  stage.keep("range-fixed");
+  // What no bar can show changes nothing.
+  for (const char* text : {"0.1", "-1", "7", "nan"}) type("head.range.high", text);
+  CHECK(limits.at(Stage::Weights) == view::ValueLimits{.low = 0.125F, .high = 0.25F});
+  stage.state.selection.head = 1;
+  stage.state.selection.block.layer.value = 1;
+  stage.state.text() = "another text";
+  stage.settle();
+  CHECK(limits.at(Stage::Weights) == view::ValueLimits{.low = 0.125F, .high = 0.25F});
+  shell::HeatmapImage image;
+  set_weight_colors(image, stage.state, {}, false);
+  CHECK(image.low == 0.125F);
+  CHECK(image.high == 0.25F);
+  // Each row's own range forgets nothing.
+  choose("head.range.1");
+  CHECK(stage.state.view.color_range == ColorRange::PerRow);
+  choose("head.range.2");
+  CHECK(limits.at(Stage::Weights) == view::ValueLimits{.low = 0.125F, .high = 0.25F});
+  const State fixed = stage.state;
+  choose("head.range.0");
+  CHECK(limits.empty());
+  CHECK(describe_change(fixed, stage.state).label == "Change colour range");
+  // Scores have one number.
+  stage.state.view.heatmap_stage = Stage::Scores;
+  stage.settle();
+  choose("head.range.2");
+  CHECK_FALSE(stage.items.contains("head.range.low"));
+  type("head.range.reach", "2.5");
+  CHECK(limits.at(Stage::Scores) == view::ValueLimits{.low = -2.5F, .high = 2.5F});
+  // Words have the same range as tokens.
+  stage.state.view.heatmap_stage = Stage::Weights;
+  stage.state.view.groups_words = true;
+  stage.settle();
+  choose("head.range.2");
+  CHECK(limits.contains(Stage::Weights));
+}
+
+TEST_CASE("the header's controls are on two lines and never overlap, in windows from 1024 wide") {
+  for (const std::uint32_t width : {1004U, 1020U, 1200U, 1600U}) {  // 664, 680, 860 and 1260 of the map
+    for (const bool is_zoomed : {false, true}) {
+      CAPTURE(width);
+      PanelStage stage({width, 640});
+      if (is_zoomed) stage.state.text() = words(200);
+      stage.state.playground().settings = {.d_model = 64, .heads = 16, .layers = 2};
+      stage.state.selection = {.block = {.layer = LayerIndex{1}}, .head = 15};
+      stage.settle();
+      std::vector<std::string> names = {"head.title", "head.mean",  "head.gain",    "head.knock_out", "head.about",
+                                        "head.brush", "head.shown", "head.stage.0", "head.stage.4"};
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const view::Rect one = stage.rect(names[i]);
+        CHECK_MESSAGE(one.end().x <= static_cast<float>(width) - 340.0F - 15.0F, names[i]);
+        for (std::size_t j = i + 1; j < names.size(); ++j) {
+          const view::Rect other = stage.rect(names[j]);
+          const bool overlap = one.origin.x < other.end().x && other.origin.x < one.end().x &&
+                               one.origin.y < other.end().y && other.origin.y < one.end().y;
+          CHECK_MESSAGE(!overlap, names[i] << " and " << names[j]);
+        }
+      }
+      const float second_line = stage.rect("head.about").origin.y;
+      CHECK(stage.rect("head.gain").origin.y < second_line);
+      CHECK(stage.rect("head.map").origin.y < second_line + 150.0F);
+      stage.keep("head-header-" + std::to_string(width));
+    }
+  }
+}
+
 TEST_CASE("a map that is all dark says so, and a click shows it") {
   PanelStage stage;
   stage.make_tile = mostly_dark;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/state/field.h"
@@ -195,7 +196,9 @@ TEST_SUITE("cpu") {
       const json value = field.write(unusual_state());
       const std::string typed = value.is_boolean()  ? (value.get<bool>() ? "on" : "off")
                                 : value.is_string() ? value.get<std::string>()
-                                                    : value.dump();
+                                : value.is_object()
+                                    ? fmt::format("{},{}", value.front()[0].get<float>(), value.front()[1].get<float>())
+                                    : value.dump();
       State state;
       flag.parse(flag.name, typed)(state);
       CHECK(field.write(state) == value);

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "app/quantities/shown_map.h"
+#include "app/views/head/map_legend.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/color_bar.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/marginal_bars.h"
@@ -22,9 +22,6 @@ namespace headlight::app {
 namespace {
 
 constexpr std::uint32_t kGroupedPlace = 0x57;
-constexpr float kBarRoom = 104.0F;  // right of the map, as of the map of tokens
-constexpr float kBarWidth = 14.0F;
-constexpr float kBarDrop = 24.0F;
 
 /// All weights that the selection shows, exact.
 TileQuery whole_map(const Frame& frame) {
@@ -228,9 +225,17 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
   if (hovered) marked = {.query = hovered->row, .key = hovered->column};
   draw_axes(frame, viewport, margins, rows, columns, marked);
   const float x = std::round(cells.end().x + 18.0F + (has_bars ? kMarginalRoom : 0.0F));
-  const float height = std::clamp(cells.size.y - kBarDrop, 60.0F, 340.0F);
-  draw_color_bar(frame, {.origin = {x, cells.origin.y + kBarDrop}, .size = {kBarWidth, height}}, image,
-                 {.low = image.low, .high = image.high}, is_per_row ? "of row's largest" : "weight");
+  RangeChoice range(frame, attention::Stage::Weights, {.low = image.low, .high = image.high});
+  const float top = cells.origin.y + kBarDrop;
+  const float room_below = viewport.area().end().y - top - kLegendDrop - range.height();
+  const float height = std::clamp(std::min(cells.size.y - kBarDrop, room_below), 60.0F, 340.0F);
+  draw_range_bar(frame,
+                 {.area = {.origin = {x, top}, .size = {kBarWidth, height}},
+                  .stage = attention::Stage::Weights,
+                  .caption = is_per_row ? "of row's largest" : "weight",
+                  .is_fixed = is_per_row},
+                 image);
+  range.draw({x, top + height + kLegendDrop});
   if (hovered) draw_tooltip(frame, head, *hovered, row_name);
 }
 

@@ -1,6 +1,7 @@
 #include "app/views/head/head_header.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "app/widgets/brush.h"
 #include "app/widgets/gain_control.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/segmented.h"
@@ -21,9 +23,12 @@ namespace {
 
 using attention::Stage;
 
-constexpr float kGainGap = 24.0F;
+constexpr float kGainGap = 24.0F, kNarrowGainGap = 12.0F;
+constexpr float kNarrowPadding = 5.0F;  // of the stages' buttons
 constexpr float kToolGap = 12.0F;
-constexpr float kShownWidth = 92.0F;
+constexpr float kTextGap = 12.0F;   // between what the map is of and its formula
+constexpr float kRightGap = 16.0F;  // at least, before what is at the right end of a line
+constexpr float kShownWidth = 84.0F;
 constexpr Stage kMapStages[] = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights};
 constexpr std::size_t kWeightsLabel = 3, kNormsLabel = 4;
 
@@ -54,9 +59,8 @@ std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) 
 
 /// At the right end of the line that is being laid out; on a line of its own where that is too narrow.
 void place_right(float width) {
-  constexpr float kGap = 16.0F;
   const float at = ImGui::GetContentRegionMax().x - width;
-  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
+  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kNarrowGainGap <= at) ImGui::SameLine(at);
 }
 
 /// A mean is of weights, as they are or as norms.
@@ -70,8 +74,6 @@ std::vector<std::string> stage_labels(const Frame& frame) {
   labels.emplace_back(quantity(kNorms).id);
   return labels;
 }
-
-float stages_width(const Frame& frame) { return segmented_width(frame, stage_labels(frame)); }
 
 /// "Layer 3 · head 5", "Layer 3 · mean of 8 heads", "Mean of 48 heads": what the map is of.
 std::string title(const Frame& frame) {
@@ -113,7 +115,7 @@ void choose_mean(Frame& frame) {
   ImGui::EndCombo();
 }
 
-void choose_stage(Frame& frame) {
+void choose_stage(Frame& frame, float padding) {
   const std::vector<std::string> labels = stage_labels(frame);
   const std::size_t first = kNormsLabel + 1 - labels.size();  // of all labels, the first that is there
   std::size_t chosen = kWeightsLabel;
@@ -122,8 +124,8 @@ void choose_stage(Frame& frame) {
   }
   if (shows_norms(frame.state)) chosen = kNormsLabel;
   chosen -= first;
-  place_right(segmented_width(frame, labels));
-  if (draw_segmented(frame, first == 0 ? "head.stage" : "head.mean_stage", labels, chosen)) {
+  place_right(segmented_width(frame, labels, padding));
+  if (draw_segmented(frame, first == 0 ? "head.stage" : "head.mean_stage", labels, chosen, padding)) {
     ViewChoices& view = frame.state.view;
     const std::size_t now = chosen + first;
     view.weighs_values = now == kNormsLabel;
@@ -142,58 +144,86 @@ std::string with_grouping(const Frame& frame, const std::string& about) {
   return view.special_tokens == SpecialTokens::Renormalized ? text + ", renormalised" : text;
 }
 
-/// Kind and size of the map and its formula, on one line where there is room. While the brush is on, its hint takes their
-/// place, so that the map stays where it is.
-void draw_subtitle(Frame& frame, const std::string& about, const std::string& formula, float tools_width) {
-  constexpr float kGap = 12.0F;
-  const shell::FontSet& fonts = frame.ui.fonts();
-  const bool paints = is_painting(frame);
-  const float room = ImGui::GetContentRegionAvail().x;
-  const float formula_width = measure_math(fonts, fonts.body, formula).x;
-  const bool is_one_line = ImGui::CalcTextSize(about.c_str()).x + kGap + formula_width <= room;
-  if (paints) {
-    draw_brush_hint(frame, is_one_line ? room - tools_width - 3.0F * kGap : room);
-  } else {
-    const Ink ink(fonts.body, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(about.c_str());
-  }
-  if (is_one_line) ImGui::SameLine(0.0F, kGap);
-  const bool has_formula = !paints || !is_one_line;
-  if (has_formula) {
-    draw_math(ImGui::GetWindowDrawList(), fonts, fonts.body, to_glm(ImGui::GetCursorScreenPos()), frame.ui.theme().output,
-              formula);
-  }
-  ImGui::Dummy(ImVec2(has_formula ? formula_width : 1.0F, ImGui::GetFrameHeight()));
-}
-
 std::vector<std::string> row_labels() { return {"word written", "word read"}; }
-std::vector<std::string> range_labels() { return {"absolute", "per row"}; }
 
-/// What is beside the map's formula: what names the rows, where each writes a token; the brush; and what the top of the
-/// colour bar means.
+/// What is beside the map's formula: what names the rows, where each writes a token; the brush; what is shown; and the
+/// head's gain, where there is no room for it beside the title.
 struct Tools {
-  bool rows = false, brush = false, range = false, shown = false;
+  bool rows = false, brush = false, shown = false, gain = false;
+  bool lists_rows = false;  ///< what names the rows is in the list of what is shown
 
+  bool has_any() const { return rows || brush || shown || gain; }
   float width(const Frame& frame) const {
     float sum = 0.0F;
     const auto add = [&](float width) { sum += width + (sum > 0.0F ? kToolGap : 0.0F); };
     if (rows) add(segmented_width(frame, row_labels()));
     if (brush) add(brush_toggle_width(frame));
-    if (range) add(segmented_width(frame, range_labels()));
     if (shown) add(kShownWidth);
+    if (gain) add(gain_control_width(frame));
     return sum;
   }
 };
 
-/// A mean has no mask of its own, and scores always have the whole map's range.
+/// A mean has no mask of its own.
 Tools tools_of(const Frame& frame) {
   const Selection& selection = frame.state.selection;
-  // Words are of the run itself.
-  const bool is_difference = frame.shows_difference() && !is_grouped(frame);
   return {.rows = rows_write_tokens(frame, selection.block.kind) && !is_grouped(frame),
           .brush = selection.mean == HeadMean::None && !is_grouped(frame),
-          .range = shown_stage(frame.state) == Stage::Weights && !shows_norms(frame.state) && !is_difference,
           .shown = can_group(frame)};
+}
+
+/// The header's second line: as much of it as there is room for.
+struct Subtitle {
+  std::string about, formula;
+  bool has_formula = true;
+  Tools tools;
+};
+
+/// Where there is too little room for all, what names the rows goes into a list, then the formula into a tooltip, then the
+/// text is cut.
+Subtitle fit_subtitle(const Frame& frame, std::string about, std::string formula, const Tools& tools) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  Subtitle line{.about = std::move(about), .formula = std::move(formula), .tools = tools};
+  const float formula_width = kTextGap + measure_math(fonts, fonts.body, line.formula).x;
+  const float about_width = ImGui::CalcTextSize(line.about.c_str()).x;
+  const auto room = [&] {
+    const float taken = line.tools.has_any() ? line.tools.width(frame) + kRightGap : 0.0F;
+    return ImGui::GetContentRegionAvail().x - taken;
+  };
+  if (about_width + formula_width <= room()) return line;
+  if (line.tools.rows) {
+    line.tools.rows = false;
+    line.tools.shown = line.tools.lists_rows = true;
+    if (about_width + formula_width <= room()) return line;
+  }
+  line.has_formula = false;
+  return line;
+}
+
+/// Kind and size of the map and its formula. While the brush is on, its hint takes their place, so that the map stays where
+/// it is.
+void draw_subtitle(Frame& frame, const Subtitle& line) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const float tools = line.tools.has_any() ? line.tools.width(frame) + kRightGap : 0.0F;
+  const float room = ImGui::GetContentRegionAvail().x - tools;
+  if (is_painting(frame)) {
+    draw_brush_hint(frame, room);
+  } else {
+    const Ink ink(fonts.body, frame.ui.theme().text_dim);
+    const std::string fitting = line.has_formula ? line.about : fit_text(fonts.body, line.about, room);
+    ImGui::TextUnformatted(fitting.c_str());
+    frame.mark("head.about", last_item_rect());
+    if (!line.has_formula) explain_last_item(frame, fmt::format("{}: {}", line.about, line.formula).c_str());
+  }
+  const bool has_formula = line.has_formula && !is_painting(frame);
+  float width = 1.0F;
+  ImGui::SameLine(0.0F, has_formula ? kTextGap : 0.0F);
+  if (has_formula) {
+    width = measure_math(fonts, fonts.body, line.formula).x;
+    draw_math(ImGui::GetWindowDrawList(), fonts, fonts.body, to_glm(ImGui::GetCursorScreenPos()), frame.ui.theme().output,
+              line.formula);
+  }
+  ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
 }
 
 void choose_row_names(Frame& frame) {
@@ -201,20 +231,24 @@ void choose_row_names(Frame& frame) {
   if (draw_segmented(frame, "head.rows", row_labels(), chosen)) frame.state.view.row_names = static_cast<RowNames>(chosen);
 }
 
-void choose_range(Frame& frame) {
-  auto chosen = static_cast<std::size_t>(frame.state.view.color_range);
-  if (draw_segmented(frame, "head.range", range_labels(), chosen))
-    frame.state.view.color_range = static_cast<ColorRange>(chosen);
-}
-
-/// Words or tokens, special tokens, and bars: a list that opens.
-void choose_shown(Frame& frame) {
+/// Words or tokens, special tokens, and bars: a list that opens. `lists_rows`: and what names the rows.
+void choose_shown(Frame& frame, bool lists_rows) {
   ViewChoices& view = frame.state.view;
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
   ImGui::SetNextItemWidth(kShownWidth);
   const bool is_open = ImGui::BeginCombo("##shown", view.groups_words ? "words" : "tokens");
   mark_last_item(frame, "head.shown");
   if (!is_open) return;
+  if (lists_rows) {
+    const std::vector<std::string> labels = row_labels();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const auto names = static_cast<RowNames>(i);
+      if (ImGui::Selectable(fmt::format("Rows: {}", labels[i]).c_str(), view.row_names == names)) view.row_names = names;
+      mark_last_item(frame, fmt::format("head.rows.{}", i));
+    }
+    if (can_group(frame)) ImGui::Separator();
+  }
+  if (!can_group(frame)) return ImGui::EndCombo();
   const auto toggle = [&](const char* label, const char* name, bool& value) {
     if (ImGui::Selectable(label, value)) value = !value;
     mark_last_item(frame, name);
@@ -233,7 +267,7 @@ void choose_shown(Frame& frame) {
 }
 
 void draw_tools(Frame& frame, const Tools& tools) {
-  if (!tools.rows && !tools.brush && !tools.range && !tools.shown) return;
+  if (!tools.has_any()) return;
   place_right(tools.width(frame));
   bool is_first = true;
   const auto next = [&] {
@@ -248,13 +282,13 @@ void draw_tools(Frame& frame, const Tools& tools) {
     next();
     draw_brush_toggle(frame);
   }
-  if (tools.range) {
-    next();
-    choose_range(frame);
-  }
   if (tools.shown) {
     next();
-    choose_shown(frame);
+    choose_shown(frame, tools.lists_rows);
+  }
+  if (tools.gain) {
+    next();
+    draw_gain_control(frame);
   }
 }
 
@@ -276,23 +310,30 @@ void draw_head_header(Frame& frame) {
   // Without an output projection there is nothing that a head could be kept out of.
   const bool has_gain = layer && layer->weights && layer->weights->output && selection.mean == HeadMean::None;
   const float title_end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  const bool has_room_for_gain =
-      title_end + kGainGap + gain_control_width(frame) + stages_width(frame) + kGainGap <= ImGui::GetContentRegionMax().x;
-  if (has_gain && has_room_for_gain) {
-    ImGui::SameLine(0.0F, kGainGap);
+  // The stages are narrower where that leaves room for the gain.
+  const std::vector<std::string> labels = stage_labels(frame);
+  const auto fits = [&](float padding, float gap) {
+    const float gain = has_gain ? gap + gain_control_width(frame) : 0.0F;
+    return title_end + gain + gap + segmented_width(frame, labels, padding) <= ImGui::GetContentRegionMax().x;
+  };
+  const bool is_wide = fits(kSegmentPadding, kGainGap);
+  const bool has_gain_above = has_gain && (is_wide || fits(kNarrowPadding, kNarrowGainGap));
+  if (has_gain_above) {
+    ImGui::SameLine(0.0F, is_wide ? kGainGap : kNarrowGainGap);
     draw_gain_control(frame);
   }
-  choose_stage(frame);
+  choose_stage(frame, has_gain_above && !is_wide ? kNarrowPadding : kSegmentPadding);
 
   std::string formula = map_formula(frame, layer);
   if (frame.shows_difference() && !is_grouped(frame)) formula += fmt::format(", {}", kDifferenceCaption);
   std::string about = fmt::format("{} · {} × {}", kind_name(frame, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   if (is_grouped(frame)) about = with_grouping(frame, about);
-  const Tools tools = tools_of(frame);
-  draw_subtitle(frame, about, formula, tools.width(frame));
-  draw_tools(frame, tools);
-  if (has_gain && !has_room_for_gain) draw_gain_control(frame);
+  Tools tools = tools_of(frame);
+  tools.gain = has_gain && !has_gain_above;
+  const Subtitle line = fit_subtitle(frame, std::move(about), std::move(formula), tools);
+  draw_subtitle(frame, line);
+  draw_tools(frame, line.tools);
 }
 
 }  // namespace headlight::app

@@ -151,8 +151,16 @@ void MapHeatmap::draw_bar(const view::Rect& bar) {
   const char* caption = is_difference  ? kDifferenceCaption
                         : is_per_row() ? "of row's largest"
                                        : quantity(is_norm ? kNorms : QuantityId(stage)).unit.c_str();
-  const bool is_fixed = is_difference || is_norm || is_per_row();
+  const bool is_fixed = !has_range_choice() || is_per_row();
   draw_range_bar(frame_, {.area = bar, .stage = stage, .caption = caption, .is_fixed = is_fixed}, image);
+}
+
+bool MapHeatmap::has_range_choice() const { return !frame_.shows_difference() && !shows_norms(frame_.state); }
+
+view::ValueLimits MapHeatmap::range() const {
+  shell::HeatmapImage image;
+  set_colors(image);
+  return {.low = image.low, .high = image.high};
 }
 
 std::optional<RangeHint> MapHeatmap::hint(HighWeight& high_weight) const {

@@ -27,6 +27,9 @@ class MapHeatmap {
   void draw_small(const Minimap& minimap);
   /// The colour bar, whose range the user may change.
   void draw_bar(const view::Rect& bar);
+  /// Can the user choose the bar's range? Not of differences and norms: each map has its own.
+  bool has_range_choice() const;
+  view::ValueLimits range() const;
   /// Whether nearly all cells have one colour, and how to see more.
   std::optional<RangeHint> hint(HighWeight& high_weight) const;
 

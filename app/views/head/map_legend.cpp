@@ -1,0 +1,126 @@
+#include "app/views/head/map_legend.h"
+
+#include <array>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/quantities/shown_map.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/segmented.h"
+#include "view/not_finite.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+constexpr float kScalePadding = 6.0F;   // of the scale's buttons
+constexpr float kSwitchHeight = 26.0F;  // of the scale's switch, and of the line that explains stripes
+constexpr float kOddHeight = 40.0F;     // of the two lines that explain the colour of what isn't a number
+constexpr float kZoomHeight = 40.0F;
+constexpr float kHintLine = 16.0F;
+
+void draw_hatched_sample(const shell::Theme& theme, ImVec2 low) {
+  constexpr float kEdge = 14.0F;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 high(low.x + kEdge, low.y + kEdge);
+  list->AddRectFilled(low, high, theme.hatch_ground);
+  ImGui::PushClipRect(low, high, true);
+  for (float shift = -kEdge; shift < kEdge; shift += 5.0F) {
+    list->AddLine(ImVec2(low.x + shift, high.y), ImVec2(low.x + shift + kEdge, low.y), theme.hatch, 1.5F);
+  }
+  ImGui::PopClipRect();
+  list->AddRect(low, high, theme.border);
+}
+
+}  // namespace
+
+MapLegend::MapLegend(Frame& frame, const MapHeatmap& heatmap, float zoom, HighWeight& high_weight)
+    : frame_(frame),
+      hint_(heatmap.hint(high_weight)),
+      has_scale_(shown_stage(frame.state) == Stage::Weights && !frame.shows_difference()),
+      has_masked_cells_(heatmap.has_masked_cells()),
+      has_odd_cells_(heatmap.has_odd_cells()),
+      zoom_(zoom) {
+  if (heatmap.has_range_choice()) range_.emplace(frame, shown_stage(frame.state), heatmap.range());
+  if (!hint_) return;
+  hint_lines_ = break_lines(frame.ui.fonts().small, hint_->text, kBarRoom - 22.0F);
+  hint_lines_.emplace_back("click to fit");
+}
+
+float MapLegend::height() const {
+  return (range_ ? range_->height() : 0.0F) + (has_scale_ ? kSwitchHeight : 0.0F) +
+         (hint_ ? kHintLine * static_cast<float>(hint_lines_.size()) + 10.0F : 0.0F) +
+         (has_masked_cells_ ? kSwitchHeight : 0.0F) + (has_odd_cells_ ? kOddHeight : 0.0F) +
+         (is_zoomed() ? kZoomHeight : 0.0F);
+}
+
+void MapLegend::draw(glm::vec2 at) {
+  const shell::Theme& theme = frame_.ui.theme();
+  ImFont* font = frame_.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (has_scale_) {
+    draw_scale(at);
+    at.y += kSwitchHeight;
+  }
+  if (range_) {
+    const float height = range_->height();
+    range_->draw(at);
+    at.y += height;
+  }
+  if (hint_) at.y = draw_hint(at);
+  if (has_masked_cells_) {
+    draw_hatched_sample(theme, to_imgui(at));
+    list->AddText(font, font_size(font), {at.x + 20.0F, at.y}, theme.text_dim, "masked");
+    at.y += kSwitchHeight;
+  }
+  if (has_odd_cells_) {
+    list->AddRectFilled(to_imgui(at), to_imgui(at + 14.0F), view::kNotFinitePacked);
+    list->AddText(font, font_size(font), {at.x + 20.0F, at.y}, theme.text_dim, "not a");
+    list->AddText(font, font_size(font), {at.x + 20.0F, at.y + 14.0F}, theme.text_dim, "number");
+    at.y += kOddHeight;
+  }
+  if (!is_zoomed()) return;
+  const std::string text = fmt::format("zoom {:.1f}×", zoom_);
+  list->AddText(font, font_size(font), to_imgui(at), theme.text, text.c_str());
+  list->AddText(font, font_size(font), {at.x, at.y + 17.0F}, theme.text_dim, "0 fits");
+}
+
+/// How colours follow the weights.
+void MapLegend::draw_scale(glm::vec2 at) {
+  const std::array<std::string, 3> labels = {"lin", "√", "log"};
+  auto chosen = static_cast<std::size_t>(frame_.state.view.color_spread);
+  ImGui::SetCursorScreenPos(to_imgui(at));
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(1.0F, 1.0F));
+  if (draw_segmented(frame_, "head.spread", labels, chosen, kScalePadding)) {
+    frame_.state.view.color_spread = static_cast<view::ScaleSpread>(chosen);
+  }
+  ImGui::PopStyleVar();
+}
+
+/// Returns the y below it.
+float MapLegend::draw_hint(glm::vec2 at) {
+  ImFont* font = frame_.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const shell::Theme& theme = frame_.ui.theme();
+  ImGui::SetCursorScreenPos(to_imgui(at));
+  const float height = kHintLine * static_cast<float>(hint_lines_.size());
+  if (ImGui::InvisibleButton("fit range", {kBarRoom - 20.0F, height})) {
+    auto& limits = frame_.state.view.color_limits;
+    limits.erase(Stage::Weights);
+    if (hint_->fit) limits[Stage::Weights] = *hint_->fit;
+  }
+  mark_last_item(frame_, "head.fit_range");
+  const bool is_hovered = ImGui::IsItemHovered();
+  if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+  for (std::size_t line = 0; line < hint_lines_.size(); ++line) {
+    const bool is_link = line + 1 == hint_lines_.size();
+    list->AddText(font, font_size(font), {at.x, at.y + kHintLine * static_cast<float>(line)},
+                  is_link ? (is_hovered ? theme.accent_hover : theme.accent) : theme.text, hint_lines_[line].c_str());
+  }
+  return at.y + height + 10.0F;
+}
+
+}  // namespace headlight::app
