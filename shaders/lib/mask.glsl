@@ -1,10 +1,12 @@
 // Which query sees which key. Needs params/mask.h; the including kernel declares MASK_WORDS(index) to read the mask buffer.
-//   buffer:    [batch, 2] first key and one past the last | [batch, heads] deny plane numbers | [batch, heads] allow plane numbers
+//   buffer:    [batch, 2] first key and one past the last | [batch, heads] deny plane numbers, in their highest 4 bits the pattern that
+//              takes the head's place (0: none) | [batch, heads] allow plane numbers
 //              | planes | rows | position bias (lib/score.glsl) | what expressions read (lib/expression.glsl)
 //   plane:     its first row, how many rows, the word where its rows begin
 //   row:       the word where its bits begin; first word | words << 16: key j is bit j % 32 of word j / 32 − first word
 // A plane has only rows that hold a cell, and those between; a row only words that do. One cell is a few words.
-const uint kNoPlane = 0xffffffffu;
+const uint kNoPlane = 0x0fffffffu, kPatternShift = 28u;
+const uint kUniform = 1u, kDiagonal = 2u, kPrevious = 3u;  // attention::FixedPattern; 4: the first token
 const float kHidden = -3.402823466e38;  // replaces −inf, to avoid arithmetic with infinities
 
 // The number subtracted from a row's scores before exp. Where every visible score is −∞, that is −∞ itself and the row becomes NaN, as
@@ -20,7 +22,7 @@ bool rule_shows(MaskParameters mask, uint i, uint j) {
 // A plane as the table of planes has it; y: 0 where there is none.
 uvec3 load_plane(MaskParameters mask, uint table_at, uint map) {
   if (table_at == 0u) return uvec3(0u);
-  uint plane = MASK_WORDS(table_at + map);
+  uint plane = MASK_WORDS(table_at + map) & kNoPlane;
   if (plane == kNoPlane) return uvec3(0u);
   uint at = mask.planes_at + plane * 3u;
   return uvec3(MASK_WORDS(at), MASK_WORDS(at + 1u), MASK_WORDS(at + 2u));
@@ -57,6 +59,7 @@ struct MapMask {
   uint key_end;
   uvec3 deny;
   uvec3 allow;  // wins
+  uint pattern;  // of the keys that a replaced head attends to
 };
 
 MapMask load_map_mask(MaskParameters mask, uint item, uint head, uint heads, uint keys) {
@@ -67,7 +70,15 @@ MapMask load_map_mask(MaskParameters mask, uint item, uint head, uint heads, uin
   map.key_end = mask.key_padding != 0u ? min(MASK_WORDS(item * 2u + 1u), keys) : keys;
   map.deny = load_plane(mask, mask.deny_at, item * heads + head);
   map.allow = load_plane(mask, mask.allow_at, item * heads + head);
+  map.pattern = mask.deny_at == 0u ? 0u : MASK_WORDS(mask.deny_at + item * heads + head) >> kPatternShift;
   return map;
+}
+
+// Is the key one of those that a replaced head attends to? (attention/fixed_pattern.h)
+bool pattern_shows(MapMask map, uint i, uint j) {
+  if (map.pattern <= kUniform) return true;
+  uint position = map.pattern == kDiagonal ? i : map.pattern == kPrevious ? max(i, 1u) - 1u : 0u;
+  return j == max(map.key_begin, min(position, map.key_end - 1u));
 }
 
 bool is_visible(MaskParameters mask, MapMask map, uint i, uint j) {
@@ -75,7 +86,7 @@ bool is_visible(MaskParameters mask, MapMask map, uint i, uint j) {
   if (kHasMaskExpression && shows) shows = expression_shows(mask.expressions_at, map.item, map.head, i, j);
   if (plane_bit(map.deny, i, j)) shows = false;
   if (plane_bit(map.allow, i, j)) shows = true;
-  return shows;
+  return shows && pattern_shows(map, i, j);
 }
 
 // Keys [x, y) that any query of [first, last] can see: the keys that a kernel has to process. An expression only hides more.
@@ -93,7 +104,7 @@ uvec2 visited_keys(MaskParameters mask, MapMask map, uint first, uint last, uint
 
 // Does every query of [i0, i1] see every key of [j0, j1]? Then no cell need be asked for.
 bool all_visible(MaskParameters mask, MapMask map, uint i0, uint i1, uint j0, uint j1) {
-  if (kHasMaskExpression || has_rows(map.deny, i0, i1) || j0 < map.key_begin || j1 >= map.key_end) return false;
+  if (kHasMaskExpression || map.pattern > kUniform || has_rows(map.deny, i0, i1) || j0 < map.key_begin || j1 >= map.key_end) return false;
   if (j1 < mask.prefix) return true;
   bool is_past = mask.causal == 0u || j1 <= i0;
   bool is_near = mask.window == 0u || ((i1 < j0 || i1 - j0 < mask.window) && (j1 < i0 || j1 - i0 < mask.window));

@@ -1,5 +1,5 @@
 // From a raw score q·k to the input of mask and softmax: scaled, capped, with the position bias, then what the user's expression makes
-// of it. Needs lib/mask.glsl and push constants p with scale, softcap, bias_at and mask.
+// of it; 0 in a head whose pattern is uniform. Needs lib/mask.glsl and push constants p with scale, softcap, bias_at and mask.
 //   position bias at p.bias_at: reach, then [head, 2·reach + 1] floats by distance key − query, clamped to ±reach
 #include "lib/tanh.glsl"
 
@@ -12,6 +12,7 @@ float position_bias(uint head, uint i, uint j) {
 }
 
 float scaled_score(float score, MapMask map, uint i, uint j) {
+  if (map.pattern == kUniform) return 0.0;
   float s = score * p.scale;
   if (p.softcap > 0.0) s = p.softcap * safe_tanh(s / p.softcap);
   if (p.bias_at != 0u) s += position_bias(map.head, i, j);

@@ -27,8 +27,8 @@ Result<MaskFill> parse_fill(std::string_view text);
 struct KeyRange {
   std::uint32_t begin = 0, end = 0;
 
-  KeyRange(std::uint32_t length) : end(length) {}  // NOLINT: padding on the right alone
-  KeyRange(std::uint32_t first, std::uint32_t past_the_last) : begin(first), end(past_the_last) {}
+  constexpr KeyRange(std::uint32_t length) : end(length) {}  // NOLINT: padding on the right alone
+  constexpr KeyRange(std::uint32_t first, std::uint32_t past_the_last) : begin(first), end(past_the_last) {}
   bool holds(std::uint32_t key) const { return key >= begin && key < end; }
 };
 

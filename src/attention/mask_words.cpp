@@ -13,7 +13,7 @@
 namespace headlight::attention {
 namespace {
 
-constexpr std::uint32_t kNoPlane = 0xffffffffu;
+constexpr std::uint32_t kNoPlane = 0x0fffffffu, kPatternShift = 28;  // as in shaders/lib/mask.glsl
 
 /// What decides a map's cells beside the rule: which part of the matrix and which painted scopes concern it.
 struct PlaneKey {
@@ -151,9 +151,12 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
   data.fill = data.has_finite_fill ? fill_value(mask.fill) : std::numeric_limits<float>::lowest();
 
   std::vector<std::uint32_t> words(key_ranges.begin(), key_ranges.end());
-  if (!deny.is_empty()) {
+  if (!deny.is_empty() || !extent.patterns.empty()) {
     data.deny_at = static_cast<std::uint32_t>(words.size());
-    words.insert(words.end(), deny.table.begin(), deny.table.end());
+    for (std::size_t map = 0; map < deny.table.size(); ++map) {
+      const auto pattern = extent.patterns.empty() ? std::nullopt : extent.patterns[map % extent.heads];
+      words.push_back(deny.table[map] | (pattern ? static_cast<std::uint32_t>(*pattern) << kPatternShift : 0U));
+    }
   }
   if (!allow.is_empty()) {
     data.allow_at = static_cast<std::uint32_t>(words.size());

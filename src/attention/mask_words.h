@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "attention/fixed_pattern.h"
 #include "attention/mask.h"
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
@@ -19,7 +21,8 @@ struct MaskExtent {
   std::uint32_t heads = 0;
   std::uint32_t queries = 0;
   std::uint32_t keys = 0;
-  std::uint32_t layers = 1;  ///< of the stack
+  std::uint32_t layers = 1;                                    ///< of the stack
+  std::span<const std::optional<FixedPattern>> patterns = {};  ///< [head] that take the place of computed ones; or empty
 };
 
 /// A MaskSpec on the device: the rule stays numbers, key lengths and the cells of matrices and painted masks become words.

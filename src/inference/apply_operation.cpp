@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 namespace headlight::inference {
 namespace {
@@ -56,6 +57,12 @@ void apply(const Replace& replace, const DeviceHead& head) {
                        {.first = first, .count = end - first});
 }
 
+/// Of the head's queries: with 0 all scores are equal.
+void apply(const ReplacePattern& replaced, const DeviceHead& head) {
+  if (replaced.pattern != attention::FixedPattern::Uniform) return;
+  ops::scale_head(head.stream, head.kernels, head.slot, 0.0f, head.rows);
+}
+
 /// One batch item's rows [token, width] of the reference, and which of them are real.
 struct ReferenceRows {
   std::uint32_t item = 0;
@@ -94,6 +101,10 @@ void apply(const Replace& replace, const ReferenceRows& rows) {
   }
 }
 
+void apply(const ReplacePattern& replaced, const ReferenceRows& rows) {
+  if (replaced.pattern == attention::FixedPattern::Uniform) std::ranges::fill(rows.values, 0.0);
+}
+
 }  // namespace
 
 void apply_operation(const Operation& operation, const DeviceHead& head) {
@@ -123,6 +134,28 @@ model::reference::SiteEdit reference_edit(const Interventions& interventions, co
         if (one.scope.head.value_or(head) == head) apply_operation(one.operation, values, head, tokens);
       }
     }
+  };
+}
+
+model::reference::Visibility reference_visibility(const Interventions& interventions, const model::ModelInput& input,
+                                                  const attention::MaskSet& masks, model::reference::Visibility is_visible) {
+  return [&interventions, &input, &masks, is_visible = std::move(is_visible)](
+             model::BlockRef block, std::uint32_t item, std::uint32_t head, std::uint32_t query, std::uint32_t key) {
+    const auto patterns = patterns_of(interventions, block, head + 1);
+    const model::TokenBatch& tokens = input.keys(block.kind);
+    attention::KeyRange keys = tokens.length;
+    if (masks[block.kind].rule.key_padding) keys = {tokens.start(item), tokens.start(item) + tokens.lengths[item]};
+    const bool is_of_pattern = patterns.empty() || !patterns[head] || attention::shows(*patterns[head], query, key, keys);
+    return is_of_pattern && is_visible(block, item, head, query, key);
+  };
+}
+
+model::reference::ScoreEdit reference_scores(const Interventions& interventions, model::reference::ScoreEdit edit) {
+  return [&interventions, edit = std::move(edit)](model::BlockRef block, std::uint32_t item, std::uint32_t head,
+                                                  std::uint32_t query, std::uint32_t key, double score) {
+    const auto patterns = patterns_of(interventions, block, head + 1);
+    if (!patterns.empty() && patterns[head] == attention::FixedPattern::Uniform) return 0.0;
+    return edit ? edit(block, item, head, query, key, score) : score;
   };
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "attention/mask.h"
 #include "gpu/stream.h"
 #include "inference/intervention.h"
 #include "model/reference.h"
@@ -33,5 +34,9 @@ void apply_operation(const Operation& operation, model::reference::Array& values
 
 /// The interventions as the reference takes them. Both must outlive the result.
 model::reference::SiteEdit reference_edit(const Interventions& interventions, const model::ModelInput& input);
+/// `is_visible` and `edit` (or none) with the patterns of replaced heads. All but these must outlive the results.
+model::reference::Visibility reference_visibility(const Interventions& interventions, const model::ModelInput& input,
+                                                  const attention::MaskSet& masks, model::reference::Visibility is_visible);
+model::reference::ScoreEdit reference_scores(const Interventions& interventions, model::reference::ScoreEdit edit = {});
 
 }  // namespace headlight::inference

@@ -16,7 +16,7 @@ struct SiteSize {
   std::uint32_t heads = 0, width = 0;
 };
 
-/// None where the layer has no such site.
+/// None where the layer has no such site. Width of the weights: 0, they are not stored.
 std::optional<SiteSize> size_of(Site site, const model::AttentionLayer& layer) {
   const model::AttentionConfig& config = layer.config;
   const bool has_output = layer.weights && layer.weights->output;
@@ -27,6 +27,7 @@ std::optional<SiteSize> size_of(Site site, const model::AttentionLayer& layer) {
   if (site == Site::FeedForward) {
     return layer.feed_forward ? std::optional(SiteSize{1, layer.feed_forward->out.out()}) : std::nullopt;
   }
+  if (site == Site::Weights) return SiteSize{config.heads, 0};
   const bool is_of_keys = site == Site::Key || site == Site::Value,
              is_of_values = site == Site::Value || site == Site::HeadOutput;
   return SiteSize{is_of_keys ? config.kv_head_count() : config.heads, is_of_values ? config.d_v : config.d_k};
@@ -42,6 +43,7 @@ std::string complaint(const Scale& scale, std::uint32_t) {
   return std::isfinite(scale.gain) ? "" : fmt::format("its gain is {}: give a finite number", scale.gain);
 }
 std::string complaint(const Average&, std::uint32_t) { return ""; }
+std::string complaint(const ReplacePattern&, std::uint32_t) { return ""; }
 std::string complaint(const Add& add, std::uint32_t width) {
   if (add.vector.size() != width) {
     return fmt::format("its vector has {} numbers where a head has {}: give as many", add.vector.size(), width);
@@ -56,6 +58,15 @@ std::string complaint(const Replace& replace, std::uint32_t width) {
   }
   const bool is_finite = std::ranges::all_of(replace.rows, [](float value) { return std::isfinite(value); });
   return is_finite ? "" : "its rows have a number that isn't finite: give finite ones";
+}
+
+std::string complaint(const Intervention& one, const SiteSize& size) {
+  const bool is_pattern = std::holds_alternative<ReplacePattern>(one.operation);
+  if (one.scope.head.value_or(0) >= size.heads)
+    return fmt::format("there is no head {} among {}", *one.scope.head, size.heads);
+  if (is_pattern && one.site != Site::Weights) return "a pattern can replace weights alone";
+  if (!is_pattern && one.site == Site::Weights) return "weights can be replaced by a pattern alone";
+  return std::visit([&](const auto& operation) { return complaint(operation, size.width); }, one.operation);
 }
 
 }  // namespace
@@ -77,10 +88,7 @@ void check(const model::Network& network, std::span<const Intervention> interven
       const std::optional<SiteSize> size = size_of(one.site, network.layer(block));
       if (!size) continue;
       has_block = true;
-      std::string why = std::visit([&](const auto& operation) { return complaint(operation, size->width); }, one.operation);
-      if (one.scope.head.value_or(0) >= size->heads) {
-        why = fmt::format("there is no head {} among {}", *one.scope.head, size->heads);
-      }
+      const std::string why = complaint(one, *size);
       if (why.empty()) continue;
       throw Error(ErrorKind::InvalidInput, "intervention {} on the {} of the {} attention in layer {}: {}", i + 1,
                   to_string(one.site), to_string(block.kind), block.layer.value, why);
@@ -92,6 +100,15 @@ void check(const model::Network& network, std::span<const Intervention> interven
                   model::has_heads(one.site) ? "" : " with one");
     }
   }
+}
+
+bool fits(const model::Network& network, const Intervention& intervention) {
+  try {
+    check(network, std::span(&intervention, 1));
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
 }
 
 Interventions of_block(std::span<const Intervention> interventions, model::BlockRef block) {
@@ -109,6 +126,32 @@ bool mixes_tokens(std::span<const Intervention> interventions, model::BlockKind 
   return std::ranges::any_of(interventions, [&](const Intervention& one) {
     return std::holds_alternative<Average>(one.operation) && one.scope.kind.value_or(kind) == kind;
   });
+}
+
+Interventions interventions_of(const FixedPatterns& patterns, const model::Network& network) {
+  Interventions result;
+  for (const model::BlockRef block : network.blocks()) {
+    const std::uint32_t heads = network.layer(block).config.heads;
+    for (auto one = patterns.lower_bound({block, 0}); one != patterns.end() && one->first.first == block; ++one) {
+      const std::uint32_t head = one->first.second;
+      if (head < heads) result.push_back({Site::Weights, scope_of(block, head), ReplacePattern{one->second}});
+    }
+  }
+  return result;
+}
+
+std::vector<std::optional<attention::FixedPattern>> patterns_of(std::span<const Intervention> interventions,
+                                                                model::BlockRef block, std::uint32_t heads) {
+  std::vector<std::optional<attention::FixedPattern>> patterns;
+  for (const Intervention& one : interventions) {
+    const auto* replaced = std::get_if<ReplacePattern>(&one.operation);
+    if (replaced == nullptr || !one.scope.covers(block)) continue;
+    patterns.resize(heads);
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      if (one.scope.head.value_or(head) == head) patterns[head] = replaced->pattern;
+    }
+  }
+  return patterns;
 }
 
 Interventions interventions_of(const HeadGains& gains, const model::Network& network) {

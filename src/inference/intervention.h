@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "attention/fixed_pattern.h"
 #include "model/network.h"
 #include "model/site.h"
 
@@ -52,7 +53,15 @@ struct Replace {
 
   bool operator==(const Replace&) const = default;
 };
-using Operation = std::variant<Scale, Add, Average, Replace>;
+/// The head's attention pattern becomes this one, at the site Weights and nowhere else ("attention pattern intervention");
+/// of several on one head the last one counts. Weights are a function of queries, keys and mask and stored nowhere, so it is
+/// told by these: the mask shows the pattern's keys alone, and where it is uniform the queries are 0, and so all scores.
+struct ReplacePattern {
+  attention::FixedPattern pattern = attention::FixedPattern::Uniform;
+
+  bool operator==(const ReplacePattern&) const = default;
+};
+using Operation = std::variant<Scale, Add, Average, Replace, ReplacePattern>;
 
 /// A change of what a pass computes. A pass applies its interventions at a site in the order of their list: with x ← 2x
 /// before x ← x + b the result is 2x + b.
@@ -69,6 +78,9 @@ using Interventions = std::vector<Intervention>;
 /// site or head, when a number isn't finite, and when a vector or a row is not as wide as the site.
 void check(const model::Network& network, std::span<const Intervention> interventions);
 
+/// Would check() accept it?
+bool fits(const model::Network& network, const Intervention& intervention);
+
 /// What changes numbers of this block, in order, each scope narrowed to the block: two equal lists do the same to it.
 Interventions of_block(std::span<const Intervention> interventions, model::BlockRef block);
 
@@ -78,6 +90,15 @@ using HeadGains = std::map<std::pair<model::BlockRef, std::uint32_t>, float>;
 /// Head gains as interventions. Gains of heads that the network doesn't have are left out: they may be of the network that
 /// was open before.
 Interventions interventions_of(const HeadGains& gains, const model::Network& network);
+
+/// The patterns of replaced heads by block and head.
+using FixedPatterns = std::map<std::pair<model::BlockRef, std::uint32_t>, attention::FixedPattern>;
+/// As interventions; those of heads that the network doesn't have are left out.
+Interventions interventions_of(const FixedPatterns& patterns, const model::Network& network);
+
+/// [head] of the block: the pattern that takes the head's place; empty where none does.
+std::vector<std::optional<attention::FixedPattern>> patterns_of(std::span<const Intervention> interventions,
+                                                                model::BlockRef block, std::uint32_t heads);
 
 /// Does a change make tokens of the block depend on later ones, whatever the mask is?
 bool mixes_tokens(std::span<const Intervention> interventions, model::BlockKind kind);

@@ -53,6 +53,7 @@ Hidden LayerRecorder::layer(const LayerPosition& place, const model::AttentionLa
               [&](std::uint32_t head) { return ops::head_slot(*tensor, head); });
   };
   intervene_in(model::Site::Query, block.q, place.rows);
+  intervene_in(model::Site::Weights, block.q, place.rows);  // a uniform pattern's queries are 0
   intervene_in(model::Site::Key, block.k, place.key_rows);
   intervene_in(model::Site::Value, block.v, place.key_rows);
   attend(place, block);
@@ -109,11 +110,13 @@ attention::BlockRun LayerRecorder::begin_block(const LayerPosition& place, const
                                             std::max(queries.length, keys.length));
     }
     const attention::MaskSpec mask = attention::in_layer(pass_.masks[ref.kind], config);
+    const auto patterns = patterns_of(pass_.interventions, ref, config.heads);
     const MaskTokens tokens(*pass_.network, pass_.input, ref.kind, mask);
-    block.mask = std::make_shared<const attention::DeviceMask>(attention::upload_mask(
-        stream_, mask,
-        {ref.layer.value, queries.batch, config.heads, queries.length, keys.length, layer_count(*pass_.network, ref.kind)},
-        token_ranges(keys), bias, tokens.all()));
+    block.mask = std::make_shared<const attention::DeviceMask>(
+        attention::upload_mask(stream_, mask,
+                               {ref.layer.value, queries.batch, config.heads, queries.length, keys.length,
+                                layer_count(*pass_.network, ref.kind), patterns},
+                               token_ranges(keys), bias, tokens.all()));
     block.version = next_version();
   }
   const auto of_heads = [&](Role role, const TensorSize& size, ops::Rows rows, const char* purpose) {

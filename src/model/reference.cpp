@@ -97,6 +97,7 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
             AttentionStages& stages, const PositionBias* bias, const SiteEdit& edit, const ScoreEdit& score_edit) {
   if (edit) {
     edit(block, Site::Query, stages.q);
+    edit(block, Site::Weights, stages.q);
     edit(block, Site::Key, stages.k);
     edit(block, Site::Value, stages.v);
   }

@@ -34,7 +34,7 @@ using Visibility =
     std::function<bool(BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key)>;
 
 /// Changes the numbers of a site [batch, head, token, d] of a block where the pass has computed them; sites without heads
-/// have one.
+/// have one. Of Site::Weights the numbers are the queries, where a uniform pattern begins.
 using SiteEdit = std::function<void(BlockRef block, Site site, Array& values)>;
 
 /// What becomes of a scaled score, softcap and position bias included, before the mask.

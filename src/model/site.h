@@ -5,12 +5,13 @@
 
 namespace headlight::model {
 
-/// A named place of a layer at which its numbers can be changed while a pass runs. The first four are tensors with heads,
+/// A named place of a layer at which its numbers can be changed while a pass runs. The first five are of heads,
 /// the others rows as wide as the residual stream, which count as one head.
 enum class Site : std::uint8_t {
   Query,       ///< q [head, query, d_k] that scores are computed from: after bias, norm and RoPE
   Key,         ///< k [KV head, key, d_k], likewise
   Value,       ///< v [KV head, key, d_v]
+  Weights,     ///< softmax of the masked scores [head, query, key]; its one operation is ReplacePattern
   HeadOutput,  ///< z = weights · v [head, query, d_v] before the heads are merged and W_O is applied
   Residual,    ///< the layer's input [query, d_model], before its norm; the residual connection carries the change on
   /// What W_O returns [query, d_model], before the residual is added and before a norm of either.
@@ -18,7 +19,7 @@ enum class Site : std::uint8_t {
   FeedForward,  ///< what the feed-forward network returns [query, d_model], likewise
 };
 
-/// "queries", "keys", "values", "head outputs", "residual stream", "attention output", "feed-forward output".
+/// "queries", "keys", "values", "weights", "head outputs", "residual stream", "attention output", "feed-forward output".
 constexpr std::string_view to_string(Site site) {
   switch (site) {
     case Site::Query:
@@ -27,6 +28,8 @@ constexpr std::string_view to_string(Site site) {
       return "keys";
     case Site::Value:
       return "values";
+    case Site::Weights:
+      return "weights";
     case Site::HeadOutput:
       break;
     case Site::Residual:

@@ -97,6 +97,10 @@ void lay_out_values(const Map& map, std::size_t first, std::uint32_t from, std::
 /// What the mask and softmax take of raw scores q·k: capped, with the position bias (shaders/lib/score.glsl).
 void add_extras(const Map& map, std::uint32_t query, std::uint32_t first_key, float* scores) {
   const AttentionParameters& p = map.task.parameters;
+  if (map.mask.is_uniform()) {
+    std::fill_n(scores, kTile, 0.0f);
+    return;
+  }
   for (std::uint32_t i = 0; i < kTile; ++i) {
     if (p.softcap > 0.0f) scores[i] = p.softcap * std::tanh(scores[i] / p.softcap);
     if (p.bias_at == 0) continue;

@@ -7,7 +7,7 @@
 namespace headlight::ops {
 namespace {
 
-constexpr std::uint32_t kNoPlane = 0xffffffffu;
+constexpr std::uint32_t kNoPlane = 0x0fffffffu, kPatternShift = 28;
 
 }  // namespace
 
@@ -18,11 +18,12 @@ HostMask::HostMask(const MaskParameters& mask, const std::uint32_t* words, std::
   key_end_ = mask.key_padding != 0 ? std::min(words[std::size_t{item} * 2 + 1], keys) : keys;
   deny_ = load_plane(mask.deny_at, item * heads + head);
   allow_ = load_plane(mask.allow_at, item * heads + head);
+  if (mask.deny_at != 0) pattern_ = words[mask.deny_at + item * heads + head] >> kPatternShift;
 }
 
 HostMask::Plane HostMask::load_plane(std::uint32_t table_at, std::uint32_t map) const {
   if (table_at == 0) return {};
-  const std::uint32_t plane = words_[table_at + map];
+  const std::uint32_t plane = words_[table_at + map] & kNoPlane;
   if (plane == kNoPlane) return {};
   const std::uint32_t* at = words_ + mask_.planes_at + std::size_t{plane} * 3;
   return {at[0], at[1], at[2]};
@@ -43,7 +44,13 @@ bool HostMask::rule_shows(std::uint32_t query, std::uint32_t key) const {
   return key < mask_.prefix || (is_past && is_near);
 }
 
+std::uint32_t HostMask::pattern_key(std::uint32_t query) const {
+  const std::uint32_t position = pattern_ == kDiagonal ? query : pattern_ == kPrevious ? std::max(query, 1U) - 1 : 0;
+  return std::max(key_begin_, std::min(position, key_end_ - 1));
+}
+
 bool HostMask::is_visible(std::uint32_t query, std::uint32_t key) const {
+  if (pattern_ > kUniform && key != pattern_key(query)) return false;
   if (has_bit(allow_, query, key)) return true;
   return key >= key_begin_ && key < key_end_ && rule_shows(query, key) && !has_bit(deny_, query, key);
 }
@@ -61,6 +68,13 @@ HostMask::Range HostMask::visited(std::uint32_t first, std::uint32_t last) const
 
 void HostMask::hide(std::uint32_t query, std::uint32_t first_key, float* scores) const {
   constexpr std::uint32_t kCount = HostTile::kColumns;
+  if (pattern_ > kUniform) {
+    const std::uint32_t shown = pattern_key(query) - first_key;  // huge where the key comes before the tile
+    for (std::uint32_t i = 0; i < kCount; ++i) {
+      if (i != shown || !is_visible(query, first_key + i)) scores[i] = kHidden;
+    }
+    return;
+  }
   const bool has_cells = deny_.has_rows(query, query) || allow_.has_rows(query, query);
   if (has_cells || mask_.window != 0) {
     for (std::uint32_t i = 0; i < kCount; ++i) {

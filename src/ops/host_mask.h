@@ -20,12 +20,18 @@ class HostMask {
   Range visited(std::uint32_t first, std::uint32_t last) const;
   bool is_visible(std::uint32_t query, std::uint32_t key) const;
 
+  /// Does the head's pattern give every visible key the same score, 0?
+  bool is_uniform() const { return pattern_ == kUniform; }
+
   /// Sets scores [query, first_key … first_key + 64) that the mask hides to kHidden; keys from `keys` on are hidden.
   void hide(std::uint32_t query, std::uint32_t first_key, float* scores) const;
 
   static constexpr float kHidden = -3.402823466e38f;
 
  private:
+  /// Patterns that take a head's place, as in shaders/lib/mask.glsl.
+  static constexpr std::uint32_t kUniform = 1, kDiagonal = 2, kPrevious = 3;
+
   struct Plane {
     std::uint32_t first = 0, rows = 0, at = 0;
 
@@ -34,10 +40,12 @@ class HostMask {
   Plane load_plane(std::uint32_t table_at, std::uint32_t map) const;
   bool has_bit(const Plane& plane, std::uint32_t query, std::uint32_t key) const;
   bool rule_shows(std::uint32_t query, std::uint32_t key) const;
+  /// The only key that the pattern leaves to the query.
+  std::uint32_t pattern_key(std::uint32_t query) const;
 
   MaskParameters mask_;
   const std::uint32_t* words_;
-  std::uint32_t keys_, key_begin_ = 0, key_end_ = 0;
+  std::uint32_t keys_, key_begin_ = 0, key_end_ = 0, pattern_ = 0;
   Plane deny_, allow_;
 };
 

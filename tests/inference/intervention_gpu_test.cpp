@@ -26,10 +26,14 @@ namespace {
 double difference_from_reference(test::RunningSession& session, const test::NetworkCase& one,
                                  const Interventions& interventions, std::string& worst) {
   const double fill = static_cast<double>(attention::fill_value(one.masks.by_kind[0].fill));
-  return test::max_difference(session,
-                              model::reference::run(*one.network, one.input, test::visibility(one.masks, one.input), fill,
-                                                    reference_edit(interventions, one.input)),
-                              worst);
+  return test::max_difference(
+      session,
+      model::reference::run(
+          *one.network, one.input,
+          reference_visibility(interventions, one.input, one.masks, test::visibility(one.masks, *one.network, one.input)),
+          fill, reference_edit(interventions, one.input),
+          reference_scores(interventions, test::score_edit(one.masks, *one.network, one.input))),
+      worst);
 }
 
 /// Maps, outputs and logits of a run of an encoder–decoder.
@@ -166,7 +170,10 @@ TEST_SUITE("gpu") {
     const Interventions impossible[] = {{{.scope = {.head = 4'000'000'000}, .operation = Scale{0.0f}}},
                                         {{.scope = {.layer = 4'000'000'000}, .operation = Scale{0.0f}}},
                                         {{.scope = {}, .operation = Scale{std::numeric_limits<float>::quiet_NaN()}}},
-                                        {{.scope = {}, .operation = Add{std::vector<float>(1000, 1.0f)}}}};
+                                        {{.scope = {}, .operation = Add{std::vector<float>(1000, 1.0f)}}},
+                                        {{.scope = {}, .operation = ReplacePattern{}}},
+                                        {{.site = Site::Weights, .scope = {}, .operation = Scale{0.5f}}},
+                                        {{.site = Site::Weights, .scope = {.head = 99}, .operation = ReplacePattern{}}}};
     for (const Interventions& interventions : impossible) {
       CHECK(test::is_one_line(
           test::error_message([&] { session.run(model.network, desk.input(), desk.masks, interventions); })));

@@ -158,6 +158,14 @@ inference::Intervention random_intervention(Random& random, const model::Network
   const auto blocks = network.blocks();
   const model::BlockRef block = blocks[random.below(static_cast<std::uint32_t>(blocks.size()))];
   inference::Intervention one;
+  if (random.chance(0.2)) {
+    using attention::FixedPattern;
+    const FixedPattern pattern =
+        random.pick({FixedPattern::Uniform, FixedPattern::Diagonal, FixedPattern::Previous, FixedPattern::First});
+    one = {Site::Weights, {.kind = block.kind, .layer = block.layer.value}, inference::ReplacePattern{pattern}};
+    if (random.chance(0.8)) one.scope.head = random.below(network.layer(block).config.heads);
+    return one;
+  }
   one.site = random.pick(
       {Site::Query, Site::Key, Site::Value, Site::HeadOutput, Site::Residual, Site::AttentionOutput, Site::FeedForward});
   if (width_at(one.site, network.layer(block)) == 0) one.site = Site::HeadOutput;

@@ -89,6 +89,35 @@ attention::ExpressionMap AttentionCase::map(std::uint32_t item, std::uint32_t he
           .tokens = {.query_ids = of_item(query_ids, queries), .key_ids = of_item(key_ids, keys)}};
 }
 
+bool AttentionCase::is_visible(std::uint32_t item, std::uint32_t head, attention::Cell cell) const {
+  const bool is_of_mask = mask.is_visible(map(item, head), item, cell, keys_of(item));
+  if (patterns.empty() || !patterns[head]) return is_of_mask;
+  const attention::KeyRange range = mask.rule.key_padding ? keys_of(item) : attention::KeyRange(keys);
+  return is_of_mask && attention::shows(*patterns[head], cell.query, cell.key, range);
+}
+
+double AttentionCase::score(std::uint32_t item, std::uint32_t head, attention::Cell cell, double scaled) const {
+  if (!patterns.empty() && patterns[head] == attention::FixedPattern::Uniform) return 0.0;
+  return mask.score_expression.score(map(item, head), cell.query, cell.key, scaled, mask.sliders);
+}
+
+void AttentionCase::replace_patterns(Random& random) {
+  using attention::FixedPattern;
+  for (std::uint32_t head = 0; head < config.heads; ++head) {
+    patterns.push_back(std::nullopt);
+    if (random.chance(0.6)) {
+      patterns.back() =
+          random.pick({FixedPattern::Uniform, FixedPattern::Diagonal, FixedPattern::Previous, FixedPattern::First});
+    }
+    if (patterns.back() != FixedPattern::Uniform) continue;
+    const std::size_t size = std::size_t{queries} * config.d_k;
+    for (std::uint32_t item = 0; item < batch; ++item) {
+      const auto from = q.values.begin() + static_cast<std::ptrdiff_t>((std::size_t{item} * config.heads + head) * size);
+      std::fill_n(from, size, 0.0f);
+    }
+  }
+}
+
 AttentionCase random_attention(Random& random) {
   AttentionCase one;
   const auto tokens = [&] {
@@ -132,6 +161,7 @@ AttentionCase random_attention(Random& random) {
   if (random.chance(0.25)) one.mask.matrix = random_matrix(random, one);
   if (random.chance(0.3)) one.mask.painted = random_paint(random, one);
   fill_numbers(random, one, random.pick({0.1f, 1.0f, 2.0f}));
+  if (random.chance(0.3)) one.replace_patterns(random);
   return one;
 }
 
@@ -171,6 +201,7 @@ AttentionCase expressed_attention(Random& random, std::uint32_t number) {
     one.mask.sliders = {{"part", 0.75f}, {"sinks", 2.0f}};
     one.mask.painted[{}].paint({3, 60}, true);
     one.mask.painted[{.head = 1}].paint({4, 4}, false);
+    one.replace_patterns(random);
   }
   one.mask.mask_expression = mask_expression(mask);
   one.mask.score_expression = score_expression(score);
@@ -180,10 +211,11 @@ AttentionCase expressed_attention(Random& random, std::uint32_t number) {
 std::string describe(const AttentionCase& one) {
   return fmt::format(
       "batch {}, {} query heads, {} KV heads, {} × {} tokens from query {} on, d {} and {}, mask {}, padding {}, fill "
-      "{}{}{}, softcap {}{}{}",
+      "{}{}{}{}, softcap {}{}{}",
       one.batch, one.config.heads, one.config.kv_head_count(), one.queries, one.keys, one.first_query, one.config.d_k,
       one.config.d_v, attention::to_string(one.mask.rule), one.mask.rule.key_padding, attention::to_string(one.mask.fill),
-      one.mask.matrix ? ", a matrix" : "", one.mask.painted.empty() ? "" : ", painted", one.config.softcap,
+      one.mask.matrix ? ", a matrix" : "", one.mask.painted.empty() ? "" : ", painted",
+      one.patterns.empty() ? "" : ", patterns", one.config.softcap,
       !one.position_bias                                             ? ""
       : one.position_bias->kind == model::PositionBias::Kind::Slopes ? ", slopes"
                                                                      : ", distance buckets",
@@ -200,13 +232,13 @@ AttentionResult<double> expected(const AttentionCase& one) {
   stages.v = widened(one.v);
   const auto is_visible = [&](model::BlockRef, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
                               std::uint32_t key) {
-    return one.mask.is_visible(one.map(batch, head), batch, {query, key}, one.keys_of(batch));
+    return one.is_visible(batch, head, {query, key});
   };
   model::reference::attend(
       one.config, {.layer = LayerIndex{one.layer}}, is_visible, static_cast<double>(attention::fill_value(one.mask.fill)),
       stages, one.position_bias ? &*one.position_bias : nullptr, {},
       [&](model::BlockRef, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key, double score) {
-        return one.mask.score_expression.score(one.map(batch, head), query, key, score, one.mask.sliders);
+        return one.score(batch, head, {query, key}, score);
       });
   return {stages.heads.values, stages.row_max.values, stages.row_sum.values};
 }
@@ -220,7 +252,8 @@ attention::DeviceMask put_mask(gpu::Stream& stream, const AttentionCase& one) {
   const std::vector<std::uint32_t> bias =
       one.position_bias ? attention::position_bias_words(*one.position_bias, std::max(one.queries, one.keys))
                         : std::vector<std::uint32_t>();
-  return attention::upload_mask(stream, one.mask, {one.layer, one.batch, one.config.heads, one.queries, one.keys, kLayers},
+  return attention::upload_mask(stream, one.mask,
+                                {one.layer, one.batch, one.config.heads, one.queries, one.keys, kLayers, one.patterns},
                                 ranges, bias, {.query_ids = one.query_ids, .key_ids = one.key_ids});
 }
 

@@ -24,15 +24,22 @@ struct AttentionCase {
   std::optional<model::PositionBias> position_bias = {};
   std::uint32_t first_query = 0;  ///< queries before it are left unchanged
   attention::MaskSpec mask;
-  std::vector<std::uint32_t> query_ids, key_ids;  ///< [batch · token], of expressions; empty: 0
-  Tensor q, k, v;                                 ///< [batch, head or KV head, token, d]
+  std::vector<std::optional<attention::FixedPattern>> patterns;  ///< [head], or empty; the queries of uniform ones are 0
+  std::vector<std::uint32_t> query_ids, key_ids;                 ///< [batch · token], of expressions; empty: 0
+  Tensor q, k, v;                                                ///< [batch, head or KV head, token, d]
 
   attention::KeyRange keys_of(std::uint32_t item) const;
   attention::ExpressionMap map(std::uint32_t item, std::uint32_t head) const;
+  /// By mask and pattern.
+  bool is_visible(std::uint32_t item, std::uint32_t head, attention::Cell cell) const;
+  /// What the score expression makes of a score; 0 in a head with a uniform pattern.
+  double score(std::uint32_t item, std::uint32_t head, attention::Cell cell, double scaled) const;
+  /// Replaces patterns of heads at random.
+  void replace_patterns(Random& random);
 };
 
-/// Random sizes, grouped queries, rule, fill, matrix, painted cells, padding on both sides, scale, softcap, position bias,
-/// merge order and first query; small enough for the naive kernel.
+/// Random sizes, grouped queries, rule, fill, matrix, painted cells, padding on both sides, patterns, scale, softcap,
+/// position bias, merge order and first query; small enough for the naive kernel.
 AttentionCase random_attention(Random& random);
 /// No mask, random numbers, every key visible.
 AttentionCase plain_attention(Random& random, std::uint32_t batch, std::uint32_t heads, std::uint32_t queries,

@@ -50,7 +50,7 @@ double cell(const AttentionCase& one, const test::AttentionResult<double>& resul
     value = cap * std::tanh(value / cap);
   }
   if (one.position_bias) value += one.position_bias->value(head, std::int64_t{j} - std::int64_t{i});
-  value = one.mask.score_expression.score(one.map(look.item, head), i, j, value, one.mask.sliders);
+  value = one.score(look.item, head, {i, j}, value);
   if (look.stage == MapStage::Scaled) return value;
   const bool has_fill = one.mask.fill != attention::MaskFill::NegativeInfinity;
   const double fill = has_fill ? static_cast<double>(attention::fill_value(one.mask.fill))
@@ -75,7 +75,7 @@ Cells expected(const AttentionCase& one, const Look& look) {
         for (std::uint32_t i = region.row + top; i < region.row + std::min(region.rows, top + region.pool); ++i) {
           for (std::uint32_t j = region.column + left; j < region.column + std::min(region.columns, left + region.pool);
                ++j) {
-            const bool is_visible = one.mask.is_visible(one.map(look.item, head), look.item, {i, j}, one.keys_of(look.item));
+            const bool is_visible = one.is_visible(look.item, head, {i, j});
             const double value = cell(one, result, look, head, i, j, is_visible);
             is_masked = is_masked && !is_visible;
             largest = std::isnan(largest) || std::isnan(value) ? kNan : std::max(largest, value);
