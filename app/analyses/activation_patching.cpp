@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/analyses/patch_place.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -39,8 +40,7 @@ class ActivationPatchingTask final : public AnalysisTask {
   std::size_t cells_of(const Unit& unit) const { return map_ == PatchMap::Heads ? 1 : unit.count; }
   /// Numbers of one cell.
   std::size_t cell_numbers() const { return source_values_.size() / cells_of(units_[unit_]); }
-  void read_values(Reads& reads) const;
-  std::vector<float> values_in(const Answers& answers) const;
+  PatchPlace place() const;
   inference::Intervention patch() const;
   void keep(const PatchedNumbers& numbers);
   /// Goes on to the next cell whose activations differ.
@@ -52,7 +52,7 @@ class ActivationPatchingTask final : public AnalysisTask {
   std::array<std::uint32_t, 2> tokens_;
   inference::StateRef state_;  ///< whose prediction is measured
   std::vector<Unit> units_;
-  std::uint32_t width_ = 0;  ///< of a token's activations
+  BlockShapes shapes_;
   Step step_ = Step::TargetNumbers;
   std::size_t unit_ = 0, cell_ = 0;
   std::vector<float> source_values_, target_values_;  ///< of the unit [token, width]
@@ -65,6 +65,7 @@ ActivationPatchingTask::ActivationPatchingTask(const AnalysisQuery& query, const
       batch_(query.batch),
       tokens_(query.tokens) {
   check(query, subject);
+  shapes_ = subject.shapes;
   const model::Layers& layers = *subject.network->layers;
   const auto last = static_cast<std::uint32_t>(layers.decoder.empty() ? layers.encoder.size() : layers.decoder.size());
   state_ = {.batch = query.batch, .token = query.query, .layer = last};
@@ -106,7 +107,6 @@ void ActivationPatchingTask::list_units(const AnalysisQuery& query, const Analys
     const std::size_t row = found_.layers.size();
     found_.layers.push_back(block.layer.value);
     found_.columns = is_heads ? std::max<std::size_t>(found_.columns, shape.heads) : count;
-    width_ = is_heads ? shape.d_v : map_ == PatchMap::AttentionOutput ? shape.d_output : shape.d_model;
     if (is_heads) {
       for (std::uint32_t head = 0; head < shape.heads; ++head) {
         units_.push_back({.block = block,
@@ -118,7 +118,7 @@ void ActivationPatchingTask::list_units(const AnalysisQuery& query, const Analys
       }
       continue;
     }
-    const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(kStepNumbers / width_, 1));
+    const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(kStepNumbers / patch_width(map_, shape), 1));
     for (std::uint32_t at = 0; at < count; at += most) {
       units_.push_back({.block = block, .row = row, .column = at, .first = first + at, .count = std::min(most, count - at)});
     }
@@ -134,7 +134,7 @@ AnalysisTask::Reads ActivationPatchingTask::next(std::size_t /*most_cells*/) {
   const bool is_of_source = step_ == Step::SourceNumbers || step_ == Step::SourceValues;
   reads.is_of_reference = is_of_source != into_reference_;
   if (step_ == Step::SourceValues || step_ == Step::TargetValues) {
-    read_values(reads);
+    read_place(place(), shapes_.at(units_[unit_].block), reads);
     return reads;
   }
   reads.logits.push_back(state_);
@@ -142,43 +142,18 @@ AnalysisTask::Reads ActivationPatchingTask::next(std::size_t /*most_cells*/) {
   return reads;
 }
 
-void ActivationPatchingTask::read_values(Reads& reads) const {
+PatchPlace ActivationPatchingTask::place() const {
   const Unit& unit = units_[unit_];
-  const bool is_heads = map_ == PatchMap::Heads;
-  if (is_heads || map_ == PatchMap::AttentionOutput) {
-    reads.tiles.push_back({.block = unit.block,
-                           .batch = batch_,
-                           .head = unit.head,
-                           .stage = is_heads ? attention::Stage::Heads : attention::Stage::Output,
-                           .row = unit.first,
-                           .rows = unit.count,
-                           .columns = width_});
-    return;
-  }
-  const bool is_encoder = unit.block.kind == model::BlockKind::EncoderSelf;
-  reads.residuals.push_back(
-      {.stack = is_encoder ? inference::Stack::Encoder : inference::Stack::Decoder,
-       .layer = unit.block.layer.value,
-       .batch = batch_,
-       .first = unit.first,
-       .count = unit.count,
-       .part = map_ == PatchMap::FeedForward ? inference::StreamPart::FeedForward : inference::StreamPart::State});
-}
-
-std::vector<float> ActivationPatchingTask::values_in(const Answers& answers) const {
-  return answers.tiles.empty() ? answers.residuals.front().values : answers.tiles.front().values;
+  return {.map = map_, .block = unit.block, .batch = batch_, .head = unit.head, .first = unit.first, .count = unit.count};
 }
 
 inference::Intervention ActivationPatchingTask::patch() const {
-  const Unit& unit = units_[unit_];
-  constexpr std::array kSites = {model::Site::Residual, model::Site::AttentionOutput, model::Site::FeedForward,
-                                 model::Site::HeadOutput};
+  inference::Intervention one = intervention_at(place());
   const auto from = source_values_.begin() + static_cast<std::ptrdiff_t>(cell_ * cell_numbers());
-  return {.site = kSites.at(static_cast<std::size_t>(map_)),
-          .scope = inference::scope_of(unit.block, unit.head),
-          .operation = inference::Replace{.item = batch_,
-                                          .first = unit.first + static_cast<std::uint32_t>(cell_),
-                                          .rows = {from, from + static_cast<std::ptrdiff_t>(cell_numbers())}}};
+  one.operation = inference::Replace{.item = batch_,
+                                     .first = units_[unit_].first + static_cast<std::uint32_t>(cell_),
+                                     .rows = {from, from + static_cast<std::ptrdiff_t>(cell_numbers())}};
+  return one;
 }
 
 void ActivationPatchingTask::take(const Answers& answers) {
@@ -192,11 +167,11 @@ void ActivationPatchingTask::take(const Answers& answers) {
       step_ = Step::SourceValues;
       return;
     case Step::SourceValues:
-      source_values_ = values_in(answers);
+      source_values_ = place_values(answers);
       step_ = Step::TargetValues;
       return;
     case Step::TargetValues:
-      target_values_ = values_in(answers);
+      target_values_ = place_values(answers);
       step_ = Step::Pass;
       cell_ = 0;
       return skip_equal();

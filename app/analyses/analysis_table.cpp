@@ -11,6 +11,7 @@
 #include "app/analyses/head_ranking.h"
 #include "app/analyses/head_similarity.h"
 #include "app/analyses/head_verification.h"
+#include "app/analyses/kept_activation.h"
 #include "app/analyses/logit_attribution.h"
 #include "app/analyses/residual_sizes.h"
 #include "app/analyses/run_sample.h"
@@ -23,6 +24,7 @@ constexpr std::array kAnalyses = {
     &kBlockStates,      &kHeadMetricAnalysis, &kResidualSizes,      &kLogitAttribution, &kLogitSources,  &kFlowRoutes,
     &kAttentionRollout, &kAttentionFlow,      &kRunSample,          &kChangedHeads,     &kHeadKnockouts, &kFromTo,
     &kPatternRanking,   &kHeadSimilarity,     &kActivationPatching, &kHeadCompositions, &kOvCopying,     &kHeadVerification,
+    &kKeptActivation,
 };
 
 }  // namespace

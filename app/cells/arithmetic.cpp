@@ -266,6 +266,10 @@ Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {
   Arithmetic arithmetic;
   arithmetic.cell = fmt::format("{}[{},{}]", kNames[static_cast<std::size_t>(stage)], question.row, question.column);
   arithmetic.result = numbers.value(stage, question.row, question.column);
+  if (question.is_uniform && (stage == Stage::Q || stage == Stage::Scaled)) {
+    arithmetic.note = "The head's pattern is uniform: its queries are 0, and so are all scores.";
+    return arithmetic;
+  }
   switch (stage) {
     case Stage::X:
       arithmetic.note = question.layer && question.layer->norms.before

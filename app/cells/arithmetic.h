@@ -45,6 +45,7 @@ struct CellQuestion {
   std::string score_expression = {};  ///< that the user typed; empty: none
   /// What it makes of the cell's score; valid while what the question was made from is.
   std::function<double(double score)> expressed = {};
+  bool is_uniform = false;  ///< the head's pattern is replaced by the uniform one
   attention::Stage stage = attention::Stage::Scores;
   std::uint32_t row = 0, column = 0;
 };

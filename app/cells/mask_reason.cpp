@@ -8,7 +8,11 @@ namespace headlight::app {
 
 std::string mask_reason(const attention::MaskSpec& mask, const MapCell& where) {
   const auto [query, key] = where.cell;
-  if (mask.is_visible(where.map, where.batch, where.cell, where.keys)) return {};
+  if (mask.is_visible(where.map, where.batch, where.cell, where.keys)) {
+    const attention::KeyRange keys = mask.rule.key_padding || where.map.keys == 0 ? where.keys : where.map.keys;
+    if (!where.pattern || attention::shows(*where.pattern, query, key, keys)) return {};
+    return fmt::format("pattern ({})", attention::to_string(*where.pattern));
+  }
   if (mask.painted_state(where.map.layer, where.batch, where.map.head, where.cell)) return "paint";
 
   const attention::MaskRule& rule = mask.rule;

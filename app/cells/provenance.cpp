@@ -153,6 +153,8 @@ class Teller {
         is_norm ? std::string(inputs_of(base.stage)) + ", the key's row of V, and W_O" : std::string(inputs_of(base.stage)));
     const float gain = gain_of_head();
     if (gain != 1.0F && (base.stage == Stage::Heads || is_norm)) add("head's gain", fmt::format("{:.4g}", gain));
+    const std::string pattern = pattern_of_head();
+    if (!pattern.empty() && !is_mean) add("head's pattern", "replaced by the " + pattern + " one, within the mask");
     if (!is_mean) add_weights(base.stage, is_norm);
     add_pooling(base);
   }
@@ -161,6 +163,13 @@ class Teller {
     if (!result_.inputs) return 1.0F;
     const auto found = result_.inputs->gains.find({number_.block, number_.head});
     return found == result_.inputs->gains.end() ? 1.0F : found->second;
+  }
+
+  /// The pattern that takes the place of the head's own; null: none.
+  std::string pattern_of_head() const {
+    if (!result_.inputs) return {};
+    const auto found = result_.inputs->patterns.find({number_.block, number_.head});
+    return found == result_.inputs->patterns.end() ? std::string() : std::string(attention::to_string(found->second));
   }
 
   void add_pooling(const Quantity& shown) {

@@ -220,6 +220,7 @@ void ModelFlags::apply(State& state) {
   for (const StateEdit& edit : playground_edits_) edit(state);
   apply_model(state);
   apply_masks(state);
+  for (const StateEdit& edit : change_edits_) edit(state);
 }
 
 }  // namespace headlight::app

@@ -66,6 +66,7 @@ class ModelFlags {
   std::string first_model_flag_;       ///< valid with a model only
   std::vector<StateEdit> playground_edits_, model_edits_;
   std::vector<MaskEdit> mask_edits_;
+  std::vector<StateEdit> change_edits_;  ///< of heads
   ExpressionFlags expressions_;
   bool joins_trained_mask_ = false;  ///< --mask names a rule, which a causal model's own stays beside
   std::string mask_file_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 namespace headlight::app {
 namespace {
 
+using attention::FixedPattern;
 using shell::Key;
 
 /// Without an output projection a gain would change nothing.
@@ -52,31 +54,38 @@ void solo(const CommandContext& context) {
   }
 }
 
-constexpr std::uint32_t kMostPatternTokens = 512;  // whose cells are painted one by one
-
-bool can_replace_pattern(const CommandContext& context) {
-  const auto shape = context.shapes.find(context.state.selection.block);
-  return shape != context.shapes.end() && context.state.selection.block.kind != model::BlockKind::Cross &&
-         shape->second.queries == shape->second.keys && shape->second.queries <= kMostPatternTokens;
+std::optional<FixedPattern> pattern_of(const State& state) {
+  return fixed_pattern(state, state.selection.block, state.selection.head);
 }
 
-/// Masks all but one key of each query of the selected head, `behind` tokens before it or else the first.
-void look_behind(const CommandContext& context, std::uint32_t behind) {
-  const Selection& selection = context.state.selection;
-  const std::uint32_t tokens = context.shapes.at(selection.block).queries;
-  std::vector<attention::PaintedCell> cells;
-  for (std::uint32_t query = 0; query < tokens; ++query) {
-    for (std::uint32_t key = 0; key < tokens; ++key) {
-      cells.emplace_back(attention::Cell{.query = query, .key = key}, key == query - std::min(query, behind));
-    }
-  }
-  const attention::PaintScope scope{.layer = selection.block.layer.value, .batch = selection.batch, .head = selection.head};
-  selected_mask(context.state).painted[scope] = attention::CellRuns(std::move(cells));
-}
+bool has_head(const CommandContext& context) { return heads_of_layer(context) > 0; }
 
 std::string tell_of_pattern(const State& after, const char* what) {
   const Selection& selection = after.selection;
-  return fmt::format("Layer {} · head {} looks only at {}", selection.block.layer.value, selection.head, what);
+  return fmt::format("Layer {} · head {} {}", selection.block.layer.value, selection.head,
+                     pattern_of(after) ? fmt::format("attends to {}", what) : "attends as computed");
+}
+
+/// Replaces the selected head's pattern, or gives its own back.
+Command pattern_command(const char* id, const char* label, const char* menu_label, const char* what, FixedPattern pattern) {
+  return {.id = id,
+          .label = label,
+          .group = "Head",
+          .help = "Its scores don't count any more; what the mask hides stays hidden. Again: its own pattern comes back.",
+          .menu = {.menu = "Edit", .submenu = "Pattern of the head", .label = menu_label, .section = 2},
+          .run =
+              [pattern](const CommandContext& context) {
+                State& state = context.state;
+                const std::pair head(state.selection.block, state.selection.head);
+                if (pattern_of(state) == pattern) {
+                  state.patterns.erase(head);
+                } else {
+                  state.patterns[head] = pattern;
+                }
+              },
+          .is_enabled = has_head,
+          .is_checked = [pattern](const CommandContext& context) { return pattern_of(context.state) == pattern; },
+          .tell = [what](const State& after, bool) { return tell_of_pattern(after, what); }};
 }
 
 std::string tell_of_solo(const State& after, bool) {
@@ -118,20 +127,22 @@ std::vector<Command> head_commands() {
            [](const CommandContext& context) { return has_output_projection(context) && heads_of_layer(context) > 1; },
        .tell = tell_of_solo,
        .refusal = "No head can be knocked out here: there is no output projection, or only one head"},
-      {.id = "head.look_at_itself",
-       .label = "Let the head look only at the token itself",
+      pattern_command("head.look_at_all", "Replace the head's pattern: all visible tokens alike", "All visible tokens alike",
+                      "all visible tokens alike", FixedPattern::Uniform),
+      pattern_command("head.look_at_itself", "Replace the head's pattern: only the token itself", "Only the token itself",
+                      "the token itself", FixedPattern::Diagonal),
+      pattern_command("head.look_at_previous", "Replace the head's pattern: only the token before", "Only the token before",
+                      "the token before", FixedPattern::Previous),
+      pattern_command("head.look_at_first", "Replace the head's pattern: only the first token", "Only the first token",
+                      "the first token", FixedPattern::First),
+      {.id = "head.reset_patterns",
+       .label = "Give all heads their own patterns back",
        .group = "Head",
-       .help = "Masks all other keys of this head, of a text of up to 512 tokens; Ctrl+Shift+R brings them back.",
-       .run = [](const CommandContext& context) { look_behind(context, 0); },
-       .is_enabled = can_replace_pattern,
-       .tell = [](const State& after, bool) { return tell_of_pattern(after, "the token itself"); }},
-      {.id = "head.look_at_previous",
-       .label = "Let the head look only at the token before",
-       .group = "Head",
-       .help = "Masks all other keys of this head, of a text of up to 512 tokens; Ctrl+Shift+R brings them back.",
-       .run = [](const CommandContext& context) { look_behind(context, 1); },
-       .is_enabled = can_replace_pattern,
-       .tell = [](const State& after, bool) { return tell_of_pattern(after, "the token before"); }},
+       .help = "Heads whose patterns were replaced attend as computed again.",
+       .menu = {.menu = "Edit", .submenu = "Pattern of the head", .label = "All heads as computed", .section = 2, .part = 1},
+       .run = [](const CommandContext& context) { context.state.patterns.clear(); },
+       .is_enabled = [](const CommandContext& context) { return !context.state.patterns.empty(); },
+       .tell = [](const State&, bool is_changed) -> std::string { return is_changed ? "Patterns are as computed" : ""; }},
       {.id = "head.reset_gains",
        .label = "Reset head gains",
        .group = "Head",

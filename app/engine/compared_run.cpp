@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/quantities/evaluation.h"
+#include "app/state/run_interventions.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -77,7 +78,7 @@ void ComparedRun::compute(const RunInputs& wanted, const Newest& newest, Runner&
     run_ = runner.run({.network = built.network,
                        .input = *built.input,
                        .masks = wanted.masks,
-                       .interventions = inference::interventions_of(wanted.gains, *built.network)},
+                       .interventions = interventions_of(wanted, *built.network)},
                       std::move(base));
     ++number_;
   } catch (const std::exception& error) {

@@ -123,7 +123,7 @@ void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs)
   run_ = runner_->run({.network = source.network,
                        .input = *source.input,
                        .masks = inputs.masks,
-                       .interventions = inference::interventions_of(inputs.gains, *source.network)},
+                       .interventions = interventions_of(inputs, *source.network)},
                       std::move(run_));
   const bool is_other_network = !result_.network || result_.network->layers != source.network->layers;
   if (is_other_network) result_.analyses.clear();

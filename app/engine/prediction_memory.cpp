@@ -35,6 +35,8 @@ PredictionMemory::Part PredictionMemory::changed_part(const RunInputs& from, con
   if (from == to) return Part::None;
   RunInputs other = to;
   other.gains = from.gains;
+  other.patterns = from.patterns;
+  other.changes = from.changes;
   if (other == from) return Part::Gains;
   other = to;
   other.masks = from.masks;

@@ -13,7 +13,7 @@ namespace {
 
 using exporting::Json;
 
-Json describe_language_model(const inference::LanguageModel& model, const Model& choice, const inference::HeadGains& gains) {
+Json describe_language_model(const inference::LanguageModel& model, const Model& choice) {
   Json about = {{"name", model.description.name},
                 {"family", model.description.family},
                 {"model_type", model.description.model_type},
@@ -25,13 +25,23 @@ Json describe_language_model(const inference::LanguageModel& model, const Model&
   if (choice.ids.empty()) about["text"] = choice.text;
   if (!choice.pair_text.empty()) about["pair_text"] = choice.pair_text;
   if (!choice.target_text.empty() && choice.target_ids.empty()) about["target_text"] = choice.target_text;
-  for (const auto& [which, gain] : gains) {
-    about["gains"].push_back({{"attention", model::to_string(which.first.kind)},
-                              {"layer", which.first.layer.value},
-                              {"head", which.second},
-                              {"gain", gain}});
-  }
   return about;
+}
+
+/// Gains and patterns of heads.
+void describe_changes(const RunInputs& inputs, Json& about) {
+  const auto head = [](const auto& which) {
+    return Json{
+        {"attention", model::to_string(which.first.kind)}, {"layer", which.first.layer.value}, {"head", which.second}};
+  };
+  for (const auto& [which, gain] : inputs.gains) {
+    about["gains"].push_back(head(which));
+    about["gains"].back()["gain"] = gain;
+  }
+  for (const auto& [which, pattern] : inputs.patterns) {
+    about["patterns"].push_back(head(which));
+    about["patterns"].back()["pattern"] = attention::to_string(pattern);
+  }
 }
 
 /// The settings that rebuild the network, and its sizes.
@@ -47,7 +57,8 @@ Json describe_model(const RunRecord& record) {
       [](const Notebook& notebook) -> Json {
         return {{"preset", notebook.name}, {"about", inference::make_notebook(notebook.name).summary}};
       },
-      [&](const Model& choice) { return describe_language_model(*record.language_model, choice, inputs.gains); });
+      [&](const Model& choice) { return describe_language_model(*record.language_model, choice); });
+  describe_changes(inputs, model);
   for (const ExportBlocks& blocks : record.blocks) {
     const inference::BlockShape& shape = blocks.shape;
     Json& attention = model["attention"][std::string(model::to_string(blocks.kind))];

@@ -10,6 +10,7 @@
 #include "app/exports/record.h"
 #include "app/exports/results.h"
 #include "app/exports/tiles.h"
+#include "app/state/run_interventions.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "export/file_name.h"
@@ -258,7 +259,7 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
                     runner.run({.network = source.network,
                                 .input = *source.input,
                                 .masks = options.inputs.masks,
-                                .interventions = inference::interventions_of(options.inputs.gains, *source.network)},
+                                .interventions = interventions_of(options.inputs, *source.network)},
                                nullptr),
                     source, options, observer);
 }

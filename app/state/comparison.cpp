@@ -24,6 +24,8 @@ State state_of(const FrozenRun& frozen) {
   state.source = frozen.inputs.source;
   state.masks = frozen.inputs.masks;
   state.gains = frozen.inputs.gains;
+  state.patterns = frozen.inputs.patterns;
+  state.changes = frozen.inputs.changes;
   return state;
 }
 
@@ -63,6 +65,8 @@ void return_to_frozen(State& state) {
   state.source = std::move(source);
   state.masks = inputs.masks;
   state.gains = inputs.gains;
+  state.patterns = inputs.patterns;
+  state.changes = inputs.changes;
 }
 
 json write_frozen(const SharedValue<FrozenRun>& frozen) {

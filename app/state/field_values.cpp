@@ -80,6 +80,35 @@ void read_gains(const JsonReader& object, const char* key, inference::HeadGains&
   }
 }
 
+json write_patterns(const inference::FixedPatterns& patterns) {
+  json list = json::array();
+  for (const auto& [head, pattern] : patterns) {
+    list.push_back({{"kind", enum_name<model::BlockKind>(kKinds, head.first.kind)},
+                    {"layer", head.first.layer.value},
+                    {"head", head.second},
+                    {"pattern", enum_name<attention::FixedPattern>(kFixedPatterns, pattern)}});
+  }
+  return list;
+}
+
+void read_patterns(const JsonReader& object, const char* key, inference::FixedPatterns& value) {
+  const json* found = object.find(key);
+  if (!found) return;
+  if (!found->is_array()) object.fail(key, "a list of heads", *found);
+  value.clear();
+  for (const json& head : *found) {
+    const JsonReader reader(head, object.path(key));
+    model::BlockRef block;
+    std::uint32_t number = 0;
+    attention::FixedPattern pattern = attention::FixedPattern::Uniform;
+    reader.read_enum<model::BlockKind>("kind", block.kind, kKinds);
+    reader.read("layer", block.layer.value, 0u, kLastIndex);
+    reader.read("head", number, 0u, kLastIndex);
+    reader.read_enum<attention::FixedPattern>("pattern", pattern, kFixedPatterns);
+    value[{block, number}] = pattern;
+  }
+}
+
 json write_limits(const ColorLimits& limits) {
   json value = json::object();
   for (const auto& [stage, ends] : limits) {

@@ -28,6 +28,14 @@ void read_ids(const JsonReader& object, const char* key, IdLists& value);
 nlohmann::json write_gains(const inference::HeadGains& gains);
 void read_gains(const JsonReader& object, const char* key, inference::HeadGains& value);
 
+/// [{"kind", "layer", "head", "pattern"}, …].
+nlohmann::json write_patterns(const inference::FixedPatterns& patterns);
+void read_patterns(const JsonReader& object, const char* key, inference::FixedPatterns& value);
+
+/// [{"name", "operation", "site", "kind", "layer", "head", "item", "first", "strength", "numbers"}, …].
+nlohmann::json write_changes(const KeptChanges& changes);
+void read_changes(const JsonReader& object, const char* key, KeptChanges& value);
+
 /// {"weights": [low, high], …}.
 nlohmann::json write_limits(const ColorLimits& limits);
 void read_limits(const JsonReader& object, const char* key, ColorLimits& value);

@@ -58,6 +58,8 @@ std::string model_changes(const State& state) {
       std::ranges::count_if(state.gains, [](const auto& head_and_gain) { return head_and_gain.second == 0.0F; }));
   if (knocked_out > 0) parts.push_back(counted(knocked_out, "head") + " knocked out");
   if (state.gains.size() > knocked_out) parts.push_back(counted(state.gains.size() - knocked_out, "head") + " scaled");
+  if (!state.patterns.empty()) parts.push_back(counted(state.patterns.size(), "head") + " replaced");
+  if (!state.changes.empty()) parts.push_back(counted(state.changes.size(), "activation") + " kept");
   const attention::MaskSet& trained = trained_masks(state);
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
     compare(state.masks.by_kind[kind], trained.by_kind[kind], parts);

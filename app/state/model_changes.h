@@ -6,8 +6,8 @@
 
 namespace headlight::app {
 
-/// How masks and head gains differ from those the model was trained with, or the playground's and the notebook's own:
-/// "1 head knocked out · padding off". Empty where they are equal.
+/// How masks, head gains and replaced patterns differ from those the model was trained with, or the playground's and the
+/// notebook's own: "1 head knocked out · padding off". Empty where they are equal.
 std::string model_changes(const State& state);
 
 }  // namespace headlight::app

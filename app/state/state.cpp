@@ -71,6 +71,8 @@ void keep_source(State& state) {
 /// Drops the parts of the state that belong only to the model or notebook that was left.
 void drop_changes(State& state) {
   state.gains.clear();
+  state.patterns.clear();
+  state.changes.clear();
   state.compare.frozen.reset();
   state.selection = {};
   state.view.pinned.reset();
@@ -148,6 +150,8 @@ RunInputs run_inputs(const State& state) {
   inputs.source = run_source(state.source);
   inputs.masks = state.masks;
   inputs.gains = state.gains;
+  inputs.patterns = state.patterns;
+  inputs.changes = state.changes;
   return inputs;
 }
 
@@ -202,6 +206,11 @@ void set_head_gain(State& state, model::BlockRef block, std::uint32_t head, floa
   }
 }
 
+std::optional<attention::FixedPattern> fixed_pattern(const State& state, model::BlockRef block, std::uint32_t head) {
+  const auto found = state.patterns.find({block, head});
+  return found == state.patterns.end() ? std::nullopt : std::optional(found->second);
+}
+
 attention::MaskSpec& selected_mask(State& state) { return state.masks[state.selection.block.kind]; }
 const attention::MaskSpec& selected_mask(const State& state) { return state.masks[state.selection.block.kind]; }
 
@@ -235,6 +244,8 @@ void reset_masks(State& state) { state.masks = trained_masks(state); }
 void restore_training(State& state) {
   reset_masks(state);
   state.gains.clear();
+  state.patterns.clear();
+  state.changes.clear();
 }
 
 void select_head(Selection& selection, model::BlockRef block, std::uint32_t head) {

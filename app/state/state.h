@@ -8,6 +8,7 @@
 
 #include <glm/vec2.hpp>
 
+#include "app/state/kept_change.h"
 #include "app/state/number_ref.h"
 #include "app/state/source.h"
 #include "attention/mask.h"
@@ -234,6 +235,8 @@ struct RunInputs {
   Source source;
   attention::MaskSet masks;
   inference::HeadGains gains;
+  inference::FixedPatterns patterns;
+  KeptChanges changes;
 
   // Compiled once, in state.cpp, like State's.
   RunInputs();
@@ -300,8 +303,10 @@ struct PatchingChoices {
 struct State {
   Source source;
   KeptSources kept;
-  attention::MaskSet masks;    ///< of the shown source
-  inference::HeadGains gains;  ///< scaled or knocked-out heads; others have 1
+  attention::MaskSet masks;           ///< of the shown source
+  inference::HeadGains gains;         ///< scaled or knocked-out heads; others have 1
+  inference::FixedPatterns patterns;  ///< of heads whose pattern is replaced
+  KeptChanges changes;                ///< patches and steering vectors
   GenerationChoices generation;
   Selection selection;
   ViewChoices view;
@@ -398,6 +403,9 @@ float head_gain(const State& state, model::BlockRef block, std::uint32_t head);
 /// A gain of 1 is removed, so that setting it back leaves no entry.
 void set_head_gain(State& state, model::BlockRef block, std::uint32_t head, float gain);
 
+/// The pattern that takes the place of the head's own.
+std::optional<attention::FixedPattern> fixed_pattern(const State& state, model::BlockRef block, std::uint32_t head);
+
 /// The mask that panels edit: of the selected block's kind.
 attention::MaskSpec& selected_mask(State& state);
 const attention::MaskSpec& selected_mask(const State& state);
@@ -410,7 +418,8 @@ void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRa
 /// notebook's or the model's own masks.
 const attention::MaskSet& trained_masks(const State& state);
 void reset_masks(State& state);
-/// The model's trained masks and no gains: the initial state of a new start, a preset and an opened model.
+/// The model's trained masks, no gains and no replaced patterns: the initial state of a new start, a preset and an opened
+/// model.
 void restore_training(State& state);
 
 /// Blocks of a run with their sizes, as the engine reports them.

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <regex>
 #include <utility>
 
 #include "app/state/field.h"
@@ -50,12 +52,21 @@ Change describe_mask_change(const attention::MaskSpec& before, const attention::
 }
 
 Change describe_masks_change(const State& before, const State& after) {
-  if (before.gains != after.gains) return {.label = "Reset the model"};
+  if (before.gains != after.gains || before.patterns != after.patterns || before.changes != after.changes)
+    return {.label = "Reset the model"};
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
     const attention::MaskSpec &old_mask = before.masks.by_kind[kind], &new_mask = after.masks.by_kind[kind];
     if (old_mask != new_mask) return describe_mask_change(old_mask, new_mask);
   }
   return {};
+}
+
+Change describe_kept_changes(const State& before, const State& after) {
+  const KeptChanges &old_ones = before.changes, &new_ones = after.changes;
+  if (new_ones.size() > old_ones.size()) return {.label = "Keep " + new_ones.back().name};
+  if (new_ones.size() < old_ones.size())
+    return {.label = new_ones.empty() ? "Drop kept activations" : "Drop a kept activation"};
+  return {.label = "Change strength", .is_continuous = true};
 }
 
 template <typename At>
@@ -185,10 +196,43 @@ void add_playground(std::vector<Field>& fields) {
       {.name = "--merge", .help = "how heads are merged: concatenate or without-transpose", .value_name = "ORDER"}));
 }
 
-/// What was changed about the model: masks and gains.
+/// "L1H4=uniform,cross:L0H2=first" behind a flag.
+StateEdit parse_patterns(const std::string& flag, const std::string& text) {
+  const auto fail = [&](const std::string& part) {
+    return UsageError("{}: expected a head and its pattern such as L1H4=uniform (or diagonal, previous, first), found '{}'",
+                      flag, part);
+  };
+  inference::FixedPatterns patterns;
+  for (const std::string& part : split_list(flag, {text})) {
+    static const std::regex kForm("(?:(encoder|decoder|cross):)?L([0-9]{1,4})H([0-9]{1,4})=([a-z]+)");
+    std::smatch found;
+    const bool is_form = std::regex_match(part, found, kForm);
+    const auto named =
+        std::ranges::find(kFixedPatterns, is_form ? found[4].str() : "", &EnumName<attention::FixedPattern>::second);
+    if (named == kFixedPatterns.end()) throw fail(part);
+    model::BlockRef block{.layer = LayerIndex{static_cast<std::uint32_t>(std::stoul(found[2]))}};
+    if (found[1].matched) block.kind = std::ranges::find(kKinds, found[1].str(), &EnumName<model::BlockKind>::second)->first;
+    patterns[{block, static_cast<std::uint32_t>(std::stoul(found[3]))}] = named->first;
+  }
+  return [patterns](State& state) {
+    for (const auto& [head, pattern] : patterns) state.patterns[head] = pattern;
+  };
+}
+
+/// What was changed about the model: masks, gains and patterns.
 void add_changes(std::vector<Field>& fields) {
   fields.push_back(described(masks_field("masks", "", at(&State::masks)), describe_masks_change));
   fields.push_back(value_field("", "gains", "Change head gain", at(&State::gains), write_gains, read_gains));
+  Field patterns = value_field("", "patterns", "Replace head pattern", at(&State::patterns), write_patterns, read_patterns);
+  patterns.flag = {.name = "--replace-pattern",
+                   .value_name = "HEAD=PATTERN",
+                   .help =
+                       "a head attends by a fixed pattern within its mask: uniform, diagonal, previous or first, as in "
+                       "L1H4=uniform,L0H2=first (in an encoder-decoder decoder:L1H4 or cross:L1H4)",
+                   .parse = parse_patterns};
+  fields.push_back(std::move(patterns));
+  fields.push_back(
+      described(value_field("", "changes", "", at(&State::changes), write_changes, read_changes), describe_kept_changes));
 }
 
 void add_generation(std::vector<Field>& fields) {

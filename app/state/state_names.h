@@ -82,6 +82,11 @@ inline constexpr std::array<EnumName<PatchMeasure>, 3> kPatchMeasures = {
     {{PatchMeasure::Logit, "logit"}, {PatchMeasure::Probability, "probability"}, {PatchMeasure::Loss, "loss"}}};
 inline constexpr std::array<EnumName<model::MergeOrder>, 2> kMerges = {
     {{model::MergeOrder::Concatenate, "concatenate"}, {model::MergeOrder::WithoutTranspose, "without-transpose"}}};
+inline constexpr std::array<EnumName<attention::FixedPattern>, 4> kFixedPatterns = {
+    {{attention::FixedPattern::Uniform, "uniform"},
+     {attention::FixedPattern::Diagonal, "diagonal"},
+     {attention::FixedPattern::Previous, "previous"},
+     {attention::FixedPattern::First, "first"}}};
 inline constexpr std::array<EnumName<model::BlockKind>, 3> kKinds = {{{model::BlockKind::EncoderSelf, "encoder"},
                                                                       {model::BlockKind::DecoderSelf, "decoder"},
                                                                       {model::BlockKind::Cross, "cross"}}};

@@ -32,19 +32,31 @@ std::size_t approximate_bytes(const attention::MaskSet& masks, const attention::
 }
 
 /// Of the frozen run, whose masks mostly are also those of a step.
+std::size_t approximate_bytes(const KeptChanges& changes) {
+  std::size_t bytes = 0;
+  for (const KeptChange& change : changes) {
+    const inference::Operation& operation = change.intervention->operation;
+    if (const auto* add = std::get_if<inference::Add>(&operation)) bytes += add->vector.size() * sizeof(float);
+    if (const auto* replace = std::get_if<inference::Replace>(&operation)) bytes += replace->rows.size() * sizeof(float);
+  }
+  return bytes;
+}
+
 std::size_t approximate_bytes(const FrozenRun& frozen) {
   const std::size_t text = match(
       frozen.inputs.source, [](const Playground& shown) { return shown.text.size() + shown.key_text.size(); },
       [](const Notebook&) { return std::size_t{0}; },
       [](const Model& shown) { return shown.text.size() + shown.pair_text.size() + shown.target_text.size(); });
-  return sizeof(FrozenRun) + text + approximate_bytes(frozen.inputs.masks, nullptr);
+  return sizeof(FrozenRun) + text + approximate_bytes(frozen.inputs.masks, nullptr) +
+         approximate_bytes(frozen.inputs.changes);
 }
 
 /// Only parts of unbounded size are counted.
 std::size_t approximate_bytes(const State& state, const State* before) {
   const bool shares_frozen = before && before->compare.frozen.get() == state.compare.frozen.get();
   const std::size_t frozen = state.compare.frozen && !shares_frozen ? approximate_bytes(*state.compare.frozen) : 0;
-  return sizeof(State) + frozen + state.text().size() + state.playground().key_text.size() +
+  const std::size_t changes = before && before->changes == state.changes ? 0 : approximate_bytes(state.changes);
+  return sizeof(State) + frozen + changes + state.text().size() + state.playground().key_text.size() +
          approximate_bytes(state.masks, before ? &before->masks : nullptr) +
          approximate_bytes(state.playground().kept_masks, before ? &before->playground().kept_masks : nullptr) +
          approximate_bytes(state.model().trained_masks, before ? &before->model().trained_masks : nullptr);

@@ -10,7 +10,7 @@ void draw_gain_control(Frame& frame);
 /// Its width in UI units.
 float gain_control_width(const Frame& frame);
 
-/// A mark in a thumbnail's corner for a head whose gain isn't 1; nothing for others.
+/// Marks in a thumbnail's corners for a head whose gain isn't 1 or whose pattern is replaced; nothing for others.
 void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const view::Rect& box);
 
 }  // namespace headlight::app

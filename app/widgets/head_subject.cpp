@@ -46,12 +46,18 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
                         .mask_reason = {},
                         .score_expression = {},
                         .expressed = {},
+                        .is_uniform = false,
                         .stage = stage,
                         .row = cell.query,
                         .column = cell.key};
+  const auto pattern = fixed_pattern(frame.state, selection.block, selection.head);
+  question.is_uniform = pattern == attention::FixedPattern::Uniform;
   if (!attention::is_map(stage)) return question;
-  question.mask_reason = mask_reason(
-      mask, {.map = shown.map(), .batch = selection.batch, .cell = cell, .keys = key_range(frame, selection.block.kind)});
+  question.mask_reason = mask_reason(mask, {.map = shown.map(),
+                                            .batch = selection.batch,
+                                            .cell = cell,
+                                            .keys = key_range(frame, selection.block.kind),
+                                            .pattern = pattern});
   if (mask.score_expression) {
     question.score_expression = mask.score_expression.text();
     question.expressed = [shown, cell](double score) {

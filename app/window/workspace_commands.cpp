@@ -16,8 +16,8 @@ constexpr double kToast_s = 6.0;  // that a toast is there
 
 /// Do they mask or scale otherwise, or show another model?
 bool has_other_model(const State& a, const State& b) {
-  return a.gains != b.gains || a.masks != b.masks || model_path(a.source) != model_path(b.source) ||
-         notebook_name(a.source) != notebook_name(b.source);
+  return a.gains != b.gains || a.patterns != b.patterns || a.changes != b.changes || a.masks != b.masks ||
+         model_path(a.source) != model_path(b.source) || notebook_name(a.source) != notebook_name(b.source);
 }
 
 /// Folds what the view on screen has unfolded; false: nothing.
@@ -156,6 +156,8 @@ void Workspace::take_back() {
   } else {  // something that leaves the model alone came after it, and stays
     state_.masks = told_before_.masks;
     state_.gains = told_before_.gains;
+    state_.patterns = told_before_.patterns;
+    state_.changes = told_before_.changes;
   }
   toast_ = {};
   ui_.request_redraw(2);

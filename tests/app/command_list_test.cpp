@@ -196,19 +196,23 @@ TEST_SUITE("cpu") {
     CHECK(on.state.gains.empty());
     CHECK(on.tell("head.solo", true) == "Layer 0: all heads");
 
-    const std::uint32_t tokens = on.shapes.at(block).queries;
-    for (const auto& [command, behind] : {std::pair("head.look_at_itself", 0U), std::pair("head.look_at_previous", 1U)}) {
+    CHECK_FALSE(on.can_run("head.reset_patterns"));
+    using attention::FixedPattern;
+    for (const auto& [command, pattern] :
+         {std::pair("head.look_at_all", FixedPattern::Uniform), std::pair("head.look_at_itself", FixedPattern::Diagonal),
+          std::pair("head.look_at_previous", FixedPattern::Previous),
+          std::pair("head.look_at_first", FixedPattern::First)}) {
       on.run(command);
-      const attention::MaskSpec& mask = on.state.masks[block.kind];
-      for (std::uint32_t query = 0; query < tokens; ++query) {
-        for (std::uint32_t key = 0; key < tokens; ++key) {
-          CHECK(mask.is_visible(0, 0, 1, query, key, tokens) == (key == (query >= behind ? query - behind : 0)));
-        }
-        CHECK(mask.is_visible(0, 0, 2, query, 0, tokens));
-      }
+      CHECK(on.state.patterns == inference::FixedPatterns{{{block, 1}, pattern}});
+      CHECK(find_command(command).is_checked(on.context()));
     }
-    for (auto& [other, shape] : on.shapes) shape.queries = shape.keys = 513;
-    CHECK_FALSE(on.can_run("head.look_at_itself"));
+    CHECK(on.tell("head.look_at_first", true) == "Layer 0 \u00b7 head 1 attends to the first token");
+    on.run("head.look_at_first");
+    CHECK(on.state.patterns.empty());
+    CHECK(on.tell("head.look_at_first", true) == "Layer 0 \u00b7 head 1 attends as computed");
+    on.run("head.look_at_all");
+    on.run("head.reset_patterns");
+    CHECK(on.state.patterns.empty());
   }
 
   TEST_CASE("the brush is of the map: taking it up shows the head") {

@@ -79,6 +79,28 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().selection.block.layer.value == 1);
     CHECK(ui.state().patching.token == 3U);
     ui.wait(5.0);
+    const double before = effects(ui)->target.logit;
+    ui.click("patching.keep");
+    ui.wait(5.0);
+    REQUIRE(ui.state().changes.size() == 1);
+    CHECK(ui.sees("patching.kept.0"));
+    CHECK(std::holds_alternative<inference::Replace>(ui.state().changes[0].intervention->operation));
+    CHECK(effects(ui)->target.logit != before);
+    check_tips(ui);
+    ui.click("patching.steer.mean");
+    ui.wait(5.0);
+    REQUIRE(ui.state().changes.size() == 2);
+    CHECK(ui.sees("patching.kept.1.strength"));
+    CHECK(ui.window().undo().undo_label().starts_with("Keep steering towards the frozen run from L1"));
+    check_tips(ui);
+    ui.click("patching.kept.1.drop");
+    ui.press(Key::Z, kControl);
+    CHECK(ui.state().changes.size() == 2);
+    ui.press(Key::Z, kControl);
+    ui.press(Key::Z, kControl);
+    ui.wait(5.0);
+    CHECK(ui.state().changes.empty());
+    CHECK(effects(ui)->target.logit == before);
     for (const char* choice : {"patching.map.1", "patching.map.2", "patching.measure.1", "patching.measure.2",
                                "patching.into.1", "patching.measure.0"}) {
       CAPTURE(choice);

@@ -187,6 +187,32 @@ TEST_SUITE("gpu") {
     CHECK(mask["sliders"]["width"] == 2.0);
   }
 
+  TEST_CASE("replaced patterns are computed, and the session has them") {
+    const std::vector<std::string> plain = {"--text",           "a b c d", "--stages", "weights", "--mask",  "causal",
+                                            "--heads",          "2",       "--format", "npy",     "--layer", "0",
+                                            "--replace-pattern"};
+    std::vector<std::string> replaced = plain;
+    replaced.emplace_back("L0H0=uniform,encoder:L0H1=previous");
+    const Exported exported(replaced);
+    const Tensor weights = exported.npy("weights");
+    for (std::uint32_t query = 0; query < 4; ++query) {
+      for (std::uint32_t key = 0; key < 4; ++key) {
+        const float uniform = key <= query ? 1.0F / static_cast<float>(query + 1) : 0.0F;
+        CHECK(weights.at({0, 0, 0, query, key}) == doctest::Approx(uniform));
+        CHECK(weights.at({0, 0, 1, query, key}) == (key == std::max(query, 1U) - 1 ? 1.0F : 0.0F));
+      }
+    }
+    const nlohmann::json heads = exported.json("run.json")["model"]["patterns"];
+    REQUIRE(heads.size() == 2);
+    CHECK(heads[1]["pattern"] == "previous");
+    for (const char* text : {"L0H0", "L0H0=diagonals", "H0L0=first", "L0H0=first,,", "other:L0H0=first", "L99999H0=first"}) {
+      CAPTURE(text);
+      std::vector<std::string> wrong = plain;
+      wrong.emplace_back(text);
+      CHECK(complaint(wrong, 2).find("--replace-pattern") != std::string::npos);
+    }
+  }
+
   TEST_CASE("a batch and a second text have their tokens in the files") {
     const Exported exported({"--text", "one two", "--text", "three", "--key-text", "k1 k2 k3\nk4", "--format", "csv,json",
                              "--layer", "0", "--head", "0", "--heads", "2"});

@@ -54,6 +54,19 @@ State unusual_state() {
                    .stretches_positions = true};
   state.model().trained_masks[model::BlockKind::EncoderSelf].rule.causal = true;
   state.gains[{{.kind = model::BlockKind::Cross, .layer = {3}}, 5}] = 0.5f;
+  state.patterns[{{.kind = model::BlockKind::DecoderSelf, .layer = {2}}, 4}] = attention::FixedPattern::Previous;
+  state.changes = {
+      {.name = "a patch",
+       .intervention =
+           inference::Intervention{.site = model::Site::HeadOutput,
+                                   .scope = inference::scope_of({.kind = model::BlockKind::Cross, .layer = {1}}, 3),
+                                   .operation = inference::Replace{.item = 1, .first = 2, .rows = {0.1F, -2.0F}}}},
+      {.name = "steering",
+       .intervention =
+           inference::Intervention{.site = model::Site::Residual,
+                                   .scope = inference::scope_of({.kind = model::BlockKind::DecoderSelf, .layer = {2}}, 0),
+                                   .operation = inference::Add{{0.3F, 4e-9F}}},
+       .strength = -1.5F}};
   state.generation = {.sampling = {.method = inference::SamplingMethod::Random,
                                    .temperature = 0.5f,
                                    .top_k = 40,

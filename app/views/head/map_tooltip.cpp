@@ -155,7 +155,11 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
   if (row) draw_sums(frame, kind, cell, row->statistics, numbers.received(cell.key));
   const ShownMask mask(frame);
   const std::string reason =
-      mask_reason(mask.spec(), {.map = mask.map(), .batch = selection.batch, .cell = cell, .keys = key_range(frame, kind)});
+      mask_reason(mask.spec(), {.map = mask.map(),
+                                .batch = selection.batch,
+                                .cell = cell,
+                                .keys = key_range(frame, kind),
+                                .pattern = fixed_pattern(frame.state, selection.block, selection.head)});
   if (!reason.empty()) draw_number(frame, "masked by", reason, fonts.body);
   if (softmax && !std::isfinite(softmax->sum)) {
     const Ink ink(fonts.small, theme.warning);

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "app/analyses/activation_patching.h"
+#include "app/analyses/kept_activation.h"
+#include "app/views/patching/kept_changes.h"
 #include "app/views/patching/patching_controls.h"
 #include "app/views/patching/patching_figure.h"
 #include "app/views/patching/patching_start.h"
@@ -40,7 +42,9 @@ class PatchingView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
     effects_ = nullptr;
+    kept_.draw(frame);
     if (!frame.result.input || !frame.result.network || !draw_patching_start(frame)) return;
+    kept_.update(frame);
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
     if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
     draw_position_header(frame, "patching", "Where is the difference between two texts?", logit->position);
@@ -133,6 +137,59 @@ class PatchingView final : public ViewPanel {
           patching_csv(*effects_, is_heads(), [&](std::size_t column) { return label(column); }).c_str());
     }
     mark_last_item(frame, "patching.copy", "Copies every number of this map as CSV.");
+    if (choices_.into_frozen) return;
+    ImGui::BeginDisabled(!chosen_cell(frame));
+    ImGui::SameLine();
+    if (ImGui::Button("Keep this patch")) keep_patch(frame);
+    ImGui::EndDisabled();
+    mark_last_item(frame, "patching.keep",
+                   "Puts the chosen cell's activations of the frozen run into the present run for good, until they are "
+                   "dropped: all views show the patched run. Click a cell to choose it.");
+    if (choices_.map != PatchMap::Residual) return;
+    const std::string label = fmt::format("Steer from layer {}", frame.state.selection.block.layer.value);
+    ImGui::SameLine();
+    if (ImGui::Button((label + ": mean###mean").c_str())) steer(frame, false);
+    mark_last_item(frame, "patching.steer.mean",
+                   "Adds the mean difference of the two runs' residual streams before this layer to every token "
+                   "(activation addition).");
+    ImGui::SameLine();
+    if (ImGui::Button((label + ": last token###last").c_str())) steer(frame, true);
+    mark_last_item(frame, "patching.steer.last",
+                   "Adds the difference of the two runs' last tokens before this layer to every token.");
+  }
+
+  /// The cell of the selected layer and token, or of the selected head.
+  std::optional<PatchCell> chosen_cell(const Frame& frame) const {
+    const Selection& selection = frame.state.selection;
+    const auto layer = std::ranges::find(effects_->layers, selection.block.layer.value);
+    const std::uint32_t token = choices_.token.value_or(0);
+    if (layer == effects_->layers.end() || selection.block.kind != kind_) return std::nullopt;
+    if (!is_heads() && (!choices_.token || token < effects_->first)) return std::nullopt;
+    const std::size_t column = is_heads() ? selection.head : token - effects_->first;
+    if (column >= effects_->columns) return std::nullopt;
+    return PatchCell{.row = static_cast<std::size_t>(layer - effects_->layers.begin()), .column = column};
+  }
+
+  void keep_patch(Frame& frame) {
+    const PatchCell cell = *chosen_cell(frame);
+    const Selection& selection = frame.state.selection;
+    const model::TokenBatch& tokens = frame.result.input->queries(kind_);
+    const bool is_at_token = !is_heads() || (choices_.at_token && choices_.token);
+    const std::uint32_t first = is_at_token ? *choices_.token : tokens.start(selection.batch);
+    const std::uint32_t count = is_at_token ? 1 : tokens.lengths[selection.batch];
+    kept_.keep(keeping_query(choices_.map, {kind_, LayerIndex{effects_->layers[cell.row]}}, selection.batch,
+                             is_heads() ? selection.head : 0, first, count),
+               fmt::format("{} of the frozen run, {}", patched_thing(choices_.map), place(cell.row, cell.column)));
+  }
+
+  void steer(Frame& frame, bool by_last_token) {
+    const Selection& selection = frame.state.selection;
+    const model::TokenBatch& tokens = frame.result.input->queries(kind_);
+    const std::uint32_t start = tokens.start(selection.batch), length = tokens.lengths[selection.batch];
+    kept_.keep(steering_query({kind_, selection.block.layer}, selection.batch, by_last_token ? start + length - 1 : start,
+                              by_last_token ? 1 : length),
+               fmt::format("steering towards the frozen run from L{} ({})", selection.block.layer.value,
+                           by_last_token ? "last token" : "mean over the tokens"));
   }
 
   std::string place(std::size_t row, std::size_t column) const {
@@ -245,6 +302,7 @@ class PatchingView final : public ViewPanel {
     ImGui::EndChild();
   }
 
+  KeptChangesPanel kept_;
   const PatchEffects* effects_ = nullptr;         ///< of result_, while something is drawn
   std::shared_ptr<const AnalysisResult> result_;  ///< that the following are of
   PatchingChoices choices_;

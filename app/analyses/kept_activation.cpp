@@ -1,0 +1,100 @@
+#include "app/analyses/kept_activation.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "app/analyses/patch_place.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+/// The mean over rows [row, width], in double precision.
+std::vector<double> mean_row(const std::vector<float>& rows, std::size_t width) {
+  std::vector<double> mean(width);
+  const double count = static_cast<double>(rows.size() / width);
+  for (std::size_t at = 0; at < rows.size(); ++at) mean[at % width] += double{rows[at]} / count;
+  return mean;
+}
+
+class KeptActivationTask final : public AnalysisTask {
+ public:
+  KeptActivationTask(const PatchPlace& place, const inference::BlockShape& shape, bool steers)
+      : place_(place), shape_(shape), steers_(steers) {}
+
+  Reads next(std::size_t /*most_cells*/) override {
+    Reads reads;
+    reads.is_of_reference = frozen_.empty();
+    read_place(place_, shape_, reads);
+    return reads;
+  }
+
+  void take(const Answers& answers) override {
+    std::vector<float> values = place_values(answers);
+    KeptActivation found;
+    found.intervention = intervention_at(place_);
+    if (!steers_) {
+      found.intervention.operation =
+          inference::Replace{.item = place_.batch, .first = place_.first, .rows = std::move(values)};
+    } else if (frozen_.empty()) {
+      frozen_ = std::move(values);
+      return;
+    } else {
+      const std::size_t width = values.size() / place_.count;
+      const std::vector<double> there = mean_row(frozen_, width), here = mean_row(values, width);
+      inference::Add add;
+      for (std::size_t i = 0; i < width; ++i) add.vector.push_back(static_cast<float>(there[i] - here[i]));
+      found.intervention.operation = std::move(add);
+    }
+    result_ = std::make_shared<const KeptActivation>(std::move(found));
+  }
+
+  bool is_done() const override { return result_ != nullptr; }
+  std::shared_ptr<const AnalysisResult> result() const override { return result_; }
+
+ private:
+  PatchPlace place_;
+  inference::BlockShape shape_;
+  bool steers_;
+  std::vector<float> frozen_;  ///< of a steering vector, [token, width]
+  std::shared_ptr<const AnalysisResult> result_;
+};
+
+std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
+  const PatchPlace place{.map = static_cast<PatchMap>(query.options[0]),
+                         .block = query.block,
+                         .batch = query.batch,
+                         .head = query.head,
+                         .first = query.query,
+                         .count = query.key};
+  const auto shape = subject.shapes.find(query.block);
+  const bool is_there = shape != subject.shapes.end() && place.batch < shape->second.batch && place.count > 0 &&
+                        place.first < shape->second.queries && place.count <= shape->second.queries - place.first &&
+                        (place.map != PatchMap::Heads || place.head < shape->second.heads);
+  if (!is_there || patch_width(place.map, shape->second) == 0) throw Error("this run has no such activations");
+  return std::make_unique<KeptActivationTask>(place, shape->second, query.options[1] != 0);
+}
+
+}  // namespace
+
+constexpr Analysis kKeptActivation{
+    .id = "kept-activation", .title = "activations that are kept", .begin = &begin, .compares = true};
+
+AnalysisQuery keeping_query(PatchMap map, model::BlockRef block, std::uint32_t batch, std::uint32_t head,
+                            std::uint32_t first, std::uint32_t count) {
+  return {.analysis = &kKeptActivation,
+          .block = block,
+          .batch = batch,
+          .head = head,
+          .query = first,
+          .key = count,
+          .options = {static_cast<std::uint32_t>(map), 0U}};
+}
+
+AnalysisQuery steering_query(model::BlockRef block, std::uint32_t batch, std::uint32_t first, std::uint32_t count) {
+  AnalysisQuery query = keeping_query(PatchMap::Residual, block, batch, 0, first, count);
+  query.options[1] = 1U;
+  return query;
+}
+
+}  // namespace headlight::app

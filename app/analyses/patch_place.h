@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "app/analyses/analysis.h"
+
+namespace headlight::app {
+
+/// Activations of one layer in a run that can be put into another: of some tokens, of a head or of the whole layer.
+struct PatchPlace {
+  PatchMap map = PatchMap::Residual;
+  model::BlockRef block = {};
+  std::uint32_t batch = 0, head = 0;   ///< head 0 where the map isn't of heads
+  std::uint32_t first = 0, count = 0;  ///< tokens
+};
+
+/// Numbers of a token's activations.
+std::uint32_t patch_width(PatchMap map, const inference::BlockShape& shape);
+/// Reads them, of a run with such a shape.
+void read_place(const PatchPlace& place, const inference::BlockShape& shape, AnalysisTask::Reads& reads);
+/// What was read [token, width].
+std::vector<float> place_values(const AnalysisTask::Answers& answers);
+/// Where an intervention finds them, without an operation.
+inference::Intervention intervention_at(const PatchPlace& place);
+
+}  // namespace headlight::app

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/shared_value.h"
+#include "inference/intervention.h"
+
+namespace headlight::app {
+
+/// A change of the pass whose numbers the user kept from another run: a patch (Replace) or a steering vector (Add). The
+/// numbers are part of the state, so that a session has them and gives the same run again.
+struct KeptChange {
+  std::string name;  ///< for lists: "residual stream of \u201Ca cat\u201D, L3 token 2"
+  SharedValue<inference::Intervention> intervention;
+  float strength = 1.0F;  ///< factor of a steering vector
+
+  bool operator==(const KeptChange&) const = default;
+};
+using KeptChanges = std::vector<KeptChange>;
+
+inline constexpr std::size_t kMostKeptChanges = 64;
+inline constexpr float kMostStrength = 100.0F;
+
+/// With its strength.
+inference::Intervention intervention_of(const KeptChange& change);
+
+}  // namespace headlight::app

@@ -1,0 +1,125 @@
+// Activations that are kept in the present run: patches give what patching measured, steering vectors what PyTorch computes.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "app/analyses/activation_patching.h"
+#include "app/analyses/kept_activation.h"
+#include "app/engine/engine_worker.h"
+#include "app/engine/gpu_runner.h"
+#include "core/json.h"
+#include "engine/asked_analysis.h"
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+using Ids = std::vector<std::uint32_t>;
+
+State text_of(const std::string& model, const Ids& ids, const Ids& target_ids = {}) {
+  State state;
+  const std::string path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model;
+  select_model(state, path, inference::open_model(path)->masks);
+  state.model().ids = {ids};
+  if (!target_ids.empty()) state.model().target_ids = {target_ids};
+  return state;
+}
+
+/// The engine with two runs.
+struct TwoRuns {
+  EngineWorker worker{{.open = open_gpu_runner,
+                       .tile_bytes = kDefaultTileBytes,
+                       .models = std::make_shared<ModelCache>(),
+                       .watch_load = [](std::size_t, std::size_t) { return true; }}};
+  std::uint64_t revision = 0;
+
+  TwoRuns() { worker.open(""); }
+
+  template <typename Found>
+  Found ask(const State& present, const State& frozen, const AnalysisQuery& query) {
+    worker.begin(
+        {.revision = ++revision, .inputs = run_inputs(present), .queries = {query}, .reference = run_inputs(frozen)});
+    while (worker.has_more()) worker.evaluate_some();
+    const EngineResult result = worker.snapshot();
+    REQUIRE(result.error == "");
+    REQUIRE(result.reference_error == "");
+    REQUIRE(result.analysed(query));
+    return found_in<Found>(*result.analysed(query));
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("a kept patch makes the present run the one that patching measured") {
+    const Ids text = {5, 9, 2, 7, 5, 9, 11}, other = {5, 4, 2, 7, 5, 9, 11};
+    TwoRuns runs;
+    const State present = text_of("gpt2", text), frozen = text_of("gpt2", other);
+    for (const PatchMap map : {PatchMap::Residual, PatchMap::AttentionOutput, PatchMap::FeedForward, PatchMap::Heads}) {
+      CAPTURE(static_cast<int>(map));
+      const auto measured = patching_query({.map = map}, model::BlockKind::EncoderSelf, 0, 6, 3, 8);
+      const auto effects = runs.ask<PatchEffects>(present, frozen, measured);
+      const bool is_heads = map == PatchMap::Heads;
+      const model::BlockRef block{.layer = LayerIndex{1}};
+      const auto keeping = is_heads ? keeping_query(map, block, 0, 2, 0, 7) : keeping_query(map, block, 0, 0, 5, 1);
+      const auto kept = runs.ask<KeptActivation>(present, frozen, keeping);
+      State patched = present;
+      patched.changes.push_back({.name = "a patch", .intervention = kept.intervention});
+      const auto after = runs.ask<PatchEffects>(patched, frozen, measured);
+      CHECK(after.target.logit == effects.at(1, is_heads ? 2 : 5)->logit);
+      CHECK(after.target.logit != effects.target.logit);
+      patched.changes.clear();
+      CHECK(runs.ask<PatchEffects>(patched, frozen, measured).target.logit == effects.target.logit);
+    }
+  }
+
+  TEST_CASE("steering vectors, and what they do, are PyTorch's") {
+    const nlohmann::json golden = read_json(std::string(HEADLIGHT_GOLDEN_DIR) + "/steering.json");
+    const auto layer = golden.at("layer").get<std::uint32_t>();
+    REQUIRE(golden.at("models").size() == 4);
+    for (const auto& item : golden.at("models").items()) {
+      const nlohmann::json& expected = item.value();
+      const auto ids = [&](const char* key) { return expected.at(key).get<Ids>(); };
+      const State present = text_of(item.key(), ids("ids"), ids("target_ids")),
+                  frozen = text_of(item.key(), ids("other_ids"), ids("other_target_ids"));
+      TwoRuns runs;
+      for (const nlohmann::json& one : expected.at("cases")) {
+        CAPTURE(item.key());
+        CAPTURE(one.at("kind").get<std::string>());
+        CAPTURE(one.at("pooling").get<std::string>());
+        const bool is_encoder = one.at("kind") == "encoder";
+        const model::BlockRef block{is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf,
+                                    LayerIndex{layer}};
+        const auto tokens = static_cast<std::uint32_t>(ids(is_encoder ? "ids" : "target_ids").size());
+        const bool by_last = one.at("pooling") == "last";
+        const auto kept = runs.ask<KeptActivation>(present, frozen,
+                                                   steering_query(block, 0, by_last ? tokens - 1 : 0, by_last ? 1 : tokens));
+        const auto& vector = std::get<inference::Add>(kept.intervention.operation).vector;
+        const auto right = one.at("vector").get<std::vector<double>>();
+        REQUIRE(vector.size() == right.size());
+        double off = 0.0;
+        for (std::size_t i = 0; i < right.size(); ++i) off = std::max(off, std::abs(double{vector[i]} - right[i]));
+        CHECK(off < 1e-5);
+        State steered = present;
+        steered.changes.push_back(
+            {.name = "steering", .intervention = kept.intervention, .strength = golden.at("strength").get<float>()});
+        const auto logits = one.at("logits").get<std::vector<double>>();
+        const bool is_decoder = !ids("target_ids").empty();
+        const auto last = static_cast<std::uint32_t>(ids(is_decoder ? "target_ids" : "ids").size() - 1);
+        for (std::uint32_t token = 0; token + 1 < 12; token += 5) {
+          const auto query =
+              patching_query({.map = PatchMap::Heads}, model::BlockKind::EncoderSelf, 0, last, token, token + 1);
+          const double found = runs.ask<PatchEffects>(steered, frozen, query).target.logit;
+          CHECK(std::abs(found - (logits[token] - logits[token + 1])) < 5e-5);
+        }
+      }
+    }
+  }
+}
