@@ -1,4 +1,5 @@
 #include "app/bench/report.h"
+#include "core/json.h"
 
 #include <cstdlib>
 #include <thread>
@@ -84,7 +85,7 @@ std::string json_row(const Result& result, const gpu::DeviceInfo& device) {
       {"dispatches", result.timing.dispatches},
       {"device_bytes", number(result.device_bytes)},
       {"state_bytes", number(result.state_bytes)}};
-  return row.dump() + "\n";
+  return to_text(row, -1) + "\n";
 }
 
 }  // namespace headlight::app::bench

@@ -10,6 +10,7 @@
 #include "app/cli/progress_bar.h"
 #include "app/models/bundled_models.h"
 #include "app/state/usage.h"
+#include "core/json.h"
 #include "evaluation/bleu.h"
 #include "evaluation/text_file.h"
 #include "evaluation/words.h"
@@ -22,13 +23,13 @@ namespace fs = std::filesystem;
 using evaluation::Bleu;
 using Lines = std::vector<std::string>;
 
-constexpr const char* kDescription =
+constexpr const char* kBleuDescription =
     "How near translations come to human ones\n\n"
     "Translates each line of a file (the likeliest token each time) and compares the whole with a file of references:\n"
     "BLEU-4 of the corpus (Papineni et al. 2002), one reference a line, not smoothed. Both sides are lower-cased, and each\n"
     "punctuation mark is a word of its own.";
 
-constexpr const char* kFooter =
+constexpr const char* kBleuFooter =
     "The figures behind the score are the shares of n-grams of one to four words that the references have too.\n"
     "Without files: test_2016_flickr.de and .en of Multi30k.\n\n"
     "Examples:\n"
@@ -82,7 +83,7 @@ std::string bleu_json(const Bleu& bleu, std::size_t sentences) {
                                        {"sentences", sentences},
                                        {"hypothesis_words", bleu.hypothesis_words},
                                        {"reference_words", bleu.reference_words}};
-  return json.dump();
+  return to_text(json, -1);
 }
 
 int run_command(const BleuFlags& flags) {
@@ -118,7 +119,7 @@ int run_command(const BleuFlags& flags) {
 }  // namespace
 
 Subcommand add_evaluate_bleu_command(CLI::App& evaluate) {
-  CLI::App* command = add_subcommand(evaluate, "bleu", kDescription);
+  CLI::App* command = add_subcommand(evaluate, "bleu", kBleuDescription);
   const auto flags = std::make_shared<BleuFlags>();
   const auto add_file = [&](const char* flag, const char* help, std::string* file) {
     add_flag(*command, flag, "FILE", help, "Text", [=](const std::string& text) { *file = text; });
@@ -128,7 +129,7 @@ Subcommand add_evaluate_bleu_command(CLI::App& evaluate) {
   add_file("--hypothesis", "translations that are there already: no model is run", &flags->hypothesis);
   flags->common.add_data_to(*command);
   flags->common.add_to(*command, kTranslator);
-  set_footer(*command, kFooter);
+  set_footer(*command, kBleuFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

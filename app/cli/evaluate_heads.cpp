@@ -12,6 +12,7 @@
 #include "app/cli/progress_bar.h"
 #include "app/models/bundled_models.h"
 #include "app/state/usage.h"
+#include "core/json.h"
 #include "evaluation/head_survey.h"
 #include "evaluation/text_file.h"
 
@@ -21,13 +22,13 @@ namespace {
 using evaluation::HeadScore;
 using evaluation::PatternMeasure;
 
-constexpr const char* kDescription =
+constexpr const char* kHeadsDescription =
     "Which heads look at the token before, at the same token, or at what followed it\n\n"
     "Scores every head of a model with one stack, by default on random tokens repeated once, where nothing but a token's\n"
     "place and its last occurrence tells what comes next: the mean weights A[i, i-1] (previous), A[i, i-S] (duplicate) and\n"
     "A[i, i-(S-1)] (induction; Olsson et al. 2022), without a begin token.";
 
-constexpr const char* kFooter =
+constexpr const char* kHeadsFooter =
     "With --text-file a score compares a head's map A with the map D of what such a head would do (TransformerLens'\n"
     "detect_head): mul is sum(A*D) / sum(A), abs is 1 - sum|A - D| / n; the begin token is in front. --exclude leaves out\n"
     "the first key, where idle heads rest, or each token itself.\n"
@@ -138,7 +139,7 @@ int run_command(const HeadsFlags& flags) {
   }();
   std::ranges::stable_sort(scores, std::ranges::greater(), kColumns[flags.sort].value);
   if (flags.common.writes_json) {
-    std::cout << scores_json(scores).dump() << '\n';
+    std::cout << to_text(scores_json(scores), -1) << '\n';
   } else {
     std::cout << heading(flags, model->description.name, lines.size()) << '\n'
               << best_heads(scores) << "\n\n"
@@ -184,7 +185,7 @@ void add_text_flags(CLI::App& app, HeadsFlags* flags) {
 }  // namespace
 
 Subcommand add_evaluate_heads_command(CLI::App& evaluate) {
-  CLI::App* command = add_subcommand(evaluate, "heads", kDescription);
+  CLI::App* command = add_subcommand(evaluate, "heads", kHeadsDescription);
   const auto flags = std::make_shared<HeadsFlags>();
   add_random_flags(*command, flags.get());
   add_text_flags(*command, flags.get());
@@ -196,7 +197,7 @@ Subcommand add_evaluate_heads_command(CLI::App& evaluate) {
              flags->sort = parse_choice("--sort", text, names);
            });
   flags->common.add_to(*command, kCaptionWriter);
-  set_footer(*command, kFooter);
+  set_footer(*command, kHeadsFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

@@ -9,6 +9,7 @@
 #include "app/cli/progress_bar.h"
 #include "app/models/bundled_models.h"
 #include "app/state/usage.h"
+#include "core/json.h"
 #include "evaluation/perplexity.h"
 #include "evaluation/text_file.h"
 
@@ -19,12 +20,12 @@ namespace fs = std::filesystem;
 using evaluation::Likelihood;
 using Lines = std::vector<std::string>;
 
-constexpr const char* kDescription =
+constexpr const char* kPerplexityDescription =
     "How likely a model finds texts\n\n"
     "Each line is a separate text, after the model's begin token and before its end token, if it has them; the end is\n"
     "scored too. An encoder-decoder scores each line of the target given the source's line.";
 
-constexpr const char* kFooter =
+constexpr const char* kPerplexityFooter =
     "Perplexity per token is exp(nats / tokens); per word, which models with different vocabularies can be compared by,\n"
     "exp(nats / words), words lower-cased, each punctuation mark and each line's end one of its own; bits per byte counts\n"
     "UTF-8 and one for each line's end. A line must fit into the model's positions.\n"
@@ -86,7 +87,7 @@ std::string likelihood_json(const Likelihood& found, std::size_t lines) {
                                        {"tokens", found.tokens},
                                        {"bytes", found.bytes},
                                        {"lines", lines}};
-  return json.dump();
+  return to_text(json, -1);
 }
 
 int run_command(const PerplexityFlags& flags) {
@@ -115,7 +116,7 @@ int run_command(const PerplexityFlags& flags) {
 }  // namespace
 
 Subcommand add_evaluate_perplexity_command(CLI::App& evaluate) {
-  CLI::App* command = add_subcommand(evaluate, "perplexity", kDescription);
+  CLI::App* command = add_subcommand(evaluate, "perplexity", kPerplexityDescription);
   const auto flags = std::make_shared<PerplexityFlags>();
   const auto add_file = [&](const char* flag, const char* help, std::string* file) {
     add_flag(*command, flag, "FILE", help, "Text", [=](const std::string& text) { *file = text; });
@@ -125,7 +126,7 @@ Subcommand add_evaluate_perplexity_command(CLI::App& evaluate) {
   add_file("--target", "what it should write, line by line", &flags->target);
   flags->common.add_data_to(*command);
   flags->common.add_to(*command, fmt::format("{} for --text-file, else {}", kCaptionWriter, kTranslator));
-  set_footer(*command, kFooter);
+  set_footer(*command, kPerplexityFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

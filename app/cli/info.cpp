@@ -15,6 +15,7 @@
 #include "app/models/bundled_models.h"
 #include "app/state/usage.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/tensor.h"
 #include "inference/language_model.h"
 #include "model/checkpoint.h"
@@ -35,7 +36,7 @@ struct InfoFlags {
   bool writes_json = false;
 };
 
-void print(const Json& json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n'; }
+void print(const Json& json) { std::cout << to_text(json) << '\n'; }
 
 Json tensors_json(const model::Checkpoint& checkpoint) {
   Json tensors = Json::array();
@@ -62,7 +63,7 @@ int run_info(const InfoFlags& flags) {
   if (!flags.lists_tensors) return 0;
   std::cout << '\n';
   for (const std::string& name : checkpoint.names()) {
-    std::cout << fmt::format("{} {} {}\n", name, to_string(checkpoint.shape(name)), checkpoint.type(name));
+    std::cout << fmt::format("{} {} {}\n", name, headlight::to_string(checkpoint.shape(name)), checkpoint.type(name));
   }
   return 0;
 }

@@ -15,6 +15,7 @@
 #include "app/models/bundled_models.h"
 #include "app/state/usage.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "inference/language_model.h"
 
 namespace headlight::app {
@@ -72,7 +73,7 @@ std::string tokens_json(const std::vector<text::Token>& tokens) {
   }
   const nlohmann::ordered_json line = {
       {"ids", std::move(ids)}, {"tokens", std::move(texts)}, {"offsets", std::move(offsets)}};
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return to_text(line, -1);
 }
 
 int run_tokenize(const TextFlags& flags) {
@@ -93,7 +94,7 @@ int run_detokenize(const TextFlags& flags) {
     }
     const std::string text = tokenizer.decode(ids, flags.skips_special);
     if (!flags.writes_json) return on_one_line(text);
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return to_text(nlohmann::json(text), -1);
   });
   return 0;
 }

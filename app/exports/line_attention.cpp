@@ -13,6 +13,7 @@
 #include "app/exports/plan.h"
 #include "app/state/run_interventions.h"
 #include "core/atomic_file.h"
+#include "core/json.h"
 #include "export/file_name.h"
 #include "export/json.h"
 #include "inference/alignment.h"
@@ -53,7 +54,7 @@ void write_alignment(const inference::Run& run, const RunSource::Source& source,
                          {"source", tokens_json(source.input->source)},
                          {"target", tokens_json(*source.input->target)},
                          {"alignment", std::move(pairs)}};
-  write_file_atomically(path, exporting::to_text(document));
+  write_file_atomically(path, to_text(document) + "\n");
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ Json describe_model(const RunRecord& record) {
       inputs.source,
       [](const Playground& playground) {
         Json about = {{"text", playground.text}, {"key_text", playground.key_text}};
-        about.update(Json::parse(to_json(playground.settings).dump()));
+        about.update(Json(to_json(playground.settings)));
         return about;
       },
       [](const Notebook& notebook) -> Json {

@@ -6,6 +6,7 @@
 #include "app/quantities/evaluation.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "export/pixels_png.h"
 #include "view/color_map.h"
 #include "view/not_finite.h"
@@ -124,7 +125,7 @@ void write_matrix_tiles(const inference::Run& run, const ExportBlocks& blocks, c
       index["tiles"].push_back({{"file", name}, {"y", row}, {"x", column}});
     }
   }
-  write_file_atomically(folder / "index.json", index.dump(1) + "\n");
+  write_file_atomically(folder / "index.json", to_text(index, 1) + "\n");
 }
 
 }  // namespace headlight::app

@@ -81,7 +81,7 @@ double Recovery::keep(const OpenWindow& window, double now_s) {
   if (wait_s > 0.0) return wait_s;
   try {
     const json value = {{"version", kVersion}, {"session", window.session.string()}, {"state", to_json(window.state)}};
-    write_file_atomically(file_, value.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    write_file_atomically(file_, to_text(value) + "\n");
   } catch (const Error&) {  // saving the settings meets the same disk, and its failure is told when the window closes
   }
   change_.settle(window);

@@ -35,7 +35,7 @@ std::string version_problem(const json& session) {
 void save_session(const std::filesystem::path& path, const State& state, const SessionRecord* record) {
   json session = {{"headlight", 1}, {"version", kSessionVersion}, {"state", to_json(state)}};
   if (record) session["record"] = to_json(*record);
-  write_file_atomically(path, session.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  write_file_atomically(path, to_text(session) + "\n");
 }
 
 Result<State> load_session(const std::filesystem::path& path) {

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLongestName = 256;
+constexpr std::size_t kLongestRecordName = 256;
 
 double difference(float a, float b) {
   if (std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b)) return 0.0;
@@ -40,7 +40,7 @@ double compare_numbers(std::span<const float> saved, std::span<const float> comp
 std::string read_name(const json& value, const char* member) {
   if (!value.contains(member) || !value.at(member).is_string()) throw Error("record.{}: expected a text", member);
   auto name = value.at(member).get<std::string>();
-  if (name.size() > kLongestName) throw Error("record.{}: longer than {} bytes", member, kLongestName);
+  if (name.size() > kLongestRecordName) throw Error("record.{}: longer than {} bytes", member, kLongestRecordName);
   return name;
 }
 
@@ -65,7 +65,7 @@ json list_of(std::span<const float> numbers) {
   json list = json::array();
   for (const float number : numbers) {
     // The shortest decimal that is this float: a double would be written with twice the digits.
-    list.push_back(std::isfinite(number) ? json::parse(fmt::format("{}", number)) : json(nullptr));
+    list.push_back(std::isfinite(number) ? parse_json(fmt::format("{}", number)).value() : json(nullptr));
   }
   return list;
 }

@@ -7,6 +7,7 @@
 #include "app/state/state_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/json.h"
 
 namespace headlight::app {
 namespace {
@@ -24,7 +25,7 @@ fs::path xdg_directory(const char* variable, const char* below_home) {
   return fs::path(home) / below_home / "headlight";
 }
 
-json to_json(const WindowPlacement& window) {
+json window_to_json(const WindowPlacement& window) {
   json value = {{"width", window.size.x}, {"height", window.size.y}, {"is_maximized", window.is_maximized}};
   if (window.position) value["position"] = {window.position->x, window.position->y};
   return value;
@@ -48,7 +49,7 @@ WindowPlacement window_from_json(const json& value, const std::string& path) {
 constexpr std::array<EnumName<Fold>, 3> kFolds = {
     {{Fold::Automatic, "automatic"}, {Fold::Open, "open"}, {Fold::Folded, "folded"}}};
 
-json to_json(const Panes& panes) {
+json panes_to_json(const Panes& panes) {
   return {{"sidebar", panes.sidebar},
           {"grid", panes.grid},
           {"sidebar_fold", enum_name<Fold>(kFolds, panes.sidebar_fold)},
@@ -75,7 +76,7 @@ Panes panes_from_json(const json& value, const std::string& path) {
   return panes;
 }
 
-json to_json(const LessonProgress& lessons) { return {{"cards", lessons.cards}, {"completed", lessons.completed}}; }
+json lessons_to_json(const LessonProgress& lessons) { return {{"cards", lessons.cards}, {"completed", lessons.completed}}; }
 
 LessonProgress lessons_from_json(const json& value, const std::string& path) {
   constexpr std::uint32_t kLastCard = 1'000;
@@ -220,12 +221,12 @@ void save_settings(const fs::path& path, const Settings& settings) {
                       {"model_folder", settings.model_folder},
                       {"shows_welcome", settings.shows_welcome},
                       {"verifies_head", settings.verifies_head},
-                      {"lessons", to_json(settings.lessons)},
-                      {"window", to_json(settings.window)},
-                      {"panes", to_json(settings.panes)},
+                      {"lessons", lessons_to_json(settings.lessons)},
+                      {"window", window_to_json(settings.window)},
+                      {"panes", panes_to_json(settings.panes)},
                       {"state", to_json(settings.state)}};
   make_directories(path.parent_path());
-  write_file_atomically(path, value.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  write_file_atomically(path, to_text(value) + "\n");
 }
 
 }  // namespace headlight::app

@@ -138,6 +138,13 @@ nlohmann::json read_json(const std::filesystem::path& path, const JsonLimits& li
   return std::move(document).value();
 }
 
+std::string to_text(const nlohmann::json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+std::string to_text(const nlohmann::ordered_json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 std::string shown(const nlohmann::json& value, std::size_t longest) {
   std::string text;
   append_shown(text, value, longest);

@@ -27,6 +27,10 @@ Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limit
 /// A file's JSON. Throws Error naming the file where parse_json() fails or read_file() throws.
 nlohmann::json read_json(const std::filesystem::path& path, const JsonLimits& limits = {});
 
+/// The value as JSON; `indent`: spaces a level, −1 for all on one line. Invalid UTF-8 becomes U+FFFD. No newline at the end.
+std::string to_text(const nlohmann::json& value, int indent = 2);
+std::string to_text(const nlohmann::ordered_json& value, int indent = 2);
+
 /// A value for a message, as JSON in ASCII, cut after `longest` characters; the rest isn't read.
 std::string shown(const nlohmann::json& value, std::size_t longest = 60);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "export/float_text.h"
 
 namespace headlight::exporting {
@@ -22,14 +23,12 @@ void append_number(std::string& text, float value) {
 
 }  // namespace
 
-std::string to_text(const Json& document) { return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
 JsonTensorWriter::JsonTensorWriter(Sink sink, const Json& head, std::span<const std::uint32_t> shape)
     : sink_(std::move(sink)), expected_(element_count(shape)) {
   Json document = head;
   document["shape"] = Shape(shape.begin(), shape.end());
   text_ = to_text(document);
-  text_.resize(text_.rfind('\n', text_.size() - 2));  // up to the last field, without the closing brace
+  text_.resize(text_.rfind('\n'));  // up to the last field, without the closing brace
   text_ += ",\n  \"values\": ";
   strides_.resize(shape.size());
   std::size_t inside = 1;

@@ -37,7 +37,4 @@ class JsonTensorWriter {
 std::string encode_json(const Json& head, const Tensor& tensor);
 void write_json(const std::filesystem::path& path, const Json& head, const Tensor& tensor);
 
-/// A document with two spaces of indentation and a newline at its end; invalid UTF-8 becomes U+FFFD.
-std::string to_text(const Json& document);
-
 }  // namespace headlight::exporting

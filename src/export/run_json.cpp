@@ -1,6 +1,7 @@
 #include "export/run_json.h"
 
 #include "core/atomic_file.h"
+#include "core/json.h"
 
 namespace headlight::exporting {
 namespace {
@@ -87,7 +88,7 @@ std::string encode_run_json(const RunDescription& run) {
     stages.push_back({{"file", stage.file}, {"stage", stage.stage}, {"shape", stage.shape}, {"axes", stage.axes}});
   }
   document["stages"] = std::move(stages);
-  return to_text(document);
+  return to_text(document) + "\n";
 }
 
 void write_run_json(const std::filesystem::path& path, const RunDescription& run) {

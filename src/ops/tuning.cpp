@@ -254,7 +254,7 @@ void save_tuning(const gpu::DeviceInfo& device, const std::filesystem::path& fil
                               {"attention", to_string(tuning.attention)}};
   try {
     make_directories(file.parent_path());
-    write_file_atomically(file, cache.dump(2) + "\n");
+    write_file_atomically(file, headlight::to_text(cache) + "\n");
   } catch (const Error&) {  // NOLINT(bugprone-empty-catch): without a cache the next start measures again
   }
 }

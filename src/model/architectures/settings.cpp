@@ -27,7 +27,7 @@ Settings::Found Settings::find(Names keys) const {
 }
 
 Settings Settings::over(std::string_view defaults) const {
-  nlohmann::json all = nlohmann::json::parse(defaults);
+  nlohmann::json all = parse_json(defaults).value();
   all.update(json_);
   return Settings(std::move(all), where_);
 }
