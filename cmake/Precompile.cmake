@@ -19,5 +19,8 @@ function(headlight_precompile target)
       list(APPEND headers "${CMAKE_SOURCE_DIR}/${header}")
     endif()
   endforeach()
+  if(CMAKE_UNITY_BUILD AND NOT ARGN MATCHES "\\.h(;|$)")
+    return()  # so few compilations that each reads the headers sooner than all of them are precompiled
+  endif()
   target_precompile_headers(${target} PRIVATE ${headers})
 endfunction()

@@ -205,14 +205,16 @@ std::shared_ptr<const AnalysisResult> ActivationPatchingTask::result() const {
   return has_numbers ? std::make_shared<const PatchEffects>(found_) : nullptr;
 }
 
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
+std::unique_ptr<AnalysisTask> begin_patching(const AnalysisQuery& query, const AnalysisSubject& subject) {
   return std::make_unique<ActivationPatchingTask>(query, subject);
 }
 
 }  // namespace
 
-constexpr Analysis kActivationPatching{
-    .id = "activation-patching", .title = "what activations of the frozen run change", .begin = &begin, .compares = true};
+constexpr Analysis kActivationPatching{.id = "activation-patching",
+                                       .title = "what activations of the frozen run change",
+                                       .begin = &begin_patching,
+                                       .compares = true};
 
 AnalysisQuery patching_query(const PatchingChoices& choices, model::BlockKind kind, std::uint32_t batch,
                              std::uint32_t position, std::uint32_t token, std::optional<std::uint32_t> other) {

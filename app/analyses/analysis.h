@@ -21,6 +21,11 @@ namespace headlight::app {
 
 struct Analysis;
 
+/// The self-attention of a model with one stack, at this layer.
+inline model::BlockRef encoder_block(std::uint32_t layer) {
+  return {.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{layer}};
+}
+
 /// Asks for what an analysis finds in a run. An analysis says which members it heeds; the others are 0, so that equal
 /// questions are equal values.
 struct AnalysisQuery {

@@ -135,7 +135,7 @@ class BlockStatesTask final : public AnalysisTask {
   bool is_done_ = false;
 };
 
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
+std::unique_ptr<AnalysisTask> begin_block_states(const AnalysisQuery& query, const AnalysisSubject& subject) {
   const auto found = subject.shapes.find(query.block);
   if (found == subject.shapes.end() || query.batch >= found->second.batch) throw Error("this run has no such layer");
   const inference::BlockShape& shape = found->second;
@@ -177,6 +177,6 @@ std::vector<float> apply_norm(const model::Norm& norm, std::span<const float> ro
   return result;
 }
 
-constexpr Analysis kBlockStates{.id = "block-states", .title = "residual stream of a block", .begin = &begin};
+constexpr Analysis kBlockStates{.id = "block-states", .title = "residual stream of a block", .begin = &begin_block_states};
 
 }  // namespace headlight::app

@@ -132,13 +132,13 @@ std::shared_ptr<const AnalysisResult> ChangedHeadsTask::result() const {
   return found;
 }
 
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
+std::unique_ptr<AnalysisTask> begin_changed_heads(const AnalysisQuery& query, const AnalysisSubject& subject) {
   return std::make_unique<ChangedHeadsTask>(query, subject);
 }
 
 }  // namespace
 
 constexpr Analysis kChangedHeads{
-    .id = "changed-heads", .title = "how much heads changed", .begin = &begin, .compares = true};
+    .id = "changed-heads", .title = "how much heads changed", .begin = &begin_changed_heads, .compares = true};
 
 }  // namespace headlight::app

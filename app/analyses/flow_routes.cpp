@@ -13,8 +13,6 @@ namespace {
 /// Multiply-adds of one take(): some 10 ms.
 constexpr std::size_t kWorkAtOnce = std::size_t{8} << 20;
 
-model::BlockRef block_of(std::uint32_t layer) { return {.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{layer}}; }
-
 /// Consecutive tokens.
 struct TokenRun {
   std::uint32_t first = 0, count = 0;
@@ -61,10 +59,11 @@ class RoutesTask final : public AnalysisTask {
   };
 
   double least() const { return static_cast<double>(query_.options[0]) / 1000.0; }
-  const inference::BlockShape& shape() const { return subject_.shapes.at(block_of(layer_)); }
+  const inference::BlockShape& shape() const { return subject_.shapes.at(encoder_block(layer_)); }
 
   attention::TileRequest tile(attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t columns) const {
-    return {.block = block_of(layer_), .batch = query_.batch, .stage = stage, .row = row, .rows = rows, .columns = columns};
+    return {
+        .block = encoder_block(layer_), .batch = query_.batch, .stage = stage, .row = row, .rows = rows, .columns = columns};
   }
 
   /// The residual stream around the layer of every token that was reached, and what attention adds to it.
@@ -95,7 +94,7 @@ class RoutesTask final : public AnalysisTask {
                           .after = row(answers.residuals[2 * i + 1].values, at, width)});
       }
     }
-    split_.emplace(subject_.network->layer(block_of(layer_)), shape().keys, std::move(tokens));
+    split_.emplace(subject_.network->layer(encoder_block(layer_)), shape().keys, std::move(tokens));
     head_ = first_ = 0;
   }
 
@@ -154,7 +153,7 @@ class RoutesTask final : public AnalysisTask {
 
   /// By the user's gain of the head, which is applied to its output and so in no value.
   void scale(std::span<float> values, std::uint32_t head) const {
-    const auto gain = subject_.inputs->gains.find({block_of(layer_), head});
+    const auto gain = subject_.inputs->gains.find({encoder_block(layer_), head});
     if (gain == subject_.inputs->gains.end()) return;
     for (float& value : values) value *= gain->second;
   }
@@ -178,16 +177,16 @@ class RoutesTask final : public AnalysisTask {
   bool is_done_ = false;
 };
 
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
+std::unique_ptr<AnalysisTask> begin_flow_routes(const AnalysisQuery& query, const AnalysisSubject& subject) {
   const std::string why = attribution::why_not_additive(*subject.network);
   if (!why.empty()) throw Error("this model has no routes: {}", why);
-  const inference::BlockShape& shape = subject.shapes.at(block_of(0));
+  const inference::BlockShape& shape = subject.shapes.at(encoder_block(0));
   if (query.batch >= shape.batch || query.query >= shape.queries) throw Error("this run has no such token");
   return std::make_unique<RoutesTask>(query, subject);
 }
 
 }  // namespace
 
-constexpr Analysis kFlowRoutes{.id = "flow-routes", .title = "information-flow routes", .begin = &begin};
+constexpr Analysis kFlowRoutes{.id = "flow-routes", .title = "information-flow routes", .begin = &begin_flow_routes};
 
 }  // namespace headlight::app

@@ -136,13 +136,14 @@ std::shared_ptr<const AnalysisResult> HeadKnockoutsTask::result() const {
   return std::make_shared<const HeadKnockouts>(found_);
 }
 
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
+std::unique_ptr<AnalysisTask> begin_head_knockouts(const AnalysisQuery& query, const AnalysisSubject& subject) {
   return std::make_unique<HeadKnockoutsTask>(query, subject);
 }
 
 }  // namespace
 
-constexpr Analysis kHeadKnockouts{.id = "head-knockouts", .title = "what knocking out heads changes", .begin = &begin};
+constexpr Analysis kHeadKnockouts{
+    .id = "head-knockouts", .title = "what knocking out heads changes", .begin = &begin_head_knockouts};
 
 AnalysisQuery knockout_query(const WhatIfChoices& choices, std::uint32_t batch, std::uint32_t position, std::uint32_t token,
                              std::optional<std::uint32_t> other) {

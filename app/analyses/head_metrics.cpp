@@ -13,10 +13,10 @@ namespace headlight::app {
 namespace {
 
 /// Cells of one step: a keystroke that comes meanwhile waits for two milliseconds or three.
-constexpr std::size_t kStepCells = std::size_t{1} << 17;
+constexpr std::size_t kMetricStepCells = std::size_t{1} << 17;
 /// From so many cells on the heads that are known so far are told before all are: that takes seconds.
-constexpr std::size_t kLongWork = std::size_t{1} << 25;
-constexpr std::uint32_t kStrips = 32;
+constexpr std::size_t kLongMetricWork = std::size_t{1} << 25;
+constexpr std::uint32_t kMetricStrips = 32;
 
 class HeadMetricsTask final : public AnalysisTask {
  public:
@@ -105,7 +105,7 @@ void HeadMetricsTask::pass(Cursor& cursor, std::uint32_t rows) const {
 
 AnalysisTask::Reads HeadMetricsTask::next(std::size_t most_cells) {
   const std::size_t keys = keys_.end - keys_.begin;
-  std::size_t left = std::min(most_cells, kStepCells);
+  std::size_t left = std::min(most_cells, kMetricStepCells);
   Reads reads;
   Cursor cursor = cursor_;
   while (cursor.head < heads_.size() && (reads.tiles.empty() || left >= keys)) {
@@ -143,24 +143,24 @@ void HeadMetricsTask::add(const attention::Tile& tile) {
 }
 
 std::shared_ptr<const AnalysisResult> HeadMetricsTask::result() const {
-  if (!is_done() && all_cells_ < kLongWork) return nullptr;
+  if (!is_done() && all_cells_ < kLongMetricWork) return nullptr;
   return std::make_shared<const HeadMetricsFound>(found_);
 }
 
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
+std::unique_ptr<AnalysisTask> begin_head_metrics(const AnalysisQuery& query, const AnalysisSubject& subject) {
   return std::make_unique<HeadMetricsTask>(query, subject);
 }
 
 }  // namespace
 
-constexpr Analysis kHeadMetricAnalysis{.id = "head-metrics", .title = "what heads do", .begin = &begin};
+constexpr Analysis kHeadMetricAnalysis{.id = "head-metrics", .title = "what heads do", .begin = &begin_head_metrics};
 
 std::vector<RowStrip> measured_rows(attention::KeyRange queries, std::uint32_t keys) {
   const std::uint32_t count = queries.end - queries.begin;
   if (count == 0 || keys == 0) return {};
   if (std::size_t{count} * keys <= kMostMeasuredCells) return {{.first = queries.begin, .count = count}};
-  const auto rows = static_cast<std::uint32_t>(std::max<std::size_t>(kMostMeasuredCells / keys / kStrips, 1));
-  const std::uint32_t strips = std::min(kStrips, count / rows);
+  const auto rows = static_cast<std::uint32_t>(std::max<std::size_t>(kMostMeasuredCells / keys / kMetricStrips, 1));
+  const std::uint32_t strips = std::min(kMetricStrips, count / rows);
   std::vector<RowStrip> measured;
   for (std::uint32_t strip = 0; strip < strips; ++strip) {
     // The last one ends with the text.

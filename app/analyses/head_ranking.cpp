@@ -15,11 +15,11 @@ namespace headlight::app {
 namespace {
 
 /// Cells of one step, which a keystroke that comes meanwhile waits for.
-constexpr std::size_t kStepCells = std::size_t{1} << 17;
+constexpr std::size_t kRankingStepCells = std::size_t{1} << 17;
 /// Cells of rows whose pattern is computed at once: an expression takes up to 10 ms for so many.
 constexpr std::size_t kPatternCells = std::size_t{1} << 14;
 /// From so many cells on the ranking is told as it grows: all of them take seconds.
-constexpr std::size_t kLongWork = std::size_t{1} << 25;
+constexpr std::size_t kLongRankingWork = std::size_t{1} << 25;
 
 /// Rows of all heads' maps, some rows at a time, so that a pattern is computed once for all heads.
 class RankingTask final : public AnalysisTask {
@@ -88,7 +88,7 @@ attention::TileRequest RankingTask::request_at(std::size_t head) const {
 
 AnalysisTask::Reads RankingTask::next(std::size_t most_cells) {
   const std::size_t cells = std::size_t{parts_[part_].count} * (keys_.end - keys_.begin);
-  std::size_t count = std::max<std::size_t>(std::min(most_cells, kStepCells) / cells, 1);
+  std::size_t count = std::max<std::size_t>(std::min(most_cells, kRankingStepCells) / cells, 1);
   if (pattern_ && pattern_->depends_on_head()) count = 1;
   Reads reads;
   for (std::size_t head = head_; head < std::min(head_ + count, heads_.size()); ++head) {
@@ -130,7 +130,7 @@ void RankingTask::take(const Answers& answers) {
 }
 
 std::shared_ptr<const AnalysisResult> RankingTask::result() const {
-  const bool tells_more = !found_.heads.empty() && head_ == 0 && all_cells_ >= kLongWork;
+  const bool tells_more = !found_.heads.empty() && head_ == 0 && all_cells_ >= kLongRankingWork;
   return is_done() || tells_more ? std::make_shared<const HeadRanking>(found_) : nullptr;
 }
 

@@ -15,16 +15,16 @@ namespace {
 
 /// Cells of tiles that are read in one step, and cells of pairs that are compared in one: some 10 ms each.
 constexpr std::size_t kReadCells = std::size_t{1} << 17;
-constexpr std::size_t kStepCells = std::size_t{1} << 18;
+constexpr std::size_t kSimilarityStepCells = std::size_t{1} << 18;
 /// Cells of all heads together that are kept: 2 MiB.
 constexpr std::size_t kKeptCells = std::size_t{1} << 19;
 
 /// Cells of a part's tile.
 constexpr std::size_t kPartCells = std::size_t{1} << 16;
-constexpr std::uint32_t kStrips = 16;
+constexpr std::uint32_t kSimilarityStrips = 16;
 
 /// A rectangle of a map.
-struct Part {
+struct SimilarityPart {
   std::uint32_t row = 0, rows = 0, column = 0, columns = 0;
 
   std::size_t cells() const { return std::size_t{rows} * columns; }
@@ -46,7 +46,7 @@ class SimilarityTask final : public AnalysisTask {
   std::uint32_t batch_;
   HeadSimilarity found_;
   std::optional<evaluation::HeadDivergence> divergence_;
-  std::vector<Part> parts_;
+  std::vector<SimilarityPart> parts_;
   std::size_t part_ = 0;        ///< that is read or compared
   std::size_t head_ = 0;        ///< that is read next; behind the last: they are being compared
   std::vector<float> weights_;  ///< [head][cell] of the part, as far as they are read
@@ -91,7 +91,7 @@ SimilarityTask::SimilarityTask(const AnalysisQuery& query, const AnalysisSubject
 
 AnalysisTask::Reads SimilarityTask::next(std::size_t most_cells) {
   Reads reads;
-  const Part& part = parts_[part_];
+  const SimilarityPart& part = parts_[part_];
   const std::size_t count = std::max<std::size_t>(std::min(most_cells, kReadCells) / part.cells(), 1);
   for (std::size_t head = head_; head < std::min(head_ + count, found_.heads.size()); ++head) {
     reads.tiles.push_back({.block = found_.heads[head].block,
@@ -115,7 +115,7 @@ void SimilarityTask::take(const Answers& answers) {
     if (head_ == found_.heads.size()) divergence_->begin(std::exchange(weights_, {}));
     return;
   }
-  if (!divergence_->go_on(kStepCells)) return;
+  if (!divergence_->go_on(kSimilarityStepCells)) return;
   head_ = 0;
   ++part_;
   if (part_ == parts_.size()) finish();
@@ -134,20 +134,20 @@ std::shared_ptr<const AnalysisResult> SimilarityTask::result() const {
   return is_done_ ? std::make_shared<const HeadSimilarity>(found_) : nullptr;
 }
 
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
+std::unique_ptr<AnalysisTask> begin_head_similarity(const AnalysisQuery& query, const AnalysisSubject& subject) {
   return std::make_unique<SimilarityTask>(query, subject);
 }
 
 }  // namespace
 
-constexpr Analysis kHeadSimilarity{.id = "head-similarity", .title = "how alike heads are", .begin = &begin};
+constexpr Analysis kHeadSimilarity{.id = "head-similarity", .title = "how alike heads are", .begin = &begin_head_similarity};
 
 std::vector<RowStrip> compared_rows(attention::KeyRange queries, std::uint32_t keys, std::uint32_t heads) {
   const std::uint32_t count = queries.end - queries.begin;
   const std::size_t pairs = std::max<std::size_t>(std::size_t{heads} * (heads - 1) / 2, 1);
   const std::size_t most = std::max<std::size_t>(kMostComparedCells / (pairs * std::max(keys, 1U)), 1);
   if (count <= most) return {{.first = queries.begin, .count = count}};
-  const std::uint32_t strips = std::min(kStrips, static_cast<std::uint32_t>(most));
+  const std::uint32_t strips = std::min(kSimilarityStrips, static_cast<std::uint32_t>(most));
   const auto rows = static_cast<std::uint32_t>(most / strips);
   std::vector<RowStrip> compared;
   for (std::uint32_t strip = 1; strip <= strips; ++strip) {

@@ -271,7 +271,7 @@ class VerificationTask final : public AnalysisTask {
   HeadVerification found_;
 };
 
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
+std::unique_ptr<AnalysisTask> begin_head_verification(const AnalysisQuery& query, const AnalysisSubject& subject) {
   const auto shape = subject.shapes.find(query.block);
   if (shape == subject.shapes.end() || query.batch >= shape->second.batch || query.head >= shape->second.heads) {
     throw Error("this run has no such head");
@@ -282,6 +282,6 @@ std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSu
 }  // namespace
 
 constexpr Analysis kHeadVerification{
-    .id = "head-verification", .title = "a head's weights in double precision", .begin = &begin};
+    .id = "head-verification", .title = "a head's weights in double precision", .begin = &begin_head_verification};
 
 }  // namespace headlight::app

@@ -60,7 +60,7 @@ class KeptActivationTask final : public AnalysisTask {
   std::shared_ptr<const AnalysisResult> result_;
 };
 
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
+std::unique_ptr<AnalysisTask> begin_kept_activation(const AnalysisQuery& query, const AnalysisSubject& subject) {
   const PatchPlace place{.map = static_cast<PatchMap>(query.options[0]),
                          .block = query.block,
                          .batch = query.batch,
@@ -78,7 +78,7 @@ std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSu
 }  // namespace
 
 constexpr Analysis kKeptActivation{
-    .id = "kept-activation", .title = "activations that are kept", .begin = &begin, .compares = true};
+    .id = "kept-activation", .title = "activations that are kept", .begin = &begin_kept_activation, .compares = true};
 
 AnalysisQuery keeping_query(PatchMap map, model::BlockRef block, std::uint32_t batch, std::uint32_t head,
                             std::uint32_t first, std::uint32_t count) {

@@ -13,8 +13,6 @@ namespace {
 using model::BlockKind;
 using model::BlockRef;
 
-BlockRef block_of(std::uint32_t layer) { return {.kind = BlockKind::EncoderSelf, .layer = LayerIndex{layer}}; }
-
 std::uint32_t layers_of(const AnalysisSubject& subject) {
   return static_cast<std::uint32_t>(subject.network->layers->encoder.size());
 }
@@ -23,7 +21,7 @@ std::uint32_t layers_of(const AnalysisSubject& subject) {
 void check(const AnalysisQuery& query, const AnalysisSubject& subject) {
   const std::string why = attribution::why_not_attributable(*subject.network);
   if (!why.empty()) throw Error("the logit of this model has no parts: {}", why);
-  const inference::BlockShape& shape = subject.shapes.at(block_of(0));
+  const inference::BlockShape& shape = subject.shapes.at(encoder_block(0));
   const std::uint32_t vocabulary = subject.network->layers->unembedding->linear.out();
   const bool has_tokens = query.tokens[0] < vocabulary && (query.options[0] == 0 || query.tokens[1] < vocabulary);
   if (query.batch >= shape.batch || query.query >= shape.queries || !has_tokens) {
@@ -50,8 +48,8 @@ class AttributionTask final : public AnalysisTask {
   /// A layer at a time; the first step reads what gives the direction too.
   Reads next(std::size_t /*most_cells*/) override {
     const auto layer = static_cast<std::uint32_t>(found_.layers.size());
-    const inference::BlockShape& shape = subject_.shapes.at(block_of(layer));
-    Reads reads{.tiles = {{.block = block_of(layer),
+    const inference::BlockShape& shape = subject_.shapes.at(encoder_block(layer));
+    Reads reads{.tiles = {{.block = encoder_block(layer),
                            .batch = query_.batch,
                            .stage = attention::Stage::Merged,
                            .row = query_.query,
@@ -76,7 +74,7 @@ class AttributionTask final : public AnalysisTask {
       found_.logit = double{answers.logits[query_.tokens[0]]};
       if (query_.options[0] == 1) found_.logit -= double{answers.logits[query_.tokens[1]]};
     }
-    const model::AttentionLayer& weights = subject_.network->layer(block_of(layer));
+    const model::AttentionLayer& weights = subject_.network->layer(encoder_block(layer));
     const std::vector<double> directions = attribution::head_directions(weights, direction_.direction);
     found_.layers.push_back(attribution::layer_logits(weights, direction_, directions, answers.tiles.front().values, before,
                                                       answers.residuals[1].values));
@@ -97,7 +95,7 @@ class SourcesTask final : public AnalysisTask {
  public:
   SourcesTask(const AnalysisQuery& query, AnalysisSubject subject) : query_(query), subject_(std::move(subject)) {
     layer_ = query.options[1] == 1 ? query.block.layer.value : 0;
-    found_.tokens.resize(subject_.shapes.at(block_of(layer_)).keys);
+    found_.tokens.resize(subject_.shapes.at(encoder_block(layer_)).keys);
     begin_layer();
   }
 
@@ -105,10 +103,10 @@ class SourcesTask final : public AnalysisTask {
   Reads next(std::size_t most_cells) override {
     Reads reads;
     if (direction_.direction.empty()) reads.residuals = {state_after(query_, layers_of(subject_))};
-    const inference::BlockShape& shape = subject_.shapes.at(block_of(layer_));
+    const inference::BlockShape& shape = subject_.shapes.at(encoder_block(layer_));
     std::size_t cells = 0;
     for (std::uint32_t head = head_; head < end_ && (head == head_ || cells < most_cells); ++head) {
-      attention::TileRequest request{.block = block_of(layer_), .batch = query_.batch, .head = head};
+      attention::TileRequest request{.block = encoder_block(layer_), .batch = query_.batch, .head = head};
       request.stage = attention::Stage::V;
       request.rows = shape.keys;
       request.columns = shape.d_v;
@@ -127,8 +125,8 @@ class SourcesTask final : public AnalysisTask {
     if (!answers.residuals.empty()) {
       direction_ = attribution::logit_direction(*subject_.network->layers, answers.residuals[0].values, target_of(query_));
     }
-    if (directions_.empty()) directions_ = gained_directions(subject_, block_of(layer_), direction_.direction);
-    const std::size_t d_v = subject_.shapes.at(block_of(layer_)).d_v;
+    if (directions_.empty()) directions_ = gained_directions(subject_, encoder_block(layer_), direction_.direction);
+    const std::size_t d_v = subject_.shapes.at(encoder_block(layer_)).d_v;
     for (std::size_t i = 0; i + 1 < answers.tiles.size(); i += 2, ++head_) {
       attribution::add_source_logits(std::span<const double>(directions_).subspan(head_ * d_v, d_v),
                                      answers.tiles[i + 1].values, answers.tiles[i].values, found_.tokens);
@@ -147,7 +145,7 @@ class SourcesTask final : public AnalysisTask {
   void begin_layer() {
     const bool is_one = query_.options[1] == 1;
     head_ = is_one ? query_.head : 0;
-    end_ = is_one ? query_.head + 1 : subject_.shapes.at(block_of(layer_)).heads;
+    end_ = is_one ? query_.head + 1 : subject_.shapes.at(encoder_block(layer_)).heads;
     directions_.clear();
   }
 

@@ -15,8 +15,6 @@ constexpr double kLeastShare = static_cast<double>(kLeastFlowThreshold);
 /// Cells of one take(): some 10 ms.
 constexpr std::size_t kMostCells = std::size_t{1} << 22;
 
-model::BlockRef block_of(std::uint32_t layer) { return {.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{layer}}; }
-
 /// Pipes of a flow at most.
 constexpr double kMostPipes = static_cast<double>(std::size_t{1} << 22);
 
@@ -38,7 +36,7 @@ class MeanReader : public AnalysisTask {
     while (end < shape().queries && end - row_ < rows && is_reached(end)) ++end;
     Reads reads;
     for (std::uint32_t head = 0; head < shape().heads; ++head) {
-      reads.tiles.push_back({.block = block_of(layer_),
+      reads.tiles.push_back({.block = encoder_block(layer_),
                              .batch = query_.batch,
                              .head = head,
                              .stage = attention::Stage::Weights,
@@ -77,7 +75,7 @@ class MeanReader : public AnalysisTask {
  protected:
   const AnalysisQuery& query() const { return query_; }
   std::uint32_t layer() const { return layer_; }
-  const inference::BlockShape& shape() const { return shapes_.at(block_of(layer_)); }
+  const inference::BlockShape& shape() const { return shapes_.at(encoder_block(layer_)); }
   double residual_weight() const { return static_cast<double>(query_.options[0]) / 1000.0; }
   bool has_read() const { return has_read_; }
   TokenFlowFound& found() { return found_; }
@@ -133,7 +131,7 @@ class FlowTask final : public MeanReader {
   /// Once the capacities are known, a flow takes a round; a step reads at least one cell.
   Reads next(std::size_t most_cells) override {
     if (!has_read()) return MeanReader::next(most_cells);
-    return {.tiles = {{.block = block_of(0), .batch = query().batch, .rows = 1, .columns = 1}}};
+    return {.tiles = {{.block = encoder_block(0), .batch = query().batch, .rows = 1, .columns = 1}}};
   }
   void take(const Answers& answers) override {
     if (!has_read()) return MeanReader::take(answers);
@@ -163,7 +161,7 @@ class FlowTask final : public MeanReader {
 void check(const AnalysisQuery& query, const AnalysisSubject& subject, std::uint32_t most_tokens) {
   const model::Layers& layers = *subject.network->layers;
   if (layers.encoder.empty() || !layers.decoder.empty()) throw Error("only models with one stack are followed");
-  const inference::BlockShape& shape = subject.shapes.at(block_of(0));
+  const inference::BlockShape& shape = subject.shapes.at(encoder_block(0));
   if (query.batch >= shape.batch || query.query >= shape.queries) throw Error("this run has no such token");
   if (shape.queries != shape.keys) throw Error("queries and keys are different texts here");
   if (shape.keys > most_tokens) {

@@ -36,7 +36,7 @@ class ResidualSizesTask final : public AnalysisTask {
   ResidualSizes found_;
 };
 
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSubject& subject) {
+std::unique_ptr<AnalysisTask> begin_residual_sizes(const AnalysisQuery& query, const AnalysisSubject& subject) {
   const bool is_encoder = query.block.kind == model::BlockKind::EncoderSelf;
   const model::BlockKind kind = is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf;
   const auto first = subject.shapes.find({.kind = kind, .layer = {}});
@@ -52,6 +52,7 @@ std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& query, const AnalysisSu
 
 }  // namespace
 
-constexpr Analysis kResidualSizes{.id = "residual-sizes", .title = "sizes of the residual stream", .begin = &begin};
+constexpr Analysis kResidualSizes{
+    .id = "residual-sizes", .title = "sizes of the residual stream", .begin = &begin_residual_sizes};
 
 }  // namespace headlight::app

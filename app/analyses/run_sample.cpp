@@ -114,7 +114,7 @@ class RunSampleTask final : public AnalysisTask {
   RunSample found_;
 };
 
-std::unique_ptr<AnalysisTask> begin(const AnalysisQuery& /*query*/, const AnalysisSubject& subject) {
+std::unique_ptr<AnalysisTask> begin_run_sample(const AnalysisQuery& /*query*/, const AnalysisSubject& subject) {
   return std::make_unique<RunSampleTask>(subject);
 }
 
@@ -128,6 +128,6 @@ SessionRecord record_of(const RunSample& sample, const std::string& device) {
           .logits = sample.logits};
 }
 
-constexpr Analysis kRunSample{.id = "run-sample", .title = "numbers of a session's record", .begin = &begin};
+constexpr Analysis kRunSample{.id = "run-sample", .title = "numbers of a session's record", .begin = &begin_run_sample};
 
 }  // namespace headlight::app

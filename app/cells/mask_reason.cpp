@@ -6,7 +6,7 @@
 
 namespace headlight::app {
 
-std::string mask_reason(const attention::MaskSpec& mask, const MapCell& where) {
+std::string mask_reason(const attention::MaskSpec& mask, const CellInMap& where) {
   const auto [query, key] = where.cell;
   if (mask.is_visible(where.map, where.batch, where.cell, where.keys)) {
     const attention::KeyRange keys = mask.rule.key_padding || where.map.keys == 0 ? where.keys : where.map.keys;

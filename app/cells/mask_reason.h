@@ -10,7 +10,7 @@
 namespace headlight::app {
 
 /// One map and one of its cells.
-struct MapCell {
+struct CellInMap {
   attention::ExpressionMap map = {};
   std::uint32_t batch = 0;
   attention::Cell cell;
@@ -20,7 +20,7 @@ struct MapCell {
 
 /// Why the cell is masked: "causal rule", "padding", "window of 4 and mask matrix", "mask expression",
 /// "paint", "pattern (previous)". Empty when it is visible.
-std::string mask_reason(const attention::MaskSpec& mask, const MapCell& where);
+std::string mask_reason(const attention::MaskSpec& mask, const CellInMap& where);
 
 /// The parts of the mask: "causal, window 4, paint"; empty when it hides no cell. `has_padding`: are some of the
 /// keys padding?

@@ -24,7 +24,7 @@ constexpr std::uint32_t kLongest = 4096;
 constexpr std::uint32_t kKeystrokes = 40;
 constexpr std::uint32_t kMostHeads = model::kMaxModelHeads;
 
-constexpr const char* kDescription =
+constexpr const char* kBenchDescription =
     "Measure what each operation and a whole pass cost\n\n"
     "Runs every operation on random numbers (self-attention, causal, one batch item) and reports the median of several\n"
     "rounds after a warm-up: wall time (recording, submission, waiting for the fence), GPU time by timestamps, and GFLOP/s "
@@ -281,7 +281,7 @@ void add_effort_flags(CLI::App& app, BenchFlags& flags) {
 }  // namespace
 
 Subcommand add_bench_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "bench", kDescription);
+  CLI::App* command = add_subcommand(app, "bench", kBenchDescription);
   const auto flags = std::make_shared<BenchFlags>();
   add_size_flags(*command, *flags);
   add_effort_flags(*command, *flags);

@@ -7,12 +7,12 @@
 namespace headlight::app {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kEvaluateDescription =
     "Measure a model: BLEU, perplexity, what its heads do\n\n"
     "Runs a model over whole files, plain or .gz, on any Vulkan device. The result is on standard output, progress on\n"
     "standard error.";
 
-constexpr const char* kFooter =
+constexpr const char* kEvaluateFooter =
     "`headlight evaluate WHAT --help` lists the flags.\n\n"
     "Examples:\n"
     "  headlight evaluate bleu --source test.de --reference test.en\n"
@@ -30,9 +30,9 @@ int run_command(const std::vector<Subcommand>& evaluations) {
 }  // namespace
 
 Subcommand add_evaluate_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "evaluate", kDescription);
+  CLI::App* command = add_subcommand(app, "evaluate", kEvaluateDescription);
   take_one_subcommand(*command);
-  set_footer(*command, kFooter);
+  set_footer(*command, kEvaluateFooter);
   const std::vector<Subcommand> evaluations = {
       add_evaluate_bleu_command(*command), add_evaluate_perplexity_command(*command), add_evaluate_heads_command(*command)};
   return {.app = command, .run = [evaluations] { return run_command(evaluations); }};

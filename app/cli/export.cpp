@@ -17,13 +17,13 @@
 namespace headlight::app {
 namespace {
 
-constexpr const char* kOutput = "Output";
+constexpr const char* kExportOutput = "Output";
 constexpr const char* kFigures = "Figures";
 constexpr const char* kSelection = "Selection";
 constexpr std::uint64_t kLargestIndex = 1'000'000;
 constexpr std::uint64_t kLargestToken = 1U << 22;
 
-constexpr const char* kDescription =
+constexpr const char* kExportDescription =
     "Write attention as figures and numbers\n\n"
     "Computes a text (with a trained model, the playground or a notebook's preset) and writes the asked stages,\n"
     "one file a map (png, svg, csv, json, tiles) or one a stage (npy: float32, row-major), and run.json with tokens, masks "
@@ -32,7 +32,7 @@ constexpr const char* kDescription =
     "for\n"
     "each cell, 1,024 x 1,024 each, and index.json with their places and the range of the colours.";
 
-constexpr const char* kFooter =
+constexpr const char* kExportFooter =
     "Stages, in the order of the calculation:\n"
     "  x          [layer, batch, token, d_model]       the layer's input\n"
     "  q k v      [layer, batch, head, token, d]       projected queries, keys and values\n"
@@ -146,14 +146,14 @@ void add_selection_flags(CLI::App& app, ExportOptions* options) {
 }
 
 void add_output_flags(CLI::App& app, ExportOptions* options) {
-  add_flag(app, "--out", "DIR", "folder to write into; made when it isn't there; needed", kOutput,
+  add_flag(app, "--out", "DIR", "folder to write into; made when it isn't there; needed", kExportOutput,
            [=](const std::string& text) { options->directory = text; });
   add_repeatable_flag(app, "--format", "LIST", "any of png, svg, csv, npy, json, tiles, joined by commas (default png)",
-                      kOutput, [=](const std::vector<std::string>& values) { read_formats(values, *options); });
+                      kExportOutput, [=](const std::vector<std::string>& values) { read_formats(values, *options); });
   add_repeatable_flag(app, "--stages", "LIST",
                       "what to write, joined by commas: x, q, k, v, scores, scaled, masked, weights, heads, merged, output, "
                       "hidden, logits (default weights)",
-                      kOutput, [=](const std::vector<std::string>& values) { read_stages(values, *options); });
+                      kExportOutput, [=](const std::vector<std::string>& values) { read_stages(values, *options); });
 }
 
 void add_figure_flags(CLI::App& app, ExportFlags* flags) {
@@ -247,14 +247,14 @@ int run_command(ExportFlags& flags) {
 }  // namespace
 
 Subcommand add_export_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "export", kDescription);
+  CLI::App* command = add_subcommand(app, "export", kExportDescription);
   const auto flags = std::make_shared<ExportFlags>();
   add_output_flags(*command, &flags->options);
   add_figure_flags(*command, flags.get());
   add_selection_flags(*command, &flags->options);
   flags->model.add_to(*command, "--scale,--score-scale", "the playground's seeded weights");
   add_device_flag(*command, flags->device);
-  set_footer(*command, kFooter);
+  set_footer(*command, kExportFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

@@ -22,7 +22,7 @@ namespace headlight::app {
 namespace {
 
 constexpr const char* kSession = "Session";
-constexpr const char* kOutput = "Output";
+constexpr const char* kRunOutput = "Output";
 
 struct RunFlags {
   std::string file;
@@ -123,8 +123,8 @@ Subcommand add_run_command(CLI::App& app) {
   add_argument(*command, "session", "FILE", "a session file (File, Save session); needed", kSession, into->file);
   add_plain_flag(*command, "--record", "write the computed numbers into the file, as its record", kSession,
                  [=] { into->writes_record = true; });
-  add_flag(*command, "--out", "DIR", "folder for what the session's view shows, as figures (png) and numbers (npy)", kOutput,
-           [=](const std::string& text) { into->out = text; });
+  add_flag(*command, "--out", "DIR", "folder for what the session's view shows, as figures (png) and numbers (npy)",
+           kRunOutput, [=](const std::string& text) { into->out = text; });
   add_device_flag(*command, into->device);
   set_footer(*command,
              "Examples:\n"

@@ -29,7 +29,7 @@ void check_utf8(const std::string& line) {
 }  // namespace
 
 bool read_input_line(std::string& line) {
-  constexpr std::size_t kLongest = std::size_t{16} << 20;
+  constexpr std::size_t kLongestText = std::size_t{16} << 20;
   line.clear();
   std::streambuf& buffer = *std::cin.rdbuf();
   constexpr int kEnd = std::streambuf::traits_type::eof();
@@ -38,7 +38,7 @@ bool read_input_line(std::string& line) {
       std::cin.setstate(std::ios::eofbit);
       return !line.empty();
     }
-    if (line.size() == kLongest) throw Error("a line of standard input has more than {} bytes", kLongest);
+    if (line.size() == kLongestText) throw Error("a line of standard input has more than {} bytes", kLongestText);
     line += static_cast<char>(letter);
   }
   return true;

@@ -19,23 +19,23 @@ constexpr std::uint64_t kMostItems = 4'096;
 }  // namespace
 
 void WritingFlags::add_to(CLI::App& app, std::string_view bundled, const std::string& text_help) {
-  constexpr const char* kText = "Text";
+  constexpr const char* kTextGroup = "Text";
   constexpr const char* kModel = "Model";
   add_repeatable_flag(app, "--text", "TEXT", text_help + "; given several times several lines (default: standard input)",
-                      kText, [this](const std::vector<std::string>& values) {
+                      kTextGroup, [this](const std::vector<std::string>& values) {
                         texts = values;
                         has_text = true;
                       });
   add_flag(app, "--max-tokens", "N",
            fmt::format("tokens to write for each line, 1 to {} (default {})", kMostGeneratedTokens, decoding.most_tokens),
-           kText, [this](const std::string& value) {
+           kTextGroup, [this](const std::string& value) {
              decoding.most_tokens =
                  static_cast<std::uint32_t>(parse_integer("--max-tokens", value, 1, kMostGeneratedTokens));
            });
   add_flag(app, "--attention", "DIR",
            "write what the model attended to: a folder for each line in this one, line-0001 and so on, with the weights of "
            "every block as .npy, figures, and the tokens as JSON",
-           kText, [this](const std::string& value) { attention = value; });
+           kTextGroup, [this](const std::string& value) { attention = value; });
   add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, bundled), kModel,
            [this](const std::string& value) { model = named_model(value); });
   add_flag(app, "--precision", "f32|f16", "how weights are kept on the device; arithmetic is float32 (default f32)", kModel,

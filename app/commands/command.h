@@ -52,6 +52,9 @@ struct Command {
   std::string refusal = {};
 };
 
+/// Is a run on screen?
+inline bool has_run(const CommandContext& context) { return !context.shapes.empty(); }
+
 /// May it run now?
 bool is_enabled(const Command& command, const CommandContext& context);
 

@@ -29,7 +29,7 @@ std::vector<Command> compare_commands() {
        .keys = {{Key::D, kControl, "Ctrl+D"}},
        .menu = {.menu = "Edit", .label = "Freeze this run", .section = 4},
        .run = freeze_run,
-       .is_enabled = [](const CommandContext& context) { return !context.shapes.empty(); },
+       .is_enabled = has_run,
        .tell = [](const State& after, bool) { return fmt::format("Frozen: {}", after.compare.frozen->name); },
        .refusal = "There is no run yet that could be frozen"},
       {.id = "compare.difference",

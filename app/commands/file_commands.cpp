@@ -8,8 +8,6 @@ using shell::kControl;
 using shell::kControlShift;
 using shell::Key;
 
-bool has_run(const CommandContext& context) { return !context.shapes.empty(); }
-
 }  // namespace
 
 std::vector<Command> file_commands() {

@@ -50,7 +50,7 @@ constexpr std::array kModes = {
 
 /// Patterns are defined inside one text.
 bool is_defined(const CommandContext& context, HeadMetric metric) {
-  return !context.shapes.empty() &&
+  return has_run(context) &&
          (!evaluation::is_of_pattern(metric) || context.state.selection.block.kind != model::BlockKind::Cross);
 }
 
@@ -88,7 +88,7 @@ std::vector<Command> find_commands() {
       context.state.heads.mode = mode;
       context.state.view.tab = "heads";
     };
-    command.is_enabled = [](const CommandContext& context) { return !context.shapes.empty(); };
+    command.is_enabled = has_run;
   }
   list.push_back({.id = "head.badges",
                   .label = "Badges of heads on or off",

@@ -15,11 +15,11 @@ const inference::BlockShape* selected_shape(const CommandContext& context) {
   return found == context.shapes.end() ? nullptr : &found->second;
 }
 
-bool has_run(const CommandContext& context) { return selected_shape(context) != nullptr; }
+bool has_selected_head(const CommandContext& context) { return selected_shape(context) != nullptr; }
 
 /// Where the view on screen doesn't take the arrow keys for itself.
 bool has_arrows(const CommandContext& context) {
-  return has_run(context) && !find_view(context.state.view.tab).takes_arrows;
+  return has_selected_head(context) && !find_view(context.state.view.tab).takes_arrows;
 }
 
 bool has_lines(const CommandContext& context) {
@@ -123,14 +123,14 @@ std::vector<Command> move_commands() {
        .help = "Locks the token before the locked one, of the same side.",
        .keys = {{Key::Up, shell::kShift, "Shift+Up"}, {Key::Left, shell::kShift, ""}},
        .run = [](const CommandContext& context) { move_token(context, -1); },
-       .is_enabled = has_run},
+       .is_enabled = has_selected_head},
       {.id = "move.next_token",
        .label = "Lock the next token",
        .group = "Move",
        .help = "Locks the token behind the locked one, of the same side; without one the first query.",
        .keys = {{Key::Down, shell::kShift, "Shift+Down"}, {Key::Right, shell::kShift, ""}},
        .run = [](const CommandContext& context) { move_token(context, 1); },
-       .is_enabled = has_run},
+       .is_enabled = has_selected_head},
       {.id = "move.previous_line",
        .label = "Previous line of the batch",
        .group = "Move",
@@ -151,28 +151,28 @@ std::vector<Command> move_commands() {
        .help = "Pins the cell of the query before, with the same key.",
        .keys = {{Key::Up, kControl, "Ctrl+Up"}},
        .run = [](const CommandContext& context) { move_cell(context, -1, 0); },
-       .is_enabled = has_run},
+       .is_enabled = has_selected_head},
       {.id = "move.next_query",
        .label = "Pin the next query",
        .group = "Move",
        .help = "Pins the cell of the next query, with the same key.",
        .keys = {{Key::Down, kControl, "Ctrl+Down"}},
        .run = [](const CommandContext& context) { move_cell(context, 1, 0); },
-       .is_enabled = has_run},
+       .is_enabled = has_selected_head},
       {.id = "move.previous_key",
        .label = "Pin the key before",
        .group = "Move",
        .help = "Pins the cell of the key before, of the same query.",
        .keys = {{Key::Left, kControl, "Ctrl+Left"}},
        .run = [](const CommandContext& context) { move_cell(context, 0, -1); },
-       .is_enabled = has_run},
+       .is_enabled = has_selected_head},
       {.id = "move.next_key",
        .label = "Pin the next key",
        .group = "Move",
        .help = "Pins the cell of the next key, of the same query.",
        .keys = {{Key::Right, kControl, "Ctrl+Right"}},
        .run = [](const CommandContext& context) { move_cell(context, 0, 1); },
-       .is_enabled = has_run},
+       .is_enabled = has_selected_head},
   };
 }
 

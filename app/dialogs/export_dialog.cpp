@@ -308,20 +308,20 @@ void ExportDialog::draw_progress(Frame& frame) {
 
 void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::string& directory) {
   ImGui::Spacing();
-  constexpr float kWidth = 96.0F;
+  constexpr float kFieldWidth = 96.0F;
   const float right =
-      ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kWidth - ImGui::GetStyle().ItemSpacing.x;
+      ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kFieldWidth - ImGui::GetStyle().ItemSpacing.x;
   ImGui::BeginDisabled(job_ != nullptr);
   const bool copies = ImGui::Button("Copy figure");
   mark_last_item(frame, "export.copy_figure");
   ImGui::EndDisabled();
   ImGui::SameLine(right);
-  if (ImGui::Button(job_ ? "Hide" : "Close", {kWidth, 0.0F})) is_open_ = false;
+  if (ImGui::Button(job_ ? "Hide" : "Close", {kFieldWidth, 0.0F})) is_open_ = false;
   mark_last_item(frame, "export.close");
   ImGui::SameLine();
   if (copies) copy_figure(frame.state, frame.result, device);
   if (job_) {
-    if (ImGui::Button("Cancel", {kWidth, 0.0F})) job_->cancel();
+    if (ImGui::Button("Cancel", {kFieldWidth, 0.0F})) job_->cancel();
     mark_last_item(frame, "export.cancel");
     return;
   }
@@ -330,7 +330,7 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
   ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
   ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
   ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
-  if (ImGui::Button("Export", {kWidth, 0.0F})) begin(frame, device, directory);
+  if (ImGui::Button("Export", {kFieldWidth, 0.0F})) begin(frame, device, directory);
   mark_last_item(frame, "export.start");
   ImGui::PopStyleColor(3);
   ImGui::EndDisabled();

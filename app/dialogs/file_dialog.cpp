@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr float kWidth = 560.0F;
+constexpr float kFileDialogWidth = 560.0F;
 constexpr const char* kNewSession = "session.headlight.json";
 
 /// What the dialog says for a purpose.
@@ -94,7 +94,7 @@ void FileDialog::open(FilePurpose purpose, const fs::path& current, const std::s
 
 std::optional<FileDialog::Choice> FileDialog::draw(Frame& frame) {
   const Words& words = words_of(purpose_);
-  const Dialog dialog(frame, words.title, is_open_, kWidth);
+  const Dialog dialog(frame, words.title, is_open_, kFileDialogWidth);
   if (!dialog.is_visible()) return std::nullopt;
   if (files_.is_open()) {
     const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, 420.0F);

@@ -21,7 +21,7 @@ constexpr int kWordStart = 10;
 constexpr int kTextStart = 4;              // besides
 constexpr int kInRow = 9;                  // behind the letter before
 constexpr int kWordEnd = 5;                // the query's word ends where the text's does
-constexpr int kGap = -3;                   // letters left out between two that match …
+constexpr int kGapPenalty = -3;            // letters left out between two that match …
 constexpr int kGapLetter = -1;             // … and each of them
 constexpr std::size_t kLongestStart = 12;  // letters before the first one that matches, as far as they are counted
 constexpr int kWholeText = 40;
@@ -185,7 +185,7 @@ class Aligner {
     const std::size_t begin = row == 0 ? first_[0] : first_[row - 1] + 1;
     int behind_gap = kNone;  // the best of the row above that ends before the letter left of here, less the gap to here
     for (std::size_t j = begin; j <= last_[row]; ++j) {
-      if (row > 0 && j > begin) behind_gap = std::max(behind_gap, known(row - 1, j - 2) + kGap) + kGapLetter;
+      if (row > 0 && j > begin) behind_gap = std::max(behind_gap, known(row - 1, j - 2) + kGapPenalty) + kGapLetter;
       if (j < first_[row]) continue;
       int& score = scores_[row * kMostLetters + j];
       score = kNone;
@@ -205,7 +205,7 @@ class Aligner {
       int gap = kInRow;
       while (from > first_[row - 1] && known(row - 1, from) + gap != above) {
         --from;
-        gap = kGap + kGapLetter * static_cast<int>(column - from - 1);
+        gap = kGapPenalty + kGapLetter * static_cast<int>(column - from - 1);
       }
       column = from;
       positions.push_back(column);

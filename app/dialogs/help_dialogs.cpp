@@ -106,7 +106,7 @@ void draw_groups(Frame& frame, const char* name, std::span<const KeyGroup> group
 /// In two columns of about equal length where the dialog is wide enough.
 void draw_keys(Frame& frame) {
   constexpr float kTwoColumns = 640.0F;
-  constexpr float kGap = 32.0F;
+  constexpr float kHelpGap = 32.0F;
   const std::vector<KeyGroup> groups = key_groups();
   const float width = ImGui::GetContentRegionAvail().x;
   const std::span<const KeyGroup> all(groups);
@@ -117,12 +117,12 @@ void draw_keys(Frame& frame) {
     std::size_t above = 0;
     for (left = 0; left < groups.size() && 2 * above < rows; ++left) above += groups[left].rows.size() + 1;
   }
-  const float column = left < groups.size() ? (width - kGap) * 0.5F : width;
+  const float column = left < groups.size() ? (width - kHelpGap) * 0.5F : width;
   const ImVec2 start = ImGui::GetCursorPos();
   draw_groups(frame, "left", all.first(left), column);
   const float left_end = ImGui::GetCursorPosY();
   if (left < groups.size()) {
-    ImGui::SetCursorPos({start.x + column + kGap, start.y});
+    ImGui::SetCursorPos({start.x + column + kHelpGap, start.y});
     draw_groups(frame, "right", all.subspan(left), column);
     ImGui::SetCursorPosY(std::max(left_end, ImGui::GetCursorPosY()));
   }

@@ -14,7 +14,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kWidth = 420.0F;
+constexpr float kHistoryWidth = 420.0F;
 constexpr float kHeight = 460.0F;
 constexpr float kRow = 24.0F;
 constexpr float kIndent = 18.0F;
@@ -63,8 +63,9 @@ std::optional<std::uint64_t> draw_history_window(Frame& frame, const Undo& undo,
   if (!is_open) return std::nullopt;
   std::optional<std::uint64_t> chosen;
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
-  ImGui::SetNextWindowPos({screen.x - kWidth - 24.0F, 88.0F}, ImGuiCond_Appearing);
-  ImGui::SetNextWindowSize({std::min(kWidth, screen.x - 48.0F), std::min(kHeight, screen.y - 140.0F)}, ImGuiCond_Appearing);
+  ImGui::SetNextWindowPos({screen.x - kHistoryWidth - 24.0F, 88.0F}, ImGuiCond_Appearing);
+  ImGui::SetNextWindowSize({std::min(kHistoryWidth, screen.x - 48.0F), std::min(kHeight, screen.y - 140.0F)},
+                           ImGuiCond_Appearing);
   ImGui::PushStyleColor(ImGuiCol_WindowBg, frame.ui.theme().panel);
   if (ImGui::Begin("History", &is_open, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings)) {
     {

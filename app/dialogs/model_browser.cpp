@@ -16,9 +16,9 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kWidth = 720.0F;
+constexpr float kBrowserWidth = 720.0F;
 constexpr float kListHeight = 400.0F;
-constexpr float kRowHeight = 46.0F;
+constexpr float kBrowserRowHeight = 46.0F;
 
 const char* heading_of(ListedModel::Origin origin) {
   switch (origin) {
@@ -50,9 +50,9 @@ bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is
   const bool can_open = model.problem.empty();
   const float width = ImGui::GetContentRegionAvail().x;
   const ImVec2 low = ImGui::GetCursorScreenPos();
-  const ImVec2 high(low.x + width, low.y + kRowHeight);
+  const ImVec2 high(low.x + width, low.y + kBrowserRowHeight);
   ImGui::PushID(static_cast<int>(index));
-  const bool was_clicked = ImGui::InvisibleButton("row", {width, kRowHeight});
+  const bool was_clicked = ImGui::InvisibleButton("row", {width, kBrowserRowHeight});
   ImGui::PopID();
   const bool is_hovered = ImGui::IsItemHovered();
   mark_last_item(frame, fmt::format("browser.model.{}", index));
@@ -65,7 +65,7 @@ bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is
   constexpr float kEdge = 12.0F;
   const std::string size = is_opening ? "opening\u2026" : is_shown ? "shown" : short_bytes(model.bytes);
   const float size_width = text_width(fonts.small, size);
-  const float middle = low.y + std::round((kRowHeight - font_size(fonts.small)) * 0.5F);
+  const float middle = low.y + std::round((kBrowserRowHeight - font_size(fonts.small)) * 0.5F);
   list->AddText(fonts.small, font_size(fonts.small), {high.x - kEdge - size_width, middle},
                 is_opening ? theme.accent : theme.text_dim, size.c_str());
   const float room = width - size_width - 3.0F * kEdge;
@@ -95,7 +95,7 @@ void ModelBrowser::open() {
 
 ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& context) {
   ModelBrowserChoice choice;
-  const Dialog dialog(frame, "Open model", is_open_, kWidth);
+  const Dialog dialog(frame, "Open model", is_open_, kBrowserWidth);
   if (!dialog.is_visible()) {
     files_.close();
     return choice;

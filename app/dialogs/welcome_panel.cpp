@@ -17,9 +17,9 @@ constexpr float kTop = 10.0F;
 constexpr float kHeading = 24.0F;  // with the gap below it
 constexpr float kBottom = 10.0F;
 constexpr float kCardHeight = 44.0F;
-constexpr float kGap = 6.0F;
-constexpr float kNarrowest = 172.0F;  // card
-constexpr float kInset = 12.0F;       // of a card's text
+constexpr float kWelcomeGap = 6.0F;
+constexpr float kNarrowest = 172.0F;    // card
+constexpr float kWelcomeInset = 12.0F;  // of a card's text
 
 struct Grid {
   std::size_t columns = 1, rows = 1;
@@ -29,11 +29,12 @@ struct Grid {
 /// As few rows as the narrowest card allows, and the cards spread evenly over them.
 Grid lay_out(std::size_t cards, float width) {
   const float room = std::max(width - 2.0F * kEdge, kNarrowest);
-  const auto most = std::max<std::size_t>(static_cast<std::size_t>((room + kGap) / (kNarrowest + kGap)), 1);
+  const auto most = std::max<std::size_t>(static_cast<std::size_t>((room + kWelcomeGap) / (kNarrowest + kWelcomeGap)), 1);
   Grid grid;
   grid.rows = (std::max<std::size_t>(cards, 1) + most - 1) / most;
   grid.columns = (std::max<std::size_t>(cards, 1) + grid.rows - 1) / grid.rows;
-  grid.card_width = std::floor((room - kGap * static_cast<float>(grid.columns - 1)) / static_cast<float>(grid.columns));
+  grid.card_width =
+      std::floor((room - kWelcomeGap * static_cast<float>(grid.columns - 1)) / static_cast<float>(grid.columns));
   return grid;
 }
 
@@ -66,7 +67,7 @@ bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const v
   frame.mark(name, box);
   const bool is_hovered = ImGui::IsItemHovered();
   if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-  const float room = box.size.x - 2.0F * kInset;
+  const float room = box.size.x - 2.0F * kWelcomeInset;
   const std::string summary = fit_text(fonts.small, card.summary, room);
   if (summary != card.summary) explain_last_item(frame, card.summary.c_str());
 
@@ -76,8 +77,8 @@ bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const v
   list->AddRect(low, high, has_focus ? theme.accent : theme.border, 6.0F, 0, has_focus ? 2.0F : 1.0F);
   list->AddRectFilled({low.x, low.y + 10.0F}, {low.x + 3.0F, high.y - 10.0F}, role_of(card.kind, theme), 1.5F);
   const std::string title = fit_text(fonts.strong, card.title, room);
-  list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kInset, low.y + 6.0F}, theme.text, title.c_str());
-  list->AddText(fonts.small, font_size(fonts.small), {low.x + kInset, high.y - 7.0F - font_size(fonts.small)},
+  list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kWelcomeInset, low.y + 6.0F}, theme.text, title.c_str());
+  list->AddText(fonts.small, font_size(fonts.small), {low.x + kWelcomeInset, high.y - 7.0F - font_size(fonts.small)},
                 theme.text_dim, summary.c_str());
   return was_clicked;
 }
@@ -94,7 +95,7 @@ bool handle_keys(Frame& frame, std::size_t cards, WelcomeMemory& memory) {
 
 float welcome_height(std::size_t cards, float width) {
   const auto rows = static_cast<float>(lay_out(cards, width).rows);
-  return kTop + kHeading + rows * kCardHeight + (rows - 1.0F) * kGap + kBottom;
+  return kTop + kHeading + rows * kCardHeight + (rows - 1.0F) * kWelcomeGap + kBottom;
 }
 
 WelcomeChoice draw_welcome_panel(Frame& frame, std::span<const WelcomeCard> cards, WelcomeMemory& memory) {
@@ -128,8 +129,8 @@ WelcomeChoice draw_welcome_panel(Frame& frame, std::span<const WelcomeCard> card
   for (std::size_t i = 0; i < cards.size(); ++i) {
     const auto column = static_cast<float>(i % grid.columns);
     const auto row = static_cast<float>(i / grid.columns);
-    const view::Rect box{.origin = {origin.x + kEdge + column * (grid.card_width + kGap),
-                                    origin.y + kTop + kHeading + row * (kCardHeight + kGap)},
+    const view::Rect box{.origin = {origin.x + kEdge + column * (grid.card_width + kWelcomeGap),
+                                    origin.y + kTop + kHeading + row * (kCardHeight + kWelcomeGap)},
                          .size = {grid.card_width, kCardHeight}};
     if (draw_card(frame, cards[i], i, box, has_focus && i == memory.card)) choice.card = memory.card = i;
   }

@@ -18,7 +18,7 @@ namespace headlight::app {
 namespace {
 
 /// Cells of one strip: 2 MiB of sums.
-constexpr std::uint32_t kStripCells = 1U << 18;
+constexpr std::uint32_t kMeanStripCells = 1U << 18;
 
 /// The factor that interventions give to a head's output.
 double gain_of(const inference::Interventions& interventions, model::BlockRef block, std::uint32_t head) {
@@ -87,7 +87,7 @@ MeanOfHeads::MeanOfHeads(const TileQuery& query, const EvaluationSubject& subjec
 
 void MeanOfHeads::begin_strip() {
   const attention::TileRequest& request = tile_.request;
-  const std::uint32_t pools = std::max(kStripCells / std::max(columns_, 1U) / request.pool, 1U);
+  const std::uint32_t pools = std::max(kMeanStripCells / std::max(columns_, 1U) / request.pool, 1U);
   rows_ = std::min(pools * request.pool, request.row + request.rows - row_);
   added_ = 0;
   sums_.assign(std::size_t{rows_} * columns_, 0.0);

@@ -12,19 +12,21 @@
 #include "core/error.h"
 
 namespace headlight::shell {
-namespace {
-
-constexpr std::uint32_t kCodePoints = 0x10000;  // the range of ImGui's 16-bit characters
-
+// Not in the anonymous namespace, since a member of FontFiles::Config has this type.
 template <auto Destroy>
-struct Deleter {
+struct FontDeleter {
   template <typename T>
   void operator()(T* object) const {
     Destroy(object);
   }
 };
-using Pattern = std::unique_ptr<FcPattern, Deleter<FcPatternDestroy>>;
-using CharSet = std::unique_ptr<FcCharSet, Deleter<FcCharSetDestroy>>;
+
+namespace {
+
+constexpr std::uint32_t kCodePoints = 0x10000;  // the range of ImGui's 16-bit characters
+
+using Pattern = std::unique_ptr<FcPattern, FontDeleter<FcPatternDestroy>>;
+using CharSet = std::unique_ptr<FcCharSet, FontDeleter<FcCharSetDestroy>>;
 
 const FcChar8* fc(const char* text) { return reinterpret_cast<const FcChar8*>(text); }
 
@@ -76,7 +78,7 @@ float measure_line_per_em(const FontFile& file) {
 }  // namespace
 
 struct FontFiles::Config {
-  std::unique_ptr<FcConfig, Deleter<FcConfigDestroy>> fontconfig{FcInitLoadConfigAndFonts()};
+  std::unique_ptr<FcConfig, FontDeleter<FcConfigDestroy>> fontconfig{FcInitLoadConfigAndFonts()};
 
   Pattern match(Pattern wanted) const {
     FcConfigSubstitute(fontconfig.get(), wanted.get(), FcMatchPattern);

@@ -81,8 +81,8 @@ const HeatmapRenderer::Pipeline::Entry* HeatmapRenderer::Pipeline::upload(const 
 }
 
 std::uint32_t HeatmapRenderer::Pipeline::upload_missing(Color color) {
-  constexpr std::uint32_t kRgb = 0x00FF'FFFFU;  // without stripes
-  *words_at(kMissingWord) = color & kRgb;
+  constexpr std::uint32_t kColorBits = 0x00FF'FFFFU;  // without stripes
+  *words_at(kMissingWord) = color & kColorBits;
   return kMissingWord;
 }
 

@@ -25,7 +25,7 @@ constexpr std::uint32_t kHasCrosshair = 1U << 2;
 constexpr std::uint32_t kIsRounded = 1U << 3;
 constexpr std::uint32_t kConstants = 4;
 
-constexpr std::uint32_t kNoIndex = 0xFFFFFFFFU;
+constexpr std::uint32_t kNoCrosshair = 0xFFFFFFFFU;
 
 bool is_visible(std::uint32_t color) { return color >> 24 != 0; }
 
@@ -61,7 +61,8 @@ vk::Pipeline HeatmapVariants::pipeline_of(const params::HeatmapParameters& p, bo
   std::uint32_t features = 0;
   if (has_mask && is_visible(p.hatch)) features |= kHatched;
   if (is_visible(p.grid)) features |= kHasGrid;
-  if (is_visible(p.crosshair) && (p.crosshair_row != kNoIndex || p.crosshair_column != kNoIndex)) features |= kHasCrosshair;
+  if (is_visible(p.crosshair) && (p.crosshair_row != kNoCrosshair || p.crosshair_column != kNoCrosshair))
+    features |= kHasCrosshair;
   if (p.rounding > 0.0F) features |= kIsRounded;
   const auto known = pipelines_.find(features);
   return *(known != pipelines_.end() ? known : pipelines_.emplace(features, make(features)).first)->second;

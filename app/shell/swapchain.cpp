@@ -96,12 +96,12 @@ void Swapchain::recreate(glm::uvec2 size) {
 }
 
 void Swapchain::record_copy(const Canvas& canvas, vk::Image target) {
-  using Layout = vk::ImageLayout;
+  using vk::ImageLayout;
   using Stage = vk::PipelineStageFlagBits;
   commands_.reset();
   commands_.begin({.flags = vk::CommandBufferUsageFlagBits::eOneTimeSubmit});
   const auto to_target =
-      transition(target, Layout::eUndefined, Layout::eTransferDstOptimal, {}, vk::AccessFlagBits::eTransferWrite);
+      transition(target, ImageLayout::eUndefined, ImageLayout::eTransferDstOptimal, {}, vk::AccessFlagBits::eTransferWrite);
   commands_.pipelineBarrier(Stage::eTransfer, Stage::eTransfer, {}, {}, {}, to_target);
   const auto corner = [](glm::uvec2 size) {
     return vk::Offset3D{.x = static_cast<std::int32_t>(size.x), .y = static_cast<std::int32_t>(size.y), .z = 1};
@@ -111,10 +111,10 @@ void Swapchain::record_copy(const Canvas& canvas, vk::Image target) {
                            .srcOffsets = std::array{vk::Offset3D{}, corner(canvas.size())},
                            .dstSubresource = layers,
                            .dstOffsets = std::array{vk::Offset3D{}, corner(size_)}};
-  commands_.blitImage(canvas.image(), Layout::eTransferSrcOptimal, target, Layout::eTransferDstOptimal, blit,
+  commands_.blitImage(canvas.image(), ImageLayout::eTransferSrcOptimal, target, ImageLayout::eTransferDstOptimal, blit,
                       canvas.size() == size_ ? vk::Filter::eNearest : vk::Filter::eLinear);
-  const auto to_screen =
-      transition(target, Layout::eTransferDstOptimal, Layout::ePresentSrcKHR, vk::AccessFlagBits::eTransferWrite, {});
+  const auto to_screen = transition(target, ImageLayout::eTransferDstOptimal, ImageLayout::ePresentSrcKHR,
+                                    vk::AccessFlagBits::eTransferWrite, {});
   commands_.pipelineBarrier(Stage::eTransfer, Stage::eBottomOfPipe, {}, {}, {}, to_screen);
   commands_.end();
 }

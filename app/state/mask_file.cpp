@@ -47,7 +47,7 @@ void read_lists(const nlohmann::json& value, std::size_t depth, Cells& cells, co
   cells.keep.push_back(value.is_boolean() ? value.get<bool>() : value == 1);
 }
 
-Cells read_json(const std::string& content, const std::string& file) {
+Cells read_json_cells(const std::string& content, const std::string& file) {
   const Result<nlohmann::json> value = parse_json(content);
   if (!value) throw Error("{}: {}", file, value.error());
   Cells cells;
@@ -97,7 +97,7 @@ attention::BooleanMask load_mask(const std::filesystem::path& path) {
   const bool is_npy = path.extension() == ".npy";
   if (!is_npy && path.extension() != ".json") throw Error("{}: a mask is a .json or a .npy file", file);
   const std::string content = read_file(path);
-  Cells cells = is_npy ? read_npy(content, file) : read_json(content, file);
+  Cells cells = is_npy ? read_npy(content, file) : read_json_cells(content, file);
   const std::size_t axes = cells.shape.size();
   if (axes < 2 || axes > kMostAxes || cells.keep.empty()) {
     throw Error("{}: the mask is {}; expected [queries, keys], [batch, queries, keys] or [batch, heads, queries, keys]",

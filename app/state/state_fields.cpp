@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <regex>
+#include <charconv>
 #include <utility>
 
 #include "app/state/field.h"
@@ -196,23 +196,40 @@ void add_playground(std::vector<Field>& fields) {
       {.name = "--merge", .help = "how heads are merged: concatenate or without-transpose", .value_name = "ORDER"}));
 }
 
+/// A head such as "L1H4" or, in an encoder-decoder, "cross:L1H4"; none: it names no head.
+std::optional<std::pair<model::BlockRef, std::uint32_t>> parse_head_name(const std::string& text) {
+  std::string_view name = text;
+  std::pair<model::BlockRef, std::uint32_t> head;
+  if (const std::size_t colon = text.find(':'); colon != std::string::npos) {
+    const auto kind = std::ranges::find(kKinds, text.substr(0, colon), &EnumName<model::BlockKind>::second);
+    if (kind == kKinds.end()) return std::nullopt;
+    head.first.kind = kind->first;
+    name.remove_prefix(colon + 1);
+  }
+  const auto take = [&name](char letter, std::uint32_t& number) {
+    if (!name.starts_with(letter)) return false;
+    const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), number);
+    if (error != std::errc{}) return false;
+    name.remove_prefix(static_cast<std::size_t>(end - name.data()));
+    return true;
+  };
+  if (!take('L', head.first.layer.value) || !take('H', head.second) || !name.empty()) return std::nullopt;
+  return head;
+}
+
 /// "L1H4=uniform,cross:L0H2=first" behind a flag.
 StateEdit parse_patterns(const std::string& flag, const std::string& text) {
-  const auto fail = [&](const std::string& part) {
-    return UsageError("{}: expected a head and its pattern such as L1H4=uniform (or diagonal, previous, first), found '{}'",
-                      flag, part);
-  };
   inference::FixedPatterns patterns;
   for (const std::string& part : split_list(flag, {text})) {
-    static const std::regex kForm("(?:(encoder|decoder|cross):)?L([0-9]{1,4})H([0-9]{1,4})=([a-z]+)");
-    std::smatch found;
-    const bool is_form = std::regex_match(part, found, kForm);
-    const auto named =
-        std::ranges::find(kFixedPatterns, is_form ? found[4].str() : "", &EnumName<attention::FixedPattern>::second);
-    if (named == kFixedPatterns.end()) throw fail(part);
-    model::BlockRef block{.layer = LayerIndex{static_cast<std::uint32_t>(std::stoul(found[2]))}};
-    if (found[1].matched) block.kind = std::ranges::find(kKinds, found[1].str(), &EnumName<model::BlockKind>::second)->first;
-    patterns[{block, static_cast<std::uint32_t>(std::stoul(found[3]))}] = named->first;
+    const std::size_t equals = part.find('=');
+    const auto head = parse_head_name(part.substr(0, equals));
+    const auto named = std::ranges::find(kFixedPatterns, equals == std::string::npos ? "" : part.substr(equals + 1),
+                                         &EnumName<attention::FixedPattern>::second);
+    if (!head || named == kFixedPatterns.end()) {
+      throw UsageError("{}: expected a head and its pattern such as L1H4=uniform (or diagonal, previous, first), found '{}'",
+                       flag, part);
+    }
+    patterns[*head] = named->first;
   }
   return [patterns](State& state) {
     for (const auto& [head, pattern] : patterns) state.patterns[head] = pattern;

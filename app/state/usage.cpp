@@ -10,12 +10,12 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::size_t kLongestName = 40;
+constexpr std::size_t kLongestModelName = 40;
 
-/// Levenshtein: insertions, deletions and substitutions that change one word into the other, which has at most kLongestName
-/// letters.
+/// Levenshtein: insertions, deletions and substitutions that change one word into the other, which has at most
+/// kLongestModelName letters.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
-  std::array<std::size_t, kLongestName + 1> row;
+  std::array<std::size_t, kLongestModelName + 1> row;
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < left.size(); ++i) {
     std::size_t diagonal = row[0];
@@ -37,7 +37,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    if (candidate.size() > kLongestName) continue;
+    if (candidate.size() > kLongestModelName) continue;
     const std::size_t distance = edit_distance(word, candidate);
     if (distance >= best_distance) continue;
     best_distance = distance;

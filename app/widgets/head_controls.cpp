@@ -11,7 +11,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kGap = 14.0F;
+constexpr float kControlGap = 14.0F;
 
 /// "Layer ‹ 3 ›": returns the choice among 0 … count − 1.
 std::uint32_t draw_stepper(Frame& frame, const char* name, const char* label, std::uint32_t value, std::uint32_t count) {
@@ -48,7 +48,7 @@ void draw_head_controls(Frame& frame) {
   const float begin = ImGui::GetCursorPosX();
   model::BlockRef block = selection.block;
   block.layer.value = draw_stepper(frame, "layer", "Layer", block.layer.value, layers);
-  ImGui::SameLine(0.0F, kGap);
+  ImGui::SameLine(0.0F, kControlGap);
   const std::uint32_t head = draw_stepper(frame, "head", "Head", selection.head, shape->second.heads);
   if (block != selection.block || head != selection.head) {
     select_head(selection, block, head);
@@ -56,7 +56,7 @@ void draw_head_controls(Frame& frame) {
   }
   if (shape->second.d_output == 0) return;  // without an output projection a gain would do nothing
   const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kGap + gain_control_width(frame) <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
+  if (end + kControlGap + gain_control_width(frame) <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kControlGap);
   if (ImGui::GetCursorPosX() < begin) ImGui::SetCursorPosX(begin);
   draw_gain_control(frame);
 }

@@ -13,9 +13,9 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kGutter = 30.0F;  // of the layers' numbers
-constexpr float kHeader = 18.0F;  // of the heads' numbers
-constexpr float kGap = 2.0F;
+constexpr float kHeadMapGutter = 30.0F;  // of the layers' numbers
+constexpr float kHeader = 18.0F;         // of the heads' numbers
+constexpr float kHeadMapGap = 2.0F;
 constexpr float kLeastCell = 10.0F, kMostCell = 52.0F, kMostHeight = 24.0F;
 
 /// Sizes of the cells.
@@ -24,13 +24,15 @@ struct Grid {
   glm::vec2 cell{0.0F};
 
   glm::vec2 size() const {
-    return {kGutter + static_cast<float>(heads) * (cell.x + kGap), kHeader + static_cast<float>(layers) * (cell.y + kGap)};
+    return {kHeadMapGutter + static_cast<float>(heads) * (cell.x + kHeadMapGap),
+            kHeader + static_cast<float>(layers) * (cell.y + kHeadMapGap)};
   }
 };
 
 Grid grid_of(std::size_t layers, std::size_t heads, float width) {
-  const float edge = std::clamp(std::floor((width - kGutter) / static_cast<float>(std::max<std::size_t>(heads, 1))) - kGap,
-                                kLeastCell, kMostCell);
+  const float edge =
+      std::clamp(std::floor((width - kHeadMapGutter) / static_cast<float>(std::max<std::size_t>(heads, 1))) - kHeadMapGap,
+                 kLeastCell, kMostCell);
   return {.layers = layers, .heads = heads, .cell = {edge, std::min(edge, kMostHeight)}};
 }
 
@@ -57,16 +59,16 @@ void draw_labels(const Frame& frame, const HeadMap& map, const Grid& grid, ImVec
   ImFont* font = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   std::uint32_t step = 1;  // heads whose numbers are written
-  while (static_cast<float>(step) * (grid.cell.x + kGap) < text_width(font, "000") + 2.0F) ++step;
+  while (static_cast<float>(step) * (grid.cell.x + kHeadMapGap) < text_width(font, "000") + 2.0F) ++step;
   for (std::uint32_t head = 0; head < grid.heads; head += step) {
     const std::string number = std::to_string(head);
-    const float x = origin.x + kGutter + static_cast<float>(head) * (grid.cell.x + kGap) +
+    const float x = origin.x + kHeadMapGutter + static_cast<float>(head) * (grid.cell.x + kHeadMapGap) +
                     (grid.cell.x - text_width(font, number)) * 0.5F;
     list->AddText(font, font_size(font), {std::round(x), origin.y}, color, number.c_str());
   }
   for (std::size_t row = 0; row < map.layers.size(); ++row) {
     if (grid.cell.y < font_size(font) && row % 2 != 0) continue;
-    const float y = origin.y + kHeader + static_cast<float>(row) * (grid.cell.y + kGap);
+    const float y = origin.y + kHeader + static_cast<float>(row) * (grid.cell.y + kHeadMapGap);
     list->AddText(font, font_size(font), {origin.x, std::round(y + (grid.cell.y - font_size(font)) * 0.5F)}, color,
                   fmt::format("L{}", map.layers[row].block.layer.value).c_str());
   }
@@ -92,9 +94,9 @@ HeadMapClick draw_head_map(Frame& frame, const HeadMap& map) {
   draw_labels(frame, map, grid, origin);
   for (std::size_t row = 0; row < map.layers.size(); ++row) {
     const HeadMapLayer& layer = map.layers[row];
-    const float y = origin.y + kHeader + static_cast<float>(row) * (grid.cell.y + kGap);
+    const float y = origin.y + kHeader + static_cast<float>(row) * (grid.cell.y + kHeadMapGap);
     for (std::uint32_t head = 0; head < layer.values.size(); ++head) {
-      const float x = origin.x + kGutter + static_cast<float>(head) * (grid.cell.x + kGap);
+      const float x = origin.x + kHeadMapGutter + static_cast<float>(head) * (grid.cell.x + kHeadMapGap);
       draw_cell(frame, map, {.block = layer.block, .head = head}, layer.values[head], largest,
                 {.origin = {x, y}, .size = grid.cell}, click);
     }

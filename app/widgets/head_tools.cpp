@@ -20,7 +20,7 @@ namespace {
 using evaluation::HeadMetric;
 using evaluation::kHeadMetrics;
 
-constexpr float kGap = 14.0F;
+constexpr float kToolGap = 14.0F;
 constexpr float kMetricWidth = 150.0F;
 constexpr float kLeastWidth = 110.0F;
 constexpr float kFindsWidth = 160.0F;  // at least
@@ -38,7 +38,7 @@ constexpr std::array kFinds = {Find{"previous token", "head.find.previous", Head
 /// Goes on in the line that is being laid out, or begins another one where `width` has no room in it.
 void flow(float width) {
   const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
+  if (end + kToolGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kToolGap);
 }
 
 void draw_label(Frame& frame, const char* text) {

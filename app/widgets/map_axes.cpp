@@ -17,7 +17,7 @@ constexpr float kLeastLeft = 64.0F;
 constexpr float kMostLeft = 150.0F;
 constexpr float kMostUp = 104.0F;     // height of rotated labels
 constexpr float kNameHeight = 20.0F;  // the line with the name of the key axis
-constexpr float kGap = 6.0F;          // between labels and cells
+constexpr float kLabelGap = 6.0F;     // between labels and cells
 constexpr float kSlant = 0.70710678F;
 
 float line_height(const Frame& frame) { return font_size(frame.ui.fonts().small) + 2.0F; }
@@ -84,19 +84,20 @@ class AxisPainter {
   void draw_names(const char* rows, const char* columns) const {
     put({cells_.origin.x, cells_.origin.y - margins_.y}, fmt::format("{} →", columns), theme_.key);
     const std::string down = fmt::format("{} ↓", rows);
-    put({cells_.origin.x - kGap - text_width(font_, down), cells_.origin.y - font_size(font_) - kGap}, down, theme_.query);
+    put({cells_.origin.x - kLabelGap - text_width(font_, down), cells_.origin.y - font_size(font_) - kLabelGap}, down,
+        theme_.query);
   }
 
   void draw_rows(const AxisTokens& queries, std::optional<std::uint32_t> marked) const {
     const float cell = viewport_.cell_size().y;
     const PlacedLabels placed = place(frame_, view::AxisSide::Rows, queries, cell, matrix_.origin.y - cells_.origin.y,
-                                      cells_.size.y, margins_.x - kGap - 8.0F);
+                                      cells_.size.y, margins_.x - kLabelGap - 8.0F);
     const auto draw_row = [&](std::uint32_t row, float center) {
-      DrawnLabel label{.text = text_of(queries, row, placed.labels.shows_indices, margins_.x - kGap - 8.0F),
+      DrawnLabel label{.text = text_of(queries, row, placed.labels.shows_indices, margins_.x - kLabelGap - 8.0F),
                        .at = {},
                        .is_marked = marked == row,
                        .is_padding = !queries.real.holds(row)};
-      label.at = glm::vec2(std::round(cells_.origin.x - kGap - text_width(font_, label.text)),
+      label.at = glm::vec2(std::round(cells_.origin.x - kLabelGap - text_width(font_, label.text)),
                            std::round(cells_.origin.y + center - font_size(font_) * 0.5F));
       draw(label, theme_.query_fill);
     };
@@ -109,7 +110,7 @@ class AxisPainter {
 
   void draw_columns(const AxisTokens& keys, std::optional<std::uint32_t> marked) const {
     const float cell = viewport_.cell_size().x;
-    const float up = margins_.y - kNameHeight - kGap;
+    const float up = margins_.y - kNameHeight - kLabelGap;
     const PlacedLabels placed =
         place(frame_, view::AxisSide::Columns, keys, cell, matrix_.origin.x - cells_.origin.x, cells_.size.x, up);
     const bool is_level = placed.labels.angle == view::LabelAngle::Horizontal && !placed.is_upright;
@@ -123,15 +124,15 @@ class AxisPainter {
       if (is_level) {
         label.text = text_of(keys, column, false, std::max(cell - 4.0F, 1.0F));
         label.at =
-            glm::vec2(std::round(x - text_width(font_, label.text) * 0.5F), cells_.origin.y - kGap - font_size(font_));
+            glm::vec2(std::round(x - text_width(font_, label.text) * 0.5F), cells_.origin.y - kLabelGap - font_size(font_));
       } else if (placed.is_upright) {
         label.text = text_of(keys, column, placed.labels.shows_indices, up);
         label.along = glm::vec2(0.0F, -1.0F);
-        label.at = glm::vec2(std::round(x), cells_.origin.y - kGap);
+        label.at = glm::vec2(std::round(x), cells_.origin.y - kLabelGap);
       } else {
         label.text = text_of(keys, column, false, up / kSlant - font_size(font_) * 0.5F);
         label.along = glm::vec2(kSlant, -kSlant);
-        label.at = glm::vec2(x, cells_.origin.y - kGap - 3.0F);
+        label.at = glm::vec2(x, cells_.origin.y - kLabelGap - 3.0F);
       }
       draw(label, theme_.key_fill);
     };
@@ -219,12 +220,12 @@ glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const Axis
   };
   margins.x = kMostLeft;
   const float row = fitted(kMostUp + kNameHeight).cell_size().y;
-  margins.x = std::clamp(std::ceil(with_number(queries, row)) + kGap + 8.0F, kLeastLeft, kMostLeft);
+  margins.x = std::clamp(std::ceil(with_number(queries, row)) + kLabelGap + 8.0F, kLeastLeft, kMostLeft);
   const float cell = fitted(kMostUp + kNameHeight).cell_size().x;
   const PlacedLabels placed =
       place(frame, view::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMostUp);
   const float up = placed.labels.shows_indices ? std::ceil(with_number(keys, cell)) : std::ceil(placed.labels.extent);
-  margins.y = std::min(up, kMostUp) + kNameHeight + kGap;
+  margins.y = std::min(up, kMostUp) + kNameHeight + kLabelGap;
   return margins;
 }
 

@@ -13,9 +13,9 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kGap = 6.0F;
-constexpr float kLongest = kMarginalRoom - 2.0F * kGap;
-constexpr float kNumberRoom = 14.0F;
+constexpr float kMarginalGap = 6.0F;
+constexpr float kLongest = kMarginalRoom - 2.0F * kMarginalGap;
+constexpr float kMarginalNumberRoom = 14.0F;
 
 float part_of(float value, float largest) { return largest > 0.0F && value > 0.0F ? std::min(value / largest, 1.0F) : 0.0F; }
 
@@ -41,7 +41,7 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
   // One pixel between bars where there is room for it.
   const glm::vec2 air = glm::vec2(viewport.cell_size().x > 4.0F ? 1.0F : 0.0F, viewport.cell_size().y > 4.0F ? 1.0F : 0.0F);
 
-  const view::Rect beside{.origin = {cells.end().x + kGap, cells.origin.y}, .size = {kLongest, cells.size.y}};
+  const view::Rect beside{.origin = {cells.end().x + kMarginalGap, cells.origin.y}, .size = {kLongest, cells.size.y}};
   frame.mark("head.given", beside);
   list->PushClipRect({beside.origin.x - 1.0F, beside.origin.y}, to_imgui(beside.end()), true);
   for (std::uint32_t row = 0; row < marginals.given.size(); ++row) {
@@ -58,14 +58,14 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
   list->PopClipRect();
   list->AddLine({beside.origin.x - 1.0F, beside.origin.y}, {beside.origin.x - 1.0F, beside.end().y}, theme.border);
 
-  const view::Rect below{.origin = {cells.origin.x, cells.end().y + kGap}, .size = {cells.size.x, kLongest}};
+  const view::Rect below{.origin = {cells.origin.x, cells.end().y + kMarginalGap}, .size = {cells.size.x, kLongest}};
   frame.mark("head.received", below);
   const float largest = marginals.received.empty() ? 0.0F : *std::ranges::max_element(marginals.received);
   list->PushClipRect({below.origin.x, below.origin.y - 1.0F}, to_imgui(below.end()), true);
   for (std::uint32_t column = 0; column < marginals.received.size(); ++column) {
     const view::Rect cell = viewport.rect_of({.row = 0, .column = column});
     if (cell.end().x < cells.origin.x || cell.origin.x > cells.end().x) continue;
-    const float length = std::round((kLongest - kNumberRoom) * part_of(marginals.received[column], largest));
+    const float length = std::round((kLongest - kMarginalNumberRoom) * part_of(marginals.received[column], largest));
     list->AddRectFilled({cell.origin.x, below.origin.y}, {cell.end().x - air.x, below.origin.y + length}, theme.key);
     const bool is_in_column = pointer.x >= cell.origin.x && pointer.x < cell.end().x;
     if (is_pointed_at && is_in_column && below.contains(pointer)) {

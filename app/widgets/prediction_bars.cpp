@@ -12,15 +12,15 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kRowHeight = 26.0F;
+constexpr float kPredictionHeight = 26.0F;
 constexpr float kAxisHeight = 20.0F;
-constexpr std::size_t kMostRows = 20;
+constexpr std::size_t kMostPredictions = 20;
 constexpr float kPercentRoom = 62.0F;
 constexpr float kChangeRoom = 56.0F;
-constexpr float kGap = 10.0F;
-constexpr float kMostLabelShare = 0.34F;  // of the width
+constexpr float kPredictionGap = 10.0F;
+constexpr float kMostPredictionLabel = 0.34F;  // of the width
 
-struct Columns {
+struct PredictionColumns {
   float label = 0.0F;    ///< width of the labels, right-aligned
   float bar = 0.0F;      ///< width of 100 %
   float percent = 0.0F;  ///< right end of the percentages, from the left edge
@@ -48,7 +48,7 @@ void put_right(ImDrawList* list, ImFont* font, ImVec2 right, shell::Color color,
   list->AddText(font, font_size(font), {std::round(right.x - text_width(font, text)), right.y}, color, text.c_str());
 }
 
-void draw_row(Frame& frame, const Row& row, const Columns& columns, const view::Rect& box, bool is_hovered) {
+void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, const view::Rect& box, bool is_hovered) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -57,7 +57,7 @@ void draw_row(Frame& frame, const Row& row, const Columns& columns, const view::
   const shell::Color ink = row.is_cut() ? theme.text_dim : theme.text;
   put_right(list, fonts.body, {box.origin.x + columns.label, middle(fonts.body)}, ink,
             fit_text(fonts.body, row.label, columns.label));
-  const float left = box.origin.x + columns.label + kGap;
+  const float left = box.origin.x + columns.label + kPredictionGap;
   const double share = row.is_cut() ? row.probability : row.chance;
   const auto end_of = [&](double part) { return left + std::max(static_cast<float>(part) * columns.bar, 1.5F); };
   const float top = box.origin.y + 5.0F;
@@ -76,11 +76,11 @@ void draw_row(Frame& frame, const Row& row, const Columns& columns, const view::
 }
 
 /// Grid lines at every quarter behind the bars, and their numbers below.
-void draw_axis(const Frame& frame, const Columns& columns, ImVec2 origin, float height, bool has_before) {
+void draw_axis(const Frame& frame, const PredictionColumns& columns, ImVec2 origin, float height, bool has_before) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const float left = origin.x + columns.label + kGap;
+  const float left = origin.x + columns.label + kPredictionGap;
   const bool has_room = columns.bar >= 150.0F;
   for (int quarter = 0; quarter <= 4; ++quarter) {
     const float x = std::round(left + columns.bar * static_cast<float>(quarter) / 4.0F) + 0.5F;
@@ -94,13 +94,13 @@ void draw_axis(const Frame& frame, const Columns& columns, ImVec2 origin, float 
   put_right(list, font, {origin.x + columns.change, origin.y + height + 4.0F}, theme.text_dim, "points");
 }
 
-Columns measure(const Frame& frame, std::span<const Row> rows, float width, bool has_changes) {
-  Columns columns;
+PredictionColumns measure(const Frame& frame, std::span<const Row> rows, float width, bool has_changes) {
+  PredictionColumns columns;
   for (const Row& row : rows) columns.label = std::max(columns.label, text_width(frame.ui.fonts().body, row.label));
-  columns.label = std::min(std::ceil(columns.label) + 6.0F, width * kMostLabelShare);
+  columns.label = std::min(std::ceil(columns.label) + 6.0F, width * kMostPredictionLabel);
   columns.change = width - 2.0F;
   columns.percent = columns.change - (has_changes ? kChangeRoom : 0.0F);
-  columns.bar = std::max(columns.percent - kPercentRoom - columns.label - kGap, 20.0F);
+  columns.bar = std::max(columns.percent - kPercentRoom - columns.label - kPredictionGap, 20.0F);
   return columns;
 }
 
@@ -133,8 +133,9 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const float width = ImGui::GetContentRegionAvail().x;
-  const auto fitting = static_cast<std::size_t>(std::max((height - kRowHeight - kAxisHeight) / kRowHeight, 1.0F));
-  const std::size_t count = std::min({fitting, kMostRows, bars.candidates.size()});
+  const auto fitting =
+      static_cast<std::size_t>(std::max((height - kPredictionHeight - kAxisHeight) / kPredictionHeight, 1.0F));
+  const std::size_t count = std::min({fitting, kMostPredictions, bars.candidates.size()});
   if (count == 0) return std::nullopt;
   std::vector<Row> rows;
   for (const inference::Candidate& candidate : bars.candidates.first(count)) {
@@ -146,23 +147,24 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
     if (bars.before) row.before = bars.before->chances.at(candidate.id);
   }
   const bool has_changes = bars.before || std::ranges::any_of(rows, &Row::is_cut);
-  const Columns columns = measure(frame, rows, width, has_changes);
+  const PredictionColumns columns = measure(frame, rows, width, has_changes);
 
   std::optional<std::uint32_t> clicked;
   double shown = 0.0;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float rows_height = static_cast<float>(count) * kRowHeight;
+  const float rows_height = static_cast<float>(count) * kPredictionHeight;
   draw_axis(frame, columns, origin, rows_height, bars.before != nullptr);
   for (std::size_t i = 0; i < count; ++i) {
     const inference::Candidate& candidate = bars.candidates[i];
-    const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(i) * kRowHeight}, .size = {width, kRowHeight}};
+    const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(i) * kPredictionHeight},
+                         .size = {width, kPredictionHeight}};
     ImGui::SetCursorScreenPos(to_imgui(box.origin));
     ImGui::PushID(static_cast<int>(i));
     if (ImGui::InvisibleButton("candidate", to_imgui(box.size))) clicked = candidate.id;
     ImGui::PopID();
     const bool is_hovered = ImGui::IsItemHovered();
     frame.mark(fmt::format("prediction.{}", i), box);
-    const float bar_left = box.origin.x + columns.label + kGap;
+    const float bar_left = box.origin.x + columns.label + kPredictionGap;
     frame.mark(fmt::format("prediction.{}.axis", i),
                {.origin = {bar_left, box.origin.y}, .size = {columns.bar, box.size.y}});
     draw_row(frame, rows[i], columns, box, is_hovered);
@@ -178,10 +180,10 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   const float y = origin.y + rows_height + kAxisHeight;
   ImGui::GetWindowDrawList()->AddText(
       fonts.small, font_size(fonts.small),
-      {origin.x + columns.label + kGap, y + std::round((kRowHeight - font_size(fonts.small)) * 0.5F)}, theme.text_dim,
-      rest.c_str());
+      {origin.x + columns.label + kPredictionGap, y + std::round((kPredictionHeight - font_size(fonts.small)) * 0.5F)},
+      theme.text_dim, rest.c_str());
   ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy({width, rows_height + kAxisHeight + kRowHeight});
+  ImGui::Dummy({width, rows_height + kAxisHeight + kPredictionHeight});
   return clicked;
 }
 

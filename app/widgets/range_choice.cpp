@@ -13,7 +13,7 @@ namespace {
 
 using attention::Stage;
 
-constexpr float kWidth = 84.0F;
+constexpr float kRangeWidth = 84.0F;
 constexpr float kLine = 26.0F;
 constexpr float kLargestReach = 1e9F;  // of scores
 constexpr std::array kNames = {"absolute", "per row", "fixed"};
@@ -51,7 +51,7 @@ void RangeChoice::draw(glm::vec2 at) {
   const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(6.0F, 2.0F));
   ImGui::SetCursorScreenPos(to_imgui(at));
-  ImGui::SetNextItemWidth(kWidth);
+  ImGui::SetNextItemWidth(kRangeWidth);
   const bool is_open = ImGui::BeginCombo("##range", kNames[static_cast<std::size_t>(now)]);
   mark_last_item(frame_, "head.range");
   if (is_open) {
@@ -72,7 +72,7 @@ void RangeChoice::type_ends(glm::vec2 at) {
   view::ValueLimits& limits = frame_.state.view.color_limits.at(stage_);
   const auto field = [&](const char* name, float value) {
     ImGui::SetCursorScreenPos(to_imgui(at));
-    ImGui::SetNextItemWidth(kWidth);
+    ImGui::SetNextItemWidth(kRangeWidth);
     ImGui::InputFloat(fmt::format("##{}", name).c_str(), &value, 0.0F, 0.0F, "%.4g", ImGuiInputTextFlags_AutoSelectAll);
     mark_last_item(frame_, name);
     at.y += kLine;

@@ -13,34 +13,34 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kRowHeight = 22.0F;
-constexpr float kGap = 8.0F;
-constexpr float kNumberRoom = 62.0F;
-constexpr float kMostLabelShare = 0.42F;  // of the width
+constexpr float kBarRowHeight = 22.0F;
+constexpr float kBarGap = 8.0F;
+constexpr float kBarNumberRoom = 62.0F;
+constexpr float kMostBarLabel = 0.42F;  // of the width
 constexpr float kLeastLabel = 60.0F;
 
 /// Where the parts of every row are.
-struct Columns {
+struct BarColumns {
   float label = 0.0F;            ///< width
   float zero = 0.0F;             ///< x of the zero line, from the left edge
   double units_per_value = 0.0;  ///< UI units
 };
 
-Columns measure(std::span<const double> values, float width) {
+BarColumns measure(std::span<const double> values, float width) {
   double low = 0.0, high = 0.0;
   for (const double value : values) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  Columns columns;
-  columns.label = std::max(std::floor(std::min(width * kMostLabelShare, 190.0F)), kLeastLabel);
-  const float room = std::max(width - columns.label - kNumberRoom - 2.0F * kGap, 20.0F);
+  BarColumns columns;
+  columns.label = std::max(std::floor(std::min(width * kMostBarLabel, 190.0F)), kLeastLabel);
+  const float room = std::max(width - columns.label - kBarNumberRoom - 2.0F * kBarGap, 20.0F);
   columns.units_per_value = high - low > 0.0 ? static_cast<double>(room) / (high - low) : 0.0;
-  columns.zero = columns.label + kGap + static_cast<float>(-low * columns.units_per_value);
+  columns.zero = columns.label + kBarGap + static_cast<float>(-low * columns.units_per_value);
   return columns;
 }
 
-void draw_row(Frame& frame, const SignedBars& bars, std::size_t row, const Columns& columns, const view::Rect& box,
+void draw_row(Frame& frame, const SignedBars& bars, std::size_t row, const BarColumns& columns, const view::Rect& box,
               bool is_hovered) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
@@ -74,19 +74,20 @@ std::string signed_text(double value) {
 
 std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars) {
   const float width = ImGui::GetContentRegionAvail().x;
-  const Columns columns = measure(bars.values, width);
+  const BarColumns columns = measure(bars.values, width);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float height = static_cast<float>(bars.values.size()) * kRowHeight;
+  const float height = static_cast<float>(bars.values.size()) * kBarRowHeight;
   const float above = ImGui::GetWindowPos().y - origin.y;
   const auto row_at = [&](float y) {
-    return static_cast<std::size_t>(std::clamp(y / kRowHeight, 0.0F, static_cast<float>(bars.values.size())));
+    return static_cast<std::size_t>(std::clamp(y / kBarRowHeight, 0.0F, static_cast<float>(bars.values.size())));
   };
   const std::size_t first = row_at(above), end = std::min(row_at(above + ImGui::GetWindowHeight()) + 1, bars.values.size());
   std::optional<std::size_t> clicked;
   const float zero = std::round(origin.x + columns.zero) + 0.5F;
   ImGui::GetWindowDrawList()->AddLine({zero, origin.y}, {zero, origin.y + height}, frame.ui.theme().border);
   for (std::size_t row = first; row < end; ++row) {
-    const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(row) * kRowHeight}, .size = {width, kRowHeight}};
+    const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(row) * kBarRowHeight},
+                         .size = {width, kBarRowHeight}};
     ImGui::SetCursorScreenPos(to_imgui(box.origin));
     ImGui::PushID(static_cast<int>(row));
     if (ImGui::InvisibleButton("bar", to_imgui(box.size))) clicked = row;

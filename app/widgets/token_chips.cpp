@@ -11,14 +11,14 @@ namespace headlight::app {
 namespace {
 
 constexpr float kChipHeight = 22.0F;
-constexpr float kGap = 4.0F;
+constexpr float kChipGap = 4.0F;
 constexpr float kItemGap = 10.0F;
-constexpr float kGutter = 22.0F;  // the lines' numbers; only in a batch
-constexpr float kPadding = 7.0F;
+constexpr float kChipGutter = 22.0F;  // the lines' numbers; only in a batch
+constexpr float kChipPadding = 7.0F;
 constexpr float kPadPadding = 4.0F;  // of pad tokens, which are many and have no content
 constexpr float kTallest = 132.0F;   // of the area; more tokens scroll
 
-constexpr float kDeepestShade = 140.0F;  // of 255: the text stays readable
+constexpr float kDeepestChipShade = 140.0F;  // of 255: the text stays readable
 
 const char* const kPaddingText = "pad";
 
@@ -40,7 +40,7 @@ bool is_special(const ChipMarks& marks, const model::TokenBatch& tokens, std::ui
 void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMarks& marks, const ImFont& font, float width) {
   layout.chips.clear();
   layout.item_top.clear();
-  const float left = tokens.batch > 1 ? kGutter : 0.0F;
+  const float left = tokens.batch > 1 ? kChipGutter : 0.0F;
   glm::vec2 at(0.0F);
   for (std::uint32_t item = 0; item < tokens.batch; ++item) {
     layout.item_top.push_back(at.y);
@@ -50,16 +50,16 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMark
       const bool is_padding = token < tokens.start(item) || token - tokens.start(item) >= tokens.lengths[item];
       const char* text = is_padding ? kPaddingText : token_text(tokens, item, token).c_str();
       const float wanted =
-          font.CalcTextSizeA(font_size(&font), FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kPadding);
+          font.CalcTextSizeA(font_size(&font), FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kChipPadding);
       const float chip = std::min(std::ceil(wanted), width - left);
-      if (at.x > left && at.x + chip > width) at = {left, at.y + (kChipHeight + kGap)};
+      if (at.x > left && at.x + chip > width) at = {left, at.y + (kChipHeight + kChipGap)};
       layout.chips.push_back({.origin = at,
                               .width = chip,
                               .item = item,
                               .token = token,
                               .is_padding = is_padding,
                               .is_special = is_special(marks, tokens, item, token)});
-      at.x += chip + kGap;
+      at.x += chip + kChipGap;
     }
     at.y += kChipHeight + (item + 1 < tokens.batch ? kItemGap : 0.0F);
   }
@@ -139,15 +139,16 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     list->AddRectFilled(low, high, colors.ground, 4.0F);
     if (chip->item == marks.item && chip->token < marks.shades.size()) {
       const float shade = std::clamp(marks.shades[chip->token], 0.0F, 1.0F);
-      list->AddRectFilled(low, high, shell::with_alpha(theme.key, static_cast<std::uint32_t>(kDeepestShade * shade)), 4.0F);
+      list->AddRectFilled(low, high, shell::with_alpha(theme.key, static_cast<std::uint32_t>(kDeepestChipShade * shade)),
+                          4.0F);
     }
     if (colors.border != 0) list->AddRect(low, high, colors.border, 4.0F);
     const char* text = chip->is_padding ? kPaddingText : token_text(tokens, chip->item, chip->token).c_str();
     const ImVec4 clip(low.x + 2.0F, low.y, high.x - 2.0F, high.y);
-    list->AddText(
-        font, font_size(font),
-        {low.x + (chip->is_padding ? kPadPadding : kPadding), low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
-        colors.text, text, nullptr, 0.0F, &clip);
+    list->AddText(font, font_size(font),
+                  {low.x + (chip->is_padding ? kPadPadding : kChipPadding),
+                   low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
+                  colors.text, text, nullptr, 0.0F, &clip);
     frame.mark(fmt::format("{}.{}.{}", name, chip->item, chip->token), rect);
     if (!is_hovered) continue;
     events.hovered = ChipTarget{.item = chip->item, .token = chip->token};

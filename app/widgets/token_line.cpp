@@ -11,13 +11,13 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kChipHeight = 22.0F;
-constexpr float kGap = 4.0F;
-constexpr float kPadding = 7.0F;
+constexpr float kLineHeight = 22.0F;
+constexpr float kLineGap = 4.0F;
+constexpr float kLinePadding = 7.0F;
 constexpr float kMostChip = 160.0F;
 constexpr float kTitle = 52.0F;
-constexpr float kDeepestShade = 150.0F;  // of 255: the text stays readable
-constexpr float kWheelStep = 80.0F;
+constexpr float kDeepestLineShade = 150.0F;  // of 255: the text stays readable
+constexpr float kLineWheelStep = 80.0F;
 
 std::string text_of(const TokenLine& line, std::uint32_t token) {
   const std::vector<std::vector<std::string>>& texts = line.tokens->texts;
@@ -34,7 +34,7 @@ void lay_out(const Frame& frame, const TokenLine& line, TokenLineMemory& memory)
   float at = 0.0F;
   for (std::uint32_t token = 0; token < line.tokens->length; ++token) {
     const float text = text_width(frame.ui.fonts().small, text_of(line, token));
-    at += std::min(std::ceil(text) + 2.0F * kPadding, kMostChip) + kGap;
+    at += std::min(std::ceil(text) + 2.0F * kLinePadding, kMostChip) + kLineGap;
     memory.ends[token] = at;
   }
 }
@@ -52,15 +52,15 @@ void draw_chip(Frame& frame, const TokenLine& line, const view::Rect& chip, std:
   const shell::Color ground = is_chosen ? line.fill : is_padding ? theme.padding : theme.field;
   list->AddRectFilled(to_imgui(chip.origin), to_imgui(chip.end()), ground, 4.0F);
   if (!is_chosen && token < line.shades.size() && line.shades[token] > 0.0F) {
-    const float shade = std::min(line.shades[token], 1.0F) * kDeepestShade;
+    const float shade = std::min(line.shades[token], 1.0F) * kDeepestLineShade;
     list->AddRectFilled(to_imgui(chip.origin), to_imgui(chip.end()),
                         shell::with_alpha(line.color, static_cast<std::uint32_t>(shade)), 4.0F);
   }
   const shell::Color border = is_chosen ? line.color : is_hovered ? theme.accent_hover : theme.border;
   list->AddRect(to_imgui(chip.origin), to_imgui(chip.end()), border, 4.0F, 0, is_chosen ? 1.5F : 1.0F);
   if (!is_whole) return;
-  const std::string text = fit_text(font, text_of(line, token), chip.size.x - 2.0F * kPadding + 1.0F);
-  const glm::vec2 at = chip.origin + glm::vec2(kPadding, (chip.size.y - font_size(font)) * 0.5F);
+  const std::string text = fit_text(font, text_of(line, token), chip.size.x - 2.0F * kLinePadding + 1.0F);
+  const glm::vec2 at = chip.origin + glm::vec2(kLinePadding, (chip.size.y - font_size(font)) * 0.5F);
   list->AddText(font, font_size(font), to_imgui(glm::round(at)), is_padding && !is_chosen ? theme.text_dim : theme.text,
                 text.c_str());
 }
@@ -79,20 +79,20 @@ void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, To
     const auto token = static_cast<std::uint32_t>(at - memory.ends.begin());
     if (begin_of(token) > scrolled + room) break;
     const view::Rect chip{.origin = origin + glm::vec2(begin_of(token), 0.0F),
-                          .size = {*at - begin_of(token) - kGap, kChipHeight}};
+                          .size = {*at - begin_of(token) - kLineGap, kLineHeight}};
     ImGui::SetCursorScreenPos(to_imgui(chip.origin));
     if (ImGui::InvisibleButton(fmt::format("{}", token).c_str(), to_imgui(chip.size))) events.chosen = token;
     mark_last_item(frame, fmt::format("{}.{}", line.name, token), line.explanation);
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered) events.hovered = token;
-    const bool is_whole = begin_of(token) >= scrolled - 1.0F && *at - kGap <= scrolled + room + 1.0F;
+    const bool is_whole = begin_of(token) >= scrolled - 1.0F && *at - kLineGap <= scrolled + room + 1.0F;
     draw_chip(frame, line, chip, token, is_hovered, is_whole);
   }
   ImGui::SetCursorScreenPos(to_imgui(origin));
-  ImGui::Dummy(ImVec2(memory.ends.empty() ? 1.0F : memory.ends.back(), kChipHeight));
+  ImGui::Dummy(ImVec2(memory.ends.empty() ? 1.0F : memory.ends.back(), kLineHeight));
   const float wheel = ImGui::GetIO().MouseWheel + ImGui::GetIO().MouseWheelH;
   if (ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem) && wheel != 0.0F) {
-    ImGui::SetScrollX(std::clamp(scrolled - wheel * kWheelStep, 0.0F, ImGui::GetScrollMaxX()));
+    ImGui::SetScrollX(std::clamp(scrolled - wheel * kLineWheelStep, 0.0F, ImGui::GetScrollMaxX()));
   }
 }
 
@@ -106,7 +106,7 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
   }
   const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
-  const float buttons = 2.0F * kChipHeight + kGap;
+  const float buttons = 2.0F * kLineHeight + kLineGap;
   ImFont* font = frame.ui.fonts().strong;
   ImGui::GetWindowDrawList()->AddText(font, font_size(font), ImVec2(start.x, start.y + 2.0F), line.color, line.title);
 
@@ -130,7 +130,7 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
   };
   const float right = start.x + width - buttons;
   step("previous", ImGuiDir_Left, right, line.chosen > 0, line.chosen - 1, "The token before.");
-  step("next", ImGuiDir_Right, right + kChipHeight + kGap, line.chosen + 1 < line.tokens->length, line.chosen + 1,
+  step("next", ImGuiDir_Right, right + kLineHeight + kLineGap, line.chosen + 1 < line.tokens->length, line.chosen + 1,
        "The next token.");
   ImGui::PopStyleVar();
   ImGui::PopID();

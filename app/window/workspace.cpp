@@ -336,9 +336,9 @@ std::string Workspace::pending() const {
 }
 
 double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
-  constexpr int kMostFrames = 5000;
+  constexpr int kMostRestFrames = 5000;
   constexpr double kFrame_s = 1.0 / 60.0;
-  for (int i = 0; i < kMostFrames; ++i) {
+  for (int i = 0; i < kMostRestFrames; ++i) {
     frame(size, content_scale, now_s);
     if (is_settled()) return now_s;
     now_s += kFrame_s;
@@ -346,7 +346,7 @@ double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
     model_jobs_.wait();
     engine_->wait_until_idle();
   }
-  throw Error("the window never came to rest in {} frames: {}", kMostFrames, pending());
+  throw Error("the window never came to rest in {} frames: {}", kMostRestFrames, pending());
 }
 
 const Settings& Workspace::settings() {

@@ -50,10 +50,10 @@ std::string_view to_string(ValueType type) {
   return "float";
 }
 
-const std::array<std::string_view, kNames>& expression_names() {
-  static constexpr std::array<std::string_view, kNames> kSpelled{"q",       "k",      "layer",     "head",      "n_layers",
-                                                                 "n_heads", "n_q",    "n_k",       "id_q",      "id_k",
-                                                                 "type_q",  "type_k", "segment_q", "segment_k", "score"};
+const std::array<std::string_view, kExpressionNames>& expression_names() {
+  static constexpr std::array<std::string_view, kExpressionNames> kSpelled{
+      "q",    "k",    "layer",  "head",   "n_layers",  "n_heads",   "n_q",  "n_k",
+      "id_q", "id_k", "type_q", "type_k", "segment_q", "segment_k", "score"};
   return kSpelled;
 }
 

@@ -34,9 +34,9 @@ enum class Name : std::uint8_t {
   KeySegment,
   Score,
 };
-inline constexpr std::size_t kNames = 15;
+inline constexpr std::size_t kExpressionNames = 15;
 /// "q", "k", "layer", …: as they are typed.
-const std::array<std::string_view, kNames>& expression_names();
+const std::array<std::string_view, kExpressionNames>& expression_names();
 
 /// Where operands have several types the parser has converted them: both sides of an operation are of one type.
 enum class Operation : std::uint8_t {

@@ -10,7 +10,7 @@ namespace headlight::attribution {
 namespace {
 
 /// Rows of W_O decoded at once.
-constexpr std::uint32_t kRows = 64;
+constexpr std::uint32_t kBatchedRows = 64;
 
 }  // namespace
 
@@ -20,9 +20,9 @@ std::vector<double> head_directions(const model::AttentionLayer& layer, std::spa
   const model::Parameter& weight = layer.weights->output->weight;
   const std::uint32_t rows = weight.axis(0), width = weight.axis(1);
   std::vector<double> result(width);
-  std::vector<float> some(std::size_t{kRows} * width);
-  for (std::uint32_t first = 0; first < rows; first += kRows) {
-    const std::uint32_t count = std::min(kRows, rows - first);
+  std::vector<float> some(std::size_t{kBatchedRows} * width);
+  for (std::uint32_t first = 0; first < rows; first += kBatchedRows) {
+    const std::uint32_t count = std::min(kBatchedRows, rows - first);
     weight.read(first, count, std::span(some).first(std::size_t{count} * width));
     for (std::uint32_t row = 0; row < count; ++row) {
       const double factor = direction[first + row];

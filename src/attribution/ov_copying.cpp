@@ -17,7 +17,7 @@ namespace headlight::attribution {
 namespace {
 
 /// Rows of W_O that are decoded at once.
-constexpr std::uint32_t kRows = 32;
+constexpr std::uint32_t kRowsAtOnce = 32;
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
@@ -43,11 +43,11 @@ std::optional<double> ov_copying(const model::AttentionLayer& layer, std::uint32
   layer.weights->value.weight.read(kv_head * size, size, value);
   const model::Parameter& output = layer.weights->output->weight;  // W_Oᵀ of all heads
   const std::size_t width = output.axis(1);
-  std::vector<float> rows(kRows * width);
+  std::vector<float> rows(kRowsAtOnce * width);
   std::vector<double> product(std::size_t{size} * size, 0.0);  // W_O·W_V
   std::vector<double> column(size);
-  for (std::uint32_t first = 0; first < d_model; first += kRows) {
-    const std::uint32_t count = std::min(kRows, d_model - first);
+  for (std::uint32_t first = 0; first < d_model; first += kRowsAtOnce) {
+    const std::uint32_t count = std::min(kRowsAtOnce, d_model - first);
     output.read(first, count, std::span(rows).first(count * width));
     for (std::uint32_t row = 0; row < count; ++row) {
       const auto written = std::span(rows).subspan(row * width + std::size_t{head} * size, size);

@@ -8,7 +8,7 @@ namespace headlight::attribution {
 namespace {
 
 /// Rows of W_O decoded at once, and numbers read or multiplied in one call of prepare().
-constexpr std::uint32_t kRows = 16;
+constexpr std::uint32_t kQueriesAtOnce = 16;
 constexpr std::size_t kWork = std::size_t{1} << 23;
 
 /// Calls use(row) with the numbers [column, column + width) of rows [first, end).
@@ -16,9 +16,9 @@ template <typename Use>
 void for_each_row(const model::Parameter& weight, std::uint32_t column, std::uint32_t width, std::uint32_t first,
                   std::uint32_t end, const Use& use) {
   const std::size_t stride = weight.axis(1);
-  std::vector<float> some(kRows * stride);
+  std::vector<float> some(kQueriesAtOnce * stride);
   while (first < end) {
-    const std::uint32_t count = std::min(kRows, end - first);
+    const std::uint32_t count = std::min(kQueriesAtOnce, end - first);
     weight.read(first, count, std::span(some).first(count * stride));
     for (std::size_t row = 0; row < count; ++row) use(std::span<const float>(some).subspan(row * stride + column, width));
     first += count;

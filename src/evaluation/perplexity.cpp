@@ -13,10 +13,10 @@
 namespace headlight::evaluation {
 namespace {
 
-constexpr std::size_t kMostLines = 32;
+constexpr std::size_t kMostLinesPerBatch = 32;
 /// Logits that are in host memory at a time: 64 MiB.
 constexpr std::size_t kMostLogits = std::size_t{16} << 20;
-constexpr std::size_t kMostTokens = 4096;  ///< of a batch, padding included
+constexpr std::size_t kMostTokensPerBatch = 4096;  ///< of a batch, padding included
 
 double negative_log_probability(std::span<const float> logits, std::uint32_t id) {
   const auto largest = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
@@ -112,7 +112,7 @@ std::vector<double> negative_log_likelihoods(inference::Session& session, const 
   std::vector<double> totals(lines.size(), 0.0);
   Scorer scorer(session, model, lines);
   std::size_t done = 0;
-  for (std::vector<std::size_t>& batch : batches_by_length(lengths, kMostLines, kMostTokens)) {
+  for (std::vector<std::size_t>& batch : batches_by_length(lengths, kMostLinesPerBatch, kMostTokensPerBatch)) {
     done += batch.size();
     std::erase_if(batch, [&](std::size_t line) { return lines[line].read_tokens() == 0; });
     if (!batch.empty()) scorer.score(batch, totals);

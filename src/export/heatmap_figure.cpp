@@ -15,7 +15,7 @@ constexpr float kMaxRowLabel = 150.0F;
 constexpr float kMaxColumnLabel = 130.0F;
 constexpr float kLabelGap = 6.0F;
 constexpr float kAxisTitle = line_height(kTextSize) + 6.0F;
-constexpr float kBarGap = 22.0F;
+constexpr float kColorBarGap = 22.0F;
 constexpr float kMinTitleWidth = 440.0F;
 
 // The style's size, else large cells when they are few, whole units (sharp at every scale) when they are many, half units
@@ -97,7 +97,7 @@ HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_va
   bar_.emplace(scale_, figure.style, figure.value_title, grid_.area.size.y, metrics_);
 
   grid_.area.origin.x = std::ceil(kMargin + kAxisTitle + row_labels_.extent + kLabelGap);
-  const float map_right = std::max(grid_.area.end().x + kBarGap + bar_->width(),
+  const float map_right = std::max(grid_.area.end().x + kColorBarGap + bar_->width(),
                                    grid_.area.end().x + overhang(column_labels_, grid_.area.size.x));
   const float content = std::max(map_right - kMargin, kMinTitleWidth);
   const std::string note = pooling_note(map_);
@@ -125,7 +125,7 @@ void HeatmapDrawing::draw(Canvas& canvas) const {
   if (has_row_notes()) draw_empty_rows(canvas);
   draw_column_axis(canvas);
   draw_row_axis(canvas);
-  bar_->draw(canvas, {grid_.area.end().x + kBarGap, grid_.area.origin.y}, paper_);
+  bar_->draw(canvas, {grid_.area.end().x + kColorBarGap, grid_.area.origin.y}, paper_);
   legend_->draw(canvas, {grid_.area.origin.x, grid_.area.end().y}, paper_);
 }
 

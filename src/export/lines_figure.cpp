@@ -21,10 +21,10 @@ constexpr float kBetween = 320.0F;  // of the lines
 constexpr float kMostLabel = 180.0F;
 constexpr float kGap = 6.0F;  // between a label and its lines
 constexpr float kLineWidth = 1.6F;
-constexpr float kSwatch = 10.0F;
+constexpr float kHeadSwatch = 10.0F;
 constexpr float kSwatchGap = 5.0F;
 constexpr float kLegendStep = 18.0F;
-constexpr std::size_t kMostTokens = 2000;
+constexpr std::size_t kMostTokensPerSide = 2000;
 
 class LinesDrawing final : public Drawing {
  public:
@@ -37,7 +37,8 @@ class LinesDrawing final : public Drawing {
         titles_(figure_.title, figure_.subtitle, width_ - 2.0F * kMargin, metrics_) {
     const LinesFigure& figure = figure_;
     const std::size_t tokens = std::max(figure.queries.size(), figure.keys.size());
-    if (tokens > kMostTokens) throw Error("a figure of lines has at most {} tokens a side, not {}", kMostTokens, tokens);
+    if (tokens > kMostTokensPerSide)
+      throw Error("a figure of lines has at most {} tokens a side, not {}", kMostTokensPerSide, tokens);
     for (const LinesFigure::Line& line : figure.lines) {
       if (line.query >= figure.queries.size() || line.key >= figure.keys.size()) {
         throw Error("a line joins query {} and key {}, which the figure lacks", line.query, line.key);
@@ -77,15 +78,15 @@ class LinesDrawing final : public Drawing {
   float query_x() const { return kMargin + query_width_; }
   float key_x() const { return width_ - kMargin - key_width_; }
   float y_of(std::uint32_t token) const { return first_y_ + (static_cast<float>(token) + 0.5F) * kPitch; }
-  float legend_width() const { return kSwatch + kSwatchGap + metrics_.width("head 000", kTextSize) + 2.0F * kGap; }
+  float legend_width() const { return kHeadSwatch + kSwatchGap + metrics_.width("head 000", kTextSize) + 2.0F * kGap; }
 
   void draw_legend(Canvas& canvas) const {
     for (std::size_t i = 0; i < figure_.heads.size(); ++i) {
       const float x = kMargin + static_cast<float>(i % legend_across_) * legend_width();
       const std::size_t row = i / legend_across_;
       const float y = legend_top_ + static_cast<float>(row) * kLegendStep;
-      canvas.fill({.origin = {x, y}, .size = {kSwatch, kSwatch}}, view::head_color(figure_.heads[i]));
-      canvas.text({x + kSwatch + kSwatchGap, y + kSwatch * 0.5F + kHalfCapital * kTextSize},
+      canvas.fill({.origin = {x, y}, .size = {kHeadSwatch, kHeadSwatch}}, view::head_color(figure_.heads[i]));
+      canvas.text({x + kHeadSwatch + kSwatchGap, y + kHeadSwatch * 0.5F + kHalfCapital * kTextSize},
                   fmt::format("head {}", figure_.heads[i]), {.size = kTextSize, .color = paper_.ink});
     }
   }

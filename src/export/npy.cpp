@@ -14,7 +14,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "values are written as in memory");
 
-constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kPreamble = 10;  // magic, two bytes of version, two of the dictionary's length
 constexpr std::size_t kAlignment = 64;
 
@@ -34,7 +33,7 @@ std::string npy_header(std::span<const std::uint32_t> shape) {
   const std::size_t unpadded = kPreamble + dictionary.size() + 1;  // and a newline
   dictionary.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
   dictionary += '\n';
-  std::string header(kMagic);
+  std::string header(kNpyMagic);
   header += '\x01';
   header += '\x00';
   header += static_cast<char>(dictionary.size() & 0xffU);

@@ -9,8 +9,6 @@
 namespace headlight::exporting {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
-
 /// The text after a key of the dictionary, without leading spaces.
 std::optional<std::string_view> value_of(std::string_view dictionary, std::string_view key) {
   const std::size_t at = dictionary.find(key);
@@ -53,7 +51,7 @@ std::optional<Shape> read_shape(std::string_view dictionary) {
 
 NpyHeader read_npy_header(std::string_view bytes) {
   constexpr std::size_t kShort = 10, kLong = 12;  // version 1 has 2 bytes for the dictionary's length, later ones 4
-  if (bytes.size() < kLong || !bytes.starts_with(kMagic)) {
+  if (bytes.size() < kLong || !bytes.starts_with(kNpyMagic)) {
     throw Error("no NumPy file (it doesn't begin with \\x93NUMPY)");
   }
   const auto byte = [&](std::size_t i) { return std::size_t{static_cast<unsigned char>(bytes[i])}; };

@@ -8,6 +8,8 @@
 
 namespace headlight::exporting {
 
+inline constexpr std::string_view kNpyMagic = "\x93NUMPY";  ///< a .npy file's first bytes
+
 /// The header of NumPy's .npy: magic, version, length, a Python dictionary.
 struct NpyHeader {
   std::string type;  ///< "<f4", "|b1"

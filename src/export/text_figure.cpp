@@ -15,7 +15,7 @@ namespace {
 constexpr float kBlockGap = 16.0F;
 constexpr float kDeepestShade = 0.66F;  // the text stays readable
 constexpr float kPadding = 2.0F;
-constexpr std::size_t kMostTokens = 20'000;
+constexpr std::size_t kMostTextTokens = 20'000;
 
 class TextDrawing final : public Drawing {
  public:
@@ -30,7 +30,8 @@ class TextDrawing final : public Drawing {
       height_ += caption_height(block) + block.height + kBlockGap;
     }
     height_ += kMargin - kBlockGap;
-    if (tokens > kMostTokens) throw Error("a figure of running text has at most {} tokens, not {}", kMostTokens, tokens);
+    if (tokens > kMostTextTokens)
+      throw Error("a figure of running text has at most {} tokens, not {}", kMostTextTokens, tokens);
   }
 
   glm::vec2 size() const override { return {kTextFigureWidth + 2.0F * kMargin, std::max(height_, 2.0F * kMargin)}; }

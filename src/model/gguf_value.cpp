@@ -14,7 +14,7 @@ struct TypeInfo {
   std::string_view name;
   std::uint32_t bytes;
 };
-constexpr std::array<TypeInfo, kGgufTypes> kTypes{
+constexpr std::array<TypeInfo, kGgufTypes> kValueTypes{
     TypeInfo{"u8", 1},  TypeInfo{"i8", 1},  TypeInfo{"u16", 2},  TypeInfo{"i16", 2},    TypeInfo{"u32", 4},
     TypeInfo{"i32", 4}, TypeInfo{"f32", 4}, TypeInfo{"bool", 1}, TypeInfo{"string", 0}, TypeInfo{"array", 0},
     TypeInfo{"u64", 8}, TypeInfo{"i64", 8}, TypeInfo{"f64", 8}};
@@ -64,8 +64,8 @@ bool visit_numbers(const GgufValue& value, const Use& use) {
 
 }  // namespace
 
-std::string_view to_string(GgufType type) { return kTypes.at(static_cast<std::size_t>(type)).name; }
-std::uint32_t value_bytes(GgufType type) { return kTypes.at(static_cast<std::size_t>(type)).bytes; }
+std::string_view to_string(GgufType type) { return kValueTypes.at(static_cast<std::size_t>(type)).name; }
+std::uint32_t value_bytes(GgufType type) { return kValueTypes.at(static_cast<std::size_t>(type)).bytes; }
 
 std::optional<std::vector<std::int64_t>> GgufValue::integers() const {
   if (type == GgufType::F32 || type == GgufType::F64) return std::nullopt;

@@ -17,7 +17,8 @@ DeviceTensor::DeviceTensor(gpu::Stream& stream, std::uint32_t items_, std::uint3
 void DeviceTensor::upload(gpu::Stream& stream, const Tensor& values) const {
   const std::size_t rows = std::size_t{heads} * tokens;
   if (values.values.size() != items * rows * width) {
-    throw Error("a tensor of shape {} does not fill [{}, {}, {}, {}]", to_string(values.shape), items, heads, tokens, width);
+    throw Error("a tensor of shape {} does not fill [{}, {}, {}, {}]", headlight::to_string(values.shape), items, heads,
+                tokens, width);
   }
   std::vector<float> item(std::size_t{stride4()} * 4);
   const std::size_t padded = std::size_t{width4()} * 4;
@@ -30,8 +31,8 @@ void DeviceTensor::upload(gpu::Stream& stream, const Tensor& values) const {
 
 void DeviceTensor::upload_rows(gpu::Stream& stream, const Tensor& values, Rows rows) const {
   if (heads != 1 || values.values.size() != std::size_t{items} * rows.count * width || rows.end() > tokens) {
-    throw Error("a tensor of shape {} is not {} rows of [{}, 1, {}, {}]", to_string(values.shape), rows.count, items, tokens,
-                width);
+    throw Error("a tensor of shape {} is not {} rows of [{}, 1, {}, {}]", headlight::to_string(values.shape), rows.count,
+                items, tokens, width);
   }
   const std::size_t padded = std::size_t{width4()} * 4;
   std::vector<float> some(rows.count * padded);

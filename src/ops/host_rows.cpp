@@ -11,17 +11,17 @@
 namespace headlight::ops {
 namespace {
 
-constexpr std::size_t kLanes = 16;  // sums on their way at once, which the compiler makes vectors of
-constexpr std::uint32_t kRowsAtOnce = 16;
+constexpr std::size_t kVectorLanes = 16;  // sums on their way at once, which the compiler makes vectors of
+constexpr std::uint32_t kRowsPerTask = 16;
 constexpr double kCost = 2.5;  // of reading, changing and writing a number, in multiply-adds of a linear layer
 
 /// Σ of(i) for i < count, in an order that depends on count alone.
 template <typename Of>
 float sum_of(std::size_t count, const Of& of) {
-  std::array<float, kLanes> sums{};
+  std::array<float, kVectorLanes> sums{};
   std::size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += of(i + lane);
+  for (; i + kVectorLanes <= count; i += kVectorLanes) {
+    for (std::size_t lane = 0; lane < kVectorLanes; ++lane) sums[lane] += of(i + lane);
   }
   for (std::size_t lane = 0; i + lane < count; ++lane) sums[lane] += of(i + lane);
   float sum = 0.0f;
@@ -46,10 +46,10 @@ void normalise(const NormParameters& p, const float* x, const float* y, const fl
 /// Calls row(number) for each of `rows`.
 void for_rows(HostThreads& threads, std::uint32_t rows, double numbers_each, const std::function<void(std::uint32_t)>& row) {
   const auto part = [&](std::uint32_t number) {
-    const std::uint32_t end = std::min(rows, (number + 1) * kRowsAtOnce);
-    for (std::uint32_t i = number * kRowsAtOnce; i < end; ++i) row(i);
+    const std::uint32_t end = std::min(rows, (number + 1) * kRowsPerTask);
+    for (std::uint32_t i = number * kRowsPerTask; i < end; ++i) row(i);
   };
-  const std::uint32_t parts = divide_up(rows, kRowsAtOnce);
+  const std::uint32_t parts = divide_up(rows, kRowsPerTask);
   threads.run(parts, kCost * numbers_each * rows, part);
 }
 

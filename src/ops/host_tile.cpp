@@ -12,10 +12,10 @@ extern const HostTile kAvx2Tile;
 
 namespace {
 
-struct Tiles {
+struct TileSet {
   const HostTile* all[4] = {};
 
-  Tiles() {
+  TileSet() {
     std::size_t count = 0;
 #if HEADLIGHT_AVX2
     if (has_avx2() && __builtin_cpu_supports("avx512f") != 0) all[count++] = &kAvx512Tile;
@@ -28,7 +28,7 @@ struct Tiles {
 }  // namespace
 
 const HostTile* const* host_tiles() {
-  static const Tiles kTiles;
+  static const TileSet kTiles;
   return kTiles.all;
 }
 

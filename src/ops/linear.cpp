@@ -12,7 +12,7 @@ namespace headlight::ops {
 namespace {
 
 /// A kernel and how many rows one of its workgroups covers.
-struct Choice {
+struct LinearChoice {
   const gpu::Kernel* kernel = nullptr;
   std::uint32_t rows = 1;
   std::uint32_t groups_per_tile = 1;
@@ -24,8 +24,8 @@ struct Choice {
 constexpr std::uint32_t kGemvLanes = 256, kGemvSharedBytes = 16'384;  // of linear_gemv.comp
 
 /// `rows` of x in all, `tiles` of the weight; weights as float16 or float32.
-Choice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& weight, Activation activation, std::uint32_t rows,
-              std::uint32_t tiles) {
+LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& weight, Activation activation,
+                    std::uint32_t rows, std::uint32_t tiles) {
   const bool has_halves = weight.has_halves;
   constexpr std::uint32_t kFewestToShuffle = 5;  // with fewer rows most lanes would have none to share
   const bool texel = is_texel(kind);             // texel buffers convert halves by themselves
@@ -98,7 +98,7 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
     kind = is_shuffle(kind) ? LinearKernel::Shuffle
                             : LinearKernel::Vec4;  // texel buffers may be far smaller than storage buffers
   }
-  const Choice choice = choose(kernels, kind, weight, activation, all_rows, target.end_tile - target.first_tile);
+  const LinearChoice choice = choose(kernels, kind, weight, activation, all_rows, target.end_tile - target.first_tile);
   parameters.split4 = choice.parts > 1 ? choice.split4 : weight.inner4;
   const std::size_t in_range = kernels.max_binding(is_texel(kind));
   const std::size_t weight_range = is_texel(kind) ? weight_texel_range : in_range;

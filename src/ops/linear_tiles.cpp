@@ -24,7 +24,7 @@ constexpr double kCoreLanes = 256.0;
 constexpr double kStart = 32.0;         // inner steps that pass before the first multiply-add and after the last
 constexpr double kDispatch = 4'000.0;   // a second dispatch and its barrier: some 4 µs at 1 GHz
 constexpr double kStoredNumber = 64.0;  // writing and reading a partial sum
-constexpr std::uint32_t kMostParts = 8, kFewestInner4 = 32;  // of a part
+constexpr std::uint32_t kMostLinearParts = 8, kFewestInner4 = 32;  // of a part
 constexpr std::size_t kMostSplitBytes = std::size_t{16} << 20;
 
 double modelled_time(const gpu::DeviceInfo& device, const Tile& tile, std::uint32_t parts, std::uint32_t rows,
@@ -54,7 +54,7 @@ LinearTiles choose_tiles(const gpu::DeviceInfo& device, std::uint32_t rows, std:
   double best_time = std::numeric_limits<double>::infinity();
   for (const Tile& tile : kTiles) {
     if (!can_run(device, tile.lanes, tile.shared_bytes)) continue;
-    for (std::uint32_t parts = 1; parts <= kMostParts; ++parts) {
+    for (std::uint32_t parts = 1; parts <= kMostLinearParts; ++parts) {
       const std::uint32_t split4 = divide_up(divide_up(inner4, parts), kSlice4) * kSlice4;
       if (parts > 1 && (split4 < kFewestInner4 || divide_up(inner4, split4) != parts)) continue;
       if (parts > 1 && split_bytes(parts, rows, bands) > std::min(kMostSplitBytes, device.max_storage_range)) continue;

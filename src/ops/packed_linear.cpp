@@ -14,7 +14,7 @@
 namespace headlight::ops {
 namespace {
 
-constexpr std::uint32_t kTileColumns = 64;
+constexpr std::uint32_t kPackedColumns = 64;
 constexpr std::size_t kChunkBytes = std::size_t{16} << 20;
 
 /// The index of column or row `index` of `size`, split into `heads`, when every head is padded to vec4.
@@ -29,7 +29,7 @@ bool has_gaps(std::uint32_t size, std::uint32_t heads) { return heads > 1 && siz
 
 PackedLinear::Section section_of(const LinearSource& source, std::uint32_t first_tile) {
   const std::uint32_t slot4 = divide_up(source.out / source.out_heads, 4);
-  return {first_tile, divide_up(source.out_heads * slot4 * 4, kTileColumns), slot4, source.out_heads};
+  return {first_tile, divide_up(source.out_heads * slot4 * 4, kPackedColumns), slot4, source.out_heads};
 }
 
 void read_columns(const LinearSource& source, std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) {
@@ -46,23 +46,24 @@ class TilePacker {
   explicit TilePacker(const LinearSource& source) : source_(source), inner_(padded_width4(source.in, source.in_heads) * 4) {}
 
   void pack(std::uint32_t tile, float* to) {
-    const std::uint32_t first = tile * kTileColumns;
+    const std::uint32_t first = tile * kPackedColumns;
     if (!has_gaps(source_.out, source_.out_heads) && !has_gaps(source_.in, source_.in_heads)) {
-      const std::uint32_t count = std::min(kTileColumns, source_.out - std::min(first, source_.out));
-      if (count < kTileColumns) std::fill_n(to, std::size_t{inner_} * kTileColumns, 0.0f);
-      read_columns(source_, first, count, to, kTileColumns);
-      std::fill(to + std::size_t{source_.in} * kTileColumns, to + std::size_t{inner_} * kTileColumns, 0.0f);
+      const std::uint32_t count = std::min(kPackedColumns, source_.out - std::min(first, source_.out));
+      if (count < kPackedColumns) std::fill_n(to, std::size_t{inner_} * kPackedColumns, 0.0f);
+      read_columns(source_, first, count, to, kPackedColumns);
+      std::fill(to + std::size_t{source_.in} * kPackedColumns, to + std::size_t{inner_} * kPackedColumns, 0.0f);
       return;
     }
     // Heads with padding between them: each row of the weight in this tile is copied to its own column.
-    std::fill_n(to, std::size_t{inner_} * kTileColumns, 0.0f);
+    std::fill_n(to, std::size_t{inner_} * kPackedColumns, 0.0f);
     column_.resize(source_.in);
     for (std::uint32_t row = 0; row < source_.out; ++row) {
       const std::uint32_t column = padded_index(row, source_.out, source_.out_heads);
-      if (column / kTileColumns != tile) continue;
+      if (column / kPackedColumns != tile) continue;
       read_columns(source_, row, 1, column_.data(), 1);
       for (std::uint32_t i = 0; i < source_.in; ++i) {
-        to[std::size_t{padded_index(i, source_.in, source_.in_heads)} * kTileColumns + column % kTileColumns] = column_[i];
+        to[std::size_t{padded_index(i, source_.in, source_.in_heads)} * kPackedColumns + column % kPackedColumns] =
+            column_[i];
       }
     }
   }
@@ -76,7 +77,7 @@ class TilePacker {
 /// Packs tiles [first, first + count) of a section into memory, on all cores when there are many.
 void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uint32_t first, std::uint32_t count,
                 std::byte* to) {
-  const std::size_t numbers = std::size_t{packed.inner4} * 4 * kTileColumns;
+  const std::size_t numbers = std::size_t{packed.inner4} * 4 * kPackedColumns;
   std::atomic<std::uint32_t> next = 0;
   std::mutex failing;
   std::exception_ptr failure;
@@ -115,7 +116,7 @@ std::size_t packed_bytes(std::span<const LinearSource> sources, bool has_halves)
   std::size_t bytes = 0;
   for (const LinearSource& source : sources) {
     const std::size_t inner = padded_width4(source.in, source.in_heads) * std::size_t{4};
-    bytes += section_of(source, 0).tiles * kTileColumns * (inner * (has_halves ? 2 : 4) + sizeof(float));
+    bytes += section_of(source, 0).tiles * kPackedColumns * (inner * (has_halves ? 2 : 4) + sizeof(float));
   }
   return bytes;
 }
@@ -135,16 +136,16 @@ PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, 
     tiles += packed.sections.back().tiles;
   }
   packed.weight = gpu::Buffer(context, tiles * packed.tile_bytes(), gpu::Memory::Device, purpose);
-  packed.bias = gpu::Buffer(context, std::size_t{tiles} * kTileColumns * sizeof(float), gpu::Memory::Device, purpose);
+  packed.bias = gpu::Buffer(context, std::size_t{tiles} * kPackedColumns * sizeof(float), gpu::Memory::Device, purpose);
 
-  std::vector<float> bias(std::size_t{tiles} * kTileColumns, 0.0f);
+  std::vector<float> bias(std::size_t{tiles} * kPackedColumns, 0.0f);
   std::vector<std::byte> chunk;
   const auto tiles_per_chunk = static_cast<std::uint32_t>(std::max<std::size_t>(1, kChunkBytes / packed.tile_bytes()));
   for (std::size_t s = 0; s < sources.size(); ++s) {
     const LinearSource& source = sources[s];
     const PackedLinear::Section& section = packed.sections[s];
     for (std::uint32_t row = 0; row < source.bias.size(); ++row) {
-      bias[section.first_tile * kTileColumns + padded_index(row, source.out, source.out_heads)] = source.bias[row];
+      bias[section.first_tile * kPackedColumns + padded_index(row, source.out, source.out_heads)] = source.bias[row];
     }
     // Where host and device share memory, tiles are packed in place.
     if (const std::span<std::byte> mapped = packed.weight.mapped(); !mapped.empty()) {

@@ -8,7 +8,7 @@
 namespace headlight::ops {
 
 void rotate(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const RotaryAngles& angles, Rows rows) {
-  constexpr std::uint32_t kLanes = 64;
+  constexpr std::uint32_t kRotateLanes = 64;
   RotateParameters parameters{};
   parameters.heads = x.heads;
   parameters.tokens = rows.count;
@@ -22,7 +22,7 @@ void rotate(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   if (rows_on_host(kernels) && rotate_on_host(stream, kernels, x, angles, parameters)) return;
   const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
       {x.items, kernels.max_binding(false) / x.item_bytes(), kernels.context().device().max_groups[1] / x.heads}));
-  const Kernels::Fold fold = kernels.fold(divide_up(rows.count * angles.pairs, kLanes));
+  const Kernels::Fold fold = kernels.fold(divide_up(rows.count * angles.pairs, kRotateLanes));
   for (std::uint32_t item = 0; item < x.items; item += per_slice) {
     const std::uint32_t items = std::min(per_slice, x.items - item);
     parameters.first_item = item;

@@ -25,7 +25,7 @@ class FunctionDecoder final : public Decoder {
 };
 
 template <typename Function>
-DecoderPointer make(Function function) {
+DecoderPointer make_function_decoder(Function function) {
   return std::make_unique<FunctionDecoder<Function>>(std::move(function));
 }
 
@@ -110,7 +110,7 @@ std::string strip(std::string_view part, std::string_view content, std::size_t f
 }  // namespace
 
 DecoderPointer make_byte_level_decoder() {
-  return make([](Parts& parts) {
+  return make_function_decoder([](Parts& parts) {
     std::string bytes;
     for (const std::string& part : parts) append_letter_bytes(bytes, part);
     parts.assign(1, std::string(RepairedUtf8(bytes).text()));
@@ -118,7 +118,7 @@ DecoderPointer make_byte_level_decoder() {
 }
 
 DecoderPointer make_word_piece_decoder(std::string prefix, bool cleans_up) {
-  return make([=](Parts& parts) {
+  return make_function_decoder([=](Parts& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       std::string& part = parts[i];
       if (i > 0) part = part.starts_with(prefix) ? part.substr(prefix.size()) : " " + part;
@@ -130,20 +130,20 @@ DecoderPointer make_word_piece_decoder(std::string prefix, bool cleans_up) {
 DecoderPointer make_metaspace_decoder(char32_t mark, bool drops_first) {
   std::string mark_utf8;
   append_utf8(mark_utf8, mark);
-  return make([=](Parts& parts) {
+  return make_function_decoder([=](Parts& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i)
       parts[i] = replace_all(parts[i], mark_utf8, i == 0 && drops_first ? "" : " ");
   });
 }
 
-DecoderPointer make_byte_fallback_decoder() { return make(decode_byte_tokens); }
+DecoderPointer make_byte_fallback_decoder() { return make_function_decoder(decode_byte_tokens); }
 
 DecoderPointer make_fuse_decoder() {
-  return make([](Parts& parts) { parts.assign(1, join(parts)); });
+  return make_function_decoder([](Parts& parts) { parts.assign(1, join(parts)); });
 }
 
 DecoderPointer make_replace_decoder(Regex pattern, std::string content) {
-  return make([pattern = std::move(pattern), content = std::move(content)](Parts& parts) {
+  return make_function_decoder([pattern = std::move(pattern), content = std::move(content)](Parts& parts) {
     for (std::string& part : parts) {
       if (part.empty()) continue;
       std::string replaced;
@@ -162,20 +162,20 @@ DecoderPointer make_replace_decoder(Regex pattern, std::string content) {
 DecoderPointer make_strip_decoder(char32_t content, std::size_t from_start, std::size_t from_end) {
   std::string content_utf8;
   append_utf8(content_utf8, content);
-  return make([=](Parts& parts) {
+  return make_function_decoder([=](Parts& parts) {
     for (std::string& part : parts) part = strip(part, content_utf8, from_start, from_end);
   });
 }
 
 DecoderPointer make_bpe_decoder(std::string suffix) {
-  return make([suffix = std::move(suffix)](Parts& parts) {
+  return make_function_decoder([suffix = std::move(suffix)](Parts& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i)
       parts[i] = replace_all(parts[i], suffix, i + 1 == parts.size() ? "" : " ");
   });
 }
 
 DecoderPointer make_ctc_decoder(std::string padding, std::string word_delimiter, bool cleans_up) {
-  return make([=](Parts& parts) {
+  return make_function_decoder([=](Parts& parts) {
     parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
     for (std::string& part : parts) {
       part = replace_all(part, padding, "");
@@ -186,7 +186,7 @@ DecoderPointer make_ctc_decoder(std::string padding, std::string word_delimiter,
 }
 
 DecoderPointer make_decoder_sequence(std::vector<DecoderPointer> decoders) {
-  return make([decoders = std::move(decoders)](Parts& parts) {
+  return make_function_decoder([decoders = std::move(decoders)](Parts& parts) {
     const std::size_t limit = limit_of(total_bytes(parts));
     for (const DecoderPointer& decoder : decoders) {
       decoder->apply(parts);

@@ -62,9 +62,9 @@ Stages make_gpt2(const GgufVocabulary& file) {
 }
 
 /// Every stage relies on valid UTF-8, and no converter writes anything else.
-void require_utf8(const std::vector<std::string>& texts, std::string_view key) {
+void require_utf8_texts(const std::vector<std::string>& texts, std::string_view key) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (find_invalid_utf8(texts[i]) != std::string::npos) text::require_utf8(texts[i], fmt::format("{}[{}]", key, i));
+    if (find_invalid_utf8(texts[i]) != std::string::npos) require_utf8(texts[i], fmt::format("{}[{}]", key, i));
   }
 }
 
@@ -129,8 +129,8 @@ Stages make_t5(const GgufVocabulary& file) {
 
 Stages read_gguf_vocabulary(const GgufVocabulary& file) {
   if (file.tokens.empty()) throw Error("tokenizer.ggml.tokens is missing: the file has no vocabulary");
-  require_utf8(file.tokens, "tokenizer.ggml.tokens");
-  require_utf8(file.merges, "tokenizer.ggml.merges");
+  require_utf8_texts(file.tokens, "tokenizer.ggml.tokens");
+  require_utf8_texts(file.merges, "tokenizer.ggml.merges");
   const bool is_bert = file.model == "bert";
   Stages stages;
   if (file.model == "gpt2") {

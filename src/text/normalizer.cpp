@@ -17,7 +17,7 @@ class FunctionNormalizer final : public Normalizer {
 };
 
 template <typename Function>
-NormalizerPointer make(Function function) {
+NormalizerPointer make_function_normalizer(Function function) {
   return std::make_unique<FunctionNormalizer<Function>>(std::move(function));
 }
 
@@ -108,7 +108,7 @@ void strip(NormalizedText& text, bool left, bool right) {
 }  // namespace
 
 NormalizerPointer make_bert_normalizer(const BertNormalizerOptions& options) {
-  return make([options](NormalizedText& text) {
+  return make_function_normalizer([options](NormalizedText& text) {
     if (options.cleans_text) clean(text);
     if (options.spaces_out_chinese) space_out_chinese(text);
     if (options.strips_accents.value_or(options.lowercases)) {
@@ -120,44 +120,44 @@ NormalizerPointer make_bert_normalizer(const BertNormalizerOptions& options) {
 }
 
 NormalizerPointer make_canonical_normalizer(CanonicalForm form) {
-  return make([form](NormalizedText& text) { to_form(text, form); });
+  return make_function_normalizer([form](NormalizedText& text) { to_form(text, form); });
 }
 
-NormalizerPointer make_lowercase_normalizer() { return make(lowercase); }
+NormalizerPointer make_lowercase_normalizer() { return make_function_normalizer(lowercase); }
 
 NormalizerPointer make_strip_accents_normalizer() {
-  return make([](NormalizedText& text) { text.filter([](char32_t c) { return !is_mark(c); }); });
+  return make_function_normalizer([](NormalizedText& text) { text.filter([](char32_t c) { return !is_mark(c); }); });
 }
 
 NormalizerPointer make_strip_normalizer(bool left, bool right) {
-  return make([=](NormalizedText& text) { strip(text, left, right); });
+  return make_function_normalizer([=](NormalizedText& text) { strip(text, left, right); });
 }
 
 NormalizerPointer make_replace_normalizer(Regex pattern, std::string content) {
-  return make([pattern = std::move(pattern), content = std::move(content)](NormalizedText& text) {
+  return make_function_normalizer([pattern = std::move(pattern), content = std::move(content)](NormalizedText& text) {
     if (!text.is_empty()) text.replace(pattern.find_all(text.text()), content);
   });
 }
 
 NormalizerPointer make_prepend_normalizer(std::string prefix) {
-  return make([prefix = std::move(prefix)](NormalizedText& text) { text.prepend(prefix); });
+  return make_function_normalizer([prefix = std::move(prefix)](NormalizedText& text) { text.prepend(prefix); });
 }
 
 NormalizerPointer make_nmt_normalizer() {
-  return make([](NormalizedText& text) {
+  return make_function_normalizer([](NormalizedText& text) {
     text.filter([](char32_t c) { return !is_dropped_by_nmt(c); });
     text.map([](char32_t c) { return is_space_to_nmt(c) ? U' ' : c; });
   });
 }
 
 NormalizerPointer make_precompiled_normalizer(PrecompiledMap map) {
-  return make([map = std::move(map)](NormalizedText& text) { map.apply(text); });
+  return make_function_normalizer([map = std::move(map)](NormalizedText& text) { map.apply(text); });
 }
 
-NormalizerPointer make_byte_level_normalizer() { return make(to_byte_letters); }
+NormalizerPointer make_byte_level_normalizer() { return make_function_normalizer(to_byte_letters); }
 
 NormalizerPointer make_normalizer_sequence(std::vector<NormalizerPointer> normalizers) {
-  return make([normalizers = std::move(normalizers)](NormalizedText& text) {
+  return make_function_normalizer([normalizers = std::move(normalizers)](NormalizedText& text) {
     for (const NormalizerPointer& normalizer : normalizers) normalizer->apply(text);
   });
 }

@@ -120,9 +120,9 @@ class ByteLevelPostProcessor final : public PostProcessor {
   OffsetTrimming trimming_;
 };
 
-class Sequence final : public PostProcessor {
+class PostProcessorSequence final : public PostProcessor {
  public:
-  explicit Sequence(std::vector<PostProcessorPointer> parts) : parts_(std::move(parts)) {}
+  explicit PostProcessorSequence(std::vector<PostProcessorPointer> parts) : parts_(std::move(parts)) {}
   void apply(std::vector<Encoding>& encodings, bool adds_special) const override {
     for (const PostProcessorPointer& part : parts_) part->apply(encodings, adds_special);
   }
@@ -151,7 +151,7 @@ PostProcessorPointer make_byte_level_post_processor(OffsetTrimming trimming) {
 }
 
 PostProcessorPointer make_post_processor_sequence(std::vector<PostProcessorPointer> post_processors) {
-  return std::make_unique<Sequence>(std::move(post_processors));
+  return std::make_unique<PostProcessorSequence>(std::move(post_processors));
 }
 
 }  // namespace headlight::text

@@ -35,14 +35,14 @@ class CuttingPreTokenizer final : public PreTokenizer {
 };
 
 template <typename Cut>
-PreTokenizerPointer make(Cut cut) {
+PreTokenizerPointer make_cutting_pre_tokenizer(Cut cut) {
   return std::make_unique<CuttingPreTokenizer<Cut>>(std::move(cut));
 }
 
 /// Splits at single characters.
 template <typename IsMatch>
 PreTokenizerPointer make_character_split(IsMatch is_match, SplitBehavior behavior) {
-  return make([=](const NormalizedText& text, std::vector<Piece>& pieces) {
+  return make_cutting_pre_tokenizer([=](const NormalizedText& text, std::vector<Piece>& pieces) {
     split(text, find_spans(text.text(), is_match), behavior, pieces);
   });
 }
@@ -51,9 +51,9 @@ void push_unless_empty(NormalizedText text, std::vector<Piece>& pieces) {
   if (!text.is_empty()) pieces.push_back({std::move(text), std::nullopt});
 }
 
-class Sequence final : public PreTokenizer {
+class PreTokenizerSequence final : public PreTokenizer {
  public:
-  explicit Sequence(std::vector<PreTokenizerPointer> parts) : parts_(std::move(parts)) {}
+  explicit PreTokenizerSequence(std::vector<PreTokenizerPointer> parts) : parts_(std::move(parts)) {}
   void apply(std::vector<Piece>& pieces) const override {
     for (const PreTokenizerPointer& part : parts_) part->apply(pieces);
   }
@@ -88,7 +88,7 @@ std::vector<TextSpan> find_words(std::string_view text) {
 }  // namespace
 
 PreTokenizerPointer make_byte_level_pre_tokenizer(bool adds_prefix_space, bool uses_regex) {
-  return make([=, words = Regex(kGpt2Words)](NormalizedText text, std::vector<Piece>& pieces) {
+  return make_cutting_pre_tokenizer([=, words = Regex(kGpt2Words)](NormalizedText text, std::vector<Piece>& pieces) {
     if (adds_prefix_space && !text.text().starts_with(' ')) text.prepend(" ");
     const std::size_t first = pieces.size();
     if (uses_regex) {
@@ -101,7 +101,7 @@ PreTokenizerPointer make_byte_level_pre_tokenizer(bool adds_prefix_space, bool u
 }
 
 PreTokenizerPointer make_whitespace_pre_tokenizer() {
-  return make([](const NormalizedText& text, std::vector<Piece>& pieces) {
+  return make_cutting_pre_tokenizer([](const NormalizedText& text, std::vector<Piece>& pieces) {
     split(text, find_words(text.text()), SplitBehavior::Removed, pieces);
   });
 }
@@ -120,7 +120,7 @@ PreTokenizerPointer make_bert_pre_tokenizer() {
 PreTokenizerPointer make_metaspace_pre_tokenizer(MetaspaceOptions options) {
   std::size_t at = 0;
   const char32_t mark = next_code_point(options.replacement, at);
-  return make([options = std::move(options), mark](NormalizedText text, std::vector<Piece>& pieces) {
+  return make_cutting_pre_tokenizer([options = std::move(options), mark](NormalizedText text, std::vector<Piece>& pieces) {
     std::vector<ByteRange> spaces;
     for (std::size_t i = 0; i < text.text().size(); ++i) {
       if (text.text()[i] == ' ') spaces.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1)});
@@ -138,11 +138,12 @@ PreTokenizerPointer make_metaspace_pre_tokenizer(MetaspaceOptions options) {
 }
 
 PreTokenizerPointer make_split_pre_tokenizer(Regex pattern, SplitBehavior behavior, bool inverted) {
-  return make([=, pattern = std::move(pattern)](const NormalizedText& text, std::vector<Piece>& pieces) {
-    std::vector<TextSpan> spans = to_spans(pattern.find_all(text.text()), text.text().size());
-    for (TextSpan& span : spans) span.is_match = span.is_match != inverted;
-    split(text, std::move(spans), behavior, pieces);
-  });
+  return make_cutting_pre_tokenizer(
+      [=, pattern = std::move(pattern)](const NormalizedText& text, std::vector<Piece>& pieces) {
+        std::vector<TextSpan> spans = to_spans(pattern.find_all(text.text()), text.text().size());
+        for (TextSpan& span : spans) span.is_match = span.is_match != inverted;
+        split(text, std::move(spans), behavior, pieces);
+      });
 }
 
 PreTokenizerPointer make_digits_pre_tokenizer(bool individually) {
@@ -158,7 +159,7 @@ PreTokenizerPointer make_delimiter_pre_tokenizer(char32_t delimiter) {
 }
 
 PreTokenizerPointer make_fixed_length_pre_tokenizer(std::size_t length) {
-  return make([length](const NormalizedText& text, std::vector<Piece>& pieces) {
+  return make_cutting_pre_tokenizer([length](const NormalizedText& text, std::vector<Piece>& pieces) {
     std::size_t begin = 0;
     std::size_t count = 0;
     for (std::size_t at = 0; at < text.text().size();) {
@@ -171,7 +172,7 @@ PreTokenizerPointer make_fixed_length_pre_tokenizer(std::size_t length) {
 }
 
 PreTokenizerPointer make_pre_tokenizer_sequence(std::vector<PreTokenizerPointer> pre_tokenizers) {
-  return std::make_unique<Sequence>(std::move(pre_tokenizers));
+  return std::make_unique<PreTokenizerSequence>(std::move(pre_tokenizers));
 }
 
 }  // namespace headlight::text

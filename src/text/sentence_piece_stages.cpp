@@ -199,7 +199,7 @@ Stages make_unigram_stages(const SentencePieceFile& model, const FolderNotes& no
 }  // namespace
 
 Merges make_merges(const std::vector<std::string>& token_strings, const std::vector<std::uint32_t>& ranks) {
-  constexpr std::size_t kLongest = 1'024;  // every split of a token is looked up; real tokens have at most 256 bytes
+  constexpr std::size_t kLongestPiece = 1'024;  // every split of a token is looked up; real tokens have at most 256 bytes
   struct Split {
     std::uint32_t rank, left_length, right_length, whole, left_bytes;
   };
@@ -209,7 +209,7 @@ Merges make_merges(const std::vector<std::string>& token_strings, const std::vec
   for (std::uint32_t id = 0; id < token_strings.size(); ++id) {
     const std::string_view whole = token_strings[id];
     if (ids.at(whole) != id) continue;
-    if (whole.size() > kLongest) throw Error("token {} has {} bytes, more than {}", id, whole.size(), kLongest);
+    if (whole.size() > kLongestPiece) throw Error("token {} has {} bytes, more than {}", id, whole.size(), kLongestPiece);
     const auto length = static_cast<std::uint32_t>(count_code_points(whole));
     std::size_t at = 0;
     for (std::uint32_t left = 1; left < length; ++left) {

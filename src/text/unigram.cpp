@@ -13,13 +13,13 @@ namespace headlight::text {
 namespace {
 
 constexpr double kUnknownPenalty = 10.0;
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
+constexpr std::uint32_t kNoPiece = ~std::uint32_t{0};
 
 /// The best segmentation of a piece up to some byte: its score and its last token.
 struct Step {
   double score = 0.0;
-  std::uint32_t begin = kNone;  ///< of the last token; kNone: nothing ends here
-  std::uint32_t id = kNone;     ///< kNone: unknown
+  std::uint32_t begin = kNoPiece;  ///< of the last token; kNoPiece: nothing ends here
+  std::uint32_t id = kNoPiece;     ///< kNoPiece: unknown
 };
 
 std::vector<std::string> names(ScoredTokens& tokens) {
@@ -70,7 +70,7 @@ class Unigram final : public WordModel {
   }
 
  private:
-  bool is_unknown(std::uint32_t id) const { return id == kNone || id == unknown_; }
+  bool is_unknown(std::uint32_t id) const { return id == kNoPiece || id == unknown_; }
 
   std::vector<Step> find_best(std::string_view piece) const {
     std::vector<Step> steps;
@@ -81,14 +81,14 @@ class Unigram final : public WordModel {
       const std::size_t character = character_length(piece, begin);
       const auto offer = [&](std::size_t length, double score, std::uint32_t id) {
         Step& step = steps[begin + length];
-        if (step.begin == kNone || score > step.score) step = {score, static_cast<std::uint32_t>(begin), id};
+        if (step.begin == kNoPiece || score > step.score) step = {score, static_cast<std::uint32_t>(begin), id};
       };
       bool has_character = false;
       tree_.for_each_prefix(piece.substr(begin), [&](std::size_t length, std::uint32_t id) {
         offer(length, scores_[id] + before, id);
         has_character = has_character || length == character;
       });
-      if (!has_character) offer(character, unknown_score_ + before, kNone);
+      if (!has_character) offer(character, unknown_score_ + before, kNoPiece);
       begin += character;
     }
     return steps;

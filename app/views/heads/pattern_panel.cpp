@@ -20,7 +20,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kChoiceWidth = 190.0F;
-constexpr float kGap = 14.0F;
+constexpr float kPatternGap = 14.0F;
 
 struct PatternText {
   const char* title;
@@ -75,8 +75,8 @@ class PatternPanel final : public FindPanel {
     if (choices.pattern != HeadPattern::Uniform) {
       constexpr const char* kLabel = "minus chance";
       const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-      if (end + kGap + ImGui::CalcTextSize(kLabel).x + ImGui::GetFrameHeight() <= ImGui::GetContentRegionMax().x) {
-        ImGui::SameLine(0.0F, kGap);
+      if (end + kPatternGap + ImGui::CalcTextSize(kLabel).x + ImGui::GetFrameHeight() <= ImGui::GetContentRegionMax().x) {
+        ImGui::SameLine(0.0F, kPatternGap);
       }
       ImGui::Checkbox(kLabel, &frame.state.heads.subtracts_chance);
       mark_last_item(frame, "heads.chance",

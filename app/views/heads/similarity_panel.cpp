@@ -18,14 +18,15 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kColumnGap = 28.0F;
-constexpr float kLeastColumns = 560.0F;  // narrower: the list is below the map
-constexpr float kGap = 14.0F;
+constexpr float kSimilarityColumnGap = 28.0F;
+constexpr float kLeastSimilarityColumns = 560.0F;  // narrower: the list is below the map
+constexpr float kSimilarityGap = 14.0F;
 
 void choose_order(Frame& frame) {
   const std::vector<std::string> labels = {"similar side by side", "by layer"};
   const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kGap + segmented_width(frame, labels) <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
+  if (end + kSimilarityGap + segmented_width(frame, labels) <= ImGui::GetContentRegionMax().x)
+    ImGui::SameLine(0.0F, kSimilarityGap);
   std::size_t chosen = frame.state.heads.groups_similar ? 0 : 1;
   if (draw_segmented(frame, "heads.similar.order", labels, chosen)) frame.state.heads.groups_similar = chosen == 0;
 }
@@ -53,13 +54,13 @@ class SimilarityPanel final : public FindPanel {
         std::ranges::find(found->heads, HeadRef{.block = selection.block, .head = selection.head}) - found->heads.begin());
     const auto selected = at < found->heads.size() ? std::optional(static_cast<std::uint32_t>(at)) : std::nullopt;
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    const bool has_columns = room.x >= kLeastColumns;
-    ImGui::BeginChild("map", {has_columns ? std::floor((room.x - kColumnGap) * 0.6F) : room.x,
+    const bool has_columns = room.x >= kLeastSimilarityColumns;
+    ImGui::BeginChild("map", {has_columns ? std::floor((room.x - kSimilarityColumnGap) * 0.6F) : room.x,
                               has_columns ? 0.0F : std::floor(room.y * 0.6F)});
     const SimilarityMap::Pointed pointed = map_.draw(frame, *found, selected);
     ImGui::EndChild();
     if (pointed.clicked) go_to_head(frame, found->heads[*pointed.clicked], pointed.is_opened);
-    if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
+    if (has_columns) ImGui::SameLine(0.0F, kSimilarityColumnGap);
     ImGui::BeginChild("nearest", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
     if (selected) draw_nearest(frame, *found, *selected);
     ImGui::EndChild();

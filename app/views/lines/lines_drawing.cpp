@@ -16,7 +16,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kThickness = 2.0F;
-constexpr float kNumberGap = 6.0F;
+constexpr float kWeightGap = 6.0F;
 constexpr std::uint32_t kMostDigits = 5;
 constexpr float kDeepestShade = 140.0F;  // of 255: the text stays readable
 
@@ -70,9 +70,10 @@ class SidePainter {
     }
     if (drawn_.locked == self) list_->AddRect(low, high, theme_.accent, 4.0F, 0, 1.5F);
     ImFont* font = frame_.ui.fonts().small;
-    constexpr float kPadding = 8.0F;
-    const std::string text = fit_text(font, tokens_.labels[token], rect.size.x - 2.0F * kPadding);
-    const float x = side_ == MapSide::Query ? rect.end().x - kPadding - text_width(font, text) : rect.origin.x + kPadding;
+    constexpr float kLabelPadding = 8.0F;
+    const std::string text = fit_text(font, tokens_.labels[token], rect.size.x - 2.0F * kLabelPadding);
+    const float x =
+        side_ == MapSide::Query ? rect.end().x - kLabelPadding - text_width(font, text) : rect.origin.x + kLabelPadding;
     list_->AddText(font, font_size(font), {std::round(x), std::round(rect.center().y - font_size(font) * 0.5F)},
                    tokens_.real.holds(token) ? theme_.text : theme_.text_dim, text.c_str());
     frame_.mark(fmt::format("lines.{}.{}", name(), token), rect);
@@ -82,7 +83,7 @@ class SidePainter {
   void draw_weights(std::uint32_t token, const view::Rect& label) const {
     ImFont* font = frame_.ui.fonts().mono_small;
     constexpr float kSquare = 6.0F;
-    const float step = kSquare + 3.0F + number_width(frame_) + kNumberGap;
+    const float step = kSquare + 3.0F + number_width(frame_) + kWeightGap;
     const float outwards = side_ == MapSide::Query ? -step : step;
     float x = drawn_.origin.x + drawn_.layout.number_x(side_) + (side_ == MapSide::Query ? -step : 0.0F);
     const float y = label.center().y;
@@ -112,7 +113,7 @@ class SidePainter {
 
 float printed_width(const Frame& frame, std::size_t count) {
   constexpr float kSquareRoom = 9.0F;
-  return static_cast<float>(count) * (number_width(frame) + kNumberGap + kSquareRoom);
+  return static_cast<float>(count) * (number_width(frame) + kWeightGap + kSquareRoom);
 }
 
 void draw_lines(Frame& frame, const DrawnLines& drawn) {

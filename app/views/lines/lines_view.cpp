@@ -126,13 +126,13 @@ class LinesView final : public ViewPanel {
     const shell::Theme& theme = frame.ui.theme();
     ImFont* font = frame.ui.fonts().small;
     ImDrawList* list = ImGui::GetWindowDrawList();
-    constexpr float kPadding = 8.0F;
+    constexpr float kLabelPadding = 8.0F;
     const std::string left = std::string(sides.queries.name) + " →";
     const std::string right = std::string("→ ") + sides.keys.name;
     list->AddText(font, font_size(font),
-                  {std::round(origin.x + layout.query_x() - kPadding - text_width(font, left)), origin.y}, theme.query,
+                  {std::round(origin.x + layout.query_x() - kLabelPadding - text_width(font, left)), origin.y}, theme.query,
                   left.c_str());
-    list->AddText(font, font_size(font), {std::round(origin.x + layout.key_x() + kPadding), origin.y}, theme.key,
+    list->AddText(font, font_size(font), {std::round(origin.x + layout.key_x() + kLabelPadding), origin.y}, theme.key,
                   right.c_str());
     ImGui::Dummy({width, kNameHeight - ImGui::GetStyle().ItemSpacing.y});
   }

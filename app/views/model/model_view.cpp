@@ -26,7 +26,7 @@ constexpr float kCaption = 20.0F;
 constexpr float kLayerGap = 8.0F;
 constexpr float kMostGrowth = 1.6F;  // of the chosen size, to fill a line
 constexpr float kPin = 9.0F;
-constexpr std::uint32_t kPlace = 0x7C;
+constexpr std::uint32_t kModelPlace = 0x7C;
 /// So many heads are evaluated before they are scrolled to, for the film strip.
 constexpr std::size_t kMostPrefetched = 512;
 constexpr std::uint32_t kMostPrefetchedTokens = 2'048;
@@ -164,7 +164,8 @@ class ModelView final : public ViewPanel {
     const bool is_hovered = ImGui::IsItemHovered();
     frame.mark(name, box);
     const bool is_selected = selection.block == head.block && selection.head == head.head;
-    draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y)), box, kPlace);
+    draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y)), box,
+                   kModelPlace);
     film_.cover(frame, head.block, box);
     draw_gain_mark(frame, head.block, head.head, box);
     if (is_selected || is_hovered) {

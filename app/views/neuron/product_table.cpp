@@ -19,10 +19,10 @@ namespace {
 constexpr float kStripHeight = 15.0F;
 constexpr float kStripGap = 3.0F;
 constexpr float kStripLabel = 112.0F;
-constexpr float kRowHeight = 20.0F;
+constexpr float kProductRowHeight = 20.0F;
 constexpr float kIndexWidth = 34.0F;
 constexpr float kCellWidth = 58.0F;
-constexpr float kHeaderHeight = 22.0F;
+constexpr float kProductHeaderHeight = 22.0F;
 constexpr float kNumberWidth = 62.0F;  // beside a bar
 constexpr std::uint64_t kStripPlace = 0x4E55'0000;
 
@@ -210,7 +210,7 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   const glm::vec2 head = to_glm(ImGui::GetCursorScreenPos());
   const float inner = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
   draw_table_head(frame, vectors, head, inner);
-  ImGui::Dummy(ImVec2(1.0F, kHeaderHeight - ImGui::GetStyle().ItemSpacing.y));
+  ImGui::Dummy(ImVec2(1.0F, kProductHeaderHeight - ImGui::GetStyle().ItemSpacing.y));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
   ImGui::BeginChild("products", ImVec2(0.0F, 0.0F), false);
@@ -218,12 +218,12 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* digits = frame.ui.fonts().mono_small;
   ImGuiListClipper clipper;
-  clipper.Begin(static_cast<int>(pair.order.size()), kRowHeight);
+  clipper.Begin(static_cast<int>(pair.order.size()), kProductRowHeight);
   while (clipper.Step()) {
     for (int line = clipper.DisplayStart; line < clipper.DisplayEnd; ++line) {
       const auto component = static_cast<std::uint32_t>(pair.order[static_cast<std::size_t>(line)]);
       const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-      const view::Rect row{.origin = at, .size = {inner, kRowHeight}};
+      const view::Rect row{.origin = at, .size = {inner, kProductRowHeight}};
       frame.mark(fmt::format("neuron.product.{}", line), row);
       const bool is_pointed = ImGui::IsWindowHovered() && row.contains(to_glm(ImGui::GetIO().MousePos));
       if (is_pointed) {
@@ -237,13 +237,13 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
                     index.c_str());
       float x = at.x + kIndexWidth;
       for (std::size_t i = 0; i < vectors.size(); ++i) {
-        const view::Rect cell{.origin = {x, at.y + 1.0F}, .size = {kCellWidth, kRowHeight - 2.0F}};
+        const view::Rect cell{.origin = {x, at.y + 1.0F}, .size = {kCellWidth, kProductRowHeight - 2.0F}};
         draw_number_cell(frame, cell, vectors[i], images[i], component);
         x += kCellWidth + 3.0F;
       }
-      draw_bar(frame, {.origin = {x + 6.0F, at.y}, .size = {std::max(at.x + inner - x - 6.0F, 1.0F), kRowHeight}},
+      draw_bar(frame, {.origin = {x + 6.0F, at.y}, .size = {std::max(at.x + inner - x - 6.0F, 1.0F), kProductRowHeight}},
                pair.chain.products[component].value(), range);
-      ImGui::Dummy(ImVec2(1.0F, kRowHeight));
+      ImGui::Dummy(ImVec2(1.0F, kProductRowHeight));
     }
   }
   ImGui::EndChild();

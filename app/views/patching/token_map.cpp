@@ -13,7 +13,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kRow = 20.0F;
-constexpr float kGap = 2.0F;
+constexpr float kTokenMapGap = 2.0F;
 constexpr float kHeader = 18.0F;
 constexpr float kLeastCell = 5.0F, kMostCell = 52.0F;
 constexpr float kLabelShare = 0.3F, kLeastLabel = 60.0F, kMostLabel = 150.0F;  // of the width; UI units
@@ -22,13 +22,13 @@ constexpr float kLabelShare = 0.3F, kLeastLabel = 60.0F, kMostLabel = 150.0F;  /
 struct Columns {
   float label = 0.0F, cell = 0.0F;
 
-  float x(std::size_t column) const { return label + static_cast<float>(column) * (cell + kGap); }
+  float x(std::size_t column) const { return label + static_cast<float>(column) * (cell + kTokenMapGap); }
 };
 
 Columns columns_of(const TokenMap& map, float width) {
   Columns columns{.label = std::floor(std::clamp(width * kLabelShare, kLeastLabel, kMostLabel))};
   const float room = (width - columns.label) / static_cast<float>(std::max<std::size_t>(map.layers.size(), 1));
-  columns.cell = std::clamp(std::floor(room) - kGap, kLeastCell, kMostCell);
+  columns.cell = std::clamp(std::floor(room) - kTokenMapGap, kLeastCell, kMostCell);
   return columns;
 }
 
@@ -37,7 +37,7 @@ void draw_header(const Frame& frame, const TokenMap& map, const Columns& columns
   ImFont* font = frame.ui.fonts().small;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   std::size_t step = 1;
-  while (static_cast<float>(step) * (columns.cell + kGap) < text_width(font, "L00") + 4.0F) ++step;
+  while (static_cast<float>(step) * (columns.cell + kTokenMapGap) < text_width(font, "L00") + 4.0F) ++step;
   for (std::size_t column = 0; column < map.layers.size(); column += step) {
     const std::string text = fmt::format("L{}", map.layers[column]);
     const float x = origin.x + columns.x(column) + (columns.cell - text_width(font, text)) * 0.5F;
@@ -52,7 +52,7 @@ void draw_label(Frame& frame, const TokenMap& map, std::size_t token, const Colu
   const std::string label = map.label(token);
   frame.ui.ensure_glyphs(label);
   const std::string fitted = fit_text(font, label, columns.label - 8.0F);
-  const float y = std::round(origin.y + (kRow - kGap - font_size(font)) * 0.5F);
+  const float y = std::round(origin.y + (kRow - kTokenMapGap - font_size(font)) * 0.5F);
   const bool is_selected = map.token == token;
   ImGui::GetWindowDrawList()->AddText(font, font_size(font), {origin.x + columns.label - 8.0F - text_width(font, fitted), y},
                                       is_selected ? frame.ui.theme().accent : frame.ui.theme().text, fitted.c_str());
@@ -98,7 +98,7 @@ TokenMapClick draw_token_map(Frame& frame, const TokenMap& map) {
     draw_label(frame, map, token, columns, row);
     for (std::size_t column = 0; column < map.layers.size(); ++column) {
       draw_cell(frame, map, column, token,
-                {.origin = {row.x + columns.x(column), row.y}, .size = {columns.cell, kRow - kGap}}, click);
+                {.origin = {row.x + columns.x(column), row.y}, .size = {columns.cell, kRow - kTokenMapGap}}, click);
     }
   }
   ImGui::SetCursorScreenPos(origin);

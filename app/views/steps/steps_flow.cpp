@@ -228,14 +228,13 @@ PlacedSection lay_out_section(const Frame& frame, const HeadSubject& subject, co
 
 StepFlow lay_out_steps(const Frame& frame, const HeadSubject& subject, const MatrixScrolls& scrolls, glm::vec2 origin,
                        float width) {
-  using Other = StepMatrix::Other;
   const SectionPlan plans[] = {
       {.title = "Project every token",
-       .matrices = {Stage::X, Other::QueryWeight, Stage::Q, Other::Memory, Other::KeyWeight, Stage::K, Other::ValueWeight,
-                    Stage::V}},
+       .matrices = {Stage::X, StepMatrix::Other::QueryWeight, Stage::Q, StepMatrix::Other::Memory,
+                    StepMatrix::Other::KeyWeight, Stage::K, StepMatrix::Other::ValueWeight, Stage::V}},
       {.title = "Compare queries with keys", .matrices = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights}},
       {.title = "Mix the values, merge the heads",
-       .matrices = {Stage::Heads, Stage::Merged, Other::OutputWeight, Stage::Output}}};
+       .matrices = {Stage::Heads, Stage::Merged, StepMatrix::Other::OutputWeight, Stage::Output}}};
   StepFlow flow;
   for (const SectionPlan& plan : plans) {
     // Coloured matrices may be narrower when that saves a line.

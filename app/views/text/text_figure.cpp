@@ -10,10 +10,10 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kLeastShown = 0.0005F;  // smaller weights have a colour only
-constexpr float kLeastPart = 0.1F;      // of the largest, likewise
-constexpr float kNumberGap = 4.0F;
-constexpr std::uint32_t kMostDigits = 5;
+constexpr float kLeastShown = 0.0005F;    // smaller weights have a colour only
+constexpr float kLeastFigurePart = 0.1F;  // of the largest, likewise
+constexpr float kFigureNumberGap = 4.0F;
+constexpr std::uint32_t kMostFigureDigits = 5;
 
 view::Rgb rgb_of(shell::Color color) {
   return {static_cast<std::uint8_t>(color & 0xFFU), static_cast<std::uint8_t>((color >> 8U) & 0xFFU),
@@ -54,12 +54,13 @@ exporting::TextFigure::Block figure_block(const FigureBlock& shown, const shell:
                             .is_dim = tokens[token].place.is_special});
     if (shown.shades == nullptr || token >= shown.shades->weights.size()) continue;
     values[token] = shown.shades->weights[token];
-    numbers[token] = view::format_number(values[token], kMostDigits);
+    numbers[token] = view::format_number(values[token], kMostFigureDigits);
     number_widths[token] = std::ceil(metrics.width(numbers[token], exporting::kTextNumberSize));
   }
-  const float least = shown.shades ? std::max(kLeastShown, kLeastPart * shown.shades->largest) : 1.0F;
+  const float least = shown.shades ? std::max(kLeastShown, kLeastFigurePart * shown.shades->largest) : 1.0F;
   for (std::uint32_t line = 0; line + 1 < lines.first_of.size(); ++line) {
-    for (const PlacedNumber& placed : place_numbers(lines, line, values, number_widths, measures.width, kNumberGap, least)) {
+    for (const PlacedNumber& placed :
+         place_numbers(lines, line, values, number_widths, measures.width, kFigureNumberGap, least)) {
       block.numbers.push_back(
           {.at = {placed.x, lines.tokens[placed.token].origin.y - 2.0F}, .text = std::move(numbers[placed.token])});
     }

@@ -5,7 +5,7 @@
 namespace headlight::model {
 namespace {
 
-constexpr std::array kFamilies{
+constexpr std::array kDecoderFamilies{
     Family{.name = "GPT-2",
            .types = "gpt2",
            .prefixes = "transformer.|",
@@ -79,6 +79,6 @@ constexpr std::array kFamilies{
 
 }  // namespace
 
-std::span<const Family> decoder_families() { return kFamilies; }
+std::span<const Family> decoder_families() { return kDecoderFamilies; }
 
 }  // namespace headlight::model

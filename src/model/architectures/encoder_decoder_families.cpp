@@ -137,10 +137,10 @@ constexpr Family mt5() {
   return family;
 }
 
-constexpr std::array kFamilies{bart(), mbart(), marian(), pegasus(), kT5, mt5()};
+constexpr std::array kEncoderDecoderFamilies{bart(), mbart(), marian(), pegasus(), kT5, mt5()};
 
 }  // namespace
 
-std::span<const Family> encoder_decoder_families() { return kFamilies; }
+std::span<const Family> encoder_decoder_families() { return kEncoderDecoderFamilies; }
 
 }  // namespace headlight::model

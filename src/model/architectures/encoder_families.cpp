@@ -24,7 +24,7 @@ constexpr StackNames with_projection(StackNames names, Names projection) {
   return names;
 }
 
-constexpr std::array kFamilies{
+constexpr std::array kEncoderFamilies{
     Family{.name = "BERT",
            .types = "bert",
            .prefixes = "bert.|",
@@ -116,6 +116,6 @@ constexpr std::array kFamilies{
 
 }  // namespace
 
-std::span<const Family> encoder_families() { return kFamilies; }
+std::span<const Family> encoder_families() { return kEncoderFamilies; }
 
 }  // namespace headlight::model

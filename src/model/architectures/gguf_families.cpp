@@ -13,7 +13,7 @@ constexpr StackNames kStack{
     .feed_forward = {.in = "ffn_up", .out = "ffn_down", .gate = "ffn_gate", .norm = "ffn_norm"},
     .final_norm = "output_norm"};
 
-constexpr Family llama_kin(std::string_view name, Names types) {
+constexpr Family gguf_llama_kin(std::string_view name, Names types) {
   return {.name = name,
           .types = types,
           .prefixes = "",
@@ -28,41 +28,41 @@ constexpr Family llama_kin(std::string_view name, Names types) {
 }
 
 /// Rows of queries and keys are rearranged so that RoPE's pairs are adjacent. Mistral and SmolLM are "llama" too.
-constexpr Family llama() {
-  Family family = llama_kin("Llama", "llama");
+constexpr Family gguf_llama() {
+  Family family = gguf_llama_kin("Llama", "llama");
   family.is_rotary_interleaved = true;
   return family;
 }
 
-constexpr Family qwen2() {
-  Family family = llama_kin("Qwen2", "qwen2");
+constexpr Family gguf_qwen2() {
+  Family family = gguf_llama_kin("Qwen2", "qwen2");
   family.biases.projections = true;
   return family;
 }
 
-constexpr Family with_head_norms(Family family) {
+constexpr Family gguf_with_head_norms(Family family) {
   family.encoder.self.query_norm = "attn_q_norm";
   family.encoder.self.key_norm = "attn_k_norm";
   return family;
 }
 
-constexpr Family phi3() {
-  Family family = llama_kin("Phi-3", "phi3");
+constexpr Family gguf_phi3() {
+  Family family = gguf_llama_kin("Phi-3", "phi3");
   family.encoder.self.fused = "attn_qkv";
   family.encoder.feed_forward.gate_and_in = "ffn_up";
   return family;
 }
 
 /// The weights of norms are stored with Gemma's 1 added.
-constexpr Family gemma() {
-  Family family = llama_kin("Gemma", "gemma");
+constexpr Family gguf_gemma() {
+  Family family = gguf_llama_kin("Gemma", "gemma");
   family.activation = "gelu_pytorch_tanh";
   family.scales_embedding = true;
   return family;
 }
 
-constexpr Family gemma2() {
-  Family family = gemma();
+constexpr Family gguf_gemma2() {
+  Family family = gguf_gemma();
   family.name = "Gemma 2";
   family.types = "gemma2";
   family.encoder.self.inside_norm = "post_attention_norm";
@@ -73,8 +73,8 @@ constexpr Family gemma2() {
   return family;
 }
 
-constexpr Family gemma3() {
-  Family family = with_head_norms(gemma2());
+constexpr Family gguf_gemma3() {
+  Family family = gguf_with_head_norms(gguf_gemma2());
   family.name = "Gemma 3";
   family.types = "gemma3";
   family.rope_theta = 1'000'000.0;
@@ -83,7 +83,7 @@ constexpr Family gemma3() {
   return family;
 }
 
-constexpr Family gpt2() {
+constexpr Family gguf_gpt2() {
   Family family{.name = "GPT-2", .types = "gpt2", .prefixes = "", .encoder = kStack, .head = {.linear = "output"}};
   family.encoder.positions = "position_embd";
   family.encoder.self.fused = "attn_qkv";
@@ -91,7 +91,7 @@ constexpr Family gpt2() {
   return family;
 }
 
-constexpr Family bert() {
+constexpr Family gguf_bert() {
   Family family{.name = "BERT", .types = "bert", .prefixes = "", .kind = StackKind::Encoder, .encoder = kStack};
   family.encoder.positions = "position_embd";
   family.encoder.types = "token_types";
@@ -104,11 +104,12 @@ constexpr Family bert() {
   return family;
 }
 
-constexpr std::array kFamilies{
-    llama(), qwen2(), with_head_norms(llama_kin("Qwen3", "qwen3")), phi3(), gemma(), gemma2(), gemma3(), gpt2(), bert()};
+constexpr std::array kGgufFamilies{gguf_llama(),  gguf_qwen2(), gguf_with_head_norms(gguf_llama_kin("Qwen3", "qwen3")),
+                                   gguf_phi3(),   gguf_gemma(), gguf_gemma2(),
+                                   gguf_gemma3(), gguf_gpt2(),  gguf_bert()};
 
 }  // namespace
 
-std::span<const Family> gguf_families() { return kFamilies; }
+std::span<const Family> gguf_families() { return kGgufFamilies; }
 
 }  // namespace headlight::model

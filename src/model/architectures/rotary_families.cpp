@@ -131,10 +131,10 @@ constexpr Family gemma3() {
   return family;
 }
 
-constexpr std::array kFamilies{llama(), mistral(), qwen2(), qwen3(), smollm3(), phi3(), gemma(), gemma2(), gemma3()};
+constexpr std::array kRotaryFamilies{llama(), mistral(), qwen2(), qwen3(), smollm3(), phi3(), gemma(), gemma2(), gemma3()};
 
 }  // namespace
 
-std::span<const Family> rotary_families() { return kFamilies; }
+std::span<const Family> rotary_families() { return kRotaryFamilies; }
 
 }  // namespace headlight::model
