@@ -223,11 +223,16 @@ class VerificationTask final : public AnalysisTask {
     const model::TokenBatch& keys = subject_.input->keys(block_.kind);
     const std::uint32_t begin = keys.start(item_);
     const attention::KeyRange range(begin, begin + (keys.lengths.empty() ? keys.length : keys.lengths[item_]));
+    const auto replaced = subject_.inputs->patterns.find({block_, head_});
+    const auto pattern = replaced == subject_.inputs->patterns.end() ? std::nullopt : std::optional(replaced->second);
+    const attention::KeyRange pattern_keys = mask_.rule.key_padding ? range : attention::KeyRange(keys.length);
     const auto is_visible = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key) {
-      return mask_.is_visible(map, item_, {row, key}, range);
+      return mask_.is_visible(map, item_, {row, key}, range) &&
+             (!pattern || attention::shows(*pattern, row, key, pattern_keys));
     };
     const auto& biases = subject_.network->layers->position_biases;
     const auto edit = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key, double score) {
+      if (pattern == attention::FixedPattern::Uniform) return 0.0;
       if (layer_.config.position_bias) {
         score += biases[*layer_.config.position_bias].value(head_, std::int64_t{key} - std::int64_t{row});
       }

@@ -141,9 +141,16 @@ class Teller {
     const Quantity& base = shown.base ? quantity(*shown.base) : shown;
     name_place(base.scope == Scope::Head);
     add("cell", index_text(base.rows, number_.row) + ", " + index_text(base.columns, number_.column));
-    add("formula", shown.formula({.block = number_.block, .layer = layer_, .head = number_.head}));
     const bool is_norm = base.id.starts_with("norms");
     const bool is_mean = base.scope == Scope::Kind || base.id == "mean-layer" || base.id == "norms-layer";
+    const attention::MaskSpec* mask = result_.inputs ? &result_.inputs->masks[number_.block.kind] : nullptr;
+    const auto pattern = is_mean ? std::nullopt : pattern_of_head();
+    add("formula",
+        shown.formula({.block = number_.block, .layer = layer_, .head = number_.head, .mask = mask, .pattern = pattern}));
+    if (mask && mask->score_expression && base.stage >= Stage::Scaled) {
+      add("score expression", mask->score_expression.text());
+    }
+    if (mask && mask->mask_expression && base.stage >= Stage::Masked) add("mask expression", mask->mask_expression.text());
     std::string computed(operation_of(base.stage));
     if (is_norm) computed += "; times the length of v\u00b7W_O, in double on the host, once for each key";
     if (is_mean) computed += "; the mean over heads is added up in double on the host";
@@ -153,8 +160,8 @@ class Teller {
         is_norm ? std::string(inputs_of(base.stage)) + ", the key's row of V, and W_O" : std::string(inputs_of(base.stage)));
     const float gain = gain_of_head();
     if (gain != 1.0F && (base.stage == Stage::Heads || is_norm)) add("head's gain", fmt::format("{:.4g}", gain));
-    const std::string pattern = pattern_of_head();
-    if (!pattern.empty() && !is_mean) add("head's pattern", "replaced by the " + pattern + " one, within the mask");
+    if (pattern)
+      add("head's pattern", fmt::format("replaced by the {} one, within the mask", attention::to_string(*pattern)));
     if (!is_mean) add_weights(base.stage, is_norm);
     add_pooling(base);
   }
@@ -165,11 +172,11 @@ class Teller {
     return found == result_.inputs->gains.end() ? 1.0F : found->second;
   }
 
-  /// The pattern that takes the place of the head's own; null: none.
-  std::string pattern_of_head() const {
-    if (!result_.inputs) return {};
+  /// The pattern that takes the place of the head's own.
+  std::optional<attention::FixedPattern> pattern_of_head() const {
+    if (!result_.inputs) return std::nullopt;
     const auto found = result_.inputs->patterns.find({number_.block, number_.head});
-    return found == result_.inputs->patterns.end() ? std::string() : std::string(attention::to_string(found->second));
+    return found == result_.inputs->patterns.end() ? std::nullopt : std::optional(found->second);
   }
 
   void add_pooling(const Quantity& shown) {

@@ -71,6 +71,15 @@ class ExportRun {
   }
 
   void plan() {
+    for (const auto& [head, pattern] : options_.inputs.patterns) {
+      const std::vector<model::BlockRef> blocks = run_->blocks();
+      const bool is_there =
+          std::ranges::find(blocks, head.first) != blocks.end() && head.second < run_->shape(head.first).heads;
+      if (is_there) continue;
+      report_.notes.push_back(fmt::format("the {} pattern of {} L{}H{} is left out: there is no such head",
+                                          attention::to_string(pattern), model::to_string(head.first.kind),
+                                          head.first.layer.value, head.second));
+    }
     for (const ExportBlocks& blocks : blocks_) {
       for (const Stage stage : options_.stages) plan_stage(blocks, stage);
     }

@@ -14,17 +14,25 @@ const char* memory_of(const FormulaSubject& subject) {
   return subject.block.kind == model::BlockKind::Cross ? "memory" : "X";
 }
 
-/// The factor of the scores in a formula: "S / √d_k".
-std::string scaled_formula(const model::AttentionLayer* layer) {
-  if (!layer) return "scaled = c · S";
-  const model::AttentionConfig& config = layer->config;
-  const bool is_plain = config.softcap == 0.0F && !config.position_bias;
-  std::string scaled = is_plain ? "S (no scale)" : "S";
-  if (config.scale.kind == model::Scale::Kind::InverseSqrtKey) scaled = "S / √d_k";
-  if (config.scale.kind == model::Scale::Kind::Value) scaled = fmt::format("{:.4g} · S", config.scale.value);
-  if (config.softcap > 0.0F) scaled = fmt::format("{0:.4g} · tanh( {1} / {0:.4g} )", config.softcap, scaled);
-  if (config.position_bias) scaled += " + bias";
-  return "scaled = " + scaled;
+constexpr std::size_t kLongestExpression = 48;  // bytes
+
+/// What the softmax is taken of, from `scores`: "S / √d_k", with the layer's softcap and bias and the score expression.
+std::string scaled_from(const FormulaSubject& subject, const std::string& scores) {
+  std::string scaled = scores;
+  if (subject.pattern == attention::FixedPattern::Uniform) return "0";
+  if (!subject.layer) {
+    scaled = "c · " + scores;
+  } else {
+    const model::AttentionConfig& config = subject.layer->config;
+    if (config.scale.kind == model::Scale::Kind::InverseSqrtKey) scaled = scores + " / √d_k";
+    if (config.scale.kind == model::Scale::Kind::Value) scaled = fmt::format("{:.4g} · {}", config.scale.value, scores);
+    if (config.softcap > 0.0F) scaled = fmt::format("{0:.4g} · tanh( {1} / {0:.4g} )", config.softcap, scaled);
+    if (config.position_bias) scaled += " + bias";
+  }
+  if (!subject.mask || !subject.mask->score_expression) return scaled;
+  const std::string& text = subject.mask->score_expression.text();
+  const bool is_cut = text.size() > kLongestExpression;
+  return fmt::format("{}{}, score = {}", text.substr(0, kLongestExpression), is_cut ? "…" : "", scaled);
 }
 
 /// "Q = X W_Q + b_Q" for one of the three input projections.
@@ -68,11 +76,25 @@ std::string v(const FormulaSubject& subject) {
 
 std::string scores(const FormulaSubject& /*subject*/) { return "S = Q K^T"; }
 
-std::string scaled(const FormulaSubject& subject) { return scaled_formula(subject.layer); }
+std::string scaled(const FormulaSubject& subject) {
+  const std::string from = scaled_from(subject, "S");
+  return from == "S" ? "scaled = S (no scale)" : "scaled = " + from;
+}
 
 std::string masked(const FormulaSubject& /*subject*/) { return "the scaled score, or the fill"; }
 
-std::string weights(const FormulaSubject& /*subject*/) { return "A = softmax(masked)"; }
+std::string weights(const FormulaSubject& subject) {
+  if (!subject.pattern) return "A = softmax(masked)";
+  return fmt::format("A = softmax(masked), of the {} pattern", attention::to_string(*subject.pattern));
+}
+
+std::string map(attention::Stage stage, const FormulaSubject& subject) {
+  if (stage == attention::Stage::Scores) return subject.pattern == attention::FixedPattern::Uniform ? "0" : "QK^T";
+  const std::string scaled = scaled_from(subject, "QK^T");
+  if (stage == attention::Stage::Scaled) return scaled;
+  if (subject.pattern) return fmt::format("replaced by the {} pattern", attention::to_string(*subject.pattern));
+  return fmt::format("softmax( {} )", scaled);
+}
 
 std::string heads(const FormulaSubject& subject) { return fmt::format("H_{{{}}} = A V", subject.head); }
 

@@ -19,6 +19,9 @@ std::string heads(const FormulaSubject& subject);
 std::string merged(const FormulaSubject& subject);
 std::string output(const FormulaSubject& subject);
 
+/// A map of a head as one formula from Q and K: "softmax( QK^T / √d_k )". `stage`: scores, scaled or weights.
+std::string map(attention::Stage stage, const FormulaSubject& subject);
+
 /// Of kMeanOfLayer and kMeanOfKind.
 std::string mean(const FormulaSubject& subject);
 /// Of kNorms, and of kNormsOfLayer and kNormsOfKind.

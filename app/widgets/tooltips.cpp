@@ -150,6 +150,7 @@ constexpr std::array kLines = {
     Line{"menu.Map", "Which step of the calculation the map shows."},
     Line{"menu.Next strongest cell", "Pins the cell that comes next by value."},
     Line{"menu.Order of the grid", "In which order the heads stand in the grid."},
+    Line{"menu.Pattern of the head", "A fixed pattern in the place of the one that the selected head computes."},
     Line{"menu.Playground", "A small network with random weights and every setting free."},
     Line{"menu.Presets", "The playground and the notebooks' exact computations."},
     Line{"menu.View", "What is shown, in which colours and how large."},

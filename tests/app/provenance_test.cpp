@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/quantities/quantity.h"
+#include "attention/expression.h"
 #include "engine/asked_analysis.h"
 
 using namespace headlight;
@@ -100,6 +101,28 @@ TEST_SUITE("cpu") {
     CHECK(line(provenance_of(result, number), "exact or pooled").starts_with("the mean of 8"));
     CHECK(line(provenance_of(result, cell("mean-layer", 0, 0, 1, 0)), "of").find("head") == std::string::npos);
     CHECK(line(provenance_of(result, cell("difference-scores", 0, 0, 1, 0)), "computed by").ends_with("is subtracted"));
+  }
+
+  TEST_CASE("expressions and a replaced pattern are part of the formula") {
+    State state = golden_model("gpt2");
+    attention::MaskSpec& mask = state.masks[model::BlockKind::EncoderSelf];
+    const auto set = [&](const std::string& text, attention::ExpressionUse use) {
+      attention::set_expression(mask, use, std::get<attention::Expression>(attention::parse_expression(text, use)));
+    };
+    set("q - k < 3", attention::ExpressionUse::Mask);
+    set("score - 0.5 * float(q - k)", attention::ExpressionUse::Score);
+    state.patterns[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = attention::FixedPattern::Previous;
+    const EngineResult result = run_of(state);
+    const Provenance scaled = provenance_of(result, cell("scaled", 0, 2, 2, 1));
+    CHECK(line(scaled, "formula") == "scaled = score - 0.5 * float(q - k), score = S / √d_k");
+    CHECK(line(scaled, "score expression") == "score - 0.5 * float(q - k)");
+    CHECK(line(scaled, "mask expression") == "");
+    CHECK(line(provenance_of(result, cell("masked", 0, 2, 2, 1)), "mask expression") == "q - k < 3");
+    CHECK(line(provenance_of(result, cell("q", 0, 2, 2, 1)), "score expression") == "");
+    const Provenance weight = provenance_of(result, cell("weights", 0, 1, 2, 1));
+    CHECK(line(weight, "formula") == "A = softmax(masked), of the previous pattern");
+    CHECK(line(weight, "head's pattern") == "replaced by the previous one, within the mask");
+    CHECK(line(provenance_of(result, cell("mean-layer", 0, 1, 2, 1)), "head's pattern") == "");
   }
 
   TEST_CASE("weights without a file say how they were made, and what isn't there says nothing") {

@@ -205,7 +205,11 @@ TEST_SUITE("gpu") {
     const nlohmann::json heads = exported.json("run.json")["model"]["patterns"];
     REQUIRE(heads.size() == 2);
     CHECK(heads[1]["pattern"] == "previous");
-    for (const char* text : {"L0H0", "L0H0=diagonals", "H0L0=first", "L0H0=first,,", "other:L0H0=first", "L99999H0=first"}) {
+    std::vector<std::string> missing = plain;
+    missing.emplace_back("L9H0=first");
+    CHECK(Exported(missing).text("run.json").find("encoder L9H0") != std::string::npos);
+    for (const char* text :
+         {"L0H0", "L0H0=diagonals", "H0L0=first", "L0H0=first,,", "other:L0H0=first", "L99999999999H0=first"}) {
       CAPTURE(text);
       std::vector<std::string> wrong = plain;
       wrong.emplace_back(text);

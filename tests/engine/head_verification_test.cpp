@@ -166,6 +166,20 @@ TEST_SUITE("gpu") {
     CHECK(largest_of_all(asked) < kExactWeight);
   }
 
+  TEST_CASE("replaced patterns are checked within the mask") {
+    for (const char* name : {"llama", "marian"}) {
+      CAPTURE(name);
+      AskedAnalysis asked(name, "", open_gpu_runner);
+      use_ids(asked);
+      const model::BlockRef block{.kind = BlockKind::EncoderSelf, .layer = {}};
+      for (const attention::FixedPattern pattern : {attention::FixedPattern::Uniform, attention::FixedPattern::Diagonal,
+                                                    attention::FixedPattern::Previous, attention::FixedPattern::First}) {
+        asked.state.patterns[{block, 1}] = pattern;
+        CHECK(largest_of_all(asked) < kExactWeight);
+      }
+    }
+  }
+
   TEST_CASE("playgrounds and notebooks, with and without weights and cross-attention") {
     AskedAnalysis asked("gpt2", "the cat sat on the mat", open_gpu_runner);
     change_to_playground(asked.state);

@@ -68,12 +68,12 @@ TEST_SUITE("gpu") {
       const auto effects = runs.ask<PatchEffects>(present, frozen, measured);
       const bool is_heads = map == PatchMap::Heads;
       const model::BlockRef block{.layer = LayerIndex{1}};
-      const auto keeping = is_heads ? keeping_query(map, block, 0, 2, 0, 7) : keeping_query(map, block, 0, 0, 5, 1);
+      const auto keeping = is_heads ? keeping_query(map, block, 0, 2, 0, 7) : keeping_query(map, block, 0, 0, 6, 1);
       const auto kept = runs.ask<KeptActivation>(present, frozen, keeping);
       State patched = present;
       patched.changes.push_back({.name = "a patch", .intervention = kept.intervention});
       const auto after = runs.ask<PatchEffects>(patched, frozen, measured);
-      CHECK(after.target.logit == effects.at(1, is_heads ? 2 : 5)->logit);
+      CHECK(after.target.logit == effects.at(1, is_heads ? 2 : 6)->logit);
       CHECK(after.target.logit != effects.target.logit);
       patched.changes.clear();
       CHECK(runs.ask<PatchEffects>(patched, frozen, measured).target.logit == effects.target.logit);

@@ -207,8 +207,14 @@ TEST_SUITE("cpu") {
       CAPTURE(flag.name);
       CHECK(names.insert(flag.name).second);
       const json value = field.write(unusual_state());
-      const std::string typed = value.is_boolean()  ? (value.get<bool>() ? "on" : "off")
-                                : value.is_string() ? value.get<std::string>()
+      std::vector<std::string> heads;  // of the patterns
+      for (const json& one : flag.name == "--replace-pattern" ? value : json::array()) {
+        heads.push_back(fmt::format("{}:L{}H{}={}", one.at("kind").get<std::string>(), one.at("layer").get<int>(),
+                                    one.at("head").get<int>(), one.at("pattern").get<std::string>()));
+      }
+      const std::string typed = !heads.empty()       ? fmt::format("{}", fmt::join(heads, ","))
+                                : value.is_boolean() ? (value.get<bool>() ? "on" : "off")
+                                : value.is_string()  ? value.get<std::string>()
                                 : value.is_object()
                                     ? fmt::format("{},{}", value.front()[0].get<float>(), value.front()[1].get<float>())
                                     : value.dump();

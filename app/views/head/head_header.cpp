@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
+#include "app/quantities/formulas.h"
 #include "app/quantities/shown_map.h"
 #include "app/views/head/grouped_head.h"
 #include "app/widgets/brush.h"
@@ -34,27 +35,16 @@ constexpr std::size_t kWeightsLabel = 3, kNormsLabel = 4;
 
 /// The map as one formula from Q and K, with the switches of its layer.
 std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) {
-  const model::BlockRef block = frame.state.selection.block;
-  std::string scaled = "QK^T";
-  if (layer && layer->config.scale.kind == model::Scale::Kind::InverseSqrtKey) scaled = "QK^T / √d_k";
-  if (layer && layer->config.scale.kind == model::Scale::Kind::Value) {
-    scaled = fmt::format("{:.4g} · QK^T", layer->config.scale.value);
-  }
-  if (shows_norms(frame.state)) {
-    const bool is_mean = frame.state.selection.mean != HeadMean::None;
-    return quantity(is_mean ? kNormsOfLayer : kNorms).formula({.block = block, .layer = layer});
-  }
-  if (frame.state.selection.mean != HeadMean::None) return fmt::format("mean over heads of softmax( {} )", scaled);
-  switch (frame.state.view.heatmap_stage) {
-    case Stage::Scores:
-      return "QK^T";
-    case Stage::Scaled:
-      return scaled;
-    case Stage::Masked:
-      return fmt::format("{}, masked cells {}", scaled, fill_text(frame.state.masks[block.kind].fill));
-    default:
-      return fmt::format("softmax( {} )", scaled);
-  }
+  const Selection& selection = frame.state.selection;
+  const bool is_mean = selection.mean != HeadMean::None;
+  FormulaSubject subject{
+      .block = selection.block, .layer = layer, .head = selection.head, .mask = &frame.state.masks[selection.block.kind]};
+  if (shows_norms(frame.state)) return quantity(is_mean ? kNormsOfLayer : kNorms).formula(subject);
+  if (is_mean) return "mean over heads of " + formulas::map(Stage::Weights, subject);
+  subject.pattern = fixed_pattern(frame.state, selection.block, selection.head);
+  const Stage stage = frame.state.view.heatmap_stage;
+  if (stage != Stage::Masked) return formulas::map(stage, subject);
+  return fmt::format("{}, masked cells {}", formulas::map(Stage::Scaled, subject), fill_text(subject.mask->fill));
 }
 
 /// At the right end of the line that is being laid out; on a line of its own where that is too narrow.

@@ -140,7 +140,12 @@ std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatri
   if (matrix == StepMatrix::Other::OutputWeight) return "all heads; framed: this one's rows";
   if (!matrix.is_stage()) return fmt::format("columns of head {}", subject.geometry.head);
   if (matrix != Stage::Masked) {
-    return quantity(matrix.stage()).formula({.block = subject.block, .layer = subject.layer, .head = subject.geometry.head});
+    return quantity(matrix.stage())
+        .formula({.block = subject.block,
+                  .layer = subject.layer,
+                  .head = subject.geometry.head,
+                  .mask = &frame.state.masks[subject.block.kind],
+                  .pattern = fixed_pattern(frame.state, subject.block, subject.geometry.head)});
   }
   const ShownMask shown(frame);
   const attention::KeyRange keys = key_range(frame, subject.block.kind);
