@@ -17,6 +17,4 @@ attention::ExpressionMap ShownMask::map() const {
                  : attention::ExpressionMap{.layer = layer, .head = selection_.head};
 }
 
-bool has_trained_window(const Frame& frame) { return frame.result.model && frame.result.model->description.window > 0; }
-
 }  // namespace headlight::app

@@ -25,7 +25,4 @@ class ShownMask {
   std::optional<inference::MaskTokens> tokens_;
 };
 
-/// Do some layers of the model on screen have a sliding window?
-bool has_trained_window(const Frame& frame);
-
 }  // namespace headlight::app

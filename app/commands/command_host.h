@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "app/state/mask_painting.h"
+
 namespace headlight::app {
 
 /// What a screenshot shows: the window, or the view in its middle alone.
@@ -44,6 +46,9 @@ class CommandHost {
   /// Puts numbers on the clipboard with the tokens that they belong to, as soon as they are computed.
   virtual void copy_numbers(CopiedNumbers what) = 0;
   virtual void quit() = 0;
+
+  /// The selected map, as painting needs it.
+  virtual PaintedMap selected_map() const = 0;
 
   virtual void toggle_sidebar() = 0;
   virtual void toggle_grid() = 0;

@@ -61,6 +61,24 @@ void add_expressions(std::vector<Command>& commands) {
   }
 }
 
+bool is_one_map(const CommandContext& context) { return has_run(context) && context.state.selection.mean == HeadMean::None; }
+bool has_pin_on_map(const CommandContext& context) { return is_one_map(context) && context.state.view.pinned.has_value(); }
+bool has_range(const CommandContext& context) { return is_one_map(context) && context.transient.range.has_value(); }
+
+/// Only called while there is a pinned cell.
+void mask_around_pin(const CommandContext& context, BrushShape shape) {
+  const attention::Cell pinned = *context.state.view.pinned;
+  const PaintedMap map = context.window.selected_map();
+  paint(context.state, brush_cells(shape, pinned, pinned, map), false, map);
+}
+
+/// Only called while there is a range.
+void paint_range(const CommandContext& context, bool is_visible) {
+  const CellRange range = *context.transient.range;
+  const PaintedMap map = context.window.selected_map();
+  paint(context.state, brush_cells(BrushShape::Rectangle, range.first, range.last, map), is_visible, map);
+}
+
 }  // namespace
 
 std::vector<Command> mask_commands() {
@@ -96,6 +114,34 @@ std::vector<Command> mask_commands() {
        .menu = {.menu = "Edit", .label = "Paint the mask", .section = 3},
        .run = toggle_brush,
        .is_checked = [](const CommandContext& context) { return context.transient.paints; }},
+      {.id = "mask.hide_key",
+       .label = "Hide the pinned cell's key from every query",
+       .group = "Mask",
+       .help = "Masks the pinned cell's column: the token gives nothing to any token.",
+       .menu = {.menu = "Edit", .submenu = "Mask", .label = "The pinned cell's column", .section = 3},
+       .run = [](const CommandContext& context) { mask_around_pin(context, BrushShape::Column); },
+       .is_enabled = has_pin_on_map},
+      {.id = "mask.blind_query",
+       .label = "Hide every key from the pinned cell's query",
+       .group = "Mask",
+       .help = "Masks the pinned cell's row: the token receives nothing from any token.",
+       .menu = {.menu = "Edit", .submenu = "Mask", .label = "The pinned cell's row", .section = 3},
+       .run = [](const CommandContext& context) { mask_around_pin(context, BrushShape::Row); },
+       .is_enabled = has_pin_on_map},
+      {.id = "mask.hide_range",
+       .label = "Mask the chosen range",
+       .group = "Mask",
+       .help = "Masks the rectangle that was chosen by dragging over the map.",
+       .menu = {.menu = "Edit", .submenu = "Mask", .label = "The chosen range", .section = 3, .part = 1},
+       .run = [](const CommandContext& context) { paint_range(context, false); },
+       .is_enabled = has_range},
+      {.id = "mask.show_range",
+       .label = "Show the chosen range",
+       .group = "Mask",
+       .help = "Shows every cell of the rectangle that was chosen by dragging over the map, also later tokens.",
+       .menu = {.menu = "Edit", .submenu = "Mask", .label = "Show the chosen range", .section = 3, .part = 1},
+       .run = [](const CommandContext& context) { paint_range(context, true); },
+       .is_enabled = has_range},
       {.id = "mask.reset",
        .label = "Reset the masks",
        .group = "Mask",

@@ -12,7 +12,8 @@ namespace headlight::app {
 namespace {
 
 constexpr std::array<const char*, 3> kFills = {"\u2212\u221E", "\u22121e9", "\u22121e10"};
-constexpr std::array<const char*, 3> kReaches = {"this head", "layer", "all"};
+constexpr std::array<const char*, 4> kReaches = {"head", "layer", "later", "all"};
+constexpr std::array<const char*, 5> kShapes = {"cell", "row", "col", "diag", "box"};
 
 const char* kind_title(model::BlockKind kind) {
   switch (kind) {
@@ -59,8 +60,12 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& d
   draw_expression_fields(frame, form, drafts);
   form.toggle("brush", "Brush", frame.transient.paints, "B",
               "While it is on, a click or a drag on the map masks cells, or shows masked ones again. Esc stops.");
+  int shape_of_brush = static_cast<int>(frame.state.view.brush_shape);
+  if (frame.transient.paints && form.segments("shape", "Shape", kShapes, shape_of_brush)) {
+    frame.state.view.brush_shape = static_cast<BrushShape>(shape_of_brush);
+  }
   int reach = static_cast<int>(frame.state.view.paint_reach);
-  if (form.segments("reach", "Paints", kReaches, reach, "Which maps the brush masks or unmasks.")) {
+  if (form.segments("reach", "Paints", kReaches, reach)) {
     frame.state.view.paint_reach = static_cast<PaintReach>(reach);
   }
   const std::size_t painted = attention::painted_count(mask.painted);

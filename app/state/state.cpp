@@ -9,26 +9,6 @@
 namespace headlight::app {
 namespace {
 
-/// Does the scope `wide` include every map of `narrow`?
-bool covers(const attention::PaintScope& wide, const attention::PaintScope& narrow) {
-  const auto axis_covers = [](const auto& outer, const auto& inner) { return !outer || outer == inner; };
-  return axis_covers(wide.layer, narrow.layer) && axis_covers(wide.batch, narrow.batch) &&
-         axis_covers(wide.head, narrow.head);
-}
-
-attention::PaintScope paint_scope(const State& state) {
-  const Selection& selection = state.selection;
-  switch (state.view.paint_reach) {
-    case PaintReach::ThisHead:
-      return {.layer = selection.block.layer.value, .batch = selection.batch, .head = selection.head};
-    case PaintReach::ThisLayer:
-      return {.layer = selection.block.layer.value, .batch = selection.batch, .head = std::nullopt};
-    case PaintReach::AllLayers:
-      break;
-  }
-  return {.layer = std::nullopt, .batch = selection.batch, .head = std::nullopt};
-}
-
 // Members of a State that is changeable or not.
 
 template <typename AnyState>
@@ -213,23 +193,6 @@ std::optional<attention::FixedPattern> fixed_pattern(const State& state, model::
 
 attention::MaskSpec& selected_mask(State& state) { return state.masks[state.selection.block.kind]; }
 const attention::MaskSpec& selected_mask(const State& state) { return state.masks[state.selection.block.kind]; }
-
-void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRange keys, bool has_trained_window) {
-  attention::MaskSpec& mask = selected_mask(state);
-  const attention::PaintScope scope = paint_scope(state);
-  // A wider brush replaces narrower paint in the same maps.
-  for (auto painted = mask.painted.begin(); painted != mask.painted.end();) {
-    if (covers(scope, painted->first)) painted->second.erase(cell);
-    painted = painted->second.empty() ? mask.painted.erase(painted) : std::next(painted);
-  }
-  const Selection& selection = state.selection;
-  // Where one cell of the map doesn't tell of the others that the scope names, paint stays even where it changes nothing.
-  const bool maps_differ =
-      (mask.matrix && mask.matrix->heads > 1 && !scope.head) || has_trained_window || mask.mask_expression;
-  const bool is_visible_unpainted =
-      mask.is_visible(selection.block.layer.value, selection.batch, selection.head, cell.query, cell.key, keys);
-  if (maps_differ || is_visible_unpainted != is_visible) mask.painted[scope].paint(cell, is_visible);
-}
 
 const attention::MaskSet& trained_masks(const State& state) {
   static const attention::MaskSet kPlayground;

@@ -34,7 +34,10 @@ enum class ColorRange : std::uint8_t { Absolute, PerRow };
 /// largest weights, 1/l of softmax).
 enum class GridOrder : std::uint8_t { ByLayer, ByConcentration };
 /// The maps that painting a cell changes.
-enum class PaintReach : std::uint8_t { ThisHead, ThisLayer, AllLayers };
+enum class PaintReach : std::uint8_t { ThisHead, ThisLayer, LaterLayers, AllLayers };
+/// The cells that the brush changes at once: the one under it, its row, its column, all with its distance of query and key,
+/// or a rectangle that is drawn.
+enum class BrushShape : std::uint8_t { Cell, Row, Column, Diagonal, Rectangle };
 
 /// The weights that the map shows: one head's, or the mean of several heads' (of cross-attention: an alignment).
 enum class HeadMean : std::uint8_t {
@@ -145,6 +148,7 @@ struct ViewChoices {
   attention::Pooling pooling = attention::Pooling::Max;  ///< of weights, where a pixel covers several cells
   GridOrder grid_order = GridOrder::ByLayer;
   PaintReach paint_reach = PaintReach::ThisHead;
+  BrushShape brush_shape = BrushShape::Cell;
   bool show_numbers = true;  ///< in the cells, where they fit
   Theme theme = Theme::Dark;
   float ui_scale = 0.0f;                  ///< 0: the monitor's own; else a factor, 0.5 … 4
@@ -379,6 +383,7 @@ struct Transient {
   TokenSearch search;
   std::optional<NumberRef> pointed_number;  ///< under the pointer, or held, in the view on screen; cleared each frame
   std::optional<NumberRef> asked_number;    ///< where it is from is told in a window of its own, until that is closed
+  std::optional<LockedToken> token_menu;    ///< a menu of this token is opened at the pointer; cleared by the window
   bool paints = false;                      ///< the brush is on: the left button masks and unmasks cells of the big heatmap
   TextFocus text_focus = TextFocus::None;   ///< cleared by the text box
 };
@@ -410,10 +415,6 @@ std::optional<attention::FixedPattern> fixed_pattern(const State& state, model::
 attention::MaskSpec& selected_mask(State& state);
 const attention::MaskSpec& selected_mask(const State& state);
 
-/// Shows (true) or masks one cell in the user's paint scope, around the selected map. A cell whose state the rules already
-/// give isn't painted, so painting it back leaves no paint. `keys`: of the selected batch item, without padding.
-/// `has_trained_window`: some of the model's layers have a sliding window, which only paint can override.
-void paint(State& state, attention::Cell cell, bool is_visible, attention::KeyRange keys, bool has_trained_window = false);
 /// The masks that reset_masks() restores: no rule, no matrix, nothing painted, and key padding (playground), or the
 /// notebook's or the model's own masks.
 const attention::MaskSet& trained_masks(const State& state);

@@ -63,8 +63,15 @@ inline constexpr std::array<EnumName<CircuitScore>, 4> kCircuitScores = {{{Circu
                                                                           {CircuitScore::KeyComposition, "k"},
                                                                           {CircuitScore::ValueComposition, "v"},
                                                                           {CircuitScore::Copying, "copying"}}};
-inline constexpr std::array<EnumName<PaintReach>, 3> kReaches = {
-    {{PaintReach::ThisHead, "head"}, {PaintReach::ThisLayer, "layer"}, {PaintReach::AllLayers, "all"}}};
+inline constexpr std::array<EnumName<PaintReach>, 4> kReaches = {{{PaintReach::ThisHead, "head"},
+                                                                  {PaintReach::ThisLayer, "layer"},
+                                                                  {PaintReach::LaterLayers, "later"},
+                                                                  {PaintReach::AllLayers, "all"}}};
+inline constexpr std::array<EnumName<BrushShape>, 5> kBrushShapes = {{{BrushShape::Cell, "cell"},
+                                                                      {BrushShape::Row, "row"},
+                                                                      {BrushShape::Column, "column"},
+                                                                      {BrushShape::Diagonal, "diagonal"},
+                                                                      {BrushShape::Rectangle, "rectangle"}}};
 inline constexpr std::array<EnumName<NeuronForm>, 2> kNeuronForms = {
     {{NeuronForm::Pair, "pair"}, {NeuronForm::AllKeys, "all-keys"}}};
 inline constexpr std::array<EnumName<ProductOrder>, 2> kProductOrders = {

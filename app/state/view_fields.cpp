@@ -100,6 +100,7 @@ void add_view(std::vector<Field>& fields) {
   fields.push_back(choice_field("view", "row_names", "Name rows", in_view(&ViewChoices::row_names), kRowNames));
   fields.push_back(choice_field("view", "grid_order", "Choose grid order", in_view(&ViewChoices::grid_order), kOrders));
   fields.push_back(choice_field("view", "paint_reach", "Choose paint reach", in_view(&ViewChoices::paint_reach), kReaches));
+  fields.push_back(choice_field("view", "brush_shape", "Choose brush", in_view(&ViewChoices::brush_shape), kBrushShapes));
   fields.push_back(switch_field("view", "show_numbers", "Switch numbers", in_view(&ViewChoices::show_numbers)));
   fields.push_back(choice_field("view", "theme", "Switch theme", in_view(&ViewChoices::theme), kThemes,
                                 {.name = "--theme", .help = "colours of the window", .tells_default = false}));

@@ -1,5 +1,8 @@
 #include "app/widgets/brush.h"
 
+#include <algorithm>
+
+#include "app/analyses/line_tokens.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 
@@ -11,6 +14,17 @@ constexpr const char* kLabel = "Brush";
 }  // namespace
 
 bool is_painting(const Frame& frame) { return frame.transient.paints && frame.state.selection.mean == HeadMean::None; }
+
+PaintedMap painted_map(const EngineResult& result, const Selection& selection) {
+  const auto shape = result.shapes.find(selection.block);
+  if (!result.input || shape == result.shapes.end()) return {};
+  const auto is_of_kind = [&](const auto& block) { return block.first.kind == selection.block.kind; };
+  return {.keys = real_tokens(result.input->keys(selection.block.kind), selection.batch, shape->second.keys),
+          .rows = shape->second.queries,
+          .columns = shape->second.keys,
+          .layers = static_cast<std::uint32_t>(std::ranges::count_if(result.shapes, is_of_kind)),
+          .has_trained_window = result.model && result.model->description.window > 0};
+}
 
 float brush_toggle_width(const Frame& frame) {
   return text_width(frame.ui.fonts().small, kLabel) + 2.0F * ImGui::GetStyle().FramePadding.x;
@@ -34,7 +48,9 @@ void draw_brush_toggle(Frame& frame) {
 void draw_brush_hint(Frame& frame, float room) {
   ImFont* font = frame.ui.fonts().body;
   const Ink ink(font, frame.ui.theme().accent);
-  const char* hint = "Brush: click or drag masks cells, or shows masked ones. Shift moves the map. Esc or B stops.";
+  const char* hint = frame.state.view.brush_shape == BrushShape::Rectangle
+                         ? "Brush: a drag masks a rectangle, or shows a masked one. Shift moves the map. Esc or B stops."
+                         : "Brush: click or drag masks cells, or shows masked ones. Shift moves the map. Esc or B stops.";
   const std::string fitting = fit_text(font, hint, room);
   ImGui::TextUnformatted(fitting.c_str());
   frame.mark("head.hint", last_item_rect());

@@ -1,11 +1,15 @@
 #pragma once
 
 #include "app/frame.h"
+#include "app/state/mask_painting.h"
 
 namespace headlight::app {
 
 /// Does the pointer paint on the map? The brush is on, and the map is one head's: a mean has no mask of its own.
 bool is_painting(const Frame& frame);
+
+/// The selected map, as painting needs it; nothing where no run has it.
+PaintedMap painted_map(const EngineResult& result, const Selection& selection);
 
 /// The button that switches the brush on and off, at the cursor's position.
 void draw_brush_toggle(Frame& frame);

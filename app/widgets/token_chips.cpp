@@ -153,6 +153,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (!is_hovered) continue;
     events.hovered = ChipTarget{.item = chip->item, .token = chip->token};
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) events.clicked = events.hovered;
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) events.right_clicked = events.hovered;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     ImGui::PopStyleVar();  // tooltips keep their padding
     draw_chip_tooltip(frame, tokens, *chip);

@@ -36,7 +36,7 @@ struct ChipTarget {
 
 /// The chips' events in this frame.
 struct ChipEvents {
-  std::optional<ChipTarget> hovered, clicked;
+  std::optional<ChipTarget> hovered, clicked, right_clicked;
 };
 
 /// The marks of chips.

@@ -100,6 +100,10 @@ std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const 
   }
   if (events.clicked && (is_query || is_key)) pin_token(frame.state, *events.clicked, is_query);
   if (events.clicked && !is_query && !is_key) frame.state.selection.batch = events.clicked->item;
+  if (events.right_clicked && (is_query || is_key)) {
+    frame.state.selection.batch = events.right_clicked->item;
+    frame.transient.token_menu = {.side = is_query ? MapSide::Query : MapSide::Key, .token = events.right_clicked->token};
+  }
   return events.hovered;
 }
 

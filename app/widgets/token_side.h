@@ -13,7 +13,8 @@ std::string token_count_text(const model::TokenBatch& tokens);
 void forget_pointed_tokens(Frame& frame);
 
 /// The chips of one side of the run, the encoder's or the decoder's tokens: pointing lights the token's row or column of the
-/// map, a click pins it. `also_marked`: another chip to highlight. Returns the chip under the pointer.
+/// map, a click pins it, a right click opens the token's menu. `also_marked`: another chip to highlight. Returns the chip
+/// under the pointer.
 std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const model::TokenBatch& tokens,
                                           ChipLayout& layout, const std::optional<ChipTarget>& also_marked = {});
 

@@ -31,10 +31,12 @@
 #include "app/state/settings.h"
 #include "app/state/undo.h"
 #include "app/views/view_table.h"
+#include "app/widgets/brush.h"
 #include "app/widgets/form.h"
 #include "app/widgets/notice.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/prompt_panel.h"
+#include "app/widgets/token_menu.h"
 #include "app/window/layout.h"
 #include "app/window/menu_catalog.h"
 
@@ -183,6 +185,7 @@ class Workspace final : private CommandHost {
   bool is_presenting() const override { return is_presenting_; }
   void toggle_presentation() override { is_presenting_ = !is_presenting_; }
   void toggle_welcome() override;
+  PaintedMap selected_map() const override { return painted_map(result_, state_.selection); }
   bool verifies_head() const override { return settings_.verifies_head; }
   void toggle_verification() override { settings_.verifies_head = !settings_.verifies_head; }
   void toggle_lessons() override;
@@ -312,6 +315,7 @@ class Workspace final : private CommandHost {
   MenuCatalog catalog_;
   TextPanelMemory text_memory_;
   PromptPanelMemory prompt_memory_;
+  TokenMenu token_menu_;
   bool had_two_texts_ = false;   ///< in the last frame
   float texts_height_ = 150.0F;  ///< that the two texts wanted in the last frame
   ModelJobs model_jobs_;

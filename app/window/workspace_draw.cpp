@@ -94,6 +94,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_tabs(frame);
   // The map first: it is the most important request.
   draw_center(frame);
+  token_menu_.draw(frame);
   pane("grid", layout_.grid, theme.panel, true, [&] {
     if (result_.run != 0) draw_grid_panel(frame);
   });

@@ -74,6 +74,28 @@ void CellRuns::erase(Cell cell) {
   if (state(cell)) assign(with_cell(runs(), cell, std::nullopt));
 }
 
+void CellRuns::paint(std::span<const PaintedCell> cells) {
+  std::vector<PaintedCell> all;
+  all.reserve(cell_count() + cells.size());
+  for_each_cell([&](Cell cell, bool is_visible) { all.emplace_back(cell, is_visible); });
+  all.insert(all.end(), cells.begin(), cells.end());
+  *this = CellRuns(std::move(all));
+}
+
+void CellRuns::erase(std::vector<Cell> cells) {
+  std::ranges::sort(cells);
+  std::vector<CellRun> left;
+  std::size_t erased = 0;
+  for_each_cell([&](Cell cell, bool is_visible) {
+    if (std::ranges::binary_search(cells, cell)) {
+      ++erased;
+    } else {
+      append(left, {cell.query, cell.key, 1, is_visible});
+    }
+  });
+  if (erased > 0) assign(std::move(left));
+}
+
 std::optional<bool> CellRuns::state(Cell cell) const {
   const std::span<const CellRun> all = runs();
   const std::size_t at = find_run(all, cell);

@@ -57,6 +57,10 @@ class CellRuns {
   void paint(Cell cell, bool is_visible);
   /// Takes the cell's paint away, where it has any.
   void erase(Cell cell);
+  /// The same for many cells in any order, in the time of one walk over all; of a cell that is named twice the last
+  /// one counts.
+  void paint(std::span<const PaintedCell> cells);
+  void erase(std::vector<Cell> cells);
 
   /// What the cell was painted as; nullopt where it isn't.
   std::optional<bool> state(Cell cell) const;

@@ -48,10 +48,10 @@ class UiDriver {
 
   void resize(std::uint32_t width, std::uint32_t height, float scale = 1.0F);
   void settle() { now_s_ = workspace_->settle(size_, scale_, now_s_); }
-
- private:
+  /// Input of other kinds: other buttons, points without a name.
   void feed(std::vector<shell::InputEvent> events);
 
+ private:
   shell::RenderDevice device_;
   shell::Ui ui_;
   glm::uvec2 size_{1600, 1000};

@@ -37,7 +37,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().masks.by_kind[0].fill == attention::MaskFill::MinusOneBillion);
     ui.click_within("mask.window", 0.5F, 0.5F);
     CHECK(ui.state().masks.by_kind[0].rule.window == 3);
-    ui.click("mask.reach.2");
+    ui.click("mask.reach.3");
     CHECK(ui.state().view.paint_reach == PaintReach::AllLayers);
     ui.click("mask.reset");
     CHECK(ui.state().masks == attention::MaskSet{});
@@ -95,6 +95,90 @@ TEST_SUITE("gpu") {
     ui.wait(2.0);
     ui.paint_cell(2, 4);
     CHECK(ui.state().masks.by_kind[0].painted.empty());
+  }
+
+  TEST_CASE("the brush paints rows, columns, diagonals and rectangles") {
+    UiDriver ui;
+    const auto painted = [&] { return attention::painted_count(ui.state().masks.by_kind[0].painted); };
+    const inference::BlockShape shape = ui.result().shapes.at(ui.state().selection.block);
+    REQUIRE(shape.queries >= 5);
+    const std::pair<const char*, std::size_t> shapes[] = {
+        {"mask.shape.1", shape.keys}, {"mask.shape.2", shape.queries}, {"mask.shape.3", shape.queries - 2}};
+    for (const auto& [name, cells] : shapes) {
+      CAPTURE(name);
+      ui.press(Key::B);
+      ui.click(name);
+      ui.paint_cell(2, 4);
+      CHECK(painted() == cells);
+      CHECK(weights(ui).is_masked(2, 4));
+      ui.wait(2.0);
+      ui.paint_cell(2, 4);
+      CHECK(painted() == 0);
+    }
+    ui.press(Key::B);
+    ui.click("mask.shape.4");
+    const view::Rect map = ui.rect("head.map");
+    const auto middle = [&](std::uint32_t query, std::uint32_t key) {
+      const glm::vec2 cell{(static_cast<float>(key) + 0.5F) / static_cast<float>(shape.keys),
+                           (static_cast<float>(query) + 0.5F) / static_cast<float>(shape.queries)};
+      return map.origin + map.size * cell;
+    };
+    ui.feed(shell::drag(middle(1, 1), middle(2, 3)));
+    CHECK(painted() == 6);
+    CHECK(weights(ui).is_masked(1, 1));
+    CHECK(weights(ui).is_masked(2, 3));
+    CHECK_FALSE(weights(ui).is_masked(2, 4));
+    ui.press(Key::Z, kControl);
+    CHECK(painted() == 0);
+  }
+
+  TEST_CASE("a right click on a token masks its column or its row, and takes that away again") {
+    UiDriver ui;
+    const auto painted = [&] { return attention::painted_count(ui.state().masks.by_kind[0].painted); };
+    const inference::BlockShape shape = ui.result().shapes.at(ui.state().selection.block);
+    const auto open_menu = [&] {
+      ui.feed(shell::click_at(ui.rect("chips.query.0.2").center(), shell::MouseButton::Right));
+      REQUIRE(ui.sees("token.hide"));
+    };
+    open_menu();
+    ui.click("token.hide");
+    CHECK(painted() == shape.queries);
+    CHECK(weights(ui).is_masked(4, 2));
+    CHECK_FALSE(weights(ui).is_masked(2, 4));
+    open_menu();
+    ui.click("token.blind");
+    CHECK(painted() == shape.queries + shape.keys - 1);
+    CHECK(weights(ui).is_masked(2, 4));
+    open_menu();
+    ui.click("token.unpaint");
+    CHECK(painted() == 0);
+    CHECK_FALSE(ui.sees("token.hide"));
+    const view::Rect map = ui.rect("head.map");  // the label of row 3, left of the map
+    ui.feed(shell::click_at({map.origin.x - 10.0F, map.origin.y + map.size.y * 3.5F / static_cast<float>(shape.queries)},
+                            shell::MouseButton::Right));
+    REQUIRE(ui.sees("token.blind"));
+    ui.click("token.blind");
+    CHECK(painted() == shape.keys);
+    CHECK(weights(ui).is_masked(3, 0));
+  }
+
+  TEST_CASE("the palette masks the pinned cell's row and the chosen range") {
+    UiDriver ui;
+    const auto run = [&](const char* command) {
+      ui.press(Key::P, kControl);
+      ui.type(command);
+      ui.press(Key::Enter);
+    };
+    const auto painted = [&] { return attention::painted_count(ui.state().masks.by_kind[0].painted); };
+    const inference::BlockShape shape = ui.result().shapes.at(ui.state().selection.block);
+    ui.click_cell(2, 4);
+    run("hide every key from");
+    CHECK(painted() == shape.keys);
+    CHECK(weights(ui).is_masked(2, 0));
+    ui.press(Key::Z, kControl);
+    run("hide the pinned cell's key");
+    CHECK(painted() == shape.queries);
+    CHECK(weights(ui).is_masked(0, 4));
   }
 
   TEST_CASE("a session's mask matrix that is smaller than the map: hovering and painting beyond it work") {

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/state/mask_painting.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "support/temporary_directory.h"
@@ -39,7 +40,7 @@ TEST_SUITE("cpu") {
     state.text() = "one two";
     state.model().precision = inference::Precision::F16;
     set_head_gain(state, {}, 2, 0.0F);
-    paint(state, {.query = 1, .key = 0}, false, 4);
+    paint(state, {.query = 1, .key = 0}, false, {.keys = 4});
     save_session(path, state);
     nlohmann::json written = nlohmann::json::parse(read_file(path));
     CHECK(written["headlight"] == 1);

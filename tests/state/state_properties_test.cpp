@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/state/mask_painting.h"
 #include "app/state/state.h"
 #include "app/state/state_json.h"
 #include "app/state/undo.h"
@@ -47,6 +48,7 @@ rc::Gen<Edit> any_edit() {
 }
 
 attention::KeyRange keys() { return {6}; }
+PaintedMap painted_map() { return {.keys = keys(), .rows = 6, .columns = 6, .layers = 3}; }
 model::BlockRef block(std::uint32_t number) {
   return {.kind = static_cast<model::BlockKind>(number % model::kBlockKinds), .layer = {number / 2}};
 }
@@ -80,10 +82,10 @@ void apply(const Edit& edit, State& state) {
       state.selection.batch = edit.is_on ? 1 : 0;
       break;
     case Action::Reach:
-      state.view.paint_reach = static_cast<PaintReach>(edit.first % 3);
+      state.view.paint_reach = static_cast<PaintReach>(edit.first % 4);
       break;
     case Action::Paint:
-      paint(state, cell, edit.is_on, keys());
+      paint(state, cell, edit.is_on, painted_map());
       break;
     case Action::Rule:
       selected_mask(state).rule = {.causal = edit.is_on, .window = edit.first, .prefix = edit.second};
@@ -193,8 +195,8 @@ TEST_SUITE("cpu") {
       for (const Edit& edit : *rc::gen::container<std::vector<Edit>>(any_edit())) {
         const attention::Cell cell{.query = edit.first, .key = edit.second};
         const State before = state;
-        state.view.paint_reach = static_cast<PaintReach>(edit.first % 3);
-        paint(state, cell, edit.is_on, keys());
+        state.view.paint_reach = static_cast<PaintReach>(edit.first % 4);
+        paint(state, cell, edit.is_on, painted_map());
         cells.insert(cell);
         for (std::uint32_t query = 0; query < 6; ++query) {
           for (std::uint32_t key = 0; key < 6; ++key) {
@@ -206,7 +208,7 @@ TEST_SUITE("cpu") {
       }
       state.selection = unpainted.selection;
       state.view.paint_reach = PaintReach::AllLayers;
-      for (const attention::Cell cell : cells) paint(state, cell, is_visible(unpainted, cell), keys());
+      for (const attention::Cell cell : cells) paint(state, cell, is_visible(unpainted, cell), painted_map());
       RC_ASSERT(state.masks == unpainted.masks);
     });
   }

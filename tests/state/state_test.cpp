@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/field.h"
+#include "app/state/mask_painting.h"
 #include "app/state/model_changes.h"
 #include "app/state/session_file.h"
 #include "app/state/state.h"
@@ -95,6 +96,7 @@ State unusual_state() {
                 .pooling = attention::Pooling::Mean,
                 .grid_order = GridOrder::ByConcentration,
                 .paint_reach = PaintReach::AllLayers,
+                .brush_shape = BrushShape::Row,
                 .show_numbers = false,
                 .theme = Theme::Light,
                 .ui_scale = 1.5f,
@@ -308,20 +310,20 @@ TEST_SUITE("cpu") {
   TEST_CASE("painting there and back leaves no paint, and a wide brush covers a narrow one") {
     State state;
     const attention::Cell cell = {.query = 1, .key = 0};
-    paint(state, cell, false, 5);
+    paint(state, cell, false, {.keys = 5});
     const attention::PaintScope one_head = {.layer = 0, .batch = 0, .head = 0};
     CHECK(selected_mask(state).painted.at(one_head).state(cell) == false);
-    paint(state, cell, true, 5);
+    paint(state, cell, true, {.keys = 5});
     CHECK(selected_mask(state).painted.empty());
 
-    paint(state, cell, false, 5);
+    paint(state, cell, false, {.keys = 5});
     state.view.paint_reach = PaintReach::AllLayers;
-    paint(state, cell, true, 5);
+    paint(state, cell, true, {.keys = 5});
     CHECK(selected_mask(state).painted.empty());
-    paint(state, cell, false, 5);
+    paint(state, cell, false, {.keys = 5});
     CHECK_FALSE(selected_mask(state).is_visible(3, 0, 7, 1, 0, 5));
     state.view.paint_reach = PaintReach::ThisHead;
-    paint(state, cell, true, 5);
+    paint(state, cell, true, {.keys = 5});
     CHECK(selected_mask(state).is_visible(0, 0, 0, 1, 0, 5));
     CHECK_FALSE(selected_mask(state).is_visible(0, 0, 1, 1, 0, 5));
     reset_masks(state);
@@ -404,7 +406,7 @@ TEST_SUITE("cpu") {
     select_preset(state, "");
     CHECK(model_changes(state) == "causal on");  // the playground is as it was left
     state = {};
-    paint(state, {.query = 1, .key = 0}, false, 5);
+    paint(state, {.query = 1, .key = 0}, false, {.keys = 5});
     state.masks[model::BlockKind::EncoderSelf].fill = attention::MaskFill::MinusOneBillion;
     CHECK(model_changes(state) == "fill \u22121e9 · 1 cell painted");
     state = {};

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/mask_painting.h"
 #include "app/state/undo.h"
 #include "support/expressions.h"
 
@@ -59,13 +60,13 @@ TEST_SUITE("cpu") {
     State state;
     Undo undo(state);
     for (std::uint32_t key = 0; key < 4; ++key) {
-      paint(state, {.query = 0, .key = key}, false, 10);
+      paint(state, {.query = 0, .key = key}, false, {.keys = 10});
       undo.observe(state, 0.05 * key, true);
     }
     undo.observe(state, 0.25, false);
     CHECK(undo.step_count() == 2);
     for (std::uint32_t key = 4; key < 6; ++key) {
-      paint(state, {.query = 0, .key = key}, false, 10);
+      paint(state, {.query = 0, .key = key}, false, {.keys = 10});
       undo.observe(state, 0.3 + 0.1 * key, false);
     }
     CHECK(undo.step_count() == 4);
@@ -156,7 +157,7 @@ TEST_SUITE("cpu") {
           "Change score expression");
     CHECK(label([](State& s) { selected_mask(s).sliders["a"] = 1.0F; }) == "Move slider");
     State painted;
-    paint(painted, {.query = 0, .key = 1}, false, 4);
+    paint(painted, {.query = 0, .key = 1}, false, {.keys = 4});
     CHECK(describe_change(painted, State{}).label == "Reset masks");
   }
 

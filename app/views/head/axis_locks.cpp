@@ -24,14 +24,16 @@ void handle_side(Frame& frame, const view::Viewport& viewport, MapSide side, con
   const bool is_clicked = ImGui::InvisibleButton(name, to_imgui(labels.size));
   const bool is_hovered = ImGui::IsItemHovered();
   mark_last_item(frame, name,
-                 side == MapSide::Query ? "A click locks the row of a query, another one or Esc releases it."
-                                        : "A click locks the column of a key, another one or Esc releases it.");
+                 side == MapSide::Query
+                     ? "A click locks the row of a query, another one or Esc releases it; a right click masks it."
+                     : "A click locks the column of a key, another one or Esc releases it; a right click masks it.");
   if (!is_hovered) return;
   const std::optional<LockedToken> token = token_at(viewport, side, to_glm(ImGui::GetIO().MousePos));
   if (!token) return;
   ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   std::optional<LockedToken>& locked = frame.state.view.locked;
   if (is_clicked) locked = locked == token ? std::nullopt : token;
+  if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) frame.transient.token_menu = token;
 }
 
 }  // namespace

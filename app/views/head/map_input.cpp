@@ -19,7 +19,7 @@ constexpr float kZoomStep = 1.2F;   // a step of the wheel
 constexpr float kDragSlack = 4.0F;  // UI units that the pointer may move during a click
 
 /// What a held left button is doing; lives in ImGui's storage of the window, because it is over with the next frame or so.
-enum class Stroke : int { None, Mask, Unmask, Pan, Pin, Range };
+enum class Stroke : int { None, Mask, Unmask, Pan, Pin, Range, MaskRectangle, UnmaskRectangle };
 
 /// The map's cell under a point.
 std::optional<attention::Cell> cell_at(const view::Viewport& viewport, glm::vec2 point) {
@@ -100,6 +100,10 @@ class MapInput {
       memory("has_toggled_pin") = 0;
     } else {
       const bool is_visible = is_visible_now(cell);
+      if (frame_.state.view.brush_shape == BrushShape::Rectangle) {
+        memory("stroke") = static_cast<int>(is_visible ? Stroke::MaskRectangle : Stroke::UnmaskRectangle);
+        return;
+      }
       paint_one(cell, !is_visible);
       if (!fits) memory("stroke") = static_cast<int>(is_visible ? Stroke::Mask : Stroke::Unmask);
     }
@@ -138,16 +142,17 @@ class MapInput {
   void continue_stroke() {
     const bool is_held = ImGui::IsMouseDown(ImGuiMouseButton_Left);
     if (static_cast<Stroke>(memory("stroke")) == Stroke::Pin) continue_pin(is_held);
+    if (!is_held) end_rectangle();
     if (!is_held) memory("stroke") = static_cast<int>(Stroke::None);
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Middle)) memory("middle") = 0;
     const auto stroke = static_cast<Stroke>(memory("stroke"));
     if (memory("middle") != 0 || stroke == Stroke::Pan) viewport_ = viewport_.moved(to_glm(io_.MouseDelta));
-    if (stroke != Stroke::Mask && stroke != Stroke::Unmask && stroke != Stroke::Range) return;
+    if (stroke == Stroke::None || stroke == Stroke::Pan || stroke == Stroke::Pin) return;
     const view::Rect seen = viewport_.visible();
     const glm::vec2 nearest = glm::clamp(pointer(), seen.origin, glm::max(seen.end() - 0.5F, seen.origin));
     const std::optional<attention::Cell> cell = cell_at(viewport_, nearest);
     if (!cell) return;
-    if (stroke == Stroke::Range) {
+    if (stroke != Stroke::Mask && stroke != Stroke::Unmask) {
       frame_.transient.range = range_between(remembered_cell(), *cell);
     } else {
       paint_line(*cell, stroke == Stroke::Unmask);
@@ -160,8 +165,20 @@ class MapInput {
     return mask.spec().is_visible(mask.map(), selection.batch, cell, key_range(frame_, selection.block.kind));
   }
 
+  PaintedMap map() const { return painted_map(frame_.result, frame_.state.selection); }
+
   void paint_one(attention::Cell cell, bool is_visible) {
-    paint(frame_.state, cell, is_visible, key_range(frame_, frame_.state.selection.block.kind), has_trained_window(frame_));
+    paint(frame_.state, brush_cells(frame_.state.view.brush_shape, cell, cell, map()), is_visible, map());
+  }
+
+  /// Paints the rectangle that was drawn, once its button is released.
+  void end_rectangle() {
+    const auto stroke = static_cast<Stroke>(memory("stroke"));
+    if (stroke != Stroke::MaskRectangle && stroke != Stroke::UnmaskRectangle) return;
+    const attention::Cell from = remembered_cell();
+    const CellRange range = std::exchange(frame_.transient.range, std::nullopt).value_or(CellRange{from, from});
+    const std::vector<attention::Cell> cells = brush_cells(BrushShape::Rectangle, range.first, range.last, map());
+    paint(frame_.state, cells, stroke == Stroke::UnmaskRectangle, map());
   }
 
   /// Every cell between the last painted one and this one, so that a quick drag leaves no gaps.

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "app/state/state.h"
+#include "attention/mask.h"
+
+namespace headlight::app {
+
+/// What painting needs to know of the selected map and the model around it.
+struct PaintedMap {
+  attention::KeyRange keys = 0;         ///< of the selected batch item, without padding
+  std::uint32_t rows = 0, columns = 0;  ///< of the map
+  std::uint32_t layers = 1;             ///< that have this kind of attention
+  bool has_trained_window = false;      ///< some layers have a sliding window, which only paint can override
+};
+
+/// Cells that are painted at once at most.
+inline constexpr std::size_t kMostPaintedAtOnce = std::size_t{1} << 20;
+
+/// The cells that a brush of this shape changes at `at`; of a rectangle `from` is the other corner. In row-major order.
+/// Throws Error where they are more than kMostPaintedAtOnce.
+std::vector<attention::Cell> brush_cells(BrushShape shape, attention::Cell from, attention::Cell at, const PaintedMap& map);
+
+/// Shows (true) or masks cells in the user's paint scope, around the selected map. A cell whose state the rules already
+/// give isn't painted, so painting it back leaves no paint.
+void paint(State& state, std::span<const attention::Cell> cells, bool is_visible, const PaintedMap& map);
+void paint(State& state, attention::Cell cell, bool is_visible, const PaintedMap& map);
+
+/// Takes away what was painted in these cells, in every scope that includes the selected map or is part of the paint
+/// scope.
+void erase_paint(State& state, const std::vector<attention::Cell>& cells, const PaintedMap& map);
+
+}  // namespace headlight::app

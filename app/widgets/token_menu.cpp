@@ -1,0 +1,98 @@
+#include "app/widgets/token_menu.h"
+
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/widgets/brush.h"
+#include "app/widgets/ink.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr const char* kTokenMenu = "token menu";
+
+const char* reach_text(PaintReach reach) {
+  switch (reach) {
+    case PaintReach::ThisHead:
+      return "In this head; Mask, Paints chooses other maps.";
+    case PaintReach::ThisLayer:
+      return "In all heads of this layer; Mask, Paints chooses other maps.";
+    case PaintReach::LaterLayers:
+      return "From this layer on; Mask, Paints chooses other maps.";
+    case PaintReach::AllLayers:
+      break;
+  }
+  return "In all layers; Mask, Paints chooses other maps.";
+}
+
+class TokenItems {
+ public:
+  TokenItems(Frame& frame, LockedToken token)
+      : frame_(frame), token_(token), map_(painted_map(frame.result, frame.state.selection)) {}
+
+  void draw() {
+    const model::BlockKind kind = frame_.state.selection.block.kind;
+    // In cross-attention the token is of one of two texts.
+    const bool is_both = kind != model::BlockKind::Cross;
+    const model::TokenBatch& tokens =
+        token_.side == MapSide::Query ? frame_.result.input->queries(kind) : frame_.result.input->keys(kind);
+    const std::uint32_t item = frame_.state.selection.batch;
+    const bool is_named = item < tokens.texts.size() && token_.token < tokens.texts[item].size();
+    const Ink ink(frame_.ui.fonts().body, frame_.ui.theme().text);
+    ImGui::TextUnformatted(fmt::format("token {}{}", token_.token,
+                                       is_named ? fmt::format(" \u201C{}\u201D", tokens.texts[item][token_.token]) : "")
+                               .c_str());
+    ImGui::Separator();
+    if (is_both || token_.side == MapSide::Key) {
+      paint_item("Hide it from every query", "token.hide", "Masks the token's column: it gives nothing to any token.",
+                 BrushShape::Column);
+    }
+    if (is_both || token_.side == MapSide::Query) {
+      paint_item("Hide every key from it", "token.blind", "Masks the token's row: it receives nothing from any token.",
+                 BrushShape::Row);
+    }
+    if (ImGui::MenuItem("Take away its paint")) {
+      if (is_both || token_.side == MapSide::Key) erase_paint(frame_.state, cells(BrushShape::Column), map_);
+      if (is_both || token_.side == MapSide::Query) erase_paint(frame_.state, cells(BrushShape::Row), map_);
+    }
+    mark_last_item(frame_, "token.unpaint", "Takes away what was painted in the token's row and column.");
+    const Ink quiet(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
+    ImGui::TextUnformatted(reach_text(frame_.state.view.paint_reach));
+  }
+
+ private:
+  std::vector<attention::Cell> cells(BrushShape shape) const {
+    const attention::Cell at{.query = token_.token, .key = token_.token};
+    return brush_cells(shape, at, at, map_);
+  }
+
+  void paint_item(const char* label, const char* name, const char* help, BrushShape shape) {
+    if (ImGui::MenuItem(label)) paint(frame_.state, cells(shape), false, map_);
+    mark_last_item(frame_, name, help);
+  }
+
+  Frame& frame_;
+  LockedToken token_;
+  PaintedMap map_;
+};
+
+}  // namespace
+
+void TokenMenu::draw(Frame& frame) {
+  const auto asked = std::exchange(frame.transient.token_menu, std::nullopt);
+  const bool has_map = frame.result.input && frame.result.shapes.contains(frame.state.selection.block);
+  if (asked && has_map && frame.state.selection.mean == HeadMean::None) {
+    token_ = *asked;
+    ImGui::OpenPopup(kTokenMenu);
+  }
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10.0F, 8.0F));
+  if (ImGui::BeginPopup(kTokenMenu)) {
+    if (has_map) TokenItems(frame, token_).draw();
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,106 @@
+// The brush on the state: its shapes, the maps that it reaches, and taking paint away.
+#include "app/state/mask_painting.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "core/error.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using attention::Cell;
+
+namespace {
+
+constexpr PaintedMap kMap{.keys = 5, .rows = 4, .columns = 5, .layers = 3};
+
+std::set<Cell> cells(BrushShape shape, Cell from, Cell at) {
+  const std::vector<Cell> list = brush_cells(shape, from, at, kMap);
+  return {list.begin(), list.end()};
+}
+
+bool is_visible(const State& state, std::uint32_t layer, std::uint32_t head, Cell cell) {
+  return selected_mask(state).is_visible(layer, 0, head, cell.query, cell.key, kMap.keys);
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("shapes of the brush are the cells that they say") {
+    const Cell at{.query = 2, .key = 1}, from{.query = 3, .key = 4};
+    for (const BrushShape shape :
+         {BrushShape::Cell, BrushShape::Row, BrushShape::Column, BrushShape::Diagonal, BrushShape::Rectangle}) {
+      CAPTURE(static_cast<int>(shape));
+      std::set<Cell> expected;
+      for (std::uint32_t query = 0; query < kMap.rows; ++query) {
+        for (std::uint32_t key = 0; key < kMap.columns; ++key) {
+          const bool is_it = shape == BrushShape::Cell       ? query == at.query && key == at.key
+                             : shape == BrushShape::Row      ? query == at.query
+                             : shape == BrushShape::Column   ? key == at.key
+                             : shape == BrushShape::Diagonal ? query + at.key == key + at.query
+                                                             : query >= 2 && query <= 3 && key >= 1 && key <= 4;
+          if (is_it) expected.insert({.query = query, .key = key});
+        }
+      }
+      CHECK(cells(shape, from, at) == expected);
+    }
+    CHECK(cells(BrushShape::Diagonal, {}, {.query = 0, .key = 3}) == std::set<Cell>{{0, 3}, {1, 4}});
+    const PaintedMap large{.keys = 32'768, .rows = 32'768, .columns = 32'768};
+    CHECK(brush_cells(BrushShape::Rectangle, {0, 0}, {1023, 1023}, large).size() == kMostPaintedAtOnce);
+    CHECK_THROWS_AS(brush_cells(BrushShape::Rectangle, {0, 0}, {1023, 1024}, large), Error);
+    CHECK_THROWS_AS(brush_cells(BrushShape::Rectangle, {0, 0}, {32'767, 32'767}, large), Error);
+  }
+
+  TEST_CASE("from this layer on: earlier layers stay as they are") {
+    State state;
+    state.selection.block.layer.value = 1;
+    state.view.paint_reach = PaintReach::LaterLayers;
+    const Cell cell{.query = 2, .key = 0};
+    paint(state, cell, false, kMap);
+    for (std::uint32_t layer = 0; layer < 3; ++layer) {
+      for (std::uint32_t head = 0; head < 2; ++head) CHECK(is_visible(state, layer, head, cell) == (layer == 0));
+    }
+    paint(state, cell, true, kMap);
+    CHECK(selected_mask(state).painted.empty());
+    state.view.paint_reach = PaintReach::ThisHead;
+    state.selection.block.layer.value = 2;
+    paint(state, cell, false, kMap);
+    state.selection.block.layer.value = 1;
+    state.view.paint_reach = PaintReach::LaterLayers;
+    paint(state, cell, true, kMap);  // a wider brush replaces narrower paint
+    CHECK(selected_mask(state).painted.empty());
+  }
+
+  TEST_CASE("a column takes one step, shows what the causal mask hides, and is taken away again") {
+    State state;
+    selected_mask(state).rule.causal = true;
+    const State before = state;
+    const Cell at{.query = 0, .key = 2};
+    const std::vector<Cell> column = brush_cells(BrushShape::Column, at, at, kMap);
+    paint(state, column, false, kMap);
+    CHECK(attention::painted_count(selected_mask(state).painted) == 2);  // the causal mask hides the others already
+    for (std::uint32_t query = 0; query < kMap.rows; ++query) CHECK_FALSE(is_visible(state, 0, 0, {query, 2}));
+    CHECK(is_visible(state, 0, 0, {3, 1}));
+    paint(state, column, true, kMap);
+    for (std::uint32_t query = 0; query < kMap.rows; ++query) CHECK(is_visible(state, 0, 0, {query, 2}));
+    erase_paint(state, column, kMap);
+    CHECK(state == before);
+  }
+
+  TEST_CASE("taking paint away reaches every scope that the map shows, and no other head") {
+    State state;
+    const Cell cell{.query = 1, .key = 1};
+    state.view.paint_reach = PaintReach::AllLayers;
+    paint(state, cell, false, kMap);
+    state.view.paint_reach = PaintReach::ThisHead;
+    state.selection.head = 1;
+    paint(state, cell, true, kMap);
+    erase_paint(state, {cell}, kMap);
+    CHECK(selected_mask(state).painted.empty());
+    paint(state, cell, false, kMap);
+    state.selection.head = 0;
+    erase_paint(state, {cell}, kMap);
+    CHECK_FALSE(is_visible(state, 0, 1, cell));
+  }
+}
