@@ -12,8 +12,8 @@ namespace {
 /// The mean over rows [row, width], in double precision.
 std::vector<double> mean_row(const std::vector<float>& rows, std::size_t width) {
   std::vector<double> mean(width);
-  const double count = static_cast<double>(rows.size() / width);
-  for (std::size_t at = 0; at < rows.size(); ++at) mean[at % width] += double{rows[at]} / count;
+  const std::size_t count = rows.size() / width;
+  for (std::size_t at = 0; at < rows.size(); ++at) mean[at % width] += double{rows[at]} / static_cast<double>(count);
   return mean;
 }
 

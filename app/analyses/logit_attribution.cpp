@@ -10,9 +10,6 @@
 namespace headlight::app {
 namespace {
 
-using model::BlockKind;
-using model::BlockRef;
-
 std::uint32_t layers_of(const AnalysisSubject& subject) {
   return static_cast<std::uint32_t>(subject.network->layers->encoder.size());
 }

@@ -45,7 +45,7 @@ std::string projection_formula(char letter, const char* input, const model::Line
 std::string rotated_formula(char letter, const char* input, const model::AttentionLayer* layer) {
   const model::AttentionWeights* weights = weights_of(layer);
   const model::Linear* linear = !weights ? nullptr : letter == 'Q' ? &weights->query : &weights->key;
-  const std::string formula = projection_formula(letter, input, linear);
+  std::string formula = projection_formula(letter, input, linear);
   const bool has_norm = weights && (letter == 'Q' ? weights->query_norm.has_value() : weights->key_norm.has_value());
   const bool is_rotated = weights && layer->config.rotary.has_value();
   if (!has_norm && !is_rotated) return formula;
@@ -90,7 +90,7 @@ std::string weights(const FormulaSubject& subject) {
 
 std::string map(attention::Stage stage, const FormulaSubject& subject) {
   if (stage == attention::Stage::Scores) return subject.pattern == attention::FixedPattern::Uniform ? "0" : "QK^T";
-  const std::string scaled = scaled_from(subject, "QK^T");
+  std::string scaled = scaled_from(subject, "QK^T");
   if (stage == attention::Stage::Scaled) return scaled;
   if (subject.pattern) return fmt::format("replaced by the {} pattern", attention::to_string(*subject.pattern));
   return fmt::format("softmax( {} )", scaled);

@@ -22,7 +22,7 @@ EngineResult run_of(const State& state) {
                        .watch_load = [](std::size_t, std::size_t) { return true; }}};
   worker.open("");
   worker.begin({.revision = 1, .inputs = run_inputs(state)});
-  const EngineResult result = worker.snapshot();
+  EngineResult result = worker.snapshot();
   REQUIRE(result.error == "");
   return result;
 }

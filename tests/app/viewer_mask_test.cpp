@@ -104,12 +104,13 @@ TEST_SUITE("gpu") {
     REQUIRE(shape.queries >= 5);
     const std::pair<const char*, std::size_t> shapes[] = {
         {"mask.shape.1", shape.keys}, {"mask.shape.2", shape.queries}, {"mask.shape.3", shape.queries - 2}};
-    for (const auto& [name, cells] : shapes) {
+    for (const auto& one : shapes) {
+      const char* name = one.first;
       CAPTURE(name);
       ui.press(Key::B);
       ui.click(name);
       ui.paint_cell(2, 4);
-      CHECK(painted() == cells);
+      CHECK(painted() == one.second);
       CHECK(weights(ui).is_masked(2, 4));
       ui.wait(2.0);
       ui.paint_cell(2, 4);

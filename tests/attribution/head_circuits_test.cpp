@@ -98,7 +98,8 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("weights of zeros compose with nothing, one layer has nothing to compose with") {
     const auto two = thin_network({thin_layer({1, 0}, {1, 0}, {0, 0}, {3, 4}), thin_layer({1, 0}, {0, 2}, {1, 1}, {1, 1})});
-    for (const std::optional<double>& score : composed_with(two, layer(0), 0, 1'000).at(0).scores) CHECK_FALSE(score);
+    const std::vector<ComposedHead> composed = composed_with(two, layer(0), 0, 1'000);
+    for (const std::optional<double>& score : composed.at(0).scores) CHECK_FALSE(score);
     const auto one = thin_network({thin_layer({1, 0}, {1, 0}, {1, 0}, {3, 4})});
     CHECK(composed_with(one, layer(0), 0, 1'000).empty());
   }

@@ -228,7 +228,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("what can't be computed is one line") {
-    CHECK(complaint({"--text", "a b", "--d-model", "64", "--heads", "7"}, 1).find("7") != std::string::npos);
+    CHECK(complaint({"--text", "a b", "--d-model", "64", "--heads", "7"}, 1).find('7') != std::string::npos);
     CHECK(complaint({"--text", ""}, 1).find("text") != std::string::npos);
     CHECK(complaint({"--text", "a \xff b"}, 1).find("UTF-8") != std::string::npos);
     CHECK(complaint({"--text", "a b", "--head", "8"}, 2) == "--head 8: there are heads 0 to 7\n");

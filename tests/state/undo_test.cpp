@@ -52,7 +52,7 @@ TEST_SUITE("cpu") {
     CHECK(undo.step_count() == 2);
     undo.observe(state, now_s += 0.1, false);  // the button is released …
     selected_mask(state).rule.window = 9;
-    undo.observe(state, now_s += 3.0, true);  // … and another drag begins
+    undo.observe(state, now_s + 3.0, true);  // … and another drag begins
     CHECK(undo.step_count() == 3);
   }
 
