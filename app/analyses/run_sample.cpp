@@ -18,7 +18,7 @@ constexpr std::size_t kTilesOfAStep = 32;
 std::vector<attention::TileRequest> sampled_tiles(const BlockShapes& shapes) {
   std::uint32_t heads = 0;
   for (const auto& [block, shape] : shapes) heads += shape.heads;
-  const std::uint32_t stride = (heads + kMostHeads - 1) / kMostHeads;
+  const std::uint32_t stride = std::max((heads + kMostHeads - 1) / kMostHeads, 1U);
   std::vector<attention::TileRequest> tiles;
   std::uint32_t number = 0;
   for (const auto& [block, shape] : shapes) {

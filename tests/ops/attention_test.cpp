@@ -22,16 +22,25 @@ constexpr std::array kKinds{AttentionKernel::Naive, AttentionKernel::Blocks,    
                             AttentionKernel::Host};
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+/// Bounds of normalised mean squared errors.
+struct Bounds {
+  double heads = 1e-11;    ///< observed 2.7e-12
+  double row_sum = 5e-11;  ///< observed 7.6e-12
+};
+/// Drivers' sin, tanh, pow and exp2 have errors of their own, which Vulkan allows: of a sine 2⁻¹¹. SwiftShader: 3.6e-11 and
+/// 1.7e-10, the same with every kernel.
+constexpr Bounds kWithFunctions{.heads = 2e-10, .row_sum = 1e-9};
+
 /// Every kernel on one case.
-void check_all(const AttentionCase& one, test::AttentionDeviation& worst) {
+void check_all(const AttentionCase& one, test::AttentionDeviation& worst, const Bounds& bounds = {}) {
   const auto expected = test::expected(one);
   for (const AttentionKernel kind : kKinds) {
     INFO(to_string(kind), ": ", test::describe(one));
     const auto result = test::run(test::shared_kernels(), one, kind);
     const auto deviation = test::deviation(one, result, expected);
-    CHECK(deviation.heads.nmse < 1e-11);      // observed 2.7e-12
+    CHECK(deviation.heads.nmse < bounds.heads);
     CHECK(deviation.row_max.max_abs < 1e-4);  // observed 1.8e-5: sums of 129 products up to 4, not scaled
-    CHECK(deviation.row_sum.nmse < 5e-11);    // observed 7.6e-12
+    CHECK(deviation.row_sum.nmse < bounds.row_sum);
     CHECK(result.is_padding_zero);
     CHECK(result.is_rest_untouched);
     test::widen(worst.heads, deviation.heads);
@@ -82,9 +91,9 @@ TEST_SUITE("gpu") {
     test::AttentionDeviation worst;
     for (std::uint32_t number = 0; number < 3; ++number) {
       AttentionCase one = test::expressed_attention(random, number);
-      check_all(one, worst);
+      check_all(one, worst, kWithFunctions);
       one.first_query = 20;  // a part of the rows, as after typing
-      check_all(one, worst);
+      check_all(one, worst, kWithFunctions);
     }
     CAPTURE(worst.heads);
     CHECK(worst.heads.max_abs < 1e-5);  // observed 1.7e-7
