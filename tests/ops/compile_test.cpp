@@ -81,6 +81,10 @@ TEST_SUITE("gpu") {
       MESSAGE("skipped: the device is not llvmpipe");
       return;
     }
+#ifndef NDEBUG
+    MESSAGE("skipped: the times are a release build's; a sanitizer's allocator slows LLVM, too");
+    return;
+#endif
     // The largest of each kind: the most rows, and GELU, which is the longest activation.
     const Answer answer =
         ask("MESA_SHADER_CACHE_DISABLE=true VK_LOADER_LAYERS_DISABLE='*'",
