@@ -44,7 +44,8 @@ AttentionCase random_attention(Random& random);
 /// No mask, random numbers, every key visible.
 AttentionCase plain_attention(Random& random, std::uint32_t batch, std::uint32_t heads, std::uint32_t queries,
                               std::uint32_t keys, std::uint32_t d_k, std::uint32_t d_v);
-/// Padded, grouped and with ids, under a mask and a score expression that read everything that a map has; `number` of three.
+/// Padded, grouped and with ids, under a mask and a score expression that read everything that a map has; `number` of four,
+/// of which the last has replaced patterns.
 AttentionCase expressed_attention(Random& random, std::uint32_t number);
 /// For messages: sizes, rule and fill.
 std::string describe(const AttentionCase& one);

@@ -192,7 +192,7 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "regions of every map under expressions that the user typed") {
     test::Random random(44);
     test::Deviation worst;
-    for (std::uint32_t number = 0; number < 3; ++number) {
+    for (std::uint32_t number = 0; number < 4; ++number) {
       const AttentionCase one = test::expressed_attention(random, number);
       for (const MapStage stage : {MapStage::Scores, MapStage::Scaled, MapStage::Masked, MapStage::Weights}) {
         check(one, {.stage = stage, .item = 1, .first_head = 1, .heads = 3, .region = {0, 45, 0, 67, 1}}, worst);
