@@ -1,11 +1,12 @@
 #include "app/bench/report.h"
-#include "core/json.h"
 
 #include <cstdlib>
 #include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "core/json.h"
 
 namespace headlight::app::bench {
 namespace {
