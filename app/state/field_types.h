@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,18 +21,35 @@ namespace headlight::app {
 
 // Makes the fields of state_fields.cpp and view_fields.cpp.
 
-/// The way from a State to one of its members, as at(&State::view, &ViewChoices::theme): a function from a State, changeable
-/// or not, to that member.
+/// The way from a State to one of its members. It doesn't know which one in its type, so that what fields do is compiled
+/// once for a type of value instead of once for a field.
+template <typename Value>
+struct Member {
+  std::function<Value&(State&)> in_changeable;
+  std::function<const Value&(const State&)> in_constant;
+
+  Value& operator()(State& state) const { return in_changeable(state); }
+  const Value& operator()(const State& state) const { return in_constant(state); }
+};
+
+/// `reach`: a function from a State, changeable or not, to one of its members.
+template <typename Reach>
+auto member_by(Reach reach) {
+  using Value = std::remove_reference_t<std::invoke_result_t<Reach, State&>>;
+  return Member<Value>{.in_changeable = reach, .in_constant = reach};
+}
+
+/// The way through members of members, as at(&State::view, &ViewChoices::theme).
 template <typename... Steps>
 auto at(Steps... steps) {
-  return [steps...](auto& state) -> auto& { return (state.*....*steps); };
+  return member_by([steps...](auto& state) -> auto& { return (state.*....*steps); });
 }
 
 /// What the field has in a new state.
-template <typename At>
-auto default_of(At at) {
+template <typename Value>
+Value default_of(const Member<Value>& member) {
   const State state;
-  return at(state);
+  return member(state);
 }
 
 /// What the list says of a flag; limits, choices and the default come from the field.
@@ -53,8 +71,9 @@ inline std::string help_of(const FlagText& text, const std::string& limits, cons
 }
 
 /// A field of any type that has == : `write` and `read` are its JSON.
-template <typename At, typename Write, typename Read>
-Field value_field(std::string_view group, std::string_view key, std::string_view label, At at, Write write, Read read) {
+template <typename Value, typename Write, typename Read>
+Field value_field(std::string_view group, std::string_view key, std::string_view label, const Member<Value>& at, Write write,
+                  Read read) {
   Field field{.group = std::string(group), .key = std::string(key), .label = std::string(label)};
   field.write = [at, write](const State& state) -> nlohmann::json { return write(at(state)); };
   field.read = [at, read](const JsonReader& object, const char* name, State& state) { read(object, name, at(state)); };
@@ -63,15 +82,15 @@ Field value_field(std::string_view group, std::string_view key, std::string_view
 }
 
 /// A text, a switch, or any other value that nlohmann::json and JsonReader know.
-template <typename At>
-Field plain_field(std::string_view group, std::string_view key, std::string_view label, At at) {
-  const auto read = [](const JsonReader& object, const char* name, auto& value) { object.read(name, value); };
+template <typename Value>
+Field plain_field(std::string_view group, std::string_view key, std::string_view label, const Member<Value>& at) {
+  const auto read = [](const JsonReader& object, const char* name, Value& value) { object.read(name, value); };
   return value_field(
-      group, key, label, at, [](const auto& value) { return nlohmann::json(value); }, read);
+      group, key, label, at, [](const Value& value) { return nlohmann::json(value); }, read);
 }
 
-template <typename At>
-Field switch_field(std::string_view group, std::string_view key, std::string_view label, At at, const FlagText& text = {}) {
+inline Field switch_field(std::string_view group, std::string_view key, std::string_view label, const Member<bool>& at,
+                          const FlagText& text = {}) {
   Field field = plain_field(group, key, label, at);
   if (text.name.empty()) return field;
   field.flag = {.name = text.name, .value_name = "on|off", .help = help_of(text, {}, default_of(at) ? "on" : "off")};
@@ -83,9 +102,9 @@ Field switch_field(std::string_view group, std::string_view key, std::string_vie
 }
 
 /// A number from `low` to `high`.
-template <typename At, typename Number>
-Field number_field(std::string_view group, std::string_view key, std::string_view label, At at, Number low, Number high,
-                   const FlagText& text = {}) {
+template <typename Number>
+Field number_field(std::string_view group, std::string_view key, std::string_view label, const Member<Number>& at,
+                   Number low, Number high, const FlagText& text = {}) {
   const auto read = [low, high](const JsonReader& object, const char* name, Number& value) {
     object.read(name, value, low, high);
   };
@@ -107,8 +126,8 @@ Field number_field(std::string_view group, std::string_view key, std::string_vie
 }
 
 /// One of `names`, which must outlive the field.
-template <typename Enum, std::size_t size, typename At>
-Field choice_field(std::string_view group, std::string_view key, std::string_view label, At at,
+template <typename Enum, std::size_t size>
+Field choice_field(std::string_view group, std::string_view key, std::string_view label, const Member<Enum>& at,
                    const std::array<EnumName<Enum>, size>& names, const FlagText& text = {}) {
   const std::span<const EnumName<Enum>> all(names);
   const auto read = [all](const JsonReader& object, const char* name, Enum& value) {

@@ -17,15 +17,15 @@ using inference::SamplingSettings;
 
 template <typename Member>
 auto of_playground(Member member) {
-  return [member](auto& state) -> auto& { return state.playground().*member; };
+  return member_by([member](auto& state) -> auto& { return state.playground().*member; });
 }
 template <typename Member>
 auto in_playground(Member member) {
-  return [member](auto& state) -> auto& { return state.playground().settings.*member; };
+  return member_by([member](auto& state) -> auto& { return state.playground().settings.*member; });
 }
 template <typename Member>
 auto in_model(Member member) {
-  return [member](auto& state) -> auto& { return state.model().*member; };
+  return member_by([member](auto& state) -> auto& { return state.model().*member; });
 }
 template <typename Member>
 auto in_sampling(Member member) {
@@ -69,8 +69,7 @@ Change describe_kept_changes(const State& before, const State& after) {
   return {.label = "Change strength", .is_continuous = true};
 }
 
-template <typename At>
-Field masks_field(const char* key, const char* label, At member) {
+Field masks_field(const char* key, const char* label, const Member<attention::MaskSet>& member) {
   return value_field(
       "", key, label, member, [](const attention::MaskSet& masks) { return to_json(masks); },
       [](const JsonReader& object, const char* name, attention::MaskSet& masks) {
@@ -108,8 +107,8 @@ void add_source(std::vector<Field>& fields) {
       described(source_field("model", "path", model_path, change_to_model), [](const State&, const State& after) {
         return Change{.label = is_model(after.source) ? "Open model" : "Close model"};
       }));
-  fields.push_back(continuous(plain_field(
-      "", "text", "Edit text", [](auto& state) -> auto& { return state.text(); })));
+  fields.push_back(
+      continuous(plain_field("", "text", "Edit text", member_by([](auto& state) -> auto& { return state.text(); }))));
   fields.push_back(switch_field("", "cross", "Switch cross-attention", of_playground(&Playground::cross)));
   fields.push_back(continuous(plain_field("", "key_text", "Edit second text", of_playground(&Playground::key_text))));
 }
