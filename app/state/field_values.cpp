@@ -11,6 +11,44 @@ namespace headlight::app {
 
 using nlohmann::json;
 
+namespace {
+
+/// [{"kind", "layer", "head", `name`}, …] of a map from heads to values.
+template <typename Value, typename Write>
+json write_by_head(const std::map<std::pair<model::BlockRef, std::uint32_t>, Value>& values, const char* name, Write write) {
+  json list = json::array();
+  for (const auto& [head, value] : values) {
+    list.push_back({{"kind", enum_name<model::BlockKind>(kKinds, head.first.kind)},
+                    {"layer", head.first.layer.value},
+                    {"head", head.second},
+                    {name, write(value)}});
+  }
+  return list;
+}
+
+/// Its inverse: `read` reads the value of an object of the list, which has `otherwise` before.
+template <typename Value, typename Read>
+void read_by_head(const JsonReader& object, const char* key,
+                  std::map<std::pair<model::BlockRef, std::uint32_t>, Value>& values, Value otherwise, Read read) {
+  const json* found = object.find(key);
+  if (!found) return;
+  if (!found->is_array()) object.fail(key, "a list of heads", *found);
+  values.clear();
+  for (const json& head : *found) {
+    const JsonReader reader(head, object.path(key));
+    model::BlockRef block;
+    std::uint32_t number = 0;
+    Value value = otherwise;
+    reader.read_enum<model::BlockKind>("kind", block.kind, kKinds);
+    reader.read("layer", block.layer.value, 0u, kLastIndex);
+    reader.read("head", number, 0u, kLastIndex);
+    read(reader, value);
+    values[{block, number}] = value;
+  }
+}
+
+}  // namespace
+
 json write_scale(const model::Scale& scale) {
   switch (scale.kind) {
     case model::Scale::Kind::InverseSqrtKey:
@@ -51,62 +89,26 @@ void read_ids(const JsonReader& object, const char* key, IdLists& value) {
 }
 
 json write_gains(const inference::HeadGains& gains) {
-  json list = json::array();
-  for (const auto& [head, gain] : gains) {
-    list.push_back({{"kind", enum_name<model::BlockKind>(kKinds, head.first.kind)},
-                    {"layer", head.first.layer.value},
-                    {"head", head.second},
-                    {"gain", gain}});
-  }
-  return list;
+  return write_by_head(gains, "gain", [](float gain) { return json(gain); });
 }
 
 void read_gains(const JsonReader& object, const char* key, inference::HeadGains& value) {
   constexpr float kLargest = 1e6f;
-  const json* found = object.find(key);
-  if (!found) return;
-  if (!found->is_array()) object.fail(key, "a list of heads", *found);
-  value.clear();
-  for (const json& head : *found) {
-    const JsonReader reader(head, object.path(key));
-    model::BlockRef block;
-    std::uint32_t number = 0;
-    float gain = 1.0f;
-    reader.read_enum<model::BlockKind>("kind", block.kind, kKinds);
-    reader.read("layer", block.layer.value, 0u, kLastIndex);
-    reader.read("head", number, 0u, kLastIndex);
-    reader.read("gain", gain, -kLargest, kLargest);
-    value[{block, number}] = gain;
-  }
+  read_by_head(object, key, value, 1.0f,
+               [](const JsonReader& head, float& gain) { head.read("gain", gain, -kLargest, kLargest); });
 }
 
 json write_patterns(const inference::FixedPatterns& patterns) {
-  json list = json::array();
-  for (const auto& [head, pattern] : patterns) {
-    list.push_back({{"kind", enum_name<model::BlockKind>(kKinds, head.first.kind)},
-                    {"layer", head.first.layer.value},
-                    {"head", head.second},
-                    {"pattern", enum_name<attention::FixedPattern>(kFixedPatterns, pattern)}});
-  }
-  return list;
+  return write_by_head(patterns, "pattern", [](attention::FixedPattern pattern) {
+    return json(enum_name<attention::FixedPattern>(kFixedPatterns, pattern));
+  });
 }
 
 void read_patterns(const JsonReader& object, const char* key, inference::FixedPatterns& value) {
-  const json* found = object.find(key);
-  if (!found) return;
-  if (!found->is_array()) object.fail(key, "a list of heads", *found);
-  value.clear();
-  for (const json& head : *found) {
-    const JsonReader reader(head, object.path(key));
-    model::BlockRef block;
-    std::uint32_t number = 0;
-    attention::FixedPattern pattern = attention::FixedPattern::Uniform;
-    reader.read_enum<model::BlockKind>("kind", block.kind, kKinds);
-    reader.read("layer", block.layer.value, 0u, kLastIndex);
-    reader.read("head", number, 0u, kLastIndex);
-    reader.read_enum<attention::FixedPattern>("pattern", pattern, kFixedPatterns);
-    value[{block, number}] = pattern;
-  }
+  read_by_head(object, key, value, attention::FixedPattern::Uniform,
+               [](const JsonReader& head, attention::FixedPattern& pattern) {
+                 head.read_enum<attention::FixedPattern>("pattern", pattern, kFixedPatterns);
+               });
 }
 
 json write_limits(const ColorLimits& limits) {

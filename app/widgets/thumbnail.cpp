@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "app/analyses/line_tokens.h"
 #include "app/cells/stage_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -25,11 +26,6 @@ std::uint32_t most_pool(std::uint32_t tokens) {
   return pool;
 }
 
-attention::KeyRange real_tokens(const model::TokenBatch& tokens, std::uint32_t batch) {
-  if (batch >= tokens.lengths.size()) return tokens.length;
-  return {tokens.start(batch), tokens.start(batch) + tokens.lengths[batch]};
-}
-
 }  // namespace
 
 const char* kind_name(const Frame& frame, model::BlockKind kind) {
@@ -38,13 +34,15 @@ const char* kind_name(const Frame& frame, model::BlockKind kind) {
 }
 
 attention::KeyRange query_range(const Frame& frame, model::BlockKind kind) {
-  return frame.result.input ? real_tokens(frame.result.input->queries(kind), frame.state.selection.batch)
-                            : attention::KeyRange(0);
+  if (!frame.result.input) return {0};
+  const model::TokenBatch& tokens = frame.result.input->queries(kind);
+  return real_tokens(tokens, frame.state.selection.batch, tokens.length);
 }
 
 attention::KeyRange key_range(const Frame& frame, model::BlockKind kind) {
-  return frame.result.input ? real_tokens(frame.result.input->keys(kind), frame.state.selection.batch)
-                            : attention::KeyRange(0);
+  if (!frame.result.input) return {0};
+  const model::TokenBatch& tokens = frame.result.input->keys(kind);
+  return real_tokens(tokens, frame.state.selection.batch, tokens.length);
 }
 
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {

@@ -11,51 +11,11 @@
 
 #include "app/analyses/activation_patching.h"
 #include "app/analyses/kept_activation.h"
-#include "app/engine/engine_worker.h"
-#include "app/engine/gpu_runner.h"
 #include "core/json.h"
-#include "engine/asked_analysis.h"
+#include "engine/two_runs.h"
 
 using namespace headlight;
 using namespace headlight::app;
-
-namespace {
-
-using Ids = std::vector<std::uint32_t>;
-
-State text_of(const std::string& model, const Ids& ids, const Ids& target_ids = {}) {
-  State state;
-  const std::string path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model;
-  select_model(state, path, inference::open_model(path)->masks);
-  state.model().ids = {ids};
-  if (!target_ids.empty()) state.model().target_ids = {target_ids};
-  return state;
-}
-
-/// The engine with two runs.
-struct TwoRuns {
-  EngineWorker worker{{.open = open_gpu_runner,
-                       .tile_bytes = kDefaultTileBytes,
-                       .models = std::make_shared<ModelCache>(),
-                       .watch_load = [](std::size_t, std::size_t) { return true; }}};
-  std::uint64_t revision = 0;
-
-  TwoRuns() { worker.open(""); }
-
-  template <typename Found>
-  Found ask(const State& present, const State& frozen, const AnalysisQuery& query) {
-    worker.begin(
-        {.revision = ++revision, .inputs = run_inputs(present), .queries = {query}, .reference = run_inputs(frozen)});
-    while (worker.has_more()) worker.evaluate_some();
-    const EngineResult result = worker.snapshot();
-    REQUIRE(result.error == "");
-    REQUIRE(result.reference_error == "");
-    REQUIRE(result.analysed(query));
-    return found_in<Found>(*result.analysed(query));
-  }
-};
-
-}  // namespace
 
 TEST_SUITE("gpu") {
   TEST_CASE("a kept patch makes the present run the one that patching measured") {
@@ -65,18 +25,18 @@ TEST_SUITE("gpu") {
     for (const PatchMap map : {PatchMap::Residual, PatchMap::AttentionOutput, PatchMap::FeedForward, PatchMap::Heads}) {
       CAPTURE(static_cast<int>(map));
       const auto measured = patching_query({.map = map}, model::BlockKind::EncoderSelf, 0, 6, 3, 8);
-      const auto effects = runs.ask<PatchEffects>(present, frozen, measured);
+      const auto effects = runs.find<PatchEffects>(present, frozen, measured);
       const bool is_heads = map == PatchMap::Heads;
       const model::BlockRef block{.layer = LayerIndex{1}};
       const auto keeping = is_heads ? keeping_query(map, block, 0, 2, 0, 7) : keeping_query(map, block, 0, 0, 6, 1);
-      const auto kept = runs.ask<KeptActivation>(present, frozen, keeping);
+      const auto kept = runs.find<KeptActivation>(present, frozen, keeping);
       State patched = present;
       patched.changes.push_back({.name = "a patch", .intervention = kept.intervention});
-      const auto after = runs.ask<PatchEffects>(patched, frozen, measured);
+      const auto after = runs.find<PatchEffects>(patched, frozen, measured);
       CHECK(after.target.logit == effects.at(1, is_heads ? 2 : 6)->logit);
       CHECK(after.target.logit != effects.target.logit);
       patched.changes.clear();
-      CHECK(runs.ask<PatchEffects>(patched, frozen, measured).target.logit == effects.target.logit);
+      CHECK(runs.find<PatchEffects>(patched, frozen, measured).target.logit == effects.target.logit);
     }
   }
 
@@ -99,8 +59,8 @@ TEST_SUITE("gpu") {
                                     LayerIndex{layer}};
         const auto tokens = static_cast<std::uint32_t>(ids(is_encoder ? "ids" : "target_ids").size());
         const bool by_last = one.at("pooling") == "last";
-        const auto kept = runs.ask<KeptActivation>(present, frozen,
-                                                   steering_query(block, 0, by_last ? tokens - 1 : 0, by_last ? 1 : tokens));
+        const auto kept = runs.find<KeptActivation>(
+            present, frozen, steering_query(block, 0, by_last ? tokens - 1 : 0, by_last ? 1 : tokens));
         const auto& vector = std::get<inference::Add>(kept.intervention.operation).vector;
         const auto right = one.at("vector").get<std::vector<double>>();
         REQUIRE(vector.size() == right.size());
@@ -116,7 +76,7 @@ TEST_SUITE("gpu") {
         for (std::uint32_t token = 0; token + 1 < 12; token += 5) {
           const auto query =
               patching_query({.map = PatchMap::Heads}, model::BlockKind::EncoderSelf, 0, last, token, token + 1);
-          const double found = runs.ask<PatchEffects>(steered, frozen, query).target.logit;
+          const double found = runs.find<PatchEffects>(steered, frozen, query).target.logit;
           CHECK(std::abs(found - (logits[token] - logits[token + 1])) < 5e-5);
         }
       }

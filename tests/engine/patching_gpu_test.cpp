@@ -10,54 +10,20 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analyses/activation_patching.h"
-#include "app/engine/engine_worker.h"
-#include "app/engine/gpu_runner.h"
 #include "core/json.h"
-#include "engine/asked_analysis.h"
+#include "engine/two_runs.h"
 
 using namespace headlight;
 using namespace headlight::app;
 
 namespace {
 
-using Ids = std::vector<std::uint32_t>;
-
-State text_of(const std::string& model, const Ids& ids, const Ids& target_ids = {}) {
-  State state;
-  const std::string path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model;
-  select_model(state, path, inference::open_model(path)->masks);
-  state.model().ids = {ids};
-  if (!target_ids.empty()) state.model().target_ids = {target_ids};
-  return state;
+/// All effects of a query that measures patches.
+PatchEffects effects_of(TwoRuns& runs, const State& present, const State& frozen, const AnalysisQuery& query) {
+  PatchEffects found = runs.find<PatchEffects>(present, frozen, query);
+  REQUIRE(found.is_complete());
+  return found;
 }
-
-/// The engine with two runs.
-struct TwoRuns {
-  EngineWorker worker{{.open = open_gpu_runner,
-                       .tile_bytes = kDefaultTileBytes,
-                       .models = std::make_shared<ModelCache>(),
-                       .watch_load = [](std::size_t, std::size_t) { return true; }}};
-  std::uint64_t revision = 0;
-
-  TwoRuns() { worker.open(""); }
-
-  EngineResult ask(const State& present, const State& frozen, const AnalysisQuery& query) {
-    worker.begin(
-        {.revision = ++revision, .inputs = run_inputs(present), .queries = {query}, .reference = run_inputs(frozen)});
-    while (worker.has_more()) worker.evaluate_some();
-    return worker.snapshot();
-  }
-
-  PatchEffects effects(const State& present, const State& frozen, const AnalysisQuery& query) {
-    const EngineResult result = ask(present, frozen, query);
-    REQUIRE(result.error == "");
-    REQUIRE(result.reference_error == "");
-    REQUIRE(result.analysed(query));
-    PatchEffects found = found_in<PatchEffects>(*result.analysed(query));
-    REQUIRE(found.is_complete());
-    return found;
-  }
-};
 
 /// "residual" → Residual, …: the golden file's names.
 PatchMap map_named(const std::string& name) {
@@ -100,9 +66,9 @@ TEST_SUITE("gpu") {
         const auto kind = map.at("kind").get<std::string>(), what = map.at("map").get<std::string>();
         CAPTURE(kind);
         CAPTURE(what);
-        const PatchEffects found = runs.effects(present, frozen,
-                                                patching_query({.map = map_named(what)}, kind_named(kind), 0,
-                                                               number("position"), number("token"), number("other")));
+        const PatchEffects found = effects_of(runs, present, frozen,
+                                              patching_query({.map = map_named(what)}, kind_named(kind), 0,
+                                                             number("position"), number("token"), number("other")));
         check(found.target, expected.at("present"));
         check(found.source, expected.at("frozen"));
         const nlohmann::json& cells = map.at("cells");
@@ -127,8 +93,8 @@ TEST_SUITE("gpu") {
       const auto query = [&](bool into_frozen) {
         return patching_query({.map = map, .into_frozen = into_frozen}, model::BlockKind::EncoderSelf, 0, 6, 3, 8);
       };
-      const PatchEffects into_present = runs.effects(one, other, query(false));
-      const PatchEffects into_frozen = runs.effects(other, one, query(true));
+      const PatchEffects into_present = effects_of(runs, one, other, query(false));
+      const PatchEffects into_frozen = effects_of(runs, other, one, query(true));
       CHECK(into_present.target.logit != into_present.source.logit);
       CHECK(into_present.target.logit == into_frozen.target.logit);
       CHECK(into_present.source.logit == into_frozen.source.logit);
@@ -143,7 +109,7 @@ TEST_SUITE("gpu") {
     TwoRuns runs;
     const State one = text_of("gpt2", kText), other = text_of("gpt2", kOther);
     const PatchEffects found =
-        runs.effects(one, other, patching_query({}, model::BlockKind::EncoderSelf, 0, 6, 3, std::nullopt));
+        effects_of(runs, one, other, patching_query({}, model::BlockKind::EncoderSelf, 0, 6, 3, std::nullopt));
     REQUIRE(found.layers.size() == 2);
     CHECK(found.at(0, 0)->logit == found.target.logit);  // token 0 sees no other
     CHECK(found.at(1, 0)->logit == found.target.logit);
@@ -152,9 +118,9 @@ TEST_SUITE("gpu") {
     CHECK(*found.recovery_at(0, 1, PatchMeasure::Loss) == 1.0);
     // A head at the only token that differs below is the head at all tokens, up to there.
     const auto heads = [&](bool at_token, std::uint32_t token) {
-      return runs.effects(one, other,
-                          patching_query({.map = PatchMap::Heads, .token = token, .at_token = at_token},
-                                         model::BlockKind::EncoderSelf, 0, 1, 3, std::nullopt));
+      return effects_of(runs, one, other,
+                        patching_query({.map = PatchMap::Heads, .token = token, .at_token = at_token},
+                                       model::BlockKind::EncoderSelf, 0, 1, 3, std::nullopt));
     };
     const PatchEffects everywhere = heads(false, 1), there = heads(true, 1), elsewhere = heads(true, 0);
     for (std::size_t head = 0; head < there.columns; ++head) {

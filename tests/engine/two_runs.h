@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "app/engine/engine_worker.h"
+#include "app/engine/gpu_runner.h"
+#include "engine/asked_analysis.h"
+
+namespace headlight::app {
+
+using Ids = std::vector<std::uint32_t>;
+
+/// A model of tests/golden/models with these tokens as its text; an encoder-decoder's target is `target_ids`.
+inline State text_of(const std::string& model, const Ids& ids, const Ids& target_ids = {}) {
+  State state;
+  const std::string path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model;
+  select_model(state, path, inference::open_model(path)->masks);
+  state.model().ids = {ids};
+  if (!target_ids.empty()) state.model().target_ids = {target_ids};
+  return state;
+}
+
+/// An engine on the device that has a present and a frozen run, and answers analyses of both.
+class TwoRuns {
+ public:
+  TwoRuns() { worker_.open(""); }
+
+  EngineResult ask(const State& present, const State& frozen, const AnalysisQuery& query) {
+    worker_.begin(
+        {.revision = ++revision_, .inputs = run_inputs(present), .queries = {query}, .reference = run_inputs(frozen)});
+    while (worker_.has_more()) worker_.evaluate_some();
+    return worker_.snapshot();
+  }
+
+  /// What the analysis found; fails the test where there is an error instead.
+  template <typename Found>
+  Found find(const State& present, const State& frozen, const AnalysisQuery& query) {
+    const EngineResult result = ask(present, frozen, query);
+    REQUIRE(result.error == "");
+    REQUIRE(result.reference_error == "");
+    REQUIRE(result.analysed(query));
+    return found_in<Found>(*result.analysed(query));
+  }
+
+ private:
+  EngineWorker worker_{{.open = open_gpu_runner,
+                        .tile_bytes = kDefaultTileBytes,
+                        .models = std::make_shared<ModelCache>(),
+                        .watch_load = [](std::size_t, std::size_t) { return true; }}};
+  std::uint64_t revision_ = 0;
+};
+
+}  // namespace headlight::app
