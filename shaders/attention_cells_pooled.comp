@@ -12,6 +12,9 @@ layout(local_size_x = 8) in;
 #include "lib/load.glsl"
 #include "lib/cells.glsl"
 
+layout(constant_id = 0) const bool kHasExtras = true;     // softcap, position bias or an expression
+layout(constant_id = 1) const bool kMeansWeights = true;  // stage kMeanWeights: what isn't needed costs time on a processor
+
 const uint kRows = 4u;
 const uint kKeys = 4u;
 
@@ -72,7 +75,7 @@ void main() {
           [[dont_unroll]] for (uint t = 0u; t < keys_here; ++t) shows[t] = is_visible(p.mask, map, i, j + t) ? 1.0 : 0.0;
         }
         vec4 value = p.stage == kScores ? scores[r] : scores[r] * p.scale;
-        if (p.stage != kScores && has_extras()) {
+        if (kHasExtras && p.stage != kScores) {
           [[dont_unroll]] for (uint t = 0u; t < kKeys; ++t) value[t] = scaled_score(scores[r][t], map, i, j + t);
         }
         if (p.stage >= kWeights) {
@@ -81,7 +84,7 @@ void main() {
           float top = max(max(value.x, value.y), max(value.z, value.w));  // the largest score has the largest weight
           vec2 ml = stats[stats_at(head, i)];
           bool has_weights = ml.y != 0.0 && (p.has_finite_fill != 0u || shows != vec4(0.0));
-          if (p.stage == kMeanWeights) {
+          if (kMeansWeights) {
             vec4 counts = p.has_finite_fill != 0u ? exists : shows;
             vec4 weights = mix(vec4(0.0), exp(value - ml.x), equal(counts, vec4(1.0))) / ml.y;
             if (has_weights) pooled[r] += is_nan(ml.y) ? not_a_number() : dot(weights, vec4(1.0));

@@ -64,6 +64,10 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
       tuning.texel_reads && q.item_bytes() <= kernels.max_binding(true) && k.item_bytes() <= kernels.max_binding(true);
   Choice choice = choose(tuning, region.pool, parameters.d_k4);
   if (inputs.mask.expressions) choice.variant.expressions = inputs.mask.expressions->glsl;
+  if (choice.variant.shader == Shader::AttentionCellsPooled) {
+    const bool has_extras = inputs.softcap > 0.0f || inputs.mask.bias_at != 0 || inputs.mask.expressions;
+    choice.variant.constants = {has_extras ? 1u : 0u, stage == MapStage::MeanWeights ? 1u : 0u};
+  }
   const gpu::Kernel& kernel = kernels[choice.variant];
   const std::uint32_t group_columns = choice.columns, group_rows = choice.rows, strip = choice.strip;
   // Some heads per dispatch, or some rows of one head, where all of them would occupy the device for too long.

@@ -23,29 +23,30 @@ struct ShaderFacts {
 /// In the order of the enumerators.
 const std::array<ShaderFacts, kShaders>& shader_facts() {
   static const Constant activation{"activation", {0, 1, 2, 3, 4}};
-  static const std::array<ShaderFacts, kShaders> facts{{{"add_rows", {}},
-                                                        {"add_to_head", {}},
-                                                        {"attention_block_scores", {{"rows", {1, 8}, {16}}}},
-                                                        {"attention_block_softmax", {{"has_extras", {0, 1}}}},
-                                                        {"attention_block_values", {{"rows", {1, 8}, {8}}}},
-                                                        {"attention_cells_exact", {}},
-                                                        {"attention_cells_pooled", {}},
-                                                        {"attention_cells_tiled", {}},
-                                                        {"attention_merge", {}},
-                                                        {"attention_naive", {}},
-                                                        {"attention_tiled", {{"lanes", {64, 256}}}},
-                                                        {"average_head", {}},
-                                                        {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},
-                                                        {"linear_naive", {activation}},
-                                                        {"linear_shuffle", {activation, {"rows", {8, 16}}}},
-                                                        {"linear_sum", {activation}},
-                                                        {"linear_tiled", {activation, {"lanes", {64, 128, 256}}}},
-                                                        {"linear_vec4", {activation, {"rows", {1, 4, 8}}}},
-                                                        {"matrix_region", {}},
-                                                        {"norm", {{"lanes", {8, 64}}}},
-                                                        {"replace_head", {}},
-                                                        {"rotate", {}},
-                                                        {"scale_head", {}}}};
+  static const std::array<ShaderFacts, kShaders> facts{
+      {{"add_rows", {}},
+       {"add_to_head", {}},
+       {"attention_block_scores", {{"rows", {1, 8}, {16}}}},
+       {"attention_block_softmax", {{"has_extras", {0, 1}}}},
+       {"attention_block_values", {{"rows", {1, 8}, {8}}}},
+       {"attention_cells_exact", {}},
+       {"attention_cells_pooled", {{"has_extras", {0, 1}}, {"means_weights", {0, 1}}}},
+       {"attention_cells_tiled", {}},
+       {"attention_merge", {}},
+       {"attention_naive", {}},
+       {"attention_tiled", {{"lanes", {64, 256}}}},
+       {"average_head", {}},
+       {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},
+       {"linear_naive", {activation}},
+       {"linear_shuffle", {activation, {"rows", {8, 16}}}},
+       {"linear_sum", {activation}},
+       {"linear_tiled", {activation, {"lanes", {64, 128, 256}}}},
+       {"linear_vec4", {activation, {"rows", {1, 4, 8}}}},
+       {"matrix_region", {}},
+       {"norm", {{"lanes", {8, 64}}}},
+       {"replace_head", {}},
+       {"rotate", {}},
+       {"scale_head", {}}}};
   return facts;
 }
 

@@ -21,7 +21,7 @@ enum class Shader : std::uint8_t {
   AttentionBlockSoftmax,  ///< has_extras
   AttentionBlockValues,   ///< rows
   AttentionCellsExact,
-  AttentionCellsPooled,
+  AttentionCellsPooled,  ///< has_extras, means_weights
   AttentionCellsTiled,
   AttentionMerge,
   AttentionNaive,
