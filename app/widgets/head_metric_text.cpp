@@ -82,6 +82,8 @@ std::string name_of(const HeadRef& head) { return fmt::format("L{}H{}", head.blo
 
 const HeadMetricText& text_of(HeadMetric metric) { return kTexts[static_cast<std::size_t>(metric)]; }
 
+std::string head_name(const HeadRef& head) { return fmt::format("L{} H{}", head.block.layer.value, head.head); }
+
 std::string metric_number(HeadMetric metric, std::optional<double> value) {
   if (!value) return "\u2013";
   // A share that rounds to −0.00 is 0.

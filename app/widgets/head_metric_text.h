@@ -21,6 +21,9 @@ struct HeadMetricText {
 };
 const HeadMetricText& text_of(evaluation::HeadMetric metric);
 
+/// "L1 H4".
+std::string head_name(const HeadRef& head);
+
 /// "0.98"; "–" where the metric isn't defined.
 std::string metric_number(evaluation::HeadMetric metric, std::optional<double> value);
 

@@ -11,6 +11,7 @@
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
 #include "app/widgets/empty_note.h"
+#include "app/widgets/head_metric_text.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/segmented.h"
 
@@ -49,15 +50,13 @@ const char* formula_of(CircuitScore score) {
   return "";
 }
 
-std::string name_of(const HeadRef& head) { return fmt::format("L{} H{}", head.block.layer.value, head.head); }
-
 class CompositionPanel final : public FindPanel {
  public:
   Heading heading(const Frame& frame) override {
     const Selection& selection = frame.state.selection;
     if (frame.state.heads.circuit_score == CircuitScore::Copying) return {.title = "Heads that copy, by their weights"};
-    return {.title =
-                fmt::format("What works with {}, by weights", name_of({.block = selection.block, .head = selection.head}))};
+    return {.title = fmt::format("What works with {}, by weights",
+                                 head_name({.block = selection.block, .head = selection.head}))};
   }
 
   void draw(Frame& frame) override {
@@ -124,7 +123,7 @@ class CompositionPanel final : public FindPanel {
       if (at != heads_.end()) at->value = composed.scores[kind];
       has_any = has_any || composed.scores[kind].has_value();
     }
-    const std::string name = name_of(found.head);
+    const std::string name = head_name(found.head);
     const double width = frame.result.network->layer(found.head.block).weights->query.in();
     std::string text = fmt::format(
         "How much the {} of {} read what an earlier head writes, and those of later heads what it writes: {}, in Frobenius "
@@ -157,8 +156,8 @@ class CompositionPanel final : public FindPanel {
 
   static std::string about(CircuitScore score, const HeadRef& selected, const HeadRef& head, double value) {
     const char* clicks = "Click: selects the head. Double click: opens it.";
-    if (score == CircuitScore::Copying) return fmt::format("{}: {:+.4f}. {}", name_of(head), value, clicks);
-    return fmt::format("{} and {}, by the {} of the later one: {:.4f}. {}", name_of(selected), name_of(head),
+    if (score == CircuitScore::Copying) return fmt::format("{}: {:+.4f}. {}", head_name(head), value, clicks);
+    return fmt::format("{} and {}, by the {} of the later one: {:.4f}. {}", head_name(selected), head_name(head),
                        reader_of(score), value, clicks);
   }
 

@@ -82,8 +82,7 @@ class TablePainter {
     }
     draw_pin(head, {left, y});
     ImFont* font = is_selected ? frame_.ui.fonts().strong : frame_.ui.fonts().body;
-    list->AddText(font, font_size(font), {left + kPin, text_y(font, y, kRow)}, theme.text,
-                  fmt::format("L{} H{}", head.block.layer.value, head.head).c_str());
+    list->AddText(font, font_size(font), {left + kPin, text_y(font, y, kRow)}, theme.text, head_name(head).c_str());
     const evaluation::HeadMetrics* known = metrics_.of(head);
     for (std::size_t i = 0; i < kHeadMetrics; ++i) draw_cell(known, i, {column_x(left, i), y});
     if (is_opened) open_head(frame_, head);

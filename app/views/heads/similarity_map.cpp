@@ -10,6 +10,7 @@
 
 #include "app/shell/heatmap_renderer.h"
 #include "app/widgets/color_bar.h"
+#include "app/widgets/head_metric_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
@@ -39,8 +40,6 @@ void draw_names(const Frame& frame, const HeadSimilarity& found, const std::vect
 }
 
 }  // namespace
-
-std::string head_name(const HeadRef& head) { return fmt::format("L{} H{}", head.block.layer.value, head.head); }
 
 void SimilarityMap::show(std::shared_ptr<const AnalysisResult> result, const HeadSimilarity& found, bool is_grouped) {
   if (result_ == result && is_grouped_ == is_grouped) return;

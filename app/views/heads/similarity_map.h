@@ -36,7 +36,4 @@ class SimilarityMap {
   float largest_ = 0.0F;
 };
 
-/// "L3 H1".
-std::string head_name(const HeadRef& head);
-
 }  // namespace headlight::app

@@ -189,7 +189,7 @@ class ModelView final : public ViewPanel {
     const shell::Theme& theme = frame.ui.theme();
     ImFont* font = frame.ui.fonts().small;
     const HeadChoices& choices = frame.state.heads;
-    std::string text = fmt::format("L{} H{}", head.block.layer.value, head.head);
+    std::string text = head_name(head);
     if (metrics && choices.order) {
       text += "  " + metric_number(*choices.order, metrics->value(*choices.order, choices.scoring));
     } else if (metrics && choices.shows_badges) {
