@@ -100,7 +100,33 @@ void Difference::end_strip(const attention::Tile& run, const attention::Tile& re
   }
 }
 
+/// The base's evaluation, whose tiles are read of the reference.
+class OfReference final : public Evaluation {
+ public:
+  explicit OfReference(std::unique_ptr<Evaluation> base) : base_(std::move(base)) {}
+
+  Step next(std::size_t most_cells) override {
+    Step step = base_->next(most_cells);
+    step.of = Of::Reference;
+    return step;
+  }
+  void take(std::vector<attention::Tile> tiles) override { base_->take(std::move(tiles)); }
+  bool is_done() const override { return base_->is_done(); }
+  attention::Tile result() override { return base_->result(); }
+
+ private:
+  std::unique_ptr<Evaluation> base_;
+};
+
 }  // namespace
+
+std::unique_ptr<Evaluation> begin_frozen(const TileQuery& query, const EvaluationSubject& subject) {
+  TileQuery of_base = query;
+  of_base.quantity = *quantity(query.quantity).base;
+  EvaluationSubject reference = subject;
+  reference.run = subject.reference;
+  return std::make_unique<OfReference>(quantity(of_base.quantity).begin(of_base, reference));
+}
 
 std::unique_ptr<Evaluation> begin_difference(const TileQuery& query, const EvaluationSubject& subject) {
   return std::make_unique<Difference>(query, subject);

@@ -14,4 +14,7 @@ namespace headlight::app {
 /// has the fill in it and may be infinite. There are no row statistics: row_max and row_sum are empty.
 std::unique_ptr<Evaluation> begin_difference(const TileQuery& query, const EvaluationSubject& subject);
 
+/// Evaluation of the base of the query's quantity, of the reference alone.
+std::unique_ptr<Evaluation> begin_frozen(const TileQuery& query, const EvaluationSubject& subject);
+
 }  // namespace headlight::app

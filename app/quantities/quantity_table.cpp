@@ -148,6 +148,17 @@ Quantity difference(const Quantity& base, QuantityId id) {
   return line;
 }
 
+Quantity frozen(const Quantity& base, QuantityId id) {
+  Quantity line = base;
+  line.id = "frozen-" + base.id;
+  line.title = "frozen run's " + base.title;
+  line.figure_title = "frozen run's " + base.figure_title;
+  line.base = id;
+  line.is_of_frozen = true;
+  line.begin = begin_frozen;
+  return line;
+}
+
 std::vector<Quantity> all() {
   std::vector<Quantity> lines = stages();
   const Quantity weights = lines[static_cast<std::size_t>(Stage::Weights)];
@@ -158,6 +169,9 @@ std::vector<Quantity> all() {
   lines.push_back(norms(lines[kMeanOfKind.index()]));
   const std::size_t of_one_run = lines.size();
   for (std::size_t index = 0; index < of_one_run; ++index) lines.push_back(difference(lines[index], QuantityId(index)));
+  for (const QuantityId id : {QuantityId(Stage::Weights), kMeanOfLayer, kMeanOfKind}) {
+    lines.push_back(frozen(lines[id.index()], id));
+  }
   return lines;
 }
 
@@ -178,6 +192,12 @@ std::optional<QuantityId> find_quantity(std::string_view id) {
 
 QuantityId difference_of(QuantityId id) {
   const auto found = std::ranges::find(quantities(), std::optional(id), &Quantity::base);
+  return QuantityId(static_cast<std::size_t>(found - quantities().begin()));
+}
+
+QuantityId frozen_of(QuantityId id) {
+  const auto found =
+      std::ranges::find_if(quantities(), [id](const Quantity& line) { return line.is_of_frozen && line.base == id; });
   return QuantityId(static_cast<std::size_t>(found - quantities().begin()));
 }
 

@@ -303,6 +303,18 @@ struct PatchingChoices {
   bool operator==(const PatchingChoices&) const = default;
 };
 
+/// What the side-by-side view shows beside the selected head.
+enum class SideMap : std::uint8_t {
+  OtherHead,  ///< another head of the same kind of attention, in this run
+  Frozen,     ///< the same head in the frozen run
+};
+struct SideBySideChoices {
+  SideMap right = SideMap::OtherHead;
+  std::uint32_t layer = 0, head = 1;  ///< of the other head; beyond the last one: the last one is shown
+
+  bool operator==(const SideBySideChoices&) const = default;
+};
+
 /// All choices of the user: compared, copied, saved and undone as one value. It contains no computed results.
 struct State {
   Source source;
@@ -322,6 +334,7 @@ struct State {
   CompareChoices compare;
   WhatIfChoices what_if;
   PatchingChoices patching;
+  SideBySideChoices side_by_side;
 
   // Compiled once, in state.cpp, instead of in each of some fifty sources that copy, compare or drop a state.
   State();

@@ -80,6 +80,7 @@ inline constexpr std::array<EnumName<FlowMethod>, 3> kFlowMethods = {
     {{FlowMethod::Routes, "routes"}, {FlowMethod::Rollout, "rollout"}, {FlowMethod::MaximumFlow, "flow"}}};
 inline constexpr std::array<EnumName<KnockoutMeasure>, 3> kKnockoutMeasures = {
     {{KnockoutMeasure::Logit, "logit"}, {KnockoutMeasure::Probability, "probability"}, {KnockoutMeasure::Loss, "loss"}}};
+inline constexpr std::array<EnumName<SideMap>, 2> kSideMaps = {{{SideMap::OtherHead, "head"}, {SideMap::Frozen, "frozen"}}};
 inline constexpr std::array<EnumName<Ablation>, 2> kAblations = {{{Ablation::Zero, "zero"}, {Ablation::Mean, "mean"}}};
 inline constexpr std::array<EnumName<PatchMap>, 4> kPatchMaps = {{{PatchMap::Residual, "residual"},
                                                                   {PatchMap::AttentionOutput, "attention"},

@@ -161,6 +161,13 @@ void add_comparison(std::vector<Field>& fields) {
   fields.push_back(choice_field("what_if", "ablation", "Choose how heads are knocked out",
                                 at(&State::what_if, &WhatIfChoices::ablation), kAblations));
   fields.push_back(switch_field("what_if", "is_sorted", "Sort heads", at(&State::what_if, &WhatIfChoices::is_sorted)));
+  const auto in_side_by_side = [](auto... member) { return at(&State::side_by_side, member...); };
+  fields.push_back(choice_field("side_by_side", "right", "Choose what is beside the head",
+                                in_side_by_side(&SideBySideChoices::right), kSideMaps));
+  fields.push_back(continuous(number_field("side_by_side", "layer", "Choose the other head",
+                                           in_side_by_side(&SideBySideChoices::layer), 0u, kLastIndex)));
+  fields.push_back(continuous(number_field("side_by_side", "head", "Choose the other head",
+                                           in_side_by_side(&SideBySideChoices::head), 0u, kLastIndex)));
   const auto in_patching = [](auto... member) { return at(&State::patching, member...); };
   fields.push_back(
       choice_field("patching", "map", "Choose what is patched", in_patching(&PatchingChoices::map), kPatchMaps));

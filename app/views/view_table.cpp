@@ -14,6 +14,7 @@
 #include "app/views/neuron/neuron_view.h"
 #include "app/views/patching/patching_view.h"
 #include "app/views/predictions/predictions_view.h"
+#include "app/views/side_by_side/side_by_side_view.h"
 #include "app/views/steps/steps_view.h"
 #include "app/views/text/text_view.h"
 #include "app/views/what_if/what_if_view.h"
@@ -53,6 +54,10 @@ constexpr std::array<std::string_view, 6> kWhatIfSettings = {"what_if.measure", 
 constexpr std::array<std::string_view, 8> kPatchingSettings = {"patching.map",   "patching.into_frozen", "patching.measure",
                                                                "patching.token", "patching.at_token",    "logits.token",
                                                                "logits.other",   "view.pinned"};
+
+constexpr std::array<std::string_view, 7> kSideBySideSettings = {
+    "selection.mean",    "side_by_side.right", "side_by_side.layer", "side_by_side.head",
+    "view.color_spread", "view.show_numbers",  "view.pinned"};
 
 bool has_run(const Frame& frame) { return frame.result.run != 0; }
 
@@ -183,6 +188,14 @@ constexpr std::array kViews = {
          &has_run,
          &open_patching_view,
          &only_logits},
+    View{"pair",
+         "Side by side",
+         "Two heads, or one head in this run and in the frozen one, with the same zoom, pointer and colours.",
+         {Key::J, {}, "J"},
+         kSideBySideSettings,
+         &has_run,
+         &open_side_by_side_view,
+         &only_weights},
 };
 
 }  // namespace

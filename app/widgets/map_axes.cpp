@@ -229,6 +229,16 @@ glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const Axis
   return margins;
 }
 
+float measure_overhang(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 margins,
+                       glm::vec2 room) {
+  const view::Viewport fitted({.origin = {}, .size = glm::max(room - margins, 1.0F)}, queries.count, keys.count);
+  const float cell = fitted.cell_size().x;
+  const PlacedLabels placed =
+      place(frame, view::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMostUp);
+  const bool is_slanted = placed.labels.angle == view::LabelAngle::Diagonal && !placed.is_upright;
+  return is_slanted ? std::ceil(std::min(placed.labels.extent, kMostUp)) : 0.0F;
+}
+
 void draw_axes(const Frame& frame, const view::Viewport& viewport, glm::vec2 margins, const AxisTokens& queries,
                const AxisTokens& keys, const MarkedLabels& marked) {
   const AxisPainter painter(frame, viewport, margins);

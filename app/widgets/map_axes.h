@@ -24,6 +24,10 @@ struct AxisTokens {
 /// and cells together. Doesn't depend on zoom or pointer, so that the map doesn't move.
 glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room);
 
+/// What slanted labels of the last columns need at the right of the cells, UI units; 0 where labels are level or upright.
+float measure_overhang(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 margins,
+                       glm::vec2 room);
+
 /// A row and a column whose labels are highlighted and always shown.
 struct MarkedLabels {
   std::optional<std::uint32_t> query, key;

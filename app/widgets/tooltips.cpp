@@ -199,6 +199,8 @@ constexpr std::array kLines = {
     Line{"section.mask", "Folds or opens the mask: which tokens may see which."},
     Line{"section.model", "Folds or opens the model and its settings."},
     Line{"section.text", "Folds or opens the text and its tokens."},
+    Line{"side_by_side.right.0", "Another head of this run, of the same kind of attention."},
+    Line{"side_by_side.right.1", "The same head in the frozen run (Ctrl+D freezes one)."},
     Line{"status.compare.button", "Forgets the frozen run; maps show the present one again."},
     Line{"status.reset.button", "Puts masks and heads back to what the model was trained with."},
     Line{"text.examples", "Texts that are worth a look."},

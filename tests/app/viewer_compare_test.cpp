@@ -116,6 +116,70 @@ TEST_SUITE("gpu") {
     CHECK(has_difference(attention::Stage::Heads));
   }
 
+  TEST_CASE("side by side: two heads with one zoom, one pointer and one scale; swapped, stepped, and the frozen run") {
+    State state;
+    state.text() = "the cat sat on the mat";
+    UiDriver ui(state);
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::J);
+    REQUIRE(ui.state().view.tab == "pair");
+    REQUIRE(ui.sees("side_by_side.left"));
+    REQUIRE(ui.sees("side_by_side.other"));
+    CHECK(ui.sees("side_by_side.shared"));
+    check_tips(ui);
+    const std::uint32_t tokens = ui.result().shapes.begin()->second.queries;
+    const auto weights_of_head = [&](QuantityId id, std::uint32_t layer, std::uint32_t head) -> const attention::Tile* {
+      for (const auto& [query, known] : ui.result().tiles) {
+        const bool is_whole = query.pool == 1 && query.row == 0 && query.column == 0 && query.rows == tokens;
+        if (is_whole && query.quantity == id && query.block.layer.value == layer && query.head == head)
+          return known.tile.get();
+      }
+      return nullptr;
+    };
+    CHECK(weights_of_head(attention::Stage::Weights, 0, 0));
+    CHECK(weights_of_head(attention::Stage::Weights, 0, 1));
+
+    // A click on the right one pins the cell for all views; the wheel zooms both.
+    ui.click_within("side_by_side.other", 0.25F, 0.6F);
+    REQUIRE(ui.state().view.pinned);
+    CHECK(ui.state().view.pinned->query == static_cast<std::uint32_t>(0.6F * static_cast<float>(tokens)));
+    CHECK(ui.state().view.pinned->key == static_cast<std::uint32_t>(0.25F * static_cast<float>(tokens)));
+    const view::Rect before = ui.rect("side_by_side.left");
+    ui.move_to("side_by_side.other");
+    ui.feed({shell::MouseMove{ui.rect("side_by_side.other").center()}, shell::MouseWheel{.steps = {0.0F, 3.0F}}});
+    const view::Rect zoomed = ui.rect("side_by_side.left");
+    CHECK(zoomed.size.x * zoomed.size.y > before.size.x * before.size.y);
+
+    ui.click("side_by_side.next");
+    CHECK(ui.state().side_by_side.head == 2);
+    CHECK(weights_of_head(attention::Stage::Weights, 0, 2));
+    ui.click("side_by_side.previous");
+    ui.click("side_by_side.swap");
+    CHECK(ui.state().selection.head == 1);
+    CHECK(ui.state().side_by_side.head == 0);
+    ui.click("side_by_side.previous");  // from the first head to the last one
+    CHECK(ui.state().side_by_side.layer == ui.result().shapes.size() - 1);
+    ui.click("side_by_side.keep");
+    CHECK(ui.state().side_by_side.layer == 0);
+    CHECK(ui.state().side_by_side.head == 1);
+
+    ui.click("side_by_side.right.1");
+    CHECK(ui.sees("side_by_side.nothing_frozen"));
+    CHECK_FALSE(ui.sees("side_by_side.left"));
+    ui.click("side_by_side.freeze");
+    REQUIRE(ui.state().compare.frozen);
+    CHECK(ui.sees("side_by_side.left"));
+    ui.click("mask.causal");
+    const attention::Tile* frozen = weights_of_head(frozen_of(attention::Stage::Weights), 0, 1);
+    const attention::Tile* present = weights_of_head(attention::Stage::Weights, 0, 1);
+    REQUIRE(frozen);
+    REQUIRE(present);
+    CHECK(frozen->values != present->values);
+    CHECK(frozen->is_masked(0, 5) != present->is_masked(0, 5));
+    ui.fill_in("text.edit", "the cat sat on the red mat");
+    CHECK(ui.sees("side_by_side.refused"));
+  }
+
   TEST_CASE("what if: the map and the list of heads, by every measure; a click selects, a button knocks out") {
     State state;
     state.text() = "the cat sat on the mat";

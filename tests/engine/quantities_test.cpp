@@ -168,6 +168,28 @@ TEST_CASE("a difference is the run's cell less the reference's, in every quantit
   CHECK_THROWS_AS(evaluate({.run = *run}, whole(difference_of(Stage::Weights), *run, kFirst)), Error);
 }
 
+TEST_CASE("weights of the frozen run, and their means, are the reference's own") {
+  const std::shared_ptr<const inference::Run> run = run_of(other_weights());
+  const std::shared_ptr<const inference::Run> reference = run_of(playground());
+  for (const QuantityId id : {QuantityId(Stage::Weights), kMeanOfLayer, kMeanOfKind}) {
+    CAPTURE(quantity(id).id);
+    CHECK(quantity(frozen_of(id)).base == id);
+    for (const std::uint32_t pool : {1U, 2U}) {
+      TileQuery query = whole(id, *run, kFirst, id == QuantityId(Stage::Weights) ? 1 : 0);
+      query.pool = pool;
+      const attention::Tile expected = evaluate({.run = *reference}, query);
+      const attention::Tile present = evaluate({.run = *run}, query);
+      query.quantity = frozen_of(id);
+      const attention::Tile found = evaluate({.run = *run, .reference = reference.get()}, query);
+      CHECK(found.values == expected.values);
+      CHECK(found.values != present.values);
+      CHECK(found.masked == expected.masked);
+      CHECK(found.row_sum == expected.row_sum);
+    }
+  }
+  CHECK_THROWS_AS(evaluate({.run = *run}, whole(frozen_of(Stage::Weights), *run, kFirst)), Error);
+}
+
 TEST_CASE("a pooled difference of weights is the farthest from 0, with its sign") {
   const std::shared_ptr<const inference::Run> run = run_of(other_weights());
   const std::shared_ptr<const inference::Run> reference = run_of(playground());

@@ -129,6 +129,7 @@ State unusual_state() {
   const FrozenRun frozen{.inputs = run_inputs(state), .name = "1 head scaled"};
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;
   state.compare = {.frozen = frozen, .shows_difference = false};
+  state.side_by_side = {.right = SideMap::Frozen, .layer = 3, .head = 5};
   state.what_if = {.measure = KnockoutMeasure::Loss, .ablation = Ablation::Mean, .is_sorted = false};
   state.patching = {
       .map = PatchMap::Heads, .measure = PatchMeasure::Loss, .into_frozen = true, .token = 3, .at_token = true};

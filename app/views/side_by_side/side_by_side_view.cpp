@@ -1,0 +1,255 @@
+#include "app/views/side_by_side/side_by_side_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <glm/geometric.hpp>
+
+#include "app/quantities/shown_map.h"
+#include "app/shell/imgui_vectors.h"
+#include "app/views/side_by_side/sides_choice.h"
+#include "app/views/side_by_side/weight_map.h"
+#include "app/widgets/color_bar.h"
+#include "app/widgets/empty_note.h"
+#include "app/widgets/head_metric_text.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/map_axes.h"
+#include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kMapGap = 20.0F;
+constexpr float kAbove = 6.0F;  // above the maps and below them
+constexpr float kFooter = 36.0F;
+constexpr float kBarWidth = 120.0F, kLeastWithBar = 420.0F;
+constexpr float kStackRatio = 1.25F;  // a region that is so much higher than wide has its maps one below the other
+constexpr float kWheelZoom = 1.2F;    // a step of the wheel
+constexpr float kClickSlack = 4.0F;   // UI units that the pointer may move during a click
+constexpr std::uint32_t kLeftPlace = 0x5B, kRightPlace = 0x5C;
+
+using attention::Cell;
+
+/// One side: which weights, and what they are called.
+struct Side {
+  TileQuery map;
+  std::string title;
+};
+
+/// Where both are. Sizes and margins are equal.
+struct Rooms {
+  std::array<glm::vec2, 2> origins;     ///< of the titles
+  glm::vec2 size{0.0F}, margins{0.0F};  ///< of title, tokens and cells; of title and tokens
+  std::array<view::Rect, 2> areas;      ///< of the cells
+};
+
+Side left_side(const Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  const TileQuery map = shown_map(selection, {.block = selection.block, .batch = selection.batch, .head = selection.head});
+  const HeadRef head{.block = selection.block, .head = selection.head};
+  std::string title = selection.mean == HeadMean::None    ? head_name(head)
+                      : selection.mean == HeadMean::Layer ? fmt::format("mean of layer {}", selection.block.layer.value)
+                                                          : "mean of all heads";
+  return {.map = map, .title = std::move(title)};
+}
+
+Side right_side(const Frame& frame) {
+  Side side = left_side(frame);
+  if (frame.state.side_by_side.right == SideMap::Frozen) {
+    side.map.quantity = frozen_of(side.map.quantity);
+    side.title += fmt::format(" of the frozen run \u201C{}\u201D", frame.state.compare.frozen->name);
+    return side;
+  }
+  const HeadRef head = other_head(frame);
+  return {.map = {.block = head.block, .batch = frame.state.selection.batch, .head = head.head}, .title = head_name(head)};
+}
+
+/// A number of a cell that may not be known yet.
+std::string cell_text(const std::optional<float>& value) { return value ? fmt::format("{:.4f}", *value) : "\u2026"; }
+
+AxisTokens tokens_of(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,
+                     const char* name) {
+  const std::uint32_t batch = frame.state.selection.batch;
+  return {.texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr, .count = count, .real = real, .name = name};
+}
+
+class SideBySideView final : public ViewPanel {
+ public:
+  void draw(Frame& frame) override {
+    if (!frame.result.input || !frame.result.shapes.contains(frame.state.selection.block)) return;
+    choose_sides(frame);
+    const bool is_frozen = frame.state.side_by_side.right == SideMap::Frozen;
+    if (is_frozen && !frame.state.compare.frozen) {
+      return draw_empty_note(frame, "side_by_side.nothing_frozen", "Nothing is frozen",
+                             "Freeze this run (Ctrl+D), then change the text, the masks or the model: both runs stand "
+                             "side by side.");
+    }
+    if (is_frozen && !frame.result.reference_error.empty()) {
+      return draw_empty_note(frame, "side_by_side.refused", "The frozen run can't stand beside this one",
+                             frame.result.reference_error);
+    }
+    draw_maps(frame, left_side(frame), right_side(frame));
+  }
+
+ private:
+  void draw_maps(Frame& frame, const Side& left, const Side& right) {
+    const model::BlockKind kind = frame.state.selection.block.kind;
+    const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
+    queries_ = tokens_of(frame, frame.result.input->queries(kind), shape.queries, query_range(frame, kind), "query");
+    keys_ = tokens_of(frame, frame.result.input->keys(kind), shape.keys, key_range(frame, kind), "key");
+    ImGui::Dummy({0.0F, kAbove});
+    const ImVec2 begin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const Rooms rooms = lay_out(frame, {.origin = to_glm(begin), .size = {room.x, std::max(room.y - kFooter, 1.0F)}}, shape);
+    frame.transient.hovered.reset();
+    for (std::size_t side = 0; side < 2; ++side) handle_pointer(frame, viewport(frame, rooms.areas[side], shape), side);
+    const view::Viewport first_port = viewport(frame, rooms.areas[0], shape);
+    const view::Viewport second_port = viewport(frame, rooms.areas[1], shape);
+    WeightMap first(frame, left.map, first_port, kLeftPlace), second(frame, right.map, second_port, kRightPlace);
+    const float largest = std::max(first.largest(), second.largest());
+    first.draw(largest);
+    second.draw(largest);
+    draw_frame(frame, first_port, rooms, left, 0);
+    draw_frame(frame, second_port, rooms, right, 1);
+    frame.mark("side_by_side.left", first_port.visible());
+    frame.mark("side_by_side.other", second_port.visible());
+    const float end = std::max(rooms.areas[0].end().y, rooms.areas[1].end().y);
+    draw_footer(frame, {.origin = {begin.x, end + kAbove}, .size = {room.x, kFooter}}, first, second);
+    if (frame.transient.hovered) draw_tooltip(frame, left, right, *frame.transient.hovered);
+  }
+
+  static view::Viewport viewport(const Frame& frame, const view::Rect& area, const inference::BlockShape& shape) {
+    return {area, shape.queries, shape.keys, frame.transient.zoom, frame.transient.pan};
+  }
+
+  /// Both maps with their titles and tokens, next to each other or, in a high region, one below the other. A map that isn't
+  /// zoomed takes no more height than its cells.
+  Rooms lay_out(const Frame& frame, const view::Rect& all, const inference::BlockShape& shape) const {
+    Rooms rooms;
+    const float line = ImGui::GetTextLineHeightWithSpacing();
+    const bool is_stacked = all.size.y > all.size.x * kStackRatio;
+    rooms.size = is_stacked ? glm::vec2(all.size.x, (all.size.y - kMapGap) * 0.5F)
+                            : glm::vec2((all.size.x - kMapGap) * 0.5F, all.size.y);
+    rooms.margins = measure_axes(frame, queries_, keys_, rooms.size - glm::vec2(0.0F, line)) + glm::vec2(0.0F, line);
+    const float overhang = measure_overhang(frame, queries_, keys_, rooms.margins, rooms.size);
+    const glm::vec2 most = glm::max(rooms.size - rooms.margins - glm::vec2(overhang, 4.0F), 1.0F);
+    const view::Viewport whole({.origin = {}, .size = most}, shape.queries, shape.keys);
+    const glm::vec2 cells(most.x, std::min(most.y, whole.visible().size.y * frame.transient.zoom));
+    rooms.origins[0] = all.origin;
+    rooms.origins[1] = all.origin + (is_stacked ? glm::vec2(0.0F, cells.y + rooms.margins.y + kMapGap)
+                                                : glm::vec2(rooms.size.x + kMapGap, 0.0F));
+    for (std::size_t side = 0; side < 2; ++side) {
+      rooms.areas[side] = {.origin = rooms.origins[side] + rooms.margins, .size = cells};
+    }
+    return rooms;
+  }
+
+  /// Zoom, pan, pin and hover on one of the maps act on both.
+  void handle_pointer(Frame& frame, view::Viewport shown, std::size_t side) {
+    const ImGuiIO& io = ImGui::GetIO();
+    const glm::vec2 pointer = to_glm(io.MousePos);
+    ImGui::SetCursorScreenPos(to_imgui(shown.visible().origin));
+    ImGui::PushID(static_cast<int>(side));
+    ImGui::InvisibleButton("cells", to_imgui(glm::max(shown.visible().size, 1.0F)));
+    ImGui::PopID();
+    const bool is_hovered = ImGui::IsItemHovered();
+    if (is_hovered && io.MouseWheel != 0.0F) shown = shown.zoomed_at(pointer, std::pow(kWheelZoom, io.MouseWheel));
+    if (ImGui::IsItemActivated()) pressed_at_ = pointer;
+    if (ImGui::IsItemActive() && shown.zoom() > 1.0F) shown = shown.moved(to_glm(io.MouseDelta));
+    const std::optional<view::CellPosition> at = shown.cell_at(pointer);
+    if (is_hovered && at) {
+      const Cell cell{.query = at->row, .key = at->column};
+      frame.transient.hovered = cell;
+      frame.transient.hovered_stage = attention::Stage::Weights;
+      if (ImGui::IsItemDeactivated() && glm::length(pointer - pressed_at_) <= kClickSlack) {
+        std::optional<Cell>& pinned = frame.state.view.pinned;
+        pinned = pinned == cell ? std::nullopt : std::optional(cell);
+      }
+    }
+    frame.transient.zoom = shown.zoom();
+    frame.transient.pan = shown.pan();
+  }
+
+  /// The title, the tokens, and the cell under the pointer or the pinned one.
+  void draw_frame(Frame& frame, const view::Viewport& shown, const Rooms& rooms, const Side& side, std::size_t index) const {
+    ImFont* font = frame.ui.fonts().strong;
+    const std::string title = fit_text(font, side.title, rooms.size.x);
+    frame.ui.ensure_glyphs(title);
+    ImGui::GetWindowDrawList()->AddText(font, font_size(font), to_imgui(rooms.origins[index]), frame.ui.theme().text,
+                                        title.c_str());
+    const std::optional<Cell>& at = frame.transient.hovered ? frame.transient.hovered : frame.state.view.pinned;
+    const bool is_inside = at && at->query < shown.rows() && at->key < shown.columns();
+    draw_axes(frame, shown, rooms.margins - glm::vec2(0.0F, ImGui::GetTextLineHeightWithSpacing()), queries_, keys_,
+              is_inside ? MarkedLabels{.query = at->query, .key = at->key} : MarkedLabels{});
+    if (!is_inside) return;
+    const view::Rect cell = shown.rect_of({.row = at->query, .column = at->key});
+    const view::Rect cells = shown.visible();
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    ImGui::PushClipRect(to_imgui(cells.origin - 2.0F), to_imgui(cells.end() + 2.0F), true);
+    const shell::Color color = frame.ui.theme().text;
+    list->AddRect({cells.origin.x - 1.0F, cell.origin.y}, {cells.end().x + 1.0F, cell.end().y}, color);
+    list->AddRect({cell.origin.x, cells.origin.y - 1.0F}, {cell.end().x, cells.end().y + 1.0F}, color);
+    ImGui::PopClipRect();
+  }
+
+  void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell) const {
+    const auto number = [&](const Side& side) {
+      return TileNumbers(frame, side.map.block, side.map.batch, side.map.head).cell(side.map.quantity, cell);
+    };
+    const std::optional<float> a = number(left), b = number(right);
+    const std::string tokens =
+        fmt::format("\u201C{}\u201D looks at \u201C{}\u201D", queries_.label(cell.query), keys_.label(cell.key));
+    frame.ui.ensure_glyphs(tokens);
+    ImGui::BeginTooltip();
+    ImGui::TextUnformatted(tokens.c_str());
+    const std::string difference = a && b ? fmt::format("{:+.4f}", *a - *b) : "\u2026";
+    ImGui::Text("left %s, right %s, left \u2212 right %s", cell_text(a).c_str(), cell_text(b).c_str(), difference.c_str());
+    ImGui::EndTooltip();
+  }
+
+  /// What both maps have in common, and the colours of both.
+  void draw_footer(Frame& frame, const view::Rect& area, const WeightMap& left, const WeightMap& right) const {
+    const bool has_bar = area.size.x >= kLeastWithBar;
+    if (has_bar) {
+      const view::Rect bar{.origin = {area.end().x - kBarWidth, area.origin.y + 4.0F}, .size = {kBarWidth, 5.0F}};
+      draw_small_color_bar(frame, bar, left.colors(std::max(left.largest(), right.largest())));
+    }
+    ImGui::SetCursorScreenPos(to_imgui(area.origin));
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    const std::string text = shared_text(left.exact(), right.exact());
+    frame.ui.ensure_glyphs(text);
+    const float left_edge = ImGui::GetCursorPosX();
+    ImGui::PushTextWrapPos(left_edge + area.size.x - (has_bar ? kBarWidth + kMapGap : 0.0F));
+    ImGui::TextUnformatted(text.c_str());
+    ImGui::PopTextWrapPos();
+    frame.mark("side_by_side.shared", last_item_rect());
+  }
+
+  /// "Rows have 66 % of their weight in common on average …, least 12 % at “cat”."
+  std::string shared_text(const attention::Tile* left, const attention::Tile* right) const {
+    if (!left || !right) return "Wheel: zooms both. Drag: moves both. Click: pins a cell.";
+    const std::optional<SharedWeight> shared = shared_weight(*left, *right, queries_.real);
+    if (!shared) return "No row has weights.";
+    return fmt::format(
+        "Rows have {:.0f} % of their weight in common on average (the smaller of both weights, summed over keys), least "
+        "{:.0f} % at \u201C{}\u201D.",
+        100.0 * shared->mean, 100.0 * shared->least, queries_.label(shared->least_at));
+  }
+
+  AxisTokens queries_, keys_;   ///< of the frame that is drawn
+  glm::vec2 pressed_at_{0.0F};  ///< where the button went down
+};
+
+}  // namespace
+
+std::unique_ptr<ViewPanel> open_side_by_side_view() { return std::make_unique<SideBySideView>(); }
+
+}  // namespace headlight::app

@@ -1,0 +1,117 @@
+#include "app/views/side_by_side/sides_choice.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/widgets/head_metric_text.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/kind_choice.h"
+#include "app/widgets/segmented.h"
+
+namespace headlight::app {
+namespace {
+
+/// All heads of the selected kind of attention, layer by layer.
+std::vector<HeadRef> heads_of_kind(const Frame& frame) {
+  std::vector<HeadRef> heads;
+  for (const auto& [block, shape] : frame.result.shapes) {
+    if (block.kind != frame.state.selection.block.kind) continue;
+    for (std::uint32_t head = 0; head < shape.heads; ++head) heads.push_back({.block = block, .head = head});
+  }
+  return heads;
+}
+
+void choose_other(Frame& frame, const HeadRef& head) {
+  frame.state.side_by_side.layer = head.block.layer.value;
+  frame.state.side_by_side.head = head.head;
+}
+
+/// Steps through all heads, from the last one to the first.
+void step_other(Frame& frame, int step) {
+  const std::vector<HeadRef> heads = heads_of_kind(frame);
+  const auto found = std::ranges::find(heads, other_head(frame));
+  if (found == heads.end()) return;
+  const auto count = static_cast<int>(heads.size()), at = static_cast<int>(found - heads.begin());
+  choose_other(frame, heads[static_cast<std::size_t>((at + step + count) % count)]);
+}
+
+/// On the same line if there is room for `width` more.
+void keep_line(float width) {
+  constexpr float kBetween = 8.0F;
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+  if (end + kBetween + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kBetween);
+}
+
+float button_width(const char* label) { return ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x; }
+
+bool draw_control(Frame& frame, const char* label, const char* name, const char* explanation) {
+  keep_line(button_width(label));
+  const bool was_clicked = ImGui::Button(label);
+  mark_last_item(frame, name, explanation);
+  return was_clicked;
+}
+
+/// Which head is on the right: the one before, the next one, the left one's place.
+void choose_other_head(Frame& frame) {
+  if (draw_control(frame, "<", "side_by_side.previous", "The head before the one on the right.")) step_other(frame, -1);
+  ImGui::SameLine();
+  {
+    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(head_name(other_head(frame)).c_str());
+  }
+  ImGui::SameLine();
+  if (draw_control(frame, ">", "side_by_side.next", "The head behind the one on the right.")) step_other(frame, 1);
+  if (draw_control(frame, "Swap", "side_by_side.swap", "Exchanges the heads of both sides.")) {
+    const HeadRef other = other_head(frame);
+    const Selection selection = frame.state.selection;
+    choose_other(frame, {.block = selection.block, .head = selection.head});
+    select_head(frame.state.selection, other.block, other.head);
+  }
+  const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
+  if (draw_control(frame, fmt::format("Put {} here", head_name(selected)).c_str(), "side_by_side.keep",
+                   "The selected head stays on the right, and another one can be selected for the left.")) {
+    choose_other(frame, selected);
+  }
+}
+
+}  // namespace
+
+HeadRef other_head(const Frame& frame) {
+  const SideBySideChoices& choices = frame.state.side_by_side;
+  HeadRef head{.block = frame.state.selection.block, .head = 0};
+  head.block.layer.value = 0;
+  for (const auto& [block, shape] : frame.result.shapes) {
+    if (block.kind != head.block.kind || block.layer.value > choices.layer) continue;
+    head.block = block;
+    head.head = std::min(choices.head, shape.heads - 1);
+  }
+  return head;
+}
+
+void choose_sides(Frame& frame) {
+  const std::vector<std::string> labels = {"another head", "the frozen run"};
+  SideMap& right = frame.state.side_by_side.right;
+  {
+    const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted("Beside it:");
+  }
+  keep_line(segmented_width(frame, labels));
+  auto chosen = static_cast<std::size_t>(right);
+  if (draw_segmented(frame, "side_by_side.right", labels, chosen)) right = static_cast<SideMap>(chosen);
+  if (right == SideMap::OtherHead) {
+    choose_other_head(frame);
+  } else if (!frame.state.compare.frozen) {
+    if (draw_control(frame, "Freeze this run", "side_by_side.freeze",
+                     "Keeps this run to compare later ones with (Ctrl+D).")) {
+      frame.start_command("compare.freeze");
+    }
+  }
+  choose_kind(frame, "side_by_side.kind");
+}
+
+}  // namespace headlight::app
