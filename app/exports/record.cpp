@@ -57,7 +57,10 @@ Json describe_model(const RunRecord& record) {
       [](const Notebook& notebook) -> Json {
         return {{"preset", notebook.name}, {"about", inference::make_notebook(notebook.name).summary}};
       },
-      [&](const Model& choice) { return describe_language_model(*record.language_model, choice); });
+      [&](const Model& choice) { return describe_language_model(*record.language_model, choice); },
+      [](const Capture& capture) -> Json {
+        return {{"capture", capture.path}};
+      });
   describe_changes(inputs, model);
   for (const ExportBlocks& blocks : record.blocks) {
     const inference::BlockShape& shape = blocks.shape;

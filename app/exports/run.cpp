@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/engine/computed_run.h"
 #include "app/engine/run_source.h"
 #include "app/exports/figures.h"
 #include "app/exports/job.h"
@@ -10,7 +11,6 @@
 #include "app/exports/record.h"
 #include "app/exports/results.h"
 #include "app/exports/tiles.h"
-#include "app/state/run_interventions.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "export/file_name.h"
@@ -264,13 +264,7 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
       return !observer || observer(progress);
     });
   }
-  return export_run(runner,
-                    runner.run({.network = source.network,
-                                .input = *source.input,
-                                .masks = options.inputs.masks,
-                                .interventions = interventions_of(options.inputs, *source.network)},
-                               nullptr),
-                    source, options, observer);
+  return export_run(runner, compute_run(runner, source, options.inputs, nullptr), source, options, observer);
 }
 
 ExportReport export_run(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,

@@ -150,7 +150,9 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
   draw_number(frame, "weight",
               has_weights ? number_text(is_known ? std::optional(row->weights[cell.key]) : std::nullopt) : "none",
               fonts.mono);
-  draw_number(frame, "scaled score", number_text(scaled), fonts.mono);
+  const auto shape = frame.result.shapes.find(selection.block);
+  const bool has_scores = shape != frame.result.shapes.end() && !shape->second.only_weights;
+  if (has_scores) draw_number(frame, "scaled score", number_text(scaled), fonts.mono);
   draw_change(frame, cell);
   if (row) draw_sums(frame, kind, cell, row->statistics, numbers.received(cell.key));
   const ShownMask mask(frame);
