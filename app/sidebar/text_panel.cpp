@@ -58,8 +58,12 @@ void draw_examples_popup(Frame& frame) {
 void draw_given_tokens(Frame& frame, TextPanelMemory& memory) {
   const model::ModelInput& input = *frame.result.input;
   if (!input.target) {
-    const char* whose = is_capture(frame.state.source) ? "The capture's" : "The notebook's";
-    draw_caption(frame, fmt::format("{} tokens: {}", whose, token_count_text(input.source)));
+    if (is_capture(frame.state.source) && input.source.batch > 1) {
+      draw_caption(frame, fmt::format("The capture's: {} lines of {} tokens", input.source.batch, input.source.length));
+    } else {
+      const char* whose = is_capture(frame.state.source) ? "The capture's" : "The notebook's";
+      draw_caption(frame, fmt::format("{} tokens: {}", whose, token_count_text(input.source)));
+    }
     draw_token_side(frame, "chips.source", input.source, memory.source);
     return;
   }

@@ -404,8 +404,7 @@ void select_preset(State& state, const std::string& name);
 /// left.
 void select_model(State& state, const std::string& path, const attention::MaskSet& trained_masks);
 
-/// Shows a capture, without masks: its weights are as they were saved. A run that another capture is compared with stays. An
-/// empty path goes back to the playground as it was left.
+/// Shows a capture, without masks. A run that another capture is compared with stays. An empty path: the playground.
 void select_capture(State& state, const std::string& path);
 
 /// 1 where it wasn't changed.

@@ -34,17 +34,12 @@ class PooledRow {
         values_(request.tile_columns(), takes_largest ? -std::numeric_limits<double>::infinity() : 0.0),
         counts_(request.tile_columns(), 0) {}
 
-  void add(std::uint32_t column, double value) {
-    const std::size_t at = column / pool_;
-    ++counts_[at];
-    if (pool_ == 1) {
-      values_[at] = value;
-    } else if (!takes_largest_) {
-      values_[at] += value;
-    } else if (!std::isfinite(value) || std::isnan(values_[at])) {
-      values_[at] = std::numeric_limits<double>::quiet_NaN();  // a number among them must not hide it
-    } else {
-      values_[at] = std::max(values_[at], value);
+  /// Adds the cells [first, end) of an exact row.
+  void add(std::span<const float> line, std::uint32_t first, std::uint32_t end) {
+    for (std::uint32_t begin = first; begin < end;) {
+      const std::uint32_t at = begin / pool_, next = std::min((at + 1) * pool_, end);
+      add_to(at, line.subspan(begin, next - begin));
+      begin = next;
     }
   }
   bool is_empty(std::size_t at) const { return counts_[at] == 0; }
@@ -54,6 +49,24 @@ class PooledRow {
   }
 
  private:
+  void add_to(std::size_t at, std::span<const float> cells) {
+    counts_[at] += cells.size();
+    if (pool_ == 1) {
+      values_[at] = double{cells.front()};
+    } else if (!takes_largest_) {
+      for (const float cell : cells) values_[at] += double{cell};
+    } else {
+      bool is_odd = std::isnan(values_[at]);
+      float largest = -std::numeric_limits<float>::infinity();
+      for (const float cell : cells) {
+        is_odd |= !(std::abs(cell) <= std::numeric_limits<float>::max());
+        largest = std::max(largest, cell);
+      }
+      // A number among them must not hide one that isn't finite.
+      values_[at] = is_odd ? std::numeric_limits<double>::quiet_NaN() : std::max(values_[at], double{largest});
+    }
+  }
+
   std::uint32_t pool_;
   bool takes_largest_;
   std::vector<double> values_;
@@ -62,6 +75,11 @@ class PooledRow {
 
 }  // namespace
 
+bool is_causal(const CaptureFile& file, model::BlockKind kind) {
+  if (!file.is_causal() || kind == model::BlockKind::Cross) return false;
+  return kind == model::BlockKind::DecoderSelf || file.network()->layers->decoder.empty();
+}
+
 CapturedRun::CapturedRun(std::shared_ptr<const CaptureFile> file)
     : Run({.network = file->network(), .input = *file->input()}, {}), file_(std::move(file)) {
   for (const CapturedBlock& captured : file_->blocks()) {
@@ -69,7 +87,7 @@ CapturedRun::CapturedRun(std::shared_ptr<const CaptureFile> file)
     block.captured = &captured;
     block.version = next_version();
     if (!captured.weights) {
-      block.attention = std::make_unique<AttentionOf>(captured.queries, captured.keys, file_->is_causal());
+      block.attention = std::make_unique<AttentionOf>(captured.queries, captured.keys, is_causal(*file_, captured.ref.kind));
     }
   }
 }
@@ -130,14 +148,17 @@ attention::Tile CapturedRun::evaluate(const attention::TileRequest& request) con
       RowScale scale;
       read(block, request.stage, {request.batch, request.head, query, 1, request.column, request.columns}, line.data(),
            is_map ? &scale : nullptr);
-      for (std::uint32_t c = 0; c < request.columns; ++c) {
-        const bool is_hidden = is_map && file_->is_causal() && request.column + c > query &&
-                               (request.stage != Stage::Weights || line[c] == 0.0F);
-        if (is_map && !is_hidden) masked[c / request.pool] = 0;
-        if (is_hidden && request.stage == Stage::Masked) continue;  // its mean is of visible cells
-        pooled.add(c, double{line[c]});
-      }
+      // The first column that a causal mask hides. A weight there that isn't 0 is shown: the file says so too.
+      const bool hides = is_map && is_causal(*file_, request.block.kind);
+      const std::uint32_t visible =
+          hides ? std::min(query + 1 - std::min(query + 1, request.column), request.columns) : request.columns;
+      const bool counts_hidden = request.stage != Stage::Masked;  // whose mean is of visible cells
+      pooled.add(line, 0, counts_hidden ? request.columns : visible);
       if (!is_map) continue;
+      for (std::uint32_t c = 0; c < visible; c += request.pool) masked[c / request.pool] = 0;
+      for (std::uint32_t c = visible; c < request.columns && request.stage == Stage::Weights; ++c) {
+        if (line[c] != 0.0F) masked[c / request.pool] = 0;
+      }
       tile.row_max.push_back(scale.max);
       tile.row_sum.push_back(scale.sum);
     }

@@ -14,6 +14,9 @@
 
 namespace headlight::capture {
 
+/// Does the file's causal mask hide later keys in this kind of attention? In an encoder and a decoder it is the decoder's.
+bool is_causal(const CaptureFile& file, model::BlockKind kind);
+
 /// A capture as a run: its tiles are read from the file, on the host, and pooled as a device pools them. It answers for
 /// weights, and for queries, keys and scores where those were captured; everything else is empty or throws Error.
 class CapturedRun final : public inference::Run {

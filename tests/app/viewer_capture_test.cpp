@@ -46,7 +46,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("head.map"));
     CHECK(ui.sees("grid.encoder.1.2"));
     CHECK_FALSE(ui.sees("mask.causal"));
-    CHECK_FALSE(ui.sees("head.stage"));
+    CHECK_FALSE(ui.sees("head.stage.0"));
+    check_tips(ui);
     const attention::Tile before = weights(ui);
     ui.click("grid.encoder.1.2");
     CHECK(ui.state().selection.head == 2);
@@ -64,10 +65,9 @@ TEST_SUITE("gpu") {
     show(ui, "flow");
     CHECK_FALSE(ui.sees("view.unavailable"));
     CHECK(ui.sees("flow.none"));  // routes need values
-    ui.click_within("flow.method", 0.5F, 0.5F);
+    ui.click("flow.method.1");
     CHECK(ui.state().flow.method == FlowMethod::Rollout);
     CHECK_FALSE(ui.sees("flow.none"));
-    check_tips(ui);
     ui.click("capture.close");
     CHECK(is_playground(ui.state().source));
     CHECK_FALSE(ui.result().capture);
@@ -86,8 +86,8 @@ TEST_SUITE("gpu") {
     CHECK(run_inputs(ui.state()) == inputs);
     CHECK(ui.result().shapes.begin()->second.batch == 2);
     const std::vector<float> first = weights(ui).values;
-    REQUIRE(ui.sees("grid.next_line"));
-    ui.click("grid.next_line");
+    REQUIRE(ui.sees("grid.line.1"));
+    ui.click("grid.line.1");
     CHECK(ui.state().selection.batch == 1);
     CHECK(weights(ui).values != first);
     ui.click("capture.close");
@@ -99,12 +99,12 @@ TEST_SUITE("gpu") {
   TEST_CASE("queries and keys have maps of scores, and an encoder and a decoder their three kinds") {
     UiDriver ui;
     open_file(ui, captured("queries.safetensors"));
-    CHECK(ui.sees("head.stage"));
-    ui.click_within("head.stage", 0.1F, 0.5F);
+    CHECK(ui.sees("head.stage.0"));
+    ui.click("head.stage.0");
     CHECK(ui.state().view.heatmap_stage == attention::Stage::Scores);
     open_file(ui, captured("translator.npz"));
     CHECK(ui.state().view.heatmap_stage == attention::Stage::Weights);
-    CHECK_FALSE(ui.sees("head.stage"));
+    CHECK_FALSE(ui.sees("head.stage.0"));
     CHECK(ui.result().blocks.size() == 6);
     CHECK(ui.result().capture_warning == "numbers of float64 are rounded to float32");
     CHECK(ui.sees("capture.warning"));

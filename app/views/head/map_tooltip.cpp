@@ -15,6 +15,7 @@
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
+#include "capture/captured_run.h"
 
 namespace headlight::app {
 namespace {
@@ -162,6 +163,9 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
                                 .cell = cell,
                                 .keys = key_range(frame, kind),
                                 .pattern = fixed_pattern(frame.state, selection.block, selection.head)});
+  const bool is_hidden_by_file =
+      frame.result.capture && capture::is_causal(*frame.result.capture, kind) && cell.key > cell.query;
+  if (is_hidden_by_file) draw_number(frame, "mask", "causal, as the file says", fonts.body);
   if (!reason.empty()) draw_number(frame, "masked by", reason, fonts.body);
   if (softmax && !std::isfinite(softmax->sum)) {
     const Ink ink(fonts.small, theme.warning);
