@@ -91,9 +91,10 @@ class ExportRun {
   void plan_stage(const ExportBlocks& blocks, Stage stage) {
     const std::string_view name = attention::to_string(stage);
     if (!blocks.shape.extent(stage)) {
-      report_.notes.push_back(
-          fmt::format("{}{} is left out: {}", blocks.prefix, name,
-                      stage == Stage::X ? "Q, K and V are given, there is no x" : "there is no output projection"));
+      const char* why = is_capture(options_.inputs.source) ? "it isn't captured"
+                        : stage == Stage::X                ? "Q, K and V are given, there is no x"
+                                                           : "there is no output projection";
+      report_.notes.push_back(fmt::format("{}{} is left out: {}", blocks.prefix, name, why));
       return;
     }
     if (blocks.mean != HeadMean::None && stage != Stage::Weights) {
