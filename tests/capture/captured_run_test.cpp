@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include "capture/captures.h"
@@ -37,6 +38,12 @@ attention::TileRequest whole(const CapturedRun& run, model::BlockRef block, std:
   const auto extent = run.shape(block).extent(stage);
   REQUIRE(extent);
   return {.block = block, .batch = batch, .head = head, .stage = stage, .rows = extent->rows, .columns = extent->columns};
+}
+
+/// The first 1000 × 1000 weights of a file that may say anything.
+attention::TileRequest whole_of(const CapturedRun& run, model::BlockRef block) {
+  const attention::BlockShape shape = run.shape(block);
+  return {.block = block, .rows = std::min(shape.queries, 1000U), .columns = std::min(shape.keys, 1000U)};
 }
 
 /// Weights of `heads` heads whose rows sum to 1, each cell another number.
@@ -238,6 +245,32 @@ TEST_SUITE("cpu") {
     CHECK(second.row_sum[2] == 0.0F);
     CHECK(second.row_max[2] == -std::numeric_limits<float>::infinity());
     CHECK(run->warning() == "2 rows do not sum to 1, the worst to 0 (encoder layer 0, head 0, line 2, query 2)");
+  }
+
+  TEST_CASE("a file with any byte damaged is read or refused in one line") {
+    const TemporaryDirectory folder;
+    std::size_t refused = 0, shown = 0;
+    for (const char* name : {"self.safetensors", "queries.safetensors", "translator.npz", "compressed.npz"}) {
+      const std::string whole = read_file(golden_capture(name), std::size_t{1} << 20);
+      const auto path = folder.path() / name;
+      for (std::size_t at = 0; at < whole.size(); ++at) {
+        std::string damaged = whole;
+        damaged[at] = static_cast<char>(damaged[at] ^ (at % 3 == 0 ? 0x01 : at % 3 == 1 ? 0x80 : 0xFF));
+        std::filesystem::remove(path);  // ext4 writes a file that is truncated and filled again to the disk at once
+        std::ofstream(path, std::ios::binary) << damaged;
+        const std::string message = error_message([&] {
+          const auto run = open_run(path);
+          for (const model::BlockRef block : run->blocks()) (void)tile_of(*run, whole_of(*run, block));
+          ++shown;
+        });
+        refused += message.empty() ? 0U : 1U;
+        CAPTURE(name);
+        CAPTURE(at);
+        if (!message.empty()) CHECK(is_one_line(message));
+      }
+    }
+    CHECK(refused > 1000);
+    CHECK(shown > 1000);
   }
 
   TEST_CASE("what a capture hasn't got is empty or an error, and runs have versions of their own") {
