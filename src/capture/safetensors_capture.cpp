@@ -16,10 +16,22 @@ std::optional<NumberType> number_type(std::string_view name) {
   return std::nullopt;
 }
 
+/// Who saved a file needs no other download.
+model::SafetensorsFile open_file(const std::filesystem::path& path) {
+  try {
+    return model::SafetensorsFile(path);
+  } catch (const Error& error) {
+    std::string message = error.what();
+    constexpr std::string_view kAdvice = "download it again";
+    if (message.ends_with(kAdvice)) message.replace(message.size() - kAdvice.size(), kAdvice.size(), "save it again");
+    throw Error("{}", message);
+  }
+}
+
 }  // namespace
 
 StoredCapture read_safetensors_capture(const std::filesystem::path& path, NameFilter is_wanted) {
-  const model::SafetensorsFile file(path);
+  const model::SafetensorsFile file = open_file(path);
   StoredCapture stored{.arrays = {}, .metadata = file.metadata()};
   for (const model::StoredTensor& tensor : file.tensors().all()) {
     if (!is_wanted(tensor.name)) continue;
