@@ -184,7 +184,8 @@ TEST_SUITE("cpu") {
     const std::map<std::string, model::BlockKind> kinds = {{"encoder_attention.1", model::BlockKind::EncoderSelf},
                                                            {"decoder_attention.1", model::BlockKind::DecoderSelf},
                                                            {"cross_attention.1", model::BlockKind::Cross}};
-    for (const auto& [name, kind] : kinds) {
+    for (const auto& [array, kind] : kinds) {
+      const std::string name = array;
       CAPTURE(name);
       const model::BlockRef block{.kind = kind, .layer = {1}};
       std::vector<float> values;
