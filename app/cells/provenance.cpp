@@ -10,6 +10,8 @@
 #include "app/cells/stage_text.h"
 #include "app/cells/weight_origin.h"
 #include "app/quantities/quantity.h"
+#include "capture/capture_file.h"
+#include "core/tensor.h"
 
 namespace headlight::app {
 namespace {
@@ -103,6 +105,10 @@ class Teller {
     if (!is_known) return std::move(told_);
     shape_ = shape->second;
     layer_ = &result_.network->layer(number_.block);
+    if (result_.capture) {
+      if (id) tell_captured(quantity(*id));
+      return std::move(told_);
+    }
     if (id) {
       tell_quantity(quantity(*id));
     } else {
@@ -135,6 +141,35 @@ class Teller {
     const bool is_known = number_.batch < tokens.texts.size() && index < tokens.texts[number_.batch].size();
     const std::string name = is_known ? fmt::format(" \u201C{}\u201D", tokens.texts[number_.batch][index]) : "";
     return fmt::format("{} {}{}", to_string(axis), index, name);
+  }
+
+  /// Of a capture: the file's own number, or what follows from its queries and keys.
+  void tell_captured(const Quantity& shown) {
+    const Quantity& base = shown.base ? quantity(*shown.base) : shown;
+    name_place(base.scope == Scope::Head);
+    add("cell", index_text(base.rows, number_.row) + ", " + index_text(base.columns, number_.column));
+    const auto block = std::ranges::find(result_.capture->blocks(), number_.block, &capture::CapturedBlock::ref);
+    if (block == result_.capture->blocks().end()) return;
+    const auto array = [](const std::shared_ptr<const capture::Numbers>& numbers) {
+      return fmt::format("{} {}", numbers->name(), headlight::to_string(numbers->shape()));
+    };
+    const std::string file = result_.capture->path().filename().string();
+    add("from", fmt::format("{}, {}",
+                            block->weights ? array(block->weights)
+                                           : fmt::format("{} and {}", array(block->queries), array(block->keys)),
+                            file));
+    std::string computed = "nothing computes it: it is as it was saved";
+    if (!block->weights) {
+      computed = "read as it was saved";
+      if (attention::is_map(base.stage)) computed = "q\u00b7k, in double on the host";
+      if (base.stage >= Stage::Scaled && attention::is_map(base.stage)) computed = "q\u00b7k / \u221Ad_k, in double on the host";
+      if (base.stage == Stage::Weights) computed = "softmax(q\u00b7k\u1d40 / \u221Ad_k), in double on the host";
+    }
+    const bool is_mean = base.scope == Scope::Kind || base.id == "mean-layer";
+    if (is_mean) computed += "; the mean over heads is added up in double on the host";
+    if (shown.base) computed += "; the reference capture's number is subtracted";
+    add("computed by", computed);
+    add_pooling(base);
   }
 
   void tell_quantity(const Quantity& shown) {

@@ -44,7 +44,8 @@ std::string weight_origin(const EngineResult& result, const model::Parameter& we
                            headlight::to_string(weight.shape()));
       },
       [](const Notebook& notebook) { return fmt::format("made as {} makes it", notebook.name); },
-      [](const Model&) { return std::string("computed when the model was opened, from its settings"); });
+      [](const Model&) { return std::string("computed when the model was opened, from its settings"); },
+      [](const Capture& capture) { return fmt::format("read from {}", capture.path); });
 }
 
 std::string precision_text(const EngineResult& result, const model::Parameter* weight) {

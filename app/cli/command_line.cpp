@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -65,7 +66,8 @@ void take_over(CLI::App& command) {
   for (CLI::App* inner : commands_in(command)) take_over(*inner);
 }
 
-/// `headlight --text …` is `headlight view --text …`; a first word that isn't a command is refused here.
+/// `headlight --text …` is `headlight view --text …`, `headlight FILE.npz` is `headlight view --capture FILE.npz`; a first
+/// word that isn't a command is refused here.
 void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>& commands) {
   std::vector<std::string> names;
   for (const Subcommand& command : commands) names.push_back(command.app->get_name());
@@ -79,8 +81,11 @@ void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>
   if (asks_version) arguments = {"--version"};
   const std::string first = arguments.empty() ? std::string() : arguments.front();
   if (first == "--help" || first == "-h" || first == "--version") return;
+  const std::string extension = std::filesystem::path(first).extension().string();
   if (first.empty() || first.starts_with("-")) {
     arguments.insert(arguments.begin(), "view");
+  } else if (extension == ".safetensors" || extension == ".npz") {
+    arguments.insert(arguments.begin(), {"view", "--capture"});
   } else if (std::find(names.begin(), names.end(), first) == names.end()) {
     const std::string meant = nearest(first, names);
     const std::string hint = meant.empty() ? std::string() : fmt::format(", did you mean {}?", meant);

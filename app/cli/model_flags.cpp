@@ -15,6 +15,7 @@
 #include "app/models/starter_view.h"
 #include "app/state/mask_file.h"
 #include "app/state/usage.h"
+#include "capture/capture_file.h"
 #include "core/atomic_file.h"
 #include "core/utf8.h"
 #include "inference/notebooks.h"
@@ -86,6 +87,9 @@ void ModelFlags::add_text_flags(CLI::App& app) {
   add_flag(app, "--preset", "NAME",
            "a notebook's exact computation instead of text and model: " + fmt::format("{}", fmt::join(presets, ", ")), kText,
            [this, presets](const std::string& name) { preset_ = presets[parse_choice("--preset", name, presets)]; });
+  add_flag(app, "--capture", "FILE",
+           "attention that was saved from a network, in a .safetensors or .npz file, instead of text and model", kText,
+           [this](const std::string& file) { capture_ = file; });
 }
 
 void ModelFlags::add_model_flags(CLI::App& app, const std::string& default_model) {
@@ -132,7 +136,22 @@ void ModelFlags::add_model_flags(CLI::App& app, const std::string& default_model
   }
 }
 
+void ModelFlags::refuse_with_capture() const {
+  const std::string other = !text_flag_.empty()               ? text_flag_
+                            : !ids_.empty()                   ? "--ids"
+                            : !preset_.empty()                ? "--preset"
+                            : !model_.empty()                 ? "--model"
+                            : !first_model_flag_.empty()      ? first_model_flag_
+                            : !first_playground_flag_.empty() ? first_playground_flag_
+                                                              : "";
+  if (!other.empty()) throw UsageError("{} and --capture exclude each other: a capture brings its own tokens", other);
+  if (!mask_edits_.empty() || !mask_file_.empty() || !change_edits_.empty() || !expressions_.empty()) {
+    throw UsageError("--capture: its weights are as they were saved; masks and heads are changed in a network (--model)");
+  }
+}
+
 void ModelFlags::refuse_contradictions() const {
+  if (!capture_.empty()) refuse_with_capture();
   const std::string own = !text_flag_.empty() ? text_flag_ : first_playground_flag_;
   if (!preset_.empty() && !own.empty()) {
     throw UsageError("{} and --preset exclude each other: {} brings its own text and model", own, preset_);
@@ -209,8 +228,13 @@ void ModelFlags::apply(State& state) {
     session_ = OpenSession{.path = std::filesystem::absolute(session_file_), .saved = state};
   }
   if (!preset_.empty()) select_preset(state, preset_);
+  if (!capture_.empty()) {
+    const std::filesystem::path path = std::filesystem::absolute(capture_).lexically_normal();
+    const capture::CaptureFile file(path);  // what is wrong with it is told before anything is computed
+    select_capture(state, path.string());
+  }
   // A text applies to everything but a preset; the playground's flags apply to the playground.
-  const bool leaves_preset = !text_flag_.empty() && is_notebook(state.source);
+  const bool leaves_preset = !text_flag_.empty() && (is_notebook(state.source) || is_capture(state.source));
   if (leaves_preset || !first_playground_flag_.empty()) select_preset(state, "");
   if (!text_flag_.empty()) state.text() = joined(texts_);
   if (!key_texts_.empty()) {

@@ -23,15 +23,17 @@ class ModelFlags {
   /// `default_model`: the model without --model, for the help.
   void add_to(CLI::App& app, const std::string& score_scale, const std::string& default_model);
 
-  /// Was an input given: a text, ids, a preset or a session?
-  bool has_input() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !session_file_.empty(); }
+  /// Was an input given: a text, ids, a preset, a capture or a session?
+  bool has_input() const {
+    return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !capture_.empty() || !session_file_.empty();
+  }
 
   bool names_model() const { return !model_.empty(); }
 
-  /// Was a model, a preset, a session or a playground setting given, not only a text?
+  /// Was a model, a preset, a capture, a session or a playground setting given, not only a text?
   bool chooses_model() const {
-    return !session_file_.empty() || !model_.empty() || !preset_.empty() || !first_playground_flag_.empty() ||
-           !first_model_flag_.empty();
+    return !session_file_.empty() || !model_.empty() || !preset_.empty() || !capture_.empty() ||
+           !first_playground_flag_.empty() || !first_model_flag_.empty();
   }
 
   /// `state`, or the session's, with the given flags applied; the rest is unchanged. Opens the model, if any. Throws
@@ -52,12 +54,14 @@ class ModelFlags {
   void add_playground_flags(CLI::App& app, const std::string& score_scale);
   void add_mask_flags(CLI::App& app);
   void refuse_contradictions() const;
+  void refuse_with_capture() const;
   void apply_model(State& state);
   void apply_masks(State& state) const;
 
   std::string session_file_;
   std::optional<OpenSession> session_;
   std::string preset_;
+  std::string capture_;
   std::string model_;
   std::vector<std::string> texts_, key_texts_, pairs_, targets_;
   std::vector<std::vector<std::uint32_t>> ids_, target_ids_;

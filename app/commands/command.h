@@ -58,6 +58,9 @@ inline bool has_run(const CommandContext& context) { return !context.shapes.empt
 /// May it run now?
 bool is_enabled(const Command& command, const CommandContext& context);
 
+/// What the status line says when its key is pressed while it is not enabled; empty: nothing.
+std::string_view refusal_of(const Command& command, const CommandContext& context);
+
 /// The first key as menus show it; empty: it has none.
 std::string_view keys_text(const Command& command);
 

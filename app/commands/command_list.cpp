@@ -32,9 +32,24 @@ const Command& find_command(std::string_view id) {
   return *found;
 }
 
+namespace {
+
+/// Of a capture nothing is computed that a mask or a head's gain or pattern could change.
+bool needs_network(const Command& command) { return command.id.starts_with("mask.") || command.id.starts_with("head."); }
+
+}  // namespace
+
 bool is_enabled(const Command& command, const CommandContext& context) {
+  if (is_capture(context.state.source) && needs_network(command)) return false;
   if (context.window.is_loading_model() && !command.works_while_loading) return false;
   return !command.is_enabled || command.is_enabled(context);
+}
+
+std::string_view refusal_of(const Command& command, const CommandContext& context) {
+  if (is_capture(context.state.source) && needs_network(command)) {
+    return "A capture's weights are as they were saved: masks and heads are changed in a network.";
+  }
+  return command.refusal;
 }
 
 std::string_view keys_text(const Command& command) {

@@ -53,6 +53,12 @@ Command map_of(std::string id, attention::Stage stage, bool is_norm, const char*
                 context.state.view.heatmap_stage = stage;
                 context.state.view.weighs_values = is_norm;
               },
+          .is_enabled =
+              [stage, is_norm](const CommandContext& context) {
+                const auto shape = context.shapes.find(context.state.selection.block);
+                if (shape == context.shapes.end()) return true;
+                return is_norm ? shape->second.has_values : shape->second.extent(stage).has_value();
+              },
           .is_checked =
               [stage, is_norm](const CommandContext& context) {
                 const ViewChoices& view = context.state.view;

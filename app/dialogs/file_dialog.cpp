@@ -56,7 +56,19 @@ const Words& words_of(FilePurpose purpose) {
                                .hint = "~/text.txt",
                                .new_name = "",
                                .extensions = {".txt", ".md", ".text", ".csv", ".tsv", ".py", ".cpp", ".h"}};
+  static const Words kOpenCapture{
+      .title = "Open capture",
+      .help =
+          "Attention weights, or queries and keys, that were saved from a network as .safetensors "
+          "or .npz: docs/CAPTURES.md has the three lines of Python",
+      .button = "Open",
+      .prefix = "capture_file.",
+      .hint = "~/capture.safetensors",
+      .new_name = "",
+      .extensions = {".safetensors", ".npz"}};
   switch (purpose) {
+    case FilePurpose::OpenCapture:
+      return kOpenCapture;
     case FilePurpose::SaveSession:
       return kSave;
     case FilePurpose::OpenSession:

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "app/engine/computed_run.h"
 #include "app/quantities/evaluation.h"
-#include "app/state/run_interventions.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -14,6 +14,9 @@ namespace {
 
 /// Why these inputs have no run beside one of the others on the same device; empty: they may have one.
 std::string why_not_together(const RunInputs& wanted, const RunInputs& newest) {
+  if (is_capture(wanted.source) != is_capture(newest.source)) {
+    return is_capture(wanted.source) ? "the reference run is a capture" : "the reference run is no capture";
+  }
   if (model_path(wanted.source) != model_path(newest.source)) return "the reference run is of another model";
   const auto* wanted_model = std::get_if<Model>(&wanted.source);
   const auto* newest_model = std::get_if<Model>(&newest.source);
@@ -75,11 +78,7 @@ void ComparedRun::compute(const RunInputs& wanted, const Newest& newest, Runner&
     RunSource source = newest.source;  // which shares its weights where they are the same
     const RunSource::Source& built = source.build(wanted);
     std::shared_ptr<const inference::Run> base = newest.run;
-    run_ = runner.run({.network = built.network,
-                       .input = *built.input,
-                       .masks = wanted.masks,
-                       .interventions = interventions_of(wanted, *built.network)},
-                      std::move(base));
+    run_ = compute_run(runner, built, wanted, std::move(base));
     ++number_;
   } catch (const std::exception& error) {
     if (kind_of(error) == ErrorKind::DeviceLost) throw;

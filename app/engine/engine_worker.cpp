@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "app/engine/computed_run.h"
+#include "capture/captured_run.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -79,6 +81,7 @@ void EngineWorker::begin(const EngineRequest& request) {
 }
 
 void EngineWorker::load_weights(const RunSource::Source& source, inference::Precision precision) {
+  if (source.capture) return;  // which needs none; a model's stay for when it is shown again
   const std::shared_ptr<const model::Layers>& layers = source.network->layers;
   const bool is_model = source.model != nullptr;
   // The playground's weights are uploaded by its runs, but only load() frees memory and chooses the precision.
@@ -120,11 +123,7 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
 
 void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs) {
   changed_ = {};
-  run_ = runner_->run({.network = source.network,
-                       .input = *source.input,
-                       .masks = inputs.masks,
-                       .interventions = interventions_of(inputs, *source.network)},
-                      std::move(run_));
+  run_ = compute_run(*runner_, source, inputs, std::move(run_));
   const bool is_other_network = !result_.network || result_.network->layers != source.network->layers;
   if (is_other_network) result_.analyses.clear();
   result_.timing = run_->timing();
@@ -132,6 +131,7 @@ void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs)
   result_.input = source.input;
   result_.model = source.model;
   result_.prompt = source.prompt;
+  result_.capture = source.capture;
   result_.blocks = run_->blocks();
   const BlockShapes before = std::exchange(result_.shapes, {});
   result_.shapes = shapes_of(*run_);
@@ -207,6 +207,9 @@ EngineResult EngineWorker::snapshot() const {
   result.tiles = tiles_.tiles();
   result.has_all_tiles = !queue_.has([](const Query& query) { return std::holds_alternative<TileQuery>(query); });
   result.progress = queue_.progress();
+  if (const auto* captured = dynamic_cast<const capture::CapturedRun*>(run_.get())) {
+    result.capture_warning = captured->warning();
+  }
   return result;
 }
 

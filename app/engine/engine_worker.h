@@ -47,7 +47,7 @@ class EngineWorker {
   bool has_more() const { return translation_ || !queue_.is_empty(); }
 
   /// A little of what makes later runs faster, for when no request waits and a first heatmap is there.
-  bool has_idle_work() const { return runner_ && result_.run > 0 && runner_->has_idle_work(); }
+  bool has_idle_work() const { return runner_ && result_.run > 0 && !result_.capture && runner_->has_idle_work(); }
   void work_while_idle();
   /// Is it needed by the next keystroke, and therefore urgent?
   bool warms_up() const { return runner_ && runner_->warms_up(); }

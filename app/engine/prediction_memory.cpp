@@ -25,7 +25,8 @@ RunInputs without_text(RunInputs inputs) {
         model.ids.clear();
         model.target_ids.clear();
         model.translates = true;  // typing into the target makes it the user's
-      });
+      },
+      [](Capture&) {});
   return inputs;
 }
 

@@ -11,7 +11,8 @@ const RunSource::Source& RunSource::build(const RunInputs& inputs) {
   if (source_.network && inputs.source == inputs_.source) return source_;
   source_ = match(
       inputs.source, [&](const Playground& playground) { return build(playground); },
-      [&](const Notebook& notebook) { return build(notebook); }, [&](const Model& model) { return build(model); });
+      [&](const Notebook& notebook) { return build(notebook); }, [&](const Model& model) { return build(model); },
+      [&](const Capture& capture) { return build(capture); });
   inputs_ = inputs;
   return source_;
 }
@@ -40,6 +41,11 @@ RunSource::Source RunSource::build(const Model& choice) {
       *model, prompt_text(choice, inference::takes_pairs(description), description.is_encoder_decoder)));
   std::shared_ptr<const model::Network> network = network_of(*model, choice, prompt->input);
   return {.network = std::move(network), .input = {prompt, &prompt->input}, .model = std::move(model), .prompt = prompt};
+}
+
+RunSource::Source RunSource::build(const Capture& choice) {
+  auto file = std::make_shared<const capture::CaptureFile>(choice.path);
+  return {.network = file->network(), .input = file->input(), .model = nullptr, .prompt = nullptr, .capture = file};
 }
 
 std::shared_ptr<const model::Network> RunSource::network_of(const inference::LanguageModel& model, const Model& choice,

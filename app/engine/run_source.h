@@ -5,6 +5,7 @@
 #include "app/engine/model_cache.h"
 #include "app/engine/translation.h"
 #include "app/state/state.h"
+#include "capture/capture_file.h"
 #include "inference/language_model.h"
 #include "inference/playground.h"
 #include "inference/stretch_positions.h"
@@ -21,6 +22,8 @@ class RunSource {
     std::shared_ptr<const model::ModelInput> input;
     std::shared_ptr<const inference::LanguageModel> model;  ///< none: playground or notebook
     std::shared_ptr<const inference::Prompt> prompt;        ///< of the model's text; none without a model
+    /// Whose numbers are read in place of a pass; the network has no weights then. None: a network's.
+    std::shared_ptr<const capture::CaptureFile> capture = nullptr;
   };
 
   explicit RunSource(std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>()) : models_(std::move(models)) {}
@@ -36,6 +39,7 @@ class RunSource {
   Source build(const Playground& choice);
   Source build(const Notebook& choice);
   Source build(const Model& choice);
+  Source build(const Capture& choice);
   /// The model's network, with its positions stretched where the choice says so and the input needs it.
   std::shared_ptr<const model::Network> network_of(const inference::LanguageModel& model, const Model& choice,
                                                    const model::ModelInput& input);

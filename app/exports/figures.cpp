@@ -77,7 +77,11 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
         return fmt::format("d_model {}, seed {}", shape.d_model, playground.settings.seed);
       },
       [](const Notebook& notebook) { return notebook.name; },
-      [&](const Model& model) { return fmt::format("{}, d_model {}", model_name(model), shape.d_model); });
+      [&](const Model& model) { return fmt::format("{}, d_model {}", model_name(model), shape.d_model); },
+      [&](const Capture& capture) {
+        return fmt::format("captured in {}", std::filesystem::path(capture.path).filename().string());
+      });
+  if (is_capture(inputs.source)) return text + fmt::format(", {} head{}", shape.heads, shape.heads == 1 ? "" : "s");
   text += fmt::format(", {} head{}, d_k {}, d_v {}, scale {:.4g}", shape.heads, shape.heads == 1 ? "" : "s", shape.d_k,
                       shape.d_v, static_cast<double>(blocks.scale));
   return text + "; " + mask_in_words(inputs.masks[blocks.kind]);

@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "app/engine/computed_run.h"
 #include "app/engine/run_source.h"
 #include "app/exports/figures.h"
 #include "app/exports/job.h"
 #include "app/exports/plan.h"
-#include "app/state/run_interventions.h"
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "export/file_name.h"
@@ -68,11 +68,7 @@ void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& mod
   options.directory = directory;
   RunSource sources(models);
   const RunSource::Source& source = sources.build(inputs);
-  const std::shared_ptr<const inference::Run> run = runner.run({.network = source.network,
-                                                                .input = *source.input,
-                                                                .masks = inputs.masks,
-                                                                .interventions = interventions_of(inputs, *source.network)},
-                                                               nullptr);
+  const std::shared_ptr<const inference::Run> run = compute_run(runner, source, inputs, nullptr);
   export_run(runner, run, source, options);
   const bool has_target = source.input->target.has_value();
   if (has_target) options.kind = model::BlockKind::Cross;

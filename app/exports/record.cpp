@@ -57,7 +57,10 @@ Json describe_model(const RunRecord& record) {
       [](const Notebook& notebook) -> Json {
         return {{"preset", notebook.name}, {"about", inference::make_notebook(notebook.name).summary}};
       },
-      [&](const Model& choice) { return describe_language_model(*record.language_model, choice); });
+      [&](const Model& choice) { return describe_language_model(*record.language_model, choice); },
+      [](const Capture& capture) -> Json {
+        return {{"capture", capture.path}};
+      });
   describe_changes(inputs, model);
   for (const ExportBlocks& blocks : record.blocks) {
     const inference::BlockShape& shape = blocks.shape;
@@ -101,7 +104,11 @@ void write_run_record(const std::filesystem::path& path, const RunRecord& record
   run.device = record.device;
   run.model = describe_model(record);
   run.input = &record.input;
-  for (const ExportBlocks& blocks : record.blocks) run.kinds.push_back(blocks.kind);
+  // A capture's weights were masked, if at all, before they were saved.
+  const bool has_masks = !is_capture(options.inputs.source);
+  for (const ExportBlocks& blocks : record.blocks) {
+    if (has_masks) run.kinds.push_back(blocks.kind);
+  }
   run.masks = options.inputs.masks;
   run.selection = describe_selection(record);
   if (has_figures(options)) {

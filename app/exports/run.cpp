@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/engine/computed_run.h"
 #include "app/engine/run_source.h"
 #include "app/exports/figures.h"
 #include "app/exports/job.h"
@@ -10,7 +11,6 @@
 #include "app/exports/record.h"
 #include "app/exports/results.h"
 #include "app/exports/tiles.h"
-#include "app/state/run_interventions.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "export/file_name.h"
@@ -91,9 +91,10 @@ class ExportRun {
   void plan_stage(const ExportBlocks& blocks, Stage stage) {
     const std::string_view name = attention::to_string(stage);
     if (!blocks.shape.extent(stage)) {
-      report_.notes.push_back(
-          fmt::format("{}{} is left out: {}", blocks.prefix, name,
-                      stage == Stage::X ? "Q, K and V are given, there is no x" : "there is no output projection"));
+      const char* why = is_capture(options_.inputs.source) ? "it isn't captured"
+                        : stage == Stage::X                ? "Q, K and V are given, there is no x"
+                                                           : "there is no output projection";
+      report_.notes.push_back(fmt::format("{}{} is left out: {}", blocks.prefix, name, why));
       return;
     }
     if (blocks.mean != HeadMean::None && stage != Stage::Weights) {
@@ -264,13 +265,7 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
       return !observer || observer(progress);
     });
   }
-  return export_run(runner,
-                    runner.run({.network = source.network,
-                                .input = *source.input,
-                                .masks = options.inputs.masks,
-                                .interventions = interventions_of(options.inputs, *source.network)},
-                               nullptr),
-                    source, options, observer);
+  return export_run(runner, compute_run(runner, source, options.inputs, nullptr), source, options, observer);
 }
 
 ExportReport export_run(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,

@@ -96,7 +96,9 @@ void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
   Form form(frame, typed, "compare");
   CompareChoices& compare = frame.state.compare;
   if (!compare.frozen) {
-    form.note("Freeze the present run, then change masks, heads or words: maps show what that changes.");
+    form.note(is_capture(frame.state.source)
+                  ? "Freeze this capture, then open another one of the same sizes: maps show the difference."
+                  : "Freeze the present run, then change masks, heads or words: maps show what that changes.");
     if (form.button("freeze", "Freeze this run")) frame.start_command("compare.freeze");
     return;
   }

@@ -36,6 +36,9 @@ bool has_several_kinds(const EngineResult& result) {
 
 void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& drafts, const std::string& error) {
   Form form(frame, typed, "mask");
+  if (is_capture(frame.state.source)) {
+    return form.note("A capture's weights are as they were saved: masks and heads are changed in a network.");
+  }
   attention::MaskSpec& mask = selected_mask(frame.state);
   if (has_several_kinds(frame.result)) form.note(kind_title(frame.state.selection.block.kind));
   if (!error.empty()) form.warning(error);

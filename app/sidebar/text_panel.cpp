@@ -54,10 +54,16 @@ void draw_examples_popup(Frame& frame) {
   ImGui::EndPopup();
 }
 
-void draw_preset_tokens(Frame& frame, TextPanelMemory& memory) {
+/// Of a notebook or a capture, whose tokens are its own.
+void draw_given_tokens(Frame& frame, TextPanelMemory& memory) {
   const model::ModelInput& input = *frame.result.input;
   if (!input.target) {
-    draw_caption(frame, "The notebook's tokens: " + token_count_text(input.source));
+    if (is_capture(frame.state.source) && input.source.batch > 1) {
+      draw_caption(frame, fmt::format("The capture's: {} lines of {} tokens", input.source.batch, input.source.length));
+    } else {
+      const char* whose = is_capture(frame.state.source) ? "The capture's" : "The notebook's";
+      draw_caption(frame, fmt::format("{} tokens: {}", whose, token_count_text(input.source)));
+    }
     draw_token_side(frame, "chips.source", input.source, memory.source);
     return;
   }
@@ -73,8 +79,8 @@ void draw_preset_tokens(Frame& frame, TextPanelMemory& memory) {
 void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& error) {
   const bool has_run = frame.result.run != 0 && frame.result.input != nullptr;
   forget_pointed_tokens(frame);
-  if (is_notebook(frame.state.source)) {
-    if (has_run) draw_preset_tokens(frame, memory);
+  if (is_notebook(frame.state.source) || is_capture(frame.state.source)) {
+    if (has_run) draw_given_tokens(frame, memory);
     return;
   }
   NumberBeingTyped no_numbers;

@@ -1,5 +1,6 @@
 #include "app/state/comparison.h"
 
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +18,9 @@ constexpr std::size_t kLongestName = 200;  // bytes that are read of a file
 constexpr std::size_t kShownText = 40;     // bytes of the text in a chip
 
 /// Is the field one of those that say what a run computes?
-bool is_of_run(const Field& field) { return field.group.empty() || field.group == "model" || field.group == "playground"; }
+bool is_of_run(const Field& field) {
+  return field.group.empty() || field.group == "model" || field.group == "playground" || field.group == "capture";
+}
 
 State state_of(const FrozenRun& frozen) {
   State state;
@@ -33,6 +36,10 @@ State state_of(const FrozenRun& frozen) {
 
 FrozenRun freeze(const State& state) {
   const std::string changes = model_changes(state);
+  if (is_capture(state.source)) {
+    const std::string file = std::filesystem::path(capture_path(state.source)).filename().string();
+    return {.inputs = run_inputs(state), .name = one_line(file, kLongestName)};
+  }
   return {.inputs = run_inputs(state), .name = changes.empty() ? "as trained" : changes};
 }
 
@@ -47,8 +54,7 @@ std::string compared_with(const State& state) {
 bool can_return_to_frozen(const State& state) {
   if (!state.compare.frozen) return false;
   const Source& source = state.compare.frozen->inputs.source;
-  return source.index() == state.source.index() && model_path(source) == model_path(state.source) &&
-         notebook_name(source) == notebook_name(state.source);
+  return source.index() == state.source.index() && names_same(source, state.source);
 }
 
 void return_to_frozen(State& state) {
@@ -61,7 +67,7 @@ void return_to_frozen(State& state) {
       [&](Playground& playground) {
         if (!playground.cross) playground.key_text = state.playground().key_text;
       },
-      [](Notebook&) {}, [&](Model& model) { model.trained_masks = state.model().trained_masks; });
+      [](Notebook&) {}, [&](Model& model) { model.trained_masks = state.model().trained_masks; }, [](Capture&) {});
   state.source = std::move(source);
   state.masks = inputs.masks;
   state.gains = inputs.gains;

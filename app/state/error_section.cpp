@@ -13,7 +13,8 @@ bool has_other_text_alone(const Source& good, const Source& refused) {
       [&](const Model& model) {
         const Model& other = std::get<Model>(refused);
         return model.path == other.path && model.precision == other.precision;
-      });
+      },
+      [](const Capture&) { return false; });
 }
 
 }  // namespace

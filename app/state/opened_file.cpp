@@ -34,7 +34,8 @@ void open_text(const std::filesystem::path& path, State& state) {
   if (broken != std::string_view::npos) {
     throw Error("{}: byte {} is not UTF-8; only text files can be opened", path.string(), broken);
   }
-  if (is_notebook(state.source)) select_preset(state, "");  // a notebook's tokens are its own
+  // The tokens of a notebook and of a capture are their own.
+  if (is_notebook(state.source) || is_capture(state.source)) select_preset(state, "");
   state.model().ids.clear();
   state.model().target_ids.clear();
   state.model().target_text.clear();

@@ -52,8 +52,15 @@ struct Model {
   bool operator==(const Model&) const = default;
 };
 
+/// Attention that somebody saved from a network of their own (docs/CAPTURES.md): its numbers are read from the file.
+struct Capture {
+  std::string path = {};  ///< of capture::CaptureFile
+
+  bool operator==(const Capture&) const = default;
+};
+
 /// What a run computes. A new alternative doesn't compile until every match() has a case for it.
-using Source = std::variant<Playground, Notebook, Model>;
+using Source = std::variant<Playground, Notebook, Model, Capture>;
 
 /// Calls the case for the alternative that `source` holds, as match(source, [](const Playground&) {…}, …).
 template <typename AnySource, typename... Cases>
@@ -67,10 +74,15 @@ decltype(auto) match(AnySource&& source, Cases... cases) {
 inline bool is_playground(const Source& source) { return std::holds_alternative<Playground>(source); }
 inline bool is_notebook(const Source& source) { return std::holds_alternative<Notebook>(source); }
 inline bool is_model(const Source& source) { return std::holds_alternative<Model>(source); }
+inline bool is_capture(const Source& source) { return std::holds_alternative<Capture>(source); }
 /// The shown notebook's name; empty without one.
 const std::string& notebook_name(const Source& source);
 /// The shown model's path; empty without one.
 const std::string& model_path(const Source& source);
+/// The shown capture's path; empty without one.
+const std::string& capture_path(const Source& source);
+/// Are both of the same file, or the same notebook? Texts and settings may differ.
+bool names_same(const Source& a, const Source& b);
 /// How the shown model's weights are kept on the device; other sources have float32.
 inference::Precision precision_of(const Source& source);
 

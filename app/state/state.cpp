@@ -27,7 +27,8 @@ template <typename AnyState>
 auto& text_in(AnyState& state) {
   return match(
       state.source, [&](auto& shown) -> auto& {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(shown)>, Notebook>) {
+        using Shown = std::remove_cvref_t<decltype(shown)>;
+        if constexpr (std::is_same_v<Shown, Notebook> || std::is_same_v<Shown, Capture>) {
           return state.kept.playground.text;
         } else {
           return shown.text;
@@ -43,7 +44,8 @@ void keep_source(State& state) {
       [&](Model& model) {
         state.kept.model = std::move(model);
         state.kept.model.path.clear();
-      });
+      },
+      [](Capture&) {});
   state.source = Notebook{};
   state.text() = std::move(text);
 }
@@ -88,7 +90,7 @@ Source run_source(Source source) {
         playground.cross = !playground.key_text.empty();
         playground.kept_masks = {};
       },
-      [](Notebook&) {}, [](Model& model) { model.trained_masks = {}; });
+      [](Notebook&) {}, [](Model& model) { model.trained_masks = {}; }, [](Capture&) {});
   return source;
 }
 
@@ -128,6 +130,7 @@ const std::string& State::text() const { return text_in(*this); }
 RunInputs run_inputs(const State& state) {
   RunInputs inputs;
   inputs.source = run_source(state.source);
+  if (is_capture(inputs.source)) return inputs;  // of which nothing is computed that a mask or a head could change
   inputs.masks = state.masks;
   inputs.gains = state.gains;
   inputs.patterns = state.patterns;
@@ -154,6 +157,11 @@ void change_to_model(State& state, const std::string& path) {
   state.source = std::move(model);
 }
 
+void change_to_capture(State& state, const std::string& path) {
+  keep_source(state);
+  state.source = Capture{path};
+}
+
 void select_preset(State& state, const std::string& name) {
   if (name.empty()) return show_playground(state);
   if (name == notebook_name(state.source)) return restore_training(state);
@@ -171,6 +179,17 @@ void select_model(State& state, const std::string& path, const attention::MaskSe
   change_to_model(state, path);
   state.model().trained_masks = masks;
   state.masks = std::move(masks);
+}
+
+void select_capture(State& state, const std::string& path) {
+  if (path.empty()) return show_playground(state);
+  if (path == capture_path(state.source)) return;
+  SharedValue<FrozenRun> frozen;
+  if (is_capture(state.source)) frozen = state.compare.frozen;
+  leave(state);
+  change_to_capture(state, path);
+  state.masks = {};
+  state.compare.frozen = std::move(frozen);
 }
 
 float head_gain(const State& state, model::BlockRef block, std::uint32_t head) {
@@ -199,7 +218,8 @@ const attention::MaskSet& trained_masks(const State& state) {
   return match(
       state.source, [](const Playground&) -> const attention::MaskSet& { return kPlayground; },
       [](const Notebook& notebook) -> const attention::MaskSet& { return notebook_masks(notebook.name); },
-      [](const Model& model) -> const attention::MaskSet& { return model.trained_masks; });
+      [](const Model& model) -> const attention::MaskSet& { return model.trained_masks; },
+      [](const Capture&) -> const attention::MaskSet& { return kPlayground; });
 }
 
 void reset_masks(State& state) { state.masks = trained_masks(state); }
@@ -240,6 +260,8 @@ void clamp_selection(State& state, const BlockShapes& shapes) {
     selection.block = found->first;
   }
   const inference::BlockShape& shape = found->second;
+  if (!shape.extent(state.view.heatmap_stage)) state.view.heatmap_stage = attention::Stage::Weights;
+  if (!shape.has_values) state.view.weighs_values = false;
   selection.batch = std::min(selection.batch, std::max(shape.batch, 1u) - 1);
   selection.head = std::min(selection.head, std::max(shape.heads, 1u) - 1);
   std::optional<attention::Cell>& pinned = state.view.pinned;

@@ -407,6 +407,7 @@ RunInputs run_inputs(const State& state);
 void change_to_playground(State& state);
 void change_to_notebook(State& state, const std::string& name);
 void change_to_model(State& state, const std::string& path);
+void change_to_capture(State& state, const std::string& path);
 
 /// Shows a notebook with its own masks, also where it is shown already, or (empty name) goes back to the playground as it
 /// was left. Throws Error naming the known presets.
@@ -415,6 +416,9 @@ void select_preset(State& state, const std::string& name);
 /// Shows a model with the masks it was trained with; the text stays. An empty path goes back to the playground as it was
 /// left.
 void select_model(State& state, const std::string& path, const attention::MaskSet& trained_masks);
+
+/// Shows a capture, without masks. A run that another capture is compared with stays. An empty path: the playground.
+void select_capture(State& state, const std::string& path);
 
 /// 1 where it wasn't changed.
 float head_gain(const State& state, model::BlockRef block, std::uint32_t head);
@@ -445,8 +449,8 @@ void select_head(Selection& selection, model::BlockRef block, std::uint32_t head
 void toggle_pin(HeadChoices& choices, const HeadRef& head);
 bool is_pinned(const HeadChoices& choices, const HeadRef& head);
 
-/// Clamps the selection and the pinned cell to an existing map and cell. Call it whenever a new run arrives, before
-/// drawing.
+/// Clamps the selection, its stage and the pinned cell to an existing map and cell. Call it whenever a new run arrives,
+/// before drawing.
 void clamp_selection(State& state, const BlockShapes& shapes);
 
 /// The difference between two states.

@@ -96,7 +96,7 @@ Field source_field(const char* group, const char* key, const std::string& (*name
   return field;
 }
 
-/// What is computed. A file that names both a notebook and a model is the model's.
+/// What is computed. A file that names several is the last one's: a capture's, else a model's.
 void add_source(std::vector<Field>& fields) {
   fields.push_back(
       described(source_field("", "preset", notebook_name, change_to_notebook), [](const State& before, const State& after) {
@@ -106,6 +106,10 @@ void add_source(std::vector<Field>& fields) {
   fields.push_back(
       described(source_field("model", "path", model_path, change_to_model), [](const State&, const State& after) {
         return Change{.label = is_model(after.source) ? "Open model" : "Close model"};
+      }));
+  fields.push_back(
+      described(source_field("capture", "path", capture_path, change_to_capture), [](const State&, const State& after) {
+        return Change{.label = is_capture(after.source) ? "Open capture" : "Close capture"};
       }));
   fields.push_back(
       continuous(plain_field("", "text", "Edit text", member_by([](auto& state) -> auto& { return state.text(); }))));

@@ -46,7 +46,8 @@ std::size_t approximate_bytes(const FrozenRun& frozen) {
   const std::size_t text = match(
       frozen.inputs.source, [](const Playground& shown) { return shown.text.size() + shown.key_text.size(); },
       [](const Notebook&) { return std::size_t{0}; },
-      [](const Model& shown) { return shown.text.size() + shown.pair_text.size() + shown.target_text.size(); });
+      [](const Model& shown) { return shown.text.size() + shown.pair_text.size() + shown.target_text.size(); },
+      [](const Capture& shown) { return shown.path.size(); });
   return sizeof(FrozenRun) + text + approximate_bytes(frozen.inputs.masks, nullptr) +
          approximate_bytes(frozen.inputs.changes);
 }

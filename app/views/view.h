@@ -35,7 +35,8 @@ struct View {
   shell::Shortcut key;     ///< shows it
   /// What it takes from the state for itself, by the names of a session file: "view.heatmap_stage".
   std::span<const std::string_view> settings;
-  /// Has it something to draw? What the window shows instead says that nothing is computed yet.
+  /// Has it something to draw? What the window shows instead says that nothing is computed yet, or of a capture that the
+  /// view needs a network.
   bool (*is_available)(const Frame&);
   std::unique_ptr<ViewPanel> (*open)();
   /// The matrices that it shows: what the export dialog proposes.

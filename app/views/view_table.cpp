@@ -60,6 +60,8 @@ constexpr std::array<std::string_view, 7> kSideBySideSettings = {
     "view.color_spread", "view.show_numbers",  "view.pinned"};
 
 bool has_run(const Frame& frame) { return frame.result.run != 0; }
+/// Not of a capture, which holds attention alone.
+bool has_network(const Frame& frame) { return has_run(frame) && !frame.result.capture; }
 
 ExportContents shown_map(const State& state) { return {.stages = {shown_stage(state)}}; }
 
@@ -92,7 +94,7 @@ constexpr std::array kViews = {
          "The attention of one head, matrix by matrix from Q, K and V to the output.",
          {Key::Digit2, {}, "2"},
          kStepsSettings,
-         &has_run,
+         &has_network,
          &open_steps_view,
          &every_stage},
     View{"predictions",
@@ -100,7 +102,7 @@ constexpr std::array kViews = {
          "What the model expects at a position in the text, and what each layer would.",
          {Key::Digit3, {}, "3"},
          kPredictionsSettings,
-         &has_run,
+         &has_network,
          &open_predictions_view,
          &only_logits},
     View{"lines",
@@ -142,7 +144,7 @@ constexpr std::array kViews = {
          "One query and one key of a head, product by product, and how their sum becomes a weight.",
          {Key::Digit8, {}, "8"},
          kNeuronSettings,
-         &has_run,
+         &has_network,
          &open_neuron_view,
          &parts_of_scores},
     View{"block",
@@ -150,7 +152,7 @@ constexpr std::array kViews = {
          "A whole layer as data flow, from the residual stream through attention and the MLP back to it.",
          {Key::Digit9, {}, "9"},
          kBlockSettings,
-         &has_run,
+         &has_network,
          &open_block_view,
          &every_stage,
          false,
@@ -160,7 +162,7 @@ constexpr std::array kViews = {
          "What a prediction is made of: the logit by layer, by head and by source token.",
          {Key::L, {}, "L"},
          kLogitsSettings,
-         &has_run,
+         &has_network,
          &open_logits_view,
          &only_logits},
     View{"flow",
@@ -177,7 +179,7 @@ constexpr std::array kViews = {
          "What would change about a prediction or the loss without each head, one by one.",
          {Key::W, {}, "W"},
          kWhatIfSettings,
-         &has_run,
+         &has_network,
          &open_what_if_view,
          &only_logits},
     View{"patching",
@@ -185,7 +187,7 @@ constexpr std::array kViews = {
          "Where two texts differ for the model: activations of one run put into the other, place by place.",
          {Key::A, {}, "A"},
          kPatchingSettings,
-         &has_run,
+         &has_network,
          &open_patching_view,
          &only_logits},
     View{"pair",

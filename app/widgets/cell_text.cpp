@@ -21,12 +21,15 @@ std::optional<std::string> cell_text(Frame& frame, attention::Cell cell) {
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
   const std::optional<float> weight = numbers.value(attention::Stage::Weights, cell.query, cell.key);
   const std::optional<float> scaled = numbers.value(attention::Stage::Scaled, cell.query, cell.key);
-  if (!weight || !scaled) return std::nullopt;
+  const auto shape = frame.result.shapes.find(selection.block);
+  const bool has_scores = shape == frame.result.shapes.end() || !shape->second.only_weights;
+  if (!weight || (has_scores && !scaled)) return std::nullopt;
   const model::ModelInput& input = *frame.result.input;
-  return fmt::format("layer {}, head {}\nquery {}: {}\nkey {}: {}\nweight {:.7g}\nscaled score {:.7g}",
-                     selection.block.layer.value, selection.head, cell.query,
-                     token_of(input.queries(kind), selection.batch, cell.query), cell.key,
-                     token_of(input.keys(kind), selection.batch, cell.key), *weight, *scaled);
+  std::string text = fmt::format("layer {}, head {}\nquery {}: {}\nkey {}: {}\nweight {:.7g}", selection.block.layer.value,
+                                 selection.head, cell.query, token_of(input.queries(kind), selection.batch, cell.query),
+                                 cell.key, token_of(input.keys(kind), selection.batch, cell.key), *weight);
+  if (has_scores) text += fmt::format("\nscaled score {:.7g}", *scaled);
+  return text;
 }
 
 }  // namespace headlight::app

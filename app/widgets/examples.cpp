@@ -52,7 +52,8 @@ std::span<const Example> examples_of(std::string_view folder) {
 std::span<const Example> examples_for(const State& state) {
   return match(
       state.source, [](const Playground&) { return examples(); }, [](const Notebook&) { return std::span<const Example>(); },
-      [](const Model& model) { return examples_of(std::filesystem::path(model.path).filename().string()); });
+      [](const Model& model) { return examples_of(std::filesystem::path(model.path).filename().string()); },
+      [](const Capture&) { return std::span<const Example>(); });
 }
 
 void show_example(State& state, const Example& example) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -153,7 +154,7 @@ class AxisPainter {
 
   std::string text_of(const AxisTokens& tokens, std::uint32_t index, bool is_thinned, float room) const {
     const std::string label = tokens.label(index);
-    const bool is_number = !tokens.texts;
+    const bool is_number = !tokens.texts || label == std::to_string(index);  // of a capture without tokens
     return fit_text(font_, is_thinned && !is_number ? fmt::format("{} {}", index, label) : label, room);
   }
 

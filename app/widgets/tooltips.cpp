@@ -15,6 +15,8 @@ constexpr std::array kLines = {
     Line{"browser.close", "Leaves the model as it is (Esc)."},
     Line{"browser.open", "Opens what the field names."},
     Line{"browser.path", "A folder as Hugging Face writes it, a .gguf or .safetensors file, or organisation/name."},
+    Line{"capture.close", "Goes back to the playground; the file stays as it is."},
+    Line{"capture.open", "Asks for another .safetensors or .npz file."},
     Line{"compare.freeze", "From now on maps show how the run differs from what it is now (Ctrl+D)."},
     Line{"compare.return", "Puts text, settings, masks and heads back to what they were when the run was frozen."},
     Line{"compare.stop", "Forgets the frozen run (Ctrl+Shift+D)."},

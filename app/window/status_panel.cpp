@@ -21,6 +21,14 @@ std::string token_text(const model::TokenBatch& tokens) {
   return text;
 }
 
+constexpr const char* kTokensExplained = "Without padding; queries \u2192 keys where they differ";
+
+std::string tokens_of(const model::ModelInput& input) {
+  std::string tokens = token_text(input.target ? *input.target : input.source);
+  if (input.target) tokens += " \u2192 " + token_text(input.source);
+  return tokens;
+}
+
 /// "reused 12 tokens, 3 layers".
 std::string reuse_text(const inference::RunTiming& timing) {
   const auto count = [](std::uint32_t number, const char* noun) {
@@ -127,19 +135,21 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
   const float remark_x = width - kEdge - remark_width;
 
   StatusLine line(frame, context.left, remark.text.empty() ? width - kEdge : remark_x - kEdge);
-  if (context.verifies_head && result.run != 0) draw_verification(frame, line);
+  const bool is_computed = result.run != 0 && !result.capture;
+  if (context.verifies_head && is_computed) draw_verification(frame, line);
   if (!result.device.empty()) line.part(result.device, theme.text, "The device that computes");
-  if (result.run != 0) {
+  if (result.capture) {
+    line.part("captured", theme.text_dim, "The weights on screen are read from a file; no network computes them");
+    if (result.input) line.part(tokens_of(*result.input), theme.text_dim, kTokensExplained);
+    if (!result.capture_warning.empty())
+      line.part(result.capture_warning, theme.warning, "Of the rows that were read so far");
+  }
+  if (is_computed) {
     line.part(
         fmt::format("{:.2f} ms", result.timing.gpu_ms), theme.text,
         "Time of the last forward pass on the device, by its own clock, with the program's part where the device is the "
         "processor");
-    if (result.input) {
-      const model::ModelInput& input = *result.input;
-      std::string tokens = token_text(input.target ? *input.target : input.source);
-      if (input.target) tokens += " \u2192 " + token_text(input.source);
-      line.part(tokens, theme.text_dim, "Without padding; queries \u2192 keys where they differ");
-    }
+    if (result.input) line.part(tokens_of(*result.input), theme.text_dim, kTokensExplained);
     if (const std::string stretched = stretch_text(result); !stretched.empty()) {
       line.part(stretched, theme.warning,
                 "The text is longer than the model's table of positions, which was interpolated: the model wasn't trained "

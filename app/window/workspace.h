@@ -176,6 +176,7 @@ class Workspace final : private CommandHost {
   void save_session_as() override;
   void open_session() override;
   void open_text() override;
+  void open_capture() override;
   void copy_figure() override;
   void copy_cell() override;
   void copy_numbers(CopiedNumbers what) override { copied_numbers_ = what; }
@@ -204,6 +205,10 @@ class Workspace final : private CommandHost {
 
   // workspace_sessions.cpp
   void show_text(const std::filesystem::path& path);
+  /// Throws Error where it is no capture.
+  void show_capture(const std::filesystem::path& path);
+  /// The same, with a notice in place of an Error.
+  void open_capture(const std::filesystem::path& path);
   /// Throws Error, as the next one: the session that is open stays.
   void show_session(const std::filesystem::path& path);
   void write_session(const std::filesystem::path& path);

@@ -17,7 +17,7 @@ constexpr double kToast_s = 6.0;  // that a toast is there
 /// Do they mask or scale otherwise, or show another model?
 bool has_other_model(const State& a, const State& b) {
   return a.gains != b.gains || a.patterns != b.patterns || a.changes != b.changes || a.masks != b.masks ||
-         model_path(a.source) != model_path(b.source) || notebook_name(a.source) != notebook_name(b.source);
+         !names_same(a.source, b.source);
 }
 
 /// Folds what the view on screen has unfolded; false: nothing.
@@ -46,7 +46,8 @@ void Workspace::handle_keys() {
 void Workspace::run(const Command& command) {
   const CommandContext context = command_context();
   if (!is_enabled(command, context)) {
-    if (!is_loading_model() && !command.refusal.empty()) tell(command.refusal, state_);
+    const std::string_view refusal = refusal_of(command, context);
+    if (!is_loading_model() && !refusal.empty()) tell(std::string(refusal), state_);
     return;
   }
   if (!command.tell) {

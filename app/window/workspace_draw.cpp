@@ -18,6 +18,7 @@
 #include "app/views/translator/translator_view.h"
 #include "app/views/view_table.h"
 #include "app/widgets/cell_text.h"
+#include "app/widgets/empty_note.h"
 #include "app/widgets/fold_button.h"
 #include "app/widgets/head_list.h"
 #include "app/window/frame_guard.h"
@@ -166,6 +167,9 @@ void Workspace::draw_center(Frame& frame) {
       std::unique_ptr<ViewPanel>& panel = open_views_[view.id];
       if (!panel) panel = view.open();
       panel->draw(frame);
+    } else if (frame.result.run != 0) {
+      draw_empty_note(frame, "view.unavailable", "No network",
+                      "This view needs the network's weights; a capture holds attention weights only.");
     } else if (!engine_->load_progress()) {
       draw_empty_panel(frame, engine_->is_busy());
     }
@@ -211,7 +215,8 @@ void Workspace::draw_sidebar(Frame& frame) {
     };
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
     const PresetInfo* preset = catalog_.preset(notebook_name(frame.state.source));
-    section("text", preset || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
+    const bool captured = is_capture(frame.state.source);
+    section("text", preset || captured || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_section(frame); });
     // What changed is looked at while the text is; what could be compared comes last.
     const bool compares = frame.state.compare.frozen.has_value();
@@ -219,7 +224,11 @@ void Workspace::draw_sidebar(Frame& frame) {
       section("compare", "Compare", panes.is_compare_open, [&] { draw_compare_panel(frame, typed_); });
     };
     if (compares) comparison();
-    section("model", preset ? "Notebook" : "Model", panes.is_model_open, [&] { draw_model_section(frame, preset); });
+    section("model",
+            preset     ? "Notebook"
+            : captured ? "Capture"
+                       : "Model",
+            panes.is_model_open, [&] { draw_model_section(frame, preset); });
     section("mask", "Mask", panes.is_mask_open,
             [&] { draw_masks_panel(frame, typed_, expression_drafts_, error_of(ErrorSection::Masks)); });
     if (!compares) comparison();

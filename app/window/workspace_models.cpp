@@ -3,10 +3,12 @@
 
 #include "app/engine/continuation.h"
 #include "app/models/starter_view.h"
+#include "app/sidebar/capture_panel.h"
 #include "app/sidebar/language_model_panel.h"
 #include "app/sidebar/model_panel.h"
 #include "app/state/opened_file.h"
 #include "app/window/workspace.h"
+#include "capture/capture_file.h"
 
 namespace headlight::app {
 
@@ -72,7 +74,9 @@ void Workspace::begin_with(const WelcomeCard& card) {
 void Workspace::open_model(const std::string& path) {
   text_to_show_.reset();
   try {
-    model_jobs_.open(expand_home(path).string());
+    const std::filesystem::path file = expand_home(path);
+    if (capture::is_capture_path(file)) return open_capture(file);
+    model_jobs_.open(file.string());
   } catch (const std::exception& error) {
     notice_ = {.text = error.what(), .is_warning = true};
   }
@@ -138,8 +142,7 @@ void Workspace::go_back() {
 bool Workspace::is_arriving() const {
   if (result_.run == 0 || !result_.inputs) return false;
   const bool is_refused = !result_.error.empty() && result_.revision >= inputs_revision_;
-  return !is_refused && (model_path(result_.inputs->source) != model_path(state_.source) ||
-                         notebook_name(result_.inputs->source) != notebook_name(state_.source));
+  return !is_refused && !names_same(result_.inputs->source, state_.source);
 }
 
 void Workspace::follow_arrival(double now_s) {
@@ -174,6 +177,7 @@ void Workspace::give_up_loading() {
 
 std::string Workspace::arriving_name() {
   if (is_model(state_.source)) return model_name(result_.model.get(), model_path(state_.source));
+  if (is_capture(state_.source)) return std::filesystem::path(capture_path(state_.source)).filename().string();
   const PresetInfo* preset = catalog_.preset(notebook_name(state_.source));
   return preset ? preset->title : "the playground";
 }
@@ -232,6 +236,10 @@ void Workspace::draw_text_section(Frame& frame) {
 
 void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
   const std::string error = error_of(ErrorSection::Model);
+  if (is_capture(frame.state.source)) {
+    if (draw_capture_panel(frame, typed_, error)) open_capture();
+    return;
+  }
   // What is on screen may still be another model's: the chosen one can be on its way, or find no way to run this text.
   const std::string& path = model_path(frame.state.source);
   const auto is_chosen = [&](const auto& model) { return model && model->path.string() == path; };

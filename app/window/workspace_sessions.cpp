@@ -8,6 +8,7 @@
 #include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
 #include "app/window/workspace.h"
+#include "capture/capture_file.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -16,6 +17,7 @@ namespace fs = std::filesystem;
 
 void Workspace::open_files(const std::vector<std::string>& paths) {
   if (paths.empty()) return;
+  if (capture::is_capture_path(paths.front())) return open_capture(paths.front());
   if (is_model_path(paths.front())) return open_model(paths.front());
   try {
     const fs::path path = paths.front();
@@ -47,6 +49,29 @@ void Workspace::show_session(const fs::path& path) {
        {&state_.text(), &state_.playground().key_text, &state_.model().pair_text, &state_.model().target_text}) {
     ui_.ensure_glyphs(*text);
   }
+}
+
+void Workspace::show_capture(const fs::path& path) {
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  const capture::CaptureFile file(whole);  // the engine opens its own; what is wrong with it is told before anything changes
+  stop_generating();
+  undo_.seal();
+  select_capture(state_, whole.string());
+  notice_ = {.text = file.note()};
+}
+
+void Workspace::open_capture(const fs::path& path) {
+  try {
+    show_capture(path);
+    model_browser_.close();
+  } catch (const std::exception& error) {
+    if (model_browser_.is_open()) {
+      model_browser_.refuse(error.what());
+    } else {
+      notice_ = {.text = error.what(), .is_warning = true};
+    }
+  }
+  ui_.request_redraw(2);
 }
 
 void Workspace::write_session(const fs::path& path) {
@@ -99,6 +124,11 @@ void Workspace::open_session() {
   file_dialog_.open(FilePurpose::OpenSession, session_ ? session_->path : fs::path(), settings_.export_directory);
 }
 
+void Workspace::open_capture() {
+  const fs::path shown = capture_path(state_.source);
+  file_dialog_.open(FilePurpose::OpenCapture, shown, settings_.export_directory);
+}
+
 void Workspace::open_text() { file_dialog_.open(FilePurpose::OpenText, {}, settings_.export_directory); }
 
 void Workspace::draw_file_dialog(Frame& frame) {
@@ -121,6 +151,9 @@ void Workspace::take_file_choice() {
         break;
       case FilePurpose::OpenText:
         show_text(choice->path);
+        break;
+      case FilePurpose::OpenCapture:
+        show_capture(choice->path);
         break;
     }
     file_dialog_.close();

@@ -14,6 +14,8 @@ struct BlockShape {
   std::uint32_t d_merged = 0;  ///< heads·d_v
   std::uint32_t d_output = 0;  ///< 0: no output projection, stage Output doesn't exist
   bool has_input = false;      ///< false: Q, K, V were given, stage X doesn't exist
+  bool has_values = true;      ///< false: of a capture, stages V, Heads and Merged don't exist
+  bool only_weights = false;   ///< of a capture that has weights alone: neither do Q, K and the scores
 
   bool operator==(const BlockShape&) const = default;
 

@@ -49,7 +49,9 @@ std::optional<Shape> read_shape(std::string_view dictionary) {
 
 }  // namespace
 
-NpyHeader read_npy_header(std::string_view bytes) {
+NpyHeader read_npy_header(std::string_view bytes) { return read_npy_header(bytes, bytes.size()); }
+
+NpyHeader read_npy_header(std::string_view bytes, std::uint64_t file_size) {
   constexpr std::size_t kShort = 10, kLong = 12;  // version 1 has 2 bytes for the dictionary's length, later ones 4
   if (bytes.size() < kLong || !bytes.starts_with(kNpyMagic)) {
     throw Error("no NumPy file (it doesn't begin with \\x93NUMPY)");
@@ -70,7 +72,7 @@ NpyHeader read_npy_header(std::string_view bytes) {
   if (type->size() == 3 && (*type)[2] > '0' && (*type)[2] <= '9')
     header.value_size = static_cast<std::size_t>((*type)[2] - '0');
   if (header.value_size == 0) throw Error("numbers of type {} are not read; save the array as float32 or bool", *type);
-  const std::size_t most = (bytes.size() - header.begin) / header.value_size;
+  const std::size_t most = (file_size - header.begin) / header.value_size;
   const auto expect_inside = [&] {
     if (header.count > most) throw Error("the file ends before its last number");
   };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -22,5 +23,7 @@ struct NpyHeader {
 
 /// Reads versions 1 to 3. Throws Error saying what is wrong, also when the file holds fewer values than the shape has.
 NpyHeader read_npy_header(std::string_view bytes);
+/// The same of a file of `file_size` bytes, of which `bytes` are the first.
+NpyHeader read_npy_header(std::string_view bytes, std::uint64_t file_size);
 
 }  // namespace headlight::exporting

@@ -25,6 +25,7 @@ class FakeHost final : public CommandHost {
   void save_session_as() override { calls.emplace_back("save session as"); }
   void open_session() override { calls.emplace_back("open session"); }
   void open_text() override { calls.emplace_back("open text"); }
+  void open_capture() override { calls.emplace_back("open capture"); }
   void open_export_dialog() override { calls.emplace_back("export"); }
   void open_screenshot_dialog(ScreenshotArea area) override {
     calls.emplace_back(area == ScreenshotArea::View ? "screenshot of the view" : "screenshot");

@@ -14,7 +14,8 @@ namespace {
 
 std::vector<Reader> all_readers() {
   std::vector<Reader> all;
-  for (const auto& some : {model_readers(), text_readers(), app_readers()}) all.insert(all.end(), some.begin(), some.end());
+  for (const auto& some : {model_readers(), text_readers(), capture_readers(), app_readers()})
+    all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 

@@ -3,9 +3,11 @@
 
 #include "app/engine/prompt_lines.h"
 #include "app/engine/run_source.h"
+#include "app/state/comparison.h"
 #include "app/state/opened_file.h"
 #include "app/state/settings.h"
 #include "app/state/state.h"
+#include "app/state/state_json.h"
 #include "core/error.h"
 #include "support/temporary_directory.h"
 
@@ -56,6 +58,64 @@ TEST_SUITE("cpu") {
     select_model(state, "/models/gpt2", causal());
     select_preset(state, "");
     CHECK(state == before);
+  }
+
+  TEST_CASE("a capture has no masks and changes, its run depends on its file alone, and it leaves like a model") {
+    State state;
+    state.text() = "typed";
+    state.masks[model::BlockKind::EncoderSelf].rule.window = 3;
+    const State before = state;
+    set_head_gain(state, {}, 2, 0.5f);
+    select_capture(state, "/runs/one.npz");
+    CHECK(is_capture(state.source));
+    CHECK(capture_path(state.source) == "/runs/one.npz");
+    CHECK(describe_change(before, state).label == "Open capture");
+    CHECK(state.masks == attention::MaskSet{});
+    CHECK(state.gains.empty());
+    CHECK(state.text() == "typed");
+    const RunInputs inputs = run_inputs(state);
+    state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    set_head_gain(state, {}, 1, 0.0f);
+    CHECK(run_inputs(state) == inputs);
+    reset_masks(state);
+    CHECK(state.masks == attention::MaskSet{});
+    state.gains.clear();
+    select_capture(state, "");
+    CHECK(state == before);
+    CHECK_FALSE(names_same(before.source, inputs.source));
+  }
+
+  TEST_CASE("a frozen capture stays while another capture is opened, and goes with the last one") {
+    State state;
+    select_capture(state, "/runs/one.npz");
+    state.compare.frozen = freeze(state);
+    CHECK(state.compare.frozen->name == "one.npz");
+    select_capture(state, "/runs/two.npz");
+    REQUIRE(state.compare.frozen);
+    CHECK_FALSE(can_return_to_frozen(state));
+    const Result<State> read = state_from_json(to_json(state));
+    REQUIRE(read);
+    CHECK(*read == state);
+    select_preset(state, "notebook-000");
+    CHECK_FALSE(state.compare.frozen);
+  }
+
+  TEST_CASE("a stage that the run on screen hasn't got isn't shown") {
+    State state;
+    state.view.heatmap_stage = attention::Stage::Scaled;
+    state.view.weighs_values = true;
+    inference::BlockShape shape;
+    shape.batch = shape.heads = 1;
+    shape.queries = shape.keys = 3;
+    shape.d_k = 2;
+    clamp_selection(state, {{model::BlockRef{}, shape}});
+    CHECK(state.view.heatmap_stage == attention::Stage::Scaled);
+    CHECK(state.view.weighs_values);
+    shape.only_weights = true;
+    shape.has_values = false;
+    clamp_selection(state, {{model::BlockRef{}, shape}});
+    CHECK(state.view.heatmap_stage == attention::Stage::Weights);
+    CHECK_FALSE(state.view.weighs_values);
   }
 
   TEST_CASE("a gain of one is none") {

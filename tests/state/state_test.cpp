@@ -143,6 +143,12 @@ State unusual_notebook() {
   return state;
 }
 
+State unusual_capture() {
+  State state = unusual_state();
+  change_to_capture(state, "/runs/mine.npz");
+  return state;
+}
+
 BlockShapes two_layers(std::uint32_t heads, std::uint32_t tokens) {
   inference::BlockShape shape;
   shape.batch = 2;
@@ -156,7 +162,7 @@ BlockShapes two_layers(std::uint32_t heads, std::uint32_t tokens) {
 
 TEST_SUITE("cpu") {
   TEST_CASE("a state survives its JSON, member by member") {
-    for (const State& state : {unusual_state(), unusual_notebook()}) {
+    for (const State& state : {unusual_state(), unusual_notebook(), unusual_capture()}) {
       const Result<State> read = state_from_json(json::parse(to_json(state).dump()));
       REQUIRE_MESSAGE(read, (read ? "" : read.error()));
       CHECK(*read == state);
@@ -188,7 +194,9 @@ TEST_SUITE("cpu") {
       const std::string path = field.group + "/" + field.key;
       CAPTURE(path);
       CHECK(paths.insert(path).second);
-      const State unusual_values = field.key == "preset" ? unusual_notebook() : unusual_state();
+      const State unusual_values = field.key == "preset"      ? unusual_notebook()
+                                   : field.group == "capture" ? unusual_capture()
+                                                              : unusual_state();
       const json unusual = to_json(unusual_values);
       // This field alone is another one than in a new state.
       const json& value = field.group.empty() ? unusual[field.key] : unusual[field.group][field.key];

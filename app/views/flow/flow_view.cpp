@@ -135,6 +135,11 @@ class FlowView final : public ViewPanel {
         frame, "flow", frame.result.has_logits ? "What flows into this prediction" : "What flows into this token", position);
     choose(frame);
     const std::string why = why_none(frame);
+    if (!why.empty() && frame.result.capture && frame.state.flow.method == FlowMethod::Routes) {
+      return draw_empty_note(frame, "flow.none", "Nothing is followed here",
+                             "Routes need the network's values; a capture holds attention weights only. Rollout and flow "
+                             "follow those.");
+    }
     if (!why.empty()) {
       return draw_empty_note(
           frame, "flow.none", "Nothing is followed here",

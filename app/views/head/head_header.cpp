@@ -40,6 +40,7 @@ std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) 
   FormulaSubject subject{
       .block = selection.block, .layer = layer, .head = selection.head, .mask = &frame.state.masks[selection.block.kind]};
   if (shows_norms(frame.state)) return quantity(is_mean ? kNormsOfLayer : kNorms).formula(subject);
+  if (frame.result.shapes.at(selection.block).only_weights) return is_mean ? "mean over heads of A" : "A, as captured";
   if (is_mean) return "mean over heads of " + formulas::map(Stage::Weights, subject);
   subject.pattern = fixed_pattern(frame.state, selection.block, selection.head);
   const Stage stage = frame.state.view.heatmap_stage;
@@ -53,15 +54,23 @@ void place_right(float width) {
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kNarrowGainGap <= at) ImGui::SameLine(at);
 }
 
-/// A mean is of weights, as they are or as norms.
+/// What the map can show: places of kMapStages, and kNormsLabel. A mean is of weights, as they are or as norms.
+std::vector<std::size_t> stage_choices(const Frame& frame) {
+  const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
+  std::vector<std::size_t> choices;
+  for (std::size_t i = 0; i < std::size(kMapStages); ++i) {
+    const bool is_of_mean = i == kWeightsLabel || frame.state.selection.mean == HeadMean::None;
+    if (is_of_mean && shape.extent(kMapStages[i])) choices.push_back(i);
+  }
+  if (shape.has_values) choices.push_back(kNormsLabel);
+  return choices;
+}
+
 std::vector<std::string> stage_labels(const Frame& frame) {
   std::vector<std::string> labels;
-  if (frame.state.selection.mean == HeadMean::None) {
-    for (const Stage stage : kMapStages) labels.emplace_back(attention::to_string(stage));
-  } else {
-    labels.emplace_back(attention::to_string(Stage::Weights));
+  for (const std::size_t i : stage_choices(frame)) {
+    labels.emplace_back(i == kNormsLabel ? std::string_view(quantity(kNorms).id) : attention::to_string(kMapStages[i]));
   }
-  labels.emplace_back(quantity(kNorms).id);
   return labels;
 }
 
@@ -107,17 +116,18 @@ void choose_mean(Frame& frame) {
 
 void choose_stage(Frame& frame, float padding) {
   const std::vector<std::string> labels = stage_labels(frame);
-  const std::size_t first = kNormsLabel + 1 - labels.size();  // of all labels, the first that is there
-  std::size_t chosen = kWeightsLabel;
+  const std::vector<std::size_t> choices = stage_choices(frame);
+  if (choices.size() < 2) return;
+  std::size_t shown = kWeightsLabel;
   for (std::size_t i = 0; i < std::size(kMapStages); ++i) {
-    if (kMapStages[i] == shown_stage(frame.state)) chosen = i;
+    if (kMapStages[i] == shown_stage(frame.state)) shown = i;
   }
-  if (shows_norms(frame.state)) chosen = kNormsLabel;
-  chosen -= first;
+  if (shows_norms(frame.state)) shown = kNormsLabel;
+  auto chosen = static_cast<std::size_t>(std::ranges::find(choices, shown) - choices.begin());
   place_right(segmented_width(frame, labels, padding));
-  if (draw_segmented(frame, first == 0 ? "head.stage" : "head.mean_stage", labels, chosen, padding)) {
+  if (draw_segmented(frame, choices.front() == 0 ? "head.stage" : "head.mean_stage", labels, chosen, padding)) {
     ViewChoices& view = frame.state.view;
-    const std::size_t now = chosen + first;
+    const std::size_t now = choices[chosen];
     view.weighs_values = now == kNormsLabel;
     view.heatmap_stage = kMapStages[std::min(now, kWeightsLabel)];
   }
@@ -158,7 +168,7 @@ struct Tools {
 Tools tools_of(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   return {.rows = rows_write_tokens(frame, selection.block.kind) && !is_grouped(frame),
-          .brush = selection.mean == HeadMean::None && !is_grouped(frame),
+          .brush = selection.mean == HeadMean::None && !is_grouped(frame) && !frame.result.capture,
           .shown = can_group(frame)};
 }
 

@@ -15,6 +15,7 @@
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
+#include "capture/captured_run.h"
 
 namespace headlight::app {
 namespace {
@@ -150,7 +151,9 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
   draw_number(frame, "weight",
               has_weights ? number_text(is_known ? std::optional(row->weights[cell.key]) : std::nullopt) : "none",
               fonts.mono);
-  draw_number(frame, "scaled score", number_text(scaled), fonts.mono);
+  const auto shape = frame.result.shapes.find(selection.block);
+  const bool has_scores = shape != frame.result.shapes.end() && !shape->second.only_weights;
+  if (has_scores) draw_number(frame, "scaled score", number_text(scaled), fonts.mono);
   draw_change(frame, cell);
   if (row) draw_sums(frame, kind, cell, row->statistics, numbers.received(cell.key));
   const ShownMask mask(frame);
@@ -160,6 +163,9 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
                                 .cell = cell,
                                 .keys = key_range(frame, kind),
                                 .pattern = fixed_pattern(frame.state, selection.block, selection.head)});
+  const bool is_hidden_by_file =
+      frame.result.capture && capture::is_causal(*frame.result.capture, kind) && cell.key > cell.query;
+  if (is_hidden_by_file) draw_number(frame, "mask", "causal, as the file says", fonts.body);
   if (!reason.empty()) draw_number(frame, "masked by", reason, fonts.body);
   if (softmax && !std::isfinite(softmax->sum)) {
     const Ink ink(fonts.small, theme.warning);

@@ -1,0 +1,24 @@
+#include "app/engine/computed_run.h"
+
+#include <utility>
+
+#include "app/state/run_interventions.h"
+#include "capture/captured_run.h"
+
+namespace headlight::app {
+
+std::shared_ptr<const inference::Run> compute_run(Runner& runner, const RunSource::Source& source, const RunInputs& inputs,
+                                                  std::shared_ptr<const inference::Run>&& base) {
+  if (source.capture) {
+    base.reset();
+    return std::make_shared<const capture::CapturedRun>(source.capture);
+  }
+  if (dynamic_cast<const capture::CapturedRun*>(base.get()) != nullptr) base.reset();
+  return runner.run({.network = source.network,
+                     .input = *source.input,
+                     .masks = inputs.masks,
+                     .interventions = interventions_of(inputs, *source.network)},
+                    std::move(base));
+}
+
+}  // namespace headlight::app

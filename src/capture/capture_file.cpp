@@ -1,0 +1,311 @@
+#include "capture/capture_file.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "capture/capture_tokens.h"
+#include "capture/stored_capture.h"
+#include "core/error.h"
+#include "model/stored_tensor.h"
+
+namespace headlight::capture {
+namespace {
+
+using model::BlockKind;
+using model::BlockRef;
+
+constexpr std::uint32_t kMostLayers = 4096, kMostTokens = std::uint32_t{1} << 20;
+constexpr std::size_t kMostLabels = std::size_t{1} << 24;  ///< tokens of all lines
+
+enum class Part : std::uint8_t { Weights, Query, Key, Value };
+
+/// What an array is by its name.
+struct ArrayName {
+  BlockRef block;
+  Part part = Part::Weights;
+};
+
+struct Prefix {
+  std::string_view text;
+  BlockKind kind;
+};
+constexpr std::array kPrefixes = {Prefix{"encoder_", BlockKind::EncoderSelf}, Prefix{"decoder_", BlockKind::DecoderSelf},
+                                  Prefix{"cross_", BlockKind::Cross}, Prefix{"", BlockKind::EncoderSelf}};
+struct PartName {
+  std::string_view text;
+  Part part;
+};
+constexpr std::array kParts = {PartName{"attention.", Part::Weights}, PartName{"q.", Part::Query}, PartName{"k.", Part::Key},
+                               PartName{"v.", Part::Value}};
+
+std::optional<ArrayName> parse_name(std::string_view name) {
+  for (const Prefix& prefix : kPrefixes) {
+    if (!name.starts_with(prefix.text)) continue;
+    const std::string_view rest = name.substr(prefix.text.size());
+    for (const PartName& part : kParts) {
+      if (!rest.starts_with(part.text)) continue;
+      const std::string_view digits = rest.substr(part.text.size());
+      std::uint32_t layer = 0;
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), layer);
+      if (error != std::errc{} || end != digits.data() + digits.size() || layer >= kMostLayers) return std::nullopt;
+      return ArrayName{.block = {.kind = prefix.kind, .layer = {layer}}, .part = part.part};
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_wanted(std::string_view name) { return parse_name(name).has_value(); }
+
+/// The arrays of one block.
+struct Parts {
+  const StoredArray *weights = nullptr, *query = nullptr, *key = nullptr, *value = nullptr;
+};
+
+/// Makes the blocks of a file's arrays; every error names the file.
+class BlockBuilder {
+ public:
+  BlockBuilder(std::string file, const StoredCapture& stored) : file_(std::move(file)) {
+    for (const StoredArray& array : stored.arrays) add(array);
+    if (parts_.empty()) {
+      fail(
+          "it has no array called attention.0 (or encoder_attention.0, decoder_attention.0, cross_attention.0), nor q.0 and "
+          "k.0; docs/CAPTURES.md says how to save them");
+    }
+  }
+
+  std::vector<CapturedBlock> build() {
+    expect_all_layers();
+    std::vector<CapturedBlock> blocks;
+    for (const auto& [ref, parts] : parts_) {
+      if (parts.value != nullptr) has_values_ = true;
+      if (parts.weights == nullptr && parts.query == nullptr && parts.key == nullptr) continue;
+      blocks.push_back(parts.weights != nullptr ? from_weights(ref, *parts.weights) : from_queries(ref, parts));
+      expect_like_first(blocks.back());
+    }
+    expect_like_each_other(blocks);
+    return blocks;
+  }
+  bool has_values() const { return has_values_; }
+
+ private:
+  template <typename... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    throw Error("{}: {}", file_, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void add(const StoredArray& array) {
+    const ArrayName name = *parse_name(array.name);
+    Parts& parts = parts_[name.block];
+    const StoredArray*& place = name.part == Part::Weights ? parts.weights
+                                : name.part == Part::Query ? parts.query
+                                : name.part == Part::Key   ? parts.key
+                                                           : parts.value;
+    if (place != nullptr) fail("'{}' and '{}' are the same attention; keep one", place->name, array.name);
+    place = &array;
+  }
+
+  /// Layers are numbered from 0 on; one that isn't there would shift all behind it.
+  void expect_all_layers() const {
+    std::map<BlockKind, std::uint32_t> next;
+    for (const auto& [ref, parts] : parts_) {
+      std::uint32_t& expected = next[ref.kind];
+      if (ref.layer.value != expected) {
+        fail("layer {} of the {} attention is missing, but layer {} is there; save all layers, numbered from 0", expected,
+             to_string(ref.kind), ref.layer.value);
+      }
+      ++expected;
+    }
+  }
+
+  /// [batch, heads, rows, columns]; a shape of three axes has a batch of one.
+  Shape four_axes(const StoredArray& array) const {
+    Shape shape = array.shape;
+    if (shape.size() == 3) shape.insert(shape.begin(), 1);
+    if (shape.size() != 4) {
+      fail("'{}' is {}; attention is [batch, heads, queries, keys] or [heads, queries, keys]", array.name,
+           headlight::to_string(array.shape));
+    }
+    if (std::ranges::count(shape, 0U) > 0) fail("'{}' is {}: it is empty", array.name, headlight::to_string(array.shape));
+    if (shape[1] > model::kMaxModelHeads) {
+      fail("'{}' has {} heads, more than the {} that are shown; save fewer", array.name, shape[1], model::kMaxModelHeads);
+    }
+    if (std::max(shape[2], shape[3]) > kMostTokens || std::size_t{shape[0]} * shape[2] > kMostLabels) {
+      fail("'{}' is {}: that is more than the {} tokens that are shown; save a part of the text", array.name,
+           headlight::to_string(array.shape), kMostTokens);
+    }
+    return shape;
+  }
+
+  CapturedBlock from_weights(BlockRef ref, const StoredArray& array) const {
+    const Shape shape = four_axes(array);
+    CapturedBlock block{.ref = ref, .shape = sizes(shape[0], shape[1], shape[2], shape[3])};
+    block.shape.only_weights = true;
+    block.weights = array.open(shape);
+    return block;
+  }
+
+  CapturedBlock from_queries(BlockRef ref, const Parts& parts) const {
+    if (parts.query == nullptr || parts.key == nullptr) {
+      const StoredArray& present = parts.query != nullptr ? *parts.query : *parts.key;
+      fail("'{}' has no {} beside it; save queries and keys of a layer together", present.name,
+           parts.query != nullptr ? "keys" : "queries");
+    }
+    const Shape queries = four_axes(*parts.query), keys = four_axes(*parts.key);
+    const bool fits = queries[0] == keys[0] && queries[3] == keys[3] && queries[1] % keys[1] == 0;
+    if (!fits) {
+      fail("'{}' is {} and '{}' {}: batch and d_k have to be equal, and the keys' heads divide the queries'",
+           parts.query->name, headlight::to_string(parts.query->shape), parts.key->name,
+           headlight::to_string(parts.key->shape));
+    }
+    CapturedBlock block{.ref = ref, .shape = sizes(queries[0], queries[1], queries[2], keys[2])};
+    block.shape.d_k = queries[3];
+    block.shape.kv_heads = keys[1];
+    if (block.shape.d_k > model::kMaxModelWidth) fail("'{}' has a d_k of {}", parts.query->name, block.shape.d_k);
+    block.queries = parts.query->open(queries);
+    block.keys = parts.key->open(keys);
+    return block;
+  }
+
+  static attention::BlockShape sizes(std::uint32_t batch, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys) {
+    attention::BlockShape shape;
+    shape.batch = batch;
+    shape.heads = shape.kv_heads = heads;
+    shape.queries = queries;
+    shape.keys = keys;
+    shape.has_values = false;
+    return shape;
+  }
+
+  static std::string name_of(const CapturedBlock& block) {
+    return block.weights ? block.weights->name() : block.queries->name();
+  }
+
+  void expect_like_first(const CapturedBlock& block) {
+    const auto [first, is_first] = first_of_kind_.try_emplace(block.ref.kind, block);
+    const attention::BlockShape &here = block.shape, &there = first->second.shape;
+    if (here.batch != there.batch || here.queries != there.queries || here.keys != there.keys) {
+      fail("'{}' has {} lines of {} queries and {} keys, but '{}' {} of {} and {}; save all layers of one pass",
+           name_of(block), here.batch, here.queries, here.keys, name_of(first->second), there.batch, there.queries,
+           there.keys);
+    }
+    if (block.ref.kind != BlockKind::Cross && here.queries != here.keys) {
+      fail(
+          "'{}' has {} queries and {} keys, but the tokens of self-attention are both; save a pass without a cache, or call "
+          "it cross_attention.{}",
+          name_of(block), here.queries, here.keys, block.ref.layer.value);
+    }
+  }
+
+  /// Cross-attention's keys are the encoder's tokens, and its queries the decoder's.
+  void expect_like_each_other(const std::vector<CapturedBlock>& blocks) const {
+    const auto first = [&](BlockKind kind) {
+      const auto found = std::ranges::find(blocks, kind, [](const CapturedBlock& block) { return block.ref.kind; });
+      return found == blocks.end() ? nullptr : &*found;
+    };
+    const CapturedBlock* cross = first(BlockKind::Cross);
+    const CapturedBlock* encoder = first(BlockKind::EncoderSelf);
+    const CapturedBlock* decoder = first(BlockKind::DecoderSelf);
+    const auto expect = [&](const CapturedBlock* self, std::uint32_t tokens, const char* what) {
+      if (self == nullptr || cross == nullptr) return;
+      if (self->shape.queries == tokens && self->shape.batch == cross->shape.batch) return;
+      fail("'{}' has {} lines of {} tokens, but the {} of '{}' are {} of {}; save them of one pass", name_of(*self),
+           self->shape.batch, self->shape.queries, what, name_of(*cross), cross->shape.batch, tokens);
+    };
+    expect(encoder, cross != nullptr ? cross->shape.keys : 0, "keys");
+    expect(decoder, cross != nullptr ? cross->shape.queries : 0, "queries");
+    if (cross == nullptr && encoder != nullptr && decoder != nullptr && encoder->shape.batch != decoder->shape.batch) {
+      fail("'{}' has {} lines, but '{}' {}; save them of one pass", name_of(*encoder), encoder->shape.batch,
+           name_of(*decoder), decoder->shape.batch);
+    }
+  }
+
+  std::string file_;
+  std::map<BlockRef, Parts> parts_;
+  std::map<BlockKind, CapturedBlock> first_of_kind_;
+  bool has_values_ = false;
+};
+
+std::shared_ptr<const model::Network> make_network(const std::vector<CapturedBlock>& blocks) {
+  auto layers = std::make_shared<model::Layers>();
+  for (const CapturedBlock& block : blocks) {
+    model::AttentionLayer layer;
+    layer.config.heads = block.shape.heads;
+    layer.config.d_k = block.shape.d_k;
+    layer.config.kv_heads = block.shape.kv_heads;
+    const std::uint32_t index = block.ref.layer.value;
+    if (block.ref.kind == BlockKind::EncoderSelf) {
+      layers->encoder.push_back(std::move(layer));
+      continue;
+    }
+    if (layers->decoder.size() <= index) layers->decoder.resize(index + 1);
+    model::DecoderLayer& decoder = layers->decoder[index];
+    if (block.ref.kind == BlockKind::DecoderSelf) {
+      decoder.self = std::move(layer);
+    } else {
+      decoder.cross = std::move(layer);
+    }
+  }
+  auto network = std::make_shared<model::Network>();
+  network->layers = std::move(layers);
+  return network;
+}
+
+/// Tokens of both sides: an encoder's (or a single stack's) are the keys' of cross-attention.
+std::shared_ptr<const model::ModelInput> make_input(const std::vector<CapturedBlock>& blocks, const CaptureWords& words) {
+  auto input = std::make_shared<model::ModelInput>();
+  const auto size_of_side = [&](bool is_source) -> std::pair<std::uint32_t, std::uint32_t> {
+    for (const CapturedBlock& block : blocks) {
+      const bool is_cross = block.ref.kind == BlockKind::Cross;
+      if (is_source ? is_cross || block.ref.kind == BlockKind::EncoderSelf : block.ref.kind != BlockKind::EncoderSelf) {
+        return {block.shape.batch, is_source ? block.shape.keys : block.shape.queries};
+      }
+    }
+    return {0, 0};
+  };
+  const auto [target_batch, target_length] = size_of_side(false);
+  const auto [source_batch, source_length] = size_of_side(true);
+  const std::optional<TokenLists>& target_words =
+      source_batch == 0 && !words.query_tokens ? words.tokens : words.query_tokens;
+  if (target_batch > 0) input->target = token_batch(target_words, target_batch, target_length);
+  // A decoder alone has no source.
+  input->source = source_batch == 0
+                      ? token_batch(std::nullopt, target_batch, 1)
+                      : token_batch(words.key_tokens ? words.key_tokens : words.tokens, source_batch, source_length);
+  return input;
+}
+
+StoredCapture read_stored(const std::filesystem::path& path) {
+  const std::string extension = path.extension().string();
+  if (extension == ".npz") return read_npz_capture(path, is_wanted);
+  if (extension == ".safetensors") return read_safetensors_capture(path, is_wanted);
+  throw Error("{} is no capture: it ends in neither .safetensors nor .npz", path.string());
+}
+
+}  // namespace
+
+CaptureFile::CaptureFile(std::filesystem::path path) : path_(std::move(path)) {
+  const StoredCapture stored = read_stored(path_);
+  BlockBuilder builder(path_.string(), stored);
+  blocks_ = builder.build();
+  const CaptureWords words = read_words(path_, stored.metadata);
+  is_causal_ = words.is_causal;
+  network_ = make_network(blocks_);
+  input_ = make_input(blocks_, words);
+  if (builder.has_values()) note_ = "Its values (v) aren't shown: a capture has weights, queries and keys.";
+}
+
+bool is_capture_path(const std::filesystem::path& path) {
+  if (path.extension() == ".npz") return true;
+  if (path.extension() != ".safetensors") return false;
+  try {
+    return !read_safetensors_capture(path, is_wanted).arrays.empty();
+  } catch (const Error&) {  // whoever opens it as something else tells what is wrong
+    return false;
+  }
+}
+
+}  // namespace headlight::capture

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/network.h"
+
+namespace headlight::capture {
+
+/// Tokens as a file has them: a list for each line of the batch, or one list.
+struct TokenLists {
+  std::string where;  ///< file and key, for messages: "run.json, query_tokens"
+  std::vector<std::vector<std::string>> lines = {};
+};
+
+/// What a capture says in words.
+struct CaptureWords {
+  std::optional<TokenLists> tokens = {}, query_tokens = {}, key_tokens = {};
+  bool is_causal = false;
+};
+
+/// From the file's own metadata and from the JSON file beside it (run.npz: run.json), whose members win. Throws Error in one
+/// line where one of them isn't what docs/CAPTURES.md says.
+CaptureWords read_words(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata);
+
+/// Tokens of `batch` lines of `length`; without lists their positions. Throws Error where a list has another length.
+model::TokenBatch token_batch(const std::optional<TokenLists>& lists, std::uint32_t batch, std::uint32_t length);
+
+}  // namespace headlight::capture

@@ -1,0 +1,250 @@
+#include "capture/captured_run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+
+namespace headlight::capture {
+namespace {
+
+using attention::Stage;
+
+/// How far from 1 a row of weights may sum: float16 rounds each of some thousand weights by a part in two thousand.
+constexpr double kRowTolerance = 0.01;
+
+/// Versions of blocks, unlike those of any run of a session.
+std::uint64_t next_version() {
+  static std::atomic<std::uint64_t> last{std::uint64_t{1} << 63};
+  return ++last;
+}
+
+/// One row of pooled values while the exact rows of its squares are added.
+class PooledRow {
+ public:
+  PooledRow(const attention::TileRequest& request, bool takes_largest)
+      : pool_(request.pool),
+        takes_largest_(takes_largest),
+        values_(request.tile_columns(), takes_largest ? -std::numeric_limits<double>::infinity() : 0.0),
+        counts_(request.tile_columns(), 0) {}
+
+  /// Adds the cells [first, end) of an exact row.
+  void add(std::span<const float> line, std::uint32_t first, std::uint32_t end) {
+    for (std::uint32_t begin = first; begin < end;) {
+      const std::uint32_t at = begin / pool_, next = std::min((at + 1) * pool_, end);
+      add_to(at, line.subspan(begin, next - begin));
+      begin = next;
+    }
+  }
+  bool is_empty(std::size_t at) const { return counts_[at] == 0; }
+  float value(std::size_t at) const {
+    const bool is_mean = pool_ > 1 && !takes_largest_;
+    return static_cast<float>(is_mean ? values_[at] / static_cast<double>(counts_[at]) : values_[at]);
+  }
+
+ private:
+  void add_to(std::size_t at, std::span<const float> cells) {
+    counts_[at] += cells.size();
+    if (pool_ == 1) {
+      values_[at] = double{cells.front()};
+    } else if (!takes_largest_) {
+      for (const float cell : cells) values_[at] += double{cell};
+    } else {
+      bool is_odd = std::isnan(values_[at]);
+      float largest = -std::numeric_limits<float>::infinity();
+      for (const float cell : cells) {
+        is_odd |= !(std::abs(cell) <= std::numeric_limits<float>::max());
+        largest = std::max(largest, cell);
+      }
+      // A number among them must not hide one that isn't finite.
+      values_[at] = is_odd ? std::numeric_limits<double>::quiet_NaN() : std::max(values_[at], double{largest});
+    }
+  }
+
+  std::uint32_t pool_;
+  bool takes_largest_;
+  std::vector<double> values_;
+  std::vector<std::uint64_t> counts_;
+};
+
+}  // namespace
+
+bool is_causal(const CaptureFile& file, model::BlockKind kind) {
+  if (!file.is_causal() || kind == model::BlockKind::Cross) return false;
+  return kind == model::BlockKind::DecoderSelf || file.network()->layers->decoder.empty();
+}
+
+CapturedRun::CapturedRun(std::shared_ptr<const CaptureFile> file)
+    : Run({.network = file->network(), .input = *file->input()}, {}), file_(std::move(file)) {
+  for (const CapturedBlock& captured : file_->blocks()) {
+    Block& block = blocks_[captured.ref];
+    block.captured = &captured;
+    block.version = next_version();
+    if (!captured.weights) {
+      block.attention = std::make_unique<AttentionOf>(captured.queries, captured.keys, is_causal(*file_, captured.ref.kind));
+    }
+  }
+}
+
+std::vector<model::BlockRef> CapturedRun::blocks() const {
+  std::vector<model::BlockRef> refs;
+  for (const auto& [ref, block] : blocks_) refs.push_back(ref);
+  return refs;
+}
+
+CapturedRun::Block& CapturedRun::block(model::BlockRef ref) const {
+  const auto found = blocks_.find(ref);
+  if (found == blocks_.end())
+    throw Error("the capture has no {} attention in layer {}", to_string(ref.kind), ref.layer.value);
+  return found->second;
+}
+
+inference::BlockShape CapturedRun::shape(model::BlockRef ref) const { return block(ref).captured->shape; }
+std::uint64_t CapturedRun::version(model::BlockRef ref) const { return block(ref).version; }
+
+Tensor CapturedRun::logits(std::span<const inference::StateRef> /*states*/) const {
+  throw Error("a capture has no logits: it holds attention alone");
+}
+
+std::vector<Tensor> CapturedRun::residuals(std::span<const inference::ResidualRows> /*requests*/) const {
+  throw Error("a capture has no residual stream: it holds attention alone");
+}
+
+std::vector<attention::Tile> CapturedRun::evaluate(std::span<const attention::TileRequest> requests) const {
+  std::vector<attention::Tile> tiles;
+  tiles.reserve(requests.size());
+  for (const attention::TileRequest& request : requests) tiles.push_back(evaluate(request));
+  return tiles;
+}
+
+attention::Tile CapturedRun::evaluate(const attention::TileRequest& request) const {
+  Block& block = this->block(request.block);
+  const attention::BlockShape& shape = block.captured->shape;
+  const std::optional<attention::BlockShape::Extent> extent = shape.extent(request.stage);
+  if (!extent) throw Error("the capture has no {}", attention::to_string(request.stage));
+  const bool is_inside = request.batch < shape.batch && request.head < shape.heads && request.pool > 0 && request.rows > 0 &&
+                         request.columns > 0 && std::uint64_t{request.row} + request.rows <= extent->rows &&
+                         std::uint64_t{request.column} + request.columns <= extent->columns;
+  if (!is_inside) throw Error("the tile lies outside of {}", attention::to_string(request.stage));
+
+  attention::Tile tile;
+  tile.request = request;
+  const bool is_map = attention::is_map(request.stage);
+  const std::uint32_t width = request.tile_columns();
+  tile.values.reserve(std::size_t{request.tile_rows()} * width);
+  const bool takes_largest = request.stage == Stage::Weights && request.pooling == attention::Pooling::Max;
+  std::vector<float> line(request.columns);
+  for (std::uint32_t first = 0; first < request.rows; first += request.pool) {
+    PooledRow pooled(request, takes_largest);
+    std::vector<std::uint8_t> masked(is_map ? width : 0, 1);
+    for (std::uint32_t r = first; r < std::min(first + request.pool, request.rows); ++r) {
+      const std::uint32_t query = request.row + r;
+      RowScale scale;
+      read(block, request.stage, {request.batch, request.head, query, 1, request.column, request.columns}, line.data(),
+           is_map ? &scale : nullptr);
+      // The first column that a causal mask hides. A weight there that isn't 0 is shown: the file says so too.
+      const bool hides = is_map && is_causal(*file_, request.block.kind);
+      const std::uint32_t visible =
+          hides ? std::min(query + 1 - std::min(query + 1, request.column), request.columns) : request.columns;
+      const bool counts_hidden = request.stage != Stage::Masked;  // whose mean is of visible cells
+      pooled.add(line, 0, counts_hidden ? request.columns : visible);
+      if (!is_map) continue;
+      for (std::uint32_t c = 0; c < visible; c += request.pool) masked[c / request.pool] = 0;
+      for (std::uint32_t c = visible; c < request.columns && request.stage == Stage::Weights; ++c) {
+        if (line[c] != 0.0F) masked[c / request.pool] = 0;
+      }
+      tile.row_max.push_back(scale.max);
+      tile.row_sum.push_back(scale.sum);
+    }
+    for (std::uint32_t at = 0; at < width; ++at) {
+      tile.values.push_back(pooled.is_empty(at) ? -std::numeric_limits<float>::infinity() : pooled.value(at));
+    }
+    tile.masked.insert(tile.masked.end(), masked.begin(), masked.end());
+  }
+  return tile;
+}
+
+void CapturedRun::read(Block& block, Stage stage, const Rectangle& row, float* to, RowScale* scale) const {
+  const CapturedBlock& captured = *block.captured;
+  if (stage == Stage::Q) return captured.queries->read(row, to);
+  if (stage == Stage::K) {
+    Rectangle of_keys = row;
+    of_keys.head = row.head / (captured.shape.heads / captured.shape.kv_heads);
+    return captured.keys->read(of_keys, to);
+  }
+  HeadRows& known = block.rows[{row.item, row.head}];
+  if (known.is_known.empty()) {
+    known.scales.resize(captured.shape.queries);
+    known.is_known.resize(captured.shape.queries, 0);
+  }
+  RowScale& of_row = known.scales[row.row];
+  if (known.is_known[row.row] == 0) {
+    Rectangle whole = row;
+    whole.column = 0;
+    whole.columns = captured.shape.keys;
+    std::vector<float> weights(whole.columns);
+    read_weights(block, whole, weights.data(), of_row);
+    look_at_row(captured, whole, weights, of_row);
+    known.is_known[row.row] = 1;
+    if (stage == Stage::Weights) std::copy_n(weights.begin() + row.column, row.columns, to);
+  } else if (stage == Stage::Weights) {
+    RowScale same;
+    read_weights(block, row, to, same);
+  }
+  *scale = of_row;
+  if (stage != Stage::Weights) block.attention->scores(row, stage != Stage::Scores, to);
+}
+
+void CapturedRun::read_weights(const Block& block, const Rectangle& row, float* to, RowScale& scale) const {
+  if (block.captured->weights) return block.captured->weights->read(row, to);
+  block.attention->weights(row, to, &scale);
+}
+
+void CapturedRun::look_at_row(const CapturedBlock& block, const Rectangle& row, std::span<const float> weights,
+                              RowScale& scale) const {
+  double sum = 0.0;
+  float largest = 0.0F;
+  std::uint64_t odd = 0;
+  for (const float weight : weights) {
+    if (!std::isfinite(weight)) {
+      ++odd;
+      continue;
+    }
+    sum += double{weight};
+    largest = std::max(largest, weight);
+  }
+  odd_cells_ += odd;
+  if (!block.weights) return;
+  // What captured weights tell of their scores: the largest weight is 1/l. A row without weights has m = −∞ and l = 0.
+  const bool has_any = largest > 0.0F;
+  scale = {.max = has_any ? 0.0F : -std::numeric_limits<float>::infinity(), .sum = has_any ? 1.0F / largest : 0.0F};
+  if (odd > 0 || std::abs(sum - 1.0) <= kRowTolerance) return;
+  ++odd_rows_;
+  if (std::abs(sum - 1.0) <= std::abs(worst_.sum - 1.0)) return;
+  worst_ = {.block = block.ref, .item = row.item, .head = row.head, .row = row.row, .sum = sum};
+}
+
+std::string CapturedRun::warning() const {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  if (odd_cells_ > 0) add(fmt::format("{} cell{} NaN or infinite", odd_cells_, odd_cells_ == 1 ? " is" : "s are"));
+  if (odd_rows_ > 0) {
+    add(fmt::format("{} row{} not sum to 1, the worst to {:.4g} ({} layer {}, head {}, line {}, query {})", odd_rows_,
+                    odd_rows_ == 1 ? " does" : "s do", worst_.sum, to_string(worst_.block.kind), worst_.block.layer.value,
+                    worst_.head, worst_.item + 1, worst_.row));
+  }
+  std::uint64_t rounded = 0;
+  for (const CapturedBlock& block : file_->blocks()) {
+    for (const auto& numbers : {block.weights, block.queries, block.keys}) rounded += numbers ? numbers->rounded() : 0;
+  }
+  if (rounded > 0) add("numbers of float64 are rounded to float32");
+  return text;
+}
+
+}  // namespace headlight::capture

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/attention_of.h"
+#include "capture/capture_file.h"
+#include "inference/run.h"
+
+namespace headlight::capture {
+
+/// Does the file's causal mask hide later keys in this kind of attention? In an encoder and a decoder it is the decoder's.
+bool is_causal(const CaptureFile& file, model::BlockKind kind);
+
+/// A capture as a run: its tiles are read from the file, on the host, and pooled as a device pools them. It answers for
+/// weights, and for queries, keys and scores where those were captured; everything else is empty or throws Error.
+class CapturedRun final : public inference::Run {
+ public:
+  explicit CapturedRun(std::shared_ptr<const CaptureFile> file);
+
+  const CaptureFile& file() const { return *file_; }
+  /// What is odd about the numbers that were read so far, in one line: cells that aren't finite, rows that don't sum to 1,
+  /// numbers that were rounded. Empty: nothing.
+  std::string warning() const;
+
+  std::vector<model::BlockRef> blocks() const override;
+  inference::BlockShape shape(model::BlockRef block) const override;
+  std::uint64_t version(model::BlockRef block) const override;
+  std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) const override;
+  Tensor hidden(inference::Stack /*stack*/) const override { return {}; }
+  Tensor encoder_output() const override { return {}; }
+  bool has_logits() const override { return false; }
+  Tensor logits() const override { return {}; }
+  Tensor logits(std::span<const inference::StateRef> states) const override;
+  std::vector<Tensor> residuals(std::span<const inference::ResidualRows> requests) const override;
+
+ private:
+  /// m and l of the rows of one head's weights.
+  struct HeadRows {
+    std::vector<RowScale> scales = {};        ///< [query]
+    std::vector<std::uint8_t> is_known = {};  ///< [query] 1: `scales` has it
+  };
+  struct Block {
+    const CapturedBlock* captured = nullptr;
+    std::unique_ptr<AttentionOf> attention;  ///< null where the weights themselves were captured
+    std::uint64_t version = 0;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, HeadRows> rows = {};  ///< by line of the batch and head
+  };
+  /// A row of weights that doesn't sum to 1.
+  struct OddRow {
+    model::BlockRef block;
+    std::uint32_t item = 0, head = 0, row = 0;
+    double sum = 1.0;
+  };
+  Block& block(model::BlockRef ref) const;
+  attention::Tile evaluate(const attention::TileRequest& request) const;
+  /// Exact cells of one row of a stage; of a map `scale` gets the row's m and l.
+  void read(Block& block, attention::Stage stage, const Rectangle& row, float* to, RowScale* scale) const;
+  /// `scale`: of weights that are computed.
+  void read_weights(const Block& block, const Rectangle& row, float* to, RowScale& scale) const;
+  /// Counts what is odd about a whole row of weights; of captured weights `scale` becomes what they tell of it.
+  void look_at_row(const CapturedBlock& block, const Rectangle& row, std::span<const float> weights, RowScale& scale) const;
+
+  std::shared_ptr<const CaptureFile> file_;
+  mutable std::map<model::BlockRef, Block> blocks_;
+  mutable std::uint64_t odd_cells_ = 0, odd_rows_ = 0;
+  mutable OddRow worst_;
+};
+
+}  // namespace headlight::capture

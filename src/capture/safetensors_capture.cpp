@@ -1,0 +1,51 @@
+#include <optional>
+#include <utility>
+
+#include "capture/stored_capture.h"
+#include "core/error.h"
+#include "model/safetensors.h"
+
+namespace headlight::capture {
+namespace {
+
+std::optional<NumberType> number_type(std::string_view name) {
+  if (name == "F32") return NumberType::F32;
+  if (name == "F16") return NumberType::F16;
+  if (name == "BF16") return NumberType::BF16;
+  if (name == "F64") return NumberType::F64;
+  return std::nullopt;
+}
+
+/// Who saved a file needs no other download.
+model::SafetensorsFile open_file(const std::filesystem::path& path) {
+  try {
+    return model::SafetensorsFile(path);
+  } catch (const Error& error) {
+    std::string message = error.what();
+    constexpr std::string_view kAdvice = "download it again";
+    if (message.ends_with(kAdvice)) message.replace(message.size() - kAdvice.size(), kAdvice.size(), "save it again");
+    throw Error("{}", message);
+  }
+}
+
+}  // namespace
+
+StoredCapture read_safetensors_capture(const std::filesystem::path& path, NameFilter is_wanted) {
+  const model::SafetensorsFile file = open_file(path);
+  StoredCapture stored{.arrays = {}, .metadata = file.metadata()};
+  for (const model::StoredTensor& tensor : file.tensors().all()) {
+    if (!is_wanted(tensor.name)) continue;
+    stored.arrays.push_back(
+        {.name = tensor.name, .shape = tensor.shape, .open = [tensor](Shape four_axes) -> std::shared_ptr<const Numbers> {
+           const std::optional<NumberType> type = number_type(tensor.type);
+           if (!type) {
+             throw Error("{}: tensor '{}' has the type {}; save it as F32, F16, BF16 or F64", tensor.file->path().string(),
+                         model::printable(tensor.name), tensor.type);
+           }
+           return mapped_numbers(tensor.name, std::move(four_axes), *type, tensor.bytes, tensor.file);
+         }});
+  }
+  return stored;
+}
+
+}  // namespace headlight::capture

@@ -1,0 +1,226 @@
+#include "capture/capture_file.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+#include "capture/captures.h"
+#include "core/error.h"
+#include "support/error_message.h"
+
+using namespace headlight;
+using namespace headlight::capture;
+using namespace headlight::test;
+
+namespace {
+
+constexpr model::BlockKind kSelf = model::BlockKind::EncoderSelf;
+
+/// What is wrong with a capture, without the folder's name.
+std::string complaint(const std::filesystem::path& path) {
+  std::string message = error_message([&] { (void)CaptureFile(path); });
+  CHECK(is_one_line(message));
+  const std::string folder = path.parent_path().string() + "/";
+  for (std::size_t at = message.find(folder); at != std::string::npos; at = message.find(folder)) {
+    message.erase(at, folder.size());
+  }
+  return message;
+}
+
+std::string complaint_about(const std::vector<MadeTensor>& tensors, std::string_view metadata = "") {
+  const TemporaryDirectory folder;
+  return complaint(write_capture(folder.path() / "c.safetensors", tensors, metadata));
+}
+
+std::string complaint_about_npz(const std::map<std::string, std::string>& entries, bool is_compressed = false) {
+  const TemporaryDirectory folder;
+  return complaint(write_zip(folder.path() / "c.npz", entries, is_compressed));
+}
+
+const std::string kFour(16, '\0');  // four numbers of float32
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("weights of two layers over a batch, with their tokens") {
+    const CaptureFile file(golden_capture("self.safetensors"));
+    REQUIRE(file.blocks().size() == 2);
+    const attention::BlockShape& shape = file.blocks().back().shape;
+    CHECK(shape.batch == 2);
+    CHECK(shape.heads == 3);
+    CHECK(shape.queries == 5);
+    CHECK(shape.keys == 5);
+    CHECK(shape.only_weights);
+    CHECK_FALSE(file.is_causal());
+    CHECK(file.note() == "");
+    CHECK(file.input()->source.texts[1] == std::vector<std::string>{"a", "dog", "ran", "off", "[PAD]"});
+    CHECK_FALSE(file.input()->target);
+    CHECK(file.network()->blocks().size() == 2);
+    CHECK(file.network()->layer({.kind = kSelf, .layer = {1}}).config.heads == 3);
+    CHECK(is_capture_path(file.path()));
+    CHECK_FALSE(is_capture_path(std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "minilm.safetensors"));
+  }
+
+  TEST_CASE("queries and keys with fewer heads of keys, and a causal mask") {
+    const CaptureFile file(golden_capture("queries.safetensors"));
+    REQUIRE(file.blocks().size() == 1);
+    const attention::BlockShape& shape = file.blocks().front().shape;
+    CHECK(shape.heads == 4);
+    CHECK(shape.kv_heads == 2);
+    CHECK(shape.d_k == 8);
+    CHECK_FALSE(shape.only_weights);
+    CHECK_FALSE(shape.extent(attention::Stage::V));
+    CHECK(shape.extent(attention::Stage::Scaled));
+    CHECK(file.is_causal());
+    CHECK(file.input()->source.texts[0][3] == ",");
+  }
+
+  TEST_CASE("the three kinds of attention of an encoder and a decoder, from numpy.savez") {
+    const CaptureFile file(golden_capture("translator.npz"));
+    REQUIRE(file.blocks().size() == 6);
+    CHECK(file.network()->layers->encoder.size() == 2);
+    REQUIRE(file.network()->layers->decoder.size() == 2);
+    CHECK(file.network()->layers->decoder[1].self);
+    REQUIRE(file.input()->target);
+    CHECK(file.input()->target->texts[0] == std::vector<std::string>{"<s>", "a", "dog"});
+    CHECK(file.input()->source.texts[0] == std::vector<std::string>{"ein", "Hund", "rennt", "</s>"});
+  }
+
+  TEST_CASE("a decoder alone, three axes, and tokens that are their positions") {
+    const TemporaryDirectory folder;
+    const CaptureFile file(write_capture(folder.path() / "c.safetensors", {even("decoder_attention.0", {2, 3, 3})}));
+    REQUIRE(file.blocks().size() == 1);
+    CHECK(file.blocks().front().ref.kind == model::BlockKind::DecoderSelf);
+    CHECK(file.blocks().front().shape.batch == 1);
+    REQUIRE(file.input()->target);
+    CHECK(file.input()->target->texts[0] == std::vector<std::string>{"0", "1", "2"});
+  }
+
+  TEST_CASE("values are told not to be shown, other tensors are nobody's business") {
+    const TemporaryDirectory folder;
+    const CaptureFile file(write_capture(
+        folder.path() / "c.safetensors",
+        {even("attention.0", {1, 1, 2, 2}), even("v.0", {1, 1, 2, 2}), even("attention.out", {2}), even("hidden", {3})}));
+    CHECK(file.blocks().size() == 1);
+    CHECK(file.note() == "Its values (v) aren't shown: a capture has weights, queries and keys.");
+  }
+
+  TEST_CASE("what the JSON beside a file says wins, and a list alone is its tokens") {
+    const TemporaryDirectory folder;
+    const auto path =
+        write_capture(folder.path() / "c.safetensors", {even("attention.0", {1, 1, 2, 2})}, R"("tokens":"[\"x\", \"y\"]")");
+    CHECK(CaptureFile(path).input()->source.texts[0][1] == "y");
+    write_file_atomically(folder.path() / "c.json", R"(["a", "b\nc"])");
+    CHECK(CaptureFile(path).input()->source.texts[0] == std::vector<std::string>{"a", R"(b\nc)"});
+    write_file_atomically(folder.path() / "c.json", R"({"tokens": ["p", "q"], "mask": "causal"})");
+    CHECK(CaptureFile(path).input()->source.texts[0][0] == "p");
+    CHECK(CaptureFile(path).is_causal());
+    write_file_atomically(folder.path() / "c.json", R"({"tokens": ["p", 7]})");
+    CHECK(complaint(path) == "c.json, tokens: 7 is not a text; tokens are a list of texts");
+    write_file_atomically(folder.path() / "c.json", R"({"mask": "window"})");
+    CHECK(complaint(path) == R"(c.json, mask: "window" is not a mask; it is "causal" or "none")");
+    write_file_atomically(folder.path() / "c.json", "{");
+    CHECK(complaint(path).find("c.json: not JSON") != std::string::npos);
+    write_file_atomically(folder.path() / "c.json", "3");
+    CHECK(complaint(path) == "c.json: expected an object with tokens, found 3");
+  }
+
+  TEST_CASE("wrong shapes, layers and tokens are refused in one line") {
+    CHECK(complaint_about({even("attention", {1, 1, 2, 2})}) ==
+          "c.safetensors: it has no array called attention.0 (or encoder_attention.0, decoder_attention.0, "
+          "cross_attention.0), nor q.0 and k.0; docs/CAPTURES.md says how to save them");
+    CHECK(complaint_about({even("attention.0", {2, 2})}) ==
+          "c.safetensors: 'attention.0' is [2, 2]; attention is [batch, heads, queries, keys] or [heads, queries, keys]");
+    CHECK(complaint_about({even("attention.0", {1, 1, 0, 2})}) ==
+          "c.safetensors: 'attention.0' is [1, 1, 0, 2]: it is empty");
+    CHECK(complaint_about({even("attention.0", {1, 200, 1, 1})}) ==
+          "c.safetensors: 'attention.0' has 200 heads, more than the 128 that are shown; save fewer");
+    CHECK(complaint_about({even("attention.0", {1, 1, 2, 2}), even("attention.2", {1, 1, 2, 2})}) ==
+          "c.safetensors: layer 1 of the encoder attention is missing, but layer 2 is there; save all layers, numbered from "
+          "0");
+    CHECK(
+        complaint_about({even("attention.0", {1, 1, 2, 2}), even("attention.1", {1, 1, 3, 3})}) ==
+        "c.safetensors: 'attention.1' has 1 lines of 3 queries and 3 keys, but 'attention.0' 1 of 2 and 2; save all layers "
+        "of one pass");
+    CHECK(complaint_about({even("attention.0", {1, 1, 1, 3})}) ==
+          "c.safetensors: 'attention.0' has 1 queries and 3 keys, but the tokens of self-attention are both; save a pass "
+          "without a cache, or call it cross_attention.0");
+    CHECK(complaint_about({even("attention.0", {1, 1, 2, 2}), even("encoder_attention.0", {1, 1, 2, 2})}) ==
+          "c.safetensors: 'attention.0' and 'encoder_attention.0' are the same attention; keep one");
+    CHECK(complaint_about({even("q.0", {1, 1, 2, 2})}) ==
+          "c.safetensors: 'q.0' has no keys beside it; save queries and keys of a layer together");
+    CHECK(complaint_about({even("q.0", {1, 4, 2, 2}), even("k.0", {1, 3, 2, 2})}) ==
+          "c.safetensors: 'q.0' is [1, 4, 2, 2] and 'k.0' [1, 3, 2, 2]: batch and d_k have to be equal, and the keys' heads "
+          "divide the queries'");
+    CHECK(
+        complaint_about({even("attention.0", {1, 1, 4, 4}), even("cross_attention.0", {1, 1, 2, 3})}) ==
+        "c.safetensors: 'attention.0' has 1 lines of 4 tokens, but the keys of 'cross_attention.0' are 1 of 3; save them of "
+        "one pass");
+    CHECK(
+        complaint_about({even("attention.0", {1, 1, 2, 2})}, R"("tokens":"[\"x\"]")") ==
+        "c.safetensors, tokens: line 1 has 1 tokens, but its attention has 2; save them of the same pass, padding included");
+    CHECK(complaint_about({even("attention.0", {2, 1, 2, 2})}, R"("tokens":"[\"x\", \"y\"]")") ==
+          "c.safetensors, tokens: 1 list of tokens, but the batch has 2 lines; write one list for each line");
+    CHECK(complaint_about({even("attention.0", {1, 1, 2, 2})}, R"("tokens":"x y")").find("write it with json.dumps") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("files that aren't what they say are refused in one line") {
+    const TemporaryDirectory folder;
+    CHECK(complaint(folder.path() / "missing.safetensors").find("can't open missing.safetensors") == 0);
+    CHECK(complaint(folder.path() / "missing.npz") == "can't open missing.npz: it is not a file");
+    CHECK(complaint(folder.path() / "c.pt") == "c.pt is no capture: it ends in neither .safetensors nor .npz");
+    write_file_atomically(folder.path() / "c.safetensors", "short");
+    CHECK(
+        complaint(folder.path() / "c.safetensors") ==
+        "c.safetensors is no usable safetensors file: it has 5 bytes, fewer than its header's length takes; save it again");
+    write_file_atomically(folder.path() / "c.npz", "no archive");
+    CHECK(complaint(folder.path() / "c.npz").find("c.npz is no usable .npz file: ") == 0);
+    // A whole archive, cut off behind its first half.
+    const std::string whole = read_file(golden_capture("translator.npz"), std::size_t{1} << 20);
+    write_file_atomically(folder.path() / "c.npz", whole.substr(0, whole.size() / 2));
+    CHECK(complaint(folder.path() / "c.npz").find("c.npz is no usable .npz file: ") == 0);
+  }
+
+  TEST_CASE("arrays of an .npz that can't be read are refused in one line") {
+    const auto entry = [](const std::string& bytes) {
+      return std::map<std::string, std::string>{{"attention.0.npy", bytes}};
+    };
+    CHECK(complaint_about_npz(entry(npy("|O", "(1, 1, 2, 2)", kFour))) ==
+          "c.npz: array 'attention.0.npy': numbers of type |O are not read; save the array as float32 or bool");
+    CHECK(complaint_about_npz(entry(npy("<i4", "(1, 1, 2, 2)", kFour))) ==
+          "c.npz: array 'attention.0.npy': numbers of type <i4 are no attention; save it as float32, float16 or float64");
+    CHECK(complaint_about_npz(entry(npy(">f4", "(1, 1, 2, 2)", kFour))).find("numbers of type >f4") != std::string::npos);
+    CHECK(complaint_about_npz(entry(npy("<f4", "(1, 1, 2, 2)", kFour, true))) ==
+          "c.npz: array 'attention.0.npy': it is stored column by column; save numpy.ascontiguousarray of it");
+    CHECK(complaint_about_npz(entry(npy("<f4", "(1, 1, 2, 3)", kFour))) ==
+          "c.npz: array 'attention.0.npy': the file ends before its last number");
+    CHECK(complaint_about_npz(entry("pickled")) ==
+          "c.npz: array 'attention.0.npy': no NumPy file (it doesn't begin with \\x93NUMPY)");
+    CHECK(complaint_about_npz({{"weights.npy", npy("<f4", "(1, 1, 2, 2)", kFour)}}).find("it has no array called") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("a compressed array that claims more than deflate can hold is refused before memory is taken") {
+    const TemporaryDirectory folder;
+    const std::string zeros = npy("<f4", "(1, 1, 512, 512)", std::string(std::size_t{512} * 512 * 4, '\0'));
+    const auto path = write_zip(folder.path() / "c.npz", {{"attention.0.npy", zeros}}, true);
+    CHECK(CaptureFile(path).blocks().size() == 1);
+    // The size of the unpacked entry, in the local header and in the central directory, becomes 1 GiB.
+    std::string bytes = read_file(path, std::size_t{1} << 20);
+    const auto size = static_cast<std::uint32_t>(zeros.size());
+    const std::string before(reinterpret_cast<const char*>(&size), sizeof(size));
+    const std::uint32_t claimed = std::uint32_t{1} << 30;
+    std::size_t replaced = 0;
+    for (std::size_t at = bytes.find(before); at != std::string::npos; at = bytes.find(before, at + 4)) {
+      bytes.replace(at, 4, reinterpret_cast<const char*>(&claimed), 4);
+      ++replaced;
+    }
+    REQUIRE(replaced >= 1);
+    write_file_atomically(path, bytes);
+    const std::string message = complaint(path);
+    CAPTURE(message);
+    CHECK((message.find("claim to become 1073741824") != std::string::npos ||
+           message.find("is no usable .npz file") != std::string::npos));
+  }
+}

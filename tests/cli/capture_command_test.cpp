@@ -1,0 +1,72 @@
+// Captures on the command line: exported numbers, a record of them, and what is refused.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "export/npy.h"
+#include "support/deviation.h"
+#include "support/golden.h"
+#include "support/program.h"
+
+using namespace headlight;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string captured(const char* name) { return (fs::path(HEADLIGHT_GOLDEN_DIR) / "captures" / name).string(); }
+
+std::string refusal(const std::vector<std::string>& arguments, int status) {
+  return complaint_of(run_headlight(arguments), status);
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("a capture's weights are exported as PyTorch has them, and stages that it lacks are noted") {
+    const TemporaryDirectory folder;
+    const std::string out = (folder.path() / "out").string();
+    const Outcome outcome = run_headlight({"export", "--capture", captured("queries.safetensors"), "--stages",
+                                           "weights,scaled,v", "--format", "npy", "--out", out});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    CHECK(outcome.err == "headlight: note: v is left out: it isn't captured\n");
+    const nlohmann::json expected = test::golden("captures/queries_expected.json");
+    const auto difference = [&](const std::string& stage) {
+      const Tensor tensor = exporting::decode_npy(read_file(fs::path(out) / (stage + ".npy")));
+      return test::deviation(tensor.values, test::flatten(expected.at(stage))).max_abs;
+    };
+    CHECK(difference("weights") < 1e-7);  // 2.7e-8
+    CHECK(difference("scaled") < 5e-7);   // 1.2e-7
+    const nlohmann::json record = nlohmann::json::parse(read_file(fs::path(out) / "run.json"));
+    CHECK(record.at("model").at("capture") == captured("queries.safetensors"));
+    CHECK(record.at("masks").empty());
+    CHECK(record.at("tokens").at("texts").at(0).at(3) == ",");
+  }
+}
+
+TEST_SUITE("cpu") {
+  TEST_CASE("what contradicts a capture, and files that are none, are refused in one line") {
+    const std::string file = captured("self.safetensors");
+    CHECK(refusal({"view", "--capture", file, "--text", "a"}, 2) ==
+          "--text and --capture exclude each other: a capture brings its own tokens");
+    CHECK(refusal({"view", "--capture", file, "--model", "captions-gpt2"}, 2) ==
+          "--model and --capture exclude each other: a capture brings its own tokens");
+    CHECK(refusal({"view", "--capture", file, "--seed", "3"}, 2) ==
+          "--seed and --capture exclude each other: a capture brings its own tokens");
+    for (const std::vector<std::string>& change :
+         {std::vector<std::string>{"--mask", "causal"}, {"--mask-expr", "k <= q"}, {"--replace-pattern", "L0H0=first"}}) {
+      std::vector<std::string> arguments = {"screenshot", "--out", "x.png", "--capture", file};
+      arguments.insert(arguments.end(), change.begin(), change.end());
+      CHECK(refusal(arguments, 2) ==
+            "--capture: its weights are as they were saved; masks and heads are changed in a network (--model)");
+    }
+    // `headlight FILE` is `headlight view --capture FILE`.
+    CHECK(refusal({"missing.npz"}, 1).find("missing.npz: it is not a file") != std::string::npos);
+    CHECK(refusal({"missing.safetensors"}, 1).find("can't open ") == 0);
+    CHECK(refusal({"view", "--capture", captured("translator.json")}, 1).find("is no capture: it ends in neither") !=
+          std::string::npos);
+  }
+}

@@ -1,0 +1,178 @@
+// Captures on the engine's thread: tiles, levels, means, metrics, rollout and comparisons, without a pass of the device.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/analyses/head_metrics.h"
+#include "app/analyses/token_flow.h"
+#include "app/quantities/difference.h"
+#include "app/state/comparison.h"
+#include "capture/captured_run.h"
+#include "capture/captures.h"
+#include "core/error.h"
+#include "engine/asked_analysis.h"
+#include "engine/fake_runner.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using namespace headlight::test;
+
+namespace {
+
+const model::BlockRef kFirstBlock{};
+
+/// An engine on a device that counts its passes.
+struct CaptureBench {
+  std::shared_ptr<FakeLog> log = std::make_shared<FakeLog>();
+  EngineWorker worker{{.open = fake_factory(log),
+                       .tile_bytes = kDefaultTileBytes,
+                       .models = std::make_shared<ModelCache>(),
+                       .watch_load = [](std::size_t, std::size_t) { return true; }}};
+  State state;
+  std::uint64_t revision = 0;
+
+  explicit CaptureBench(const std::filesystem::path& path) {
+    worker.open("");
+    select_capture(state, path.string());
+  }
+  EngineResult ask(std::vector<Query> queries, const std::optional<RunInputs>& reference = std::nullopt) {
+    worker.begin(
+        {.revision = ++revision, .inputs = run_inputs(state), .queries = std::move(queries), .reference = reference});
+    while (worker.has_more()) worker.evaluate_some();
+    return worker.snapshot();
+  }
+};
+
+/// The numbers of one head of self.safetensors, read without the engine.
+std::vector<float> numbers_of(const std::filesystem::path& path, std::uint32_t batch, std::uint32_t head) {
+  const capture::CaptureFile file(path);
+  const capture::CapturedBlock& block = file.blocks().front();
+  std::vector<float> values(std::size_t{block.shape.queries} * block.shape.keys);
+  block.weights->read(
+      {.item = batch, .head = head, .row = 0, .rows = block.shape.queries, .column = 0, .columns = block.shape.keys},
+      values.data());
+  return values;
+}
+
+TileQuery map_of(std::uint32_t batch, std::uint32_t head, std::uint32_t tokens) {
+  return {.block = kFirstBlock, .batch = batch, .head = head, .rows = tokens, .columns = tokens};
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("the engine answers a capture's maps with the file's numbers and computes no pass") {
+    const auto path = golden_capture("self.safetensors");
+    CaptureBench bench(path);
+    const TileQuery map = map_of(1, 2, 5);
+    TileQuery mean = map_of(1, 0, 5);
+    mean.quantity = kMeanOfLayer;
+    TileQuery coarse = map;
+    coarse.pool = 4;
+    const EngineResult result = bench.ask({map, mean, coarse});
+    REQUIRE(result.error == "");
+    REQUIRE(result.capture);
+    CHECK(result.capture->path() == path);
+    CHECK(result.capture_warning == "");
+    CHECK_FALSE(result.has_logits);
+    CHECK(result.blocks.size() == 2);
+    CHECK(bench.log->runs == 0);
+    REQUIRE(result.tile(map));
+    CHECK(result.tile(map)->values == numbers_of(path, 1, 2));
+    REQUIRE(result.tile(mean));
+    double worst = 0.0;
+    for (std::size_t cell = 0; cell < 25; ++cell) {
+      double sum = 0.0;
+      for (std::uint32_t head = 0; head < 3; ++head) sum += double{numbers_of(path, 1, head)[cell]};
+      worst = std::max(worst, std::abs(sum / 3.0 - double{result.tile(mean)->values[cell]}));
+    }
+    CHECK(worst < 1e-7);  // 2.0e-8
+    REQUIRE(result.tile(coarse));
+    CHECK(result.tile(coarse)->values.size() == 4);
+    const std::vector<float> exact = numbers_of(path, 1, 2);
+    CHECK(result.tile(coarse)->values[3] == exact[24]);
+  }
+
+  TEST_CASE("levels of a large map are a plain loop's maxima, tile by tile") {
+    const TemporaryDirectory folder;
+    constexpr std::uint32_t kTokens = 600;
+    MadeTensor made{.name = "attention.0", .shape = {1, kTokens, kTokens}, .values = {}};
+    for (std::uint32_t i = 0; i < kTokens * kTokens; ++i) {
+      made.values.push_back(static_cast<float>((i * 2654435761U) >> 16U) / (65536.0F * kTokens));
+    }
+    CaptureBench bench(write_capture(folder.path() / "c.safetensors", {made}));
+    const TileQuery tile{.block = kFirstBlock, .row = 512, .rows = 88, .column = 0, .columns = 512, .pool = 2};
+    const EngineResult result = bench.ask({tile});
+    REQUIRE(result.tile(tile));
+    const attention::Tile& shown = *result.tile(tile);
+    bool is_same = true;
+    for (std::uint32_t row = 0; row < 44; ++row) {
+      for (std::uint32_t column = 0; column < 256; ++column) {
+        float largest = 0.0F;
+        for (const std::uint32_t cell : {0U, 1U, kTokens, kTokens + 1}) {
+          largest = std::max(largest, made.values[std::size_t{512 + 2 * row} * kTokens + 2 * column + cell]);
+        }
+        is_same = is_same && shown.at(row, column) == largest;
+      }
+    }
+    CHECK(is_same);
+    CHECK(result.capture_warning.find("88 rows do not sum to 1") == 0);
+  }
+
+  TEST_CASE("metrics and rollout are found of a capture; what needs a network is refused in words") {
+    CaptureBench bench(golden_capture("self.safetensors"));
+    const AnalysisQuery metrics{.analysis = &kHeadMetricAnalysis, .block = kFirstBlock, .batch = 1};
+    AnalysisQuery rollout{.analysis = &kAttentionRollout, .batch = 1, .query = 3};
+    rollout.options[0] = 500;
+    const AnalysisQuery routes{.analysis = &kFlowRoutes, .batch = 1, .query = 3};
+    const EngineResult result = bench.ask({metrics, rollout, routes});
+    REQUIRE(result.analysed(metrics));
+    CHECK(found_in<HeadMetricsFound>(*result.analysed(metrics)).heads.size() == 6);
+    REQUIRE(result.analysed(rollout));
+    const auto& flow = found_in<TokenFlowFound>(*result.analysed(rollout));
+    double all = 0.0;
+    for (const double input : flow.inputs) all += input;
+    CHECK(std::abs(all - 1.0) < 1e-7);  // 5.4e-9
+    REQUIRE(result.analysed(routes));
+    CHECK(result.analysed(routes)->error.find("this model has no routes") == 0);
+  }
+
+  TEST_CASE("two captures of the same sizes are compared, a capture and a network not") {
+    const TemporaryDirectory folder;
+    const MadeTensor made = even("attention.0", {1, 2, 3, 3});
+    MadeTensor other = made;
+    other.values[0] = 0.5F;
+    const auto one = write_capture(folder.path() / "one.safetensors", {made});
+    const auto two = write_capture(folder.path() / "two.safetensors", {other});
+    CaptureBench bench(one);
+    bench.state.compare.frozen = freeze(bench.state);
+    select_capture(bench.state, two.string());
+    TileQuery difference = map_of(0, 0, 3);
+    difference.quantity = difference_of(attention::Stage::Weights);
+    const EngineResult result = bench.ask({difference}, bench.state.compare.frozen->inputs);
+    CHECK(result.reference_error == "");
+    REQUIRE(result.tile(difference));
+    CHECK(result.tile(difference)->values[0] == 0.5F - 1.0F / 3.0F);
+    CHECK(result.tile(difference)->values[1] == 0.0F);
+    CHECK(bench.ask({difference}, run_inputs(State())).reference_error == "the reference run is no capture");
+    const RunInputs captured = run_inputs(bench.state);
+    bench.state = State();
+    const EngineResult computed = bench.ask({}, captured);
+    CHECK(computed.error == "");
+    CHECK_FALSE(computed.capture);
+    CHECK(computed.reference_error == "the reference run is a capture");
+    CHECK(bench.log->runs == 1);
+  }
+
+  TEST_CASE("a file that is gone is a line, and the run on screen stays") {
+    const TemporaryDirectory folder;
+    CaptureBench bench(golden_capture("self.safetensors"));
+    CHECK(bench.ask({}).error == "");
+    select_capture(bench.state, (folder.path() / "gone.npz").string());
+    const EngineResult result = bench.ask({});
+    CHECK(result.error.find("can't open") == 0);
+    CHECK(result.is_stale);
+    CHECK(result.blocks.size() == 2);
+  }
+}
