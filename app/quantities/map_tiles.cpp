@@ -39,7 +39,8 @@ MapTile place_of(const TileQuery& query) {
 }
 
 bool is_map_tile(const TileQuery& query, std::uint32_t rows, std::uint32_t columns) {
-  if (query.sampled_rows != 0 || !std::has_single_bit(query.pool)) return false;
+  constexpr std::uint32_t kMostPool = 1U << 20;  // as in attention/evaluate.cpp: sums with edges don't overflow
+  if (query.sampled_rows != 0 || !std::has_single_bit(query.pool) || query.pool > kMostPool) return false;
   return query.row < rows && query.column < columns && query == tile_query(query, rows, columns, place_of(query));
 }
 
