@@ -3,9 +3,11 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <imgui.h>
 
 #include "app/exports/plan.h"
 #include "app/state/usage.h"
+#include "app/widgets/ink.h"
 
 namespace headlight::app {
 namespace {
