@@ -12,7 +12,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::array<const char*, 4> kRegions = {"whole map", "visible", "dragged", "typed"};
+constexpr std::array<const char*, 4> kRegions = {"Whole map", "Visible", "Dragged", "Typed"};
 constexpr std::size_t kLongestRange = 24;
 
 IndexRange range_of(std::uint32_t first, std::uint32_t last) { return {.first = first, .end = last + 1}; }
@@ -37,10 +37,9 @@ std::string complaint_about(const MapPart& part, const BlockShapes& written) {
   return {};
 }
 
-std::string axis_in_words(const char* axis, const std::optional<IndexRange>& part) {
-  if (!part) return fmt::format("all {}", axis);
-  if (part->end == part->first + 1) return fmt::format("{} {}", axis, part->first);
-  return fmt::format("{} {} to {}", axis, part->first, part->end - 1);
+std::string axis_in_words(const char* axis, const IndexRange& part) {
+  if (part.end == part.first + 1) return fmt::format("{} {}", axis, part.first);
+  return fmt::format("{} {} to {}", axis, part.first, part.end - 1);
 }
 
 void type_axis(Frame& frame, const char* axis, float width, std::string& text) {
@@ -48,8 +47,9 @@ void type_axis(Frame& frame, const char* axis, float width, std::string& text) {
   ImGui::TextUnformatted(axis);
   ImGui::SameLine();
   const std::string id = fmt::format("##{}", axis);
-  frame.ui.text_field(id.c_str(), text, {.width = width, .hint = "0:1000 or empty", .limit = kLongestRange});
-  mark_last_item(frame, fmt::format("export.region.{}", axis), "FIRST:END, END is not written; empty: all.");
+  frame.ui.text_field(id.c_str(), text, {.width = width, .hint = "all", .limit = kLongestRange});
+  mark_last_item(frame, fmt::format("export.region.{}", axis),
+                 "FIRST:END as in 0:1000, END is not written; empty: all. Other matrices are written whole.");
 }
 
 }  // namespace
@@ -94,8 +94,9 @@ void draw_region_form(Frame& frame, Form& form, RegionChoice& choice, const Resu
     type_axis(frame, "keys", width, choice.keys);
   }
   if (!part) return form.warning(part.error());
-  form.note(fmt::format("{}, {} of every map; other matrices are written whole.", axis_in_words("queries", part->queries),
-                        axis_in_words("keys", part->keys)));
+  if (!part->queries || !part->keys || choice.region == ExportRegion::Typed) return;  // or of the choice of the frame before
+  form.note(fmt::format("{}, {} of every map; other matrices are written whole.", axis_in_words("queries", *part->queries),
+                        axis_in_words("keys", *part->keys)));
 }
 
 }  // namespace headlight::app

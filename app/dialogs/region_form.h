@@ -26,7 +26,7 @@ struct MapPart {
 /// The part that a choice means of maps with these shapes, or what to do so that there is one.
 Result<MapPart> chosen_part(const RegionChoice& choice, const Transient& transient, const BlockShapes& written);
 
-/// The choice, fields to type a part into, and below what the part is.
+/// The choice; below fields to type a part into, or what the part is, or why there is none.
 void draw_region_form(Frame& frame, Form& form, RegionChoice& choice, const Result<MapPart>& part);
 
 }  // namespace headlight::app

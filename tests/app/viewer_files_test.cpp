@@ -107,6 +107,11 @@ TEST_SUITE("gpu") {
     ui.click("export.region.1");
     CHECK(shape_of("visible") == Shape{1, 1, 1, 40, 40});
     ui.click("export.region.3");
+    ui.resize(1024, 640);
+    ui.click("export.format.png");  // whose settings take the most room
+    CHECK(ui.rect("export.start").end().y < 640.0F);
+    ui.click("export.format.png");
+    ui.resize(1600, 1000);
     ui.fill_in("export.region.queries", "4:6");
     CHECK(shape_of("typed") == Shape{1, 1, 1, 2, 40});
     CHECK_FALSE(ui.sees("export.warning"));
