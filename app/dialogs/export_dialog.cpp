@@ -33,6 +33,7 @@ constexpr std::array kFormats = {ExportFormat::Png, ExportFormat::Svg,  ExportFo
                                  ExportFormat::Npy, ExportFormat::Json, ExportFormat::Tiles};
 constexpr std::size_t kHidden = attention::kStages, kLogits = kHidden + 1, kNpy = 3;
 static_assert(kFormats[kNpy] == ExportFormat::Npy);
+constexpr float kRoomForAll = 720.0F;  // in a lower window the buttons go first
 constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
 
 std::string_view matrix_name(std::size_t i) {
@@ -74,6 +75,11 @@ void draw_switches(Frame& frame, const char* prefix, const Names& names, std::sp
     if (is_on) ImGui::PopStyleColor(3);
     x += width + 6.0F;
   }
+}
+
+/// Between groups of controls, where the window has room for it.
+void draw_gap(const Frame& frame) {
+  if (frame.ui.size().y >= kRoomForAll) ImGui::Spacing();
 }
 
 void draw_label(Frame& frame, const char* text) {
@@ -253,19 +259,19 @@ void ExportDialog::draw_choices(Frame& frame) {
   if (frame.state.selection.mean != HeadMean::None) reaches[0] = "This mean";
   if (form.segments("reach", "What", reaches, reach)) reach_ = static_cast<Reach>(reach);
   draw_region_form(frame, form, region_, part(frame.state, frame.transient, frame.result));
-  ImGui::Spacing();
+  draw_gap(frame);
   draw_label(frame, "Matrices");
   draw_switches(frame, "stage", &matrix_name, matrices_);
-  ImGui::Spacing();
+  draw_gap(frame);
   draw_label(frame, "Formats");
   draw_switches(
       frame, "format", [](std::size_t i) { return to_string(kFormats[i]); }, formats_);
-  ImGui::Spacing();
+  draw_gap(frame);
   if (writes_figures(options(frame.state, frame.transient, frame.result).formats)) draw_figure_form(frame, typed_, figure_);
 }
 
 void ExportDialog::draw_folder(Frame& frame) {
-  ImGui::Spacing();
+  draw_gap(frame);
   draw_label(frame, "Folder");
   const ImGuiStyle& style = ImGui::GetStyle();
   const float browse = ImGui::CalcTextSize("Browse").x + 2.0F * style.FramePadding.x;
@@ -295,10 +301,9 @@ void ExportDialog::draw_names(Frame& frame) {
   const ExportOptions wanted = options(frame.state, frame.transient, frame.result);
   const std::vector<std::string> names =
       export_names(wanted, frame.result.blocks, frame.result.shapes, frame.result.network.get());
-  ImGui::Spacing();
+  draw_gap(frame);
   draw_label(frame, size_in_words(wanted, names.size(), frame.result).c_str());
   mark_last_item(frame, "export.size");
-  constexpr float kRoomForAll = 720.0F;  // in a lower window the buttons go first
   if (frame.ui.size().y < kRoomForAll) {
     const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesInTooltip));
     std::string told =
@@ -320,7 +325,7 @@ void ExportDialog::draw_names(Frame& frame) {
 }
 
 void ExportDialog::draw_progress(Frame& frame) {
-  ImGui::Spacing();
+  draw_gap(frame);
   if (job_) {
     const ExportProgress progress = job_->progress();
     const float total = static_cast<float>(std::max<std::size_t>(progress.total, 1));
@@ -341,7 +346,7 @@ void ExportDialog::draw_progress(Frame& frame) {
 }
 
 void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::string& directory) {
-  ImGui::Spacing();
+  draw_gap(frame);
   constexpr float kFieldWidth = 96.0F;
   const float right =
       ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kFieldWidth - ImGui::GetStyle().ItemSpacing.x;
