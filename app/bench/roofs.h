@@ -6,7 +6,7 @@
 
 namespace headlight::app::bench {
 
-/// What a device reaches in two loops that do nothing else, measured as operations are.
+/// What a device reaches in two loops that do nothing else: wall time as of operations, but the fastest of some rounds.
 struct Roofs {
   double shader_gflops = 0.0;  ///< fused multiply-adds in registers, each two operations, by a shader
   double device_gbytes = 0.0;  ///< GB/s read and written by a copy of more than caches hold

@@ -151,31 +151,30 @@ class RooflineDrawing final : public Drawing {
       const float length = std::hypot(to.x - from.x, to.y - from.y);
       for (float at = 0.0F; at <= length; at += 2.0F) points.push_back(glm::mix(from, to, at / std::max(length, 1.0F)));
     };
-    const auto draw_name = [&](glm::vec2 end, const std::string& name) {
-      const float width = metrics_.width(name, kTextSize);
-      canvas.text(end, name, {.size = kTextSize, .color = paper_.ink, .align = TextAlign::End});
-      for (float x = end.x - width; x <= end.x; x += 2.0F) {
-        for (float y = end.y - kTextSize; y <= end.y + 3.0F; y += 2.0F) points.emplace_back(x, y);
+    const auto draw_name = [&](glm::vec2 at, const std::string& name, TextAlign align) {
+      const float width = metrics_.width(name, kTextSize), left = align == TextAlign::End ? at.x - width : at.x;
+      canvas.text(at, name, {.size = kTextSize, .color = paper_.ink, .align = align});
+      for (float x = left; x <= left + width; x += 2.0F) {
+        for (float y = at.y - kTextSize; y <= at.y + 3.0F; y += 2.0F) points.emplace_back(x, y);
       }
     };
     const double top = highest(figure_.arithmetic), wide = highest(figure_.memory);
     for (const auto& roof : figure_.arithmetic) {
       const double from = std::max(roof.rate / wide, x_.low);
       draw_line(point(from, roof.rate), point(x_.high, roof.rate), 1.6F);
-      draw_name(point(x_.high, roof.rate) + glm::vec2(-6.0F, -6.0F),
-                fmt::format("{}: {:.3g} GFLOP/s", roof.name, roof.rate));
+      draw_name(point(x_.high, roof.rate) + glm::vec2(-6.0F, -6.0F), fmt::format("{}: {:.3g} GFLOP/s", roof.name, roof.rate),
+                TextAlign::End);
     }
-    float below = 0.0F;  // the names are in the upper left corner, the steepest first
+    // Names stand left of the slopes, that of the lowest of several right of it: two slopes may be close together.
+    const double low = lowest(figure_.memory);
     for (const auto& roof : figure_.memory) {
       const double from = std::max(x_.low, y_.low / roof.rate), to = std::min(top / roof.rate, x_.high);
       draw_line(point(from, from * roof.rate), point(to, to * roof.rate), 1.6F);
       const std::string name = fmt::format("{}: {:.3g} GB/s", roof.name, roof.rate);
-      const float width = metrics_.width(name, kTextSize);
-      const glm::vec2 start = point(to, to * roof.rate);
-      const float left = std::max(start.x - 90.0F - below, plot_.origin.x + width + 8.0F);
-      const double intensity = x_.low * std::pow(x_.high / x_.low, (left - plot_.origin.x) / plot_.size.x);
-      draw_name({left - 8.0F, point(intensity, intensity * roof.rate).y}, name);
-      below += 110.0F;
+      const bool is_right = figure_.memory.size() > 1 && roof.rate <= low;
+      const double at = std::exp(std::lerp(std::log(from), std::log(to), is_right ? 0.35 : 0.75));
+      const glm::vec2 beside = point(at, at * roof.rate) + glm::vec2(is_right ? 10.0F : -10.0F, is_right ? 12.0F : 0.0F);
+      draw_name(beside, name, is_right ? TextAlign::Start : TextAlign::End);
     }
     return points;
   }
