@@ -37,7 +37,7 @@ constexpr std::array kLines = {
     Line{"export.region.1", "The rows and columns that the map in the view Head shows now."},
     Line{"export.region.2", "The range that was dragged over the map, with Ctrl held down where it is enlarged."},
     Line{"export.region.3", "Rows and columns by number, as --queries and --keys of the command line take them."},
-    Line{"export.size", "All matrices together; of text and images the bytes are an estimate, which may be off by half."},
+    Line{"export.size", "All matrices together; of text and images the bytes are an estimate, for small maps a rough one."},
     Line{"export.stage.heads", "The head's output: weights times V."},
     Line{"export.stage.hidden", "The vectors of every token behind every layer; written as npy."},
     Line{"export.stage.k", "K: the keys, what each token offers to be found by."},

@@ -83,7 +83,8 @@ TEST_SUITE("cpu") {
       const double told = static_cast<double>(told_size(runner, other).bytes);
       CAPTURE(to_string(format));
       const double ratio = told / static_cast<double>(bytes_in(another.path()));
-      CHECK(ratio > 0.2);  // 0.53 to 3.4: numbers that tell their position are longer and more colourful than weights
+      CHECK(ratio >
+            0.2);  // observed 1.2 to 3.1: numbers that tell their position are longer and more colourful than weights
       CHECK(ratio < 5.0);
     }
     other.formats = {ExportFormat::Csv};

@@ -301,7 +301,7 @@ TEST_SUITE("gpu") {
         }
       }
     }
-    CHECK(worst < 2e-6);  // observed
+    CHECK(worst < 2e-6);  // observed 4.4e-8
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "squares of more cells than one dispatch may loop over are complete") {
