@@ -32,10 +32,12 @@ bool is_inside(const TileQuery& part, const TileQuery& whole) {
          part.column + part.columns <= whole.column + whole.columns;
 }
 
+/// Of a query whose pool is a power of two.
 MapTile place_of(const TileQuery& query) {
-  const std::uint32_t edge = kMapTileEdge * query.pool;
-  return {
-      .level = static_cast<std::uint32_t>(std::bit_width(query.pool) - 1), .y = query.row / edge, .x = query.column / edge};
+  static_assert(std::has_single_bit(kMapTileEdge));
+  const auto level = static_cast<std::uint32_t>(std::countr_zero(query.pool));
+  const std::uint32_t shift = level + static_cast<std::uint32_t>(std::countr_zero(kMapTileEdge));
+  return {.level = level, .y = query.row >> shift, .x = query.column >> shift};
 }
 
 bool is_map_tile(const TileQuery& query, std::uint32_t rows, std::uint32_t columns) {
