@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace headlight::app::bench {
 namespace {
@@ -98,6 +99,40 @@ double flops(Operation operation, const Size& size) {
       return 0.0;
   }
   return 0.0;
+}
+
+double least_bytes(Operation operation, const Size& size) {
+  const double n = size.n, d = size.d_model, edge = tile_edge(size), pooled = std::ceil(n / kPool);
+  const double floats = [&] {
+    switch (operation) {
+      case Operation::LinearNaive:
+      case Operation::LinearVec4:
+      case Operation::LinearVec4Texel:
+      case Operation::LinearTiled:
+      case Operation::LinearShuffle:
+      case Operation::LinearShuffleTexel:
+      case Operation::QkvGemm:
+        return 4.0 * n * d + 3.0 * d * d + 3.0 * d;  // x and Q, K, V; weights; biases
+      case Operation::OutputProjection:
+        return 2.0 * n * d + d * d + d;
+      case Operation::AttentionScores:
+      case Operation::AttentionMerge:
+        return 2.0 * n * d + visible_pairs(size.n) * size.heads;  // Q, K and scores; V, the result and weights
+      case Operation::Attention:
+        return 4.0 * n * d + 2.0 * n * size.heads;  // Q, K, V, the result, and (m, l)
+      case Operation::Forward:
+        return 2.0 * n * d + 4.0 * d * d + 4.0 * d;
+      case Operation::Tile:
+        return 2.0 * (edge * size.d_head() + edge + edge * edge);  // rows of Q and K, (m, l), pairs of numbers
+      case Operation::TilePooled:
+        return 2.0 * (n * size.d_head() + n + pooled * pooled);
+      case Operation::MaskedSoftmax:
+      case Operation::HeadMerge:
+        return 0.0;
+    }
+    return 0.0;
+  }();
+  return floats * sizeof(float);
 }
 
 double effort(Operation operation, const Size& size) {

@@ -51,6 +51,10 @@ bool is_causal(Operation operation);
 /// meaningful (softmax, merging heads).
 double flops(Operation operation, const Size& size);
 
+/// Bytes that one call must move at least, each operand read once and each result written once: float32, of stored scores
+/// and weights those of visible pairs. 0 where flops() is.
+double least_bytes(Operation operation, const Size& size);
+
 /// Proportional to the time of one call, so that longer ones can be estimated from shorter ones.
 double effort(Operation operation, const Size& size);
 

@@ -34,6 +34,12 @@ Timing measure(const Rounds& rounds, const std::function<Timing()>& call) {
   return {.wall_ms = median(std::move(wall)), .gpu_ms = median(std::move(gpu)), .dispatches = last.dispatches};
 }
 
+Timing time_once(const std::function<void()>& work) {
+  const double begin = now_ms();
+  work();
+  return {.wall_ms = now_ms() - begin};
+}
+
 Timing run_once(gpu::Context& context, const std::function<void(gpu::Stream&)>& record) {
   const double begin = now_ms();
   gpu::Stream stream(context);

@@ -30,6 +30,9 @@ double median(std::vector<double> values);
 /// Calls once to warm up (a driver compiles kernels at their first submission), then measures.
 Timing measure(const Rounds& rounds, const std::function<Timing()>& call);
 
+/// Calls it, with the clock running.
+Timing time_once(const std::function<void()>& work);
+
 /// Records, submits and waits, with the clock running.
 Timing run_once(gpu::Context& context, const std::function<void(gpu::Stream&)>& record);
 

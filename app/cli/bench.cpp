@@ -1,6 +1,7 @@
 #include "app/cli/subcommands.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -10,11 +11,13 @@
 #include "app/bench/check.h"
 #include "app/bench/model_bench.h"
 #include "app/bench/report.h"
+#include "app/cli/roofline.h"
 #include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
 #include "app/state/settings.h"
 #include "app/state/usage.h"
 #include "app/window/viewer_bench.h"
+#include "export/drawing.h"
 #include "model/network.h"
 
 namespace headlight::app {
@@ -47,6 +50,8 @@ std::string footer() {
          "  headlight bench --quick\n"
          "  headlight bench --ops qkv_gemm,linear_naive --n 64,256 --d-model 768 --heads 12 --format json\n"
          "  headlight bench --model gpt2 --n 16,64,256\n"
+         "  headlight bench --ops qkv_gemm,output_projection,attention,forward,tile --n 64,256,1024 --roofline "
+         "roofline.svg\n"
          "  headlight bench --check";
 }
 
@@ -59,6 +64,7 @@ struct BenchFlags {
   std::vector<std::uint32_t> heads = {8, 12};
   std::uint32_t longest = 1024;
   std::uint32_t rounds = 0;
+  std::filesystem::path roofline;  ///< the figure's file; empty: none
   bool is_quick = false, is_full = false, is_check = false, is_viewer = false, is_json = false;
 };
 
@@ -197,6 +203,10 @@ int run_viewer_bench(const BenchFlags& flags) {
 }
 
 int run_bench(const BenchFlags& flags) {
+  const bool draws = !flags.roofline.empty();
+  if (draws && (flags.is_viewer || flags.is_check || !flags.model.empty())) {
+    throw UsageError("--roofline draws the operations that are measured without --model, --viewer and --check");
+  }
   if (flags.is_viewer) return run_viewer_bench(flags);
   if (!flags.model.empty()) return run_model_bench(flags);
   const bench::Plan plan = make_plan(flags);
@@ -214,9 +224,11 @@ int run_bench(const BenchFlags& flags) {
     return holds ? 0 : 1;
   }
   if (!flags.is_json) std::cout << bench::table_header();
+  std::vector<bench::Result> measured;
   const bench::Listener listener{
       .measured =
           [&](const bench::Result& result) {
+            measured.push_back(result);
             std::cout << (flags.is_json ? bench::json_row(result, context.device()) : bench::table_row(result))
                       << std::flush;
           },
@@ -225,6 +237,10 @@ int run_bench(const BenchFlags& flags) {
             (flags.is_json ? std::cerr : std::cout) << bench::table_row(skipped) << std::flush;
           }};
   bench::run(kernels, tuned, plan, listener);
+  if (!flags.roofline.empty()) {
+    const std::string told = write_roofline(flags.roofline, kernels, measured);
+    (flags.is_json ? std::cerr : std::cout) << '\n' << told;
+  }
   return 0;
 }
 
@@ -274,6 +290,16 @@ void add_effort_flags(CLI::App& app, BenchFlags& flags) {
       "instead: open the window offscreen and type into it (--rounds N characters): from launch to the first heatmap, "
       "from a keystroke to its maps, and what a frame of each view costs",
       kGroup, [&flags] { flags.is_viewer = true; });
+  add_flag(
+      app, "--roofline", "FILE",
+      "draw what was measured as a roofline into FILE (.svg, .pdf or .png): GFLOP/s over FLOP a byte, against a loop of "
+      "multiply-adds and a loop that copies, measured in the same run",
+      kGroup, [&flags](const std::string& value) {
+        flags.roofline = value;
+        if (!exporting::drawing_format(flags.roofline)) {
+          throw UsageError("--roofline {}: name a file that ends in .svg, .pdf or .png", value);
+        }
+      });
   add_plain_flag(app, "--check", "instead: check a few ratios that hold on any machine; exit status 1 when one doesn't",
                  kGroup, [&flags] { flags.is_check = true; });
 }

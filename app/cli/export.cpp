@@ -11,6 +11,7 @@
 #include "app/cli/model_flags.h"
 #include "app/cli/progress_bar.h"
 #include "app/exports/job.h"
+#include "app/exports/plan.h"
 #include "app/state/field.h"
 #include "app/state/usage.h"
 
@@ -21,7 +22,6 @@ constexpr const char* kExportOutput = "Output";
 constexpr const char* kFigures = "Figures";
 constexpr const char* kSelection = "Selection";
 constexpr std::uint64_t kLargestIndex = 1'000'000;
-constexpr std::uint64_t kLargestToken = 1U << 22;
 
 constexpr const char* kExportDescription =
     "Write attention as figures and numbers\n\n"
@@ -104,16 +104,6 @@ void read_formats(const std::vector<std::string>& values, ExportOptions& options
   }
 }
 
-/// "1000:2000": from the first index up to the second, which is behind the last.
-IndexRange read_index_range(const std::string& flag, const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) throw UsageError("{}: expected FIRST:END as in 0:1000, found '{}'", flag, text);
-  const auto index = [&](const std::string& number) {
-    return static_cast<std::uint32_t>(parse_integer(flag, number, 0, kLargestToken));
-  };
-  return {.first = index(text.substr(0, colon)), .end = index(text.substr(colon + 1))};
-}
-
 void add_selection_flags(CLI::App& app, ExportOptions* options) {
   const auto add_index = [&](const std::string& flag, const std::string& help, std::optional<std::uint32_t>* index) {
     add_flag(app, flag, "N", help, kSelection, [=](const std::string& text) {
@@ -125,7 +115,7 @@ void add_selection_flags(CLI::App& app, ExportOptions* options) {
   add_index("--batch", "only this batch item, from 0 (default: all)", &options->batch);
   const auto add_part = [&](const std::string& flag, const std::string& help, std::optional<IndexRange>* part) {
     add_flag(app, flag, "FIRST:END", help, kSelection,
-             [=](const std::string& text) { *part = read_index_range(flag, text); });
+             [=](const std::string& text) { *part = parse_index_range(flag, text); });
   };
   add_part("--queries", "only these rows of every map, from FIRST up to END, which is not written (default: all)",
            &options->queries);

@@ -15,12 +15,14 @@
 #include <unistd.h>
 
 #include "app/exports/names.h"
+#include "app/exports/size.h"
 #include "app/quantities/shown_map.h"
 #include "app/shell/desktop.h"
 #include "app/state/opened_file.h"
 #include "app/widgets/dialog.h"
 #include "app/widgets/form.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/size_text.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -31,6 +33,7 @@ constexpr std::array kFormats = {ExportFormat::Png, ExportFormat::Svg,  ExportFo
                                  ExportFormat::Npy, ExportFormat::Json, ExportFormat::Tiles};
 constexpr std::size_t kHidden = attention::kStages, kLogits = kHidden + 1, kNpy = 3;
 static_assert(kFormats[kNpy] == ExportFormat::Npy);
+constexpr float kRoomForAll = 720.0F;  // in a lower window the buttons go first
 constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
 
 std::string_view matrix_name(std::size_t i) {
@@ -74,6 +77,11 @@ void draw_switches(Frame& frame, const char* prefix, const Names& names, std::sp
   }
 }
 
+/// Between groups of controls, where the window has room for it.
+void draw_gap(const Frame& frame) {
+  if (frame.ui.size().y >= kRoomForAll) ImGui::Spacing();
+}
+
 void draw_label(Frame& frame, const char* text) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::TextUnformatted(text);
@@ -86,6 +94,20 @@ Notice outcome_of(const Result<ExportReport>& result) {
   if (count > 0) text += " in " + result->files.front().parent_path().string();
   for (const std::string& note : result->notes) text += "; " + note;
   return {.text = std::move(text)};
+}
+
+/// "3 files · 1.2 M numbers · about 4.6 MiB"; without the size where there is nothing to write.
+std::string size_in_words(const ExportOptions& options, std::size_t files, const EngineResult& result) {
+  std::string text = fmt::format("{} file{}", files, files == 1 ? "" : "s");
+  if (files == 0 || !result.network || !result.input) return text;
+  try {
+    const RunShapes run{.blocks = result.blocks, .shapes = result.shapes};
+    const std::vector<ExportBlocks> plan = select_blocks(run, *result.network, options);
+    const ExportSize size = export_size(options, plan, *result.network, *result.input);
+    return text + fmt::format(" \u00B7 {} numbers \u00B7 about {}", short_count(size.numbers), short_bytes(size.bytes));
+  } catch (const Error&) {
+    return text;  // the export will say why
+  }
 }
 
 /// The head that the big map shows, or the mean of several.
@@ -136,9 +158,11 @@ void ExportDialog::open(const ViewChoices& view, const ExportContents& contents)
   figure_.is_row_normalized = shown.is_row_normalized;
 }
 
-void ExportDialog::copy_figure(const State& state, const EngineResult& result, const std::string& device) {
+void ExportDialog::copy_figure(const State& state, const Transient& transient, const EngineResult& result,
+                               const std::string& device) {
   if (job_ || result.run == 0) return;
-  ExportOptions wanted = options(state, result);
+  ExportOptions wanted = options(state, transient, result);
+  if (!is_open_) wanted.queries = wanted.keys = std::nullopt;
   static_cast<ExportContents&>(wanted) = {.stages = {shown_stage(state)}};
   wanted.formats = {ExportFormat::Png};
   wanted.kind = state.selection.block.kind;
@@ -166,8 +190,21 @@ void ExportDialog::copy_figure(const State& state, const EngineResult& result, c
   });
 }
 
-ExportOptions ExportDialog::options(const State& state, const EngineResult& result) const {
+Result<MapPart> ExportDialog::part(const State& state, const Transient& transient, const EngineResult& result) const {
+  BlockShapes written;
+  for (const auto& [block, shape] : result.shapes) {
+    const bool is_written = reach_ == Reach::Everything || block == state.selection.block;
+    if (is_written) written[block] = shape;
+  }
+  return chosen_part(region_, transient, written);
+}
+
+ExportOptions ExportDialog::options(const State& state, const Transient& transient, const EngineResult& result) const {
   ExportOptions options;
+  if (const Result<MapPart> chosen = part(state, transient, result)) {
+    options.queries = chosen->queries;
+    options.keys = chosen->keys;
+  }
   options.inputs = inputs_on_screen(state, result);
   options.stages.clear();
   for (std::size_t i = 0; i < attention::kStages; ++i) {
@@ -195,7 +232,7 @@ ExportOptions ExportDialog::options(const State& state, const EngineResult& resu
 
 void ExportDialog::begin(const Frame& frame, const std::string& device, std::string& directory) {
   try {
-    ExportOptions wanted = options(frame.state, frame.result);
+    ExportOptions wanted = options(frame.state, frame.transient, frame.result);
     wanted.directory = expand_home(typed_directory_);
     job_ = std::make_unique<ExportJob>(open_runner_, device, std::move(wanted), wake_);
     is_copying_ = false;
@@ -221,19 +258,20 @@ void ExportDialog::draw_choices(Frame& frame) {
   std::array<const char*, 3> reaches = kReaches;
   if (frame.state.selection.mean != HeadMean::None) reaches[0] = "This mean";
   if (form.segments("reach", "What", reaches, reach)) reach_ = static_cast<Reach>(reach);
-  ImGui::Spacing();
+  draw_region_form(frame, form, region_, part(frame.state, frame.transient, frame.result));
+  draw_gap(frame);
   draw_label(frame, "Matrices");
   draw_switches(frame, "stage", &matrix_name, matrices_);
-  ImGui::Spacing();
+  draw_gap(frame);
   draw_label(frame, "Formats");
   draw_switches(
       frame, "format", [](std::size_t i) { return to_string(kFormats[i]); }, formats_);
-  ImGui::Spacing();
-  if (writes_figures(options(frame.state, frame.result).formats)) draw_figure_form(frame, typed_, figure_);
+  draw_gap(frame);
+  if (writes_figures(options(frame.state, frame.transient, frame.result).formats)) draw_figure_form(frame, typed_, figure_);
 }
 
 void ExportDialog::draw_folder(Frame& frame) {
-  ImGui::Spacing();
+  draw_gap(frame);
   draw_label(frame, "Folder");
   const ImGuiStyle& style = ImGui::GetStyle();
   const float browse = ImGui::CalcTextSize("Browse").x + 2.0F * style.FramePadding.x;
@@ -260,11 +298,12 @@ void ExportDialog::draw_folder(Frame& frame) {
 }
 
 void ExportDialog::draw_names(Frame& frame) {
+  const ExportOptions wanted = options(frame.state, frame.transient, frame.result);
   const std::vector<std::string> names =
-      export_names(options(frame.state, frame.result), frame.result.blocks, frame.result.shapes, frame.result.network.get());
-  ImGui::Spacing();
-  draw_label(frame, fmt::format("{} file{}", names.size(), names.size() == 1 ? "" : "s").c_str());
-  constexpr float kRoomForAll = 720.0F;  // in a lower window the buttons go first
+      export_names(wanted, frame.result.blocks, frame.result.shapes, frame.result.network.get());
+  draw_gap(frame);
+  draw_label(frame, size_in_words(wanted, names.size(), frame.result).c_str());
+  mark_last_item(frame, "export.size");
   if (frame.ui.size().y < kRoomForAll) {
     const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesInTooltip));
     std::string told =
@@ -286,7 +325,7 @@ void ExportDialog::draw_names(Frame& frame) {
 }
 
 void ExportDialog::draw_progress(Frame& frame) {
-  ImGui::Spacing();
+  draw_gap(frame);
   if (job_) {
     const ExportProgress progress = job_->progress();
     const float total = static_cast<float>(std::max<std::size_t>(progress.total, 1));
@@ -307,7 +346,7 @@ void ExportDialog::draw_progress(Frame& frame) {
 }
 
 void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::string& directory) {
-  ImGui::Spacing();
+  draw_gap(frame);
   constexpr float kFieldWidth = 96.0F;
   const float right =
       ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kFieldWidth - ImGui::GetStyle().ItemSpacing.x;
@@ -319,14 +358,14 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
   if (ImGui::Button(job_ ? "Hide" : "Close", {kFieldWidth, 0.0F})) is_open_ = false;
   mark_last_item(frame, "export.close");
   ImGui::SameLine();
-  if (copies) copy_figure(frame.state, frame.result, device);
+  if (copies) copy_figure(frame.state, frame.transient, frame.result, device);
   if (job_) {
     if (ImGui::Button("Cancel", {kFieldWidth, 0.0F})) job_->cancel();
     mark_last_item(frame, "export.cancel");
     return;
   }
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::BeginDisabled(!has_choice());
+  ImGui::BeginDisabled(!has_choice() || !part(frame.state, frame.transient, frame.result));
   ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
   ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
   ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/dialogs/figure_form.h"
+#include "app/dialogs/region_form.h"
 #include "app/exports/job.h"
 #include "app/frame.h"
 #include "app/widgets/folder_list.h"
@@ -14,7 +15,8 @@
 
 namespace headlight::app {
 
-/// What to write (this head, this layer, everything; which stages and formats), where to, and what the files will be called.
+/// What to write (this head, this layer, everything; which part of the maps; which stages and formats), where to, what the
+/// files will be called and how much it is.
 /// The export runs on a thread of its own; the dialog may be closed meanwhile.
 class ExportDialog {
  public:
@@ -31,7 +33,7 @@ class ExportDialog {
   void draw(Frame& frame, const std::string& device, std::string& directory);
 
   /// Puts the selected head's map on the clipboard as an image; the result comes as of an export.
-  void copy_figure(const State& state, const EngineResult& result, const std::string& device);
+  void copy_figure(const State& state, const Transient& transient, const EngineResult& result, const std::string& device);
 
   /// "Exporting 3 of 12"; empty when nothing runs.
   std::string status() const;
@@ -44,7 +46,9 @@ class ExportDialog {
   enum class Reach : std::uint8_t { ThisHead, ThisLayer, Everything };
 
   void propose(const ExportContents& contents);
-  ExportOptions options(const State& state, const EngineResult& result) const;
+  ExportOptions options(const State& state, const Transient& transient, const EngineResult& result) const;
+  /// The part of the maps that are written, or why there is none.
+  Result<MapPart> part(const State& state, const Transient& transient, const EngineResult& result) const;
   /// Is there anything to write?
   bool has_choice() const;
   void begin(const Frame& frame, const std::string& device, std::string& directory);
@@ -59,6 +63,7 @@ class ExportDialog {
   std::function<void()> wake_;
   bool is_open_ = false;
   Reach reach_ = Reach::ThisHead;
+  RegionChoice region_;
   std::array<bool, attention::kStages + 2> matrices_{};  ///< the stages, then hidden states and logits
   std::array<bool, 6> formats_{};
   std::optional<ExportContents> proposed_;  ///< the last time

@@ -84,8 +84,15 @@ class EngineWorker {
   /// Puts those of the request's queries into the queue that aren't answered, and takes out what is no longer asked.
   void collect();
   std::vector<TileQuery> missing_tiles();
-  /// Makes a tile of a map's pyramid from those of the level below, where all of them are known. Returns whether it has.
+  /// Finer tiles of this run that a tile of a map's pyramid is made from, and the rest of it, which a device evaluates.
+  struct KnownParts {
+    std::vector<std::shared_ptr<const attention::Tile>> known;
+    std::vector<TileQuery> missing;
+  };
+  KnownParts known_parts(const TileQuery& query) const;
+  /// Makes a tile from its parts, where all of them are known. Returns whether it has.
   bool reduce_tile(const TileQuery& query);
+  std::unique_ptr<QueryTask> tile_task(const TileQuery& query, const EvaluationSubject& subject);
   std::vector<PredictionQuery> missing_predictions();
   bool misses_memory() const;
   std::vector<AnalysisQuery> missing_analyses();

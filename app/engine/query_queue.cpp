@@ -63,7 +63,7 @@ void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget, co
                        .reads_encoder_output = part.reads_encoder_output});
       step.of = part.of;
       step.changes = std::move(part.changes);
-      for (const attention::TileRequest& tile : part.tiles) cost.cells += std::size_t{tile.rows} * tile.columns;
+      for (const attention::TileRequest& tile : part.tiles) cost.cells += tile.cells();
       cost.logits += own.logits;
       std::ranges::move(part.tiles, std::back_inserter(step.tiles));
       std::ranges::move(part.states, std::back_inserter(step.states));

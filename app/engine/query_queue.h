@@ -108,7 +108,7 @@ class QueryQueue {
 };
 
 /// Tasks of the kinds of queries; `sink` gets the result.
-std::unique_ptr<QueryTask> make_tile_task(const TileQuery& query, const EvaluationSubject& subject,
+std::unique_ptr<QueryTask> make_tile_task(std::unique_ptr<Evaluation> evaluation,
                                           std::function<void(attention::Tile tile)> sink);
 /// `vocabulary`: numbers in a row of logits.
 std::unique_ptr<QueryTask> make_prediction_task(const PredictionQuery& query, std::size_t vocabulary,

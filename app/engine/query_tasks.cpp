@@ -10,14 +10,14 @@ namespace {
 
 class TileTask final : public QueryTask {
  public:
-  TileTask(const TileQuery& query, const EvaluationSubject& subject, std::function<void(attention::Tile)> sink)
-      : evaluation_(quantity(query.quantity).begin(query, subject)), sink_(std::move(sink)) {}
+  TileTask(std::unique_ptr<Evaluation> evaluation, std::function<void(attention::Tile)> sink)
+      : evaluation_(std::move(evaluation)), sink_(std::move(sink)) {}
 
   /// Of what comes next, at most: a mean's strip from all heads.
   Cost cost() const override {
     Cost cost;
     for (const attention::TileRequest& tile : evaluation_->next(std::numeric_limits<std::size_t>::max()).requests) {
-      cost.cells += std::size_t{tile.rows} * tile.columns;
+      cost.cells += tile.cells();
     }
     return cost;
   }
@@ -91,7 +91,7 @@ class AnalysisQueryTask final : public QueryTask {
     Cost cost;
     if (is_done()) return cost;
     const AnalysisTask::Reads reads = task_->next(1);
-    for (const attention::TileRequest& tile : reads.tiles) cost.cells += std::size_t{tile.rows} * tile.columns;
+    for (const attention::TileRequest& tile : reads.tiles) cost.cells += tile.cells();
     cost.logits = reads.logits.size() * vocabulary_;
     return cost;
   }
@@ -127,9 +127,9 @@ class AnalysisQueryTask final : public QueryTask {
 
 }  // namespace
 
-std::unique_ptr<QueryTask> make_tile_task(const TileQuery& query, const EvaluationSubject& subject,
+std::unique_ptr<QueryTask> make_tile_task(std::unique_ptr<Evaluation> evaluation,
                                           std::function<void(attention::Tile tile)> sink) {
-  return std::make_unique<TileTask>(query, subject, std::move(sink));
+  return std::make_unique<TileTask>(std::move(evaluation), std::move(sink));
 }
 
 std::unique_ptr<QueryTask> make_prediction_task(const PredictionQuery& query, std::size_t vocabulary,

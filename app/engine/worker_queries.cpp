@@ -49,18 +49,42 @@ std::vector<TileQuery> EngineWorker::missing_tiles() {
   return missing;
 }
 
-bool EngineWorker::reduce_tile(const TileQuery& query) {
+EngineWorker::KnownParts EngineWorker::known_parts(const TileQuery& query) const {
   const auto extent = quantity(query.quantity).shape(result_.shapes.at(query.block));
-  const std::vector<TileQuery> below = tiles_below(query, extent->rows, extent->columns);
-  std::vector<const attention::Tile*> known;
-  for (const TileQuery& part : below) {
-    const auto found = tiles_.tiles().find(part);
-    if (found == tiles_.tiles().end() || found->second.run != result_.run) return false;
-    known.push_back(found->second.tile.get());
+  if (tiles_below(query, extent->rows, extent->columns).empty()) return {};
+  TileQuery first = query;  // of the same map and its rows
+  first.rows = first.column = first.columns = first.pool = first.sampled_rows = 0;
+  first.pooling = {};
+  std::vector<TileQuery> known;
+  const EngineTiles& tiles = tiles_.tiles();
+  for (auto tile = tiles.lower_bound(first); tile != tiles.end(); ++tile) {
+    const TileQuery& part = tile->first;
+    const bool is_of_same_rows = part.quantity == query.quantity && part.block == query.block && part.batch == query.batch &&
+                                 part.head == query.head && part.row < query.row + query.rows;
+    if (!is_of_same_rows) break;
+    if (tile->second.run == result_.run) known.push_back(part);
   }
-  if (below.empty()) return false;
+  KnownParts parts;
+  TileParts found = parts_of(query, extent->rows, extent->columns, known);
+  parts.missing = std::move(found.missing);
+  for (const TileQuery& part : found.known) parts.known.push_back(tiles.at(part).tile);
+  return parts;
+}
+
+bool EngineWorker::reduce_tile(const TileQuery& query) {
+  const KnownParts parts = known_parts(query);
+  if (parts.known.empty() || !parts.missing.empty()) return false;
+  std::vector<const attention::Tile*> known;
+  for (const auto& part : parts.known) known.push_back(part.get());
   tiles_.add(query, reduce(query, known));
   return true;
+}
+
+std::unique_ptr<QueryTask> EngineWorker::tile_task(const TileQuery& query, const EvaluationSubject& subject) {
+  const auto keep = [this, query](attention::Tile made) { tiles_.add(query, std::move(made)); };
+  KnownParts parts = known_parts(query);
+  if (parts.known.empty()) return make_tile_task(quantity(query.quantity).begin(query, subject), keep);
+  return make_tile_task(begin_from_parts(query, subject, std::move(parts.known), parts.missing), keep);
 }
 
 std::vector<PredictionQuery> EngineWorker::missing_predictions() {
@@ -151,9 +175,7 @@ void EngineWorker::collect() {
   const EvaluationSubject evaluated = subject_of({.run = *run_, .reference = compared_.run(), .norms = norms_});
   for (const TileQuery& tile : tiles) {
     const QueryPriority priority = position == 0 ? QueryPriority::Selected : QueryPriority::OnScreen;
-    queue_.ask(tile, priority, position++, [&] {
-      return make_tile_task(tile, evaluated, [this, tile](attention::Tile made) { tiles_.add(tile, std::move(made)); });
-    });
+    queue_.ask(tile, priority, position++, [&] { return tile_task(tile, evaluated); });
   }
   for (const PredictionQuery& query : predictions) {
     const std::size_t vocabulary = result_.network->layers->unembedding->linear.out();

@@ -13,18 +13,25 @@ namespace {
 
 using attention::Stage;
 
-/// Values along an edge of one figure, and of one of a sheet's panels; more cells are pooled on the device.
-constexpr std::uint32_t kFigureEdge = 1024;
-constexpr std::uint32_t kPanelEdge = 256;
-
 TileQuery pooled_matrix(const ExportBlocks& blocks, const MatrixRef& matrix, std::uint32_t edge) {
   TileQuery request = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
-  while ((std::max(request.rows, request.columns) + request.pool - 1) / request.pool > edge) request.pool *= 2;
+  request.pool = figure_pool(request.rows, request.columns, edge);
   return request;
 }
 
-exporting::FigureMap read_map(const inference::Run& run, const TileQuery& query) {
-  return exporting::make_map(evaluate({.run = run}, query));
+/// Heads behind a matrix: all of a mean.
+std::uint32_t heads_behind(const ExportBlocks& blocks) {
+  if (blocks.mean == HeadMean::None) return 1;
+  return blocks.shape.heads * (blocks.mean == HeadMean::Kind ? blocks.all_layers : 1);
+}
+
+exporting::FigureMap read_map(const inference::Run& run, const ExportBlocks& blocks, const TileQuery& query,
+                              const Checkpoint& checkpoint) {
+  const double all = static_cast<double>(query.rows) * query.columns * heads_behind(blocks);
+  const auto observe = [&](std::size_t cells) {
+    if (checkpoint) checkpoint(std::min(static_cast<double>(cells) / all, 1.0));
+  };
+  return exporting::make_map(evaluate({.run = run}, query, observe));
 }
 
 exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
@@ -96,6 +103,12 @@ std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch, 
 
 }  // namespace
 
+std::uint32_t figure_pool(std::uint32_t rows, std::uint32_t columns, std::uint32_t edge) {
+  std::uint32_t pool = 1;
+  while ((std::max(rows, columns) + pool - 1) / pool > edge) pool *= 2;
+  return pool;
+}
+
 std::string mask_in_words(const attention::MaskSpec& mask) {
   std::string text = "mask " + attention::to_string(mask.rule);
   if (mask.matrix) text += ", matrix";
@@ -107,7 +120,7 @@ std::string mask_in_words(const attention::MaskSpec& mask) {
 }
 
 exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
-                                       const MatrixRef& matrix, const ExportOptions& options) {
+                                       const MatrixRef& matrix, const ExportOptions& options, const Checkpoint& checkpoint) {
   const Quantity& shown = quantity(quantity_of(blocks, matrix.stage));
   const bool is_map = shown.is_map();
   const bool rows_are_keys = shown.rows == Axis::KeyToken;
@@ -118,7 +131,7 @@ exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::M
     figure.title = fmt::format("{} · {}", shown.figure_title, place(blocks, matrix, attention::is_per_head(matrix.stage)));
   }
   figure.subtitle = settings_in_words(blocks, options);
-  figure.map = read_map(run, pooled_matrix(blocks, matrix, kFigureEdge));
+  figure.map = read_map(run, blocks, pooled_matrix(blocks, matrix, kFigureEdge), checkpoint);
   figure.rows.title = axes.row_name;
   figure.rows.tokens = std::move(axes.rows);
   const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
@@ -141,7 +154,7 @@ exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::M
 }
 
 exporting::ContactSheet heads_figure(const inference::Run& run, const ExportBlocks& blocks, const MatrixRef& first,
-                                     const ExportOptions& options) {
+                                     const ExportOptions& options, const Checkpoint& checkpoint) {
   const Quantity& shown = quantity(quantity_of(blocks, first.stage));
   exporting::ContactSheet sheet;
   sheet.title = options.title;
@@ -151,8 +164,11 @@ exporting::ContactSheet heads_figure(const inference::Run& run, const ExportBloc
   for (std::uint32_t head = 0; head < heads.count; ++head) {
     MatrixRef matrix = first;
     matrix.head = heads.first + head;
-    sheet.panels.push_back(
-        {.title = fmt::format("head {}", matrix.head), .map = read_map(run, pooled_matrix(blocks, matrix, kPanelEdge))});
+    const auto of_panel = [&](double share) {
+      if (checkpoint) checkpoint((head + share) / heads.count);
+    };
+    sheet.panels.push_back({.title = fmt::format("head {}", matrix.head),
+                            .map = read_map(run, blocks, pooled_matrix(blocks, matrix, kPanelEdge), of_panel)});
   }
   sheet.row_title = to_string(shown.rows);
   sheet.column_title = to_string(shown.columns);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "app/quantities/evaluation.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/usage.h"
@@ -12,6 +14,7 @@ namespace {
 
 /// Cells of one strip: 4 MiB of numbers, enough to keep a device busy.
 constexpr std::uint32_t kStripCells = 1u << 20;
+constexpr std::uint64_t kLargestToken = 1U << 22;  // of a part that is typed
 
 AxisRange select(const char* flag, const char* things, const std::optional<std::uint32_t>& wanted, std::uint32_t count) {
   if (!wanted) return {.first = 0, .count = count};
@@ -24,9 +27,8 @@ AxisRange select(const char* flag, const char* things, const std::optional<std::
 
 AxisRange select(const char* flag, const char* things, const std::optional<IndexRange>& wanted, std::uint32_t count) {
   if (!wanted) return {.first = 0, .count = count};
-  if (wanted->first >= wanted->end || wanted->end > count) {
-    throw UsageError("{} {}:{}: there are {} 0 to {}; the second number is behind the last that is written", flag,
-                     wanted->first, wanted->end, things, count - 1);
+  if (const std::string complaint = part_complaint(*wanted, things, count); !complaint.empty()) {
+    throw UsageError("{} {}", flag, complaint);
   }
   return {.first = wanted->first, .count = wanted->end - wanted->first};
 }
@@ -47,11 +49,25 @@ bool are_equal(const inference::BlockShape& left, const inference::BlockShape& r
 
 }  // namespace
 
-std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::Network& network,
-                                        const ExportOptions& options) {
+std::string part_complaint(const IndexRange& part, std::string_view things, std::uint32_t count) {
+  if (part.first < part.end && part.end <= count) return {};
+  return fmt::format("{}:{}: there are {} 0 to {}; the second number is behind the last that is written", part.first,
+                     part.end, things, count - 1);
+}
+
+IndexRange parse_index_range(const std::string& flag, const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) throw UsageError("{}: expected FIRST:END as in 0:1000, found '{}'", flag, text);
+  const auto index = [&](const std::string& number) {
+    return static_cast<std::uint32_t>(parse_integer(flag, number, 0, kLargestToken));
+  };
+  return {.first = index(text.substr(0, colon)), .end = index(text.substr(colon + 1))};
+}
+
+std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Network& network, const ExportOptions& options) {
   if (options.mean != HeadMean::None && options.head) throw UsageError("--mean is over all heads: leave out --head");
   if (options.mean == HeadMean::Kind && options.layer) throw UsageError("--mean all is over all layers: leave out --layer");
-  const std::vector<model::BlockRef> all = run.blocks();
+  const std::vector<model::BlockRef>& all = run.blocks;
   std::set<model::BlockKind> kinds;
   for (const model::BlockRef block : all) kinds.insert(block.kind);
   if (options.kind && !kinds.contains(*options.kind)) {
@@ -71,9 +87,9 @@ std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::
     blocks.layers = {blocks.layers.begin() + layers.first, blocks.layers.begin() + layers.first + layers.count};
     const model::AttentionConfig& config = network.layer(blocks.layers.front()).config;
     blocks.scale = config.scale.factor(config.d_k);
-    blocks.shape = run.shape(blocks.layers.front());
+    blocks.shape = run.shapes.at(blocks.layers.front());
     for (const model::BlockRef block : blocks.layers) {
-      if (!are_equal(blocks.shape, run.shape(block))) throw Error("the layers differ in shape; choose one with --layer");
+      if (!are_equal(blocks.shape, run.shapes.at(block))) throw Error("the layers differ in shape; choose one with --layer");
     }
     blocks.batch = select("--batch", "batch item", options.batch, blocks.shape.batch);
     blocks.heads = select("--head", "head", options.head, blocks.shape.heads);
@@ -85,6 +101,11 @@ std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::
     selected.push_back(std::move(blocks));
   }
   return selected;
+}
+
+std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::Network& network,
+                                        const ExportOptions& options) {
+  return select_blocks({.blocks = run.blocks(), .shapes = shapes_of(run)}, network, options);
 }
 
 AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/engine/runner.h"
@@ -30,9 +31,22 @@ struct ExportBlocks {
   std::string prefix;              ///< of file names: "encoder_" where the network has several kinds, else empty
 };
 
+/// What a run has to select from.
+struct RunShapes {
+  std::vector<model::BlockRef> blocks;  ///< in the run's order
+  BlockShapes shapes;
+};
+
 /// Throws UsageError saying what exists when the selection doesn't.
+std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Network& network, const ExportOptions& options);
 std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::Network& network,
                                         const ExportOptions& options);
+
+/// What is wrong with a part of an axis that has `count` "queries" or "keys"; empty: nothing.
+std::string part_complaint(const IndexRange& part, std::string_view things, std::uint32_t count);
+
+/// "1000:2000": from the first index up to the second, which is behind the last. Throws UsageError, which names the `flag`.
+IndexRange parse_index_range(const std::string& flag, const std::string& text);
 
 /// The selected heads of a stage: KV heads for K and V, which several query heads may share; a single one where a
 /// stage isn't per head; a single one where a mean is selected.

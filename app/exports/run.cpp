@@ -136,7 +136,7 @@ class ExportRun {
     const auto add_figure = [&](std::string_view extension, auto write_figure) {
       tasks_.push_back(
           {file_name(blocks, matrix, extension), [this, &blocks, matrix, write_figure](const std::filesystem::path& path) {
-             write_figure(path, matrix_figure(*run_, *source_.input, blocks, matrix, options_));
+             write_figure(path, matrix_figure(*run_, *source_.input, blocks, matrix, options_, checkpoint()));
            }});
     };
     using Write = void (*)(const std::filesystem::path&, const exporting::HeatmapFigure&);
@@ -149,7 +149,7 @@ class ExportRun {
     const auto add = [&](std::string_view extension, auto write_sheet) {
       tasks_.push_back({naming(blocks).contact_sheet(first.block, first.batch, first.stage, extension),
                         [this, &blocks, first, write_sheet](const std::filesystem::path& path) {
-                          write_sheet(path, heads_figure(*run_, blocks, first, options_));
+                          write_sheet(path, heads_figure(*run_, blocks, first, options_, checkpoint()));
                         }});
     };
     using Write = void (*)(const std::filesystem::path&, const exporting::ContactSheet&);

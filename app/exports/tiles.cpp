@@ -26,41 +26,51 @@ std::span<const std::uint32_t> colors_of(Stage stage, const ExportOptions& optio
   return view::table(*map);
 }
 
-/// The largest weight of the map's rows, 1 / l: one column has the statistics of all rows. The largest norm is looked for.
-float largest_weight(const inference::Run& run, const TileQuery& matrix, bool is_norm) {
+/// The largest finite value, or of signed stages the largest magnitude; masked scores without masked cells. 1 where there is
+/// none. The whole map passes through.
+float reach_of(const inference::Run& run, const TileQuery& matrix, Stage stage, const Checkpoint& checkpoint) {
+  float reach = 0.0F;
+  read_strips(run, matrix, [&](const attention::Tile& strip) {
+    checkpoint(static_cast<double>(strip.request.row - matrix.row) / matrix.rows);
+    for (std::size_t i = 0; i < strip.values.size(); ++i) {
+      const bool counts = std::isfinite(strip.values[i]) && (stage != Stage::Masked || strip.masked[i] == 0);
+      if (counts) reach = std::max(reach, std::abs(strip.values[i]));
+    }
+  });
+  return reach > 0.0F ? reach : 1.0F;
+}
+
+/// The largest weight of the map's rows, 1 / l: one column has the statistics of all rows.
+float largest_weight(const inference::Run& run, const TileQuery& matrix) {
   TileQuery column = matrix;
   column.columns = 1;
   float largest = 0.0F;
-  if (is_norm) {
-    read_strips(run, matrix, [&](const attention::Tile& strip) {
-      for (const float norm : strip.values) largest = std::isfinite(norm) ? std::max(largest, norm) : largest;
-    });
-    return largest > 0.0F ? largest : 1.0F;
-  }
   for (const float sum : evaluate({.run = run}, column).row_sum) {
     if (sum > 0.0F) largest = std::max(largest, 1.0F / sum);
   }
   return largest > 0.0F ? largest : 1.0F;
 }
 
-view::ValueLimits limits_of(const inference::Run& run, const TileQuery& matrix, Stage stage, const ExportOptions& options) {
-  const auto chosen = options.color_limits.find(stage);
-  const bool is_norm = stage == Stage::Weights && options.weighs_values;
-  if (chosen != options.color_limits.end() && stage == Stage::Weights && !is_norm) return chosen->second;
-  if (stage == Stage::Weights) return {.low = 0.0F, .high = largest_weight(run, matrix, is_norm)};
-  float reach = 0.0F;
-  if (chosen != options.color_limits.end()) {
-    reach = std::max(std::abs(chosen->second.low), std::abs(chosen->second.high));
-  } else {
-    read_strips(run, matrix, [&](const attention::Tile& strip) {
-      for (std::size_t i = 0; i < strip.values.size(); ++i) {
-        const bool counts = std::isfinite(strip.values[i]) && (stage != Stage::Masked || strip.masked[i] == 0);
-        if (counts) reach = std::max(reach, std::abs(strip.values[i]));
-      }
-    });
+bool is_norm(Stage stage, const ExportOptions& options) { return stage == Stage::Weights && options.weighs_values; }
+
+/// Do the limits follow from the values of the map, so that it has to be evaluated twice?
+bool looks_for_limits(Stage stage, const ExportOptions& options) {
+  return is_norm(stage, options) || (stage != Stage::Weights && !options.color_limits.contains(stage));
+}
+
+view::ValueLimits limits_of(const inference::Run& run, const TileQuery& matrix, Stage stage, const ExportOptions& options,
+                            const Checkpoint& checkpoint) {
+  if (looks_for_limits(stage, options)) {
+    const float reach = reach_of(run, matrix, stage, checkpoint);
+    return {.low = stage == Stage::Weights ? 0.0F : -reach, .high = reach};
   }
-  if (!(reach > 0.0F)) reach = 1.0F;
-  return {.low = -reach, .high = reach};
+  const auto chosen = options.color_limits.find(stage);
+  if (stage == Stage::Weights) {
+    if (chosen != options.color_limits.end()) return chosen->second;
+    return {.low = 0.0F, .high = largest_weight(run, matrix)};
+  }
+  const float reach = std::max(std::abs(chosen->second.low), std::abs(chosen->second.high));
+  return {.low = reach > 0.0F ? -reach : -1.0F, .high = reach > 0.0F ? reach : 1.0F};
 }
 
 /// Colours the cells of a tile, and says whether any of them has a value to show.
@@ -96,7 +106,9 @@ bool paint(const attention::Tile& tile, const view::ValueLimits& limits, const E
 void write_matrix_tiles(const inference::Run& run, const ExportBlocks& blocks, const MatrixRef& matrix,
                         const ExportOptions& options, const std::filesystem::path& folder, const Checkpoint& checkpoint) {
   const TileQuery whole = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
-  const view::ValueLimits limits = limits_of(run, whole, matrix.stage, options);
+  const double begin = looks_for_limits(matrix.stage, options) ? 0.5 : 0.0;  // of the file's work
+  const view::ValueLimits limits =
+      limits_of(run, whole, matrix.stage, options, [&](double share) { checkpoint(begin * share); });
   const auto norms = std::make_shared<HeadNormsCache>();
   make_directories(folder);
   exporting::Json index = {
@@ -112,14 +124,16 @@ void write_matrix_tiles(const inference::Run& run, const ExportBlocks& blocks, c
   for (std::uint32_t row = 0; row < whole.rows; row += kExportTileEdge) {
     for (std::uint32_t column = 0; column < whole.columns; column += kExportTileEdge) {
       const std::uint32_t rows = std::min(kExportTileEdge, whole.rows - row);
-      checkpoint((row + rows * static_cast<double>(column) / whole.columns) / whole.rows);
+      const double share = (row + rows * static_cast<double>(column) / whole.columns) / whole.rows;
+      const auto tell = [&] { checkpoint(begin + (1.0 - begin) * share); };
       TileQuery part = whole;
       part.row += row;
       part.rows = rows;
       part.column += column;
       part.columns = std::min(kExportTileEdge, whole.columns - column);
       exporting::Pixels pixels;
-      if (!paint(evaluate({.run = run, .norms = norms}, part), limits, options, pixels)) continue;
+      const attention::Tile cells = evaluate({.run = run, .norms = norms}, part, [&](std::size_t /*cells*/) { tell(); });
+      if (!paint(cells, limits, options, pixels)) continue;
       const std::string name = fmt::format("y{:03}_x{:03}.png", row / kExportTileEdge, column / kExportTileEdge);
       write_file_atomically(folder / name, exporting::encode_png(pixels));
       index["tiles"].push_back({{"file", name}, {"y", row}, {"x", column}});

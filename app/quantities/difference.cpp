@@ -34,7 +34,7 @@ class Difference final : public Evaluation {
   bool pools_itself_;                  ///< the base's tiles are exact, their differences are pooled here
   attention::Tile tile_;
   std::uint32_t row_ = 0;   ///< first row of the strip
-  std::uint32_t rows_ = 0;  ///< of the strip
+  std::uint32_t rows_ = 0;  ///< that the strip stands for; of a sample it has fewer
   std::unique_ptr<Evaluation> of_run_, of_reference_;
 };
 
@@ -53,11 +53,14 @@ Difference::Difference(const TileQuery& query, const EvaluationSubject& subject)
 
 void Difference::begin_strip() {
   const std::uint32_t end = query_.row + query_.rows;
-  const std::uint32_t pools = std::max(kStripCells / std::max(query_.columns, 1U) / query_.pool, 1U);
+  const std::uint32_t sampled = query_.sampled_rows;  // a strip for each row of squares
+  const std::uint32_t pools = sampled > 0 ? 1U : std::max(kStripCells / std::max(query_.columns, 1U) / query_.pool, 1U);
   rows_ = pools_itself_ ? std::min(pools * query_.pool, end - row_) : query_.rows;
   TileQuery strip = query_;
   strip.row = row_;
   strip.rows = rows_;
+  strip.sampled_rows = 0;
+  if (sampled > 0) strip.rows = std::min(sampled, rows_);
   if (pools_itself_) strip.pool = 1;
   const Quantity& base = quantity(query_.quantity);
   of_run_ = base.begin(strip, run_);

@@ -1,6 +1,7 @@
 #include "app/quantities/evaluation.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/error.h"
@@ -20,7 +21,9 @@ class StageEvaluation final : public Evaluation {
 
   Step next(std::size_t most_cells) override {
     attention::TileRequest piece = query_;
-    const std::size_t cells = std::max(most_cells, kLeastCells);
+    const std::size_t rows_of_one = query_.sampled_rows > 0 ? query_.pool / query_.sampled_rows : 1;
+    const std::size_t most = std::numeric_limits<std::size_t>::max() / rows_of_one;
+    const std::size_t cells = std::clamp(most_cells, kLeastCells, most) * rows_of_one;
     const std::uint32_t row_end = query_.row + query_.rows, column_end = query_.column + query_.columns;
     piece.row = row_;
     piece.column = column_;
@@ -97,13 +100,16 @@ EvaluationSubject subject_of(const Runs& runs) {
   return subject;
 }
 
-attention::Tile evaluate(const Runs& runs, const TileQuery& query) {
+attention::Tile evaluate(const Runs& runs, const TileQuery& query, const EvaluationObserver& observe) {
   constexpr std::size_t kCellsAtOnce = std::size_t{1} << 21;
   const EvaluationSubject subject = subject_of(runs);
   if (!is_inside(query, subject.shapes)) throw Error("the run has no such tile of {}", quantity(query.quantity).title);
   const std::unique_ptr<Evaluation> evaluation = quantity(query.quantity).begin(query, subject);
+  std::size_t cells = 0;
   while (!evaluation->is_done()) {
+    if (observe) observe(cells);
     const Evaluation::Step step = evaluation->next(kCellsAtOnce);
+    for (const attention::TileRequest& request : step.requests) cells += request.cells();
     const inference::Run* run = step.of == Evaluation::Of::Run ? &runs.run : runs.reference;
     if (run == nullptr) throw Error("{} need a run to compare with", quantity(query.quantity).title);
     evaluation->take(run->evaluate(step.requests));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -60,9 +61,12 @@ struct Runs {
 };
 EvaluationSubject subject_of(const Runs& runs);
 
+/// Called before each step of an evaluation with the cells that are asked for so far; throws to cancel.
+using EvaluationObserver = std::function<void(std::size_t cells)>;
+
 /// A tile at once. The runs' network is needed by norms alone. Throws Error where the query isn't inside its matrix, or a
 /// difference has no reference.
-attention::Tile evaluate(const Runs& runs, const TileQuery& query);
+attention::Tile evaluate(const Runs& runs, const TileQuery& query, const EvaluationObserver& observe = {});
 
 BlockShapes shapes_of(const inference::Run& run);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 namespace headlight::app {
 namespace {
@@ -17,13 +19,101 @@ bool is_largest(const TileQuery& query) {
 }
 
 /// Puts a value of the level below into the value above: the larger one, or its part of the mean.
-void put(float& above, float below, bool takes_largest, double share) {
+void put(double& above, double below, bool takes_largest, double share) {
   if (!takes_largest) {
-    above += static_cast<float>(share * double{below});
+    above += share * below;
   } else if (!std::isnan(above) && !(below <= above)) {  // a NaN stays
     above = below;
   }
 }
+
+bool is_inside(const TileQuery& part, const TileQuery& whole) {
+  return part.row >= whole.row && part.row + part.rows <= whole.row + whole.rows && part.column >= whole.column &&
+         part.column + part.columns <= whole.column + whole.columns;
+}
+
+/// Of a query whose pool is a power of two.
+MapTile place_of(const TileQuery& query) {
+  static_assert(std::has_single_bit(kMapTileEdge));
+  const auto level = static_cast<std::uint32_t>(std::countr_zero(query.pool));
+  const std::uint32_t shift = level + static_cast<std::uint32_t>(std::countr_zero(kMapTileEdge));
+  return {.level = level, .y = query.row >> shift, .x = query.column >> shift};
+}
+
+bool is_map_tile(const TileQuery& query, std::uint32_t rows, std::uint32_t columns) {
+  constexpr std::uint32_t kMostPool = 1U << 20;  // as in attention/evaluate.cpp: sums with edges don't overflow
+  if (query.sampled_rows != 0 || !std::has_single_bit(query.pool) || query.pool > kMostPool) return false;
+  return query.row < rows && query.column < columns && query == tile_query(query, rows, columns, place_of(query));
+}
+
+double area(const TileQuery& tile) { return static_cast<double>(tile.rows) * tile.columns; }
+
+/// Divides a tile into known tiles and the rest.
+class Division {
+ public:
+  Division(const TileQuery& query, std::uint32_t rows, std::uint32_t columns)
+      : query_(query), rows_(rows), columns_(columns) {}
+
+  TileParts divide(const std::vector<TileQuery>& known) {
+    visit(query_, known);
+    return std::move(parts_);
+  }
+
+ private:
+  void visit(const TileQuery& tile, const std::vector<TileQuery>& known) {
+    constexpr double kLeastShare = 0.25;
+    std::vector<TileQuery> inside;
+    double known_area = 0.0;  // what two levels know is counted twice: no harm, it is only a bound
+    for (const TileQuery& candidate : known) {
+      if (candidate == tile) return parts_.known.push_back(tile);
+      if (candidate.pool >= tile.pool || !is_inside(candidate, tile)) continue;
+      inside.push_back(candidate);
+      known_area += area(candidate);
+    }
+    const std::vector<TileQuery> below =
+        known_area < kLeastShare * area(tile) ? std::vector<TileQuery>() : tiles_below(tile, rows_, columns_);
+    for (const TileQuery& part : below) visit(part, inside);
+    if (!below.empty()) return;
+    TileQuery rest = tile;
+    rest.pool = query_.pool;
+    rest.pooling = query_.pooling;
+    parts_.missing.push_back(rest);
+  }
+
+  TileQuery query_;
+  std::uint32_t rows_, columns_;
+  TileParts parts_;
+};
+
+/// Evaluates the missing parts of a tile, one after another.
+class PartsEvaluation final : public Evaluation {
+ public:
+  PartsEvaluation(const TileQuery& query, const EvaluationSubject& subject,
+                  std::vector<std::shared_ptr<const attention::Tile>> known, const std::vector<TileQuery>& missing)
+      : query_(query), parts_(std::move(known)) {
+    for (const TileQuery& part : missing) rest_.push_back(quantity(part.quantity).begin(part, subject));
+  }
+
+  Step next(std::size_t most_cells) override { return rest_[at_]->next(most_cells); }
+  void take(std::vector<attention::Tile> tiles) override {
+    rest_[at_]->take(std::move(tiles));
+    if (rest_[at_]->is_done()) parts_.push_back(std::make_shared<const attention::Tile>(rest_[at_++]->result()));
+  }
+  bool is_done() const override { return at_ == rest_.size(); }
+  attention::Tile result() override {
+    std::vector<const attention::Tile*> parts;
+    for (const auto& part : parts_) parts.push_back(part.get());
+    std::ranges::sort(parts, {},
+                      [](const attention::Tile* part) { return std::pair(part->request.row, part->request.column); });
+    return reduce(query_, parts);
+  }
+
+ private:
+  TileQuery query_;
+  std::vector<std::shared_ptr<const attention::Tile>> parts_;
+  std::vector<std::unique_ptr<Evaluation>> rest_;
+  std::size_t at_ = 0;
+};
 
 }  // namespace
 
@@ -52,13 +142,12 @@ std::vector<MapTile> tiles_over(const TileQuery& rectangle) {
 }
 
 std::vector<TileQuery> tiles_below(const TileQuery& query, std::uint32_t rows, std::uint32_t columns) {
-  if (query.pool < 2 || !std::has_single_bit(query.pool)) return {};
+  if (query.pool < 2) return {};
   const Quantity& asked = quantity(query.quantity);
   if (asked.base || asked.stage == attention::Stage::Masked) return {};  // pooled in other ways
+  if (!is_map_tile(query, rows, columns)) return {};
+  const MapTile tile = place_of(query);
   const std::uint32_t edge = kMapTileEdge * query.pool;
-  const MapTile tile{
-      .level = static_cast<std::uint32_t>(std::bit_width(query.pool) - 1), .y = query.row / edge, .x = query.column / edge};
-  if (query != tile_query(query, rows, columns, tile)) return {};
   std::vector<TileQuery> below;
   for (const std::uint32_t y : {0U, 1U}) {
     for (const std::uint32_t x : {0U, 1U}) {
@@ -70,25 +159,31 @@ std::vector<TileQuery> tiles_below(const TileQuery& query, std::uint32_t rows, s
   return below;
 }
 
-attention::Tile reduce(const TileQuery& query, const std::vector<const attention::Tile*>& below) {
+TileParts parts_of(const TileQuery& query, std::uint32_t rows, std::uint32_t columns, const std::vector<TileQuery>& known) {
+  std::vector<TileQuery> tiles;
+  std::ranges::copy_if(known, std::back_inserter(tiles),
+                       [&](const TileQuery& candidate) { return is_map_tile(candidate, rows, columns); });
+  return Division(query, rows, columns).divide(tiles);
+}
+
+attention::Tile reduce(const TileQuery& query, const std::vector<const attention::Tile*>& parts) {
   attention::Tile tile;
   tile.request = stage_request(query);
   const std::uint32_t width = query.tile_columns();
-  tile.values.assign(std::size_t{query.tile_rows()} * width, 0.0F);
   const bool takes_largest = is_largest(query);
-  const bool has_mask = std::ranges::none_of(below, [](const attention::Tile* part) { return part->masked.empty(); });
-  if (has_mask) tile.masked.assign(tile.values.size(), 1);
-  for (const attention::Tile* part : below) {
+  std::vector<double> values(std::size_t{query.tile_rows()} * width, 0.0);
+  const bool has_mask = std::ranges::none_of(parts, [](const attention::Tile* part) { return part->masked.empty(); });
+  if (has_mask) tile.masked.assign(values.size(), 1);
+  for (const attention::Tile* part : parts) {
     const attention::TileRequest& from = part->request;
-    const std::uint32_t first_row = (from.row - query.row) / from.pool,
-                        first_column = (from.column - query.column) / from.pool;
     for (std::uint32_t row = 0; row < from.tile_rows(); ++row) {
+      const std::uint32_t y = (from.row - query.row + row * from.pool) / query.pool;
       for (std::uint32_t column = 0; column < from.tile_columns(); ++column) {
-        const std::uint32_t y = (first_row + row) / 2, x = (first_column + column) / 2;
+        const std::uint32_t x = (from.column - query.column + column * from.pool) / query.pool;
         const std::size_t at = std::size_t{y} * width + x;
         const double cells = cells_of(row, from.pool, from.rows) * cells_of(column, from.pool, from.columns);
         const double all = cells_of(y, query.pool, query.rows) * cells_of(x, query.pool, query.columns);
-        put(tile.values[at], part->at(row, column), takes_largest, cells / all);
+        put(values[at], double{part->at(row, column)}, takes_largest, cells / all);
         if (has_mask && !part->is_masked(row, column)) tile.masked[at] = 0;
       }
     }
@@ -96,7 +191,14 @@ attention::Tile reduce(const TileQuery& query, const std::vector<const attention
     tile.row_max.insert(tile.row_max.end(), part->row_max.begin(), part->row_max.end());
     tile.row_sum.insert(tile.row_sum.end(), part->row_sum.begin(), part->row_sum.end());
   }
+  for (const double value : values) tile.values.push_back(static_cast<float>(value));
   return tile;
+}
+
+std::unique_ptr<Evaluation> begin_from_parts(const TileQuery& query, const EvaluationSubject& subject,
+                                             std::vector<std::shared_ptr<const attention::Tile>> known,
+                                             const std::vector<TileQuery>& missing) {
+  return std::make_unique<PartsEvaluation>(query, subject, std::move(known), missing);
 }
 
 }  // namespace headlight::app

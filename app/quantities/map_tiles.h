@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "app/quantities/evaluation.h"
 #include "app/quantities/tile_query.h"
 
 namespace headlight::app {
@@ -24,12 +26,26 @@ TileQuery tile_query(const TileQuery& map, std::uint32_t rows, std::uint32_t col
 /// The tiles of the level with this pool, a power of two, that cover a rectangle of the map, row by row.
 std::vector<MapTile> tiles_over(const TileQuery& rectangle);
 
-/// The tiles of the level below from which reduce() makes a tile: four, or fewer at the map's edges. None for level 0, for
-/// queries that aren't a tile of a map of rows × columns cells, for differences, and for masked scores, whose mean is over
-/// visible cells alone.
+/// The tiles of the level below that a tile consists of: four, or fewer at the map's edges. None for level 0, for queries
+/// that aren't a tile of a map of rows × columns cells, for samples, for differences, and for masked scores, whose mean is
+/// over visible cells alone.
 std::vector<TileQuery> tiles_below(const TileQuery& query, std::uint32_t rows, std::uint32_t columns);
 
-/// The tile of a query from the numbers of tiles_below(), in their order: the largest or the mean, as the query pools.
-attention::Tile reduce(const TileQuery& query, const std::vector<const attention::Tile*>& below);
+/// What a tile is made from: known tiles of finer levels, each a part of its own, and the rest as rectangles that are pooled
+/// as the tile is. The rest is all of it where no part is known.
+struct TileParts {
+  std::vector<TileQuery> known, missing;
+};
+/// Of a tile of a map of rows × columns cells, where `known` tiles of that map have numbers. A square of which less than a
+/// quarter is known is one missing rectangle: many small ones cost a device more than they save.
+TileParts parts_of(const TileQuery& query, std::uint32_t rows, std::uint32_t columns, const std::vector<TileQuery>& known);
+
+/// The tile of a query from the numbers of parts that cover it once, row by row: the largest or, as sum of sums, the mean.
+attention::Tile reduce(const TileQuery& query, const std::vector<const attention::Tile*>& parts);
+
+/// Evaluation of a tile of which some parts are known: the `missing` ones are evaluated, and all of them reduced.
+std::unique_ptr<Evaluation> begin_from_parts(const TileQuery& query, const EvaluationSubject& subject,
+                                             std::vector<std::shared_ptr<const attention::Tile>> known,
+                                             const std::vector<TileQuery>& missing);
 
 }  // namespace headlight::app

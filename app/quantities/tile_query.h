@@ -21,6 +21,8 @@ struct TileQuery {
       1;  ///< as attention::TileRequest::pool; of differences the one farthest from 0 in place of the largest
 
   attention::Pooling pooling = attention::Pooling::Max;  ///< of weights and their means
+  /// As attention::TileRequest::sampled_rows: not 0 only where a thumbnail says so; of weights and their differences.
+  std::uint32_t sampled_rows = 0;
 
   auto operator<=>(const TileQuery&) const = default;
   std::uint32_t tile_rows() const { return (rows + pool - 1) / pool; }

@@ -390,6 +390,7 @@ struct Transient {
   glm::vec2 pan{0.0F};                         ///< of the big heatmap, in cells
   std::optional<attention::Cell> reveals;      ///< the big heatmap moves until it shows the cell, and clears this
   std::optional<CellRange> range;              ///< dragged over the big heatmap; of its selected map
+  std::optional<CellRange> visible;            ///< of the big heatmap on screen; set by it, cleared each frame
   std::optional<StrongestOf> seeks_strongest;  ///< set by commands; cleared by the map, which pins the cell
   /// The head with the highest value is selected as soon as it is known; set by commands, cleared by the window.
   std::optional<evaluation::HeadMetric> seeks_head;

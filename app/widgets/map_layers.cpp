@@ -38,15 +38,16 @@ bool has_range_of_rows(const TileQuery& whole) {
 bool is_large_map(std::uint32_t rows, std::uint32_t columns) { return std::max(rows, columns) > kLargeMap; }
 
 MapLayers find_layers(Frame& frame, const MapView& view) {
-  std::vector<ShownTile> sharp, covers, coarse;
+  std::vector<ShownTile> sharp, covers, finer, coarse;
   for (const MapTile& tile : tiles_over(view.visible)) {
     const TileQuery query = tile_query(view.visible, view.rows, view.columns, tile);
     const ShownTile shown = find_tile(frame, query);
     if (shown.tile) {
       sharp.push_back(shown);
-    } else if (const ShownTile cover = find_covering_tile(frame.result, query); cover.tile) {
-      covers.push_back(cover);
+      continue;
     }
+    if (const ShownTile cover = find_covering_tile(frame.result, query); cover.tile) covers.push_back(cover);
+    for (const ShownTile& part : find_finer_tiles(frame.result, query)) finer.push_back(part);
   }
   ShownTile column;
   if (has_range_of_rows(view.whole)) {
@@ -67,7 +68,7 @@ MapLayers find_layers(Frame& frame, const MapView& view) {
   layers.facts = std::make_shared<const TileFacts>(summarise(coarse.empty() ? sharp : coarse, column));
   if (!coarse.empty() || !sharp.empty()) layers.summary = coarse.empty() ? sharp.front() : coarse.front();
   if (layers.summary.tile) layers.summary.facts = layers.facts.get();
-  for (const std::vector<ShownTile>* part : {&coarse, &covers, &sharp}) {
+  for (const std::vector<ShownTile>* part : {&coarse, &covers, &finer, &sharp}) {
     for (const ShownTile& tile : *part) {
       const bool is_drawn =
           std::ranges::any_of(layers.tiles, [&](const ShownTile& known) { return known.tile == tile.tile; });

@@ -18,7 +18,8 @@ struct MapView {
   std::uint32_t rows = 0, columns = 0;
 };
 
-/// The tiles that are known of it, in the order in which they are drawn: coarse ones below sharper ones.
+/// The tiles that are known of it, in the order in which they are drawn: coarse ones below sharper ones, and where the tile
+/// of the level is missing those of finer levels above coarser ones.
 struct MapLayers {
   std::vector<ShownTile> tiles;
   std::vector<ShownTile> whole;  ///< those of the whole map

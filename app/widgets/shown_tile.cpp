@@ -1,6 +1,7 @@
 #include "app/widgets/shown_tile.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "view/color_map.h"
 
@@ -20,6 +21,10 @@ bool covers(const TileQuery& tile, const TileQuery& region) {
          tile.column + tile.columns >= region.column + region.columns;
 }
 
+bool is_of_same_map(const TileQuery& one, const TileQuery& other) {
+  return one.quantity == other.quantity && one.block == other.block && one.batch == other.batch && one.head == other.head;
+}
+
 ShownTile show(const TileQuery& query, const EngineTile& known) {
   // With another reference the same run has other differences.
   const std::uint64_t version = known.reference_version == 0 ? known.version : mix(known.version, known.reference_version);
@@ -35,22 +40,41 @@ ShownTile find_tile(Frame& frame, const TileQuery& query) {
 
 ShownTile find_covering_tile(const EngineResult& result, const TileQuery& wanted) {
   TileQuery first = wanted;
-  first.row = first.rows = first.column = first.columns = first.pool = 0;
+  first.row = first.rows = first.column = first.columns = first.pool = first.sampled_rows = 0;
   first.pooling = {};
   ShownTile best;
   for (auto found = result.tiles.lower_bound(first); found != result.tiles.end(); ++found) {
     const TileQuery& query = found->first;
-    const bool is_same_map = query.quantity == wanted.quantity && query.block == wanted.block &&
-                             query.batch == wanted.batch && query.head == wanted.head;
-    if (!is_same_map) break;
+    if (!is_of_same_map(query, wanted)) break;
     const bool tells_the_same = query.pooling == wanted.pooling || query.pool == 1;
-    if (!tells_the_same || !covers(query, wanted)) continue;
+    const bool is_sample = query.sampled_rows != 0 && query.sampled_rows != wanted.sampled_rows;
+    if (!tells_the_same || is_sample || !covers(query, wanted)) continue;
     // A tile of this run is preferred to one of the previous run, then the sharper one.
     const bool is_better =
         !best.tile || found->second.run > best.run || (found->second.run == best.run && query.pool < best.query.pool);
     if (is_better) best = show(query, found->second);
   }
   return best;
+}
+
+std::vector<ShownTile> find_finer_tiles(const EngineResult& result, const TileQuery& wanted) {
+  constexpr std::uint32_t kFinest = 4;  // times as fine: of still finer ones there may be hundreds
+  std::vector<ShownTile> tiles;
+  if (wanted.pooling != attention::Pooling::Max) return tiles;  // the renderer would show the largest of the means
+  TileQuery first = wanted;
+  first.rows = first.column = first.columns = first.pool = first.sampled_rows = 0;
+  first.pooling = {};
+  for (auto found = result.tiles.lower_bound(first); found != result.tiles.end(); ++found) {
+    const TileQuery& query = found->first;
+    if (!is_of_same_map(query, wanted) || query.row >= wanted.row + wanted.rows) break;
+    const bool is_current = found->second.run == result.run && query.sampled_rows == 0;
+    const bool is_finer = query.pool < wanted.pool && query.pool * kFinest >= wanted.pool;
+    if (is_current && is_finer && query.pooling == attention::Pooling::Max && covers(wanted, query)) {
+      tiles.push_back(show(query, found->second));
+    }
+  }
+  std::ranges::sort(tiles, std::greater(), [](const ShownTile& tile) { return tile.query.pool; });
+  return tiles;
 }
 
 std::span<const std::uint32_t> weight_colors(const State& state) {
@@ -103,7 +127,8 @@ void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::ui
   std::uint64_t key = mix(place, static_cast<std::uint64_t>(query.block.kind));
   for (const std::uint32_t part :
        {query.block.layer.value, query.batch, query.head, static_cast<std::uint32_t>(query.quantity.index()), query.row,
-        query.rows, query.column, query.columns, query.pool, static_cast<std::uint32_t>(query.pooling)}) {
+        query.rows, query.column, query.columns, query.pool, static_cast<std::uint32_t>(query.pooling),
+        query.sampled_rows}) {
     key = mix(key, part);
   }
   image.key = key;

@@ -29,6 +29,11 @@ ShownTile find_tile(Frame& frame, const TileQuery& query);
 /// evaluated.
 ShownTile find_covering_tile(const EngineResult& result, const TileQuery& wanted);
 
+/// Known tiles of this run inside of `wanted`'s region that are finer than it, by two levels at most, the finest last: shown
+/// above a covering tile while the wanted one is on its way. The renderer takes the largest of the cells behind a pixel, so
+/// they look as the wanted one will; of means there are none.
+std::vector<ShownTile> find_finer_tiles(const EngineResult& result, const TileQuery& wanted);
+
 /// The user's colour map for weights, and the one for signed numbers: 256 packed colours, from low to high.
 std::span<const std::uint32_t> weight_colors(const State& state);
 std::span<const std::uint32_t> signed_colors();

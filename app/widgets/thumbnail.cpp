@@ -26,6 +26,14 @@ std::uint32_t most_pool(std::uint32_t tokens) {
   return pool;
 }
 
+/// Of each square of a large map's thumbnail: as many rows as a fixed amount of work allows, at least one.
+std::uint32_t sampled_rows(std::size_t cells, std::uint32_t pool) {
+  constexpr std::size_t kSampledCells = std::size_t{1} << 20;
+  std::uint32_t rows = 1;
+  while (2 * rows < pool && cells / pool * (2 * rows) <= kSampledCells) rows *= 2;
+  return rows;
+}
+
 }  // namespace
 
 const char* kind_name(const Frame& frame, model::BlockKind kind) {
@@ -48,6 +56,10 @@ attention::KeyRange key_range(const Frame& frame, model::BlockKind kind) {
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {
   const inference::BlockShape& shape = frame.result.shapes.at(block);
   const auto pixels = static_cast<std::uint32_t>(std::max(edge * frame.ui.scale(), 1.0F));
+  std::uint32_t pool = std::min(pool_for(shape.queries, shape.keys, pixels), most_pool(std::max(shape.queries, shape.keys)));
+  const std::size_t cells = std::size_t{shape.queries} * shape.keys;
+  const bool is_sampled = cells > kMostThumbnailCells;
+  if (is_sampled) pool = std::max(pool, attention::kLeastSampledPool);
   return {.quantity = attention::Stage::Weights,
           .block = block,
           .batch = frame.state.selection.batch,
@@ -56,7 +68,15 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
           .rows = shape.queries,
           .column = 0,
           .columns = shape.keys,
-          .pool = std::min(pool_for(shape.queries, shape.keys, pixels), most_pool(std::max(shape.queries, shape.keys)))};
+          .pool = pool,
+          .sampled_rows = is_sampled ? sampled_rows(cells, pool) : 0};
+}
+
+std::string sample_in_words(const TileQuery& query) {
+  if (query.sampled_rows == 0) return {};
+  const std::uint32_t rest = query.rows % query.pool;  // rows of the last squares
+  const std::uint32_t rows = query.rows / query.pool * query.sampled_rows + std::min(rest, query.sampled_rows);
+  return fmt::format("{} of {} query rows", rows, query.rows);
 }
 
 void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place) {
@@ -81,6 +101,17 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& bo
   image.grid = 0;
   if (is_per_row) image.row_scale = shown_tile.facts->row_scales;
   frame.ui.heatmaps().draw(list, image);
+}
+
+void draw_sample_note(Frame& frame, const char* name, const std::string& sample) {
+  {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::TextUnformatted(fmt::format("sampled: {}", sample).c_str());
+  }
+  mark_last_item(
+      frame, name,
+      "The maps of all heads show the first rows of each square of a long text, with all keys. Colours' range and "
+      "concentration are of every row, and the big map is exact.");
 }
 
 void draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& box, const std::string& text) {
@@ -120,10 +151,12 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     ImGui::TextUnformatted(kind_name(frame, block.kind));
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
     const glm::vec2 size = kPreviewEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F));
-    draw_thumbnail(frame, thumbnail_request(frame, block, head, kPreviewEdge),
-                   {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = size}, kPreviewId);
+    const TileQuery query = thumbnail_request(frame, block, head, kPreviewEdge);
+    draw_thumbnail(frame, query, {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = size}, kPreviewId);
     ImGui::Dummy(to_imgui(size));
-    const ShownTile preview = find_tile(frame, thumbnail_request(frame, block, head, kPreviewEdge));
+    const std::string sample = sample_in_words(query);
+    if (!sample.empty()) ImGui::TextUnformatted(fmt::format("sampled: {}", sample).c_str());
+    const ShownTile preview = find_tile(frame, query);
     if (preview.tile) {
       ImGui::Text("concentration %.3f", double{shown_concentration(preview, query_range(frame, block.kind), ~0U)});
       ImGui::TextUnformatted("mean of the rows' largest weights");

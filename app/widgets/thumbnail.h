@@ -8,8 +8,16 @@
 
 namespace headlight::app {
 
-/// The tile of a head's weights for a thumbnail of at most `edge` UI units.
+/// The tile of a head's weights for a thumbnail of at most `edge` UI units. Of maps of more than kMostThumbnailCells it
+/// looks at a sample of the query rows, so that all heads of a long text cost as much as those of a text of a thousand
+/// tokens.
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge);
+inline constexpr std::size_t kMostThumbnailCells = std::size_t{1} << 22;
+
+/// "128 of 8,192 query rows" for a sampled tile, empty for any other: what a thumbnail says of itself.
+std::string sample_in_words(const TileQuery& query);
+/// "sampled: 128 of 8192 query rows" with a tooltip that says what of it is exact.
+void draw_sample_note(Frame& frame, const char* name, const std::string& sample);
 
 /// A head's weights in a box, without axes, or what changed of them where maps show differences; the missing colour until
 /// the tile is evaluated. `place` names the use.

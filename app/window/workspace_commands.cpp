@@ -70,7 +70,7 @@ void Workspace::run_posted() {
 
 void Workspace::copy_cell() { copies_cell_ = true; }
 
-void Workspace::copy_figure() { export_dialog_.copy_figure(state_, result_, result_.device); }
+void Workspace::copy_figure() { export_dialog_.copy_figure(state_, transient_, result_, result_.device); }
 
 void Workspace::toggle_sidebar() {
   if (std::exchange(is_presenting_, false)) return;  // which folds it

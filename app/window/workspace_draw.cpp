@@ -161,6 +161,7 @@ void Workspace::draw_tabs(Frame& frame) {
 void Workspace::draw_center(Frame& frame) {
   pane("center", layout_.center, ui_.theme().background, true, [&] {
     frame.transient.hovered.reset();  // each view sets it anew, or has no cells
+    frame.transient.visible.reset();
     frame.transient.pointed_number.reset();
     const View& view = find_view(frame.state.view.tab);
     if (view.is_available(frame)) {

@@ -12,10 +12,18 @@ constexpr std::size_t kChunkBytes = std::size_t{64} << 20;  // of one submission
 constexpr std::uint32_t kMaxPool = 1u << 20;  // far more than any matrix has rows, and sums with it don't overflow
 
 ops::Region region_of(const TileRequest& request) {
-  return {request.row, request.rows, request.column, request.columns, request.pool};
+  return {request.row, request.rows, request.column, request.columns, request.pool, request.sampled_rows};
 }
 
 void check(const BlockRun& block, const TileRequest& request) {
+  const bool can_sample = request.stage == Stage::Weights && request.pooling == Pooling::Max &&
+                          request.pool >= kLeastSampledPool && request.sampled_rows < request.pool;
+  if (request.sampled_rows != 0 && !can_sample) {
+    throw Error(
+        "{} of {} rows of a square can't be sampled of stage '{}': ask for the largest weights of squares of at least "
+        "{} rows",
+        request.sampled_rows, request.pool, to_string(request.stage), kLeastSampledPool);
+  }
   const auto extent = block.shape.extent(request.stage);
   if (!extent)
     throw Error("the block {} {} has no stage '{}'", to_string(block.ref.kind), block.ref.layer.value,
@@ -162,7 +170,8 @@ Tile unpack(const TileRequest& request, std::span<const float> cells) {
   for (std::size_t i = 0; i < count; ++i) tile.values[i] = cells[2 * i];
   if (!is_map(request.stage)) return tile;
   tile.masked.resize(count);
-  for (std::size_t i = 0; i < count; ++i) tile.masked[i] = cells[2 * i + 1] != 0.0f ? 1 : 0;
+  const bool counts_shown = request.sampled_rows != 0;  // instead of telling that all are masked
+  for (std::size_t i = 0; i < count; ++i) tile.masked[i] = (cells[2 * i + 1] != 0.0f) != counts_shown ? 1 : 0;
   if (request.stage == Stage::Masked)
     std::transform(tile.values.begin(), tile.values.end(), tile.values.begin(), restore_infinity);
   return tile;

@@ -40,6 +40,9 @@ enum class Pooling : std::uint8_t {
   Mean,  ///< the mean over all cells of the square, those that are masked included
 };
 
+/// Edge of the squares from which on a sample of their rows can be asked for.
+inline constexpr std::uint32_t kLeastSampledPool = 32;
+
 /// A rectangle of one stage's matrix, perhaps pooled: what a view asks for.
 struct TileRequest {
   model::BlockRef block = {};
@@ -54,10 +57,18 @@ struct TileRequest {
   /// every other stage by the mean; of masked scores the mean of those that are visible.
   std::uint32_t pool = 1;
   Pooling pooling = Pooling::Max;
+  /// Of each square only its first rows, so many: a sample of the queries with all of their keys. 0: every row, and only
+  /// that is exact. For the largest weights of squares of at least kLeastSampledPool rows; (m, l) are of every row all the
+  /// same.
+  std::uint32_t sampled_rows = 0;
 
   auto operator<=>(const TileRequest&) const = default;
   std::uint32_t tile_rows() const { return (rows + pool - 1) / pool; }
   std::uint32_t tile_columns() const { return (columns + pool - 1) / pool; }
+  /// Cells that are computed, at most.
+  std::size_t cells() const {
+    return (sampled_rows == 0 ? std::size_t{rows} : std::size_t{tile_rows()} * sampled_rows) * columns;
+  }
 };
 
 /// The numbers of a request, in host memory.

@@ -153,14 +153,16 @@ attention::Tile CapturedRun::evaluate(const attention::TileRequest& request) con
       const std::uint32_t visible =
           hides ? std::min(query + 1 - std::min(query + 1, request.column), request.columns) : request.columns;
       const bool counts_hidden = request.stage != Stage::Masked;  // whose mean is of visible cells
-      pooled.add(line, 0, counts_hidden ? request.columns : visible);
+      const bool is_in_sample = request.sampled_rows == 0 || r - first < request.sampled_rows;
+      if (is_in_sample) pooled.add(line, 0, counts_hidden ? request.columns : visible);
       if (!is_map) continue;
+      tile.row_max.push_back(scale.max);
+      tile.row_sum.push_back(scale.sum);
+      if (!is_in_sample) continue;
       for (std::uint32_t c = 0; c < visible; c += request.pool) masked[c / request.pool] = 0;
       for (std::uint32_t c = visible; c < request.columns && request.stage == Stage::Weights; ++c) {
         if (line[c] != 0.0F) masked[c / request.pool] = 0;
       }
-      tile.row_max.push_back(scale.max);
-      tile.row_sum.push_back(scale.sum);
     }
     for (std::uint32_t at = 0; at < width; ++at) {
       tile.values.push_back(pooled.is_empty(at) ? -std::numeric_limits<float>::infinity() : pooled.value(at));

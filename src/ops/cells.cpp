@@ -17,8 +17,10 @@ struct Choice {
 };
 
 /// Tiles where attention is computed with tiles as well.
-Choice choose(const Tuning& tuning, std::uint32_t pool, std::uint32_t d_k4) {
-  if (tuning.attention == AttentionKernel::Tiled) {
+Choice choose(const Tuning& tuning, std::uint32_t pool, std::uint32_t sampled_rows, std::uint32_t d_k4) {
+  constexpr std::uint32_t kFewRows = 8;  // of a sample: tiles would compute 32
+  const bool is_thin = sampled_rows > 0 && sampled_rows <= kFewRows;
+  if (tuning.attention == AttentionKernel::Tiled && !is_thin) {
     constexpr std::uint32_t kEdge = 32;   // of the cells that a workgroup computes at a time …
     constexpr std::uint32_t kTiles = 90;  // … and how often in one dispatch: a millisecond of a GPU's core, roughly
     const std::uint32_t squares = pool < kEdge ? kEdge / pool : 1;
@@ -62,7 +64,7 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   Tuning tuning = kernels.tuning();
   tuning.texel_reads =
       tuning.texel_reads && q.item_bytes() <= kernels.max_binding(true) && k.item_bytes() <= kernels.max_binding(true);
-  Choice choice = choose(tuning, region.pool, parameters.d_k4);
+  Choice choice = choose(tuning, region.pool, region.sampled_rows, parameters.d_k4);
   if (inputs.mask.expressions) choice.variant.expressions = inputs.mask.expressions->glsl;
   if (choice.variant.shader == Shader::AttentionCellsPooled) {
     const bool has_extras = inputs.softcap > 0.0f || inputs.mask.bias_at != 0 || inputs.mask.expressions;
@@ -72,8 +74,10 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   const std::uint32_t group_columns = choice.columns, group_rows = choice.rows, strip = choice.strip;
   // Some heads per dispatch, or some rows of one head, where all of them would occupy the device for too long.
   const std::uint32_t tile_rows = region.tile_rows(), row_groups = divide_up(tile_rows, group_rows);
+  // A dispatch that ends before the square's last row leaves its partial numbers, which are those of the sample.
+  const std::uint32_t square_rows = region.sampled_rows > 0 ? std::min(region.sampled_rows, region.pool) : region.pool;
   const double cell_work = kAttentionCost * region.columns * 4.0 * parameters.d_k4;  // of a row of cells
-  const double group_work = cell_work * group_rows * region.pool;
+  const double group_work = cell_work * group_rows * square_rows;
   const std::uint32_t heads_step = kernels.parts_at_once(heads.heads, group_work * row_groups);
   const std::uint32_t rows_step = heads_step > 1 ? tile_rows : group_rows * kernels.parts_at_once(row_groups, group_work);
   for (std::uint32_t head = 0; head < heads.heads; head += heads_step) {
@@ -84,8 +88,8 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
       parameters.row = region.row + row * region.pool;
       parameters.rows = std::min(some_rows * region.pool, region.rows - row * region.pool);
       parameters.out_at = out_at + (head * tile_rows + row) * region.tile_columns();
-      for (parameters.strip_begin = 0; parameters.strip_begin < region.pool; parameters.strip_begin += strip) {
-        parameters.strip_end = std::min(parameters.strip_begin + strip, region.pool);
+      for (parameters.strip_begin = 0; parameters.strip_begin < square_rows; parameters.strip_begin += strip) {
+        parameters.strip_end = std::min(parameters.strip_begin + strip, square_rows);
         stream.dispatch(kernel, {q.item(heads.item), k.item(heads.item), *inputs.mask.words, stats.buffer(), out},
                         parameters,
                         {divide_up(region.tile_columns(), group_columns), divide_up(some_rows, group_rows), some_heads},
@@ -95,7 +99,7 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   }
 }
 
-void ask_for_map_cells(Kernels& kernels) { static_cast<void>(kernels[choose(kernels.tuning(), 1, 1).variant]); }
+void ask_for_map_cells(Kernels& kernels) { static_cast<void>(kernels[choose(kernels.tuning(), 1, 0, 1).variant]); }
 
 void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item,
                   const StoredMatrix& matrix, const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {

@@ -12,6 +12,7 @@ namespace headlight::ops {
 /// A rectangle of a matrix and the edge of the squares it is pooled by.
 struct Region {
   std::uint32_t row = 0, rows = 0, column = 0, columns = 0, pool = 1;
+  std::uint32_t sampled_rows = 0;  ///< of each square, its first; 0: all. See map_cells()
 
   std::uint32_t tile_rows() const { return divide_up(rows, pool); }
   std::uint32_t tile_columns() const { return divide_up(columns, pool); }
@@ -31,7 +32,8 @@ struct HeadRun {
 };
 
 /// Evaluates a region of the maps of some heads, tile after tile into `out` from pair `out_at` on, from an attention's
-/// inputs and the softmax statistics that it wrote.
+/// inputs and the softmax statistics that it wrote. Of sampled rows the pairs are (largest weight, cells shown): only for
+/// weights pooled by the maximum, in squares of at least 32 rows.
 void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const AttentionInputs& inputs,
                const DeviceTensor& stats, const HeadRun& heads, const Region& region, const gpu::Buffer& out,
                std::uint32_t out_at);

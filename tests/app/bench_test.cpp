@@ -8,6 +8,7 @@
 
 #include "app/bench/bench.h"
 #include "app/bench/report.h"
+#include "core/atomic_file.h"
 #include "support/program.h"
 #include "support/temporary_directory.h"
 
@@ -40,6 +41,22 @@ TEST_SUITE("cpu") {
           flops(Operation::QkvGemm, size) + flops(Operation::Attention, size) + flops(Operation::OutputProjection, size));
     CHECK(flops(Operation::Tile, size) == 3 * 2 * 2);
     CHECK(flops(Operation::MaskedSoftmax, size) == 0);
+  }
+
+  TEST_CASE("bytes of a layer's operands and results counted by hand") {
+    const Size size{.n = 2, .d_model = 4, .heads = 2};
+    CHECK(least_bytes(Operation::QkvGemm, size) == 4 * (2 * 4 + 3 * 16 + 3 * 4 + 3 * 8));
+    CHECK(least_bytes(Operation::LinearNaive, size) == least_bytes(Operation::QkvGemm, size));
+    CHECK(least_bytes(Operation::OutputProjection, size) == 4 * (8 + 16 + 4 + 8));
+    CHECK(least_bytes(Operation::AttentionScores, size) == 4 * (8 + 8 + 2 * 3));  // Q, K, and three pairs in two heads
+    CHECK(least_bytes(Operation::AttentionMerge, size) == least_bytes(Operation::AttentionScores, size));
+    CHECK(least_bytes(Operation::Attention, size) == 4 * (4 * 8 + 2 * 2 * 2));
+    CHECK(least_bytes(Operation::Forward, size) == 4 * (8 + 4 * 16 + 4 * 4 + 8));
+    CHECK(least_bytes(Operation::Tile, size) == 4 * (2 * 2 + 2 * 2 + 2 * 2 + 2 * 4));
+    CHECK(least_bytes(Operation::TilePooled, size) == 4 * (2 * 2 + 2 * 2 + 2 * 2 + 2));
+    for (const Operation operation : operations()) {
+      CHECK((least_bytes(operation, size) > 0.0) == (flops(operation, size) > 0.0));
+    }
   }
 
   TEST_CASE("a tile of a long map lies below the diagonal, where every cell is visible") {
@@ -205,6 +222,28 @@ TEST_SUITE("gpu") {
     CHECK(rows[1]["op"] == "forward");
     CHECK(rows[1]["n"] == 5);
     CHECK(rows[1]["device_bytes"].is_number());
+  }
+
+  TEST_CASE("a roofline is drawn of what was measured and of loops that were measured with it") {
+    const TemporaryDirectory folder;
+    const std::string file = (folder.path() / "roofline.svg").string();
+    const std::vector<std::string> measured = {
+        "bench", "--ops",     "output_projection,masked_softmax", "--n", "16", "--d-model", "64", "--heads", "4", "--rounds",
+        "1",     "--roofline"};
+    std::vector<std::string> with_file = measured;
+    with_file.push_back(file);
+    const Outcome outcome = run_headlight(with_file);
+    REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+    CHECK(outcome.out.find("1 operations in " + file) != std::string::npos);  // softmax counts no flops
+    const std::string svg = read_file(file);
+    for (const char* text :
+         {"multiply-adds, shader: ", "copy, device: ", ">output_projection</text>", ">16\u00D764</text>"}) {
+      CAPTURE(text);
+      CHECK(svg.find(text) != std::string::npos);
+    }
+    std::vector<std::string> with_other = measured;
+    with_other.emplace_back("roofline.jpg");
+    CHECK(run_headlight(with_other).err.find("name a file that ends in .svg, .pdf or .png") != std::string::npos);
   }
 
   TEST_CASE("the window is launched and typed into offscreen, and each keystroke's maps come to be seen") {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "app/panel_stage.h"
+#include "app/quantities/map_tiles.h"
 
 using namespace headlight;
 using namespace headlight::app;
@@ -110,6 +111,42 @@ TEST_CASE("coarse tiles are drawn below sharp ones, and the range is the rows'")
   CHECK(layers.tiles.back().query == asked[5]);
   CHECK(layers.summary.facts->largest_weight == 0.5F);  // 1 / l of the column's rows, whatever tiles are known
   CHECK(layers.summary.facts->range.high == 0.0F);      // of flat tiles there is none
+}
+
+TEST_CASE("until a level's tile is there, the best that is known is drawn: coarser ones stretched, finer ones above them") {
+  LargeMap map;
+  map.stage.settle();
+  map.stage.result.tiles.clear();  // of the small map on screen
+  MapView view = view_of(0, 0);
+  view.visible.rows = view.visible.columns = 1600;  // four tiles of 1,024 × 1,024 cells
+  view.visible.pool = 4;
+  map.find(view);
+  const std::vector<TileQuery> asked = map.asked();
+  REQUIRE(asked.size() > 4);
+  REQUIRE(asked[0].pool == 4);
+  const auto tile = [&](std::uint32_t level, std::uint32_t y, std::uint32_t x) {
+    return tile_query(view.visible, kEdge, kEdge, {.level = level, .y = y, .x = x});
+  };
+  const auto drawn = [&](const MapView& shown) {
+    std::vector<std::uint32_t> pools;
+    for (const ShownTile& layer : map.find(shown).tiles) pools.push_back(layer.query.pool);
+    return pools;
+  };
+  map.answer(tile(4, 0, 0), 0.25F);  // covers all of the view, from a zoom that was farther out
+  map.answer(tile(0, 1, 1), 0.75F);  // inside of the first tile, from a zoom that was nearer
+  map.answer(tile(1, 1, 1), 0.5F);
+  CHECK(drawn(view) == std::vector<std::uint32_t>{16, 2, 1});
+  map.answer(asked[0], 0.5F);  // the exact level takes their place
+  CHECK(drawn(view) == std::vector<std::uint32_t>{16, 4});
+  // Zoomed in, the level that was exact is stretched until there is a finer one.
+  MapView nearer = view_of(0, 0);
+  nearer.visible.rows = nearer.visible.columns = 200;
+  CHECK(drawn(nearer) == std::vector<std::uint32_t>{4});
+  map.answer(tile(0, 0, 0), 0.5F);
+  CHECK(drawn(nearer) == std::vector<std::uint32_t>{1});
+  // The largest of finer means would look like no mean.
+  view.visible.pooling = attention::Pooling::Mean;
+  CHECK(drawn(view).empty());
 }
 
 TEST_CASE("a minimap appears where a map of many cells is zoomed in, and moves it") {

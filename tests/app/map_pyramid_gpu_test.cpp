@@ -12,6 +12,8 @@
 #include "app/quantities/map_tiles.h"
 #include "inference/random_network.h"
 #include "inference/session.h"
+#include "support/deviation.h"
+#include "support/error_message.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
 
@@ -186,6 +188,67 @@ TEST_CASE_FIXTURE(test::OnGpu, "tiles that the mask hides are zeros without a co
   before_softmax.quantity = Stage::Masked;
   CHECK(std::ranges::all_of(evaluate({.run = run.run()}, before_softmax).values,
                             [](float value) { return std::isinf(value) && value < 0.0F; }));
+}
+
+TEST_CASE_FIXTURE(test::OnGpu,
+                  "a sampled tile has the largest weights of its squares' first rows, exactly, and every row's (m, l)") {
+  constexpr std::uint32_t kTokens = 1'100, kPool = 64;
+  const LongRun run(context, kTokens);
+  TileQuery query{.quantity = Stage::Weights, .head = 1, .rows = kTokens, .columns = kTokens};
+  const attention::Tile exact = evaluate({.run = run.run()}, query);
+  query.pool = kPool;
+  const attention::Tile pooled = evaluate({.run = run.run()}, query);
+  for (const std::uint32_t rows : {1U, 8U, 63U}) {
+    CAPTURE(rows);
+    query.sampled_rows = rows;
+    const attention::Tile sampled = evaluate({.run = run.run()}, query);
+    CHECK(sampled.row_sum == exact.row_sum);
+    CHECK(sampled.row_max == exact.row_max);
+    std::vector<float> largest(sampled.values.size(), 0.0F);
+    std::vector<std::uint8_t> masked(sampled.values.size(), 1);
+    for (std::uint32_t row = 0; row < kTokens; ++row) {
+      if (row % kPool >= rows) continue;
+      for (std::uint32_t column = 0; column < kTokens; ++column) {
+        const std::size_t at = std::size_t{row / kPool} * query.tile_columns() + column / kPool;
+        largest[at] = std::max(largest[at], exact.at(row, column));
+        if (!exact.is_masked(row, column)) masked[at] = 0;
+      }
+    }
+    double worst = 0.0;
+    for (std::size_t at = 0; at < largest.size(); ++at) {
+      test::widen(worst, sampled.values[at], largest[at]);
+      CHECK(sampled.values[at] <= pooled.values[at]);  // a sample of what the whole square has
+    }
+    CHECK(worst < 1e-6);  // observed 0: kernels for exact and for pooled cells sum alike here
+    CHECK(sampled.masked == masked);
+  }
+  query.sampled_rows = kPool;
+  CHECK(test::error_message([&] {
+          static_cast<void>(run.run().evaluate(std::vector{stage_request(query)}));
+        }).starts_with("64 of 64 rows of a square can't be sampled of stage 'weights'"));
+}
+
+TEST_CASE_FIXTURE(test::OnGpu, "a tile reduced from exact ones is the one that the device pools, up to rounding") {
+  constexpr std::uint32_t kTokens = 1'100;
+  const LongRun run(context, kTokens);
+  double worst_mean = 0.0;
+  for (const Pooling pooling : {Pooling::Max, Pooling::Mean}) {
+    const TileQuery coarse = tile_query(run.map(pooling), kTokens, kTokens, {.level = 2, .y = 0, .x = 0});
+    std::vector<attention::Tile> tiles;
+    for (const MapTile& tile : tiles_over({.rows = coarse.rows, .columns = coarse.columns, .pool = 1})) {
+      tiles.push_back(evaluate({.run = run.run()}, tile_query(run.map(pooling), kTokens, kTokens, tile)));
+    }
+    std::vector<const attention::Tile*> parts;
+    for (const attention::Tile& tile : tiles) parts.push_back(&tile);
+    const attention::Tile reduced = reduce(coarse, parts), asked = evaluate({.run = run.run()}, coarse);
+    CHECK(reduced.masked == asked.masked);
+    CHECK(reduced.row_sum == asked.row_sum);
+    double worst = 0.0;
+    for (std::size_t at = 0; at < asked.values.size(); ++at) test::widen(worst, reduced.values[at], asked.values[at]);
+    if (pooling == Pooling::Max) CHECK(worst < 1e-6);  // observed 0
+    if (pooling == Pooling::Mean) worst_mean = worst;
+  }
+  CHECK(worst_mean < 1e-6);  // observed 1.5e-8
 }
 
 TEST_SUITE_END();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/quantities/evaluation.h"
+#include "support/deviation.h"
 #include "support/random.h"
 
 using namespace headlight;
@@ -177,6 +178,74 @@ TEST_CASE("only tiles of the pyramid that pool like it are made from those below
   CHECK(has_none([](TileQuery& query) { query.quantity = difference_of(Stage::Weights); }));
   const TileQuery last = tile_query(tile, kRows, kColumns, {.level = 2, .y = 1, .x = 0});
   CHECK(tiles_below(last, kRows, kColumns).size() == 2);  // rows 1,024 to 1,299 and two tiles of columns
+}
+
+TEST_CASE("a tile from finer tiles of any level and the rest is what a device would pool") {
+  const Matrix matrix(21);
+  test::Random random(22);
+  double worst = 0.0;
+  for (int i = 0; i < 40; ++i) {
+    const Pooling pooling = random.chance(0.5) ? Pooling::Max : Pooling::Mean;
+    const TileQuery map = map_of(Stage::Weights, pooling);
+    const TileQuery query =
+        tile_query(map, kRows, kColumns, random.pick({MapTile{1, 1, 0}, {2, 0, 0}, {2, 1, 0}, {3, 0, 0}}));
+    // Tiles of all finer levels, of which some are known.
+    std::vector<TileQuery> known;
+    std::vector<std::shared_ptr<const attention::Tile>> tiles;
+    for (TileQuery finer = query; finer.pool > 1;) {
+      finer.pool /= 2;
+      for (const MapTile& tile : tiles_over(finer)) {
+        if (random.chance(0.6)) known.push_back(tile_query(map, kRows, kColumns, tile));
+      }
+    }
+    const TileParts parts = parts_of(query, kRows, kColumns, known);
+    double covered = 0.0;
+    for (const TileQuery& part : parts.known) covered += static_cast<double>(part.rows) * part.columns;
+    for (const TileQuery& part : parts.missing) {
+      covered += static_cast<double>(part.rows) * part.columns;
+      CHECK(part.pool == query.pool);
+    }
+    REQUIRE(covered == static_cast<double>(query.rows) * query.columns);
+    for (const TileQuery& part : parts.known) {
+      tiles.push_back(std::make_shared<const attention::Tile>(matrix.tile(stage_request(part))));
+    }
+    const auto evaluation = begin_from_parts(query, {.shapes = shapes()}, tiles, parts.missing);
+    while (!evaluation->is_done()) {
+      const Evaluation::Step step = evaluation->next(1);
+      std::vector<attention::Tile> answers;
+      for (const attention::TileRequest& request : step.requests) answers.push_back(matrix.tile(request));
+      evaluation->take(std::move(answers));
+    }
+    const attention::Tile found = evaluation->result(), expected = matrix.tile(stage_request(query));
+    CHECK(found.request == expected.request);
+    CHECK(found.masked == expected.masked);
+    CHECK(found.row_max == expected.row_max);
+    CHECK(found.row_sum == expected.row_sum);
+    REQUIRE(found.values.size() == expected.values.size());
+    if (pooling == Pooling::Max) CHECK(found.values == expected.values);
+    for (std::size_t at = 0; at < found.values.size(); ++at) test::widen(worst, found.values[at], expected.values[at]);
+  }
+  CHECK(worst < 1e-6);  // 6e-8: a mean of means is rounded once more
+  TileQuery other = tile_query(map_of(Stage::Weights, Pooling::Max), kRows, kColumns, {.level = 0, .y = 0, .x = 0});
+  const TileQuery above = tile_query(other, kRows, kColumns, {.level = 1, .y = 0, .x = 0});
+  CHECK(parts_of(above, kRows, kColumns, {other}).known.size() == 1);
+  other.rows = other.columns = 400;  // as large as a tile, but none
+  CHECK(parts_of(above, kRows, kColumns, {other}).missing == std::vector{above});
+  CHECK(parts_of(map_of(Stage::Masked, Pooling::Max), kRows, kColumns, {}).known.empty());
+}
+
+TEST_CASE("a sample of each square's rows is no part of a pyramid, and costs what its rows do") {
+  TileQuery query = tile_query(map_of(Stage::Weights, Pooling::Max), kRows, kColumns, {.level = 5, .y = 0, .x = 0});
+  CHECK_FALSE(tiles_below(query, kRows, kColumns).empty());
+  query.sampled_rows = 2;
+  CHECK(tiles_below(query, kRows, kColumns).empty());
+  CHECK(is_inside(query, shapes()));
+  CHECK(stage_request(query).cells() == std::size_t{(kRows + 31) / 32 * 2} * kColumns);
+  query.pool = 16;  // of smaller squares there are no samples
+  CHECK_FALSE(is_inside(query, shapes()));
+  query.pool = 32;
+  query.quantity = Stage::Scores;
+  CHECK_FALSE(is_inside(query, shapes()));
 }
 
 TEST_CASE("a tile of many cells is evaluated in pieces, and is the same") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/thumbnail.h"
 #include "app/widgets/thumbnail_layout.h"
 
 using namespace headlight;
@@ -124,6 +125,25 @@ TEST_CASE("the sharpest tile of the newest run that covers a region stands in fo
   TileQuery other_head = left;
   other_head.head = 1;
   CHECK(find_covering_tile(result, other_head).tile == nullptr);
+}
+
+TEST_CASE("a sampled tile says how many rows it looked at, and stands in for no other tile") {
+  TileQuery sampled{.rows = 8'190, .columns = 8'190, .pool = 64, .sampled_rows = 1};
+  CHECK(sample_in_words(sampled) == "128 of 8190 query rows");
+  sampled.sampled_rows = 4;
+  CHECK(sample_in_words(sampled) == "512 of 8190 query rows");  // 62 rows are in the last squares
+  EngineResult result;
+  auto tile = std::make_shared<attention::Tile>();
+  tile->request = stage_request(sampled);
+  result.tiles[sampled] = {.tile = tile, .run = 1};
+  TileQuery exact = sampled;
+  exact.sampled_rows = 0;
+  CHECK(sample_in_words(exact).empty());
+  CHECK(find_covering_tile(result, sampled).tile == tile.get());
+  CHECK(find_covering_tile(result, exact).tile == nullptr);
+  exact.rows = exact.columns = 64;
+  exact.pool = 1;
+  CHECK(find_covering_tile(result, exact).tile == nullptr);
 }
 
 TEST_SUITE_END();

@@ -11,6 +11,7 @@
 #include "app/window/png_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "export/npy.h"
 #include "support/temporary_directory.h"
 
 using namespace headlight;
@@ -81,6 +82,59 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.window().export_dialog().is_running());
     ui.press(Key::Escape);
     CHECK_FALSE(ui.window().export_dialog().is_open());
+  }
+
+  TEST_CASE("a region of the map is exported: what is visible, what was dragged, what is typed, after its size is told") {
+    const TemporaryDirectory folder;
+    State state;
+    state.text().clear();
+    for (int i = 0; i < 40; ++i) state.text() += "w" + std::to_string(i) + " ";
+    UiDriver ui(state);
+    const view::Rect map = ui.rect("head.map");
+    ui.ui().feed(shell::drag(map.origin + map.size * 0.26F, map.origin + map.size * glm::vec2(0.76F, 0.41F)));
+    ui.settle();
+    ui.press(Key::E, kControl);
+    for (const char* name : {"export.format.png", "export.format.npy"}) ui.click(name);
+    const auto shape_of = [&](const std::string& name) {
+      ui.fill_in("export.folder", (folder.path() / name).string());
+      ui.click("export.start");
+      return exporting::decode_npy(read_file(folder.path() / name / "weights.npy")).shape;
+    };
+    CHECK(shape_of("whole") == Shape{1, 1, 1, 40, 40});
+    ui.click("export.region.2");
+    CHECK(shape_of("dragged") == Shape{1, 1, 1, 7, 21});  // rows 10 to 16, columns 10 to 30
+    CHECK(fs::file_size(folder.path() / "dragged" / "weights.npy") == 128 + 4 * 7 * 21);
+    ui.click("export.region.1");
+    CHECK(shape_of("visible") == Shape{1, 1, 1, 40, 40});
+    ui.click("export.region.3");
+    ui.resize(1024, 640);
+    ui.click("export.format.png");  // whose settings take the most room
+    CHECK(ui.rect("export.start").end().y < 640.0F);
+    ui.click("export.format.png");
+    ui.resize(1600, 1000);
+    ui.fill_in("export.region.queries", "4:6");
+    CHECK(shape_of("typed") == Shape{1, 1, 1, 2, 40});
+    CHECK_FALSE(ui.sees("export.warning"));
+
+    // What doesn't exist can't be started, and says why.
+    ui.fill_in("export.region.keys", "2:41");
+    CHECK(ui.sees("export.warning"));
+    ui.fill_in("export.folder", (folder.path() / "nothing").string());
+    ui.click("export.start");
+    CHECK_FALSE(fs::exists(folder.path() / "nothing"));
+    ui.press(Key::Escape);
+    // A zoomed map shows less, and without the view Head nothing is visible.
+    for (int i = 0; i < 12; ++i) ui.feed({shell::MouseMove{map.center()}, shell::MouseWheel{.steps = {0.0F, 1.0F}}});
+    ui.settle();
+    ui.press(Key::E, kControl);
+    ui.click("export.region.1");
+    CHECK(shape_of("zoomed").back() < 30);
+    ui.press(Key::Escape);
+    ui.press(Key::Digit2);
+    ui.press(Key::E, kControl);
+    CHECK(ui.sees("export.warning"));
+    ui.click("export.region.0");
+    CHECK_FALSE(ui.sees("export.warning"));
   }
 
   TEST_CASE("an export that can't be written says why in one line") {

@@ -24,6 +24,7 @@ struct FakeLog {
   std::atomic<int> evaluations{0};
   std::atomic<int> tiles{0};
   std::atomic<std::size_t> largest{0};  ///< values of the largest tile
+  std::atomic<std::size_t> cells{0};    ///< of all tiles
   std::atomic<int> uploads{0};          ///< networks that weren't the one of the run before
   std::atomic<bool> fails_to_run{false};
   std::atomic<bool> fails_to_open{false};
@@ -89,6 +90,7 @@ class FakeRun final : public inference::Run {
     std::vector<attention::Tile> tiles;
     for (const attention::TileRequest& request : requests) {
       ++log_->tiles;
+      log_->cells += request.cells();
       attention::Tile tile{.request = request, .values = {}, .masked = {}, .row_max = {}, .row_sum = {}};
       for (std::uint32_t row = 0; row < request.tile_rows(); ++row) {
         for (std::uint32_t column = 0; column < request.tile_columns(); ++column) {

@@ -34,10 +34,11 @@ struct Desk {
   void ask(const std::string& name, const TileQuery& query, QueryPriority priority, std::size_t position) {
     queue.ask(query, priority, position, [&] {
       ++begun;
-      return make_tile_task(query, subject_of({.run = *run}), [this, name](const attention::Tile& tile) {
-        answered.push_back(name);
-        last = tile;
-      });
+      return make_tile_task(quantity(query.quantity).begin(query, subject_of({.run = *run})),
+                            [this, name](const attention::Tile& tile) {
+                              answered.push_back(name);
+                              last = tile;
+                            });
     });
   }
   void answer(const QueryTask::Cost& budget) { queue.answer_some({.run = *run}, budget); }

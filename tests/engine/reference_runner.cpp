@@ -119,7 +119,8 @@ void ReferenceRun::pool(attention::Tile& tile, const double* matrix, inference::
   double highest = 0.0;
   bool are_all_masked = true;
   int count = 0;
-  for (std::uint32_t r = row; r < std::min(row + request.pool, request.row + request.rows); ++r) {
+  const std::uint32_t square_rows = request.sampled_rows > 0 ? request.sampled_rows : request.pool;
+  for (std::uint32_t r = row; r < std::min(row + square_rows, request.row + request.rows); ++r) {
     for (std::uint32_t c = column; c < std::min(column + request.pool, request.column + request.columns); ++c) {
       const double value = matrix[std::size_t{r} * extent.columns + c];
       sum += value;

@@ -65,6 +65,7 @@ double cell(const AttentionCase& one, const test::AttentionResult<double>& resul
 Cells expected(const AttentionCase& one, const Look& look) {
   const auto result = test::expected(one);
   const Region& region = look.region;
+  const std::uint32_t square_rows = region.sampled_rows > 0 ? region.sampled_rows : region.pool;
   Cells cells;
   for (std::uint32_t head = look.first_head; head < look.first_head + look.heads; ++head) {
     for (std::uint32_t top = 0; top < region.rows; top += region.pool) {
@@ -72,7 +73,7 @@ Cells expected(const AttentionCase& one, const Look& look) {
         double sum = 0.0, largest = 0.0, fill = 0.0;
         std::uint32_t count = 0;
         bool is_masked = true;
-        for (std::uint32_t i = region.row + top; i < region.row + std::min(region.rows, top + region.pool); ++i) {
+        for (std::uint32_t i = region.row + top; i < region.row + std::min(region.rows, top + square_rows); ++i) {
           for (std::uint32_t j = region.column + left; j < region.column + std::min(region.columns, left + region.pool);
                ++j) {
             const bool is_visible = one.is_visible(look.item, head, {i, j});
@@ -273,6 +274,34 @@ TEST_SUITE("gpu") {
     test::Deviation worst;
     check(one, {.stage = MapStage::Weights, .item = 1, .first_head = 2, .heads = 1, .region = {8, 1, 6, 1, 1}}, worst);
     check(one, {.stage = MapStage::Scores, .item = 1, .first_head = 2, .heads = 1, .region = {8, 1, 6, 1, 16}}, worst);
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "a sample of each square's first rows has their largest weights, and tells how many are shown") {
+    test::Random random(95);
+    AttentionCase one = test::plain_attention(random, 1, 2, 301, 290, 16, 4);
+    one.mask.rule.causal = true;
+    double worst = 0.0;
+    for (const std::uint32_t pool : {32U, 64U}) {
+      for (const std::uint32_t rows : {1U, 4U, 16U, 31U}) {
+        const Look look{.heads = 2, .region = {3, 298, 5, 280, pool, rows}};
+        const Cells wanted = expected(one, look);
+        for (const Way way : {Way::Storage, Way::Texel, Way::Tiles}) {
+          CAPTURE(pool);
+          CAPTURE(rows);
+          CAPTURE(static_cast<int>(way));
+          const Evaluated result = run(test::shared_kernels(), one, look, way);
+          test::raise_to(worst, test::deviation(result.values, wanted.values).max_abs);
+          std::size_t wrong = 0;
+          for (std::size_t at = 0; at < wanted.masked.size(); ++at) {
+            wrong += (result.masked[at] == 0.0f) != (wanted.masked[at] == 1.0) ? 1U : 0U;
+          }
+          CHECK(wrong == 0);
+          CHECK(result.is_rest_untouched);
+        }
+      }
+    }
+    CHECK(worst < 2e-6);  // observed 4.4e-8
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "squares of more cells than one dispatch may loop over are complete") {

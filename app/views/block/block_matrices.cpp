@@ -258,6 +258,7 @@ bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode&
     query.pool = std::min(pool_for(query.rows, query.columns, pixels), kSafePool);
     if (*node.stage == Stage::Weights) {
       query = thumbnail_request(frame, source.subject.block, frame.state.selection.head, std::max(area.size.x, area.size.y));
+      query.sampled_rows = 0;  // one map is exact at any length
     }
     const ShownTile shown = find_tile(frame, query);
     if (shown.tile) {

@@ -179,15 +179,34 @@ ShownMetrics badge_metrics(Frame& frame, const inference::BlockShape& shape) {
   return is_asked ? ask_metrics(frame) : ShownMetrics();
 }
 
+/// The visible heads of the selected layer are asked for before all others.
+void ask_for_selected_layer(Frame& frame, const Arrangement& arrangement, const ThumbnailLayout& layout,
+                            const ThumbnailLayout::Lines& visible, float edge) {
+  for (std::size_t i = 0; i < arrangement.heads.size(); ++i) {
+    const Head& head = arrangement.heads[i];
+    const std::size_t group = i / arrangement.per_group, in_group = i % arrangement.per_group;
+    const std::size_t line = group * layout.lines_per_group() + in_group / layout.per_line();
+    const bool is_visible = line >= visible.first && line < visible.end;
+    if (head.block != frame.state.selection.block || !is_visible) continue;
+    frame.ask(frame.compared(thumbnail_request(frame, head.block, head.head, edge)));
+  }
+}
+
 void draw_thumbnails(Frame& frame) {
   const bool is_sorted = frame.state.view.grid_order == GridOrder::ByConcentration;
   Arrangement arrangement = arrange(frame);
   if (arrangement.heads.empty()) return;
   const inference::BlockShape& shape = frame.result.shapes.at(arrangement.heads.front().block);
-  const ThumbnailLayout layout = lay_out(arrangement, shape, is_sorted, ImGui::GetContentRegionAvail());
+  const bool is_sampled = std::size_t{shape.queries} * shape.keys > kMostThumbnailCells;
+  ImVec2 room = ImGui::GetContentRegionAvail();
+  if (is_sampled) room.y -= ImGui::GetTextLineHeightWithSpacing();
+  const ThumbnailLayout layout = lay_out(arrangement, shape, is_sorted, room);
+  const float edge = glm::max(layout.map_size().x, layout.map_size().y);
+  if (is_sampled)
+    draw_sample_note(frame, "grid.sample",
+                     sample_in_words(thumbnail_request(frame, arrangement.heads.front().block, 0, edge)));
   if (!layout.has_captions() && layout.lines_per_group() == 1) draw_head_numbers(frame, layout, arrangement.per_group);
   ImGui::BeginChild("thumbnails");
-  const float edge = glm::max(layout.map_size().x, layout.map_size().y);
   if (is_sorted) sort_by_concentration(frame, arrangement.heads, edge);
   const ShownMetrics metrics = badge_metrics(frame, shape);
 
@@ -200,6 +219,7 @@ void draw_thumbnails(Frame& frame) {
   const std::uint32_t per_group = is_sorted ? static_cast<std::uint32_t>(arrangement.heads.size()) : arrangement.per_group;
   const float scroll = ImGui::GetScrollY();
   const ThumbnailLayout::Lines lines = layout.visible_lines(scroll, scroll + ImGui::GetWindowHeight());
+  if (!is_sorted) ask_for_selected_layer(frame, arrangement, layout, lines, edge);
   for (std::uint32_t line = lines.first; line < lines.end; ++line) {
     const std::uint32_t group = line / layout.lines_per_group();
     const std::uint32_t first = line % layout.lines_per_group() * layout.per_line();

@@ -84,6 +84,14 @@ void draw_choices(const Frame& frame, const view::Viewport& viewport) {
   ImGui::PopClipRect();
 }
 
+/// The cells that are on screen, wholly or in part.
+CellRange visible_cells(const view::Viewport& viewport) {
+  const view::Region region = viewport.visible_region();
+  const auto last = [](std::uint32_t first, std::uint32_t count) { return first + std::max(count, 1U) - 1; };
+  return {.first = {.query = region.row, .key = region.column},
+          .last = {.query = last(region.row, region.rows), .key = last(region.column, region.columns)}};
+}
+
 void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, HeadMemory& memory) {
   const float bars = frame.state.view.shows_marginals && can_group(frame) ? kMarginalRoom : 0.0F;
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F) - bars;
@@ -97,6 +105,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   const view::Viewport viewport = handle_map_input(frame, map_room, minimap.area());
   const view::Rect cells = viewport.visible();
   frame.mark("head.map", cells);
+  frame.transient.visible = visible_cells(viewport);
   handle_axis_clicks(frame, viewport, margins);
 
   MapHeatmap heatmap(frame, viewport);

@@ -106,7 +106,9 @@ void FilmStrip::draw(Frame& frame, float height) {
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
     const glm::vec2 size = glm::floor(kMapEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F)));
     const view::Rect box{.origin = glm::round(to_glm(start)), .size = size};
-    draw_thumbnail(frame, thumbnail_request(frame, selection.block, selection.head, kMapEdge), box, kPlace);
+    TileQuery query = thumbnail_request(frame, selection.block, selection.head, kMapEdge);
+    query.sampled_rows = 0;  // one map is exact at any length
+    draw_thumbnail(frame, query, box, kPlace);
     cover(frame, selection.block, box);
     frame.mark("model.film", box);
     left = kMapEdge + 18.0F;

@@ -106,6 +106,10 @@ class ModelView final : public ViewPanel {
       const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
       ImGui::TextUnformatted(fmt::format("{} {}", listed, listed == 1 ? "head" : "heads").c_str());
     }
+    if (!sample_.empty()) {
+      ImGui::SameLine(0.0F, 12.0F);
+      draw_sample_note(frame, "model.sample", sample_);
+    }
     const float arrow = ImGui::GetFrameHeight();
     const float width = kOrder + arrow + kSize + 2.0F * ImGui::GetStyle().ItemSpacing.x;
     const float at = ImGui::GetContentRegionMax().x - width;
@@ -129,6 +133,7 @@ class ModelView final : public ViewPanel {
     const float width = ImGui::GetContentRegionAvail().x - 4.0F - ImGui::GetStyle().ScrollbarSize;
     const Lines lines(heads, width, std::min(edge_, width), aspect, frame.state.heads.order ? 0 : shape.heads);
     columns_ = lines.columns;
+    sample_ = sample_in_words(thumbnail_request(frame, heads.front().block, 0, std::max(lines.map.x, lines.map.y)));
     reveal_selected(frame, heads, lines);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float top = ImGui::GetScrollY(), bottom = top + ImGui::GetWindowHeight();
@@ -229,6 +234,7 @@ class ModelView final : public ViewPanel {
   FilmStrip film_;
   float edge_ = 104.0F;
   std::size_t columns_ = 1;  ///< in the previous frame
+  std::string sample_;       ///< of the maps' rows, in the previous frame
   bool reveals_ = false;
   std::optional<HeadRef> hovered_;   ///< in the previous frame
   std::optional<HeadRef> selected_;  ///< likewise

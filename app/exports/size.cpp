@@ -1,0 +1,102 @@
+#include "app/exports/size.h"
+
+#include <algorithm>
+
+#include "app/exports/figures.h"
+#include "app/exports/names.h"
+#include "export/npy.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+/// Bytes of one number in text: seven digits, a point, a sign or an exponent, a comma.
+constexpr double kTextBytes = 10.0;
+/// Bytes of a pixel in a tile: the mask hides half of most weights, and many of the rest have the same colour.
+constexpr double kWeightPixel = 0.25, kSignedPixel = 2.5;
+/// Bytes of a figure: labels and the colour bar, and a value of its map.
+constexpr double kFigureBytes = 120'000.0, kWeightValue = 0.25, kSignedValue = 3.5;
+
+class SizeOfPlan {
+ public:
+  explicit SizeOfPlan(const ExportOptions& options) : options_(options) {}
+
+  void add(const ExportBlocks& blocks, Stage stage) {
+    const bool is_written = blocks.shape.extent(stage) && (blocks.mean == HeadMean::None || stage == Stage::Weights);
+    if (!is_written) return;
+    const inference::BlockShape::Extent extent = extent_of(blocks, stage);
+    const std::uint64_t heads = heads_of(blocks, stage).count;
+    const std::uint64_t sheets = std::uint64_t{blocks.layers.size()} * blocks.batch.count, matrices = sheets * heads;
+    const std::uint64_t cells = std::uint64_t{extent.rows} * extent.columns;
+    numbers_ += matrices * cells;
+    for (const ExportFormat format : options_.formats) {
+      if (format == ExportFormat::Npy) {
+        add_npy(matrices * cells);
+      } else if (format == ExportFormat::Csv || format == ExportFormat::Json) {
+        bytes_ += static_cast<double>(matrices * cells) * kTextBytes;
+      } else if (format == ExportFormat::Tiles) {
+        const double pixel = stage == Stage::Weights ? kWeightPixel : kSignedPixel;
+        if (attention::is_map(stage)) bytes_ += static_cast<double>(matrices * cells) * pixel;
+      } else {
+        add_figures(stage, extent, matrices, kFigureEdge);
+        if (heads > 1) add_figures(stage, extent, matrices, kPanelEdge);
+      }
+    }
+  }
+
+  /// A matrix of the whole network, which only npy holds.
+  void add_result(std::uint64_t numbers) {
+    if (std::ranges::find(options_.formats, ExportFormat::Npy) == options_.formats.end()) return;
+    numbers_ += numbers;
+    add_npy(numbers);
+  }
+
+  ExportSize size() const { return {.numbers = numbers_, .bytes = static_cast<std::uint64_t>(bytes_)}; }
+
+ private:
+  void add_npy(std::uint64_t numbers) {
+    constexpr double kHeader = 128.0;
+    bytes_ += static_cast<double>(numbers) * sizeof(float) + kHeader;
+  }
+
+  void add_figures(Stage stage, inference::BlockShape::Extent extent, std::uint64_t matrices, std::uint32_t edge) {
+    const std::uint64_t pool = figure_pool(extent.rows, extent.columns, edge);
+    const std::uint64_t values = ((extent.rows + pool - 1) / pool) * ((extent.columns + pool - 1) / pool);
+    const double value = stage == Stage::Weights ? kWeightValue : kSignedValue;
+    bytes_ += static_cast<double>(matrices) * (kFigureBytes + static_cast<double>(values) * value);
+  }
+
+  const ExportOptions& options_;
+  std::uint64_t numbers_ = 0;
+  double bytes_ = 0.0;
+};
+
+std::uint64_t tokens_of(const model::ModelInput& input, bool is_decoder) {
+  const model::TokenBatch& tokens = is_decoder && input.target ? *input.target : input.source;
+  return std::uint64_t{tokens.batch} * tokens.length;
+}
+
+}  // namespace
+
+ExportSize export_size(const ExportOptions& options, const std::vector<ExportBlocks>& plan, const model::Network& network,
+                       const model::ModelInput& input) {
+  SizeOfPlan size(options);
+  for (const ExportBlocks& blocks : plan) {
+    for (const Stage stage : options.stages) size.add(blocks, stage);
+  }
+  const model::Layers& layers = *network.layers;
+  if (options.hidden && !plan.empty()) {
+    for (const HiddenFile& file : hidden_files(network, is_model(options.inputs.source))) {
+      const bool is_decoder = file.stack && *file.stack == inference::Stack::Decoder;
+      const std::size_t states = !file.stack ? 1 : 1 + (is_decoder ? layers.decoder.size() : layers.encoder.size());
+      size.add_result(states * tokens_of(input, is_decoder) * plan.front().shape.d_model);
+    }
+  }
+  if (options.logits && layers.unembedding) {
+    size.add_result(tokens_of(input, !layers.decoder.empty()) * layers.unembedding->linear.out());
+  }
+  return size.size();
+}
+
+}  // namespace headlight::app
