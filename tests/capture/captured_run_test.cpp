@@ -65,7 +65,8 @@ std::vector<float> pooled(const std::vector<float>& exact, const attention::Tile
   for (std::uint32_t top = 0; top < request.rows; top += request.pool) {
     for (std::uint32_t left = 0; left < request.columns; left += request.pool) {
       double sum = 0.0, largest = -1.0, count = 0.0;
-      for (std::uint32_t row = top; row < std::min(top + request.pool, request.rows); ++row) {
+      const std::uint32_t looked_at = request.sampled_rows > 0 ? request.sampled_rows : request.pool;
+      for (std::uint32_t row = top; row < std::min(top + looked_at, request.rows); ++row) {
         for (std::uint32_t column = left; column < std::min(left + request.pool, request.columns); ++column) {
           const double value = exact[std::size_t{row} * request.columns + column];
           sum += value;
@@ -108,6 +109,14 @@ TEST_SUITE("cpu") {
           CHECK(tile.values == pooled(exact, request));
           CHECK(tile.row_sum.size() == kTokens);
         }
+      }
+      for (const std::uint32_t sampled_rows : {1U, 3U}) {
+        attention::TileRequest request = whole(*run, kFirst, 0, head);
+        request.pool = 32;
+        request.sampled_rows = sampled_rows;
+        const attention::Tile tile = tile_of(*run, request);
+        CHECK(tile.values == pooled(exact, request));
+        CHECK(tile.row_sum.size() == kTokens);  // of every row
       }
       // m and l tell each row's largest weight.
       const attention::Tile tile = tile_of(*run, whole(*run, kFirst, 0, head));
