@@ -30,7 +30,8 @@ Choice choose(const Tuning& tuning, std::uint32_t pool, std::uint32_t sampled_ro
   if (pool == 1) return {{.shader = Shader::AttentionCellsExact, .reads_texels = tuning.texel_reads}, 32, 8, 1};
   constexpr std::uint32_t kRounds =
       60'000;  // llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together
-  constexpr std::uint32_t kKeys = 4, kRoundsOfMask = 40;  // a step: so many keys, 4 rows · (mask and score of each key)
+  // A step: so many keys, and 4 rows · (mask and score of each key), with the round in which each of these loops ends.
+  constexpr std::uint32_t kKeys = 4, kRoundsOfMask = 48;
   const std::uint32_t rounds = divide_up(pool, kKeys) * (d_k4 + kRoundsOfMask);  // of a row
   return {
       {.shader = Shader::AttentionCellsPooled, .reads_texels = tuning.texel_reads}, 8, 4, std::max(1u, kRounds / rounds)};
@@ -67,7 +68,8 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   Choice choice = choose(tuning, region.pool, region.sampled_rows, parameters.d_k4);
   if (inputs.mask.expressions) choice.variant.expressions = inputs.mask.expressions->glsl;
   if (choice.variant.shader == Shader::AttentionCellsPooled) {
-    const bool has_extras = inputs.softcap > 0.0f || inputs.mask.bias_at != 0 || inputs.mask.expressions;
+    const bool has_extras = inputs.softcap > 0.0f || inputs.mask.bias_at != 0 ||
+                            (inputs.mask.expressions && inputs.mask.expressions->changes_scores);
     choice.variant.constants = {has_extras ? 1u : 0u, stage == MapStage::MeanWeights ? 1u : 0u};
   }
   const gpu::Kernel& kernel = kernels[choice.variant];

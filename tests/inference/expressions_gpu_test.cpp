@@ -231,18 +231,23 @@ TEST_SUITE("gpu") {
         {.stage = Stage::Weights, .row = 0, .rows = 8192, .column = 0, .columns = 8192, .pool = 256}};
     session.run(playground.network, playground.input, masks);
     const auto by_rule = session.newest()->evaluate(tiles);
-    mask = {.mask_expression = mask_expression("k <= q && q - k < 100")};
-    const std::size_t bytes = session.run(playground.network, playground.input, masks).device_bytes;
-    CHECK(bytes < std::size_t{64} << 20);  // n × n floats are 256 MiB
-    const auto by_expression = session.newest()->evaluate(tiles);
-    for (std::size_t tile = 0; tile < tiles.size(); ++tile) {
-      double worst = 0.0;
-      for (std::size_t i = 0; i < by_rule[tile].values.size(); ++i) {
-        test::raise_to(worst, std::abs(static_cast<double>(by_rule[tile].values[i]) -
-                                       static_cast<double>(by_expression[tile].values[i])));
+    const attention::MaskSpec hides{.mask_expression = mask_expression("k <= q && q - k < 100")};
+    attention::MaskSpec scores = mask;
+    scores.score_expression = score_expression("score * 1.0");
+    for (const attention::MaskSpec& expressed : {hides, scores}) {
+      mask = expressed;
+      const std::size_t bytes = session.run(playground.network, playground.input, masks).device_bytes;
+      CHECK(bytes < std::size_t{64} << 20);  // n × n floats are 256 MiB
+      const auto by_expression = session.newest()->evaluate(tiles);
+      for (std::size_t tile = 0; tile < tiles.size(); ++tile) {
+        double worst = 0.0;
+        for (std::size_t i = 0; i < by_rule[tile].values.size(); ++i) {
+          test::raise_to(worst, std::abs(static_cast<double>(by_rule[tile].values[i]) -
+                                         static_cast<double>(by_expression[tile].values[i])));
+        }
+        CHECK(worst < 1e-6);  // 7.5e-9
+        CHECK(by_rule[tile].masked == by_expression[tile].masked);
       }
-      CHECK(worst < 1e-6);
-      CHECK(by_rule[tile].masked == by_expression[tile].masked);
     }
   }
 }
