@@ -91,9 +91,9 @@ TEST_CASE("every line of the table is complete, and found by its id") {
     REQUIRE(find_quantity(line.id));
     CHECK(find_quantity(line.id)->index() == index);
     for (const std::string* text : {&line.title, &line.symbol, &line.figure_title, &line.value_title}) CHECK(*text != "");
-    CHECK(line.is_map() == (line.unit != ""));
+    CHECK(line.is_map() == !line.unit.empty());
     CHECK(line.is_map() == (line.columns == Axis::Key));
-    CHECK((line.columns == Axis::Feature) == (line.width != ""));
+    CHECK((line.columns == Axis::Feature) == !line.width.empty());
     REQUIRE((line.formula != nullptr));
     CHECK(line.formula({.block = kFirst, .layer = nullptr, .head = 0}) != "");
     CHECK(line.shape(run->shape(kFirst)).has_value());
