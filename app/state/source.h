@@ -52,7 +52,7 @@ struct Model {
   bool operator==(const Model&) const = default;
 };
 
-/// Attention that somebody saved from a network of their own (docs/CAPTURES.md): its numbers are read from the file.
+/// Attention that another program saved (docs/CAPTURES.md): its numbers are read from the file.
 struct Capture {
   std::string path = {};  ///< of capture::CaptureFile
 

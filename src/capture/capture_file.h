@@ -19,7 +19,7 @@ struct CapturedBlock {
   std::shared_ptr<const Numbers> queries = {}, keys = {};  ///< [batch, heads, n, d_k]; null with weights
 };
 
-/// Attention that somebody saved from a network, in a .safetensors or .npz file, as docs/CAPTURES.md describes it. Opening
+/// Attention that another program saved in a .safetensors or .npz file, as docs/CAPTURES.md describes it. Opening
 /// one maps the file and reads headers and tokens; its numbers are read when they are asked for.
 class CaptureFile {
  public:

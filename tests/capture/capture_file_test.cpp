@@ -96,7 +96,7 @@ TEST_SUITE("cpu") {
     CHECK(file.input()->target->texts[0] == std::vector<std::string>{"0", "1", "2"});
   }
 
-  TEST_CASE("values are told not to be shown, other tensors are nobody's business") {
+  TEST_CASE("values are told not to be shown, other tensors are ignored") {
     const TemporaryDirectory folder;
     const CaptureFile file(write_capture(
         folder.path() / "c.safetensors",
