@@ -162,7 +162,8 @@ class Teller {
     if (!block->weights) {
       computed = "read as it was saved";
       if (attention::is_map(base.stage)) computed = "q\u00b7k, in double on the host";
-      if (base.stage >= Stage::Scaled && attention::is_map(base.stage)) computed = "q\u00b7k / \u221Ad_k, in double on the host";
+      if (base.stage >= Stage::Scaled && attention::is_map(base.stage))
+        computed = "q\u00b7k / \u221Ad_k, in double on the host";
       if (base.stage == Stage::Weights) computed = "softmax(q\u00b7k\u1d40 / \u221Ad_k), in double on the host";
     }
     const bool is_mean = base.scope == Scope::Kind || base.id == "mean-layer";
