@@ -8,6 +8,7 @@
 
 #include <glm/vec2.hpp>
 
+#include "app/state/experiment_choices.h"
 #include "app/state/kept_change.h"
 #include "app/state/number_ref.h"
 #include "app/state/source.h"
@@ -266,53 +267,6 @@ struct CompareChoices {
   bool shows_difference = true;        ///< maps show the present run minus the frozen one; else the present run
 
   bool operator==(const CompareChoices&) const = default;
-};
-
-/// What the what-if view tells of each head: how much knocking it out changes the logit of a token (or its difference from
-/// another token's), the token's probability, or the mean loss of the text.
-enum class KnockoutMeasure : std::uint8_t { Logit, Probability, Loss };
-/// What a head's output becomes in it: 0, or its mean over the tokens of the text, which keeps what the head gives
-/// everywhere.
-enum class Ablation : std::uint8_t { Zero, Mean };
-
-/// The what-if view's own settings. Its tokens are the logits view's.
-struct WhatIfChoices {
-  KnockoutMeasure measure = KnockoutMeasure::Logit;
-  Ablation ablation = Ablation::Zero;
-  bool is_sorted = true;  ///< the list begins with the head that matters most; else by layer and head
-
-  bool operator==(const WhatIfChoices&) const = default;
-};
-
-/// Where the patching view takes activations from one run to the other, cell by cell: the residual stream before each layer,
-/// what attention or the feed-forward network adds, each for every layer and token; or what single heads give.
-enum class PatchMap : std::uint8_t { Residual, AttentionOutput, FeedForward, Heads };
-/// What is measured of a patched run: the logit of a token (or its difference from another token's), its probability, or its
-/// loss −ln p.
-enum class PatchMeasure : std::uint8_t { Logit, Probability, Loss };
-
-/// The patching view's own settings. Its tokens are the logits view's.
-struct PatchingChoices {
-  PatchMap map = PatchMap::Residual;
-  PatchMeasure measure = PatchMeasure::Logit;
-  bool into_frozen =
-      false;  ///< the present run's activations go into the frozen run; else the frozen run's into the present
-  std::optional<std::uint32_t> token = {};  ///< the selected row of the map
-  bool at_token = false;                    ///< heads are patched at that token alone; else at all
-
-  bool operator==(const PatchingChoices&) const = default;
-};
-
-/// What the side-by-side view shows beside the selected head.
-enum class SideMap : std::uint8_t {
-  OtherHead,  ///< another head of the same kind of attention, in this run
-  Frozen,     ///< the same head in the frozen run
-};
-struct SideBySideChoices {
-  SideMap right = SideMap::OtherHead;
-  std::uint32_t layer = 0, head = 1;  ///< of the other head; beyond the last one: the last one is shown
-
-  bool operator==(const SideBySideChoices&) const = default;
 };
 
 /// All choices of the user: compared, copied, saved and undone as one value. It contains no computed results.

@@ -303,7 +303,7 @@ bool is_capture_path(const std::filesystem::path& path) {
   if (path.extension() != ".safetensors") return false;
   try {
     return !read_safetensors_capture(path, is_wanted).arrays.empty();
-  } catch (const Error&) {  // whoever opens it as something else tells what is wrong
+  } catch (const Error&) {  // the reader of models, which is tried next, tells what is wrong with the file
     return false;
   }
 }
