@@ -1,5 +1,5 @@
-# headlight_unite(TARGET) – with -DCMAKE_UNITY_BUILD=ON, as most presets have it, the sources of a folder are compiled together, about
-# ten at a time: headers and templates that they share cost once. So names in anonymous namespaces are unique within a folder.
+# headlight_unite(TARGET) – with -DCMAKE_UNITY_BUILD=ON, as most presets have it, the sources of a folder are compiled together, some
+# twenty at a time: headers and templates that they share cost once. So names in anonymous namespaces are unique within a folder.
 # To be called after all sources of the target were listed. Sources with options of their own are compiled alone.
 function(headlight_unite target)
   get_target_property(home ${target} SOURCE_DIR)
@@ -16,7 +16,7 @@ function(headlight_unite target)
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     list(LENGTH "sources_${folder}" count)
-    math(EXPR groups "(${count} + 11) / 12")
+    math(EXPR groups "(${count} + 23) / 24")
     set(index 0)
     foreach(source IN LISTS "sources_${folder}")
       math(EXPR group "${index} * ${groups} / ${count}")
