@@ -23,7 +23,7 @@ std::size_t count_near(const PixelImage& pixels, Color color) {
   return count;
 }
 
-/// Everything that a person should look at once: every font, widgets, a heatmap with all its features.
+/// Everything to look at at once: every font, widgets, a heatmap with all its features.
 void draw_sampler(Ui& ui, std::string& text) {
   const FontSet& fonts = ui.fonts();
   const auto line = [](ImFont* font, const char* words) {

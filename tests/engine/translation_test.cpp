@@ -141,7 +141,7 @@ TEST_SUITE("cpu") {
     CHECK(result.is_current(whole));
   }
 
-  TEST_CASE("a target that a person gives is taken as it is") {
+  TEST_CASE("a target that the user gives is taken as it is") {
     const auto log = std::make_shared<FakeLog>();
     EngineWorker worker = make_worker(fake_factory(log));
     State state = marian_state("a b");

@@ -127,7 +127,7 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(undo.can_undo());
   }
 
-  TEST_CASE("every member that a person changes is a change with a label") {
+  TEST_CASE("every member that the user changes is a change with a label") {
     const auto label = [](void (*edit)(State&)) {
       State state;
       edit(state);
