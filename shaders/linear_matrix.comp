@@ -69,22 +69,34 @@ void scale_rows(uint first_row) {
 uvec2 halves_of(vec4 numbers) { return uvec2(packHalf2x16(numbers.xy), packHalf2x16(numbers.zw)); }
 vec4 numbers_of(uvec2 halves) { return vec4(unpackHalf2x16(halves.x), unpackHalf2x16(halves.y)); }
 
-vec4 x_at4(uint at, uint i4) { return i4 < p.inner4 ? LOAD(x, at + min(i4, p.inner4 - 1u)) : vec4(0.0); }
+vec4 x_at4(uint at, uint i4) { return i4 < p.inner4 ? LOAD(x, at + i4) : vec4(0.0); }
 
-// A slice of x, scaled and split, and of the weight into shared memory.
-void stage(uint first_row, uint tile, uint slice4) {
-  [[dont_unroll]] for (uint n = 0u; n < kLoads; ++n) {
+// What is on its way from memory while a slice is multiplied.
+vec4 next_x[2u * kLoads];
+uvec4 next_weight[kLoads];
+
+void load_slice(uint first_row, uint tile, uint slice4) {
+  [[unroll]] for (uint n = 0u; n < kLoads; ++n) {
     uint index = n * kLanes + thread;
-    uint row = index / kRow8, i4 = slice4 + index % kRow8 * 2u;
-    uint at = x_row(min(first_row + row, p.rows - 1u));
-    vec4 left = x_at4(at, i4) * row_scale[row], right = x_at4(at, i4 + 1u) * row_scale[row];
+    uint i4 = slice4 + index % kRow8 * 2u, i = slice4 * 4u + index / kColumns8;
+    uint at = x_row(min(first_row + index / kRow8, p.rows - 1u));
+    next_x[2u * n] = x_at4(at, i4);
+    next_x[2u * n + 1u] = x_at4(at, i4 + 1u);
+    next_weight[n] = weight[(tile * p.inner4 * 4u + min(i, p.inner4 * 4u - 1u)) * kColumns8 + index % kColumns8];
+    if (i >= p.inner4 * 4u) next_weight[n] = uvec4(0u);
+  }
+}
+
+// x scaled and split.
+void store_slice() {
+  [[unroll]] for (uint n = 0u; n < kLoads; ++n) {
+    uint index = n * kLanes + thread, row = index / kRow8;
+    uint to = row * kXPitch + index % kRow8;
+    vec4 left = next_x[2u * n] * row_scale[row], right = next_x[2u * n + 1u] * row_scale[row];
     uvec4 high = uvec4(halves_of(left), halves_of(right));
-    memory[row * kXPitch + index % kRow8] = high;
-    memory[kLowAt + row * kXPitch + index % kRow8] =
-        uvec4(halves_of(left - numbers_of(high.xy)), halves_of(right - numbers_of(high.zw)));
-    uint i = slice4 * 4u + index / kColumns8;
-    memory[kWeightAt + index / kColumns8 * kWeightPitch + index % kColumns8] =
-        i < p.inner4 * 4u ? weight[(tile * p.inner4 * 4u + i) * kColumns8 + index % kColumns8] : uvec4(0u);
+    memory[to] = high;
+    memory[kLowAt + to] = uvec4(halves_of(left - numbers_of(high.xy)), halves_of(right - numbers_of(high.zw)));
+    memory[kWeightAt + index / kColumns8 * kWeightPitch + index % kColumns8] = next_weight[n];
   }
 }
 
@@ -102,9 +114,11 @@ void compute(uint first_row, uint tile) {
     sum[n] = coopmat<float, gl_ScopeSubgroup, kEdge, kEdge, gl_MatrixUseAccumulator>(0.0);
   }
   uint my_row = gl_SubgroupID / 2u * 32u, my_column8 = gl_SubgroupID % 2u * 4u;
+  load_slice(first_row, tile, 0u);
   for (uint slice4 = 0u; slice4 < p.inner4; slice4 += kSlice4) {
-    stage(first_row, tile, slice4);
+    store_slice();
     barrier();
+    if (slice4 + kSlice4 < p.inner4) load_slice(first_row, tile, slice4 + kSlice4);
     [[unroll]] for (uint i = 0u; i < kSlice; i += kEdge) {
       coopmat<float16_t, gl_ScopeSubgroup, kEdge, kEdge, gl_MatrixUseA> high[2], low[2];
       coopmat<float16_t, gl_ScopeSubgroup, kEdge, kEdge, gl_MatrixUseB> w[2];
@@ -140,9 +154,11 @@ void compute(uint first_row, uint tile) {
   uint column4 = thread % kTile4, my_row = thread / kTile4 * kLaneRows;
   vec4 sum[kLaneRows];
   [[dont_unroll]] for (uint r = 0u; r < kLaneRows; ++r) sum[r] = vec4(0.0);
+  load_slice(first_row, tile, 0u);
   [[dont_unroll]] for (uint slice4 = 0u; slice4 < p.inner4; slice4 += kSlice4) {
-    stage(first_row, tile, slice4);
+    store_slice();
     barrier();
+    if (slice4 + kSlice4 < p.inner4) load_slice(first_row, tile, slice4 + kSlice4);
     [[dont_unroll]] for (uint i = 0u; i < kSlice; ++i) {
       uvec4 columns = memory[kWeightAt + i * kWeightPitch + column4 / 2u];
       vec4 w = numbers_of(column4 % 2u == 0u ? columns.xy : columns.zw);

@@ -86,7 +86,10 @@ Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens,
       if (!positions_follow_projection(*embedding)) add_positions(*embedding, tokens, {item, token}, scratch, target);
     }
   }
-  if (embedding != nullptr) inspect(*embedding, tokens, x);
+  if (embedding == nullptr) return x;
+  inspect(*embedding, tokens, x);
+  // A row brings as much of a mapped file into memory as the system reads at once, up to megabytes.
+  embedding->table.release_pages();
   return x;
 }
 
