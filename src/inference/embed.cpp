@@ -81,6 +81,9 @@ Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens,
       }
       if (tokens.ids[at] != model::kPaddingId) {
         embedding->table.read(tokens.ids[at], 1, {target, width});
+        // A row brings as much of a mapped file into memory as the system maps at once, up to megabytes.
+        constexpr std::uint32_t kRowsKept = 8;
+        if (token % kRowsKept == 0) embedding->table.release_pages();
         for (std::uint32_t i = 0; i < width; ++i) target[i] *= embedding->scale;
       }
       if (!positions_follow_projection(*embedding)) add_positions(*embedding, tokens, {item, token}, scratch, target);
@@ -88,7 +91,6 @@ Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens,
   }
   if (embedding == nullptr) return x;
   inspect(*embedding, tokens, x);
-  // A row brings as much of a mapped file into memory as the system reads at once, up to megabytes.
   embedding->table.release_pages();
   return x;
 }
