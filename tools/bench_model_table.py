@@ -27,7 +27,8 @@ def main():
         print(f"| {n} | {mine:.0f} | {one:.0f} | {one / mine:.2f}× | {two:.0f} | {two / mine:.2f}× "
               f"| {peaks[0][case]:.0f} | {peaks[1][case]:.0f} | {peaks[0][case] / peaks[1][case]:.2f}× |")
     stream, cat, load = ours["model_stream", 0], ours["cat", 0], ours["model_load", 0]
-    print(f"\nLoading the weights: {load:.0f} ms, `cat` of the file {cat:.0f} ms: {load / cat:.1f}×. "
+    print(f"\nLoading the weights: {load:.0f} ms, `cat` of the file {cat:.0f} ms: {load / cat:.1f}×; writing as many bytes of new "
+          f"memory with every core takes {ours['model_fill', 0]:.0f} ms. "
           f"Everything but the weights: {ours['model_open', 0]:.0f} ms.\n")
     print(f"Reading as many bytes once with every core: {stream:.0f} ms. Appending a token to a text of\n")
     for n in sorted(n for op, n in ours if op == "model_append"):

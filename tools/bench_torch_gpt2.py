@@ -18,13 +18,13 @@ LAYERS, HEADS, WIDTH, VOCABULARY, POSITIONS = 12, 12, 768, 50257, 1024
 
 
 def linear(rows, columns):
-    return torch.randn(rows, columns) * 0.02, torch.zeros(columns)
+    return torch.randn(rows, columns).mul_(0.02), torch.zeros(columns)
 
 
 class Model:
     def __init__(self):
-        self.words = torch.randn(VOCABULARY, WIDTH) * 0.02
-        self.positions = torch.randn(POSITIONS, WIDTH) * 0.02
+        self.words = torch.randn(VOCABULARY, WIDTH).mul_(0.02)
+        self.positions = torch.randn(POSITIONS, WIDTH).mul_(0.02)
         self.layers = [(linear(WIDTH, 3 * WIDTH), linear(WIDTH, WIDTH), linear(WIDTH, 4 * WIDTH), linear(4 * WIDTH, WIDTH))
                        for _ in range(LAYERS)]
         self.one, self.zero = torch.ones(WIDTH), torch.zeros(WIDTH)

@@ -8,6 +8,7 @@
 #include <random>
 #include <thread>
 
+#include "gpu/buffer.h"
 #include "inference/language_model.h"
 #include "inference/prompt.h"
 
@@ -55,6 +56,29 @@ double stream_ms(std::size_t bytes) {
   return sum == 0 ? 0.0 : best;
 }
 
+/// Every core writes its share of `bytes` of the device's memory that nothing has used yet, which the system clears before;
+/// 0 where the host doesn't reach it. Loading can't take less.
+double fill_ms(gpu::Context& context, std::size_t bytes) {
+  const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
+  double best = 0.0;
+  for (int round = 0; round < 5; ++round) {
+    const gpu::Buffer buffer(context, bytes, gpu::Memory::Device, "a measurement of memory");
+    const std::span<std::byte> mapped = buffer.mapped();
+    if (mapped.empty()) return 0.0;
+    const auto start = Clock::now();
+    {
+      std::vector<std::jthread> writers;
+      for (std::size_t i = 0; i < threads; ++i) {
+        const std::size_t begin = mapped.size() * i / threads, end = mapped.size() * (i + 1) / threads;
+        writers.emplace_back([part = mapped.subspan(begin, end - begin)] { std::ranges::fill(part, std::byte{1}); });
+      }
+    }
+    const double ms = milliseconds_since(start);
+    best = round == 0 ? ms : std::min(best, ms);
+  }
+  return best;
+}
+
 /// A text of random tokens as a prompt.
 model::ModelInput random_text(const inference::LanguageModel& model, std::uint32_t n, std::mt19937& bits) {
   std::uniform_int_distribution<std::uint32_t> id(0, model.network->source_embedding->table.axis(0) - 1);
@@ -67,7 +91,7 @@ model::ModelInput random_text(const inference::LanguageModel& model, std::uint32
 class ModelBench {
  public:
   ModelBench(gpu::Context& context, const ModelPlan& plan, const std::function<void(const ModelResult&)>& report)
-      : plan_(plan), report_(report), session_(context, plan.tuning_file) {}
+      : context_(context), plan_(plan), report_(report), session_(context, plan.tuning_file) {}
 
   void run() {
     auto start = Clock::now();
@@ -82,8 +106,9 @@ class ModelBench {
       if (model_->description.max_length != 0 && n >= model_->description.max_length + 1) continue;
       forward(n);
     }
-    report_(
-        {.op = "stream", .wall_ms = stream_ms(model_->network->parameter_count() * sizeof(float)), .peak_mib = peak_mib()});
+    const std::size_t bytes = model_->network->parameter_count() * sizeof(float);
+    report_({.op = "stream", .wall_ms = stream_ms(bytes), .peak_mib = peak_mib()});
+    report_({.op = "fill", .wall_ms = fill_ms(context_, bytes), .peak_mib = peak_mib()});
   }
 
  private:
@@ -128,6 +153,7 @@ class ModelBench {
              .peak_mib = peak_mib()});
   }
 
+  gpu::Context& context_;
   const ModelPlan& plan_;
   const std::function<void(const ModelResult&)>& report_;
   inference::Session session_;

@@ -24,8 +24,9 @@ struct ModelPlan {
 /// One row of the report.
 struct ModelResult {
   /// "open": everything but the weights, tokenizer included. "load": weights from file to device. "stream": every core reads
-  /// as many bytes as the weights have, once. "forward": all layers of a new text and the last token's logits. "append": one
-  /// more token and its logits.
+  /// as many bytes as the weights have, once. "fill": every core writes as many into memory of the device that nothing has
+  /// used yet; 0 where the host doesn't reach it. "forward": all layers of a new text and the last token's logits. "append":
+  /// one more token and its logits.
   std::string op;
   std::uint32_t n = 0;  ///< tokens; 0 where they don't matter
   double wall_ms = 0.0, gpu_ms = 0.0;

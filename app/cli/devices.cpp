@@ -8,11 +8,19 @@
 #include "core/error.h"
 #include "gpu/context.h"
 #include "gpu/device_info.h"
+#include "ops/kernel_variant.h"
 
 namespace headlight::app {
 namespace {
 
 std::string mebibytes(std::size_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
+
+/// Units that multiply matrices: are there any, and does this build use them?
+std::string matrices(const gpu::DeviceInfo& device) {
+  if (device.matrix_lanes == 0) return "no cooperative matrices of float16";
+  return fmt::format("cooperative matrices of 16 x 16 float16, subgroups of {}{}", device.matrix_lanes,
+                     ops::has_matrix_kernels() ? "" : ", which this build can't use: its glslc doesn't know them");
+}
 
 std::string description(const gpu::DeviceInfo& device) {
   std::string text = fmt::format("{}: {}\n", device.index, device.name);
@@ -20,6 +28,7 @@ std::string description(const gpu::DeviceInfo& device) {
   text +=
       fmt::format("   memory {}, storage range {}, shared memory {} KiB, subgroups of {}\n", mebibytes(device.memory_bytes),
                   mebibytes(device.max_storage_range), device.shared_memory_bytes >> 10, device.subgroup_size);
+  text += fmt::format("   {}\n", matrices(device));
   if (device.is_usable()) {
     text += device.timestamp_period_ns > 0.0f ? "   usable\n" : "   usable; no timestamps, so GPU times are not measured\n";
   } else {

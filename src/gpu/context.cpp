@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "gpu/cooperative_matrices.h"
 #include "gpu/handles.h"
 #include "gpu/memory_pool.h"
 #include "gpu/recording.h"
@@ -92,7 +93,7 @@ void create_device(Context::Handles& handles) {
   auto physicals = vk::raii::PhysicalDevices(handles.instance);
   std::vector<DeviceInfo> devices;
   for (const auto& physical : physicals) {
-    devices.push_back(describe(physical));
+    devices.push_back(describe(handles.instance, physical));
     devices.back().index = static_cast<std::uint32_t>(devices.size() - 1);
   }
   const std::size_t chosen = choose(devices, handles.options.device);
@@ -104,15 +105,20 @@ void create_device(Context::Handles& handles) {
   const vk::DeviceQueueCreateInfo queue{
       .queueFamilyIndex = handles.queue_family, .queueCount = 1, .pQueuePriorities = &priority};
   // A device that has it wants it named: it says that some of Vulkan is missing there, none of which is used here.
-  const char* subset = "VK_KHR_portability_subset";
-  const auto extensions = handles.physical.enumerateDeviceExtensionProperties();
-  const bool is_subset = std::any_of(extensions.begin(), extensions.end(), [&](const vk::ExtensionProperties& extension) {
-    return std::string_view(extension.extensionName.data()) == subset;
-  });
-  handles.device = vk::raii::Device(handles.physical, vk::DeviceCreateInfo{.queueCreateInfoCount = 1,
-                                                                           .pQueueCreateInfos = &queue,
-                                                                           .enabledExtensionCount = is_subset ? 1u : 0u,
-                                                                           .ppEnabledExtensionNames = &subset});
+  constexpr std::string_view kSubset = "VK_KHR_portability_subset";
+  std::vector<const char*> extensions;
+  for (const vk::ExtensionProperties& extension : handles.physical.enumerateDeviceExtensionProperties()) {
+    if (std::string_view(extension.extensionName.data()) == kSubset) extensions.push_back(kSubset.data());
+  }
+  MatrixFeatures features;
+  const bool has_matrices = handles.info.matrix_lanes > 0;
+  if (has_matrices) extensions.insert(extensions.end(), kMatrixExtensions.begin(), kMatrixExtensions.end());
+  handles.device = vk::raii::Device(
+      handles.physical, vk::DeviceCreateInfo{.pNext = has_matrices ? features.first() : nullptr,
+                                             .queueCreateInfoCount = 1,
+                                             .pQueueCreateInfos = &queue,
+                                             .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
+                                             .ppEnabledExtensionNames = extensions.data()});
   handles.queue = vk::raii::Queue(handles.device, handles.queue_family, 0);
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/cooperative_matrices.h"
 #include "gpu/handles.h"
 
 namespace headlight::gpu {
@@ -134,7 +135,7 @@ vk::raii::Instance make_instance(const vk::raii::Context& loader, std::span<cons
                                          .ppEnabledExtensionNames = extensions.data()}};
 }
 
-DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
+DeviceInfo describe(const vk::raii::Instance& instance, const vk::raii::PhysicalDevice& physical) {
   const vk::PhysicalDeviceProperties basic = physical.getProperties();
   DeviceInfo info;
   info.name = basic.deviceName.data();
@@ -174,6 +175,7 @@ DeviceInfo describe(const vk::raii::PhysicalDevice& physical) {
                                       : fmt::format("driver {:#x}", basic.driverVersion);
   info.cores = count_cores(physical, basic.deviceType, has(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME),
                            has(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME));
+  info.matrix_lanes = find_matrix_lanes(instance, physical);
   info.compiles_when_run = has_driver_properties && driver.driverID == vk::DriverId::eMesaLlvmpipe;
   info.memory_bytes = device_memory(physical, has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
   info.runs_host_steps = info.is_cpu && shares_memory(physical.getMemoryProperties());
@@ -200,7 +202,7 @@ std::vector<DeviceInfo> list_devices() {
     const vk::raii::Context loader;
     const vk::raii::Instance instance = make_instance(loader);
     for (const auto& physical : vk::raii::PhysicalDevices(instance)) {
-      devices.push_back(describe(physical));
+      devices.push_back(describe(instance, physical));
       devices.back().index = static_cast<std::uint32_t>(devices.size() - 1);
     }
   } catch (const std::exception&) {

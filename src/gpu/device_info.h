@@ -30,6 +30,9 @@ struct DeviceInfo {
   std::uint32_t max_groups[3] = {};  ///< workgroups of one dispatch along x, y, z
   std::uint32_t subgroup_size = 0;
   bool has_subgroup_shuffle = false;  ///< in compute shaders
+  /// Of a subgroup that multiplies 16 × 16 matrices of float16 into sums of float32 (VK_KHR_cooperative_matrix); 0: none
+  /// does.
+  std::uint32_t matrix_lanes = 0;
   std::uint32_t shared_memory_bytes = 0;
   std::uint32_t max_invocations = 0;  ///< lanes of one workgroup
   std::uint32_t cores = 0;  ///< what runs workgroups (compute units, multiprocessors): as the driver says, or a guess

@@ -47,7 +47,7 @@ struct Context::Handles {
 };
 
 /// Fills everything about a physical device but its index.
-DeviceInfo describe(const vk::raii::PhysicalDevice& physical);
+DeviceInfo describe(const vk::raii::Instance& instance, const vk::raii::PhysicalDevice& physical);
 
 /// See choose_compute_family().
 std::optional<std::uint32_t> find_compute_family(const vk::raii::PhysicalDevice& physical);

@@ -21,7 +21,7 @@ Kernel::Kernel(Context& context, KernelSource source, Pipeline pipeline)
     compiled = compile_glsl(context.options().shader_folder, source_.file, source_.defines);
     words = compiled;
   }
-  reflection_ = reflect(name(), words);
+  reflection_ = reflect(name(), source_.reflected.empty() ? words : source_.reflected);
   if (reflection_.constants > source_.constants.size()) {
     throw Error("kernel {} has {} specialization constants but {} values are given", name(), reflection_.constants,
                 source_.constants.size());
@@ -64,8 +64,14 @@ void Kernel::compile() {
                                               .pMapEntries = entries.data(),
                                               .dataSize = source_.constants.size() * 4,
                                               .pData = source_.constants.data()};
+  const vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo lanes{.requiredSubgroupSize = source_.subgroup_lanes};
+  const bool wants_lanes = source_.subgroup_lanes > 0;
   guarded(context, [&] {
-    const vk::PipelineShaderStageCreateInfo stage{.stage = vk::ShaderStageFlagBits::eCompute,
+    const vk::PipelineShaderStageCreateInfo stage{.pNext = wants_lanes ? &lanes : nullptr,
+                                                  .flags = wants_lanes
+                                                               ? vk::PipelineShaderStageCreateFlagBits::eRequireFullSubgroups
+                                                               : vk::PipelineShaderStageCreateFlags(),
+                                                  .stage = vk::ShaderStageFlagBits::eCompute,
                                                   .module = *handles_->module,
                                                   .pName = "main",
                                                   .pSpecializationInfo = &specialization};

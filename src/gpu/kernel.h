@@ -21,6 +21,10 @@ struct KernelSource {
   std::span<const std::string_view> defines;  ///< "TEXEL=1", …
   std::span<const std::uint32_t> spirv;
   std::vector<std::uint32_t> constants = {};  ///< number i is the value of constant_id i
+  /// Lanes that a subgroup must have, all of them in use; 0: as the driver likes. Only of DeviceInfo::matrix_lanes.
+  std::uint32_t subgroup_lanes = 0;
+  /// A module with the same bindings and constants, where `spirv` has types that reflection doesn't know; else empty.
+  std::span<const std::uint32_t> reflected = {};
   /// The words that `spirv` is a view of, where they were compiled at run time.
   std::shared_ptr<const std::vector<std::uint32_t>> compiled = {};
 };

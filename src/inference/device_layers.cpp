@@ -20,6 +20,11 @@ class Source {
       : linear_(linear), bias_(linear.bias.tensor()), out_heads_(out_heads), in_heads_(in_heads) {}
   explicit Source(const model::Linear& linear, float scale) : Source(linear) { scale_ = scale; }
 
+  /// Before anything is read.
+  void begin() const {
+    if (!linear_.weight.has_stored_rows()) linear_.weight.fetch_pages(0, linear_.weight.axis(0));
+  }
+
   ops::LinearSource view(bool has_halves) const {
     return {.bias = bias_.values,
             .out = linear_.weight.axis(0),
@@ -47,7 +52,10 @@ class Source {
   /// Called from several threads at once.
   void read(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride, bool has_halves) const {
     const std::uint32_t in = linear_.weight.axis(1);
+    // Large tables pass through memory tile by tile; of a transposed weight every tile needs all pages.
+    if (linear_.weight.has_stored_rows()) linear_.weight.fetch_pages(first, count);
     linear_.weight.read_columns(first, count, to, stride);
+    linear_.weight.release_pages(first, count);
     for (std::uint32_t i = 0; i < in && scale_ != 1.0f; ++i) {
       for (std::uint32_t r = 0; r < count; ++r) to[i * stride + r] *= scale_;
     }
@@ -123,7 +131,10 @@ class Uploader {
     std::vector<ops::LinearSource> views;
     for (const Source& source : sources) views.push_back(source.view(has_halves_));
     ops::PackedLinear packed;
-    if (context_ != nullptr) packed = ops::pack(*context_, views, purpose, has_halves_);
+    if (context_ != nullptr) {
+      for (const Source& source : sources) source.begin();
+      packed = ops::pack(*context_, views, purpose, has_halves_);
+    }
     // What is on the device needn't stay in this process' memory as well.
     if (context_ != nullptr) {
       for (const Source& source : sources) {

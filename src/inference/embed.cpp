@@ -81,12 +81,17 @@ Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens,
       }
       if (tokens.ids[at] != model::kPaddingId) {
         embedding->table.read(tokens.ids[at], 1, {target, width});
+        // A row brings as much of a mapped file into memory as the system maps at once, up to megabytes.
+        constexpr std::uint32_t kRowsKept = 8;
+        if (token % kRowsKept == 0) embedding->table.release_pages();
         for (std::uint32_t i = 0; i < width; ++i) target[i] *= embedding->scale;
       }
       if (!positions_follow_projection(*embedding)) add_positions(*embedding, tokens, {item, token}, scratch, target);
     }
   }
-  if (embedding != nullptr) inspect(*embedding, tokens, x);
+  if (embedding == nullptr) return x;
+  inspect(*embedding, tokens, x);
+  embedding->table.release_pages();
   return x;
 }
 

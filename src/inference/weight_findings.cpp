@@ -6,13 +6,46 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/processor.h"
 #include "model/stored_name.h"
+
+#if HEADLIGHT_AVX2
+#include <immintrin.h>
+#endif
 
 namespace headlight::inference {
 namespace {
 
 constexpr std::uint32_t kMagnitude = 0x7fffffffu, kInfinite = 0x7f800000u;
 constexpr float kFirstInfiniteHalf = 65520.0f;  // and all above it round to ∞ as float16
+
+#if HEADLIGHT_AVX2
+/// Is any of the first numbers, a multiple of 16, as large?
+HEADLIGHT_AVX2_TARGET bool has_magnitudes_from_avx2(std::span<const float> values, std::uint32_t limit) {
+  const __m256i magnitude = _mm256_set1_epi32(static_cast<int>(kMagnitude));
+  const __m256i below = _mm256_set1_epi32(static_cast<int>(limit - 1));  // magnitudes are positive as signed numbers
+  __m256i even = _mm256_setzero_si256(), odd = _mm256_setzero_si256();
+  for (std::size_t i = 0; i < values.size(); i += 16) {
+    const auto* at = reinterpret_cast<const __m256i*>(values.data() + i);
+    even = _mm256_or_si256(even, _mm256_cmpgt_epi32(_mm256_and_si256(_mm256_loadu_si256(at), magnitude), below));
+    odd = _mm256_or_si256(odd, _mm256_cmpgt_epi32(_mm256_and_si256(_mm256_loadu_si256(at + 1), magnitude), below));
+  }
+  return _mm256_testz_si256(_mm256_or_si256(even, odd), _mm256_or_si256(even, odd)) == 0;
+}
+#endif
+
+/// Is any number's |x|, as bits, `limit` or more? All weights pass through here while they are loaded.
+bool has_magnitudes_from(std::span<const float> values, std::uint32_t limit) {
+  std::size_t done = 0;
+#if HEADLIGHT_AVX2
+  if (has_avx2()) {
+    done = values.size() / 16 * 16;
+    if (has_magnitudes_from_avx2(values.first(done), limit)) return true;
+  }
+#endif
+  return std::ranges::any_of(values.subspan(done),
+                             [limit](float value) { return (std::bit_cast<std::uint32_t>(value) & kMagnitude) >= limit; });
+}
 
 struct Known {
   std::mutex mutex;
@@ -50,10 +83,8 @@ std::string describe(const std::vector<WeightFinding>& findings) {
 
 OddNumbers count_odd_numbers(std::span<const float> values, bool has_halves) {
   const std::uint32_t limit = has_halves ? std::bit_cast<std::uint32_t>(kFirstInfiniteHalf) : kInfinite;
-  std::uint32_t found = 0;  // in one pass that processors do several numbers at a time
-  for (const float value : values) found |= (std::bit_cast<std::uint32_t>(value) & kMagnitude) >= limit ? 1u : 0u;
   OddNumbers odd;
-  if (found == 0) return odd;
+  if (!has_magnitudes_from(values, limit)) return odd;
   for (const float value : values) {
     const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(value) & kMagnitude;
     if (magnitude >= kInfinite) {

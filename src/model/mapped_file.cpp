@@ -72,6 +72,18 @@ void MappedFile::expect_intact(Check how) const {
   }
 }
 
+void MappedFile::fetch(std::span<const std::byte> part) const {
+#ifdef MADV_POPULATE_READ
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.data()) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(part.data() + part.size());
+  // Older systems refuse it, and of a shorter file it fails where a read would be answered by the guard.
+  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
+#else
+  static_cast<void>(part);
+#endif
+}
+
 void MappedFile::release(std::span<const std::byte> part) const {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = (reinterpret_cast<std::uintptr_t>(part.data()) + page - 1) / page * page;

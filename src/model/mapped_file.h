@@ -27,6 +27,8 @@ class MappedFile {
   /// were read and costs nothing; Size asks the system, which also covers the rest of the last page.
   enum class Check { Read, Size };
   void expect_intact(Check how = Check::Read) const;
+  /// Brings the pages of a part into this process at once, as far as the system does so; reads are the same without.
+  void fetch(std::span<const std::byte> part) const;
   /// Returns the pages of a part to the system; the next read loads them from the file again.
   void release(std::span<const std::byte> part) const;
 

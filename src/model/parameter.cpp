@@ -75,8 +75,24 @@ void Parameter::expect_intact() const {
   if (source_ && source_->file != nullptr) source_->file->expect_intact(MappedFile::Check::Size);
 }
 
+std::span<const std::byte> Parameter::bytes_of_rows(std::uint32_t first, std::uint32_t count) const {
+  if (is_transposed_ || order_ || is_empty()) return {};
+  const std::size_t row_bytes = source_->row_bytes();
+  return source_->bytes.subspan((std::size_t{first_} + first) * row_bytes, count * row_bytes);
+}
+
+void Parameter::fetch_pages(std::uint32_t first, std::uint32_t count) const {
+  if (!source_ || source_->file == nullptr) return;
+  const std::span<const std::byte> rows = bytes_of_rows(first, count);
+  source_->file->fetch(rows.empty() ? source_->bytes : rows);
+}
+
 void Parameter::release_pages() const {
   if (source_ && source_->file != nullptr) source_->file->release(source_->bytes);
+}
+
+void Parameter::release_pages(std::uint32_t first, std::uint32_t count) const {
+  if (source_ && source_->file != nullptr) source_->file->release(bytes_of_rows(first, count));
 }
 
 ElementType Parameter::type() const { return source_ ? source_->type : ElementType::F32; }

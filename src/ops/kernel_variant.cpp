@@ -37,6 +37,7 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
        {"attention_tiled", {{"lanes", {64, 256}}}},
        {"average_head", {}},
        {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},
+       {"linear_matrix", {activation, {"lanes", {128, 256}}}},
        {"linear_naive", {activation}},
        {"linear_shuffle", {activation, {"rows", {8, 16}}}},
        {"linear_sum", {activation}},
@@ -65,6 +66,7 @@ KernelVariant variant_of(const KernelModule& module) {
           .reads_texels = has_define(module, "TEXEL=1"),
           .has_halves = has_define(module, "HALF=1"),
           .shuffles = has_define(module, "SHUFFLE=1"),
+          .multiplies_matrices = has_define(module, "MATRIX=1"),
           .constants = {},
           .expressions = {}};
 }
@@ -95,6 +97,7 @@ std::string to_string(const KernelVariant& variant) {
   if (variant.reads_texels) name += ".texel";
   if (variant.has_halves) name += ".half";
   if (variant.shuffles) name += ".shuffle";
+  if (variant.multiplies_matrices) name += ".matrix";
   if (!variant.expressions.empty()) name += ".expressions";
   for (std::size_t id = 0; id < facts.constants.size(); ++id) {
     name += fmt::format(".{}={}", facts.constants[id].name, variant.constants.at(id));
@@ -117,7 +120,25 @@ gpu::KernelSource kernel_source(const KernelVariant& variant, const std::filesys
       .spirv = module->spirv,
       .constants = {variant.constants.begin(), variant.constants.begin() + static_cast<std::ptrdiff_t>(count)}};
   if (!variant.expressions.empty()) compile(variant, folder, source);
+  if (variant.multiplies_matrices) {
+    constexpr std::uint32_t kSubgroups = 4;  // of a workgroup of linear_matrix.comp
+    source.subgroup_lanes = variant.constants[1] / kSubgroups;
+    source.reflected = interface_words(*module);
+  }
   return source;
+}
+
+std::span<const std::uint32_t> interface_words(const KernelModule& module) {
+  KernelVariant plain = variant_of(module);
+  if (!plain.multiplies_matrices) return module.spirv;
+  plain.multiplies_matrices = false;
+  const auto modules = kernel_modules();
+  const auto found = std::ranges::find(modules, plain, variant_of);
+  return found == modules.end() ? module.spirv : found->spirv;
+}
+
+bool has_matrix_kernels() {
+  return std::ranges::any_of(kernel_modules(), [](const KernelModule& module) { return has_define(module, "MATRIX=1"); });
 }
 
 std::vector<KernelVariant> kernel_variants() {

@@ -28,6 +28,7 @@ enum class Shader : std::uint8_t {
   AttentionTiled,  ///< lanes
   AverageHead,
   LinearGemv,     ///< activation, rows
+  LinearMatrix,   ///< activation, lanes
   LinearNaive,    ///< activation
   LinearShuffle,  ///< activation, rows
   LinearSum,      ///< activation
@@ -39,7 +40,7 @@ enum class Shader : std::uint8_t {
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 23;
+inline constexpr std::size_t kShaders = 24;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {
@@ -48,6 +49,7 @@ struct KernelVariant {
   bool reads_texels = false;                    ///< operands are texel buffers
   bool has_halves = false;                      ///< weights are float16 in a storage buffer
   bool shuffles = false;                        ///< lanes exchange rows by subgroup shuffles
+  bool multiplies_matrices = false;             ///< by the device's units for them (DeviceInfo::matrix_lanes)
   std::array<std::uint32_t, 2> constants = {};  ///< by constant_id, as many as the shader has; the rest is 0
   /// MaskExpressions::glsl; with it the kernel is compiled at run time. Only of shaders that include lib/mask.glsl.
   std::string expressions = {};
@@ -62,10 +64,17 @@ std::string to_string(const KernelVariant& variant);
 struct KernelModule {
   std::string_view shader;                    ///< "linear_vec4"
   std::string_view file;                      ///< "linear_vec4.comp"
-  std::span<const std::string_view> defines;  ///< of TEXEL=1, HALF=1, SHUFFLE=1
+  std::span<const std::string_view> defines;  ///< of TEXEL=1, HALF=1, SHUFFLE=1, MATRIX=1
   std::span<const std::uint32_t> spirv;
 };
 std::span<const KernelModule> kernel_modules();
+
+/// What reflection reads: the module's words, or those of a module with the same interface where reflection may not know all
+/// of its types.
+std::span<const std::uint32_t> interface_words(const KernelModule& module);
+
+/// Did the compiler of this build know matrices of subgroups (GL_KHR_cooperative_matrix)? glslc of Debian 12 doesn't.
+bool has_matrix_kernels();
 
 /// A shader, or a file that shaders include, as the build embeds it (cmake/Kernels.cmake): what kernels with expressions are
 /// compiled from.

@@ -23,6 +23,20 @@ struct LinearChoice {
 
 constexpr std::uint32_t kGemvLanes = 256, kGemvSharedBytes = 16'384;  // of linear_gemv.comp
 
+constexpr std::uint32_t kMatrixLanes = 128, kMatrixRows = 64, kMatrixSharedBytes = 15'104;  // of linear_matrix.comp
+
+/// By the device's units for matrices, or the same numbers by plain code.
+const gpu::Kernel* matrix_kernel(Kernels& kernels, Activation activation) {
+  constexpr std::uint32_t kSubgroups = 4;
+  const gpu::DeviceInfo& device = kernels.context().device();
+  const bool has_units = multiplies_matrices(device) && kSubgroups * device.matrix_lanes <= device.max_invocations;
+  return &kernels[{
+      .shader = Shader::LinearMatrix,
+      .has_halves = true,
+      .multiplies_matrices = has_units,
+      .constants = {static_cast<std::uint32_t>(activation), has_units ? kSubgroups * device.matrix_lanes : kMatrixLanes}}];
+}
+
 /// `rows` of x in all, `tiles` of the weight; weights as float16 or float32.
 LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& weight, Activation activation,
                     std::uint32_t rows, std::uint32_t tiles) {
@@ -42,6 +56,11 @@ LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& wei
   switch (kind) {
     case LinearKernel::Naive:
       return {load(Shader::LinearNaive, 0), 1};
+    case LinearKernel::Matrix:
+      if (has_halves && can_run(kernels.context().device(), kMatrixLanes, kMatrixSharedBytes)) {
+        return {matrix_kernel(kernels, activation), kMatrixRows};
+      }
+      return choose(kernels, LinearKernel::Tiled, weight, activation, rows, tiles);
     case LinearKernel::Gemv:
       if (rows <= kFewRows && can_run(kernels.context().device(), kGemvLanes, kGemvSharedBytes)) {
         const std::uint32_t per_group = std::bit_ceil(rows);
@@ -79,6 +98,7 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   const std::uint32_t all_rows = x.items * parameters.tokens;
   const Tuning& tuning = kernels.tuning();
   LinearKernel kind = all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows;
+  if (weight.has_halves && all_rows > kFewRows) kind = tuning.many_rows_of_halves.value_or(kind);
   if (kind == LinearKernel::Host) {
     const HostLinear on_host{x,
                              weight,

@@ -13,12 +13,14 @@
 #include "core/json.h"
 #include "ops/attention.h"
 #include "ops/attention_blocks.h"
+#include "ops/kernel_variant.h"
 #include "ops/linear.h"
 
 namespace headlight::ops {
 namespace {
 
-constexpr std::array kLinearNames{"naive", "vec4", "vec4_texel", "tiled", "shuffle", "shuffle_texel", "gemv", "host"};
+constexpr std::array kLinearNames{"naive",         "vec4", "vec4_texel", "tiled", "shuffle",
+                                  "shuffle_texel", "gemv", "host",       "matrix"};
 constexpr std::array kAttentionNames{"naive", "blocks", "blocks_texel", "tiled", "blocks_shuffle", "blocks_shuffle_texel",
                                      "host"};
 
@@ -111,25 +113,40 @@ struct Trial {
   static constexpr std::uint32_t kWidth = 256, kHeads = 4, kTokens = 64;
 };
 
-std::optional<LinearKernel> linear_step(Kernels& kernels, std::uint32_t step, std::uint32_t rows, Tuning tuning,
-                                        LinearKernel Tuning::*choice) {
+/// `use` makes a tuning choose the kernel for so many rows and such weights.
+template <typename Use>
+std::optional<LinearKernel> linear_step(Kernels& kernels, const std::vector<LinearKernel>& candidates, std::uint32_t step,
+                                        std::uint32_t rows, bool has_halves, const Use& use) {
   gpu::Context& context = kernels.context();
   const std::vector<float> weight(std::size_t{Trial::kWidth} * Trial::kWidth * 3, 0.01f);
   const LinearSource source{.weight = weight, .bias = {}, .out = Trial::kWidth * 3, .in = Trial::kWidth};
-  const PackedLinear packed = pack(context, {&source, 1}, "a trial of kernels");
+  const PackedLinear packed = pack(context, {&source, 1}, "a trial of kernels", has_halves);
   gpu::Stream setup(context);
   const DeviceTensor x(setup, 1, 1, rows, Trial::kWidth, "a trial of kernels");
   const DeviceTensor y(setup, 1, 1, rows, Trial::kWidth * 3, "a trial of kernels");
   std::move(setup).submit().wait();
   // A pass has several layers of a few rows behind each other; what its start costs is shared by all of them.
-  const bool has_few_rows = rows <= kFewRows;
-  const int layers = has_few_rows ? 8 : 1;
-  return step_of(context, linear_candidates(context.device(), has_few_rows), step,
-                 [&](gpu::Stream& stream, LinearKernel kernel) {
-                   tuning.*choice = kernel;
-                   kernels.set_tuning(tuning);
-                   for (int layer = 0; layer < layers; ++layer) linear(stream, kernels, x, packed, y);
-                 });
+  const int layers = rows <= kFewRows ? 8 : 1;
+  Tuning tuning = kernels.tuning();
+  return step_of(context, candidates, step, [&](gpu::Stream& stream, LinearKernel kernel) {
+    use(tuning, kernel);
+    kernels.set_tuning(tuning);
+    for (int layer = 0; layer < layers; ++layer) linear(stream, kernels, x, packed, y);
+  });
+}
+
+/// One of the first two trials.
+std::optional<LinearKernel> float_step(Kernels& kernels, std::uint32_t step, std::uint32_t rows,
+                                       LinearKernel Tuning::*choice) {
+  return linear_step(kernels, linear_candidates(kernels.context().device(), rows <= kFewRows), step, rows, false,
+                     [&](Tuning& tuning, LinearKernel kernel) { tuning.*choice = kernel; });
+}
+
+/// What computes many rows of float32 weights against the units for matrices of float16; none where there are no such units.
+std::optional<LinearKernel> half_step(Kernels& kernels, std::uint32_t step, LinearKernel many_rows) {
+  if (!multiplies_matrices(kernels.context().device())) return std::nullopt;
+  return linear_step(kernels, {many_rows, LinearKernel::Matrix}, step, Trial::kTokens, true,
+                     [&](Tuning& tuning, LinearKernel kernel) { tuning.many_rows_of_halves = kernel; });
 }
 
 std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t step, Tuning tuning) {
@@ -157,7 +174,7 @@ std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t st
 
 /// The key for which a tuning is valid.
 std::string cache_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 8;  // of the kernels: increased when they change, so that older tunings are ignored
+  constexpr int kGeneration = 9;  // of the kernels: increased when they change, so that older tunings are ignored
   // A start with shaders alone neither uses nor replaces what was measured with the host's functions among them.
   const char* excluded = device.is_cpu && !device.runs_host_steps ? " | shaders" : "";
   return fmt::format("{} | {} | {} | kernels {}{}", device.name, device.driver, device.uuid, kGeneration, excluded);
@@ -188,13 +205,17 @@ bool parse(const nlohmann::json& entry, const char* key, const std::array<const 
 std::string_view to_string(LinearKernel kernel) { return kLinearNames.at(static_cast<std::size_t>(kernel)); }
 std::string_view to_string(AttentionKernel kernel) { return kAttentionNames.at(static_cast<std::size_t>(kernel)); }
 
+bool multiplies_matrices(const gpu::DeviceInfo& device) { return device.matrix_lanes > 0 && has_matrix_kernels(); }
+
 Tuning default_tuning(const gpu::DeviceInfo& device) {
-  if (!device.is_cpu) return {LinearKernel::Gemv, LinearKernel::Tiled, AttentionKernel::Tiled, false};
+  if (!device.is_cpu) {
+    return {.few_rows = LinearKernel::Gemv, .many_rows = LinearKernel::Tiled, .attention = AttentionKernel::Tiled};
+  }
   const LinearKernel linear = device.runs_host_steps ? LinearKernel::Host : default_shader(device);
   const AttentionKernel attention = device.runs_host_steps ? AttentionKernel::Host
                                     : can_shuffle(device)  ? AttentionKernel::BlocksShuffleTexel
                                                            : AttentionKernel::BlocksTexel;
-  return {linear, linear, attention, true};
+  return {.few_rows = linear, .many_rows = linear, .attention = attention, .texel_reads = true};
 }
 
 LinearKernel default_shader(const gpu::DeviceInfo& device) {
@@ -214,13 +235,18 @@ std::vector<AttentionKernel> attention_candidates(const gpu::DeviceInfo& device)
 
 void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning) {
   const std::uint32_t trial = step / (kCandidates + 1), part = step % (kCandidates + 1);
+  kernels.set_tuning(tuning);
   if (trial == 0) {
-    tuning.few_rows = linear_step(kernels, part, 1, tuning, &Tuning::few_rows).value_or(tuning.few_rows);
+    tuning.few_rows = float_step(kernels, part, 1, &Tuning::few_rows).value_or(tuning.few_rows);
   } else if (trial == 1) {
-    const auto fastest = linear_step(kernels, part, Trial::kTokens, tuning, &Tuning::many_rows);
+    const auto fastest = float_step(kernels, part, Trial::kTokens, &Tuning::many_rows);
     if (fastest) {
       tuning.many_rows = *fastest;
       tuning.texel_reads = reads_texels(*fastest);
+    }
+  } else if (trial == 2) {
+    if (const auto fastest = half_step(kernels, part, tuning.many_rows)) {
+      tuning.many_rows_of_halves = *fastest == tuning.many_rows ? std::nullopt : fastest;
     }
   } else {
     tuning.attention = attention_step(kernels, part, tuning).value_or(tuning.attention);
@@ -244,14 +270,17 @@ std::optional<Tuning> load_tuning(const gpu::DeviceInfo& device, const std::file
                            parse(*entry, "attention", kAttentionNames, tuning.attention);
   if (!is_complete) return std::nullopt;
   tuning.texel_reads = reads_texels(tuning.many_rows);
+  LinearKernel of_halves = LinearKernel::Naive;
+  if (parse(*entry, "many_rows_of_halves", kLinearNames, of_halves)) tuning.many_rows_of_halves = of_halves;
   return tuning;
 }
 
 void save_tuning(const gpu::DeviceInfo& device, const std::filesystem::path& file, const Tuning& tuning) {
   nlohmann::json cache = read_cache(file);
-  cache[cache_key(device)] = {{"few_rows", to_string(tuning.few_rows)},
-                              {"many_rows", to_string(tuning.many_rows)},
-                              {"attention", to_string(tuning.attention)}};
+  nlohmann::json& entry = cache[cache_key(device)] = {{"few_rows", to_string(tuning.few_rows)},
+                                                      {"many_rows", to_string(tuning.many_rows)},
+                                                      {"attention", to_string(tuning.attention)}};
+  if (tuning.many_rows_of_halves) entry["many_rows_of_halves"] = to_string(*tuning.many_rows_of_halves);
   try {
     make_directories(file.parent_path());
     write_file_atomically(file, headlight::to_text(cache) + "\n");

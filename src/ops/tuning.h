@@ -14,9 +14,9 @@ namespace headlight::ops {
 class Kernels;
 
 /// Kernels that compute y = x·Wᵀ + b: one lane per output, registers loaded from storage or texel buffers, shared-memory
-/// tiles, registers whose rows lanes exchange by shuffles, sums of few rows in parts (more rows: tiles); or functions of the
-/// program, where the device is a processor.
-enum class LinearKernel : std::uint8_t { Naive, Vec4, Vec4Texel, Tiled, Shuffle, ShuffleTexel, Gemv, Host };
+/// tiles, registers whose rows lanes exchange by shuffles, sums of few rows in parts (more rows: tiles); functions of the
+/// program, where the device is a processor; or, of float16 weights alone (others: tiles), units that multiply matrices.
+enum class LinearKernel : std::uint8_t { Naive, Vec4, Vec4Texel, Tiled, Shuffle, ShuffleTexel, Gemv, Host, Matrix };
 /// Kernels for attention: two passes per query, blocks of queries in three steps reading storage or texel buffers, one pass
 /// with the online softmax over shared-memory tiles, blocks whose rows lanes exchange by shuffles; or functions of the
 /// program.
@@ -52,6 +52,8 @@ std::string_view to_string(AttentionKernel kernel);
 struct Tuning {
   LinearKernel few_rows = LinearKernel::Vec4;  ///< at most kFewRows rows: typing one token
   LinearKernel many_rows = LinearKernel::Vec4;
+  /// Many rows and weights as float16, where the device has units for them and they were the fastest; else none: many_rows.
+  std::optional<LinearKernel> many_rows_of_halves = {};
   AttentionKernel attention = AttentionKernel::Blocks;
   bool texel_reads = false;  ///< do the small kernels read through texel buffers?
 
@@ -69,8 +71,11 @@ LinearKernel default_shader(const gpu::DeviceInfo& device);
 std::vector<LinearKernel> linear_candidates(const gpu::DeviceInfo& device, bool has_few_rows);
 std::vector<AttentionKernel> attention_candidates(const gpu::DeviceInfo& device);
 
-/// The most candidates of a trial, and trials: few rows, many rows, attention.
-inline constexpr std::uint32_t kCandidates = 7, kTrials = 3;
+/// Can Matrix multiply by the device's own units? Elsewhere it computes the same numbers by plain code, for tests.
+bool multiplies_matrices(const gpu::DeviceInfo& device);
+
+/// The most candidates of a trial, and trials: few rows, many rows, many rows of float16 weights, attention.
+inline constexpr std::uint32_t kCandidates = 7, kTrials = 4;
 /// Measuring is split into steps that fit between other work: each compiles one candidate, the last of a trial compares
 /// them, which takes a few milliseconds per candidate.
 inline constexpr std::uint32_t kTuningSteps = kTrials * (kCandidates + 1);

@@ -1,6 +1,7 @@
 // The window under random input: nothing crashes, no message of the validation layer, memory stays bounded, and all that
-// was done can be undone and done again. HEADLIGHT_SOAK_SECONDS or HEADLIGHT_SOAK_EVENTS make it longer, HEADLIGHT_SOAK_SEED
-// gives other input; the figures it prints tell which part of the program holds how much.
+// was done can be undone and done again. HEADLIGHT_SOAK_SECONDS (of the clock), HEADLIGHT_SOAK_MINUTES (of simulated use, in
+// which a frame is 50 ms and animations take their time) or HEADLIGHT_SOAK_EVENTS make it longer, HEADLIGHT_SOAK_SEED gives
+// other input; the figures it prints tell which part of the program holds how much.
 #include <doctest/doctest.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -48,10 +49,18 @@ double number_of(const char* variable, double otherwise) {
   return text != nullptr ? std::strtod(text, nullptr) : otherwise;
 }
 
-/// How long the test goes on: for so many seconds, or events where their number is given.
+/// How long the test goes on: for so many seconds, or minutes of simulated use or events where their number is given.
 struct Length {
   double seconds = number_of("HEADLIGHT_SOAK_SECONDS", 10.0);
+  double minutes = number_of("HEADLIGHT_SOAK_MINUTES", 0.0);
   double events = number_of("HEADLIGHT_SOAK_EVENTS", 0.0);
+
+  /// The part of it that is over.
+  double part(Clock::time_point start, double now_s, std::size_t event_count) const {
+    if (events > 0.0) return static_cast<double>(event_count) / events;
+    if (minutes > 0.0) return now_s / 60.0 / minutes;
+    return std::chrono::duration<double>(Clock::now() - start).count() / seconds;
+  }
 };
 
 /// Random clicks, drags, wheel turns, texts and keys all over the window, but none that ends the program.
@@ -169,12 +178,7 @@ TEST_SUITE("gpu") {
     double now_s = settle(workspace, 0.0);
     std::size_t events = 0;
     for (int report = 1; report <= kReports; ++report) {
-      const auto is_going_on = [&] {
-        const double part = static_cast<double>(report) / kReports;
-        if (length.events > 0.0) return static_cast<double>(events) < length.events * part;
-        return std::chrono::duration<double>(Clock::now() - start).count() < length.seconds * part;
-      };
-      while (is_going_on()) {
+      while (length.part(start, now_s, events) < static_cast<double>(report) / kReports) {
         ui.feed(input.next());
         workspace.frame(kSize, 1.0F, now_s);
         now_s += 0.05;
@@ -183,9 +187,11 @@ TEST_SUITE("gpu") {
       if (report == kReports / 2 || report == kReports) now_s = undo_and_redo_all(ui, workspace, now_s);
       last = measure_memory();
       if (report == kReports / 2) half = last;
-      MESSAGE(events << " events: " << last.live_mib << " MiB live, " << last.resident_mib << " MiB resident, undo "
-                     << workspace.undo().step_count() << " steps of " << static_cast<double>(workspace.undo().bytes()) / kMib
-                     << " MiB, heatmaps " << static_cast<double>(ui.heatmaps().cached_bytes()) / kMib << " MiB");
+      MESSAGE(now_s / 60.0 << " minutes, " << events << " events: " << last.live_mib << " MiB live, " << last.resident_mib
+                           << " MiB resident, undo " << workspace.undo().step_count() << " steps of "
+                           << static_cast<double>(workspace.undo().bytes()) / kMib << " MiB, device "
+                           << static_cast<double>(workspace.result().timing.device_bytes) / kMib << " MiB, heatmaps "
+                           << static_cast<double>(ui.heatmaps().cached_bytes()) / kMib << " MiB");
     }
     // What is remembered (undo, tiles, textures, glyphs) has bounds of its own, which short runs haven't reached yet.
     CHECK(last.live_mib < half.live_mib + 48.0);

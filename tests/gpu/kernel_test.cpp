@@ -58,7 +58,8 @@ TEST_SUITE("gpu") {
       const KernelSource source = ops::kernel_source(variant);
       CAPTURE(source.name);
       CHECK(names.insert(source.name).second);
-      const std::uint32_t constants = reflect(source.name, source.spirv).constants;
+      const std::uint32_t constants =
+          reflect(source.name, source.reflected.empty() ? source.spirv : source.reflected).constants;
       CHECK(constants <= source.constants.size());
       CHECK((constants == source.constants.size() || variant.shuffles));
     }
@@ -97,7 +98,7 @@ void main() { result[gl_GlobalInvocationID.x] = kIsNegative ? -int(kValue) : int
     CHECK(ops::kernel_modules().size() >= 20);
     for (const ops::KernelModule& module : ops::kernel_modules()) {
       CAPTURE(module.shader);
-      const Reflection reflection = reflect(std::string(module.shader), module.spirv);
+      const Reflection reflection = reflect(std::string(module.shader), ops::interface_words(module));
       CHECK(reflection.push_constant_bytes <= 128);
       const std::uint32_t most_lanes = module.shader == "linear_gemv" ? 256 : 128;  // which ops use only where it fits
       CHECK(reflection.local_size[0] * reflection.local_size[1] * reflection.local_size[2] <= most_lanes);

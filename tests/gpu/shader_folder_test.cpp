@@ -35,6 +35,7 @@ TEST_SUITE("gpu") {
     for (const ops::KernelModule& module : ops::kernel_modules()) {
       CAPTURE(module.shader);
       const auto words = gpu::compile_glsl(HEADLIGHT_SHADER_FOLDER, module.file, module.defines);
+      if (ops::interface_words(module).data() != module.spirv.data()) continue;  // reflection may not know its types
       const gpu::Reflection fresh = gpu::reflect("fresh", words), built_in = gpu::reflect("built in", module.spirv);
       CHECK(fresh.constants == built_in.constants);
       CHECK(fresh.push_constant_bytes == built_in.push_constant_bytes);

@@ -49,6 +49,16 @@ TEST_SUITE("cpu") {
     CHECK(count_odd_numbers(numbers, true).not_finite == 4);
     CHECK(count_odd_numbers(numbers, true).overflowing == 2);
     CHECK(count_odd_numbers(std::span(numbers).first(4), true).overflowing == 0);
+    // Wherever among those that are looked at together it stands.
+    for (std::size_t at = 0; at < 37; ++at) {
+      std::vector<float> many(37, -65504.0f);
+      many[at] = at % 2 == 0 ? -kNan : -kInfinity;
+      CAPTURE(at);
+      CHECK(count_odd_numbers(many, false).not_finite == 1);
+      many[at] = 65520.0f;
+      CHECK(count_odd_numbers(many, false).not_finite == 0);
+      CHECK(count_odd_numbers(many, true).overflowing == 1);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "gpu/cooperative_matrices.h"
 #include "gpu/reflect.h"
 
 namespace headlight::kernel_report {
@@ -75,13 +76,27 @@ Device::Device() {
   const auto extensions = list(VkExtensionProperties{}, [&](std::uint32_t* count, VkExtensionProperties* elements) {
     vkEnumerateDeviceExtensionProperties(physical_, nullptr, count, elements);
   });
-  const char* wanted = VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME;
-  has_statistics_ = std::any_of(extensions.begin(), extensions.end(), [&](const VkExtensionProperties& extension) {
-    return std::string_view(extension.extensionName) == wanted;
-  });
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(extensions,
+                               [&](const VkExtensionProperties& extension) { return name == extension.extensionName; });
+  };
+  const char* statistics = VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME;
+  has_statistics_ = has(statistics);
+  gpu::MatrixFeatures matrices;
+  if (std::ranges::all_of(gpu::kMatrixExtensions, has)) {
+    VkPhysicalDeviceFeatures2 query{};
+    query.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    query.pNext = matrices.first();
+    vkGetPhysicalDeviceFeatures2(physical_, &query);
+    has_matrices_ = matrices.are_all_there();
+  }
+  std::vector<const char*> wanted;
+  if (has_statistics_) wanted.push_back(statistics);
+  if (has_matrices_) wanted.insert(wanted.end(), gpu::kMatrixExtensions.begin(), gpu::kMatrixExtensions.end());
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR features{};
   features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
   features.pipelineExecutableInfo = VK_TRUE;
+  features.pNext = has_matrices_ ? matrices.first() : nullptr;
   const float priority = 1.0f;
   VkDeviceQueueCreateInfo queue_info{};  // of family 0, which has compute on the drivers of this test
   queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -89,17 +104,17 @@ Device::Device() {
   queue_info.pQueuePriorities = &priority;
   VkDeviceCreateInfo device_info{};
   device_info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-  device_info.pNext = has_statistics_ ? &features : nullptr;
+  device_info.pNext = has_statistics_ ? &features : features.pNext;
   device_info.queueCreateInfoCount = 1;
   device_info.pQueueCreateInfos = &queue_info;
-  device_info.enabledExtensionCount = has_statistics_ ? 1 : 0;
-  device_info.ppEnabledExtensionNames = &wanted;
+  device_info.enabledExtensionCount = static_cast<std::uint32_t>(wanted.size());
+  device_info.ppEnabledExtensionNames = wanted.data();
   check(vkCreateDevice(physical_, &device_info, nullptr, &device_), "vkCreateDevice");
   vkGetDeviceQueue(device_, 0, 0, &queue_);
 }
 
 Device::Pipeline Device::create(const gpu::KernelSource& source) const {
-  Pipeline result{.reflection = gpu::reflect(source.name, source.spirv)};
+  Pipeline result{.reflection = gpu::reflect(source.name, source.reflected.empty() ? source.spirv : source.reflected)};
   std::vector<VkDescriptorSetLayoutBinding> bindings;
   for (const gpu::Reflection::Binding& binding : result.reflection.bindings) {
     bindings.push_back({binding.number, descriptor_type(binding), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
@@ -134,6 +149,13 @@ Device::Pipeline Device::create(const gpu::KernelSource& source) const {
   const VkSpecializationInfo specialization{static_cast<std::uint32_t>(entries.size()), entries.data(),
                                             source.constants.size() * 4, source.constants.data()};
   info.stage.pSpecializationInfo = &specialization;
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo lanes{};
+  lanes.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+  lanes.requiredSubgroupSize = source.subgroup_lanes;
+  if (source.subgroup_lanes > 0) {
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+    info.stage.pNext = &lanes;
+  }
   info.layout = result.layout;
   check(vkCreateShaderModule(device_, &module_info, nullptr, &info.stage.module), "vkCreateShaderModule");
   check(vkCreateComputePipelines(device_, VK_NULL_HANDLE, 1, &info, nullptr, &result.pipeline), "vkCreateComputePipelines");

@@ -30,6 +30,8 @@ class Device {
   const std::string& name() const { return name_; }
   /// Does the driver describe its machine code (VK_KHR_pipeline_executable_properties)?
   bool has_statistics() const { return has_statistics_; }
+  /// Does it compile kernels that multiply matrices of float16 (gpu::kMatrixExtensions)?
+  bool has_matrices() const { return has_matrices_; }
 
   Statistics statistics(const gpu::KernelSource& source) const;
   /// The driver's listing of the machine code; empty where it gives none.
@@ -45,7 +47,7 @@ class Device {
   std::uint32_t memory_type(std::uint32_t allowed) const;
 
   std::string name_;
-  bool has_statistics_ = false;
+  bool has_statistics_ = false, has_matrices_ = false;
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;

@@ -59,6 +59,7 @@ int report(const std::vector<std::string>& arguments) {
                      : "kernel\tvgprs\tspilled_vgprs\tspilled_sgprs\tscratch\tshared\tcode\tsubgroups\t"
                        "multiply_add_percent\tshared_per_multiply_add\n");
   for (const ops::KernelVariant& variant : ops::kernel_variants()) {
+    if (variant.multiplies_matrices && !device.has_matrices()) continue;
     const gpu::KernelSource source = ops::kernel_source(variant);
     const bool is_named = std::any_of(words.begin(), words.end(),
                                       [&](const std::string& word) { return source.name.find(word) != std::string::npos; });

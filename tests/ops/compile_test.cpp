@@ -122,7 +122,13 @@ TEST_SUITE("gpu") {
       }
       INFO(answer.error);
       CHECK(answer.status == 0);
-      CHECK(answer.kernels.size() == ops::kernel_variants().size());
+      // Kernels for matrices are compiled where the driver offers such units, as Mesa 25.0.7 does for navi31.
+      const auto is_of_matrices = [](const auto& kernel) { return kernel.first.find(".matrix.") != std::string::npos; };
+      const bool has_matrices = std::ranges::any_of(answer.kernels, is_of_matrices);
+      CHECK(std::ssize(answer.kernels) ==
+            std::ranges::count_if(ops::kernel_variants(), [&](const ops::KernelVariant& variant) {
+              return has_matrices || !variant.multiplies_matrices;
+            }));
       for (const auto& kernel : answer.kernels) {
         const auto& name = kernel.first;
         const auto& numbers = kernel.second;

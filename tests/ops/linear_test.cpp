@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/half.h"
+#include "ops/linear_case.h"
 #include "ops/linear_tiles.h"
 #include "support/deviation.h"
 #include "support/error_message.h"
@@ -22,36 +23,15 @@ using namespace headlight::ops;
 
 namespace {
 
-constexpr std::array kKinds{LinearKernel::Naive,   LinearKernel::Vec4,         LinearKernel::Vec4Texel, LinearKernel::Tiled,
-                            LinearKernel::Shuffle, LinearKernel::ShuffleTexel, LinearKernel::Gemv,      LinearKernel::Host};
+using test::check_all;
+using test::expected;
+using test::fill_numbers;
+using test::LinearCase;
+using test::run;
 
 /// Computed by functions of the program; elsewhere their place is taken by a shader.
 bool is_on_host(const Kernels& kernels, LinearKernel kind) {
   return kind == LinearKernel::Host && kernels.context().device().runs_host_steps;
-}
-
-constexpr float kMarker = 7.25f;  // value of rows that no kernel computes
-
-struct LinearCase {
-  std::uint32_t items = 1, tokens = 1, in = 1, out = 1;
-  bool has_bias = true;
-  Activation activation = Activation::None;
-  Combine combine = Combine::None;
-  bool has_halves = false;                    ///< weights as float16 on the device
-  std::optional<Rows> rows = {};              ///< of y; none: all
-  std::optional<std::uint32_t> x_first = {};  ///< none: the same rows of x
-  std::uint32_t x_tokens = 0;                 ///< 0: as many as y
-  Tensor x = {}, weight = {}, bias = {}, other = {};
-
-  std::uint32_t x_room() const { return x_tokens == 0 ? tokens : x_tokens; }
-};
-
-void fill_numbers(LinearCase& one, std::uint32_t seed) {
-  test::Random random(seed);
-  one.x = random.tensor({one.items, 1, one.x_room(), one.in});
-  one.weight = random.tensor({one.out, one.in});
-  one.bias = random.tensor({one.out});
-  if (one.combine != Combine::None) one.other = random.tensor({one.items, 1, one.tokens, one.out});
 }
 
 LinearCase make_case(std::uint32_t items, std::uint32_t tokens, std::uint32_t in, std::uint32_t out, std::uint32_t seed) {
@@ -63,109 +43,6 @@ LinearCase make_case(std::uint32_t items, std::uint32_t tokens, std::uint32_t in
                  .activation = seed % 3 == 0 ? Activation::Relu : Activation::None};
   fill_numbers(one, seed);
   return one;
-}
-
-/// torch.nn.functional's relu, gelu, gelu(approximate="tanh") and silu.
-double activated(Activation activation, double x) {
-  switch (activation) {
-    case Activation::Relu:
-      return std::max(x, 0.0);
-    case Activation::Gelu:
-      return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
-    case Activation::GeluTanh:
-      return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-    case Activation::Silu:
-      return x / (1.0 + std::exp(-x));
-    case Activation::None:
-      break;
-  }
-  return x;
-}
-
-/// y [item, token, out], and the sum if there is one; rows that no kernel computes hold the marker.
-struct Results {
-  std::vector<double> y, sum;
-};
-
-Results expected(const LinearCase& one) {
-  const Rows rows = one.rows.value_or(Rows{0, one.tokens});
-  Results results;
-  for (std::size_t item = 0; item < one.items; ++item) {
-    for (std::uint32_t token = 0; token < one.tokens; ++token) {
-      const bool is_computed = token >= rows.first && token < rows.end();
-      const std::size_t x_row =
-          item * one.x_room() + (is_computed ? token - rows.first + one.x_first.value_or(rows.first) : 0);
-      for (std::size_t o = 0; o < one.out; ++o) {
-        double y = one.has_bias ? static_cast<double>(one.bias.values[o]) : 0.0;
-        for (std::size_t i = 0; i < one.in && is_computed; ++i) {
-          y +=
-              static_cast<double>(one.x.values[x_row * one.in + i]) * static_cast<double>(one.weight.values[o * one.in + i]);
-        }
-        y = activated(one.activation, y);
-        const std::size_t at = (item * one.tokens + token) * one.out + o;
-        const double other = one.combine == Combine::None ? 0.0 : static_cast<double>(one.other.values[at]);
-        const double combined = one.combine == Combine::Multiply ? y * other : one.combine == Combine::Add ? y + other : y;
-        results.y.push_back(is_computed ? combined : static_cast<double>(kMarker));
-        results.sum.push_back(is_computed ? y + other : static_cast<double>(kMarker));
-      }
-    }
-  }
-  return results;
-}
-
-struct Outcome {
-  test::Taken y, sum;
-  std::uint32_t dispatches = 0;
-};
-
-Outcome run(Kernels& kernels, const LinearCase& one, LinearKernel kind) {
-  kernels.set_tuning({.few_rows = kind, .many_rows = kind});
-  gpu::Context& context = kernels.context();
-  const LinearSource source{.weight = one.weight.values,
-                            .bias = one.has_bias ? std::span<const float>(one.bias.values) : std::span<const float>(),
-                            .out = one.out,
-                            .in = one.in};
-  const PackedLinear packed = pack(context, {&source, 1}, "a test", one.has_halves);
-  gpu::Stream stream(context);
-  const DeviceTensor x = test::put(stream, one.x);
-  Tensor marked({one.items, 1, one.tokens, one.out});
-  std::fill(marked.values.begin(), marked.values.end(), kMarker);
-  const DeviceTensor y = test::put(stream, marked), sum = test::put(stream, marked);
-  const std::optional<DeviceTensor> other =
-      one.combine == Combine::None ? std::nullopt : std::optional(test::put(stream, one.other));
-  linear(stream, kernels, x, packed, y,
-         {.activation = one.activation,
-          .combine = one.combine,
-          .other = other ? &*other : nullptr,
-          .sum = one.combine == Combine::AddBeside ? &sum : nullptr,
-          .rows = one.rows,
-          .x_first = one.x_first});
-  const gpu::Download y_bytes = stream.download(y.buffer()), sum_bytes = stream.download(sum.buffer());
-  gpu::Submission submission = std::move(stream).submit();
-  submission.wait();
-  return {test::take(y, submission.values<float>(y_bytes)), test::take(sum, submission.values<float>(sum_bytes)),
-          submission.dispatches()};
-}
-
-/// Every kernel on one case; returns the largest deviation.
-test::Deviation check_all(Kernels& kernels, const LinearCase& one, double most_nmse = 1e-12,  // observed 2.5e-13
-                          std::span<const LinearKernel> kinds = kKinds) {
-  const Results wanted = expected(one);
-  test::Deviation worst;
-  for (const LinearKernel kind : kinds) {
-    const Outcome outcome = run(kernels, one, kind);
-    test::Deviation deviation = test::deviation(outcome.y.values.values, wanted.y);
-    if (one.combine == Combine::AddBeside) {
-      test::widen(deviation, test::deviation(outcome.sum.values.values, wanted.sum));
-      CHECK(outcome.sum.is_padding_zero);
-    }
-    INFO(to_string(kind), ", [", one.items, ", ", one.tokens, ", ", one.in, "] → ", one.out, ", activation ",
-         static_cast<int>(one.activation), ", combine ", static_cast<int>(one.combine));
-    CHECK(deviation.nmse < most_nmse);
-    CHECK(outcome.y.is_padding_zero);
-    test::widen(worst, deviation);
-  }
-  return worst;
 }
 
 constexpr std::array kActivations{Activation::None, Activation::Relu, Activation::Gelu, Activation::GeluTanh,
@@ -337,7 +214,7 @@ TEST_SUITE("gpu") {
         CHECK(rounded.nmse > 1e-10);                                                   // or float32 was kept
         test::widen(worst, rounded);
         for (float& weight : one.weight.values) weight = from_half(to_half(weight));
-        for (const LinearKernel kind : kKinds) {
+        for (const LinearKernel kind : test::kLinearKernels) {
           CAPTURE(to_string(kind));
           one.has_halves = false;
           const Tensor exact = run(test::shared_kernels(), one, kind).y.values;
@@ -355,7 +232,7 @@ TEST_SUITE("gpu") {
     Kernels kernels(context);
     const LinearCase one = make_case(5, 16, 64, 1000, 4);  // y takes 62.5 KiB an item, a tile of the weight 16 KiB
     check_all(kernels, one);
-    for (const LinearKernel kind : kKinds) {
+    for (const LinearKernel kind : test::kLinearKernels) {
       if (!is_on_host(kernels, kind)) CHECK(run(kernels, one, kind).dispatches == 5 * 4);
     }
     LinearCase sums = one;
@@ -366,7 +243,7 @@ TEST_SUITE("gpu") {
     for (float& weight : sums.weight.values) weight = from_half(to_half(weight));
     check_all(kernels, sums);
     // A tile of float16 takes 8 KiB; a texel buffer of 4,096 elements binds 32 KiB.
-    for (const LinearKernel kind : kKinds) {
+    for (const LinearKernel kind : test::kLinearKernels) {
       if (!is_on_host(kernels, kind)) CHECK(run(kernels, sums, kind).dispatches == (is_texel(kind) ? 5u * 4 : 5u * 2));
     }
   }
@@ -381,7 +258,7 @@ TEST_SUITE("gpu") {
     test::WatchedContext context({.max_storage_range = 65'536});
     Kernels kernels(context);
     const LinearCase one = make_case(1, 300, 64, 64, 1);
-    for (const LinearKernel kind : kKinds) {
+    for (const LinearKernel kind : test::kLinearKernels) {
       if (is_on_host(kernels, kind)) continue;  // functions of the program bind nothing
       const std::string message = test::error_message([&] { run(kernels, one, kind); });
       CAPTURE(message);

@@ -14,7 +14,10 @@ using namespace headlight::ops;
 
 namespace {
 
-constexpr Tuning kUnlikely{LinearKernel::Naive, LinearKernel::Tiled, AttentionKernel::Naive, false};
+constexpr Tuning kUnlikely{.few_rows = LinearKernel::Naive,
+                           .many_rows = LinearKernel::Tiled,
+                           .many_rows_of_halves = LinearKernel::Matrix,
+                           .attention = AttentionKernel::Naive};
 
 }  // namespace
 
