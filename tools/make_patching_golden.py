@@ -60,7 +60,7 @@ def load(name):
         "marian": transformers.MarianMTModel,
     }[name]
     folder = GOLDEN / "models" / name
-    return loader.from_pretrained(folder, attn_implementation="eager", dtype=torch.float64).eval()
+    return loader.from_pretrained(folder, attn_implementation="eager").double().eval()
 
 
 def with_input(module, change):
@@ -176,6 +176,7 @@ def rounded(value):
     return {key: rounded(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
-result = {name: rounded(make(name)) for name in ("gpt2", "bert", "llama", "marian")}
-text = json.dumps(result, separators=(",", ":")).replace("]],[[", "]],\n[[").replace("},", "},\n")
-(GOLDEN / "patching.json").write_text(text + "\n")
+if __name__ == "__main__":
+    result = {name: rounded(make(name)) for name in ("gpt2", "bert", "llama", "marian")}
+    text = json.dumps(result, separators=(",", ":")).replace("]],[[", "]],\n[[").replace("},", "},\n")
+    (GOLDEN / "patching.json").write_text(text + "\n")

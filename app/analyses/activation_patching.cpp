@@ -64,22 +64,13 @@ ActivationPatchingTask::ActivationPatchingTask(const AnalysisQuery& query, const
       into_reference_(query.options[1] != 0),
       batch_(query.batch),
       tokens_(query.tokens) {
+  state_ = measured_state(query, subject);
   check(query, subject);
   shapes_ = subject.shapes;
-  const model::Layers& layers = *subject.network->layers;
-  const auto last = static_cast<std::uint32_t>(layers.decoder.empty() ? layers.encoder.size() : layers.decoder.size());
-  state_ = {.batch = query.batch, .token = query.query, .layer = last};
   list_units(query, subject);
 }
 
 void ActivationPatchingTask::check(const AnalysisQuery& query, const AnalysisSubject& subject) const {
-  if (!subject.has_logits) throw Error("this network predicts no tokens");
-  const model::TokenBatch& predicted = subject.input->target ? *subject.input->target : subject.input->source;
-  const std::size_t vocabulary = subject.network->layers->unembedding->linear.out();
-  if (query.batch >= predicted.batch) throw Error("this run has {} lines", predicted.batch);
-  if (query.query >= predicted.length || query.tokens[0] >= vocabulary || query.tokens[1] >= vocabulary) {
-    throw Error("this run has no such prediction");
-  }
   const bool is_decoder = query.block.kind == model::BlockKind::DecoderSelf;
   if (is_decoder && map_ == PatchMap::FeedForward) {
     throw Error("a decoder layer's feed-forward network follows its cross-attention: choose Cross");

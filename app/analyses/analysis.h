@@ -34,7 +34,7 @@ struct AnalysisQuery {
   std::uint32_t batch = 0;
   std::uint32_t head = 0, query = 0, key = 0;
   std::array<std::uint32_t, 2> tokens = {};   ///< ids of the vocabulary
-  std::array<std::uint32_t, 2> options = {};  ///< with a meaning of the analysis' own
+  std::array<std::uint32_t, 4> options = {};  ///< with a meaning of the analysis' own
   std::string formula = {};                   ///< a mask's expression that the user typed
 
   auto operator<=>(const AnalysisQuery&) const = default;

@@ -4,6 +4,7 @@
 
 #include "app/analyses/activation_patching.h"
 #include "app/analyses/block_states.h"
+#include "app/analyses/changed_cells.h"
 #include "app/analyses/changed_heads.h"
 #include "app/analyses/head_circuits.h"
 #include "app/analyses/head_knockouts.h"
@@ -13,6 +14,7 @@
 #include "app/analyses/head_verification.h"
 #include "app/analyses/kept_activation.h"
 #include "app/analyses/logit_attribution.h"
+#include "app/analyses/path_patching.h"
 #include "app/analyses/residual_sizes.h"
 #include "app/analyses/run_sample.h"
 #include "app/analyses/token_flow.h"
@@ -24,7 +26,7 @@ constexpr std::array kAnalyses = {
     &kBlockStates,      &kHeadMetricAnalysis, &kResidualSizes,      &kLogitAttribution, &kLogitSources,  &kFlowRoutes,
     &kAttentionRollout, &kAttentionFlow,      &kRunSample,          &kChangedHeads,     &kHeadKnockouts, &kFromTo,
     &kPatternRanking,   &kHeadSimilarity,     &kActivationPatching, &kHeadCompositions, &kOvCopying,     &kHeadVerification,
-    &kKeptActivation,
+    &kKeptActivation,   &kPathPatching,       &kChangedCells,
 };
 
 }  // namespace

@@ -144,7 +144,7 @@ inference::BlockShape shape_of(const AnalysisQuery& query, const AnalysisSubject
 
 std::unique_ptr<AnalysisTask> begin_from_to(const AnalysisQuery& query, const AnalysisSubject& subject) {
   const inference::BlockShape shape = shape_of(query, subject);
-  const auto [last_query, last_key] = query.options;
+  const std::uint32_t last_query = query.options[0], last_key = query.options[1];
   const bool is_there =
       query.query <= last_query && last_query < shape.queries && query.key <= last_key && last_key < shape.keys;
   if (!is_there) throw Error("this run has no such tokens");

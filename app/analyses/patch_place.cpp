@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "core/error.h"
+
 namespace headlight::app {
 
 std::uint32_t patch_width(PatchMap map, const inference::BlockShape& shape) {
@@ -32,6 +34,19 @@ void read_place(const PatchPlace& place, const inference::BlockShape& shape, Ana
 
 std::vector<float> place_values(const AnalysisTask::Answers& answers) {
   return answers.tiles.empty() ? answers.residuals.front().values : answers.tiles.front().values;
+}
+
+inference::StateRef measured_state(const AnalysisQuery& query, const AnalysisSubject& subject) {
+  if (!subject.has_logits) throw Error("this network predicts no tokens");
+  const model::TokenBatch& predicted = subject.input->target ? *subject.input->target : subject.input->source;
+  const model::Layers& layers = *subject.network->layers;
+  const std::size_t vocabulary = layers.unembedding->linear.out();
+  if (query.batch >= predicted.batch) throw Error("this run has {} lines", predicted.batch);
+  if (query.query >= predicted.length || query.tokens[0] >= vocabulary || query.tokens[1] >= vocabulary) {
+    throw Error("this run has no such prediction");
+  }
+  const auto last = static_cast<std::uint32_t>(layers.decoder.empty() ? layers.encoder.size() : layers.decoder.size());
+  return {.batch = query.batch, .token = query.query, .layer = last};
 }
 
 inference::Intervention intervention_at(const PatchPlace& place) {

@@ -21,6 +21,8 @@ std::uint32_t patch_width(PatchMap map, const inference::BlockShape& shape);
 void read_place(const PatchPlace& place, const inference::BlockShape& shape, AnalysisTask::Reads& reads);
 /// What was read [token, width].
 std::vector<float> place_values(const AnalysisTask::Answers& answers);
+/// The state whose prediction the query measures, after the last layer. Throws Error where the run has none, or no such ids.
+inference::StateRef measured_state(const AnalysisQuery& query, const AnalysisSubject& subject);
 /// Where an intervention finds them, without an operation.
 inference::Intervention intervention_at(const PatchPlace& place);
 

@@ -155,6 +155,16 @@ std::string spread(const std::vector<KeystrokeCost>& costs, double KeystrokeCost
   return fmt::format("{:>10.1f} {:>10.1f}", bench::median(values), *std::ranges::max_element(values));
 }
 
+void print_experiments(const ExperimentCosts& costs) {
+  std::cout << fmt::format("\nexperiments at {} tokens, ms {:>10} {:>10}\n", costs.tokens, "median", "worst");
+  const auto print_row = [](const std::string& name, const std::vector<double>& values) {
+    if (values.empty()) return;
+    std::cout << fmt::format("{:<27} {:>10.1f} {:>10.1f}\n", name, bench::median(values), *std::ranges::max_element(values));
+  };
+  print_row("a painted cell to all maps", costs.paint_ms);
+  print_row(fmt::format("{} heads knocked out", costs.heads), costs.knockouts_ms);
+}
+
 /// The window offscreen: the time to the first heatmap, and from a typed character to its maps.
 int run_viewer_bench(const BenchFlags& flags) {
   ScreenshotOptions options;
@@ -169,6 +179,7 @@ int run_viewer_bench(const BenchFlags& flags) {
     if (const StarterView* starter = find_starter_view(*first.model)) first.state.text() = starter->text;
   }
   options.state = std::move(first.state);
+  options.state.view.paint_reach = PaintReach::AllLayers;
   options.model = std::move(first.model);
   const ViewerBench result = bench_viewer(options, flags.rounds > 0 ? flags.rounds : kKeystrokes);
   const KeystrokeCost& earliest = result.keystrokes.front();
@@ -180,6 +191,13 @@ int run_viewer_bench(const BenchFlags& flags) {
           "{{\"op\": \"keystroke\", \"wall_ms\": {:.2f}, \"typed_ms\": {:.2f}, \"map_ms\": {:.2f}, \"run_ms\": {:.2f}, "
           "\"frame_ms\": {:.2f}, \"drawn\": {}}}\n",
           cost.maps_ms, cost.typed_ms, cost.map_ms, cost.run_ms, cost.frame_ms, cost.drawn);
+    }
+    for (const double ms : result.experiments.paint_ms) {
+      std::cout << fmt::format("{{\"op\": \"paint\", \"n\": {}, \"wall_ms\": {:.2f}}}\n", result.experiments.tokens, ms);
+    }
+    for (const double ms : result.experiments.knockouts_ms) {
+      std::cout << fmt::format("{{\"op\": \"knockouts\", \"n\": {}, \"heads\": {}, \"wall_ms\": {:.2f}}}\n",
+                               result.experiments.tokens, result.experiments.heads, ms);
     }
     for (const ViewCost& view : result.views) {
       std::cout << fmt::format("{{\"op\": \"view-{}\", \"n\": {}, \"wall_ms\": {:.2f}}}\n", view.id, result.tokens,
@@ -198,6 +216,7 @@ int run_viewer_bench(const BenchFlags& flags) {
       {"of it: forward pass", &KeystrokeCost::run_ms},
       {"of it: one frame", &KeystrokeCost::frame_ms}};
   for (const auto& [name, cost] : rows) std::cout << fmt::format("{:<24} {}\n", name, spread(result.keystrokes, cost));
+  print_experiments(result.experiments);
   std::cout << fmt::format("\na frame of each view at {} tokens, processor time outside of the driver, ms\n", result.tokens);
   for (const ViewCost& view : result.views) std::cout << fmt::format("{:<24} {:>10.2f}\n", view.id, view.frame_ms);
   return 0;
@@ -289,7 +308,8 @@ void add_effort_flags(CLI::App& app, BenchFlags& flags) {
   add_plain_flag(
       app, "--viewer",
       "instead: open the window offscreen and type into it (--rounds N characters): from launch to the first heatmap, "
-      "from a keystroke to its maps, and what a frame of each view costs",
+      "from a keystroke to its maps, from a painted cell to its maps, knocking out every head, and what a frame of each "
+      "view costs",
       kGroup, [&flags] { flags.is_viewer = true; });
   add_flag(
       app, "--roofline", "FILE",

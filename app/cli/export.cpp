@@ -10,8 +10,10 @@
 
 #include "app/cli/model_flags.h"
 #include "app/cli/progress_bar.h"
+#include "app/cli/state_flags.h"
 #include "app/exports/job.h"
 #include "app/exports/plan.h"
+#include "app/state/comparison.h"
 #include "app/state/field.h"
 #include "app/state/usage.h"
 
@@ -61,6 +63,8 @@ constexpr const char* kExportFooter =
     "  headlight export --model captions-gpt2 --text-file long.txt --join-lines on --stretch-positions on --layer 0 --head "
     "3 "
     "--queries 0:4096 --keys 0:4096 --format tiles --out map\n"
+    "  headlight export --text \"the cat sat\" --compare-text \"the dog sat\" --model captions-gpt2 --format svg,csv --out "
+    "changed\n"
     "  headlight export --session notes.headlight.json --format svg --out figures\n"
     "  headlight export --preset notebook-004 --stages x,q,k,v,scores,weights,merged --format npy --out notebook-004\n"
     "  headlight export --text \"a b c\" --mask-file mask.json --fill -1e9 --format json --out masked";
@@ -69,8 +73,43 @@ struct ExportFlags {
   ModelFlags model;
   ExportOptions options;
   std::optional<view::ValueLimits> range;  ///< of every figure
+  std::vector<StateEdit> comparisons;      ///< each freezes what is subtracted; one at most
   std::string device;
 };
+
+/// What every number is a difference from: one of these flags.
+void add_comparison_flags(CLI::App& app, ExportFlags* flags) {
+  constexpr const char* kComparison = "Comparison";
+  add_flag(
+      app, "--compare-with", "FILE|trained",
+      "write the run minus a saved session's, of a text with as many tokens, or minus the same text with the model as it "
+      "was trained",
+      kComparison, [=](const std::string& text) { flags->comparisons.push_back(parse_comparison("--compare-with", text)); });
+  add_flag(app, "--compare-text", "TEXT", "write the run minus the same with another text of as many tokens", kComparison,
+           [=](const std::string& text) {
+             flags->comparisons.emplace_back([text](State& state) {
+               State other = state;
+               other.text() = text;
+               if (is_model(other.source)) other.model().ids.clear();
+               state.compare.frozen = freeze(other);
+             });
+           });
+  add_flag(app, "--compare-mask", "RULE",
+           "write the run minus the same with another mask rule, as --mask takes it: none, causal, window:3, \u2026",
+           kComparison, [=](const std::string& text) {
+             const Result<attention::MaskRule> rule = attention::parse_rule(text);
+             if (!rule) throw UsageError("--compare-mask: {}", rule.error());
+             flags->comparisons.emplace_back([rule = *rule](State& state) {
+               State other = state;
+               for (attention::MaskSpec& mask : other.masks.by_kind) {
+                 const bool pads = mask.rule.key_padding;
+                 mask.rule = rule;
+                 mask.rule.key_padding = pads;
+               }
+               state.compare.frozen = freeze(other);
+             });
+           });
+}
 
 template <typename Item>
 void add_once(std::vector<Item>& items, Item item) {
@@ -225,6 +264,11 @@ int run_command(ExportFlags& flags) {
   State state;
   flags.model.apply(state);
   options.inputs = run_inputs(state);
+  if (flags.comparisons.size() > 1) throw UsageError("--compare-with, --compare-text and --compare-mask exclude each other");
+  if (!flags.comparisons.empty()) {
+    flags.comparisons.front()(state);
+    options.reference = *state.compare.frozen;
+  }
   options.models = flags.model.models();
   const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
   runner->watch_compiling(compile_bar());
@@ -242,6 +286,7 @@ Subcommand add_export_command(CLI::App& app) {
   add_output_flags(*command, &flags->options);
   add_figure_flags(*command, flags.get());
   add_selection_flags(*command, &flags->options);
+  add_comparison_flags(*command, flags.get());
   flags->model.add_to(*command, "--scale,--score-scale", "the playground's seeded weights");
   add_device_flag(*command, flags->device);
   set_footer(*command, kExportFooter);

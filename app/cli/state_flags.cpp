@@ -34,6 +34,21 @@ std::string view_help() {
 
 }  // namespace
 
+StateEdit parse_comparison(const std::string& flag, const std::string& text) {
+  if (text == "trained") {
+    return [](State& state) {
+      State trained = state;
+      restore_training(trained);
+      state.compare.frozen = freeze(trained);
+    };
+  }
+  const Result<State> session = load_session(text);
+  if (!session) throw Error("{}: {}", flag, session.error());
+  State other = *session;
+  find_moved_model(other);
+  return [frozen = freeze(other)](State& state) { state.compare.frozen = frozen; };
+}
+
 void StateFlags::add_to(CLI::App& app) {
   constexpr const char* kGroup = "What is shown";
   const std::vector<std::string> ids = view_ids();
@@ -58,21 +73,7 @@ void StateFlags::add_comparison(CLI::App& app, const char* group) {
   add_flag(app, "--compare-with", "FILE|trained",
            "show how the run differs from a saved session's, of a text with as many tokens, or from the same text with the "
            "model as it was trained",
-           group, [this](const std::string& text) {
-             if (text == "trained") {
-               edits_.push_back([](State& state) {
-                 State trained = state;
-                 restore_training(trained);
-                 state.compare.frozen = freeze(trained);
-               });
-               return;
-             }
-             const Result<State> session = load_session(text);
-             if (!session) throw Error("--compare-with: {}", session.error());
-             State other = *session;
-             find_moved_model(other);
-             edits_.push_back([frozen = freeze(other)](State& state) { state.compare.frozen = frozen; });
-           });
+           group, [this](const std::string& text) { edits_.push_back(parse_comparison("--compare-with", text)); });
 }
 
 void StateFlags::apply(State& state) const {

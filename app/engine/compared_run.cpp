@@ -8,6 +8,7 @@
 #include "app/engine/computed_run.h"
 #include "app/quantities/evaluation.h"
 #include "core/error.h"
+#include "text/tokenizer.h"
 
 namespace headlight::app {
 namespace {
@@ -17,12 +18,53 @@ std::string why_not_together(const RunInputs& wanted, const RunInputs& newest) {
   if (is_capture(wanted.source) != is_capture(newest.source)) {
     return is_capture(wanted.source) ? "the reference run is a capture" : "the reference run is no capture";
   }
-  if (model_path(wanted.source) != model_path(newest.source)) return "the reference run is of another model";
+  if (is_model(wanted.source) != is_model(newest.source)) {
+    return is_model(wanted.source) ? "the reference run is of a model, this one isn't"
+                                   : "this run is of a model, the reference run isn't";
+  }
   const auto* wanted_model = std::get_if<Model>(&wanted.source);
   const auto* newest_model = std::get_if<Model>(&newest.source);
   if (wanted_model && newest_model && wanted_model->precision != newest_model->precision) {
     const bool is_f16 = wanted_model->precision == inference::Precision::F16;
     return fmt::format("the reference run has {} weights, this run {}", is_f16 ? "f16" : "f32", is_f16 ? "f32" : "f16");
+  }
+  return {};
+}
+
+/// Do the tokenizers of two models give every id the same token?
+bool have_same_tokens(const text::Tokenizer& left, const text::Tokenizer& right) {
+  if (&left == &right) return true;
+  if (left.vocabulary_size() != right.vocabulary_size()) return false;
+  for (std::uint32_t id = 0; id < left.vocabulary_size(); ++id) {
+    if (left.token_string(id) != right.token_string(id)) return false;
+  }
+  return true;
+}
+
+/// Do two networks have the same layers, heads and widths?
+bool have_same_heads(const model::Network& left, const model::Network& right) {
+  const std::vector<model::BlockRef> blocks = left.blocks();
+  return blocks == right.blocks() && std::ranges::all_of(blocks, [&](model::BlockRef block) {
+           const model::AttentionConfig &a = left.layer(block).config, &b = right.layer(block).config;
+           return a.heads == b.heads && a.kv_head_count() == b.kv_head_count() && a.d_model == b.d_model && a.d_k == b.d_k &&
+                  a.d_v == b.d_v;
+         });
+}
+
+/// Why runs of two models have no differences; empty: they may have. Told before the other model's weights are uploaded.
+std::string why_not_comparable(const RunSource::Source& reference, const RunSource::Source& newest) {
+  if (!reference.model || !newest.model || reference.model == newest.model) return {};
+  const text::Tokenizer *theirs = reference.model->tokenizer.get(), *ours = newest.model->tokenizer.get();
+  if (theirs == nullptr || ours == nullptr || !have_same_tokens(*theirs, *ours)) {
+    return "the reference run is of a model with another tokenizer";
+  }
+  const text::Tokenizer *written = reference.model->predicted_tokenizer(),
+                        *ours_written = newest.model->predicted_tokenizer();
+  if ((written != theirs || ours_written != ours) && !have_same_tokens(*written, *ours_written)) {
+    return "the reference run is of a model that writes another tokenizer's tokens";
+  }
+  if (!have_same_heads(*reference.network, *newest.network)) {
+    return "the reference run is of a model with other layers, heads or widths";
   }
   return {};
 }
@@ -76,7 +118,10 @@ void ComparedRun::compute(const RunInputs& wanted, const Newest& newest, Runner&
   failure_.clear();
   try {
     RunSource source = newest.source;  // which shares its weights where they are the same
+    const RunSource::Source newest_source = source.build(newest.inputs);
     const RunSource::Source& built = source.build(wanted);
+    failure_ = why_not_comparable(built, newest_source);
+    if (!failure_.empty()) return;
     std::shared_ptr<const inference::Run> base = newest.run;
     run_ = compute_run(runner, built, wanted, std::move(base));
     ++number_;

@@ -25,16 +25,17 @@ std::uint32_t heads_behind(const ExportBlocks& blocks) {
   return blocks.shape.heads * (blocks.mean == HeadMean::Kind ? blocks.all_layers : 1);
 }
 
-exporting::FigureMap read_map(const inference::Run& run, const ExportBlocks& blocks, const TileQuery& query,
+exporting::FigureMap read_map(const Runs& runs, const ExportBlocks& blocks, const TileQuery& query,
                               const Checkpoint& checkpoint) {
-  const double all = static_cast<double>(query.rows) * query.columns * heads_behind(blocks);
+  const double runs_behind = blocks.is_difference ? 2.0 : 1.0;
+  const double all = static_cast<double>(query.rows) * query.columns * heads_behind(blocks) * runs_behind;
   const auto observe = [&](std::size_t cells) {
     if (checkpoint) checkpoint(std::min(static_cast<double>(cells) / all, 1.0));
   };
-  return exporting::make_map(evaluate({.run = run}, query, observe));
+  return exporting::make_map(evaluate(runs, query, observe));
 }
 
-exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
+exporting::FigureStyle style_of(const ExportBlocks& blocks, Stage stage, const ExportOptions& options) {
   const Result<view::ColorMap> color_map = view::parse_color_map(options.color_map);
   if (!color_map) throw Error(color_map.error());
   exporting::FigureStyle style;
@@ -47,7 +48,7 @@ exporting::FigureStyle style_of(Stage stage, const ExportOptions& options) {
   style.is_dark = options.is_dark;
   style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;
   style.png_scale = static_cast<double>(options.dpi) / 96.0;
-  return quantity(stage).colors == ColorKind::Diverging ? exporting::diverging(style) : style;
+  return quantity(quantity_of(blocks, stage)).colors == ColorKind::Diverging ? exporting::diverging(style) : style;
 }
 
 std::string place(const ExportBlocks& blocks, const MatrixRef& matrix, bool names_head) {
@@ -78,6 +79,7 @@ std::string model_name(const Model& model) {
 std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options) {
   const RunInputs& inputs = options.inputs;
   const inference::BlockShape& shape = blocks.shape;
+  const std::string less = options.reference ? "; minus " + options.reference->name : std::string();
   std::string text = match(
       inputs.source,
       [&](const Playground& playground) {
@@ -88,10 +90,10 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
       [&](const Capture& capture) {
         return fmt::format("captured in {}", std::filesystem::path(capture.path).filename().string());
       });
-  if (is_capture(inputs.source)) return text + fmt::format(", {} head{}", shape.heads, shape.heads == 1 ? "" : "s");
+  if (is_capture(inputs.source)) return text + fmt::format(", {} head{}", shape.heads, shape.heads == 1 ? "" : "s") + less;
   text += fmt::format(", {} head{}, d_k {}, d_v {}, scale {:.4g}", shape.heads, shape.heads == 1 ? "" : "s", shape.d_k,
                       shape.d_v, static_cast<double>(blocks.scale));
-  return text + "; " + mask_in_words(inputs.masks[blocks.kind]);
+  return text + "; " + mask_in_words(inputs.masks[blocks.kind]) + less;
 }
 
 /// The index at which padding begins along the rows or columns of a matrix, of which `shown` are drawn; left padding is
@@ -119,7 +121,7 @@ std::string mask_in_words(const attention::MaskSpec& mask) {
   return text + ", fill " + std::string(attention::to_string(mask.fill));
 }
 
-exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
+exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks,
                                        const MatrixRef& matrix, const ExportOptions& options, const Checkpoint& checkpoint) {
   const Quantity& shown = quantity(quantity_of(blocks, matrix.stage));
   const bool is_map = shown.is_map();
@@ -131,7 +133,7 @@ exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::M
     figure.title = fmt::format("{} · {}", shown.figure_title, place(blocks, matrix, attention::is_per_head(matrix.stage)));
   }
   figure.subtitle = settings_in_words(blocks, options);
-  figure.map = read_map(run, blocks, pooled_matrix(blocks, matrix, kFigureEdge), checkpoint);
+  figure.map = read_map(runs, blocks, pooled_matrix(blocks, matrix, kFigureEdge), checkpoint);
   figure.rows.title = axes.row_name;
   figure.rows.tokens = std::move(axes.rows);
   const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
@@ -148,12 +150,12 @@ exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::M
     figure.columns.length = real_tokens(input.keys(blocks.kind), matrix.batch, blocks.keys);
   }
   figure.value_title = shown.value_title;
-  figure.marks_empty_rows = matrix.stage == Stage::Weights;
-  figure.style = style_of(matrix.stage, options);
+  figure.marks_empty_rows = matrix.stage == Stage::Weights && !blocks.is_difference;
+  figure.style = style_of(blocks, matrix.stage, options);
   return figure;
 }
 
-exporting::ContactSheet heads_figure(const inference::Run& run, const ExportBlocks& blocks, const MatrixRef& first,
+exporting::ContactSheet heads_figure(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& first,
                                      const ExportOptions& options, const Checkpoint& checkpoint) {
   const Quantity& shown = quantity(quantity_of(blocks, first.stage));
   exporting::ContactSheet sheet;
@@ -168,12 +170,12 @@ exporting::ContactSheet heads_figure(const inference::Run& run, const ExportBloc
       if (checkpoint) checkpoint((head + share) / heads.count);
     };
     sheet.panels.push_back({.title = fmt::format("head {}", matrix.head),
-                            .map = read_map(run, blocks, pooled_matrix(blocks, matrix, kPanelEdge), of_panel)});
+                            .map = read_map(runs, blocks, pooled_matrix(blocks, matrix, kPanelEdge), of_panel)});
   }
   sheet.row_title = to_string(shown.rows);
   sheet.column_title = to_string(shown.columns);
   sheet.value_title = shown.value_title;
-  sheet.style = style_of(first.stage, options);
+  sheet.style = style_of(blocks, first.stage, options);
   return sheet;
 }
 

@@ -15,12 +15,12 @@ inline constexpr std::uint32_t kFigureEdge = 1024, kPanelEdge = 256;
 std::uint32_t figure_pool(std::uint32_t rows, std::uint32_t columns, std::uint32_t edge);
 
 /// One matrix with title, settings, tokens and colour bar. Matrices too large for an image come pooled from the device.
-exporting::HeatmapFigure matrix_figure(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
+exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks,
                                        const MatrixRef& matrix, const ExportOptions& options,
                                        const Checkpoint& checkpoint = {});
 
 /// All selected heads of one layer and batch item on one scale.
-exporting::ContactSheet heads_figure(const inference::Run& run, const ExportBlocks& blocks, const MatrixRef& first,
+exporting::ContactSheet heads_figure(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& first,
                                      const ExportOptions& options, const Checkpoint& checkpoint = {});
 
 /// "mask causal, padding masked, fill -inf": one line.

@@ -46,6 +46,8 @@ struct IndexRange {
 /// Options of an export. An empty selection means all of that axis.
 struct ExportOptions : ExportContents {
   RunInputs inputs;
+  /// Every matrix is written as the run minus this one; hidden states and logits as well.
+  std::optional<FrozenRun> reference = {};
   std::shared_ptr<ModelCache> models = {};  ///< may hold the model that `inputs` names; none: it is opened again
   std::vector<ExportFormat> formats = {ExportFormat::Png};
   std::optional<model::BlockKind> kind;

@@ -27,9 +27,9 @@ using exporting::Json;
 exporting::HeatmapFigure mean_figure(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
                                      const ExportOptions& options) {
   MatrixRef matrix{.block = blocks.layers.back()};
-  exporting::HeatmapFigure figure = matrix_figure(run, input, blocks, matrix, options);
+  exporting::HeatmapFigure figure = matrix_figure({.run = run}, input, blocks, matrix, options);
   for (matrix.head = 1; matrix.head < blocks.shape.heads; ++matrix.head) {
-    const exporting::FigureMap head = matrix_figure(run, input, blocks, matrix, options).map;
+    const exporting::FigureMap head = matrix_figure({.run = run}, input, blocks, matrix, options).map;
     for (std::size_t i = 0; i < head.values.size(); ++i) figure.map.values[i] += head.values[i];
   }
   for (float& value : figure.map.values) value /= static_cast<float>(blocks.shape.heads);
@@ -77,7 +77,7 @@ void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& mod
   const exporting::FileNaming naming{.layers = blocks.all_layers, .heads = blocks.shape.heads, .has_kinds = has_target};
   for (const model::BlockRef layer : blocks.layers) {
     const std::string name = naming.contact_sheet(layer, 0, attention::Stage::Weights, "png");
-    exporting::write_png(directory / name, heads_figure(*run, blocks, {.block = layer}, options));
+    exporting::write_png(directory / name, heads_figure({.run = *run}, blocks, {.block = layer}, options));
   }
   if (!has_target) return;
   exporting::write_png(directory / "alignment.png", mean_figure(*run, *source.input, blocks, options));

@@ -26,7 +26,8 @@ class NameList {
                                        .batch = shape.batch,
                                        .heads = shape.heads,
                                        .has_kinds = layers_.size() > 1,
-                                       .has_norms = options_.weighs_values};
+                                       .has_norms = options_.weighs_values,
+                                       .has_differences = options_.reference.has_value()};
     if (options_.mean != HeadMean::None) return add_mean(naming, block, shape, stage);
     const bool is_of_keys = stage == Stage::K || stage == Stage::V;
     const std::uint32_t all_heads = is_of_keys && shape.kv_heads > 0 ? shape.kv_heads : shape.heads;
@@ -55,7 +56,7 @@ class NameList {
 
   void add_result(const std::string& name) {
     for (const ExportFormat format : options_.formats) {
-      if (format == ExportFormat::Npy) names_.insert(name + ".npy");
+      if (format == ExportFormat::Npy) names_.insert((options_.reference ? "difference_" : "") + name + ".npy");
     }
   }
 

@@ -50,7 +50,7 @@ MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& block
   return axes;
 }
 
-exporting::WrittenStage write_stage_npy(const inference::Run& run, const ExportBlocks& blocks, Stage stage,
+exporting::WrittenStage write_stage_npy(const Runs& runs, const ExportBlocks& blocks, Stage stage,
                                         const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const Quantity& written = quantity(quantity_of(blocks, stage));
   Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count};
@@ -65,7 +65,7 @@ exporting::WrittenStage write_stage_npy(const inference::Run& run, const ExportB
     for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
       for (std::uint32_t head = 0; head < heads.count; ++head) {
         const TileQuery matrix = selected_matrix(blocks, block, stage, blocks.batch.first + batch, heads.first + head);
-        read_strips(run, matrix, [&](const attention::Tile& strip) {
+        read_strips(runs, matrix, [&](const attention::Tile& strip) {
           checkpoint(static_cast<double>(file.appended()) / static_cast<double>(std::max<std::size_t>(file.expected(), 1)));
           file.append(strip.values);
         });
@@ -77,13 +77,13 @@ exporting::WrittenStage write_stage_npy(const inference::Run& run, const ExportB
       .file = path.filename().string(), .stage = path.stem().string(), .shape = std::move(shape), .axes = std::move(axes)};
 }
 
-void write_matrix_csv(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
-                      const MatrixRef& matrix, const std::filesystem::path& path, const Checkpoint& checkpoint) {
+void write_matrix_csv(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                      const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const MatrixAxes axes = matrix_axes(input, blocks, matrix);
   AtomicFile file(path);
   exporting::CsvWriter writer(exporting::sink_of(file), axes.row_name + "/" + axes.column_name, axes.columns);
   const TileQuery request = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
-  read_strips(run, request, [&](const attention::Tile& strip) {
+  read_strips(runs, request, [&](const attention::Tile& strip) {
     checkpoint(share_before(strip, request));
     const std::span<const float> values = strip.values;
     for (std::uint32_t row = 0; row < strip.request.rows; ++row) {
@@ -94,12 +94,13 @@ void write_matrix_csv(const inference::Run& run, const model::ModelInput& input,
   file.finish();
 }
 
-void write_matrix_json(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
-                       const MatrixRef& matrix, const std::filesystem::path& path, const Checkpoint& checkpoint) {
+void write_matrix_json(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                       const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const MatrixAxes axes = matrix_axes(input, blocks, matrix);
   const Quantity& written = quantity(quantity_of(blocks, matrix.stage));
-  exporting::Json head = {{"stage", blocks.weighs_values ? written.id : std::string(attention::to_string(matrix.stage))},
-                          {"attention", model::to_string(matrix.block.kind)}};
+  exporting::Json head = {
+      {"stage", blocks.weighs_values || blocks.is_difference ? written.id : std::string(attention::to_string(matrix.stage))},
+      {"attention", model::to_string(matrix.block.kind)}};
   if (blocks.mean != HeadMean::Kind) head["layer"] = matrix.block.layer.value;
   head["batch"] = matrix.batch;
   if (blocks.mean != HeadMean::None) {
@@ -113,7 +114,7 @@ void write_matrix_json(const inference::Run& run, const model::ModelInput& input
   const TileQuery request = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   AtomicFile file(path);
   exporting::JsonTensorWriter writer(exporting::sink_of(file), head, Shape{request.rows, request.columns});
-  read_strips(run, request, [&](const attention::Tile& strip) {
+  read_strips(runs, request, [&](const attention::Tile& strip) {
     checkpoint(share_before(strip, request));
     writer.append(strip.values);
   });

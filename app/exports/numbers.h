@@ -30,12 +30,12 @@ struct MatrixAxes {
 MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix);
 
 /// Every selected matrix of a stage as one .npy: [layer, batch, head, row, column], or without the head axis.
-exporting::WrittenStage write_stage_npy(const inference::Run& run, const ExportBlocks& blocks, attention::Stage stage,
+exporting::WrittenStage write_stage_npy(const Runs& runs, const ExportBlocks& blocks, attention::Stage stage,
                                         const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-void write_matrix_csv(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
-                      const MatrixRef& matrix, const std::filesystem::path& path, const Checkpoint& checkpoint);
-void write_matrix_json(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
-                       const MatrixRef& matrix, const std::filesystem::path& path, const Checkpoint& checkpoint);
+void write_matrix_csv(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                      const std::filesystem::path& path, const Checkpoint& checkpoint);
+void write_matrix_json(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                       const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 }  // namespace headlight::app

@@ -97,6 +97,7 @@ std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Netwo
     blocks.keys = select("--keys", "keys", options.keys, blocks.shape.keys);
     blocks.mean = options.mean;
     blocks.weighs_values = options.weighs_values;
+    blocks.is_difference = options.reference.has_value();
     if (options.mean == HeadMean::Kind) blocks.layers.resize(1);
     selected.push_back(std::move(blocks));
   }
@@ -119,7 +120,9 @@ AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage) {
 }
 
 QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage) {
-  return stage == attention::Stage::Weights ? weights_of(blocks.mean, blocks.weighs_values) : QuantityId(stage);
+  const QuantityId written =
+      stage == attention::Stage::Weights ? weights_of(blocks.mean, blocks.weighs_values) : QuantityId(stage);
+  return blocks.is_difference ? difference_of(written) : written;
 }
 
 inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::Stage stage) {
@@ -144,15 +147,14 @@ TileQuery selected_matrix(const ExportBlocks& blocks, model::BlockRef block, att
           .pool = 1};
 }
 
-void read_strips(const inference::Run& run, const TileQuery& matrix,
-                 const std::function<void(const attention::Tile& strip)>& use) {
+void read_strips(const Runs& runs, const TileQuery& matrix, const std::function<void(const attention::Tile& strip)>& use) {
   const std::uint32_t rows_at_once = std::max(1u, kStripCells / matrix.columns);
   const auto norms = std::make_shared<HeadNormsCache>();
   for (std::uint32_t row = 0; row < matrix.rows; row += rows_at_once) {
     TileQuery strip = matrix;
     strip.row = matrix.row + row;
     strip.rows = std::min(rows_at_once, matrix.rows - row);
-    use(evaluate({.run = run, .norms = norms}, strip));
+    use(evaluate({.run = runs.run, .reference = runs.reference, .norms = norms}, strip));
   }
 }
 

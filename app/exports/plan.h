@@ -7,6 +7,7 @@
 
 #include "app/engine/runner.h"
 #include "app/exports/job.h"
+#include "app/quantities/evaluation.h"
 #include "app/quantities/tile_query.h"
 
 namespace headlight::app {
@@ -28,6 +29,7 @@ struct ExportBlocks {
   AxisRange queries, keys;         ///< of maps
   HeadMean mean = HeadMean::None;  ///< in place of `heads`; of all layers: `layers` has the first alone
   bool weighs_values = false;      ///< weights are written as norms
+  bool is_difference = false;      ///< of two runs, in each stage
   std::string prefix;              ///< of file names: "encoder_" where the network has several kinds, else empty
 };
 
@@ -56,7 +58,7 @@ AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage);
 /// block has no such stage.
 inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::Stage stage);
 
-/// What is written of a stage: itself; of weights the selected mean, or norms.
+/// What is written of a stage: itself; of weights the selected mean, or norms; where two runs are compared the difference.
 QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage);
 
 /// The matrix of a stage in one batch item and one of the stage's heads, or the selected part of a map; exact.
@@ -65,7 +67,6 @@ TileQuery selected_matrix(const ExportBlocks& blocks, model::BlockRef block, att
 
 /// Evaluates the selected `matrix` in strips of rows, top to bottom, so that one of any size passes through a bounded
 /// buffer.
-void read_strips(const inference::Run& run, const TileQuery& matrix,
-                 const std::function<void(const attention::Tile& strip)>& use);
+void read_strips(const Runs& runs, const TileQuery& matrix, const std::function<void(const attention::Tile& strip)>& use);
 
 }  // namespace headlight::app

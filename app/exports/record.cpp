@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/quantities/shown_map.h"
+#include "app/state/field_values.h"
 #include "app/state/state_json.h"
 #include "app/state/state_names.h"
 #include "export/json.h"
@@ -28,7 +29,7 @@ Json describe_language_model(const inference::LanguageModel& model, const Model&
   return about;
 }
 
-/// Gains and patterns of heads.
+/// Gains and patterns of heads, and activations that were put into the run.
 void describe_changes(const RunInputs& inputs, Json& about) {
   const auto head = [](const auto& which) {
     return Json{
@@ -42,26 +43,32 @@ void describe_changes(const RunInputs& inputs, Json& about) {
     about["patterns"].push_back(head(which));
     about["patterns"].back()["pattern"] = attention::to_string(pattern);
   }
+  if (!inputs.changes.empty()) about["changes"] = Json(write_changes(inputs.changes));
 }
 
-/// The settings that rebuild the network, and its sizes.
-Json describe_model(const RunRecord& record) {
-  const RunInputs& inputs = record.options.inputs;
-  Json model = match(
+/// The settings that rebuild the network, and what was changed about it.
+Json describe_source(const RunInputs& inputs, const inference::LanguageModel* language_model) {
+  Json about = match(
       inputs.source,
       [](const Playground& playground) {
-        Json about = {{"text", playground.text}, {"key_text", playground.key_text}};
-        about.update(Json(to_json(playground.settings)));
-        return about;
+        Json settings = {{"text", playground.text}, {"key_text", playground.key_text}};
+        settings.update(Json(to_json(playground.settings)));
+        return settings;
       },
       [](const Notebook& notebook) -> Json {
         return {{"preset", notebook.name}, {"about", inference::make_notebook(notebook.name).summary}};
       },
-      [&](const Model& choice) { return describe_language_model(*record.language_model, choice); },
+      [&](const Model& choice) { return describe_language_model(*language_model, choice); },
       [](const Capture& capture) -> Json {
         return {{"capture", capture.path}};
       });
-  describe_changes(inputs, model);
+  describe_changes(inputs, about);
+  return about;
+}
+
+/// The source, and its sizes.
+Json describe_model(const RunRecord& record) {
+  Json model = describe_source(record.options.inputs, record.language_model);
   for (const ExportBlocks& blocks : record.blocks) {
     const inference::BlockShape& shape = blocks.shape;
     Json& attention = model["attention"][std::string(model::to_string(blocks.kind))];
@@ -88,6 +95,21 @@ Json describe_selection(const RunRecord& record) {
           {"mean", options.mean == HeadMean::None ? Json(nullptr) : Json(to_string(options.mean))},
           {"norms", options.weighs_values},
           {"notes", record.notes}};
+}
+
+/// The run that is subtracted: what it is called, its source, tokens and masks.
+Json describe_reference(const RunRecord& record) {
+  const FrozenRun& frozen = *record.options.reference;
+  const model::ModelInput& input = *record.reference->input;
+  Json about = {{"name", frozen.name},
+                {"model", describe_source(frozen.inputs, record.reference->model.get())},
+                {"tokens", exporting::describe_tokens(input.source)}};
+  if (input.target) about["target_tokens"] = exporting::describe_tokens(*input.target);
+  if (is_capture(frozen.inputs.source)) return about;
+  for (const ExportBlocks& blocks : record.blocks) {
+    about["masks"][std::string(model::to_string(blocks.kind))] = exporting::describe_mask(frozen.inputs.masks[blocks.kind]);
+  }
+  return about;
 }
 
 bool has_figures(const ExportOptions& options) {
@@ -121,6 +143,7 @@ void write_run_record(const std::filesystem::path& path, const RunRecord& record
     }
   }
   run.stages = record.stages;
+  if (record.reference != nullptr) run.reference = describe_reference(record);
   exporting::write_run_json(path, run);
 }
 

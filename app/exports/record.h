@@ -19,6 +19,7 @@ struct RunRecord {
   const std::vector<ExportBlocks>& blocks;
   const std::vector<exporting::WrittenStage>& stages;
   const std::vector<std::string>& notes;
+  const RunSource::Source* reference = nullptr;  ///< of the run that is compared with; null: none is
 };
 
 /// Throws Error in one line when the file can't be written.

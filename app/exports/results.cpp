@@ -1,8 +1,10 @@
 #include "app/exports/results.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
+#include "core/error.h"
 #include "export/npy.h"
 
 namespace headlight::app {
@@ -11,20 +13,30 @@ namespace {
 /// Logits that are read at once: 64 MiB.
 constexpr std::uint32_t kLogitsAtOnce = 1u << 24;
 
+/// What `read` reads of the run, less what it reads of the reference where there is one.
+Tensor difference_of(const Runs& runs, const std::function<Tensor(const inference::Run& run)>& read) {
+  Tensor result = read(runs.run);
+  if (runs.reference == nullptr) return result;
+  const Tensor other = read(*runs.reference);
+  if (other.shape != result.shape) throw Error("the two runs' results have different shapes: they have no difference");
+  for (std::size_t i = 0; i < result.values.size(); ++i) result.values[i] -= other.values[i];
+  return result;
+}
+
 }  // namespace
 
-exporting::WrittenStage write_encoder_output(const inference::Run& run, const std::filesystem::path& path) {
-  const Tensor output = run.encoder_output();
+exporting::WrittenStage write_encoder_output(const Runs& runs, const std::filesystem::path& path) {
+  const Tensor output = difference_of(runs, [](const inference::Run& run) { return run.encoder_output(); });
   exporting::write_npy(path, output);
   return {.file = path.filename().string(),
-          .stage = "encoder_output",
+          .stage = path.stem().string(),
           .shape = output.shape,
           .axes = {"batch", "token", "feature"}};
 }
 
-exporting::WrittenStage write_hidden(const inference::Run& run, inference::Stack stack, const std::filesystem::path& path,
+exporting::WrittenStage write_hidden(const Runs& runs, inference::Stack stack, const std::filesystem::path& path,
                                      const std::string& name) {
-  const Tensor hidden = run.hidden(stack);
+  const Tensor hidden = difference_of(runs, [&](const inference::Run& run) { return run.hidden(stack); });
   exporting::write_npy(path, hidden);
   return {.file = path.filename().string(),
           .stage = name,
@@ -32,9 +44,8 @@ exporting::WrittenStage write_hidden(const inference::Run& run, inference::Stack
           .axes = {"layer", "batch", "token", "feature"}};
 }
 
-exporting::WrittenStage write_logits(const inference::Run& run, const model::Network& network,
-                                     const model::ModelInput& input, const std::filesystem::path& path,
-                                     const Checkpoint& checkpoint) {
+exporting::WrittenStage write_logits(const Runs& runs, const model::Network& network, const model::ModelInput& input,
+                                     const std::filesystem::path& path, const Checkpoint& checkpoint) {
   const bool has_decoder = !network.layers->decoder.empty();
   const model::TokenBatch& tokens = has_decoder ? *input.target : input.source;
   const std::size_t layers = has_decoder ? network.layers->decoder.size() : network.layers->encoder.size();
@@ -51,12 +62,15 @@ exporting::WrittenStage write_logits(const inference::Run& run, const model::Net
       const double before =
           static_cast<double>(file.appended()) / static_cast<double>(std::max<std::size_t>(file.expected(), 1));
       checkpoint(before);
-      file.append(run.logits(states).values);
+      file.append(difference_of(runs, [&](const inference::Run& run) { return run.logits(states); }).values);
       states.clear();
     }
   }
   file.finish();
-  return {.file = path.filename().string(), .stage = "logits", .shape = shape, .axes = {"batch", "token", "token_id"}};
+  return {.file = path.filename().string(),
+          .stage = path.stem().string(),
+          .shape = shape,
+          .axes = {"batch", "token", "token_id"}};
 }
 
 }  // namespace headlight::app

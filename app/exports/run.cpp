@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/engine/compared_run.h"
 #include "app/engine/computed_run.h"
 #include "app/engine/run_source.h"
 #include "app/exports/figures.h"
@@ -36,9 +37,15 @@ std::shared_ptr<const model::Network> without_transpose(const model::Network& ne
 /// One export from the forward pass to run.json. Files are planned first, so that progress knows how many there are.
 class ExportRun {
  public:
+  /// `reference`: what is compared with, and its source; null where the options have none.
   ExportRun(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,
-            const ExportOptions& options, const ExportObserver& observer)
-      : runner_(runner), run_(std::move(run)), source_(source), options_(options), observer_(observer) {}
+            const ExportOptions& options, const ExportObserver& observer, const KnownRun* reference = nullptr)
+      : runner_(runner),
+        run_(std::move(run)),
+        reference_(reference),
+        source_(source),
+        options_(options),
+        observer_(observer) {}
 
   ExportReport write() {
     blocks_ = select_blocks(*run_, *source_.network, options_);
@@ -56,7 +63,8 @@ class ExportRun {
                                                        .device = runner_.device_name(),
                                                        .blocks = blocks_,
                                                        .stages = stages_,
-                                                       .notes = report_.notes});
+                                                       .notes = report_.notes,
+                                                       .reference = reference_ ? &reference_->source : nullptr});
     return std::move(report_);
   }
 
@@ -85,7 +93,8 @@ class ExportRun {
     }
     if (options_.hidden) plan_hidden();
     if (options_.logits) plan_logits();
-    if (notebook_name(options_.inputs.source) == kUntransposedPreset && writes(ExportFormat::Npy)) plan_untransposed();
+    if (notebook_name(options_.inputs.source) == kUntransposedPreset && writes(ExportFormat::Npy) && !reference_)
+      plan_untransposed();
   }
 
   void plan_stage(const ExportBlocks& blocks, Stage stage) {
@@ -106,7 +115,7 @@ class ExportRun {
     }
     if (writes(ExportFormat::Npy)) {
       tasks_.push_back({naming(blocks).stage(blocks.kind, stage, "npy"), [this, &blocks, stage](const auto& path) {
-                          stages_.push_back(write_stage_npy(*run_, blocks, stage, path, checkpoint()));
+                          stages_.push_back(write_stage_npy(runs(), blocks, stage, path, checkpoint()));
                         }});
     }
     for (const model::BlockRef block : blocks.layers) {
@@ -123,12 +132,12 @@ class ExportRun {
     const auto add = [&](std::string_view extension, auto write_matrix) {
       tasks_.push_back(
           {file_name(blocks, matrix, extension), [this, &blocks, matrix, write_matrix](const std::filesystem::path& path) {
-             write_matrix(*run_, *source_.input, blocks, matrix, path, checkpoint());
+             write_matrix(runs(), *source_.input, blocks, matrix, path, checkpoint());
            }});
     };
     if (writes(ExportFormat::Tiles) && attention::is_map(matrix.stage)) {
       tasks_.push_back({file_name(blocks, matrix, "tiles"), [this, &blocks, matrix](const std::filesystem::path& folder) {
-                          write_matrix_tiles(*run_, blocks, matrix, options_, folder, checkpoint());
+                          write_matrix_tiles(runs(), blocks, matrix, options_, folder, checkpoint());
                         }});
     }
     if (writes(ExportFormat::Csv)) add("csv", write_matrix_csv);
@@ -136,7 +145,7 @@ class ExportRun {
     const auto add_figure = [&](std::string_view extension, auto write_figure) {
       tasks_.push_back(
           {file_name(blocks, matrix, extension), [this, &blocks, matrix, write_figure](const std::filesystem::path& path) {
-             write_figure(path, matrix_figure(*run_, *source_.input, blocks, matrix, options_, checkpoint()));
+             write_figure(path, matrix_figure(runs(), *source_.input, blocks, matrix, options_, checkpoint()));
            }});
     };
     using Write = void (*)(const std::filesystem::path&, const exporting::HeatmapFigure&);
@@ -149,7 +158,7 @@ class ExportRun {
     const auto add = [&](std::string_view extension, auto write_sheet) {
       tasks_.push_back({naming(blocks).contact_sheet(first.block, first.batch, first.stage, extension),
                         [this, &blocks, first, write_sheet](const std::filesystem::path& path) {
-                          write_sheet(path, heads_figure(*run_, blocks, first, options_, checkpoint()));
+                          write_sheet(path, heads_figure(runs(), blocks, first, options_, checkpoint()));
                         }});
     };
     using Write = void (*)(const std::filesystem::path&, const exporting::ContactSheet&);
@@ -158,8 +167,9 @@ class ExportRun {
   }
 
   /// A result of the whole network rather than of an attention.
-  void plan_result(const std::string& name, bool exists,
+  void plan_result(const std::string& result, bool exists,
                    std::function<exporting::WrittenStage(const std::filesystem::path&)> write) {
+    const std::string name = reference_ ? "difference_" + result : result;
     if (!writes(ExportFormat::Npy)) {
       report_.notes.push_back(name + " is left out: it is written as npy only");
     } else if (!exists) {
@@ -176,14 +186,15 @@ class ExportRun {
     if (files.empty()) plan_result("encoder_output", false, {});
     for (const HiddenFile& file : files) {
       plan_result(file.name, true, [this, file](const auto& path) {
-        return file.stack ? write_hidden(*run_, *file.stack, path, file.name) : write_encoder_output(*run_, path);
+        return file.stack ? write_hidden(runs(), *file.stack, path, path.stem().string())
+                          : write_encoder_output(runs(), path);
       });
     }
   }
 
   void plan_logits() {
     plan_result("logits", run_->has_logits(), [this](const auto& path) {
-      return write_logits(*run_, *source_.network, *source_.input, path, checkpoint());
+      return write_logits(runs(), *source_.network, *source_.input, path, checkpoint());
     });
   }
 
@@ -200,7 +211,7 @@ class ExportRun {
                    {.network = without_transpose(*source_.network), .input = *source_.input, .masks = options_.inputs.masks},
                    std::move(run_));
              }
-             stages_.push_back(write_stage_npy(*run_, blocks_.front(), stage, path, checkpoint()));
+             stages_.push_back(write_stage_npy(runs(), blocks_.front(), stage, path, checkpoint()));
              stages_.back().stage = name;
            }});
       is_first = false;
@@ -219,8 +230,11 @@ class ExportRun {
             .batch = blocks.shape.batch,
             .heads = blocks.shape.heads,
             .has_kinds = !blocks.prefix.empty(),
-            .has_norms = blocks.weighs_values};
+            .has_norms = blocks.weighs_values,
+            .has_differences = blocks.is_difference};
   }
+
+  Runs runs() const { return {.run = *run_, .reference = reference_ ? reference_->run.get() : nullptr}; }
 
   void begin_file(const std::string& file) {
     if (!progress_.file.empty()) ++progress_.done;
@@ -239,6 +253,7 @@ class ExportRun {
 
   Runner& runner_;
   std::shared_ptr<const inference::Run> run_;
+  const KnownRun* reference_;
   const RunSource::Source& source_;
   const ExportOptions& options_;
   const ExportObserver& observer_;
@@ -249,10 +264,22 @@ class ExportRun {
   ExportReport report_;
 };
 
+/// The run that is compared with. Throws Error where the two have no differences.
+KnownRun computed_reference(Runner& runner, const ExportOptions& options, const RunSource& sources,
+                            const std::shared_ptr<const inference::Run>& run) {
+  const RunInputs& inputs = options.reference->inputs;
+  ComparedRun compared;
+  compared.update(inputs, {.inputs = options.inputs, .source = sources, .run = run}, runner);
+  if (!compared.run()) throw Error("the runs can't be compared: {}", compared.refusal());
+  RunSource source = sources;
+  return {.run = compared.shared_run(), .source = source.build(inputs)};
+}
+
 }  // namespace
 
 ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer) {
-  if (const std::optional<KnownRun> known = runner.find(options.inputs)) {
+  const std::optional<KnownRun> known = options.reference ? std::nullopt : runner.find(options.inputs);
+  if (known) {
     return export_run(runner, known->run, known->source, options, observer);
   }
   RunSource sources(options.models ? options.models : std::make_shared<ModelCache>());
@@ -265,7 +292,10 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
       return !observer || observer(progress);
     });
   }
-  return export_run(runner, compute_run(runner, source, options.inputs, nullptr), source, options, observer);
+  std::shared_ptr<const inference::Run> run = compute_run(runner, source, options.inputs, nullptr);
+  if (!options.reference) return export_run(runner, std::move(run), source, options, observer);
+  const KnownRun reference = computed_reference(runner, options, sources, run);
+  return ExportRun(runner, std::move(run), source, options, observer, &reference).write();
 }
 
 ExportReport export_run(Runner& runner, std::shared_ptr<const inference::Run> run, const RunSource::Source& source,

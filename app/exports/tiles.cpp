@@ -19,8 +19,11 @@ using attention::Stage;
 
 constexpr std::uint32_t kMaskedLight = 0xFFEBEBEB, kMaskedDark = 0xFF2C2826;  // R | G << 8 | B << 16 | A << 24
 
-std::span<const std::uint32_t> colors_of(Stage stage, const ExportOptions& options) {
-  if (stage != Stage::Weights) return view::table(view::ColorMap::BlueRed);
+/// Have its numbers both signs? Else they are weights or norms.
+bool is_signed(const TileQuery& matrix) { return quantity(matrix.quantity).colors == ColorKind::Diverging; }
+
+std::span<const std::uint32_t> colors_of(bool has_both_signs, const ExportOptions& options) {
+  if (has_both_signs) return view::table(view::ColorMap::BlueRed);
   const Result<view::ColorMap> map = view::parse_color_map(options.color_map);
   if (!map) throw Error(map.error());
   return view::table(*map);
@@ -28,9 +31,9 @@ std::span<const std::uint32_t> colors_of(Stage stage, const ExportOptions& optio
 
 /// The largest finite value, or of signed stages the largest magnitude; masked scores without masked cells. 1 where there is
 /// none. The whole map passes through.
-float reach_of(const inference::Run& run, const TileQuery& matrix, Stage stage, const Checkpoint& checkpoint) {
+float reach_of(const Runs& runs, const TileQuery& matrix, Stage stage, const Checkpoint& checkpoint) {
   float reach = 0.0F;
-  read_strips(run, matrix, [&](const attention::Tile& strip) {
+  read_strips(runs, matrix, [&](const attention::Tile& strip) {
     checkpoint(static_cast<double>(strip.request.row - matrix.row) / matrix.rows);
     for (std::size_t i = 0; i < strip.values.size(); ++i) {
       const bool counts = std::isfinite(strip.values[i]) && (stage != Stage::Masked || strip.masked[i] == 0);
@@ -41,11 +44,11 @@ float reach_of(const inference::Run& run, const TileQuery& matrix, Stage stage, 
 }
 
 /// The largest weight of the map's rows, 1 / l: one column has the statistics of all rows.
-float largest_weight(const inference::Run& run, const TileQuery& matrix) {
+float largest_weight(const Runs& runs, const TileQuery& matrix) {
   TileQuery column = matrix;
   column.columns = 1;
   float largest = 0.0F;
-  for (const float sum : evaluate({.run = run}, column).row_sum) {
+  for (const float sum : evaluate(runs, column).row_sum) {
     if (sum > 0.0F) largest = std::max(largest, 1.0F / sum);
   }
   return largest > 0.0F ? largest : 1.0F;
@@ -54,32 +57,32 @@ float largest_weight(const inference::Run& run, const TileQuery& matrix) {
 bool is_norm(Stage stage, const ExportOptions& options) { return stage == Stage::Weights && options.weighs_values; }
 
 /// Do the limits follow from the values of the map, so that it has to be evaluated twice?
-bool looks_for_limits(Stage stage, const ExportOptions& options) {
-  return is_norm(stage, options) || (stage != Stage::Weights && !options.color_limits.contains(stage));
+bool looks_for_limits(const TileQuery& matrix, Stage stage, const ExportOptions& options) {
+  return is_norm(stage, options) || (is_signed(matrix) && !options.color_limits.contains(stage));
 }
 
-view::ValueLimits limits_of(const inference::Run& run, const TileQuery& matrix, Stage stage, const ExportOptions& options,
+view::ValueLimits limits_of(const Runs& runs, const TileQuery& matrix, Stage stage, const ExportOptions& options,
                             const Checkpoint& checkpoint) {
-  if (looks_for_limits(stage, options)) {
-    const float reach = reach_of(run, matrix, stage, checkpoint);
-    return {.low = stage == Stage::Weights ? 0.0F : -reach, .high = reach};
+  if (looks_for_limits(matrix, stage, options)) {
+    const float reach = reach_of(runs, matrix, stage, checkpoint);
+    return {.low = is_signed(matrix) ? -reach : 0.0F, .high = reach};
   }
   const auto chosen = options.color_limits.find(stage);
-  if (stage == Stage::Weights) {
+  if (!is_signed(matrix)) {
     if (chosen != options.color_limits.end()) return chosen->second;
-    return {.low = 0.0F, .high = largest_weight(run, matrix)};
+    return {.low = 0.0F, .high = largest_weight(runs, matrix)};
   }
   const float reach = std::max(std::abs(chosen->second.low), std::abs(chosen->second.high));
   return {.low = reach > 0.0F ? -reach : -1.0F, .high = reach > 0.0F ? reach : 1.0F};
 }
 
 /// Colours the cells of a tile, and says whether any of them has a value to show.
-bool paint(const attention::Tile& tile, const view::ValueLimits& limits, const ExportOptions& options,
+bool paint(const attention::Tile& tile, bool has_both_signs, const view::ValueLimits& limits, const ExportOptions& options,
            exporting::Pixels& pixels) {
   const Stage stage = tile.request.stage;
-  const std::span<const std::uint32_t> colors = colors_of(stage, options);
+  const std::span<const std::uint32_t> colors = colors_of(has_both_signs, options);
   const bool comes_after_mask = stage == Stage::Masked || stage == Stage::Weights;
-  const view::ScaleSpread spread = stage == Stage::Weights ? options.color_spread : view::ScaleSpread::Linear;
+  const view::ScaleSpread spread = has_both_signs ? view::ScaleSpread::Linear : options.color_spread;
   pixels = {.width = tile.request.columns, .height = tile.request.rows, .rgba = {}};
   pixels.rgba.reserve(tile.values.size());
   bool has_any = false;
@@ -103,16 +106,17 @@ bool paint(const attention::Tile& tile, const view::ValueLimits& limits, const E
 
 }  // namespace
 
-void write_matrix_tiles(const inference::Run& run, const ExportBlocks& blocks, const MatrixRef& matrix,
-                        const ExportOptions& options, const std::filesystem::path& folder, const Checkpoint& checkpoint) {
+void write_matrix_tiles(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& matrix, const ExportOptions& options,
+                        const std::filesystem::path& folder, const Checkpoint& checkpoint) {
   const TileQuery whole = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
-  const double begin = looks_for_limits(matrix.stage, options) ? 0.5 : 0.0;  // of the file's work
+  const double begin = looks_for_limits(whole, matrix.stage, options) ? 0.5 : 0.0;  // of the file's work
   const view::ValueLimits limits =
-      limits_of(run, whole, matrix.stage, options, [&](double share) { checkpoint(begin * share); });
+      limits_of(runs, whole, matrix.stage, options, [&](double share) { checkpoint(begin * share); });
   const auto norms = std::make_shared<HeadNormsCache>();
   make_directories(folder);
   exporting::Json index = {
-      {"stage", blocks.weighs_values ? quantity(whole.quantity).id : std::string(attention::to_string(matrix.stage))},
+      {"stage", blocks.weighs_values || blocks.is_difference ? quantity(whole.quantity).id
+                                                             : std::string(attention::to_string(matrix.stage))},
       {"first_query", whole.row},
       {"first_key", whole.column},
       {"queries", whole.rows},
@@ -132,8 +136,9 @@ void write_matrix_tiles(const inference::Run& run, const ExportBlocks& blocks, c
       part.column += column;
       part.columns = std::min(kExportTileEdge, whole.columns - column);
       exporting::Pixels pixels;
-      const attention::Tile cells = evaluate({.run = run, .norms = norms}, part, [&](std::size_t /*cells*/) { tell(); });
-      if (!paint(cells, limits, options, pixels)) continue;
+      const attention::Tile cells = evaluate({.run = runs.run, .reference = runs.reference, .norms = norms}, part,
+                                             [&](std::size_t /*cells*/) { tell(); });
+      if (!paint(cells, is_signed(whole), limits, options, pixels)) continue;
       const std::string name = fmt::format("y{:03}_x{:03}.png", row / kExportTileEdge, column / kExportTileEdge);
       write_file_atomically(folder / name, exporting::encode_png(pixels));
       index["tiles"].push_back({{"file", name}, {"y", row}, {"x", column}});

@@ -80,12 +80,13 @@ FirstState first_state(ModelCache& models) {
 }
 
 void find_moved_model(State& state) {
-  Model* model = std::get_if<Model>(&state.source);
-  if (!model) return;
-  const std::string before = std::exchange(model->path, path_now(model->path));
-  if (model->path == before || !state.compare.frozen || model_path(state.compare.frozen->inputs.source) != before) return;
+  if (Model* model = std::get_if<Model>(&state.source)) model->path = path_now(model->path);
+  if (!state.compare.frozen || !is_model(state.compare.frozen->inputs.source)) return;
   FrozenRun frozen = *state.compare.frozen;
-  std::get<Model>(frozen.inputs.source).path = model->path;
+  std::string& path = std::get<Model>(frozen.inputs.source).path;
+  const std::string now = path_now(path);
+  if (now == path) return;
+  path = now;
   state.compare.frozen = std::move(frozen);
 }
 

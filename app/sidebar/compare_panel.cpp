@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/analyses/changed_cells.h"
 #include "app/analyses/changed_heads.h"
 #include "app/state/comparison.h"
 #include "app/widgets/ink.h"
@@ -14,7 +15,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::size_t kListedHeads = 8;
+constexpr std::size_t kListedHeads = 8, kListedCells = 8;
 constexpr float kNameWidth = 76.0F;
 constexpr float kNumberWidth = 58.0F;
 
@@ -90,6 +91,54 @@ void draw_changed_heads(Frame& frame, Form& form) {
   if (unchanged > 0) form.note(fmt::format("{} attend exactly as before.", unchanged));
 }
 
+/// What the selected map is called, in which cells changed.
+std::string selected_map_name(const Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  if (selection.mean == HeadMean::Layer) return fmt::format("the mean of layer {}", selection.block.layer.value);
+  if (selection.mean == HeadMean::Kind) return "the mean of all heads";
+  return name_of(frame, {.block = selection.block, .head = selection.head});
+}
+
+/// One line: query and key, and how much the weight changed.
+void draw_cell(Frame& frame, const ChangedCell& changed, std::size_t index) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  const std::string mark = fmt::format("compare.cell.{}", index);
+  const float height = font_size(font) + 7.0F;
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  if (ImGui::InvisibleButton(mark.c_str(), {width, height})) frame.state.view.pinned = changed.cell;
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  const std::string tokens =
+      fmt::format("{} \u2192 {}", token_at(frame, frame.result.input->queries(kind), changed.cell.query),
+                  token_at(frame, frame.result.input->keys(kind), changed.cell.key));
+  const std::string words = fmt::format("Query {}, key {}: {}. The weight was {:.4f} and is {:.4f}. Click: pins the cell.",
+                                        changed.cell.query, changed.cell.key, tokens, changed.then, changed.now);
+  frame.ui.ensure_glyphs(words);
+  mark_last_item(frame, mark, words.c_str());
+  const bool is_pinned = frame.state.view.pinned == changed.cell;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (ImGui::IsItemHovered() || is_pinned) {
+    list->AddRectFilled(origin, {origin.x + width, origin.y + height}, theme.field, 3.0F);
+  }
+  const float y = std::round(origin.y + (height - font_size(font)) * 0.5F);
+  const std::string number = fmt::format("{:+.3f}", changed.change());
+  list->AddText(font, font_size(font), {origin.x + 4.0F, y}, is_pinned ? theme.accent : theme.text,
+                fit_text(font, tokens, std::max(width - kNumberWidth - 8.0F, 1.0F)).c_str());
+  list->AddText(font, font_size(font), {origin.x + width - text_width(font, number) - 4.0F, y}, theme.text_dim,
+                number.c_str());
+}
+
+void draw_changed_cells(Frame& frame, Form& form) {
+  const Analysed* answer = frame.ask(changed_cells_query(frame.state.selection));
+  if (!frame.result.input) return;
+  const ChangedCells* found = answer ? answer->as<ChangedCells>() : nullptr;
+  if (!found || found->cells.empty()) return;  // the list of heads says why
+  form.note(fmt::format("Weights that changed most in {}:", selected_map_name(frame)));
+  for (std::size_t i = 0; i < std::min(found->cells.size(), kListedCells); ++i) draw_cell(frame, found->cells[i], i);
+  if (found->changed > kListedCells) form.note(fmt::format("{} more changed less.", found->changed - kListedCells));
+}
+
 }  // namespace
 
 void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
@@ -115,7 +164,9 @@ void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
   ImGui::EndDisabled();
   ImGui::SameLine();
   if (form.button("stop", "Off")) frame.start_command("compare.stop");
-  if (frame.result.reference_error.empty()) draw_changed_heads(frame, form);
+  if (!frame.result.reference_error.empty()) return;
+  draw_changed_heads(frame, form);
+  draw_changed_cells(frame, form);
 }
 
 }  // namespace headlight::app

@@ -47,6 +47,11 @@ std::string compared_with(const State& state) {
   const FrozenRun& frozen = *state.compare.frozen;
   if (frozen.inputs == run_inputs(state)) return "this very run: change something";
   const State then = state_of(frozen);
+  if (is_model(frozen.inputs.source) && model_path(frozen.inputs.source) != model_path(state.source)) {
+    const std::string model = std::filesystem::path(model_path(frozen.inputs.source)).filename().string();
+    return fmt::format("{}, {}, \u201C{}\u201D", one_line(model, kShownText), frozen.name,
+                       one_line(then.text(), kShownText));
+  }
   if (then.text() == state.text() || is_notebook(state.source)) return frozen.name;
   return fmt::format("{}, \u201C{}\u201D", frozen.name, one_line(then.text(), kShownText));
 }

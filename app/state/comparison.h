@@ -12,7 +12,8 @@ namespace headlight::app {
 /// The run that these choices give, named after what was changed about the model: "as trained", "1 head knocked out".
 FrozenRun freeze(const State& state);
 
-/// What the present run is compared with, in a few words: the frozen run's name, and its text where that is another one.
+/// What the present run is compared with, in a few words: the frozen run's name, and its model and text where these are
+/// others.
 /// Something is frozen.
 std::string compared_with(const State& state);
 

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "model/config.h"
+
 namespace headlight::app {
 
 // The settings of the views that change a run, or put two next to each other: parts of State.
@@ -24,11 +26,28 @@ struct WhatIfChoices {
 };
 
 /// Where the patching view takes activations from one run to the other, cell by cell: the residual stream before each layer,
-/// what attention or the feed-forward network adds, each for every layer and token; or what single heads give.
-enum class PatchMap : std::uint8_t { Residual, AttentionOutput, FeedForward, Heads };
+/// what attention or the feed-forward network adds, each for every layer and token; what single heads give; or what single
+/// heads give to one input of another head, the receiver, and to nothing else (path patching).
+enum class PatchMap : std::uint8_t { Residual, AttentionOutput, FeedForward, Heads, Paths };
+/// Is a cell of the map a head?
+constexpr bool is_of_heads(PatchMap map) { return map == PatchMap::Heads || map == PatchMap::Paths; }
 /// What is measured of a patched run: the logit of a token (or its difference from another token's), its probability, or its
 /// loss −ln p.
 enum class PatchMeasure : std::uint8_t { Logit, Probability, Loss };
+
+/// What of the receiver's attention a path ends in.
+enum class PathInput : std::uint8_t { Query, Key, Value };
+/// The last layer, whichever number it has.
+inline constexpr std::uint32_t kLastLayer = 0xffff'fffeU;
+/// The head in which the paths of path patching end, and how they get there. Beyond the last layer or head: the last one.
+struct PathReceiver {
+  model::BlockKind kind = model::BlockKind::EncoderSelf;
+  std::uint32_t layer = kLastLayer, head = 0;
+  PathInput input = PathInput::Query;
+  bool recomputes_mlps = false;  ///< paths lead through MLPs as well; else they are frozen, as all other heads are
+
+  bool operator==(const PathReceiver&) const = default;
+};
 
 /// The patching view's own settings. Its tokens are the logits view's.
 struct PatchingChoices {
@@ -38,6 +57,7 @@ struct PatchingChoices {
       false;  ///< the present run's activations go into the frozen run; else the frozen run's into the present
   std::optional<std::uint32_t> token = {};  ///< the selected row of the map
   bool at_token = false;                    ///< heads are patched at that token alone; else at all
+  PathReceiver receiver = {};               ///< of PatchMap::Paths
 
   bool operator==(const PatchingChoices&) const = default;
 };
@@ -46,6 +66,7 @@ struct PatchingChoices {
 enum class SideMap : std::uint8_t {
   OtherHead,  ///< another head of the same kind of attention, in this run
   Frozen,     ///< the same head in the frozen run
+  LayerMean,  ///< the mean of the heads of its layer
 };
 struct SideBySideChoices {
   SideMap right = SideMap::OtherHead;

@@ -175,10 +175,13 @@ void select_model(State& state, const std::string& path, const attention::MaskSe
   if (path.empty()) return show_playground(state);
   if (path == model_path(state.source)) return restore_training(state);
   attention::MaskSet masks = trained_masks;
+  SharedValue<FrozenRun> frozen;
+  if (is_model(state.source)) frozen = state.compare.frozen;
   leave(state);
   change_to_model(state, path);
   state.model().trained_masks = masks;
   state.masks = std::move(masks);
+  state.compare.frozen = std::move(frozen);
 }
 
 void select_capture(State& state, const std::string& path) {

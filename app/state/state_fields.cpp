@@ -8,6 +8,7 @@
 #include "app/state/field_values.h"
 #include "app/state/mask_json.h"
 #include "app/state/state_names.h"
+#include "inference/notebooks.h"
 
 namespace headlight::app {
 namespace {
@@ -82,15 +83,25 @@ Field ids_field(const char* key, IdLists Model::*ids) {
       "model", key, "Change ids", in_model(ids), [](const IdLists& value) { return nlohmann::json(value); }, read_ids);
 }
 
+/// Throws Error where there is no such notebook: its masks are asked for wherever it is shown.
+void check_notebook(const JsonReader& object, const char* member, const std::string& name) {
+  const std::vector<std::string_view> names = inference::notebook_names();
+  if (std::ranges::find(names, name) != names.end()) return;
+  object.fail(member, fmt::format("one of {}", fmt::join(names, ", ")), name);
+}
+
 /// A name or path that says which source is shown: empty where the source is another one.
 Field source_field(const char* group, const char* key, const std::string& (*name)(const Source&),
-                   void (*change)(State&, const std::string&)) {
+                   void (*change)(State&, const std::string&),
+                   void (*check)(const JsonReader&, const char*, const std::string&) = nullptr) {
   Field field{.group = group, .key = key};
   field.write = [name](const State& state) { return nlohmann::json(name(state.source)); };
-  field.read = [change](const JsonReader& object, const char* member, State& state) {
+  field.read = [change, check](const JsonReader& object, const char* member, State& state) {
     std::string read;
     object.read(member, read);
-    if (!read.empty()) change(state, read);
+    if (read.empty()) return;
+    if (check != nullptr) check(object, member, read);
+    change(state, read);
   };
   field.is_same = [name](const State& a, const State& b) { return name(a.source) == name(b.source); };
   return field;
@@ -98,11 +109,12 @@ Field source_field(const char* group, const char* key, const std::string& (*name
 
 /// What is computed. A file that names several is the last one's: a capture's, else a model's.
 void add_source(std::vector<Field>& fields) {
-  fields.push_back(
-      described(source_field("", "preset", notebook_name, change_to_notebook), [](const State& before, const State& after) {
-        const Notebook* shown = std::get_if<Notebook>(&after.source);
-        return Change{.label = shown ? "Show " + shown->name : "Leave " + notebook_name(before.source)};
-      }));
+  fields.push_back(described(source_field("", "preset", notebook_name, change_to_notebook, check_notebook),
+                             [](const State& before, const State& after) {
+                               const Notebook* shown = std::get_if<Notebook>(&after.source);
+                               return Change{.label =
+                                                 shown ? "Show " + shown->name : "Leave " + notebook_name(before.source)};
+                             }));
   fields.push_back(
       described(source_field("model", "path", model_path, change_to_model), [](const State&, const State& after) {
         return Change{.label = is_model(after.source) ? "Open model" : "Close model"};

@@ -80,12 +80,16 @@ inline constexpr std::array<EnumName<FlowMethod>, 3> kFlowMethods = {
     {{FlowMethod::Routes, "routes"}, {FlowMethod::Rollout, "rollout"}, {FlowMethod::MaximumFlow, "flow"}}};
 inline constexpr std::array<EnumName<KnockoutMeasure>, 3> kKnockoutMeasures = {
     {{KnockoutMeasure::Logit, "logit"}, {KnockoutMeasure::Probability, "probability"}, {KnockoutMeasure::Loss, "loss"}}};
-inline constexpr std::array<EnumName<SideMap>, 2> kSideMaps = {{{SideMap::OtherHead, "head"}, {SideMap::Frozen, "frozen"}}};
+inline constexpr std::array<EnumName<SideMap>, 3> kSideMaps = {
+    {{SideMap::OtherHead, "head"}, {SideMap::Frozen, "frozen"}, {SideMap::LayerMean, "layer-mean"}}};
 inline constexpr std::array<EnumName<Ablation>, 2> kAblations = {{{Ablation::Zero, "zero"}, {Ablation::Mean, "mean"}}};
-inline constexpr std::array<EnumName<PatchMap>, 4> kPatchMaps = {{{PatchMap::Residual, "residual"},
+inline constexpr std::array<EnumName<PatchMap>, 5> kPatchMaps = {{{PatchMap::Residual, "residual"},
                                                                   {PatchMap::AttentionOutput, "attention"},
                                                                   {PatchMap::FeedForward, "feed-forward"},
-                                                                  {PatchMap::Heads, "heads"}}};
+                                                                  {PatchMap::Heads, "heads"},
+                                                                  {PatchMap::Paths, "paths"}}};
+inline constexpr std::array<EnumName<PathInput>, 3> kPathInputs = {
+    {{PathInput::Query, "query"}, {PathInput::Key, "key"}, {PathInput::Value, "value"}}};
 inline constexpr std::array<EnumName<PatchMeasure>, 3> kPatchMeasures = {
     {{PatchMeasure::Logit, "logit"}, {PatchMeasure::Probability, "probability"}, {PatchMeasure::Loss, "loss"}}};
 inline constexpr std::array<EnumName<model::MergeOrder>, 2> kMerges = {

@@ -179,6 +179,15 @@ void add_comparison(std::vector<Field>& fields) {
                                write_token, read_token));
   fields.push_back(
       switch_field("patching", "at_token", "Choose where heads are patched", in_patching(&PatchingChoices::at_token)));
+  const auto in_receiver = [](auto member) { return at(&State::patching, &PatchingChoices::receiver, member); };
+  const char* const kReceiverLabel = "Choose where paths end";
+  fields.push_back(choice_field("patching", "path_kind", kReceiverLabel, in_receiver(&PathReceiver::kind), kKinds));
+  fields.push_back(
+      number_field("patching", "path_layer", kReceiverLabel, in_receiver(&PathReceiver::layer), 0U, kLastLayer));
+  fields.push_back(number_field("patching", "path_head", kReceiverLabel, in_receiver(&PathReceiver::head), 0U, kLastIndex));
+  fields.push_back(choice_field("patching", "path_input", kReceiverLabel, in_receiver(&PathReceiver::input), kPathInputs));
+  fields.push_back(switch_field("patching", "path_mlps", "Choose whether paths lead through MLPs",
+                                in_receiver(&PathReceiver::recomputes_mlps)));
 }
 
 /// How the views of all heads score, order and filter them.

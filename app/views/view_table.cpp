@@ -51,9 +51,10 @@ constexpr std::array<std::string_view, 4> kFlowSettings = {"flow.method", "flow.
 constexpr std::array<std::string_view, 6> kWhatIfSettings = {"what_if.measure", "what_if.ablation", "what_if.is_sorted",
                                                              "logits.token",    "logits.other",     "view.pinned"};
 
-constexpr std::array<std::string_view, 8> kPatchingSettings = {"patching.map",   "patching.into_frozen", "patching.measure",
-                                                               "patching.token", "patching.at_token",    "logits.token",
-                                                               "logits.other",   "view.pinned"};
+constexpr std::array<std::string_view, 13> kPatchingSettings = {
+    "patching.map",       "patching.into_frozen", "patching.measure",   "patching.token",      "patching.at_token",
+    "patching.path_kind", "patching.path_layer",  "patching.path_head", "patching.path_input", "patching.path_mlps",
+    "logits.token",       "logits.other",         "view.pinned"};
 
 constexpr std::array<std::string_view, 7> kSideBySideSettings = {
     "selection.mean",    "side_by_side.right", "side_by_side.layer", "side_by_side.head",

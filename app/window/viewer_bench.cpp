@@ -6,9 +6,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <sstream>
 
+#include "app/analyses/head_knockouts.h"
 #include "app/views/view_table.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/error.h"
@@ -101,6 +103,15 @@ class OffscreenLoop {
   Updates& updates_;
 };
 
+/// Puts the caret behind the text.
+void start_typing(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop) {
+  const std::optional<view::Rect> box = workspace.item_rect("text.edit");
+  if (!box) throw Error("there is no text to type into; choose a model or the playground");
+  ui.feed(shell::click_at(box->origin + 8.0F));
+  ui.feed(shell::tap(shell::Key::End));
+  for (int i = 0; i < kMostFrames && ui.has_pending_input(); ++i) loop.draw();
+}
+
 KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, char character) {
   KeystrokeCost cost;
   const std::uint64_t drawn_before = ui.frames_drawn();
@@ -141,14 +152,84 @@ ViewCost show(const View& view, shell::Ui& ui, Workspace& workspace, OffscreenLo
   return {.id = std::string(view.id), .frame_ms = costs[kFrames / 2]};
 }
 
-std::vector<ViewCost> show_views(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop) {
-  constexpr std::size_t kTokens = 128;
-  const auto tokens = [&] { return workspace.result().input->source.length; };
-  for (int i = 0; i < kMostFrames && tokens() < kTokens && workspace.result().error.empty(); ++i) {
-    ui.feed(shell::TextInput{std::string(kTyped.substr(0, kTyped.size() - 1))});
+std::uint32_t text_length(const Workspace& workspace) { return workspace.result().input->source.length; }
+
+/// Types until the text has so many tokens, or the model takes no more.
+void lengthen(shell::Ui& ui, const Workspace& workspace, OffscreenLoop& loop, std::uint32_t tokens) {
+  const auto is_shorter = [&](std::uint32_t by) {
+    return text_length(workspace) + by <= tokens && workspace.result().error.empty();
+  };
+  const auto type_text = [&](const std::string& text) {
+    ui.feed(shell::TextInput{text});
     loop.draw();
     loop.rest();
+  };
+  const std::string sentence(kTyped.substr(0, kTyped.size() - 1));
+  const auto longest = static_cast<std::uint32_t>(sentence.size());  // in tokens as well
+  for (int i = 0; i < kMostFrames && is_shorter(longest); ++i) type_text(sentence);
+  for (std::size_t i = 0; i < kMostFrames && is_shorter(1); ++i) type_text(std::string(1, kTyped[i % kTyped.size()]));
+}
+
+/// Milliseconds from these events until `is_there` in a frame of a newer run.
+double time_until(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, const std::vector<shell::InputEvent>& events,
+                  const std::function<bool()>& is_there) {
+  const std::uint64_t before = workspace.result().run;
+  const auto start = Clock::now();
+  ui.feed(events);
+  for (int i = 0; i < kMostFrames; ++i) {
+    loop.draw();
+    const EngineResult& result = workspace.result();
+    if (!result.error.empty()) throw Error("{}", result.error);
+    if (result.run > before && is_there()) return milliseconds_since(start);
+    loop.sleep();
   }
+  throw Error("the experiment never came to an end");
+}
+
+ExperimentCosts experiment(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop) {
+  constexpr std::uint32_t kTokens = 64;
+  constexpr int kRounds = 10;
+  const auto press = [&](shell::Key key) {
+    ui.feed(shell::tap(key));
+    loop.draw();
+    loop.rest();
+  };
+  lengthen(ui, workspace, loop, kTokens);
+  press(shell::Key::Escape);  // leaves the text, so that keys are commands
+  ExperimentCosts costs{.tokens = text_length(workspace), .paint_ms = {}, .knockouts_ms = {}};
+  press(shell::Key::B);
+  const std::optional<view::Rect> map = workspace.item_rect("head.map");
+  if (!map) throw Error("there is no map to paint on");
+  for (int i = 0; i < kRounds; ++i) {
+    // Below the diagonal, where a causal mask shows cells.
+    const glm::vec2 part((static_cast<float>(i) + 0.5F) * 0.5F / kRounds, 0.6F + 0.03F * static_cast<float>(i));
+    costs.paint_ms.push_back(time_until(ui, workspace, loop, shell::click_at((map->origin + part * map->size) * ui.scale()),
+                                        [&] { return workspace.shows_all_maps(); }));
+    loop.rest();
+  }
+  press(shell::Key::B);
+  if (!workspace.result().has_logits) return costs;
+  press(shell::Key::W);
+  const auto found = [&]() -> const HeadKnockouts* {
+    for (const auto& [query, answer] : workspace.result().analyses) {
+      const bool is_new = query.analysis == &kHeadKnockouts && answer.is_done && answer.run == workspace.result().run;
+      if (is_new) return answer.as<HeadKnockouts>();
+    }
+    return nullptr;
+  };
+  for (int i = 0; i < kRounds; ++i) {
+    costs.knockouts_ms.push_back(
+        time_until(ui, workspace, loop, shell::tap(shell::Key::C), [&] { return found() != nullptr; }));
+    costs.heads = found()->all_heads;
+    loop.rest();
+  }
+  return costs;
+}
+
+std::vector<ViewCost> show_views(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop) {
+  constexpr std::uint32_t kTokens = 128;
+  start_typing(ui, workspace, loop);
+  lengthen(ui, workspace, loop, kTokens);
   ui.feed(shell::tap(shell::Key::Escape));  // leaves the text, so that keys are commands
   loop.draw();
   std::vector<ViewCost> costs;
@@ -172,16 +253,13 @@ ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystro
     if (bench.launch_maps_ms == 0.0) loop.sleep();
     if (!workspace.result().error.empty()) throw Error("{}", workspace.result().error);
   }
-  const std::optional<view::Rect> box = workspace.item_rect("text.edit");
-  if (!box) throw Error("there is no text to type into; choose a model or the playground");
   // The first character comes at once: a user who starts typing doesn't wait.
-  ui.feed(shell::click_at(box->origin + 8.0F));
-  ui.feed(shell::tap(shell::Key::End));
-  for (int i = 0; i < kMostFrames && ui.has_pending_input(); ++i) loop.draw();
+  start_typing(ui, workspace, loop);
   for (std::uint32_t i = 0; i < keystrokes; ++i) {
     bench.keystrokes.push_back(type(ui, workspace, loop, kTyped[i % kTyped.size()]));
     loop.rest();
   }
+  bench.experiments = experiment(ui, workspace, loop);
   bench.views = show_views(ui, workspace, loop);
   bench.tokens = workspace.result().input->source.length;
   return bench;

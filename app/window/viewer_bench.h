@@ -25,17 +25,31 @@ struct ViewCost {
   double frame_ms = 0.0;  ///< of processor time
 };
 
+/// What experiments cost in a text of so many tokens, in milliseconds.
+struct ExperimentCosts {
+  std::uint32_t tokens = 0;
+  std::size_t heads = 0;
+  /// Of each cell that is painted, in all layers from the first on: from the press of the button to the frame with every
+  /// map on screen.
+  std::vector<double> paint_ms;
+  /// Of each new run: from the key that asks for it to the frame with the change of the prediction by every head's
+  /// knock-out.
+  std::vector<double> knockouts_ms;
+};
+
 struct ViewerBench {
   double launch_ms = 0.0;       ///< from the start of the process to the frame with the first heatmap
   double launch_maps_ms = 0.0;  ///< … with all maps on screen
   std::vector<KeystrokeCost> keystrokes;
+  ExperimentCosts experiments;
   std::uint32_t tokens = 0;     ///< of the text that the views show
   std::vector<ViewCost> views;  ///< in the order of their tabs
 };
 
 /// Opens the viewer offscreen as run_viewer() does, types so many characters behind the text, one after the other, and
-/// says how long each took to be on screen. Then it makes the text at least 128 tokens long, or as long as the model takes,
-/// and opens every view in turn. Throws Error in one line.
+/// says how long each took to be on screen. Then it makes the text 64 tokens long, paints cells and knocks out every head in
+/// turn; at last it makes the text at least 128 tokens long, or as long as the model takes, and opens every view in turn.
+/// Throws Error in one line.
 ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes);
 
 }  // namespace headlight::app

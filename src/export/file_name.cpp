@@ -20,8 +20,9 @@ std::string layer(const FileNaming& naming, model::BlockRef block) {
   return fmt::format("{}layer-{:0{}}", prefix(naming, block.kind), block.layer.value, digits(naming.layers, 2));
 }
 
-std::string_view name_of(const FileNaming& naming, attention::Stage stage) {
-  return naming.has_norms && stage == attention::Stage::Weights ? "norms" : attention::to_string(stage);
+std::string name_of(const FileNaming& naming, attention::Stage stage) {
+  std::string name(naming.has_norms && stage == attention::Stage::Weights ? "norms" : attention::to_string(stage));
+  return naming.has_differences ? "difference_" + name : name;
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ std::string FileNaming::contact_sheet(model::BlockRef block, std::uint32_t batch
   std::string name = layer(*this, block);
   if (batch > 1) name += fmt::format("_batch-{:0{}}", batch_item, digits(batch, 1));
   name += "_heads";
-  if (has_norms || stage != attention::Stage::Weights) name += fmt::format("_{}", name_of(*this, stage));
+  if (has_norms || has_differences || stage != attention::Stage::Weights) name += fmt::format("_{}", name_of(*this, stage));
   return fmt::format("{}.{}", name, extension);
 }
 

@@ -18,6 +18,9 @@ struct FileNaming {
   bool has_kinds = false;  ///< the network has blocks of several kinds: names begin with "encoder_", "decoder_", "cross_"
   bool has_norms = false;  ///< weights are norms, and called so: "layer-00_batch-0_head-03_norms.png"
 
+  /// Numbers are differences of two runs, and called so: "layer-00_batch-0_head-03_difference_weights.png".
+  bool has_differences = false;
+
   /// One matrix: "encoder_layer-00_batch-0_head-03_weights.png". Stages that are not per head have no head.
   std::string matrix(model::BlockRef block, std::uint32_t batch_item, std::uint32_t head, attention::Stage stage,
                      std::string_view extension) const;

@@ -81,6 +81,7 @@ std::string encode_run_json(const RunDescription& run) {
   Json masks = Json::object();
   for (const model::BlockKind kind : run.kinds) masks[std::string(model::to_string(kind))] = describe_mask(run.masks[kind]);
   document["masks"] = std::move(masks);
+  if (!run.reference.is_null()) document["minus"] = run.reference;
   document["selection"] = run.selection;
   if (!run.view.is_null()) document["view"] = run.view;
   Json stages = Json::array();

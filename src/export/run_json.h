@@ -31,6 +31,7 @@ struct RunDescription {
   Json selection;  ///< the requested layer, batch and head; null means all
   Json view;       ///< colour map, scale, theme; null when nothing was drawn
   std::vector<WrittenStage> stages;
+  Json reference;  ///< the run that is subtracted in every number; null: none is
 };
 
 std::string encode_run_json(const RunDescription& run);

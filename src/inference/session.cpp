@@ -43,16 +43,38 @@ struct Session::State {
   Precision precision = Precision::F32;
   std::shared_ptr<const DeviceLayers> layers;
   Precision layers_precision = Precision::F32;
+  /// What was uploaded before, and still is on the device where a run of it lives: two models are run in turns without
+  /// uploading either again.
+  struct Uploaded {
+    std::weak_ptr<const DeviceLayers> layers;
+    Precision precision = Precision::F32;
+  };
+  std::vector<Uploaded> uploaded;
   std::vector<DeviceEmbedding> embeddings;  ///< of the last network, at most two
   ScratchTensors scratch;
 
   void upload(const std::shared_ptr<const model::Layers>& source, const LoadObserver& observer = {}) {
     if (layers && layers->source == source && layers_precision == precision) return;
     scratch = {};
+    std::shared_ptr<const DeviceLayers> wanted = find_uploaded(source);
     layers.reset();  // the old ones make room first
-    layers = std::make_shared<const DeviceLayers>(
-        upload_layers(kernels.context(), source, precision == Precision::F16, observer));
+    if (!wanted) {
+      wanted = std::make_shared<const DeviceLayers>(
+          upload_layers(kernels.context(), source, precision == Precision::F16, observer));
+      uploaded.push_back({.layers = wanted, .precision = precision});
+    }
+    layers = std::move(wanted);
     layers_precision = precision;
+  }
+
+  /// Null: they aren't on the device with this precision.
+  std::shared_ptr<const DeviceLayers> find_uploaded(const std::shared_ptr<const model::Layers>& source) {
+    std::erase_if(uploaded, [](const Uploaded& one) { return one.layers.expired(); });
+    for (const Uploaded& one : uploaded) {
+      std::shared_ptr<const DeviceLayers> known = one.layers.lock();
+      if (known && known->source == source && one.precision == precision) return known;
+    }
+    return nullptr;
   }
 
   const DeviceEmbedding* upload(const std::shared_ptr<const model::Embedding>& source) {

@@ -51,6 +51,11 @@ TEST_SUITE("gpu") {
     ui.wait(5.0);
     ui.click("compare.head.1");
     CHECK(ui.state().view.pinned);
+    ui.wait(5.0);
+    REQUIRE(ui.sees("compare.cell.0"));
+    ui.click("compare.cell.1");
+    REQUIRE(ui.state().view.pinned);
+    check_tips(ui);
 
     // D shows the run itself, and the differences again.
     ui.press(Key::D);

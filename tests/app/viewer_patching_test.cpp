@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/analyses/activation_patching.h"
+#include "app/analyses/path_patching.h"
 #include "app/engine/gpu_runner.h"
 #include "app/ui_driver.h"
 
@@ -17,9 +18,9 @@ using shell::Key;
 namespace {
 
 /// What the view shows; null: nothing yet.
-const PatchEffects* effects(const UiDriver& ui) {
+const PatchEffects* effects(const UiDriver& ui, const Analysis& analysis = kActivationPatching) {
   for (const auto& [query, answer] : ui.result().analyses) {
-    if (query.analysis == &kActivationPatching && answer.is_done) return answer.as<PatchEffects>();
+    if (query.analysis == &analysis && answer.is_done) return answer.as<PatchEffects>();
   }
   return nullptr;
 }
@@ -122,5 +123,49 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().undo().undo_label() == "Select head");
     REQUIRE(effects(ui));
     CHECK(effects(ui)->layers.size() == 2);
+  }
+
+  TEST_CASE("patching: paths of heads into one other head, by its queries, keys or values") {
+    State state;
+    state.text() = "the cat sat on the mat";
+    UiDriver ui(state, open_gpu_runner);
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::D, kControl);
+    ui.wait(5.0);
+    ui.fill_in("text.edit", "the mat sat on the cat");  // as many tokens
+    ui.press(Key::A);
+    ui.click("patching.map.4");
+    REQUIRE(ui.sees("patching.receiver"));
+    CHECK(ui.sees("patching.head.0.0"));
+    CHECK_FALSE(ui.sees("patching.head.1.0"));  // the receiver's layer
+    CHECK_FALSE(ui.sees("patching.keep"));
+    check_tips(ui);
+    REQUIRE(effects(ui, kPathPatching));
+    CHECK(effects(ui, kPathPatching)->is_complete());
+    CHECK(effects(ui, kPathPatching)->layers == std::vector<std::uint32_t>{0});
+    const double past = effects(ui, kPathPatching)->at(0, 2)->logit;
+    ui.wait(5.0);
+    ui.click("patching.mlps.1");
+    CHECK(ui.state().patching.receiver.recomputes_mlps);
+    REQUIRE(effects(ui, kPathPatching));
+    CHECK(effects(ui, kPathPatching)->at(0, 2)->logit != past);
+    CHECK(ui.window().undo().undo_label() == "Choose whether paths lead through MLPs");
+    for (const char* choice : {"patching.input.1", "patching.input.2", "patching.into.1", "patching.measure.2"}) {
+      CAPTURE(choice);
+      ui.click(choice);
+      REQUIRE(effects(ui, kPathPatching));
+      CHECK(effects(ui, kPathPatching)->is_complete());
+    }
+    CHECK(ui.state().patching.receiver.input == PathInput::Value);
+    // The receiver: the next head, the selected one, and one that nothing comes before.
+    ui.click("patching.receiver.next");  // from the last layer's first head
+    CHECK(ui.state().patching.receiver.layer == 1);
+    CHECK(ui.state().patching.receiver.head == 1);
+    ui.click("patching.head.0.3");
+    CHECK(ui.state().selection.head == 3);
+    ui.click("patching.receiver.take");
+    CHECK(ui.state().patching.receiver.layer == 0);
+    CHECK_FALSE(ui.sees("patching.head.0.0"));
+    check_tips(ui);
   }
 }

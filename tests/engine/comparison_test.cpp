@@ -1,8 +1,10 @@
 // A run compared with a frozen one: which heads changed, and both predictions.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "app/analyses/changed_cells.h"
 #include "app/analyses/changed_heads.h"
 #include "app/state/comparison.h"
 #include "engine/asked_analysis.h"
@@ -78,6 +80,62 @@ TEST_SUITE("cpu") {
     }
   }
 
+  TEST_CASE("cells are listed by how much their weights changed, of a head and of means over heads") {
+    AskedAnalysis asked("gpt2");
+    const RunInputs frozen = run_inputs(asked.state);
+    answer(asked, frozen, {});
+    const BlockShapes shapes = asked.worker.snapshot().shapes;
+    const auto all_weights = [&] {
+      std::map<HeadRef, Tensor> weights;
+      for (const auto& [block, shape] : shapes) {
+        for (std::uint32_t head = 0; head < shape.heads; ++head) {
+          weights[{.block = block, .head = head}] = weights_of(asked, {.block = block, .head = head});
+        }
+      }
+      return weights;
+    };
+    const std::map<HeadRef, Tensor> then = all_weights();
+    asked.state.masks[model::BlockKind::EncoderSelf].painted[{.layer = 0, .batch = {}, .head = 1}].paint(
+        {.query = 4, .key = 2}, false);
+    answer(asked, frozen, {});
+    const std::map<HeadRef, Tensor> now = all_weights();
+    for (const HeadMean mean : {HeadMean::None, HeadMean::Layer, HeadMean::Kind}) {
+      CAPTURE(static_cast<int>(mean));
+      const Selection selection{.block = encoder_block(1), .head = 2, .mean = mean};
+      const AnalysisQuery query = changed_cells_query(selection);
+      const EngineResult result = answer(asked, frozen, {query});
+      REQUIRE(result.analysed(query));
+      const auto& found = found_in<ChangedCells>(*result.analysed(query));
+      std::vector<double> expected(now.begin()->second.values.size());
+      double heads = 0.0;
+      for (const auto& [head, weights] : now) {
+        const bool counts = mean == HeadMean::Kind ||
+                            (head.block == selection.block && (mean == HeadMean::Layer || head.head == selection.head));
+        if (!counts) continue;
+        ++heads;
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          expected[i] += double{weights.values[i]} - double{then.at(head).values[i]};
+        }
+      }
+      REQUIRE_FALSE(found.cells.empty());
+      CHECK(found.cells.size() <= ChangedCells::kMost);
+      CHECK(found.changed >= found.cells.size());
+      double before = 1.0;
+      for (const ChangedCell& cell : found.cells) {
+        const std::size_t at = std::size_t{cell.cell.query} * shapes.at(selection.block).keys + cell.cell.key;
+        CHECK(std::abs(cell.change() - expected[at] / heads) <= 1e-12);  // observed 2e-17
+        CHECK(std::abs(cell.change()) <= before);
+        before = std::abs(cell.change());
+      }
+      const double largest = std::abs(*std::ranges::max_element(expected, {}, [](double one) { return std::abs(one); }));
+      CHECK(std::abs(std::abs(found.cells.front().change()) - largest / heads) <= 1e-12);
+    }
+    AnalysisQuery wrong = changed_cells_query({.block = encoder_block(9)});
+    const EngineResult refused = answer(asked, frozen, {wrong});
+    REQUIRE(refused.analysed(wrong));
+    CHECK(refused.analysed(wrong)->error == "this run has no such map");
+  }
+
   TEST_CASE("nothing changed, nothing to compare with, and another reference") {
     AskedAnalysis asked("gpt2");
     const RunInputs frozen = run_inputs(asked.state);
@@ -98,7 +156,7 @@ TEST_SUITE("cpu") {
     CHECK(refused.analysed(wrong)->error == "this run has 1 lines");
     other.source = Playground{};
     const EngineResult apart = answer(asked, other, {kQuery});
-    CHECK(apart.reference_error == "the reference run is of another model");
+    CHECK(apart.reference_error == "this run is of a model, the reference run isn't");
     CHECK(apart.analysed(kQuery) == nullptr);
   }
 

@@ -281,7 +281,7 @@ TEST_CASE("runs that can't be compared say why, and nothing else fails") {
   CHECK(desk.compare(playground(), fewer).reference_error == "the reference run has other layers or heads");
   State model = playground();
   change_to_model(model, "/nowhere/model");
-  CHECK(desk.compare(playground(), model).reference_error == "the reference run is of another model");
+  CHECK(desk.compare(playground(), model).reference_error == "the reference run is of a model, this one isn't");
   State broken = playground();
   broken.playground().settings.heads = 5;  // which doesn't divide d_model
   CHECK(desk.compare(playground(), broken).reference_error.starts_with("the reference run: "));

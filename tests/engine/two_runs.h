@@ -15,14 +15,17 @@ namespace headlight::app {
 
 using Ids = std::vector<std::uint32_t>;
 
-/// A model of tests/golden/models with these tokens as its text; an encoder-decoder's target is `target_ids`.
-inline State text_of(const std::string& model, const Ids& ids, const Ids& target_ids = {}) {
+/// A model with these tokens as its text; an encoder-decoder's target is `target_ids`.
+inline State text_at(const std::string& path, const Ids& ids, const Ids& target_ids = {}) {
   State state;
-  const std::string path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model;
   select_model(state, path, inference::open_model(path)->masks);
   state.model().ids = {ids};
   if (!target_ids.empty()) state.model().target_ids = {target_ids};
   return state;
+}
+/// Of a model of tests/golden/models.
+inline State text_of(const std::string& model, const Ids& ids, const Ids& target_ids = {}) {
+  return text_at(std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model, ids, target_ids);
 }
 
 /// An engine on the device that has a present and a frozen run, and answers analyses of both.

@@ -26,7 +26,14 @@ TEST_SUITE("cpu") {
     CHECK(naming.mean({BlockKind::Cross, {0}}, false, 0, "svg") == "cross_batch-0_mean_norms.svg");
     CHECK(naming.contact_sheet({BlockKind::Cross, {0}}, 0, Stage::Weights, "png") == "cross_layer-00_heads_norms.png");
     CHECK(naming.stage(BlockKind::Cross, Stage::Scores, "npy") == "cross_scores.npy");
+    naming.has_differences = true;
+    CHECK(naming.stage(BlockKind::Cross, Stage::Weights, "npy") == "cross_difference_norms.npy");
+    CHECK(naming.contact_sheet({BlockKind::Cross, {0}}, 0, Stage::Weights, "png") ==
+          "cross_layer-00_heads_difference_norms.png");
     naming.has_norms = false;
+    CHECK(naming.matrix({BlockKind::EncoderSelf, {0}}, 0, 3, Stage::Weights, "png") ==
+          "encoder_layer-00_batch-0_head-03_difference_weights.png");
+    naming.has_differences = false;
     naming.has_kinds = false;
     CHECK(naming.matrix({BlockKind::EncoderSelf, {1}}, 0, 11, Stage::Q, "csv") == "layer-01_batch-0_head-11_q.csv");
     CHECK(naming.matrix({BlockKind::EncoderSelf, {1}}, 0, 11, Stage::X, "csv") == "layer-01_batch-0_x.csv");

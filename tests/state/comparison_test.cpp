@@ -77,7 +77,7 @@ TEST_SUITE("cpu") {
     CHECK(playground.text() == State{}.text());
   }
 
-  TEST_CASE("another model has nothing to go back to: what was frozen goes with its model") {
+  TEST_CASE("another model has nothing to go back to, but is compared with what was frozen") {
     State state = with_model();
     state.compare.frozen = freeze(state);
     state.source = Notebook{"notebook-000"};
@@ -88,7 +88,15 @@ TEST_SUITE("cpu") {
     State other = with_model();
     other.compare.frozen = freeze(other);
     select_model(other, "/models/bert", {});
-    CHECK_FALSE(other.compare.frozen.has_value());
+    REQUIRE(other.compare.frozen.has_value());
+    CHECK_FALSE(can_return_to_frozen(other));
+    CHECK(compared_with(other).starts_with(
+        std::filesystem::path(model_path(other.compare.frozen->inputs.source)).filename().string() + ", as trained"));
+    // Of the playground nothing is left to compare a model with.
+    State playground;
+    playground.compare.frozen = freeze(playground);
+    select_model(playground, "/models/bert", {});
+    CHECK_FALSE(playground.compare.frozen.has_value());
   }
 
   TEST_CASE("files keep what is frozen, of every source") {

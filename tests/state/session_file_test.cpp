@@ -92,6 +92,10 @@ TEST_SUITE("cpu") {
     CHECK(failure_of("[]").find("is no Headlight session") != std::string::npos);
     CHECK(failure_of(R"({"headlight": 1, "version": 1, "state": {"view": {"theme": 3}}})") ==
           ": view.theme: expected one of dark, light, high-contrast, found 3");
+    CHECK(failure_of(R"({"headlight": 1, "state": {"preset": "notebook-9"}})")
+              .starts_with(": preset: expected one of notebook-000, "));
+    CHECK(failure_of(R"({"headlight": 1, "state": {"compare": {"frozen": {"preset": "?"}}}})")
+              .starts_with(": compare.frozen.preset: expected one of notebook-000, "));
   }
 
   TEST_CASE("names as they are typed, and as titles show them") {

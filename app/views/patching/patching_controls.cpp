@@ -15,12 +15,6 @@ namespace {
 
 constexpr float kGap = 12.0F;
 
-/// Goes on in the line of the last item where so much has room.
-void go_on_in_line(float width) {
-  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
-}
-
 void choose(Frame& frame, const char* name, const std::vector<std::string>& labels, std::size_t& chosen, bool is_first) {
   if (!is_first) go_on_in_line(segmented_width(frame, labels));
   draw_segmented(frame, name, labels, chosen);
@@ -57,7 +51,7 @@ void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
 /// Whether heads are patched at all tokens or at the chosen one.
 void choose_tokens_of_heads(Frame& frame) {
   PatchingChoices& choices = frame.state.patching;
-  if (choices.map != PatchMap::Heads || !choices.token) return;
+  if (!is_of_heads(choices.map) || !choices.token) return;
   const model::TokenBatch& tokens = frame.result.input->queries(frame.state.selection.block.kind);
   const std::uint32_t batch = frame.state.selection.batch;
   const bool has_text = batch < tokens.texts.size() && *choices.token < tokens.texts[batch].size();
@@ -68,9 +62,14 @@ void choose_tokens_of_heads(Frame& frame) {
 
 }  // namespace
 
+void go_on_in_line(float width) {
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+  if (end + kGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
+}
+
 void draw_patching_controls(Frame& frame, const ChosenLogit& logit) {
   PatchingChoices& choices = frame.state.patching;
-  choose(frame, "patching.map", {"residual stream", "attention", "MLP", "heads"}, choices.map, true);
+  choose(frame, "patching.map", {"residual stream", "attention", "MLP", "heads", "paths"}, choices.map, true);
   choose(frame, "patching.into", {"frozen into present", "present into frozen"}, choices.into_frozen);
   choose(frame, "patching.measure", {"logit", "probability", "loss"}, choices.measure);
   choose_tokens_of_heads(frame);

@@ -33,7 +33,7 @@ class HeatmapOnPaper final : public exporting::Drawing {
 
 std::unique_ptr<exporting::Drawing> make_patching_figure(const PatchingFigure& shown) {
   const PatchEffects& effects = shown.effects;
-  const bool is_heads = shown.choices.map == PatchMap::Heads;
+  const bool is_heads = is_of_heads(shown.choices.map);
   const auto layers = static_cast<std::uint32_t>(effects.layers.size()),
              others = static_cast<std::uint32_t>(effects.columns);
   exporting::HeatmapFigure figure{

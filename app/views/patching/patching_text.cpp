@@ -24,7 +24,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 std::string patched_thing(PatchMap map) {
-  constexpr std::array kNames = {"residual stream", "attention output", "MLP output", "head outputs"};
+  constexpr std::array kNames = {"residual stream", "attention output", "MLP output", "head outputs", "paths of heads"};
   return kNames.at(static_cast<std::size_t>(map));
 }
 

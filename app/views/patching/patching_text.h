@@ -9,7 +9,7 @@
 
 namespace headlight::app {
 
-/// "residual stream", "attention output", "MLP output", "head outputs".
+/// "residual stream", "attention output", "MLP output", "head outputs", "paths of heads".
 std::string patched_thing(PatchMap map);
 
 /// The run that is patched and the one that the activations come from: "the present run", "the frozen run".

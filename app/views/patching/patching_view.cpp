@@ -9,11 +9,13 @@
 
 #include "app/analyses/activation_patching.h"
 #include "app/analyses/kept_activation.h"
+#include "app/analyses/path_patching.h"
 #include "app/views/patching/kept_changes.h"
 #include "app/views/patching/patching_controls.h"
 #include "app/views/patching/patching_figure.h"
 #include "app/views/patching/patching_start.h"
 #include "app/views/patching/patching_text.h"
+#include "app/views/patching/path_controls.h"
 #include "app/views/patching/token_map.h"
 #include "app/widgets/head_map.h"
 #include "app/widgets/ink.h"
@@ -50,8 +52,9 @@ class PatchingView final : public ViewPanel {
     draw_position_header(frame, "patching", "Where is the difference between two texts?", logit->position);
     draw_patching_controls(frame, *logit);
     const State& state = frame.state;
-    const Analysed* answer = frame.ask(patching_query(state.patching, state.selection.block.kind, logit->position.batch,
-                                                      logit->position.token, logit->token, logit->other));
+    const std::optional<AnalysisQuery> query = asked(frame, *logit);
+    if (!query) return draw_small(frame, "There is no attention of this kind.", frame.ui.theme().warning);
+    const Analysed* answer = frame.ask(*query);
     if (answer && !answer->error.empty()) return draw_small(frame, answer->error + ".", frame.ui.theme().warning);
     effects_ = answer ? answer->as<PatchEffects>() : nullptr;
     if (!effects_) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
@@ -81,7 +84,24 @@ class PatchingView final : public ViewPanel {
   }
 
  private:
-  bool is_heads() const { return choices_.map == PatchMap::Heads; }
+  bool is_heads() const { return is_of_heads(choices_.map); }
+  bool is_paths() const { return choices_.map == PatchMap::Paths; }
+
+  /// What is asked of the engine; of paths draws the choice of their end as well. None: there is no such end.
+  std::optional<AnalysisQuery> asked(Frame& frame, const ChosenLogit& logit) {
+    const model::BlockKind kind = frame.state.selection.block.kind;
+    if (frame.state.patching.map != PatchMap::Paths) {
+      return patching_query(frame.state.patching, kind, logit.position.batch, logit.position.token, logit.token,
+                            logit.other);
+    }
+    const std::optional<HeadRef> receiver = receiver_in(frame.state.patching.receiver, frame.result.shapes);
+    if (!receiver) return std::nullopt;
+    draw_path_controls(frame, *receiver);
+    receiver_ = receiver_name(frame, *receiver);
+    return path_patching_query(frame.state.patching, *receiver, kind, logit.position.batch, logit.position.token,
+                               logit.token, logit.other);
+  }
+
   std::string label(std::size_t column) const { return column < labels_.size() ? labels_[column] : std::to_string(column); }
   std::optional<double> value(std::size_t row, std::size_t column) const {
     return effects_->recovery_at(row, column, choices_.measure);
@@ -99,7 +119,8 @@ class PatchingView final : public ViewPanel {
                     ? logit_title(frame, logit)
                     : fmt::format("{} of \u201C{}\u201D", measure == PatchMeasure::Loss ? "loss" : "probability",
                                   candidate_label(frame.result, logit.token));
-    title_ = fmt::format("Patching the {}, {}", patched_thing(choices_.map), measured_);
+    title_ = is_paths() ? fmt::format("Paths of heads to {}, {}", receiver_, measured_)
+                        : fmt::format("Patching the {}, {}", patched_thing(choices_.map), measured_);
     if (is_known) return;
     strongest_ = strongest_patches(*effects_, measure, kListed);
     largest_ = std::max(strongest_.empty() ? 0.0 : std::abs(strongest_.front().recovery), kLeastRange);
@@ -119,12 +140,21 @@ class PatchingView final : public ViewPanel {
     const PatchedNumbers& now = choices_.into_frozen ? found.source : found.target;
     const PatchedNumbers& then = choices_.into_frozen ? found.target : found.source;
     const bool is_at_token = is_heads() && choices_.at_token && choices_.token;
-    summary_ = fmt::format(
-        "{}: {} now, {} in the frozen run. A cell is {} with the {} of {}{}: 0 changes nothing, 1 is {}.", measured_,
-        measured_text(choices_.measure, now), measured_text(choices_.measure, then), target_name(choices_),
-        is_heads() ? "output of one head" : patched_thing(choices_.map), source_name(choices_),
-        is_heads() ? (is_at_token ? " at the chosen token" : " at all tokens") : " in one layer, at one token",
-        source_name(choices_));
+    const char* const where = is_at_token ? " at the chosen token" : " at all tokens";
+    summary_ = fmt::format("{}: {} now, {} in the frozen run. ", measured_, measured_text(choices_.measure, now),
+                           measured_text(choices_.measure, then));
+    if (is_paths()) {
+      summary_ += fmt::format(
+          "A cell is {} where {} learn what one head gives in {}{}, through the residual stream{}: all other heads{} stay "
+          "as they are. 0 changes nothing, 1 is {}.",
+          target_name(choices_), receiver_, source_name(choices_), where,
+          choices_.receiver.recomputes_mlps ? " and the MLPs" : "", choices_.receiver.recomputes_mlps ? "" : " and all MLPs",
+          source_name(choices_));
+    } else {
+      summary_ += fmt::format("A cell is {} with the {} of {}{}: 0 changes nothing, 1 is {}.", target_name(choices_),
+                              is_heads() ? "output of one head" : patched_thing(choices_.map), source_name(choices_),
+                              is_heads() ? where : " in one layer, at one token", source_name(choices_));
+    }
     std::string text = summary_;
     if (!found.is_complete()) text += fmt::format(" {} of {} cells measured so far\u2026", found.known, found.all);
     draw_small(frame, text, frame.ui.theme().text);
@@ -137,7 +167,7 @@ class PatchingView final : public ViewPanel {
           patching_csv(*effects_, is_heads(), [&](std::size_t column) { return label(column); }).c_str());
     }
     mark_last_item(frame, "patching.copy", "Copies every number of this map as CSV.");
-    if (choices_.into_frozen) return;
+    if (choices_.into_frozen || is_paths()) return;
     ImGui::BeginDisabled(!chosen_cell(frame));
     ImGui::SameLine();
     if (ImGui::Button("Keep this patch")) keep_patch(frame);
@@ -311,6 +341,7 @@ class PatchingView final : public ViewPanel {
   std::vector<PatchCell> strongest_;
   double largest_ = kLeastRange;
   std::string measured_, title_, summary_;
+  std::string receiver_;  ///< of paths: "L3 H5's queries"
   bool is_dark_ = true;
 };
 

@@ -69,6 +69,12 @@ Side right_side(const Frame& frame) {
     side.title += fmt::format(" of the frozen run \u201C{}\u201D", frame.state.compare.frozen->name);
     return side;
   }
+  if (frame.state.side_by_side.right == SideMap::LayerMean) {
+    side.map.quantity = kMeanOfLayer;
+    side.map.head = 0;
+    side.title = fmt::format("mean of layer {}", side.map.block.layer.value);
+    return side;
+  }
   const HeadRef head = other_head(frame);
   return {.map = {.block = head.block, .batch = frame.state.selection.batch, .head = head.head}, .title = head_name(head)};
 }

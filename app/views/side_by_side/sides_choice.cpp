@@ -93,7 +93,7 @@ HeadRef other_head(const Frame& frame) {
 }
 
 void choose_sides(Frame& frame) {
-  const std::vector<std::string> labels = {"another head", "the frozen run"};
+  const std::vector<std::string> labels = {"another head", "the frozen run", "the layer\u2019s mean"};
   SideMap& right = frame.state.side_by_side.right;
   {
     const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
@@ -105,7 +105,7 @@ void choose_sides(Frame& frame) {
   if (draw_segmented(frame, "side_by_side.right", labels, chosen)) right = static_cast<SideMap>(chosen);
   if (right == SideMap::OtherHead) {
     choose_other_head(frame);
-  } else if (!frame.state.compare.frozen) {
+  } else if (right == SideMap::Frozen && !frame.state.compare.frozen) {
     if (draw_control(frame, "Freeze this run", "side_by_side.freeze",
                      "Keeps this run to compare later ones with (Ctrl+D).")) {
       frame.start_command("compare.freeze");

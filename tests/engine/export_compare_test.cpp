@@ -1,0 +1,142 @@
+// Exports of two runs: every number is the one's minus the other's, and run.json has both.
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include "app/exports/job.h"
+#include "app/exports/names.h"
+#include "app/state/comparison.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "engine/reference_runner.h"
+#include "export/npy.h"
+#include "support/error_message.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using attention::Stage;
+namespace fs = std::filesystem;
+
+namespace {
+
+State small_state(const std::string& text) {
+  State state;
+  state.text() = text;
+  state.playground().settings.d_model = 6;
+  state.playground().settings.heads = 3;
+  return state;
+}
+
+/// Exports into a folder of its own name, on the reference.
+struct ComparedExport {
+  TemporaryDirectory directory;
+  ReferenceRunner runner;
+
+  ExportOptions options(const State& state, const std::string& folder) const {
+    ExportOptions options;
+    options.inputs = run_inputs(state);
+    options.stages = {Stage::Q, Stage::Masked, Stage::Weights, Stage::Output};
+    options.hidden = true;
+    options.formats = {ExportFormat::Npy};
+    options.directory = directory.path() / folder;
+    return options;
+  }
+  Tensor npy(const std::string& name) const { return exporting::decode_npy(read_file(directory.path() / name)); }
+};
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("every number of a compared export is one run's minus the other's, bit for bit") {
+    ComparedExport work;
+    const State now = small_state("one two three"), then = small_state("one two four");
+    run_export(work.runner, work.options(now, "now"));
+    run_export(work.runner, work.options(then, "then"));
+    ExportOptions compared = work.options(now, "both");
+    compared.reference = freeze(then);
+    const ExportReport report = run_export(work.runner, compared);
+    CHECK(report.notes.empty());
+    for (const std::string name : {"q", "masked", "weights", "output", "encoder_output"}) {
+      CAPTURE(name);
+      const Tensor left = work.npy("now/" + name + ".npy"), right = work.npy("then/" + name + ".npy"),
+                   difference = work.npy("both/difference_" + name + ".npy");
+      REQUIRE(difference.shape == left.shape);
+      bool differs = false;
+      for (std::size_t i = 0; i < left.values.size(); ++i) {
+        CHECK(difference.values[i] == left.values[i] - right.values[i]);
+        differs = differs || difference.values[i] != 0.0F;
+      }
+      CHECK(differs);
+    }
+    const auto record = nlohmann::json::parse(read_file(work.directory.path() / "both/run.json"));
+    CHECK(record["model"]["text"] == "one two three");
+    CHECK(record["minus"]["name"] == "as trained");
+    CHECK(record["minus"]["model"]["text"] == "one two four");
+    CHECK(record["minus"]["tokens"]["texts"][0][2] == "four");
+    CHECK(record["minus"]["masks"]["encoder"]["rule"] == "none");
+    CHECK(record["stages"][2]["stage"] == "difference_weights");
+    CHECK_FALSE(nlohmann::json::parse(read_file(work.directory.path() / "now/run.json")).contains("minus"));
+  }
+
+  TEST_CASE("figures, tables, tiles and means of differences are written under their own names, as they are told") {
+    ComparedExport work;
+    const State now = small_state("one two three");
+    State then = now;
+    then.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    then.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0F;
+    ExportOptions options = work.options(now, "figures");
+    options.hidden = false;
+    options.stages = {Stage::Weights};
+    options.layer = 1;
+    options.head = 2;
+    options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Json, ExportFormat::Tiles};
+    options.reference = freeze(then);
+    const ExportReport report = run_export(work.runner, options);
+    for (const char* extension : {"png", "svg", "csv", "json", "tiles"}) {
+      CAPTURE(extension);
+      CHECK(fs::exists(options.directory / (std::string("layer-01_batch-0_head-02_difference_weights.") + extension)));
+    }
+    const std::string figure = read_file(options.directory / "layer-01_batch-0_head-02_difference_weights.svg");
+    CHECK(figure.find("difference of attention weights") != std::string::npos);
+    for (const char* word : {"minus", "causal", "knocked"}) {  // which are wrapped
+      CAPTURE(word);
+      CHECK(figure.find(word) != std::string::npos);
+    }
+    const auto index =
+        nlohmann::json::parse(read_file(options.directory / "layer-01_batch-0_head-02_difference_weights.tiles/index.json"));
+    CHECK(index["stage"] == "difference-weights");
+    CHECK(index["low"].get<float>() == -index["high"].get<float>());
+    CHECK(index["high"].get<float>() > 0.0F);
+    const auto record = nlohmann::json::parse(read_file(options.directory / "run.json"));
+    CHECK(record["minus"]["masks"]["encoder"]["rule"] == "causal");
+    CHECK(record["minus"]["model"]["gains"][0]["gain"] == 0.0F);
+
+    options = work.options(now, "means");
+    options.hidden = false;
+    options.stages = {Stage::Weights};
+    options.mean = HeadMean::Layer;
+    options.reference = freeze(then);
+    run_export(work.runner, options);
+    CHECK(work.npy("means/difference_weights.npy").shape == Shape{2, 1, 3, 3});
+    options.formats = {ExportFormat::Png};
+    const ExportReport means = run_export(work.runner, options);
+    CHECK(means.files.front().filename() == "layer-00_batch-0_mean_difference_weights.png");
+  }
+
+  TEST_CASE("runs that can't be compared are refused in one line, and nothing is written") {
+    ComparedExport work;
+    ExportOptions options = work.options(small_state("one two three"), "never");
+    options.reference = freeze(small_state("one two"));
+    CHECK(test::error_message([&] { run_export(work.runner, options); }) ==
+          "the runs can't be compared: the reference run has 1 × 2 queries and 2 keys, this run 1 × 3 and 3");
+    State model = small_state("");
+    change_to_model(model, "/nowhere/model");
+    options.reference = freeze(model);
+    CHECK(test::error_message([&] { run_export(work.runner, options); }) ==
+          "the runs can't be compared: the reference run is of a model, this one isn't");
+    CHECK_FALSE(fs::exists(options.directory));
+  }
+}

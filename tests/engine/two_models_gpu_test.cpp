@@ -1,0 +1,140 @@
+// A run of another model as the one that is compared with.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "app/quantities/quantity.h"
+#include "core/atomic_file.h"
+#include "engine/two_runs.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::app;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Ids kSentence = {5, 9, 2, 7, 5, 9, 11};
+
+/// A copy of a golden model's folder.
+fs::path copy_of(const std::string& model, const fs::path& folder) {
+  fs::create_directories(folder);
+  for (const auto& file : fs::directory_iterator(std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model)) {
+    if (file.path().filename() != "reference.safetensors") fs::copy(file.path(), folder / file.path().filename());
+  }
+  return folder;
+}
+
+void replace_in(const fs::path& path, const std::string& from, const std::string& to) {
+  std::string text = read_file(path);
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  write_file_atomically(path, text.replace(at, from.size(), to));
+}
+
+/// Its weights are others: bits of each float32's mantissa are flipped.
+fs::path retrained(const fs::path& folder) {
+  const fs::path path = folder / "model.safetensors";
+  std::string bytes = read_file(path);
+  std::uint64_t header = 0;  // little endian, as every machine that runs this is
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  for (std::size_t at = sizeof(header) + header; at + 4 <= bytes.size(); at += 4) {
+    bytes[at + 2] = static_cast<char>(bytes[at + 2] ^ (at % 12 == 0 ? 0x35 : 0x11));
+  }
+  write_file_atomically(path, bytes);
+  return folder;
+}
+
+/// What an engine answers of tiles of two states.
+class TwoModels {
+ public:
+  TwoModels() { worker_.open(""); }
+
+  EngineResult ask(const State& present, const std::optional<State>& frozen, const std::vector<Query>& queries) {
+    worker_.begin({.revision = ++revision_,
+                   .inputs = run_inputs(present),
+                   .queries = queries,
+                   .reference = frozen ? std::optional(run_inputs(*frozen)) : std::nullopt});
+    while (worker_.has_more()) worker_.evaluate_some();
+    return worker_.snapshot();
+  }
+
+ private:
+  EngineWorker worker_{{.open = open_gpu_runner,
+                        .tile_bytes = kDefaultTileBytes,
+                        .models = std::make_shared<ModelCache>(),
+                        .watch_load = [](std::size_t, std::size_t) { return true; }}};
+  std::uint64_t revision_ = 0;
+};
+
+TileQuery weights_tile(QuantityId id) {
+  return {.quantity = id, .block = encoder_block(1), .head = 2, .rows = 7, .columns = 7};
+}
+
+const attention::Tile& tile_of(const EngineResult& result, const TileQuery& query) {
+  const auto found = result.tiles.find(query);
+  REQUIRE(found != result.tiles.end());
+  return *found->second.tile;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("two models with one tokenizer are compared: both runs' numbers are what each has alone") {
+    const TemporaryDirectory folder;
+    const fs::path other = retrained(copy_of("gpt2", folder.path() / "other"));
+    const State one = text_of("gpt2", kSentence), two = text_at(other.string(), kSentence);
+    const TileQuery plain = weights_tile(attention::Stage::Weights),
+                    frozen = weights_tile(frozen_of(attention::Stage::Weights)),
+                    difference = weights_tile(difference_of(attention::Stage::Weights));
+    TwoModels alone;
+    const EngineResult of_one = alone.ask(one, std::nullopt, {plain}), of_two = alone.ask(two, std::nullopt, {plain});
+    TwoModels runs;
+    const EngineResult both = runs.ask(one, two, {plain, frozen, difference});
+    REQUIRE(both.error == "");
+    REQUIRE(both.reference_error == "");
+    const attention::Tile &a = tile_of(both, plain), &b = tile_of(both, frozen), &change = tile_of(both, difference);
+    CHECK(a.values == tile_of(of_one, plain).values);
+    CHECK(b.values == tile_of(of_two, plain).values);
+    CHECK(a.values != b.values);
+    for (std::size_t i = 0; i < a.values.size(); ++i) CHECK(change.values[i] == a.values[i] - b.values[i]);
+    // The present model's weights are still there: the next token alone is computed.
+    State longer = one;
+    longer.model().ids.front().back() = 3;
+    const EngineResult typed = runs.ask(longer, two, {plain, frozen});
+    CHECK(typed.timing.reused_tokens == 6);
+    CHECK(tile_of(typed, frozen).values == b.values);
+    // And the other way round.
+    const EngineResult back = runs.ask(two, one, {plain, frozen});
+    REQUIRE(back.reference_error == "");
+    CHECK(tile_of(back, plain).values == b.values);
+    CHECK(tile_of(back, frozen).values == a.values);
+  }
+
+  TEST_CASE("models that can't be compared are refused in a line, and the present one stays") {
+    const TemporaryDirectory folder;
+    const State one = text_of("gpt2", kSentence);
+    const TileQuery plain = weights_tile(attention::Stage::Weights);
+    TwoModels runs;
+    const auto refusal = [&](const std::string& path) {
+      const EngineResult result = runs.ask(one, text_at(path, kSentence), {plain});
+      CHECK(result.error == "");
+      CHECK(result.tiles.contains(plain));
+      return result.reference_error;
+    };
+    const std::string models = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
+    CHECK(refusal(models + "bert") == "the reference run is of a model with another tokenizer");
+    const fs::path heads = copy_of("gpt2", folder.path() / "heads");
+    replace_in(heads / "config.json", "\"n_head\": 6", "\"n_head\": 3");
+    CHECK(refusal(heads.string()) == "the reference run is of a model with other layers, heads or widths");
+    const fs::path tokens = copy_of("gpt2", folder.path() / "tokens");
+    replace_in(tokens / "tokenizer.json", "\"!\": 1,", "\"\\u00bf\": 1,");
+    CHECK(refusal(tokens.string()) == "the reference run is of a model with another tokenizer");
+    State halves = one;
+    halves.model().precision = inference::Precision::F16;
+    CHECK(runs.ask(one, halves, {plain}).reference_error == "the reference run has f16 weights, this run f32");
+    CHECK(runs.ask(one, text_of("gpt2", kSentence), {plain}).reference_error == "");
+  }
+}

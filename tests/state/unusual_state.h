@@ -1,0 +1,14 @@
+#pragma once
+
+#include "app/state/state.h"
+
+namespace headlight::test {
+
+/// Every member is another one than in a new state, so that a forgotten one shows. A model is shown, and a frozen run is
+/// kept.
+app::State unusual_state();
+/// The same where a notebook or a capture is shown.
+app::State unusual_notebook();
+app::State unusual_capture();
+
+}  // namespace headlight::test
