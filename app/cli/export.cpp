@@ -25,12 +25,11 @@ namespace {
 constexpr const char* kExportDescription =
     "Write attention as figures and numbers\n\n"
     "Computes a text (with a trained model, the playground or a notebook's preset) and writes the asked stages,\n"
-    "one file a map (png, svg, csv, json, tiles), one a stage (npy: float32, row-major) or one for all (npz, safetensors), "
-    "and\n"
-    "run.json with tokens, masks and settings beside them; docs/EXPORT.md has the layouts. Maps of any size pass through in "
-    "strips. As tiles a map becomes a folder of PNGs with a pixel "
-    "for\n"
-    "each cell, 1,024 x 1,024 each, and index.json with their places and the range of the colours.";
+    "one file a map (png, svg, pdf, csv, json, tiles), one a stage (npy: float32, row-major) or one for all (npz,\n"
+    "safetensors), and run.json with tokens, masks and settings beside them; html is a page for browsers. docs/EXPORT.md "
+    "has\n"
+    "the layouts. Maps of any size pass through in strips. As tiles a map becomes a folder of PNGs with a pixel for each\n"
+    "cell, 1,024 x 1,024 each, and index.json with their places and the range of the colours.";
 
 constexpr const char* kExportFooter =
     "Stages, in the order of the calculation:\n"
@@ -65,6 +64,8 @@ constexpr const char* kExportFooter =
     "  headlight export --model captions-gpt2 --text \"a cat and a dog\" --layers 0-1,3 --tokens cat --stages "
     "weights,q,k,hidden --out cat.safetensors\n"
     "  headlight export --model captions-gpt2 --texts captions.txt --format npz --out numbers\n"
+    "  headlight export --model captions-gpt2 --text \"a cat and a dog\" --out attention.html\n"
+    "  headlight export --from figures/layer-00_heads.svg --font serif --hide title --out again\n"
     "  headlight export --session notes.headlight.json --format svg --out figures\n"
     "  headlight export --preset notebook-004 --stages x,q,k,v,scores,weights,merged --format npy --out notebook-004\n"
     "  headlight export --text \"a b c\" --mask-file mask.json --fill -1e9 --format json --out masked";

@@ -102,9 +102,7 @@ void ExportDialog::draw_choices(Frame& frame) {
   draw_switches(
       frame, "format", [](std::size_t i) { return to_string(kOfferedFormats[i]); }, formats_);
   draw_gap(frame);
-  if (!writes_figures(options(frame.state, frame.transient, frame.result).formats)) return;
-  draw_figure_form(frame, typed_, figure_);
-  if (form.button("look", "Preview and more")) shows_look_ = true;
+  if (writes_figures(options(frame.state, frame.transient, frame.result).formats)) draw_figure_form(frame, typed_, figure_);
 }
 
 /// In place of the choices: how figures look, beside one of them.
@@ -201,6 +199,9 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
   ImGui::BeginDisabled(job_ != nullptr);
   const bool copies = ImGui::Button("Copy figure");
   mark_last_item(frame, "export.copy_figure");
+  ImGui::SameLine();
+  if (ImGui::Button("Preview")) shows_look_ = true;
+  mark_last_item(frame, "export.look");
   ImGui::EndDisabled();
   ImGui::SameLine(right);
   if (ImGui::Button(job_ ? "Hide" : "Close", {kFieldWidth, 0.0F})) is_open_ = false;

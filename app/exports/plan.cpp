@@ -107,6 +107,7 @@ IndexSet tokens_of_text(const std::vector<std::string>& labels, const std::strin
   for (std::size_t first = 0; first < labels.size(); ++first) {
     std::string joined = text_of(labels[first]);
     if (joined.starts_with(' ')) joined.erase(0, 1);
+    if (joined.empty()) continue;  // a space alone belongs to no word
     std::size_t end = first + 1;
     while (joined.size() < wanted.size() && wanted.starts_with(joined) && end < labels.size()) {
       joined += text_of(labels[end++]);

@@ -36,7 +36,8 @@ std::size_t compare_with_again(const ExportOptions& options, const fs::path& fol
     again.session = to_text(to_json(*state), -1);
     again.formats = {parse_format(file.extension().string().substr(1)).value()};
     again.directory = folder / "again";
-    const ExportReport report = run_export(runner, again);
+    FakeRunner other{"fake", std::make_shared<FakeLog>()};  // its first run has the numbers of the other's first
+    const ExportReport report = run_export(other, again);
     REQUIRE(report.files.size() == 2);  // and run.json
     CHECK(report.files.front().filename() == file.filename());
     CHECK(read_file(report.files.front()) == read_file(file));
@@ -86,7 +87,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("what no figure says is refused with the member's name") {
-    const nlohmann::json good = {{"stage", "weights"}, {"attention", "encoder"}, {"layer", 0}, {"batch", 0}};
+    const nlohmann::json good = {{"stage", "weights"}, {"attention", "encoder"}, {"layer", 0U}, {"batch", 0U}};
     CHECK(options_of_figure(good).stages == std::vector{Stage::Weights});
     const auto refusal = [&](const char* key, const nlohmann::json& value) {
       nlohmann::json wrong = good;
@@ -99,11 +100,11 @@ TEST_SUITE("cpu") {
                                                                        {"layer", -1},
                                                                        {"layer", 1e9},
                                                                        {"batch", nullptr},
-                                                                       {"heads", {0, 1}},
-                                                                       {"heads", {{3, 1}}},
+                                                                       {"heads", {0U, 1U}},
+                                                                       {"heads", {{3U, 1U}}},
                                                                        {"heads", nlohmann::json::array()},
                                                                        {"queries", "all"},
-                                                                       {"keys", {{0, 1}, {3, 4}}},
+                                                                       {"keys", {{0U, 1U}, {3U, 4U}}},
                                                                        {"dpi", 0},
                                                                        {"dpi", 100'000},
                                                                        {"size_mm", 1e9},
